@@ -1,0 +1,47 @@
+"""Homogeneous activations: h(x) = h'(x) x / degree, with h'(0) = 0 for the gated ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+LEAK = 0.05  # negative slope of LeakyReLU in the experiments of tian-2023 (caption of Figure 4)
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A positively homogeneous activation and its slope.
+
+    For every x:  h(x) = slope(x) · x / degree.
+    `degree` is 1 for linear, ReLU and LeakyReLU and p for the monomial x^p.
+
+    Source: tian-2023, Assumption 1 and eq. (6); the convention h'(0) = 0 is that of Appendix B.1.
+    """
+
+    name: str
+    h: Callable[[Tensor], Tensor]
+    slope: Callable[[Tensor], Tensor]
+    degree: int = 1
+
+
+ACTIVATIONS = {
+    a.name: a
+    for a in (
+        Activation("linear", lambda x: x, torch.ones_like),
+        Activation("relu", torch.relu, lambda x: (x > 0).to(x.dtype)),
+        Activation(
+            "leaky_relu",
+            lambda x: torch.where(x > 0, x, LEAK * x),
+            lambda x: (x > 0).to(x.dtype) + LEAK * (x < 0).to(x.dtype),
+        ),
+        Activation("quadratic", torch.square, lambda x: 2 * x, degree=2),
+    )
+}
+
+
+def activation(name: str) -> Activation:
+    """Look an activation up by name; raises ValueError naming the allowed ones."""
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation: got {name!r}, allowed are {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]

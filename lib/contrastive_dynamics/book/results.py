@@ -1,0 +1,133 @@
+"""Stored results: what the committed notebooks and the records hold, judged anew by the present rules."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .chapter import expected_hash
+from .claims import Claim, Claims, Reading, Verdict, judge_all
+from .display import MIME
+from .sources import ChapterFiles, chapter_names, find_root
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One stored run of a chapter: its stamp, its verdicts by the present rules, whether the present code made it."""
+
+    stamp: dict
+    verdicts: dict[str, Verdict]
+    stale: bool
+    recurrence: dict[str, list[str]]  # claim -> its verdicts on other blocks of seeds
+
+
+def notebook_stamp(path: Path) -> dict | None:
+    """The stamp that a notebook's outputs hold, or None."""
+    if not path.is_file():
+        return None
+    for cell in reversed(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+        for output in cell.get("outputs", []):
+            if MIME in output.get("data", {}):
+                return output["data"][MIME]
+    return None
+
+
+def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
+    """Judge a stamp's readings by the present rules, leaving out claims that no longer stand."""
+    readings = {i: Reading.of(**arms) for i, arms in stamp["readings"].items() if i in claims.rows}
+    return judge_all(claims, {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"])
+
+
+def _stored_run(stamp: dict, files: ChapterFiles, claims: Claims, others: list[dict]) -> StoredRun:
+    stale = stamp["hash"] != expected_hash(files, stamp["parameters"])
+    recurrence: dict[str, list[str]] = {}
+    for other in others:
+        for claim, verdict in verdicts_of(other, claims).items():
+            recurrence.setdefault(claim, []).append(verdict.verdict)
+    return StoredRun(stamp, verdicts_of(stamp, claims), stale, recurrence)
+
+
+def stored_runs(files: ChapterFiles) -> dict[str, StoredRun]:
+    """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`."""
+    claims = Claims.load(files.claims)
+    found = {}
+    if stamp := notebook_stamp(files.notebook):
+        found["default"] = _stored_run(stamp, files, claims, [])
+    for path in sorted(files.record("x").parent.glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found[path.stem] = _stored_run(record["run"], files, claims, record.get("other_seeds", []))
+    return found
+
+
+def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
+    """The paper-profile record if the present code made it, else the default run."""
+    order = [runs[p] for p in ("paper", "default") if p in runs and claim in runs[p].verdicts]
+    return next((run for run in order if not run.stale), order[-1] if order else None)
+
+
+def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun]) -> dict:
+    run = _headline(runs, claim.id)
+    found = run.verdicts[claim.id] if run else None
+    arms = found.reading.to_json() if found else {}
+    return {
+        "id": f"{claims.paper}/{claim.id}",
+        "paper": claims.paper,
+        "chapter": files.name,
+        "anchor": claim.id,
+        "locator": claim.locator,
+        "statement": claim.statement,
+        "kind": claim.kind,
+        "regime": claim.regime,
+        "statistic": claim.statistic,
+        "rule": str(claim.rule) if claim.rule else None,
+        "verdict": found.verdict if found else "not run",
+        "reason": found.reason if found else claim.needs or "no stored run has it",
+        "profile": run.stamp["profile"] if run else None,
+        "data": run.stamp["data"] if run else claim.data,
+        "observed": arms.get("observed"),
+        "expected": claim.expected,
+        "interval": {c: s.interval(found.level) for c, s in found.reading.observed.items()} if found else None,
+        "tolerance": list(claim.rule.numbers) if claim.rule else None,
+        "tolerance_reason": claim.tolerance_reason,
+        "seeds": _seeds(run, claim),
+        "control": {"what": claim.control, **arms.get("control", {})} if found else None,
+        "mended": arms.get("mended"),
+        "note": claim.note,
+        "needs": claim.needs,
+        "by_chance": claim.by_chance,
+        "changed": list(claim.changed),
+        "recurs": run.recurrence.get(claim.id) if run else None,
+        "run": _made_by(run) if run else None,
+        "verdicts": [
+            {
+                "profile": profile,
+                "data": r.stamp["data"],
+                "verdict": r.verdicts[claim.id].verdict,
+                "observed": r.verdicts[claim.id].reading.to_json()["observed"],
+                "stale": r.stale,
+            }
+            for profile, r in runs.items()
+            if claim.id in r.verdicts
+        ],
+    }
+
+
+def _seeds(run: StoredRun | None, claim: Claim) -> list[int] | None:
+    if run is None or "first_seed" not in run.stamp["parameters"]:
+        return None
+    first = run.stamp["parameters"]["first_seed"]
+    return [first, first + (run.stamp["parameters"]["seeds"] - 1 if claim.by_chance else 0)]
+
+
+def _made_by(run: StoredRun) -> dict:
+    keys = ("hash", "versions", "device", "seconds", "peak_mb", "time", "parameters")
+    return {key: run.stamp[key] for key in keys} | {"stale": run.stale}
+
+
+def load_results(root: Path | None = None) -> list[dict]:
+    """Every claim of every chapter with its headline verdict, in the order of the claims files."""
+    rows = []
+    for name in chapter_names(root or find_root()):
+        files = ChapterFiles.find(name, root)
+        claims, runs = Claims.load(files.claims), stored_runs(files)
+        rows += [_row(files, claims, claim, runs) for claim in claims.rows.values()]
+    return rows

@@ -1,0 +1,127 @@
+"""The race of thm-6: growth ẏ_l = (y_l + b_l) y_l, its blow-up, its projected flow, and the odds of winning it."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from .sphere_flow import sphere_flow
+
+
+def growth(y0: Tensor, b: Tensor, t: Tensor) -> Tensor:
+    """Solution of ẏ = (y + b) y, y(0) = y0, before its blow-up.
+
+    y(t) = y0 e^{bt} / (1 − y0 (e^{bt} − 1)/b);  b = 0 is the limit y0 / (1 − y0 t).
+    Source: tian-2023, eq. (147). Args: y0, b ≥ 0, t ≥ 0, broadcast together. Returns: y(t); meaningless for t ≥ t*.
+    """
+    safe = torch.where(b == 0, 1.0, b)
+    integral = torch.where(b == 0, t, torch.expm1(safe * t) / safe)
+    return y0 * torch.exp(b * t) / (1 - y0 * integral)
+
+
+def blow_up_time(y0: Tensor, b: Tensor) -> Tensor:
+    """t* = ln(1 + b/y0)/b, where y(t) becomes infinite; infinite for y0 ≤ 0, and 1/y0 for b = 0.
+
+    Source: tian-2023, eq. (150). Args: y0, b ≥ 0, broadcast together. Returns: t* > 0.
+    """
+    positive = torch.where(y0 > 0, y0, 1.0)
+    safe = torch.where(b == 0, 1.0, b)
+    time = torch.where(b == 0, 1 / positive, torch.log1p(safe / positive) / safe)
+    return torch.where(y0 > 0, time, math.inf)
+
+
+def integrated_blow_up(y0: float, b: float, ceiling: float = 1e8) -> float:
+    """Blow-up time of ẏ = (y + b) y found by integrating it (DOP853) up to `ceiling`; +1/ceiling covers the rest.
+
+    Independent of eq. (147), (150). Error: 1e-10 relative from the integrator, b/(2·ceiling²) from the rest.
+    Args: y0 > 0, b ≥ 0. Raises: ValueError for y0 ≤ 0, which never blows up.
+    """
+    from scipy.integrate import solve_ivp
+
+    if y0 <= 0:
+        raise ValueError(f"integrated_blow_up: got y0={y0}; only y0 > 0 blows up")
+
+    def reach(t, y):
+        return y[0] - ceiling
+
+    reach.terminal = True
+    horizon = 2 / y0  # t* < 1/y0 for b > 0
+    run = solve_ivp(lambda t, y: (y + b) * y, (0, horizon), [y0], "DOP853", events=reach, rtol=1e-12, atol=1e-14)
+    return float(run.t_events[0][0]) + 1 / ceiling
+
+
+def earliest_blow_up(y0: Tensor, b: Tensor) -> Tensor:
+    """The printed score of each component, −t*_l: the smallest blow-up time is said to win.
+
+    Source: tian-2023, proof of Theorem 6, below eq. (148). Args: y0, b `[..., d]`. Returns: `[..., d]`, larger wins.
+    """
+    return -blow_up_time(y0, b)
+
+
+def largest_rate(y0: Tensor, b: Tensor) -> Tensor:
+    """The score that decides the projected flow in two dimensions: the rate y_l + b_l (−∞ for y_l ≤ 0).
+
+    On the sphere d/dt ln(y_l/y_j) = (y_l + b_l) − (y_j + b_j), since P⊥ takes the same amount off both rates.
+    Args: y0, b `[..., d]`. Returns: `[..., d]`, larger is better.
+    """
+    return torch.where(y0 > 0, y0 + b, -math.inf)
+
+
+def modulated_flow(y0: Tensor, b: Tensor, tol: float = 1e-6) -> Tensor:
+    """End of ẏ = P⊥_y [(y + b) ∘ y] on the unit sphere, followed until ‖ẏ‖ ≤ tol·‖A(y)‖.
+
+    This is ẇ = P⊥_w A(w) w with A(w) = Σ_l (u_lᵀw + b_l) u_l u_lᵀ, y_l = u_lᵀw.
+    Source: tian-2023, eq. (15) under the structural assumption of Theorem 6.
+    Args: y0 `[..., d]` unit vectors; b `[..., d]`, broadcast. Returns: the last point `[..., d]`, within about tol of a
+    rest point. Error and cost: those of `sphere_flow`, about 100 to 200 steps of 4·d² flops a start.
+    """
+    y0, b = torch.broadcast_tensors(y0, b)
+    starts, offsets = y0.reshape(-1, y0.shape[-1]), b.reshape(-1, b.shape[-1])
+    end = sphere_flow(lambda y: torch.diag_embed(y + offsets), starts, step=1.0, tol=tol, max_steps=1000)
+    return end.w.reshape(y0.shape)
+
+
+def basin_share(y0: Tensor, c: float, b: float = 1.0) -> Tensor:
+    """Share of starts that the projected flow takes to +e_0 when b_0 = b + c and b_l = b otherwise.
+
+    Source: tian-2023, Theorem 6 (A + c u_l u_lᵀ, seen from the basis {u_l}).
+    Args: y0 `[..., n, d]` unit vectors; c > −b; b > 0. Returns: `[...]` in [0, 1].
+    """
+    offsets = torch.full_like(y0[..., :1, :], b)
+    offsets[..., 0] += c
+    return (modulated_flow(y0, offsets)[..., 0] > 0.5).to(y0.dtype).mean(-1)
+
+
+def circle_boundary(b: Tensor, wins: Callable[[Tensor, Tensor], Tensor], halvings: int = 26) -> Tensor:
+    """The y_1 at which the winner changes along the quarter circle y = (sin a, cos a), by bisection in a.
+
+    Args: b `[..., 2]`; wins(y, b): unit vectors `[..., 2]` of the quarter -> bool `[...]`, whether component 1 wins.
+    Returns: `[...]`, 0 or 1 where one component always wins. Error: 2^−halvings.
+    """
+    low = torch.zeros_like(b[..., 0])
+    high = torch.full_like(low, math.pi / 2)
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        first = wins(torch.stack([middle.sin(), middle.cos()], -1), b)
+        low, high = torch.where(first, low, middle), torch.where(first, middle, high)
+    return ((low + high) / 2).sin()
+
+
+def wins_flow(y: Tensor, b: Tensor) -> Tensor:
+    """Whether component 1 leads at the end of the projected flow; y, b `[..., 2]`. Returns: bool `[...]`.
+
+    The flow is followed down to 1e-12, so that a start that near the unstable rest point between the basins leaves it.
+    """
+    end = modulated_flow(y, b, tol=1e-12)
+    return end[..., 0] > end[..., 1]
+
+
+def wins_by(score: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Turns a score (`earliest_blow_up`, `largest_rate`) into the decision that `circle_boundary` takes."""
+
+    def wins(y: Tensor, b: Tensor) -> Tensor:
+        s = score(y, b)
+        return s[..., 0] > s[..., 1]
+
+    return wins

@@ -1,0 +1,254 @@
+"""Generated pages: complete, readable without colour, and rendered without a warning."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contrastive_dynamics.book import claims_page, pages
+from contrastive_dynamics.book.claims import VERDICTS
+from contrastive_dynamics.book.errors import BookError
+
+ROOT = Path(__file__).parents[1]
+BOOK = ROOT / "book"
+
+
+def result(label="eq-8", verdict="reproduced", **changes):
+    """One claim as `load_results` gives it."""
+    ran = verdict != "not run"
+    row = {
+        "id": f"tian-2023/{label}",
+        "paper": "tian-2023",
+        "chapter": "nonlinearity",
+        "anchor": label,
+        "locator": "Eq. (8)",
+        "statement": "A pattern $u_m$ is\nan eigenvector | of $A(u_m)$.",
+        "kind": "identity",
+        "rule": "≤ 1e-10",
+        "verdict": verdict,
+        "reason": "the reason" if ran else "a GPU",
+        "profile": "default" if ran else None,
+        "data": "generated",
+        "observed": {"relu": 3.25e-14, "linear": 1e-15} if ran else None,
+        "expected": "0 (derived)",
+        "interval": {"relu": [3.25e-14, 3.25e-14]} if ran else None,
+        "tolerance": [1e-10],
+        "tolerance_reason": "rounding",
+        "seeds": [1000, 1009],
+        "control": {"what": "no gate", "": 0.41} if ran else None,
+        "mended": None,
+        "note": "",
+        "needs": "" if ran else "a GPU",
+        "by_chance": False,
+        "changed": [],
+        "recurs": None,
+        "run": {"stale": False, "device": "CPU"} if ran else None,
+        "verdicts": [],
+    }
+    return row | changes
+
+
+ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
+STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "peak_mb": 612, "device": "a CPU, 2 cores"}}}
+
+
+def test_counts_name_every_verdict_in_the_vocabulary_s_order():
+    assert claims_page.counts(ALL[:1]) == dict.fromkeys(VERDICTS, 0) | {"reproduced": 1}
+    assert list(claims_page.counts(ALL)) == list(VERDICTS)
+
+
+def test_an_unknown_verdict_is_refused():
+    with pytest.raises(BookError, match="verdict proven is unknown, allowed are reproduced"):
+        claims_page.counts([result(verdict="proven")])
+    with pytest.raises(BookError, match="'proven' is unknown"):
+        claims_page.badge("proven")
+
+
+def test_a_verdict_shows_by_symbol_and_word():
+    for verdict, symbol in VERDICTS.items():
+        assert symbol in claims_page.badge(verdict) and verdict in claims_page.badge(verdict)
+    assert len(set(VERDICTS.values())) == len(VERDICTS)
+
+
+def test_the_claims_page_lists_negative_verdicts_first_and_links_to_the_chapter():
+    page = claims_page.claims_page(ALL, {"tian-2023": "Tian, 2023"})
+    head = page[: page.index("## Tian, 2023")]
+    assert "## What did not hold" in head
+    assert (
+        '<a href="../chapters/nonlinearity.html#c3">' in head and '<a href="../chapters/nonlinearity.html#c4">' in head
+    )
+    assert page.startswith("6 claims:")
+
+
+def test_a_claim_that_was_not_run_says_what_it_takes_and_has_no_link():
+    page = claims_page.claims_page([result("fig-12", "not run")])
+    assert "href" not in page and "list-table" not in page
+    assert '<span class="label">needs</span> a GPU' in page
+
+
+def test_without_negative_verdicts_there_is_no_such_section():
+    assert "What did not hold" not in claims_page.claims_page([result()])
+
+
+def test_a_cell_keeps_to_its_lines():
+    rows = [line for line in claims_page.claims_page([result()]).splitlines() if "eigenvector" in line]
+    assert rows == ["    A pattern $u_m$ is an eigenvector | of $A(u_m)$."]
+
+
+@pytest.mark.parametrize(
+    ("arm", "shown"),
+    [
+        (None, ""),
+        ({}, ""),
+        (3.0, "3"),
+        ({"": 0.125}, "0.125"),
+        ({"a": 1e-12, "b": [1.0, 2.0]}, "a 1e-12; b 1.5 (mean of 2)"),
+        ({"hits": 80.0, "trials": 100}, "0.8 (80 of 100)"),
+        ({"near": {"hits": 1.0, "trials": 4}}, "near 0.25 (1 of 4)"),
+        ("not a number", "not a number"),
+    ],
+)
+def test_every_form_of_a_statistic_is_shown(arm, shown):
+    assert claims_page.show_arm(arm) == shown
+
+
+def test_an_interval_is_shown_only_if_it_has_a_width():
+    point, wide = result(), result(interval={"": [0.5, 0.75]})
+    assert "interval" not in claims_page.claims_page([point])
+    assert "0.5 to 0.75" in claims_page.claims_page([wide])
+
+
+def test_stale_results_changed_rules_and_other_profiles_are_told():
+    page = claims_page.claims_page(
+        [
+            result(
+                run={"stale": True},
+                changed=[{"date": "2026-01-02", "why": "too tight"}],
+                recurs=["reproduced", "undecided", "reproduced"],
+                verdicts=[
+                    {"profile": "paper", "data": "generated", "verdict": "undecided", "observed": {}, "stale": True}
+                ],
+            )
+        ]
+    )
+    for told in (
+        "made by older code",
+        "2026-01-02: too tight",
+        "2 of 3 blocks agree",
+        "paper, generated",
+        "(older code)",
+    ):
+        assert told in page
+
+
+def test_luck_counts_only_what_was_decided_by_chance():
+    assert "No verdict here was decided by chance" in claims_page.luck_text([result()])
+    chance = [result(by_chance=True), result("x", by_chance=True), result("y", "not run", by_chance=True)]
+    text = claims_page.luck_text([*chance, result("z")])
+    assert "2 of these verdicts" in text and "0.1 errors" in text and "Holm" in text
+
+
+def test_the_picture_says_which_chapters_stand():
+    files = pages.generate(ROOT, ALL, STAMPS)
+    assert files["chapter-map.md"].count("planned, not written yet") == 3
+    assert files["chapter-map.md"].count('href="../chapters/') == 1
+    assert 'aria-label="' in files["chapter-map.md"]
+    assert "5 of 6 claims" in files["counts.md"]
+
+
+def test_a_chapter_opens_with_what_it_shows_takes_and_needs():
+    box = pages.generate(ROOT, ALL, STAMPS)["nonlinearity-box.md"]
+    assert box.count("\n- ") == 3
+    for part in ("default: 92 s, 612 MB (a CPU, 2 cores)", "**You should know.**", "1 contradicted"):
+        assert part in box
+    assert "no stored run yet" in pages.generate(ROOT, ALL, {"nonlinearity": {}})["nonlinearity-box.md"]
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(8.2, "8 s"), (119, "119 s"), (300, "5 min"), (7300, "2 h")])
+def test_run_times_have_a_fitting_unit(seconds, shown):
+    assert pages._cost("paper", {"seconds": seconds, "device": "a GPU"}) == f"paper: {shown} (a GPU)"
+
+
+def test_a_chapter_without_front_matter_is_refused(tmp_path):
+    with pytest.raises(BookError, match="chapters.yaml lacks unheard-of"):
+        pages.generate(ROOT, ALL, {"unheard-of": {}})
+    with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites, shows"):
+        pages.generate(ROOT, ALL, {"feature-decoupling": {}})
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "chapters.yaml").write_text("a: {title: T}")
+    with pytest.raises(BookError, match="a lacks cite, paper"):
+        pages.load_chapters(tmp_path)
+
+
+def test_unchanged_files_are_left_alone(tmp_path):
+    files = {"a.md": "α\n", "b.md": "b\n"}
+    assert pages.write(tmp_path / "new", files) == ["a.md", "b.md"]
+    assert pages.write(tmp_path / "new", files | {"b.md": "c\n"}) == ["b.md"]
+    assert pages.write(tmp_path / "new", files | {"b.md": "c\n"}) == []
+
+
+def test_missing_mathjax_is_one_clear_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "MATHJAX_PACKAGE", "a-package-that-is-not-there")
+    with pytest.raises(BookError, match="a-package-that-is-not-there is not installed: install the extra 'book'"):
+        pages.copy_mathjax(tmp_path)
+
+
+def test_the_generators_import_no_torch():
+    code = (
+        "import sys; from contrastive_dynamics.book import claims_page, pages, results, site_check; "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
+
+
+def test_the_page_on_judging_names_every_verdict_with_its_symbol():
+    text = (BOOK / "judging.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S+) ([a-z ]+?) \|", text, re.MULTILINE)
+    assert [(symbol, word) for symbol, word in rows if word in VERDICTS] == [(s, w) for w, s in VERDICTS.items()]
+
+
+def test_names_of_the_code_in_the_notation_exist():
+    text = (BOOK / "notation.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`([a-z_]+)\.([a-z_]+)`", text))
+    assert len(names) > 10
+    for module, function in names:
+        source = (ROOT / "lib" / "contrastive_dynamics" / f"{module}.py").read_text(encoding="utf-8")
+        assert f"def {function}(" in source, f"{module}.{function}"
+
+
+def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
+    listed = set(re.findall(r"(?:root|file): (book/\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    assert listed == {f"book/{page.stem}" for page in BOOK.glob("*.md")}
+
+
+def test_generated_pages_render_without_a_warning(tmp_path):
+    """The book with a notebook of one line in place of the chapters, built as `make book` builds it."""
+    pytest.importorskip("jupyter_book")
+    (tmp_path / "book").mkdir()
+    (tmp_path / "chapters").mkdir()
+    for source in [*BOOK.glob("*.md"), BOOK / "references.bib", *(BOOK / "_static").iterdir()]:
+        target = tmp_path / source.relative_to(ROOT)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    for name in ("_config.yml", "_toc.yml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    anchors = " ".join(f'<a id="{row["anchor"]}"></a>' for row in ALL)
+    text = f"# Chapter\n\n```{{include}} ../book/_generated/nonlinearity-box.md\n```\n\n{anchors}\n"
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": text}
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "chapters" / "nonlinearity.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    pages.write(tmp_path / "book" / "_generated", pages.generate(ROOT, ALL, STAMPS))
+    assert pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
+    assert not pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
+
+    from contrastive_dynamics.book.site_check import check_site
+
+    run = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", run, "build", ".", "-W", "-n", "--keep-going"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
+    assert check_site(tmp_path / "_build" / "html") == []
