@@ -140,8 +140,10 @@ def exponent(points: list[dict], key: str) -> dict[str, float] | None:
         rows = [p for p in points if p[key]][-3:]
     if len(rows) < 3:
         return None
-    fit = linregress([torch.tensor(float(p["n"])).log().item() for p in rows],
-                     [torch.tensor(float(p[key])).log().item() for p in rows])
+    fit = linregress(
+        [torch.tensor(float(p["n"])).log().item() for p in rows],
+        [torch.tensor(float(p[key])).log().item() for p in rows],
+    )
     return {"exponent": fit.slope, "standard_error": fit.stderr, "from_n": rows[0]["n"], "to_n": rows[-1]["n"]}
 
 

@@ -49,6 +49,7 @@ from contrastive_dynamics.random_streams import stream
 
 chapter = open_chapter("nonlinearity", globals())
 torch.set_default_dtype(torch.float64)
+torch.set_num_threads(1)  # the operations are too small to be split
 linear, relu, leaky, quadratic = (activation(n) for n in ("linear", "relu", "leaky_relu", "quadratic"))
 block, seed, f64 = chapter.seeds, first_seed, torch.float64
 
@@ -87,6 +88,7 @@ def alpha_cl_error(n, tau, eps, name, stop_gradient=True):
     alpha = infonce_importance(f, f_view, tau, eps, stop_gradient=stop_gradient)
     energy = torch.autograd.grad(contrastive_energy(f, f_view, alpha), w)
     return max(((a + 2 * n**2 * b).norm() / a.norm()).item() for a, b in zip(loss, energy, strict=True))
+
 
 # %%
 grid = list(product((4, 16, 128), (0.1, 0.5, 2.0), (0.0, 1.0, 5.0), ACTIVATIONS))
@@ -135,7 +137,7 @@ from scipy.stats import poisson
 
 reach = (g - g.amin(0)).square().sum(-1).max().item() / tau
 fig, ax = plt.subplots(figsize=(5, 3.2))
-ax.semilogy(orders, errors, "ko-", label="largest error over all pairs")
+ax.semilogy(orders, errors, "ko", mfc="none", label="largest error over all pairs")
 ax.semilogy(orders, poisson.sf(orders, reach), "k--", label="bound: tail of a Poisson law")
 ax.axhline(1e-8, color="k", ls=":", label="rule: $10^{-8}$")
 ax.set(xlabel="order of the expansion", ylabel="error of α", ylim=(1e-13, 3))
@@ -178,6 +180,7 @@ def population(offsets):
     pop, x = finite.jittered_population(torch.nn.functional.pad(x0, (0, 1)), offsets, prob / prob.sum())
     return pop, torch.stack([1 + x[:, 0], 1 + x[:, 1] + torch.sin(2 * x[:, 0] * x[:, 1]), torch.sin(x[:, 2])], -1)
 
+
 # %%
 def covariances(pop, g, n, kind, seed, runs=32):
     sample, view, other = finite.sample_pairs(pop, n, [stream(seed, run, f"pairs of {n}") for run in range(runs)])
@@ -193,6 +196,7 @@ def rms(c):  # over the runs of a seed, in Frobenius norm
 def slope(errors):  # of log error in log N
     return np.polyfit(np.log(sizes[-len(errors) :]), np.log(errors), 1)[0]
 
+
 # %%
 def convergence(offsets, **mistake):
     pop, g = population(offsets)
@@ -207,6 +211,7 @@ def convergence(offsets, **mistake):
     mean = {"all N": np.mean([slopes[k] for k in features], 0)}
     mean["without N = 128"] = np.mean([slopes[k, "tail"] for k in features], 0)
     return curves, mean, slopes
+
 
 # %%
 curves, rate, slopes = convergence(offsets, inner_mean=False)
@@ -273,6 +278,7 @@ def lem_3_error(name, kind, **switch):
     velocity = one_layer_velocity(x, x_view, w.detach(), act, alpha, **switch)
     return ((velocity - gradient).norm() / gradient.norm()).item()
 
+
 # %%
 cases = list(product(ACTIVATIONS, ("uniform", "Gaussian", "InfoNCE")))
 error = max(lem_3_error(*case) for case in cases)
@@ -302,6 +308,7 @@ def distance_from_top(act, seed, max_steps=10_000, starts=32, n=100, d=8):
     values, vectors = torch.linalg.eigh(gated_covariance(x, w0[0], linear))
     sine = (end.w - vectors[:, -1] * (end.w @ vectors[:, -1:])).norm(dim=-1)
     return float((sine * (values[-1] - values[-2]) / values.norm()).max())
+
 
 # %%
 error = max(distance_from_top(linear, s) for s in chapter.progress(block[:4], "linear filters"))
@@ -375,6 +382,7 @@ glue.figure(plt.gcf(), "plot-fig-8")
 # The first rests on $h'(0)=0$: all other patterns lie exactly on the boundary of the gate. The $I$ of the second is the identity
 # of the span of the patterns.
 
+
 # %%
 def error_8(seed, formula):
     g = stream(seed, 0, "eq-8")
@@ -395,6 +403,7 @@ chapter.judge("eq-8", observed=error, control=uncentred)
 
 # %%
 chapter.values("eq-8")
+
 
 # %%
 def error_9(seed, formula):
@@ -419,6 +428,7 @@ chapter.values("eq-9")
 # %% [markdown]
 # The pattern $u_m$ is an LME as long as $(1-q_m)^2>q_m$, that is $q_m<(3-\sqrt5)/2\approx0.382$. We find the crossing on the
 # enumerated matrix, with the other probabilities drawn at random.
+
 
 # %%
 def crossing(seed, centred=True):
@@ -463,6 +473,7 @@ glue.figure(plt.gcf(), "plot-eq-9")
 # Each ReLU node of a layer follows its own flow (5), so a wider layer collects more of the optima. The claim is tested by
 # doubling: distinct limits of $2K$ nodes minus those of $K$ other nodes.
 
+
 # %%
 def gains(seed, act):
     u = latent.orthonormal_patterns(10, 10, stream(seed, 0, "many-k")) * torch.linspace(1, 1.5, 10)
@@ -474,6 +485,7 @@ def gains(seed, act):
         return int(distinct_points(nodes, 0.05, signed=act.name == "relu").max()) + 1
 
     return {k: distinct(w[8 : 8 + 2 * k]) - distinct(w[:k]) for k in (1, 2, 4, 8)}
+
 
 # %%
 found = [gains(s, relu) for s in chapter.progress(range(first_seed, first_seed + 2 * seeds), "ReLU nodes")]
@@ -531,6 +543,7 @@ def after_nudge(act, meets, runs=20, nudge=1e-4):  # ‖end − start‖ of LMEs
     end = sphere_flow(here.at(pick).matrix_field(act), nudged, step=1.0, tol=1e-9)
     return (end.w - rest.w[pick]).norm(dim=-1)
 
+
 # %%
 meeting = {a.name: after_nudge(a, True) for a in chapter.progress((relu, leaky, quadratic), "nudged eigenvectors")}
 missing = {a.name: after_nudge(a, False) for a in (relu, quadratic)}
@@ -556,7 +569,9 @@ chapter.values("thm-1")
 # which is smooth, roughness does destabilise: that is the planted case.
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1-a", observed=left["relu"], control=float((meeting["relu"] > 1e-6).double().mean()), planted=left["quadratic"])
+chapter.judge(
+    "thm-1-a", observed=left["relu"], control=float((meeting["relu"] > 1e-6).double().mean()), planted=left["quadratic"]
+)
 
 # %%
 chapter.values("thm-1-a")
@@ -623,6 +638,7 @@ glue.figure(plt.gcf(), "plot-thm-1-a")
 # A bound whose two sides scale differently with the unit of length cannot hold: on the uniform disc the ratio of roughness to printed
 # bound is $4/(9\pi C_0)$, above 1 for $C_0<0.141$. With $C_0^2$ the ratio is $4/9\pi$ on the uniform disc and at most $2/3$ in the plane.
 
+
 # %%
 def largest_ratio(power, pop, w):  # ρ from its definition over the bound
     return float((lme.roughness(pop.matrix_field(relu), w, step=1e-4) / pop.roughness_bound(w, power)).max())
@@ -682,6 +698,7 @@ def error(tau_of_z0):  # r(w, α_g) is summed over the kernel expansion, r(w, α
     ratio = pop.plane_importance(w, relu, tau) / pop.plane_importance(w, relu)
     return float((ratio / pop.z0(w, relu, tau_of_z0) - 1).abs().max())
 
+
 # %% tags=["nbval-check-output"]
 chapter.judge("cor-2", observed=error(tau), control=error(tau / 2))
 
@@ -692,6 +709,7 @@ chapter.values("cor-2")
 # The paper concludes that a Gaussian importance creates more local optima. We count the stable filters of $P^\perp A_{\alpha(w)}(w)w$ for both,
 # with $\alpha$ evaluated at $w$ and held constant in the derivative, on the same populations. The whole map is shown: it was used to choose the two
 # cells that are judged (on seeds below 1000), and the cell on densities is the most negative of its row.
+
 
 # %%
 def stable_filters(population, seed, tau, runs=10):  # mean number over a few populations
@@ -707,12 +725,15 @@ def stable_filters(population, seed, tau, runs=10):  # mean number over a few po
 
 def gaussian_minus_uniform(population, tau, seeds=block):
     label = f"{population}, τ = {tau}"
-    return [stable_filters(population, s, tau) - stable_filters(population, s, math.inf)
-            for s in chapter.progress(seeds, label)]
+    return [
+        stable_filters(population, s, tau) - stable_filters(population, s, math.inf)
+        for s in chapter.progress(seeds, label)
+    ]
+
 
 # %%
-few, density = gaussian_minus_uniform(9, 0.01), gaussian_minus_uniform("density", 0.1)
-same = gaussian_minus_uniform(9, 100.0)
+settings = {"few": (9, 0.01), "density": ("density", 0.1), "same": (9, 100.0)}
+few, density, same = (chapter.piece(name, gaussian_minus_uniform, *of) for name, of in settings.items())
 
 # %% tags=["nbval-check-output"]
 chapter.judge("cor-2-a", observed=few, outside=density, control=same)
@@ -722,7 +743,8 @@ chapter.values("cor-2-a")
 
 # %%
 taus, populations = (1.0, 0.3, 0.1, 0.03, 0.01), {"density": "o-", 20: "s--", 9: "^:"}
-grid = {p: [gaussian_minus_uniform(p, t, block[:map_seeds]) for t in taus] for p in populations}
+few_seeds = block[:map_seeds]
+grid = {p: [chapter.piece(f"map {p} {t}", gaussian_minus_uniform, p, t, few_seeds) for t in taus] for p in populations}
 
 # %% tags=["remove-output"]
 fig, ax = plt.subplots(figsize=(5.5, 3.4))
@@ -767,6 +789,7 @@ def tilted(seed, deviation, q=0.2, m=8):
     points, p = latent.latent_summation(u, torch.full((m,), q))
     return u, points, latent.population_field(points, p, relu), g
 
+
 # %%
 def worst(deviation, power=1.0):
     found = []
@@ -792,6 +815,7 @@ chapter.values("thm-3")
 # Near a pattern the discrepancy $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ a step (Figure 1, right), and the limit
 # should lie near the pattern.
 
+
 # %%
 def from_patterns(seed, deviation):
     u, points, field, g = tilted(seed, deviation)
@@ -812,6 +836,7 @@ chapter.judge("fig-1", observed=right, control=one_power)
 
 # %%
 chapter.values("fig-1")
+
 
 # %%
 def distance(deviation, shift=0):
@@ -836,7 +861,9 @@ for deviation, style in ((0.0, "-"), (0.05, "--"), (0.1, "-."), (0.3, ":")):
     ax.semilogy(steps.median(-1).values[:45], "k", linestyle=style, label=rf"$\|U^\top U-I\|_2={deviation}$")
     ax.fill_between(range(45), steps.amin(-1)[:45], steps.amax(-1)[:45], color="0.5", alpha=0.15)
 t = torch.arange(3, 24)
-ax.semilogy(t, 0.02 * local.pattern_contraction(q) ** (t - 2), "o", ms=3, mfc="none", mec="k", label="$q/(1-q)^2$ a step")
+ax.semilogy(
+    t, 0.02 * local.pattern_contraction(q) ** (t - 2), "o", ms=3, mfc="none", mec="k", label="$q/(1-q)^2$ a step"
+)
 ax.set(xlabel="iteration $t$", ylabel=r"$\|w(t+1)-w(t)\|_2$")
 ax.legend(fontsize=8)
 glue.figure(plt.gcf(), "plot-fig-1")
@@ -874,6 +901,7 @@ def variation(half_width, samples=4096):
     views = augmentation.rotations(spin, augmentation.augmentation_angles(samples, half_width, x))
     return float(augmentation.orbit_variation(augmentation.augmented_energy(orbit, x, views, relu)).max())
 
+
 # %% tags=["nbval-check-output"]
 chapter.judge("app-b5", observed=variation(math.pi), control=variation(math.pi / 2))
 
@@ -890,6 +918,7 @@ def strict_maxima(half_width):  # 360 rotations on the 360 angles of the grid: a
     views = augmentation.rotations(spin, augmentation.augmentation_angles(360, half_width, x))
     return circle.count_maxima(augmentation.augmented_energy(filters, x, views, relu), rounding=4096)
 
+
 # %% tags=["nbval-check-output"]
 chapter.judge("app-b5-a", observed=int(strict_maxima(math.pi).max()), control=int(strict_maxima(math.pi / 2).min()))
 
@@ -901,7 +930,9 @@ fig, ax = plt.subplots(figsize=(5.5, 3.2))
 for half_width, style in ((math.pi, "-"), (math.pi / 2, "--"), (math.pi / 8, "-."), (0.01, ":")):
     views = augmentation.rotations(spin[:1], augmentation.augmentation_angles(360, half_width, x))
     e = augmentation.augmented_energy(filters[:1], x[:1], views, relu)[0]
-    ax.plot(circle.circle_grid(360, x) / math.pi, e / e.max(), "k" + style, label=f"within ±{half_width / math.pi:.3g} π")
+    ax.plot(
+        circle.circle_grid(360, x) / math.pi, e / e.max(), "k" + style, label=f"within ±{half_width / math.pi:.3g} π"
+    )
 ax.set(xlabel="angle of the filter / π", ylabel="energy / largest")
 ax.legend(title="rotations", fontsize=8)
 glue.figure(plt.gcf(), "plot-app-b5")
@@ -927,6 +958,7 @@ glue.figure(plt.gcf(), "plot-app-b5")
 #
 # The first part needs $S$ of rank one and no projection on the sphere.
 
+
 # %%
 def fields_of(seed, purpose):
     g = stream(seed, 0, purpose)
@@ -941,6 +973,7 @@ def sideways(seed, act=linear, rank=1, project=False):
         gram = gram + two_layer.rank_one_gram(torch.randn(4, 5, generator=g) / 20**0.5)
     v = two_layer.gradient(x, w, gram, act)
     return float(two_layer.colinearity(two_layer.project_filters(w, v) if project else v).max())
+
 
 # %%
 others = {"ReLU": {"act": relu}, "rank-2 S": {"rank": 2}, "with P⊥": {"project": True}}
@@ -976,6 +1009,7 @@ glue.figure(plt.gcf(), "plot-thm-4")
 # The proof of the second part swaps two filters at fixed $s$ and takes the straight path between (163). Swapping is critical only if the two
 # filters have the same $s$. What is conserved is $\sum_ms_{km}w_{km}$: the straight path to filters that are all equal to
 # $\sum_ms_{km}w_{km}/\sum_ms_{km}$ consists of critical points, so at fixed $s$ the statement itself stands.
+
 
 # %%
 def off_critical(seed, path, agree=False):
@@ -1024,6 +1058,7 @@ glue.figure(plt.gcf(), "plot-thm-4-a")
 # %% [markdown]
 # With the projection of (12) and a fast top layer, linear filters are not colinear on the way but end at one direction a field, $w_{km}=\pm w_k$.
 
+
 # %%
 def trained_spread(act):
     g = [stream(s, 0, "thm-4-b") for s in block]
@@ -1051,7 +1086,9 @@ pairs = [(y0, b) for y0 in (0.01, 0.1, 0.5, 1.0) for b in (0.1, 0.5, 1.0, 3.0)]
 
 
 def time_error(y0, b, factor=1.0):
-    return abs(float(factor * race.blow_up_time(torch.tensor(y0), torch.tensor(b))) / race.integrated_blow_up(y0, b) - 1)
+    return abs(
+        float(factor * race.blow_up_time(torch.tensor(y0), torch.tensor(b))) / race.integrated_blow_up(y0, b) - 1
+    )
 
 
 def limit_error(y0, b):
@@ -1099,6 +1136,7 @@ glue.figure(plt.gcf(), "plot-fig-7")
 #
 # On the sphere, where the filters live, the widening is seen. The proof's criterion is another matter: it drops the projection and lets the
 # smallest $t^*$ win. In the plane the projected flow is decided by the larger $y_l+b_l$, exactly; in more dimensions neither criterion is exact.
+
 
 # %%
 def widening(seed, c, n=1000, d=10):
@@ -1178,6 +1216,7 @@ chapter.values("thm-6-b")
 # Model the start by $Y_l\sim U[-1,1]$ and the advantage by $\epsilon_l$: pattern $l$ wins if $Y_l>0$ and $Y_l+\epsilon_l$ is the largest (152).
 # For one $\epsilon_l\ne0$ the probability has the closed form (155). It is tested against quadrature and against counting.
 
+
 # %%
 def quadrature_error(formula):
     eps, worst = torch.linspace(-1.95, 1.5, 24), 0.0
@@ -1196,6 +1235,7 @@ chapter.judge("eq-155", observed=error, control=one_less)
 
 # %%
 chapter.values("eq-155")
+
 
 # %%
 def largest_score(start_positive=True, n=100_000):
@@ -1221,7 +1261,9 @@ fig, ax = plt.subplots(figsize=(5, 3.2))
 n, e, marks = 20_000, torch.linspace(-1.9, 1.4, 200), torch.linspace(-1.0, 1.2, 9)
 for d, style, marker in ((2, "-", "o"), (5, "--", "s"), (20, ":", "^")):
     ax.plot(e, single(e, d), color="k", linestyle=style, label=f"$d={d}$")
-    counted = [winning_probability.winning_count(v * torch.eye(d)[0], n, stream(seed, d, f"figure {v:.2f}"))[0] for v in marks]
+    counted = [
+        winning_probability.winning_count(v * torch.eye(d)[0], n, stream(seed, d, f"figure {v:.2f}"))[0] for v in marks
+    ]
     ax.plot(marks, [k / n for k in counted], marker, color="k", mfc="none", ms=4)
 ax.set(xlabel=r"modulation $\epsilon_l$", ylabel=r"$P[E_l]$")
 ax.legend(title="line: (155), mark: counted")

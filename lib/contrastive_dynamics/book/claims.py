@@ -24,7 +24,7 @@ class Claim:
     """One row of `chapters/claims/NAME.yaml`, written before the run.
 
     `rule` is None for a claim that this edition does not run; `needs` then says what it takes.
-    `erratum` names the corrected form of a statement whose printed form fails, `conditions` the region in which it holds.
+    `erratum` names the corrected form of a statement whose printed form fails, `conditions` the region where it holds.
     """
 
     id: str
@@ -174,7 +174,8 @@ def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str
         return verdict("undecided", _undecided(claim, reading, level))
     if outcome == MET:
         return _met(claim, reading, level, data, verdict)
-    if claim.erratum and reading.mended and _worst(rule, reading.mended, level) == MET:
+    shown = [arm for arm in (reading.mended, reading.planted) if arm]
+    if claim.erratum and shown and all(_worst(rule, arm, level) == MET for arm in shown):
         return verdict("contradicted", claim.erratum)
     return verdict("not reproduced", f"the rule {rule} is missed")
 

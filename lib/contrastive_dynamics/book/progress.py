@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,13 +24,27 @@ def progress(items: Iterable[T], label: str, cell: int = 0, total: int | None = 
     """Iterate with a bar that shows the remaining time and leaves nothing behind in stored outputs."""
     total = total if total is not None else len(items)
     if not os.environ.get(FILE_VARIABLE):
-        from tqdm.auto import tqdm
-
-        yield from tqdm(items, desc=label, total=total, leave=False)
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            yield from _plain_progress(items, label, total)
+        else:
+            yield from tqdm(items, desc=label, total=total, leave=False)
         return
     last = 0.0
     for done, item in enumerate(items):
         if time.monotonic() - last > 0.2:
             last = time.monotonic()
             write_progress(cell, done / max(total, 1), label)
+        yield item
+
+
+def _plain_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
+    """A line every ten seconds, where there is no tqdm."""
+    begun = last = time.monotonic()
+    for done, item in enumerate(items):
+        if done and time.monotonic() - last > 10:
+            last = time.monotonic()
+            left = (last - begun) / done * (total - done)
+            print(f"{label}: {done} of {total}, {left:.0f} s left", file=sys.stderr, flush=True)
         yield item

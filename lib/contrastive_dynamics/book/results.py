@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from .chapter import expected_hash
+from . import provenance
+from .chapter import chapter_code, expected_hash
 from .claims import Claim, Claims, Reading, Verdict, judge_all
 from .display import MIME
 from .sources import ChapterFiles, chapter_names, find_root
@@ -37,8 +38,15 @@ def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
     return judge_all(claims, {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"])
 
 
+def _present_hash(files: ChapterFiles, stamp: dict) -> str:
+    """The hash that the present code would give; a machine that could not read the rules left them out."""
+    if stamp.get("rules_read", True):
+        return expected_hash(files, stamp["parameters"])
+    return provenance.result_hash(chapter_code(files.cells()), [], stamp["parameters"])
+
+
 def _stored_run(stamp: dict, files: ChapterFiles, claims: Claims, others: list[dict]) -> StoredRun:
-    stale = stamp["hash"] != expected_hash(files, stamp["parameters"])
+    stale = stamp["hash"] != _present_hash(files, stamp)
     recurrence: dict[str, list[str]] = {}
     for other in others:
         for claim, verdict in verdicts_of(other, claims).items():
@@ -64,8 +72,7 @@ def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
     return next((run for run in order if not run.stale), order[-1] if order else None)
 
 
-def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun]) -> dict:
-    run = _headline(runs, claim.id)
+def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun], run: StoredRun | None) -> dict:
     found = run.verdicts[claim.id] if run else None
     arms = found.reading.to_json() if found else {}
     return {
@@ -129,5 +136,12 @@ def load_results(root: Path | None = None) -> list[dict]:
     for name in chapter_names(root or find_root()):
         files = ChapterFiles.find(name, root)
         claims, runs = Claims.load(files.claims), stored_runs(files)
-        rows += [_row(files, claims, claim, runs) for claim in claims.rows.values()]
+        rows += [_row(files, claims, claim, runs, _headline(runs, claim.id)) for claim in claims.rows.values()]
     return rows
+
+
+def run_rows(files: ChapterFiles, stamp: dict) -> list[dict]:
+    """The claims that one run measured, in the form of `load_results`."""
+    claims = Claims.load(files.claims)
+    run = _stored_run(stamp, files, claims, [])
+    return [_row(files, claims, claims.rows[i], {stamp["profile"]: run}, run) for i in claims.rows if i in run.verdicts]

@@ -1,0 +1,79 @@
+# The book from nothing: `make book` (pages), `make test` (every check). GNU make.
+# A recipe line without `@` is a command of the work itself; README.md lists the same ones for those without make.
+
+PYTHON ?= python3
+CHAPTER ?=
+PROFILE ?= default
+OUT ?=
+
+PIP := .venv/bin/python -m pip install --quiet -c constraints.txt -e
+ZIP := dist/contrastive-dynamics-html.zip
+# The build's stamp is named after what the pages are made of, so that nothing is built twice and no change is missed.
+SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
+	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
+BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
+
+.PHONY: book test lint run execute dist clean chapter-named
+.DELETE_ON_ERROR:
+
+book: $(BUILT)
+	@echo "The book is built. Open _build/html/index.html in a browser."
+
+test: .venv/.test-installed lint
+	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests
+	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --nbval-lax --nbval-current-env chapters/*.ipynb
+	@$(MAKE) --no-print-directory book
+
+lint: .venv/.test-installed
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+run: chapter-named .venv/.run-installed
+	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))
+
+execute: .venv/.run-installed
+	.venv/bin/clbook execute
+
+dist: $(ZIP)
+	@cat $(ZIP).sha256
+
+clean:
+	rm -rf _build dist book/_generated .pytest_cache .ruff_cache
+
+chapter-named:
+	@test -n "$(CHAPTER)" || { echo "make run: name a chapter, as in: make run CHAPTER=nonlinearity" >&2; exit 2; }
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || { \
+		echo "make: Python 3.11 to 3.13 is needed, PYTHON is '$(PYTHON)' (`$(PYTHON) -V 2>&1`);" \
+		"name another: make PYTHON=python3.12" >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.book-installed: pyproject.toml constraints.txt | .venv/.made
+	@echo "Installing what the pages need into .venv (no torch); this takes about a minute."
+	$(PIP) '.[book]'
+	@touch $@
+
+.venv/.run-installed: pyproject.toml constraints.txt | .venv/.made
+	@echo "Installing what a chapter needs into .venv (torch, JupyterLab); this takes minutes."
+	$(PIP) '.[run]'
+	@touch $@
+
+.venv/.test-installed: pyproject.toml constraints.txt | .venv/.made
+	@echo "Installing everything into .venv; this takes minutes."
+	$(PIP) '.[test]'
+	@touch $@ .venv/.book-installed .venv/.run-installed
+
+$(BUILT): | .venv/.book-installed
+	.venv/bin/python -m contrastive_dynamics.book.pages
+	rm -rf _build
+	.venv/bin/jupyter-book build . -q -W -n --keep-going
+	.venv/bin/python -m contrastive_dynamics.book.site_check _build/html
+	@touch $@
+
+$(ZIP): $(BUILT)
+	@mkdir -p dist
+	.venv/bin/python -c "import shutil; shutil.make_archive('$(basename $(ZIP))', 'zip', '_build/html')"
+	@.venv/bin/python -c "import hashlib as h, pathlib as p; f = p.Path('$(ZIP)'); \
+		p.Path('$(ZIP).sha256').write_text(f'{h.sha256(f.read_bytes()).hexdigest()}  {f.name}\n')"

@@ -1,0 +1,172 @@
+"""A run of a chapter into a folder of its own: everything checked first, nothing half-written left."""
+
+import contextlib
+import datetime
+import difflib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .chapter import profile_parameters, resolve_device
+from .errors import BookError
+from .kernel import CellFailed, disk_errors, run_notebook
+from .notebooks import build, cell_seconds, normalise
+from .notebooks import write as write_notebook
+from .parameters import Parameter, read_parameters
+from .results import notebook_stamp, run_rows
+from .sources import ChapterFiles
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that was checked: its chapter, its parameters in effect, the profile's name, the folder to make."""
+
+    files: ChapterFiles
+    parameters: dict[str, object]
+    profile: str
+    out: Path
+
+
+def read_assignments(given: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
+    """Read `name=value` texts; raises BookError, with the nearest name for an unknown one."""
+    values = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BookError(f"-p {text}: not of the form name=value")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(known)}{hint}")
+        values[name] = known[name].from_text(value)
+    return values
+
+
+def with_device(parameters: dict, known: dict[str, Parameter], device: str | None, where: str) -> dict:
+    """The parameters with the device that was asked for, which must be here; raises BookError."""
+    if device is not None:
+        if "device" not in known and device != "cpu":
+            raise BookError(f"{where}: the chapter has no parameter 'device', it runs on the CPU")
+        if "device" in known:
+            parameters = parameters | {"device": known["device"].from_text(device)}
+    if str(parameters.get("device", "cpu")).startswith("cuda"):
+        try:
+            resolve_device(parameters["device"])
+        except ImportError:
+            raise BookError("torch is not installed: install the extra that runs chapters") from None
+    return parameters
+
+
+def check_output(out: Path) -> None:
+    """The folder must be absent or empty, and its place writable; raises BookError."""
+    if out.is_dir() and any(out.iterdir()):
+        raise BookError(f"--out {out}: not empty, allowed is a folder that is empty or not there yet")
+    for path in (out, out.with_name(f"{out.name}.failed")):
+        if path.exists() and not path.is_dir():
+            raise BookError(f"--out {out}: {path} is a file")
+    place = next(p for p in out.parents if p.exists())
+    if not place.is_dir():
+        raise BookError(f"--out {out}: cannot be made, {place} is a file")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise BookError(f"--out {out}: cannot be made, {place} is not writable")
+
+
+def plan(
+    name: str, given: list[str] = (), profile: str = "default", device: str | None = None, out: Path | None = None
+) -> Plan:
+    """Check a run before anything starts; raises BookError."""
+    files = ChapterFiles.find(name)
+    known = read_parameters(files.cells(), files.source.name)
+    base = profile_parameters(files, profile)
+    changed = base | read_assignments(given, known, name)
+    parameters = with_device(changed, known, device, name)
+    profile = profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
+    if out is None:
+        out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    out = Path(os.path.abspath(out))
+    check_output(out)
+    return Plan(files, parameters, profile, out)
+
+
+@contextlib.contextmanager
+def _aside(out: Path) -> Iterator[Path]:
+    """A folder beside `out` that takes its place at the end, or goes with all that was made for it."""
+    missing = [p for p in out.parents if not p.exists()]
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    done = False
+    try:
+        aside.mkdir(parents=True)
+        yield aside
+        os.replace(aside, out)
+        done = True
+    finally:
+        if not done:
+            shutil.rmtree(aside, ignore_errors=True)
+            for folder in missing:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
+def _keep_partial(notebook: Path, out: Path) -> Path:
+    """Move the notebook of a failed run to where it outlives the run."""
+    kept = out.with_name(f"{out.name}.failed") / notebook.name
+    kept.parent.mkdir(exist_ok=True)
+    os.replace(notebook, kept)
+    return kept
+
+
+def run(wanted: Plan) -> list[dict]:
+    """Run a chapter; leaves NAME.ipynb, NAME.html, claims.json and run.json in the plan's folder; returns its claims.
+
+    Raises BookError for a cell that fails (the partial notebook is kept in OUT.failed), a kernel that dies, a full
+    disk; KeyboardInterrupt on Ctrl-C. Nothing is left in these cases, but for that notebook.
+    """
+    files, out = wanted.files, wanted.out
+    with disk_errors(out), _aside(out) as folder:
+        path = folder / f"{files.name}.ipynb"
+        try:
+            run_notebook(
+                build(files),
+                path,
+                label=files.name,
+                folder=files.source.parent,
+                variables={"CLBOOK_ROOT": str(files.root), "CLBOOK_PROFILE": wanted.profile},
+                parameters=wanted.parameters,
+                weights=cell_seconds(files),
+            )
+        except CellFailed as error:
+            raise BookError(f"{error}; partial notebook: {_keep_partial(path, out)}") from None
+        return _finish(files, path)
+
+
+def _finish(files: ChapterFiles, path: Path) -> list[dict]:
+    """Write what stands beside an executed notebook; returns its claims."""
+    import nbformat
+
+    notebook = normalise(nbformat.read(path, as_version=4))
+    write_notebook(notebook, path)
+    stamp = notebook_stamp(path)
+    if stamp is None:
+        raise BookError(f"{files.name}: no cell ends with chapter.close(), so nothing was measured")
+    path.with_suffix(".html").write_text(as_html(notebook, files.name), encoding="utf-8")
+    claims = run_rows(files, stamp)
+    made_by = {key: value for key, value in stamp.items() if key != "readings"}
+    for name, content in {"claims": claims, "run": made_by}.items():
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        (path.parent / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return claims
+
+
+def as_html(notebook, title: str) -> str:
+    """A notebook as one HTML page, pictures inside."""
+    import logging
+
+    from nbconvert import HTMLExporter
+
+    logger = logging.getLogger("clbook.html")
+    logger.setLevel(logging.ERROR)
+    content, _ = HTMLExporter(log=logger).from_notebook_node(notebook, {"metadata": {"name": title}})
+    return content

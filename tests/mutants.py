@@ -1,0 +1,168 @@
+"""A chapter run as a plain script with one line of one kernel broken, in memory and in this process alone."""
+
+import ast
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from contrastive_dynamics.book.chapter import profile_parameters
+from contrastive_dynamics.book.claims import Claims, Reading, judge_all
+from contrastive_dynamics.book.sources import Cell, ChapterFiles
+
+PACKAGE = "contrastive_dynamics"
+LIBRARY = Path(importlib.util.find_spec(PACKAGE).origin).parent
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`old` stands once in the module's source; with `new` in its place the claim's verdict must change."""
+
+    claim: str
+    module: str
+    old: str
+    new: str
+
+    @property
+    def source(self) -> str:
+        return (LIBRARY / f"{self.module}.py").read_text(encoding="utf-8")
+
+
+class _Broken(importlib.machinery.SourceFileLoader):
+    """Loads a module from changed source; never reads or writes a cached compilation."""
+
+    def __init__(self, name: str, path: str, source: str):
+        super().__init__(name, path)
+        self.source = source
+
+    def get_code(self, fullname: str):
+        return compile(self.source, self.path, "exec")
+
+
+class _Finder:
+    """Serves one module of the library with a mutation's source."""
+
+    def __init__(self, mutation: Mutation):
+        self.mutation, self.served = mutation, False
+
+    def find_spec(self, name: str, path=None, target=None):
+        if name != f"{PACKAGE}.{self.mutation.module}":
+            return None
+        self.served = True
+        file = str(LIBRARY / f"{self.mutation.module}.py")
+        loader = _Broken(name, file, self.mutation.source.replace(self.mutation.old, self.mutation.new))
+        return importlib.util.spec_from_file_location(name, file, loader=loader)
+
+
+@contextlib.contextmanager
+def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
+    """Import the library anew inside the block, mutated; what was imported before stands again after it.
+
+    Torch's default dtype, its thread count and the pyplot figures are put back too.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import torch
+
+    def ours() -> list[str]:
+        return [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
+
+    kept = {name: sys.modules.pop(name) for name in ours()}
+    dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)
+    sys.meta_path[:0] = [finder] if finder else []
+    try:
+        yield finder
+    finally:
+        if finder:
+            sys.meta_path.remove(finder)
+        for name in ours():
+            del sys.modules[name]
+        sys.modules.update(kept)
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
+        plt.close("all")
+
+
+def _names(source: str) -> tuple[set[str], set[str], set[str]]:
+    """Names that a cell binds or changes at its top level, reads there, and reads inside functions."""
+    bound, read, inside = set(), set(), set()
+
+    def visit(node: ast.AST, deep: bool) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.update(() if deep else {node.name})
+        if isinstance(node, ast.Import | ast.ImportFrom) and not deep:
+            bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
+        if isinstance(node, ast.Name):
+            stores = not isinstance(node.ctx, ast.Load)
+            (inside if deep and not stores else read if not stores else set() if deep else bound).add(node.id)
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            bound.update(n.id for n in ast.walk(node.value) if isinstance(n, ast.Name) and not deep)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            read.add(node.target.id)
+        within = deep or isinstance(node, ast.FunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            visit(child, within)
+
+    visit(ast.parse(source), False)
+    return bound, read, inside
+
+
+def needed_cells(code: list[Cell], last: int) -> list[int]:
+    """The cells that cell `last` depends on, and itself: for each name read, the cell that bound it last before.
+
+    A name read inside a function also counts as it stands when cell `last` runs.
+    """
+    names = [_names(cell.source) for cell in code]
+    kept, queue = {last}, [last]
+    while queue:
+        at = queue.pop()
+        _, read, inside = names[at]
+        for name, before in [*((n, at) for n in read | inside), *((n, last) for n in inside)]:
+            for earlier in range(before - 1, -1, -1):
+                if name not in names[earlier][0]:
+                    continue
+                queue += [] if earlier in kept else [earlier]
+                kept.add(earlier)
+                if name not in names[earlier][1]:  # bound anew, not only changed
+                    break
+    return sorted(kept)
+
+
+def run_script(files: ChapterFiles, claim: str | None = None, mutation: Mutation | None = None) -> dict[str, dict]:
+    """Claim → stored arms after a run with the smoke profile: of all cells, or of those that one claim needs."""
+    parameters = profile_parameters(files, "smoke")
+    code = [cell for cell in files.cells() if not cell.markdown and cell.source.strip()]
+    wanted = range(len(code))
+    if claim is not None:
+        judged = [n for n, cell in enumerate(code) if judges(cell.source, claim)]
+        if not judged:
+            raise ValueError(f"{files.name}: no cell judges {claim}")
+        first = next(n for n, cell in enumerate(code) if "parameters" in cell.tags)
+        wanted = sorted({first, *needed_cells(code, judged[-1])})
+    namespace: dict = {"__name__": "__main__"}
+    with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
+        for n in wanted:
+            exec(compile(code[n].source, f"{files.source.name}, code cell {n + 1}", "exec"), namespace)
+            if "parameters" in code[n].tags:
+                namespace.update(parameters)
+        if finder and not finder.served:
+            raise ValueError(f"{claim}: the cells it needs do not import {mutation.module}")
+        return {i: reading.to_json() for i, reading in namespace["chapter"].readings.items()}
+
+
+def judges(source: str, claim: str) -> bool:
+    """Whether a cell calls `chapter.judge` for a claim, on one line or several."""
+    calls = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call) and n.args)
+    return any(ast.unparse(c.func) == "chapter.judge" and ast.unparse(c.args[0]) == repr(claim) for c in calls)
+
+
+def words(files: ChapterFiles, stored: dict[str, dict]) -> dict[str, str]:
+    """Claim → verdict on stored arms, with Holm's correction over all of them."""
+    readings = {i: Reading.of(**arms) for i, arms in stored.items()}
+    return {i: v.verdict for i, v in judge_all(Claims.load(files.claims), readings).items()}
