@@ -18,11 +18,12 @@ from pathlib import Path
 
 from . import chapter as chapter_module
 from . import display, glue, provenance
-from .chapter import Chapter, chapter_code, profile_parameters, with_device
+from .chapter import Chapter, chapter_code, profile_parameters
 from .errors import BookError
 from .kernel import disk_errors
 from .parameters import read_parameters
 from .pieces import Keeper, OutOfTime
+from .request import with_device
 from .sources import ChapterFiles
 
 OUT_OF_TIME = 75  # exit status: run the same command again

@@ -1,0 +1,37 @@
+"""What a person asks for on the command line, checked before any work: parameters and device."""
+
+import difflib
+
+from .chapter import resolve_device
+from .errors import BookError
+from .parameters import Parameter
+
+
+def read_assignments(given: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
+    """Read `name=value` texts; raises BookError, with the nearest name for an unknown one."""
+    values = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BookError(f"-p {text}: not of the form name=value")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(known)}{hint}")
+        values[name] = known[name].from_text(value)
+    return values
+
+
+def with_device(parameters: dict, known: dict[str, Parameter], device: str | None, where: str) -> dict:
+    """The parameters with the device that was asked for, which must be here; raises BookError."""
+    if device is not None:
+        if "device" not in known and device != "cpu":
+            raise BookError(f"{where}: the chapter has no parameter 'device', it runs on the CPU")
+        if "device" in known:
+            parameters = parameters | {"device": known["device"].from_text(device)}
+    if str(parameters.get("device", "cpu")).startswith("cuda"):
+        try:
+            resolve_device(parameters["device"])
+        except ImportError:
+            raise BookError("torch is not installed: install the extra that runs chapters") from None
+    return parameters
