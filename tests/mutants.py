@@ -89,48 +89,76 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
         plt.close("all")
 
 
-def _names(source: str) -> tuple[set[str], set[str], set[str]]:
-    """Names that a cell binds or changes at its top level, reads there, and reads inside functions."""
-    bound, read, inside = set(), set(), set()
+@dataclass
+class _Names:
+    """Names that a piece of code binds, reads at once, and reads later, when a function of it is called."""
 
-    def visit(node: ast.AST, deep: bool) -> None:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.update(() if deep else {node.name})
-        if isinstance(node, ast.Import | ast.ImportFrom) and not deep:
-            bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
-        if isinstance(node, ast.Name):
-            stores = not isinstance(node.ctx, ast.Load)
-            (inside if deep and not stores else read if not stores else set() if deep else bound).add(node.id)
-        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            bound.update(n.id for n in ast.walk(node.value) if isinstance(n, ast.Name) and not deep)
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            read.add(node.target.id)
-        within = deep or isinstance(node, ast.FunctionDef | ast.Lambda)
-        for child in ast.iter_child_nodes(node):
-            visit(child, within)
+    bound: set[str]
+    read: set[str]
+    late: set[str]
 
-    visit(ast.parse(source), False)
-    return bound, read, inside
+    def add(self, other: "_Names") -> None:
+        self.bound |= other.bound
+        self.read |= other.read
+        self.late |= other.late
+
+
+def _names(node: ast.AST) -> _Names:
+    found = _Names(set(), set(), set())
+    for child in ast.iter_child_nodes(node):
+        found.add(_names(child))
+    if isinstance(node, ast.Name):
+        (found.read if isinstance(node.ctx, ast.Load) else found.bound).add(node.id)
+    elif isinstance(node, ast.FunctionDef | ast.Lambda):
+        own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)} | found.bound
+        return _Names({getattr(node, "name", "lambda")}, _names(node.args).read, (found.read | found.late) - own)
+    elif isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+        return _Names(set(), found.read - found.bound, found.late - found.bound)
+    elif isinstance(node, ast.alias):
+        found.bound.add((node.asname or node.name).partition(".")[0])
+    elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        found.bound |= found.read  # changed in place: bound and read
+    elif isinstance(node, ast.AugAssign):
+        found.read |= found.bound
+    return found
+
+
+def _cell_names(source: str) -> _Names:
+    """Of a whole cell; what an earlier line of the cell bound is not read from another cell."""
+    found = _Names(set(), set(), set())
+    for statement in ast.parse(source).body:
+        names = _names(statement)
+        names.read -= found.bound
+        found.add(names)
+    return found
 
 
 def needed_cells(code: list[Cell], last: int) -> list[int]:
     """The cells that cell `last` depends on, and itself: for each name read, the cell that bound it last before.
 
-    A name read inside a function also counts as it stands when cell `last` runs.
+    What a function reads counts as it stands where the function is used.
     """
-    names = [_names(cell.source) for cell in code]
-    kept, queue = {last}, [last]
-    while queue:
-        at = queue.pop()
-        _, read, inside = names[at]
-        for name, before in [*((n, at) for n in read | inside), *((n, last) for n in inside)]:
-            for earlier in range(before - 1, -1, -1):
-                if name not in names[earlier][0]:
-                    continue
-                queue += [] if earlier in kept else [earlier]
-                kept.add(earlier)
-                if name not in names[earlier][1]:  # bound anew, not only changed
-                    break
+    names, kept, seen = [_cell_names(cell.source) for cell in code], set(), set()
+
+    def keep(at: int) -> None:
+        if at not in kept:
+            kept.add(at)
+            for name in names[at].read | (names[at].late - names[at].bound):
+                resolve(name, at)
+
+    def resolve(name: str, before: int) -> None:
+        if (name, before) in seen:
+            return
+        seen.add((name, before))
+        for at in range(before - 1, -1, -1):
+            if name in names[at].bound:
+                keep(at)
+                for late in names[at].late:
+                    resolve(late, before)
+                if name not in names[at].read:  # bound anew, not only changed
+                    return
+
+    keep(last)
     return sorted(kept)
 
 

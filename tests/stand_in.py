@@ -11,7 +11,7 @@ from nbformat import v4
 
 from contrastive_dynamics.book.sources import ChapterFiles
 
-SOURCE = '''# ---
+SOURCE = """# ---
 # jupyter:
 #   jupytext:
 #     text_representation:
@@ -56,7 +56,7 @@ chapter.judge("fig-1", observed=[1.0 + 0.01 * (s % 3) for s in chapter.seeds], c
 
 # %% tags=["remove-cell"]
 chapter.close()
-'''
+"""
 
 CLAIMS = """paper: nobody-2020
 title: A paper that nobody wrote

@@ -1,0 +1,51 @@
+"""What is in the repository: no path of one machine, nothing large."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LARGEST = 3 * 2**20
+# a folder of one machine at the start of a path; a URL or a relative path has a word, a dot or a slash before it
+MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:work|root|home|Users|mnt|scratch)/[\w.]|/tmp/ipykernel_|\b[A-Z]:\\Users\\")
+
+
+def problems(name: str, content: bytes) -> list[str]:
+    """What is wrong with one file."""
+    found = [f"{name}: {len(content) / 2**20:.1f} MB, at most 3 are allowed"] if len(content) > LARGEST else []
+    if b"\0" in content[:8000]:
+        return found
+    text = content.decode("utf-8", errors="replace")
+    return found + [f"{name}: names a path of one machine: {m[0]}" for m in MACHINE_PATH.finditer(text)]
+
+
+def files() -> list[Path]:
+    """The files that git has or would take, or skip where there is no git."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_file_is_large_or_names_a_path_of_one_machine():
+    assert [p for path in files() for p in problems(path.relative_to(ROOT).as_posix(), path.read_bytes())] == []
+
+
+def test_folders_that_are_built_are_not_taken():
+    built = {".venv", "_build", "dist", "runs", "__pycache__", ".ipynb_checkpoints"}
+    assert [p for p in files() if built & set(p.relative_to(ROOT).parts)] == []
+
+
+@pytest.mark.parametrize("top", ["work", "root", "home", "Users"])
+def test_a_path_of_one_machine_is_caught(top):
+    assert problems("a.md", f"see `/{top}/someone/x`".encode()) == [f"a.md: names a path of one machine: /{top}/s"]
+    assert problems("a.md", f"see https://example.org/{top}/someone and lib/{top}/x".encode()) == []
+
+
+def test_a_large_file_is_caught():
+    assert problems("a.ipynb", b"x" * (LARGEST + 1)) == ["a.ipynb: 3.0 MB, at most 3 are allowed"]
+    assert problems("a.png", b"\0" * LARGEST) == []
