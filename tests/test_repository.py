@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LARGEST = 3 * 2**20
 # a folder of one machine at the start of a path; a URL or a relative path has a word, a dot or a slash before it
-MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:work|root|home|Users|mnt|scratch)/[\w.]|/tmp/ipykernel_|\b[A-Z]:\\Users\\")
+MACHINE_PATH = re.compile(
+    r"(?<![\w.~/-])/(?:work|root|home|Users|mnt|scratch)/[\w.]|/tmp/[i]pykernel_|\b[A-Z]:\\Users\\"
+)
 
 
 def problems(name: str, content: bytes) -> list[str]:

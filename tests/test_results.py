@@ -92,7 +92,7 @@ def test_stored_values_are_judged_by_the_present_rules(files):
 def test_a_claim_that_no_longer_stands_is_left_out(files):
     stamp = notebook_stamp(files.notebook)
     stamp["readings"] |= {"gone": stamp["readings"]["thm-1"], "lem-1": stamp["readings"]["thm-1"]}
-    assert list(verdicts_of(stamp, Claims.load(files.claims))) == ["thm-1", "thm-1-a", "fig-1"]
+    assert set(verdicts_of(stamp, Claims.load(files.claims))) == {"thm-1", "thm-1-a", "fig-1"}
 
 
 def test_the_record_of_the_paper_s_size_is_the_headline_if_the_present_code_made_it(files):

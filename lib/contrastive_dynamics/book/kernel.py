@@ -108,7 +108,6 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
     Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C.
     """
     from papermill import execute_notebook
-    from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     cells = sum(cell.cell_type == "code" for cell in notebook.cells)
@@ -121,14 +120,23 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
                 options = {"kernel_name": "python3", "progress_bar": False, "km": manager}
                 execute_notebook(notebook, output, parameters or {}, **options)
 
-            try:
+            with _kernel_errors(label):
                 _in_thread(job, bar.look)
-            except PapermillExecutionError as error:
-                raise CellFailed(failed_cell(label, error)) from None
-            except (OSError, KeyboardInterrupt, BookError):
-                raise
-            except Exception as error:
-                raise BookError(f"{label}: the kernel died ({type(error).__name__}); is there memory enough?") from None
+
+
+@contextlib.contextmanager
+def _kernel_errors(label: str) -> Iterator[None]:
+    """One line for a cell that fails and for a kernel that dies; a full disk and Ctrl-C pass."""
+    from papermill.exceptions import PapermillExecutionError
+
+    try:
+        yield
+    except PapermillExecutionError as error:
+        raise CellFailed(failed_cell(label, error)) from None
+    except (OSError, BookError):
+        raise
+    except Exception as error:
+        raise BookError(f"{label}: the kernel died ({type(error).__name__}); is there memory enough?") from None
 
 
 def failed_cell(label: str, error) -> str:
