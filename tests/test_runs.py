@@ -13,12 +13,14 @@ import nbformat
 import pytest
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book import runs
+from contrastive_dynamics.book import record, runs
 from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.kernel import Bar
 
 DEVICE = 'device: str = "cpu"  # where, auto|cpu|cuda'
 WITH_DEVICE = SOURCE.replace("seeds: int", f"{DEVICE}\nseeds: int", 1)
+DATA = 'data: str = "digits"  # which images, digits|mnist'
+WITH_DATA = SOURCE.replace("seeds: int", f"{DATA}\nseeds: int", 1)
 
 
 @pytest.fixture
@@ -133,6 +135,48 @@ def test_cuda_that_is_absent_is_refused(files, monkeypatch):
     files.source.write_text(SOURCE)
     with pytest.raises(BookError, match="the chapter has no parameter 'device'"):
         runs.plan("stand-in", device="cuda")
+
+
+@pytest.fixture
+def corrupted(files, tmp_path, monkeypatch):
+    """A chapter that reads data, and a data folder with one file of MNIST cut off; the file's path."""
+    files.source.write_text(WITH_DATA)
+    path = tmp_path / "data" / "mnist" / "train-images-idx3-ubyte.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"cut off")
+    monkeypatch.setenv("CONTRASTIVE_DATA", str(tmp_path / "data"))
+    return path
+
+
+def test_a_corrupted_data_file_is_one_line_before_a_kernel_starts(corrupted, tmp_path):
+    out = tmp_path / "some" / "out"
+    command = [sys.executable, "-m", "contrastive_dynamics.book.cli", "run", "stand-in", "-p", "data=mnist"]
+    done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, env=os.environ | _library())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"clbook: stand-in: data=mnist: {corrupted} has the sum sha256:")
+    assert "expected sha256:440fcabf" in done.stderr and "delete it" in done.stderr
+    assert {p.name for p in tmp_path.iterdir()} == {"chapters", "data"}
+    assert [p for p in (tmp_path / "data").rglob("*") if p.is_file()] == [corrupted]
+
+
+def test_a_corrupted_data_file_is_one_line_before_a_record_starts(files, corrupted, tmp_path, capsys):
+    files.profile("smoke").write_text('seeds: 3\ndata: "mnist"\n')
+    assert record.main(["stand-in", "--profile", "smoke"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"record: stand-in: data=mnist: {corrupted} has the sum") and said.count("\n") == 1
+    assert {p.name for p in tmp_path.iterdir()} == {"chapters", "data"}
+
+
+def test_data_that_a_dependency_ships_needs_no_folder(corrupted):
+    assert runs.plan("stand-in").parameters["data"] == "digits"
+
+
+def test_data_are_checked_without_torch(corrupted):
+    code = (
+        "import sys; from contrastive_dynamics.book.request import check_data; check_data({'data': 'digits'}, 'x'); "
+        "sys.exit(bool({'torch', 'sklearn', 'pooch'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env=os.environ | _library()).returncode == 0
 
 
 def test_an_output_folder_that_is_in_use_or_in_the_way_is_refused(files, tmp_path):

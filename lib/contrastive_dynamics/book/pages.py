@@ -9,6 +9,7 @@ from html import escape
 from importlib import metadata
 from pathlib import Path
 
+from ..datasets import SUMS
 from .claims_page import claims_page, count_line
 from .errors import BookError
 
@@ -63,6 +64,13 @@ def chapter_box(front: dict, stamps: dict[str, dict], results: list[dict]) -> st
     )
 
 
+def data_files() -> str:
+    """The table of data sets: every file and its sum, as the loaders check it."""
+    rows = [(name, file, *known.split(":")) for name, files in SUMS.items() for file, known in files.items()]
+    lines = "\n".join(f"| `{name}` | `{file}` | {kind} | `{known}` |" for name, file, kind, known in rows)
+    return f"| data | file | | sum |\n|---|---|---|---|\n{lines}\n"
+
+
 def load_chapters(root: Path) -> dict[str, dict]:
     """`book/chapters.yaml`; raises BookError for a missing key."""
     import yaml
@@ -83,6 +91,7 @@ def generate(root: Path, results: list[dict], stamps: dict[str, dict[str, dict]]
         "claims.md": claims_page(results, {front["cite"]: front["paper"] for front in chapters.values()}),
         "counts.md": intro_counts(results),
         "chapter-map.md": chapter_map(chapters, written, results),
+        "data-files.md": data_files(),
     }
     for name in sorted(written):
         if missing := {"shows", "prerequisites"} - chapters[name].keys():

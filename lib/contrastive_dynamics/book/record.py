@@ -23,7 +23,7 @@ from .errors import BookError
 from .kernel import disk_errors
 from .parameters import read_parameters
 from .pieces import Keeper, OutOfTime
-from .request import with_device
+from .request import check_data, with_device
 from .sources import ChapterFiles
 
 OUT_OF_TIME = 75  # exit status: run the same command again
@@ -147,6 +147,7 @@ def record(
     files = ChapterFiles.find(name)
     known = read_parameters(files.cells(), files.source.name)
     parameters = with_device(profile_parameters(files, profile), known, device, name)
+    check_data(parameters, name)
     path = files.record(profile)
     with disk_errors(path):
         runs = []

@@ -1,7 +1,8 @@
-"""What a person asks for on the command line, checked before any work: parameters and device."""
+"""What a person asks for on the command line, checked before any work: parameters, device, data."""
 
 import difflib
 
+from .. import datasets
 from .chapter import resolve_device
 from .errors import BookError
 from .parameters import Parameter
@@ -35,3 +36,12 @@ def with_device(parameters: dict, known: dict[str, Parameter], device: str | Non
         except ImportError:
             raise BookError("torch is not installed: install the extra that runs chapters") from None
     return parameters
+
+
+def check_data(parameters: dict, where: str) -> None:
+    """The data that the parameters ask for must be here, or come here now; raises BookError."""
+    if "data" in parameters:
+        try:
+            datasets.check(parameters["data"])
+        except datasets.DataError as error:
+            raise BookError(f"{where}: data={parameters['data']}: {error}") from None

@@ -15,7 +15,7 @@ from .kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, cell_seconds, normalise
 from .notebooks import write as write_notebook
 from .parameters import read_parameters
-from .request import read_assignments, with_device
+from .request import check_data, read_assignments, with_device
 from .results import notebook_stamp, run_rows
 from .sources import ChapterFiles
 
@@ -58,6 +58,7 @@ def plan(
         out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
     out = Path(os.path.abspath(out))
     check_output(out)
+    check_data(parameters, name)
     return Plan(files, parameters, profile, out)
 
 
