@@ -9,6 +9,7 @@ from contrastive_dynamics.locally_maximal import (
     eigen_check,
     flow_jacobian,
     growth_rate,
+    newton_fixed_points,
     roughness,
     tangent_basis,
 )
@@ -93,3 +94,29 @@ def test_a_run_is_the_same_alone():
 def test_bad_step_is_named():
     with pytest.raises(ValueError, match=r"angle in \(0, 0.5\), got 1.0"):
         roughness(QUADRATIC, W, 1.0)
+
+
+def test_newton_finds_saddles_that_the_flow_leaves():
+    a = torch.diag(torch.tensor([3.0, 2.0, 1.0], dtype=W.dtype))
+
+    def field(w):
+        return a.expand(len(w), 3, 3)
+
+    starts = uniform_on_sphere([stream(0, k, "newton") for k in range(60)], 3)
+    w, settled = newton_fixed_points(field, starts)
+    assert settled.all()
+    found = w.abs().argmax(-1)
+    assert set(found.tolist()) == {0, 1, 2}  # every eigenvector, the two unstable ones among them
+    assert torch.allclose(w.abs(), torch.eye(3, dtype=W.dtype)[found], atol=1e-9)
+
+
+def test_newton_on_a_field_that_depends_on_w():
+    w, settled = newton_fixed_points(QUADRATIC, W)
+    check = eigen_check(QUADRATIC, w)
+    assert settled.any() and (check.residual[settled] < 1e-9).all()
+
+
+@pytest.mark.parametrize("bad", [{"steps": 0}, {"tol": 0.0}, {"reach": 2.0}])
+def test_newton_refuses_bad_numbers(bad):
+    with pytest.raises(ValueError, match="newton_fixed_points: need"):
+        newton_fixed_points(QUADRATIC, W, **bad)

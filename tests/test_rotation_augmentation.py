@@ -100,3 +100,13 @@ def test_a_run_is_the_same_alone():
 def test_bad_input_is_named(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_energy_of_a_pairwise_importance():
+    x, w = draw(2, 6, 3), draw(2, 4, 3, seed=1)
+    group = rotations(ABOUT_AXIS_3, torch.linspace(0, 1, 5, dtype=torch.float64)).expand(2, -1, -1, -1)
+    uniform = augmented_energy(w, x, group, RELU)
+    assert torch.allclose(augmented_energy(w, x, group, RELU, torch.ones(2, 6, 6, dtype=torch.float64)), uniform)
+    alpha, b = draw(2, 6, 6, seed=2), augmented_activation(w, x, group, RELU)
+    pairs = sum(alpha[:, i, j, None] * (b[..., i] - b[..., j]) ** 2 for i in range(6) for j in range(6))
+    assert torch.allclose(augmented_energy(w, x, group, RELU, alpha), pairs / (4 * 36))

@@ -125,19 +125,28 @@ class CircleFixedPoints:
 
 
 def circle_fixed_points(
-    field_at: Callable[[Tensor], MatrixField], runs: int, like: Tensor, angles: int = 360, bisections: int = 45
+    field_at: Callable[[Tensor], MatrixField],
+    runs: int,
+    like: Tensor,
+    angles: int = 360,
+    bisections: int = 45,
+    block: int = 8,
 ) -> CircleFixedPoints:
     """All fixed points of ẇ = P⊥A(w)w on the circle, stable and unstable: sign changes of the speed, bisected.
 
     Args: field_at takes indices of populations, int64 `[m]`, and gives the matrix field of them, `[m, 2] -> [m, 2, 2]`;
-        runs, how many populations; like, a tensor of the dtype and device to use; angles of the grid.
+        runs, how many populations; like, a tensor of the dtype and device to use; angles of the grid; block, angles
+        of the grid that are evaluated together (memory grows with it, nothing else).
     Returns: CircleFixedPoints. Error: pairs within one grid step of 2π/angles are missed; θ to 2π/angles/2^bisections.
-    Cost: angles + bisections evaluations of the field.
+    Cost: runs·angles filters on the grid, then bisections for every fixed point.
     """
     everyone = torch.arange(runs, device=like.device)
     grid = circle_grid(angles, like) + 0.123 * 2 * math.pi / angles  # off the round angles, where symmetry puts zeros
-    field = field_at(everyone)
-    speed = torch.stack([_turning_speed(field, t.expand(runs)) for t in grid], dim=-1)
+    parts = []
+    for theta in grid.split(block):
+        field = field_at(everyone.repeat_interleave(len(theta)))
+        parts.append(_turning_speed(field, theta.repeat(runs)).view(runs, -1))
+    speed = torch.cat(parts, dim=-1)
     run, k = torch.nonzero((speed > 0) != (speed.roll(-1, -1) > 0), as_tuple=True)
     stable, field = speed[run, k] > 0, field_at(run)
     low, width = grid[k], 2 * math.pi / angles

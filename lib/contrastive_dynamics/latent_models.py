@@ -164,7 +164,7 @@ def critical_probability(u: Tensor, q: Tensor, m: int, centred: bool = True) -> 
     relu = activation("relu")
 
     def advantage(q_m: float) -> float:
-        points, p = latent_summation(u, torch.where(torch.arange(len(q)) == m, q_m, q))
+        points, p = latent_summation(u, torch.where(torch.arange(len(q), device=q.device) == m, q_m, q))
         a = gated_covariance(points, u[:, m], relu, p)
         if not centred:
             mean = p @ (points * relu.slope(points @ u[:, m]).unsqueeze(-1))

@@ -3,6 +3,7 @@
 On finite data a ReLU gate pattern is constant inside a cell of directions, so A(w) is constant there: L = 0, ω = μ.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -98,7 +99,7 @@ def contraction_slack(measured: Tensor, predicted: Tensor, deviation: float) -> 
     """
     if not 0 < deviation < 1:
         raise ValueError(f"contraction_slack: got deviation={deviation}, allowed is 0 < deviation < 1")
-    allowed = torch.log1p(torch.tensor(2 * deviation / (1 - deviation), dtype=measured.dtype))
+    allowed = math.log1p(2 * deviation / (1 - deviation))
     return (measured / predicted).log().abs() / allowed
 
 

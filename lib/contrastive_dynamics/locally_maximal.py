@@ -1,5 +1,6 @@
 """Locally maximal eigenvectors of a matrix field A(w) on the sphere: gap, roughness, and stability under the flow."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -87,6 +88,38 @@ def density_flow_jacobian(a: Tensor, w: Tensor, mean_h: Tensor, boundary: Tensor
     inner = a - lam[:, None, None] * eye - jump * mean_h[:, None, None] * boundary
     t = tangent_basis(w)
     return t.mT @ inner @ t
+
+
+def newton_fixed_points(
+    matrix_field: MatrixField, w0: Tensor, steps: int = 40, tol: float = 1e-10, reach: float = 0.3
+) -> tuple[Tensor, Tensor]:
+    """Fixed points of the sphere flow, stable or not, by Newton's method on P⊥A(w)w = 0 along great circles.
+
+    Args: matrix_field differentiable; w0 `[run, d]`, unit; steps; tol on ‖P⊥A(w)w‖/‖A(w)‖; reach, the longest move
+        in radians, which keeps a step near a singular Jacobian on its side of the sphere.
+    Returns: the ends `[run, d]` and whether each one is a fixed point, bool `[run]`. Newton may not settle.
+    Raises: ValueError for steps, tol or reach outside their range.
+    Error: linear convergence with a factor of order 1e-6, that of the measured Jacobian. Cost: 2d fields a step.
+    """
+    if steps < 1 or not tol > 0 or not 0 < reach < math.pi / 2:
+        raise ValueError(
+            "newton_fixed_points: need steps >= 1, tol > 0 and 0 < reach < pi/2, "
+            f"got steps={steps}, tol={tol}, reach={reach}"
+        )
+    w = w0 / w0.norm(dim=-1, keepdim=True)
+    for _ in range(steps):
+        velocity = sphere_velocity(matrix_field, w)
+        if bool((velocity.norm(dim=-1) <= tol * matrix_field(w).norm(dim=(-2, -1))).all()):
+            break
+        t = tangent_basis(w)
+        jacobian = t.mT @ _sphere_derivative(lambda v: sphere_velocity(matrix_field, v), w, 1e-3)
+        move = -torch.linalg.lstsq(jacobian, t.mT @ velocity.unsqueeze(-1)).solution.squeeze(-1)
+        length = move.norm(dim=-1, keepdim=True)
+        move = torch.einsum("rdk,rk->rd", t, move * (reach / length).clamp(max=1))
+        w = w + move
+        w = w / w.norm(dim=-1, keepdim=True)
+    rest = sphere_velocity(matrix_field, w).norm(dim=-1) / matrix_field(w).norm(dim=(-2, -1))
+    return w, rest <= tol
 
 
 def growth_rate(jacobian: Tensor) -> Tensor:

@@ -52,13 +52,17 @@ def augmented_activation(w: Tensor, x: Tensor, group: Tensor, act: Activation) -
     return torch.stack([act.h(views @ v[:, None, :, None]).squeeze(-1).mean(-1) for v in w.unbind(1)], dim=1)
 
 
-def augmented_energy(w: Tensor, x: Tensor, group: Tensor, act: Activation) -> Tensor:
-    """E(w) = ½ V_{x0}[E_t h(wᵀR(t)x0)], the energy for uniform importance and augmentation by `group`.
+def augmented_energy(w: Tensor, x: Tensor, group: Tensor, act: Activation, alpha: Tensor | None = None) -> Tensor:
+    """E(w) = ¼ Σ_ij α_ij (b_i − b_j)²/n² with b_i = E_t h(wᵀR(t)x_i), the energy under augmentation by `group`.
 
-    Source: tian-2023, eq. (105), uniform α; points x0 equally likely. Args: as `augmented_activation`.
-    Returns: `[run, m]`.
+    Uniform α gives ½ V[b]. Source: tian-2023, eq. (105); points x0 equally likely, α a function of them alone.
+    Args: as `augmented_activation`; alpha `[run, n, n]` (default: uniform). Returns: `[run, m]`.
     """
-    return augmented_activation(w, x, group, act).var(dim=-1, correction=0) / 2
+    b = augmented_activation(w, x, group, act)
+    if alpha is None:
+        return b.var(dim=-1, correction=0) / 2
+    pairs = (b.unsqueeze(-1) - b.unsqueeze(-2)).square()
+    return torch.einsum("rij,rmij->rm", alpha, pairs) / (4 * x.shape[-2] ** 2)
 
 
 def orbit_variation(energy: Tensor) -> Tensor:

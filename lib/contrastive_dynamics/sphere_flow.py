@@ -1,5 +1,6 @@
 """Dynamics of filters on the unit sphere: the projected flow ẇ = P⊥A(w)w and power iteration w ← A(w)w/‖A(w)w‖."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -137,9 +138,9 @@ def distinct_points(w: Tensor, angle: float = 1e-3, signed: bool = True) -> Tens
     while bool((labels < 0).any()):
         first = w[labels < 0][0]
         # 2 sin(θ/2) = ‖w − first‖ keeps its digits where 1 − cos θ loses them.
-        near = (w - first).norm(dim=-1) <= 2 * torch.sin(torch.tensor(angle / 2))
+        near = (w - first).norm(dim=-1) <= 2 * math.sin(angle / 2)
         if not signed:
-            near |= (w + first).norm(dim=-1) <= 2 * torch.sin(torch.tensor(angle / 2))
+            near |= (w + first).norm(dim=-1) <= 2 * math.sin(angle / 2)
         labels = torch.where((labels < 0) & near, count, labels)
         count += 1
     return labels

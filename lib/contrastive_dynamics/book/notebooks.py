@@ -10,7 +10,7 @@ from .kernel import disk_errors, run_notebook
 from .results import notebook_stamp
 from .sources import ChapterFiles
 
-_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+_KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _RUN_METADATA = ("papermill", "execution", "collapsed", "scrolled", "ExecuteTime")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -1,4 +1,4 @@
-"""Progress bars: a widget in a notebook, a line in a terminal, a file where another process draws the bar."""
+"""Progress bars: a line in a notebook or a terminal, a file where another process draws the bar."""
 
 import json
 import os
@@ -24,12 +24,7 @@ def progress(items: Iterable[T], label: str, cell: int = 0, total: int | None = 
     """Iterate with a bar that shows the remaining time and leaves nothing behind in stored outputs."""
     total = total if total is not None else len(items)
     if not os.environ.get(FILE_VARIABLE):
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            yield from _plain_progress(items, label, total)
-        else:
-            yield from tqdm(items, desc=label, total=total, leave=False)
+        yield from _drawn_progress(items, label, total)
         return
     last = 0.0
     for done, item in enumerate(items):
@@ -37,6 +32,33 @@ def progress(items: Iterable[T], label: str, cell: int = 0, total: int | None = 
             last = time.monotonic()
             write_progress(cell, done / max(total, 1), label)
         yield item
+
+
+def _drawn_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
+    """tqdm's bar: in a notebook as text, which is wiped at the end, since a widget would be saved and be dead."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield from _plain_progress(items, label, total)
+        return
+    if not _in_kernel():
+        yield from tqdm(items, desc=label, total=total, leave=False)
+        return
+    from IPython.display import clear_output
+
+    bar = "{desc}: {percentage:3.0f}%|{bar:30}| {elapsed}, {remaining} left"
+    try:
+        yield from tqdm(items, desc=label, total=total, leave=False, file=sys.stdout, mininterval=0.3, bar_format=bar)
+    finally:
+        clear_output()
+
+
+def _in_kernel() -> bool:
+    """Whether a notebook's kernel runs this, rather than a script or a terminal."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def _plain_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
