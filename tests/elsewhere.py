@@ -67,14 +67,19 @@ class _FromNumbers(TorchFunctionMode):
 @contextlib.contextmanager
 def elsewhere() -> Iterator[None]:
     """While this is active, `meta` is a device with tensors and generators; the default device is put back after it."""
-    generator = torch.Generator
-    torch.Generator = lambda device="cpu": FarGenerator() if torch.device(device) == ELSEWHERE else generator(device)
+    here = torch.Generator
+
+    class Generator(here):
+        def __new__(cls, device="cpu"):
+            return FarGenerator() if torch.device(device) == ELSEWHERE else here(device)
+
+    torch.Generator = Generator
     FarTensor.tolist = lambda far: far.near.tolist()  # torch refuses it to subclasses
     try:
         with _FromNumbers(), _Dispatch():
             yield
     finally:
-        torch.Generator = generator
+        torch.Generator = here
         torch.set_default_device(None)
 
 
