@@ -14,7 +14,7 @@ from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
 SMALL = {  # the least that a chapter's parameters allow
-    "nonlinearity": {"seeds": 3, "map_seeds": 2, "temperatures": [0.01]},
+    "nonlinearity": {"seeds": 3, "populations": 6, "map_seeds": 2, "temperatures": [0.01]},
 }
 
 

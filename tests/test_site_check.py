@@ -36,6 +36,10 @@ def test_a_sound_page_has_no_problem(tmp_path, body):
 
 
 BROKEN = [
+    (
+        "<script type='application/vnd.jupyter.widget-view+json'>{}</script>",
+        "index.html: a widget, which is dead on a page",
+    ),
     ("<a href='missing.html'>x</a>", "index.html: broken link: missing.html"),
     ("<img src='missing.png' alt='Text.'>", "index.html: broken link: missing.png"),
     ("<script src='missing.js'></script>", "index.html: broken link: missing.js"),

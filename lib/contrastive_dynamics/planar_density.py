@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .activations import Activation
+from .bound_search import climb
 from .gated_covariance import gated_covariance, gaussian_gated_covariance
 from .pairwise_importance import gaussian_features
 from .sphere_flow import MatrixField
@@ -174,15 +175,12 @@ def ascend_bound_ratio(
     the edge in front of w while the density on the line stays flat.
     Args: w `[run, 2]`; steps, each a gradient of the closed form; rate, in coefficients a step. Returns: populations.
     """
-    c = population.coefficients.clone().requires_grad_()
-    optimiser = torch.optim.Adam([c], lr=rate)
-    for _ in range(steps):
-        trial = replace(population, coefficients=c)
-        loss = -(trial.boundary_roughness(w, act) / trial.roughness_bound(w, 2)).sum()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    return replace(population, coefficients=c.detach())
+
+    def ratio(coefficients: Tensor) -> Tensor:
+        trial = replace(population, coefficients=coefficients)
+        return trial.boundary_roughness(w, act) / trial.roughness_bound(w, 2)
+
+    return replace(population, coefficients=climb(ratio, population.coefficients, steps, rate))
 
 
 def _gauss_legendre(n: int, low: float, high: float, like: Tensor) -> tuple[Tensor, Tensor]:

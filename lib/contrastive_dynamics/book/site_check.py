@@ -63,6 +63,8 @@ def error_problems(soup: BeautifulSoup) -> list[str]:
     found = [what for name, what in _ERROR_CLASSES.items() for _ in soup.find_all(class_=name)]
     outputs = soup.select(".cell_output")
     found += ["a traceback in an output" for o in outputs if "Traceback (most recent call last)" in o.get_text()]
+    if soup.find("script", attrs={"type": re.compile("jupyter.widget-view")}):
+        found.append("a widget, which is dead on a page")
     return list(dict.fromkeys(found))
 
 
