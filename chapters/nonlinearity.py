@@ -1723,6 +1723,14 @@ glue.figure(plt.gcf(), "plot-eq-156")
 # ```
 
 # %% [markdown]
+# ## The same with more seeds
+#
+# The verdicts above come from the default profile. The profile `paper` draws more seeds, and repeats every claim on three other blocks of them.
+#
+# ```{include} ../book/_generated/nonlinearity-record.md
+# ```
+
+# %% [markdown]
 # ## What we had to assume
 #
 # - The convention $h'(0)=0$ (Appendix B.1) decides whether a point on the boundary of a gate counts; (8) rests on it.

@@ -1,4 +1,4 @@
-"""Generated pages: the claims page, the picture and counts of the introduction, each chapter's opening box.
+"""Generated pages: the claims page, the picture and counts of the introduction, each chapter's opening box and records.
 
 `python -m contrastive_dynamics.book.pages` writes them to `book/_generated/` from stored results, without torch.
 """
@@ -133,16 +133,18 @@ def copy_mathjax(folder: Path) -> bool:
 
 def main() -> int:
     """Generate all pages of the book that the working folder lies in."""
+    from .record_gallery import gallery
     from .results import load_results, stored_runs
     from .sources import ChapterFiles, chapter_names, find_root
 
     try:
         root = find_root()
-        stamps = {
-            name: {profile: run.stamp for profile, run in stored_runs(ChapterFiles.find(name, root)).items()}
-            for name in chapter_names(root)
-        }
-        changed = write(root / "book" / "_generated", generate(root, load_results(root), stamps))
+        chapters = [ChapterFiles.find(name, root) for name in chapter_names(root)]
+        runs = {files.name: stored_runs(files) for files in chapters}
+        stamps = {name: {profile: run.stamp for profile, run in own.items()} for name, own in runs.items()}
+        content = generate(root, load_results(root), stamps)
+        content |= {f"{f.name}-record.md": gallery(f, runs[f.name].get("paper")) for f in chapters}
+        changed = write(root / "book" / "_generated", content)
         changed += ["static/mathjax"] * copy_mathjax(root / "book" / "_generated" / "static")
     except BookError as error:
         print(f"pages: {error}", file=sys.stderr)
