@@ -31,7 +31,7 @@ class Parameter:
     def range(self) -> str:
         if self.choices:
             return "|".join(self.choices)
-        return "" if self.low is None else f"{self.low:g}..{self.high:g}"
+        return "" if self.low is None else f"{self.low:.12g}..{self.high:.12g}"
 
     @property
     def item_type(self) -> type:
