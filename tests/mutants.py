@@ -6,7 +6,7 @@ import importlib.machinery
 import importlib.util
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,8 +162,16 @@ def needed_cells(code: list[Cell], last: int) -> list[int]:
     return sorted(kept)
 
 
-def run_script(files: ChapterFiles, claim: str | None = None, mutation: Mutation | None = None) -> dict[str, dict]:
-    """Claim → stored arms after a run with the smoke profile: of all cells, or of those that one claim needs."""
+def run_script(
+    files: ChapterFiles,
+    claim: str | None = None,
+    mutation: Mutation | None = None,
+    prepare: Callable[[], None] = lambda: None,
+) -> dict[str, dict]:
+    """Claim → stored arms after a run with the smoke profile: of all cells, or of those that one claim needs.
+
+    `prepare` is called before the first cell, in the library that the cells import.
+    """
     parameters = profile_parameters(files, "smoke")
     code = [cell for cell in files.cells() if not cell.markdown and cell.source.strip()]
     wanted = range(len(code))
@@ -175,6 +183,7 @@ def run_script(files: ChapterFiles, claim: str | None = None, mutation: Mutation
         wanted = sorted({first, *needed_cells(code, judged[-1])})
     namespace: dict = {"__name__": "__main__"}
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
+        prepare()
         for n in wanted:
             exec(compile(code[n].source, f"{files.source.name}, code cell {n + 1}", "exec"), namespace)
             if "parameters" in code[n].tags:

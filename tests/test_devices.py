@@ -1,21 +1,16 @@
 """The chapters on a device that is not the CPU: every tensor where its inputs are, and the same verdicts."""
 
-import contextlib
-import io
 from pathlib import Path
 
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
-from mutants import fresh_library, words
+from mutants import run_script, words
 
 from contrastive_dynamics.book.results import notebook_stamp
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
-SMALL = {  # the least that a chapter's parameters allow
-    "nonlinearity": {"seeds": 3, "populations": 6, "map_seeds": 2, "temperatures": [0.01]},
-}
 
 
 def test_elsewhere_is_a_device_of_its_own():
@@ -30,20 +25,12 @@ def test_elsewhere_is_a_device_of_its_own():
     assert torch.ones(1).device.type == "cpu"
 
 
-def run_elsewhere(files: ChapterFiles) -> dict[str, dict]:
-    """Claim → stored arms of a small run whose tensors live elsewhere."""
-    namespace: dict = {"__name__": "__main__"}
-    with fresh_library(), elsewhere(), contextlib.redirect_stderr(io.StringIO()):
-        from contrastive_dynamics.book import chapter, provenance
+def use_it() -> None:
+    """Whatever device a chapter asks for, it gets the one elsewhere."""
+    from contrastive_dynamics.book import chapter, provenance
 
-        chapter.resolve_device = lambda wanted: str(ELSEWHERE)
-        provenance.device_name = str
-        for cell in files.cells():
-            if not cell.markdown:
-                exec(compile(cell.source, files.source.name, "exec"), namespace)
-                if "parameters" in cell.tags:
-                    namespace |= SMALL[files.name]
-        return {i: reading.to_json() for i, reading in namespace["chapter"].readings.items()}
+    chapter.resolve_device = lambda wanted: str(ELSEWHERE)
+    provenance.device_name = str
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
@@ -51,7 +38,8 @@ def test_a_chapter_runs_on_another_device_with_the_same_verdicts(name, monkeypat
     monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
     files = ChapterFiles(ROOT, name)
     here = words(files, notebook_stamp(files.notebook)["readings"])
-    there = words(files, run_elsewhere(files))
-    decided = {claim: word for claim, word in there.items() if word != "undecided"}  # three seeds leave some open
+    with elsewhere():
+        there = words(files, run_script(files, prepare=use_it))
+    decided = {claim: word for claim, word in there.items() if word != "undecided"}  # few seeds may leave some open
     assert decided == {claim: here[claim] for claim in decided}
     assert len(decided) >= 0.7 * len(here)
