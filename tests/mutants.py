@@ -7,7 +7,7 @@ import importlib.util
 import io
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from contrastive_dynamics.book.chapter import profile_parameters
@@ -20,12 +20,16 @@ LIBRARY = Path(importlib.util.find_spec(PACKAGE).origin).parent
 
 @dataclass(frozen=True)
 class Mutation:
-    """`old` stands once in the module's source; with `new` in its place the claim's verdict must change."""
+    """`old` stands once in the module's source; with `new` in its place the claim's verdict must change.
+
+    `parameters` differ from the smoke profile where the claim has no verdict at that size.
+    """
 
     claim: str
     module: str
     old: str
     new: str
+    parameters: dict = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -167,12 +171,14 @@ def run_script(
     claim: str | None = None,
     mutation: Mutation | None = None,
     prepare: Callable[[], None] = lambda: None,
+    changes: dict | None = None,
 ) -> dict[str, dict]:
     """Claim → stored arms after a run with the smoke profile: of all cells, or of those that one claim needs.
 
-    `prepare` is called before the first cell, in the library that the cells import.
+    `changes` are parameters that differ from the profile; `prepare` is called before the first cell, in the library
+    that the cells import.
     """
-    parameters = profile_parameters(files, "smoke")
+    parameters = profile_parameters(files, "smoke") | (changes or {})
     code = [cell for cell in files.cells() if not cell.markdown and cell.source.strip()]
     wanted = range(len(code))
     if claim is not None:

@@ -29,8 +29,8 @@ def owners() -> dict[str, ChapterFiles]:
 def changed(files: ChapterFiles, mutation: Mutation) -> tuple[str, str]:
     """The claim's verdict with and without the mutation, from the cells that it needs."""
     claim = mutation.claim
-    pair = (run_script(files, claim)[claim], run_script(files, claim, mutation)[claim])
-    sound, broken = (words(files, {claim: arms})[claim] for arms in pair)
+    runs = (run_script(files, claim, broken, changes=mutation.parameters) for broken in (None, mutation))
+    sound, broken = (words(files, {claim: arms[claim]})[claim] for arms in runs)
     return sound, broken
 
 

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from contrastive_dynamics.activations import activation
+from contrastive_dynamics.gated_covariance import project_out
 from contrastive_dynamics.random_streams import stream
 from contrastive_dynamics.two_layer import (
     colinearity,
@@ -13,7 +14,6 @@ from contrastive_dynamics.two_layer import (
     linear_gradient,
     mean_path,
     path_gradient,
-    project_filters,
     rank_one_gram,
     swap_path,
     top_direction,
@@ -67,7 +67,7 @@ def test_linear_gradients_of_a_field_are_colinear_and_the_controls_are_not(dtype
     other = rank_one_gram(s) + rank_one_gram(torch.randn(K, M, dtype=dtype, generator=g))
     for varied in (
         gradient(x, w, other, linear),
-        project_filters(w, flat),
+        project_out(w, flat),
         gradient(x, w, rank_one_gram(top_direction(x, w, relu)), relu),
     ):
         assert colinearity(varied).max() > 0.02

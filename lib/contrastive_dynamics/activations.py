@@ -1,4 +1,4 @@
-"""Homogeneous activations: h(x) = h'(x) x / degree, with h'(0) = 0 for the gated ones."""
+"""Activations: homogeneous ones, h(x) = h'(x) x / degree with h'(0) = 0 where there is a gate, and the sigmoid."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ LEAK = 0.05  # negative slope of LeakyReLU in the experiments of tian-2023 (capt
 
 @dataclass(frozen=True)
 class Activation:
-    """A positively homogeneous activation and its slope.
+    """An activation h and its slope h'.
 
-    For every x:  h(x) = slope(x) · x / degree.
-    `degree` is 1 for linear, ReLU and LeakyReLU and p for the monomial x^p.
+    A homogeneous one has h(x) = slope(x) · x / degree for every x: `degree` is 1 for linear, ReLU and LeakyReLU and p
+    for the monomial x^p. It is None for the sigmoid, which the theory leaves out and the experiments train.
 
     Source: tian-2023, Assumption 1 and eq. (6); the convention h'(0) = 0 is that of Appendix B.1.
     """
@@ -22,7 +22,7 @@ class Activation:
     name: str
     h: Callable[[Tensor], Tensor]
     slope: Callable[[Tensor], Tensor]
-    degree: int = 1
+    degree: int | None = 1
 
 
 ACTIVATIONS = {
@@ -40,8 +40,12 @@ ACTIVATIONS = {
 }
 
 
-def activation(name: str) -> Activation:
+SIGMOID = Activation("sigmoid", torch.sigmoid, lambda x: torch.sigmoid(x) * torch.sigmoid(-x), degree=None)
+TRAINED = ACTIVATIONS | {"sigmoid": SIGMOID}  # those of the networks of tian-2023, Section 5
+
+
+def activation(name: str, among: dict[str, Activation] = ACTIVATIONS) -> Activation:
     """Look an activation up by name; raises ValueError naming the allowed ones."""
-    if name not in ACTIVATIONS:
-        raise ValueError(f"activation: got {name!r}, allowed are {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[name]
+    if name not in among:
+        raise ValueError(f"activation: got {name!r}, allowed are {', '.join(among)}")
+    return among[name]

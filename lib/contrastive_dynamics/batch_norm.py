@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .activations import Activation
 from .contrastive_covariance import Importance, contrastive_covariance
-from .two_layer import project_filters
+from .gated_covariance import project_out
 from .two_layer_flow import field_gram, hadamard_gradient, hidden_layer
 
 BACKPROPAGATED = {"both": (True, True), "mean": (True, False), "variance": (False, True), "none": (False, False)}
@@ -102,4 +102,4 @@ def batch_norm_velocity(
     if variance_through:
         energy = ((v.mT @ v) * covariance).sum(-1).unflatten(-1, w.shape[-3:-1]).unsqueeze(-1)
         g = g - energy / scale.squeeze(-4) * scale_slopes(gated, gated_view, f, f_view, eps)
-    return v @ covariance, project_filters(w, g) if projected else g
+    return v @ covariance, project_out(w, g) if projected else g

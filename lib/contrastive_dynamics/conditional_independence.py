@@ -6,12 +6,13 @@ where every field has one. Leading axes (runs) broadcast.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from .activations import Activation
-from .two_layer import project_filters
+from .gated_covariance import project_out
 
 MAX_INPUTS = 2**20  # enumerated inputs, A^K
 
@@ -86,8 +87,9 @@ def conditional_moments(model: ConditionalFields, w: Tensor, act: Activation) ->
     gated = (slopes.unsqueeze(-1) * model.points.unsqueeze(-2)).flatten(-2).unsqueeze(-4)  # [..., 1, K, A, Md]
     mean = (model.given.unsqueeze(-1) * gated).sum(-2)
     centred = gated - mean.unsqueeze(-2)
-    within = torch.einsum("...c,...cka,...ckai,...ckaj->...kij", model.prior, model.given, centred, centred)
-    return mean, within
+    weight = (model.prior.unsqueeze(-1).unsqueeze(-1) * model.given).sqrt().unsqueeze(-1)
+    scaled = (weight * centred).transpose(-4, -3).flatten(-3, -2)  # [..., K, C·A, Md]
+    return mean, scaled.mT @ scaled
 
 
 def contrasts(prior: Tensor, mean: Tensor) -> Tensor:
@@ -117,12 +119,24 @@ def decomposed_variance(model: ConditionalFields, w: Tensor, act: Activation, po
     return blocks + torch.einsum("...c,...ci,...cj->...ij", weight, delta, delta)
 
 
+def between_variance(model: ConditionalFields, w: Tensor, act: Activation) -> Tensor:
+    """V_z[E[x̃ | z]] = Σ_c p_c (q_c − q)(q_c − q)ᵀ = V[x̃] − diag_k[L_k]: C_α[x̃] where a view is redrawn given z.
+
+    It is the large-batch limit for α = 1 when both views share z and nothing else, as with the token generators.
+    Source: tian-2023, Lemma 2 with x_0 = z, Lemma 5. Args: w `[..., K, M, d]`. Returns: `[..., KMd, KMd]`.
+    Cost: `conditional_moments` and 2·C·(KMd)² flops.
+    """
+    mean = conditional_moments(model, w, act)[0].flatten(-2)
+    centred = mean - torch.einsum("...c,...ci->...i", model.prior, mean).unsqueeze(-2)
+    return torch.einsum("...c,...ci,...cj->...ij", model.prior, centred, centred)
+
+
 @dataclass(frozen=True)
 class BinaryMoments:
     """Moments of fields with one filter each and a binary z: A_k = V[x̃_k], L_k `[..., K, d, d]`, Δ_k `[..., K, d]`.
 
-    d_k = w_kᵀL_kw_k, b_k = w_kᵀΔ_k, weight = p_0 p_1 and the gaps λ − d_k to the top eigenvalue λ of
-    diag(d) + p_0 p_1 b bᵀ, all `[..., K]`. Source: tian-2023, eqs. (134)–(138); with BatchNorm (175)–(177).
+    d_k = w_kᵀL_kw_k, b_k = w_kᵀΔ_k `[..., K]` and weight = p_0 p_1 `[..., 1]`.
+    Source: tian-2023, eqs. (134)–(138); with BatchNorm (175)–(177).
     """
 
     a: Tensor
@@ -130,7 +144,11 @@ class BinaryMoments:
     d: Tensor
     b: Tensor
     weight: Tensor
-    gap: Tensor
+
+    @cached_property
+    def gap(self) -> Tensor:
+        """λ − d_k `[..., K]` to the top eigenvalue λ of V[f_1] = diag(d) + p_0 p_1 b bᵀ. Raises: as `secular_gap`."""
+        return secular_gap(self.d, self.b, self.weight)
 
 
 def secular_gap(d: Tensor, b: Tensor, weight: Tensor) -> Tensor:
@@ -155,15 +173,14 @@ def secular_gap(d: Tensor, b: Tensor, weight: Tensor) -> Tensor:
 def binary_moments(model: ConditionalFields, w: Tensor, act: Activation, batch_norm: bool = False) -> BinaryMoments:
     """The moments of Theorem 5, or with BatchNorm those of Corollary 3: A_k/σ_k², L_k/σ_k², Δ_k/σ_k, σ_k² = V[f_k].
 
-    Args: C = 2; w `[..., K, d]`. Raises: ValueError for C ≠ 2 or σ_k = 0, and as `secular_gap`. Cost: 2·K·A·d² flops.
+    With two values of z, A_k = L_k + p_0 p_1 Δ_kΔ_kᵀ.
+    Args: C = 2; w `[..., K, d]`. Raises: ValueError for C ≠ 2 or σ_k = 0. Cost: 4·K·A·d² flops.
     """
     if model.prior.shape[-1] != 2:
         raise ValueError(f"binary_moments: got C={model.prior.shape[-1]} values of z, allowed are 2")
     mean, within = conditional_moments(model, w.unsqueeze(-2), act)
-    centre = torch.einsum("...c,...cki->...ki", model.prior, mean)
-    from_centre = mean - centre.unsqueeze(-3)
-    a = within + torch.einsum("...c,...cki,...ckj->...kij", model.prior, from_centre, from_centre)
-    delta = mean[..., 1, :, :] - mean[..., 0, :, :]
+    delta, weight = mean[..., 1, :, :] - mean[..., 0, :, :], model.prior.prod(-1, keepdim=True)
+    a = within + (weight.unsqueeze(-1) * delta).unsqueeze(-1) * delta.unsqueeze(-2)
     if batch_norm:
         variance = torch.einsum("...ki,...kij,...kj->...k", w, a, w).unsqueeze(-1) / act.degree**2
         if not (variance > 0).all():
@@ -171,8 +188,7 @@ def binary_moments(model: ConditionalFields, w: Tensor, act: Activation, batch_n
         a, within = a / variance.unsqueeze(-1), within / variance.unsqueeze(-1)
         delta = delta / variance.sqrt()
     d, b = torch.einsum("...ki,...kij,...kj->...k", w, within, w), (w * delta).sum(-1)
-    weight = model.prior.prod(-1, keepdim=True)
-    return BinaryMoments(a, delta, d, b, weight, secular_gap(d, b, weight))
+    return BinaryMoments(a, delta, d, b, weight)
 
 
 def strength(m: BinaryMoments) -> Tensor:
@@ -212,10 +228,10 @@ def modulated_velocity(
     Source: tian-2023, Theorem 5, eqs. (15), (139), there for degree p = 1; with BatchNorm that does not back-propagate
     its variance Corollary 3, eq. (178), printed without P⊥.
     Args: C = 2; w `[..., K, d]`, unit where projected; modulation, the form of δ_k. Returns: `[..., K, d]`.
-    Raises: as `binary_moments`. Cost: as there and 200·K flops.
+    Raises: as `binary_moments` and `secular_gap`. Cost: theirs together.
     """
     m = binary_moments(model, w, act, batch_norm)
     s2 = (m.b / m.gap).square() / _norm2(m)
     g = s2.unsqueeze(-1) * torch.einsum("...kij,...kj->...ki", m.a, w)
     g = (g + (modulation(m) * m.b).unsqueeze(-1) * m.delta) / act.degree
-    return project_filters(w, g) if projected else g
+    return project_out(w, g) if projected else g

@@ -71,5 +71,5 @@ def gated_field(
 
 
 def project_out(w: Tensor, v: Tensor) -> Tensor:
-    """P⊥_w v = v − w (wᵀv) for unit w; both `[..., d]`. Source: tian-2023, Lemma 3."""
+    """P⊥_w v = v − w (wᵀv) for unit w, one projection a filter; both `[..., d]`. Source: tian-2023, Lemmas 3 and 4."""
     return v - w * (w * v).sum(-1, keepdim=True)

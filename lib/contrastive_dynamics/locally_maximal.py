@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .gated_covariance import project_out
 from .sphere_flow import MatrixField, sphere_velocity
 
 
@@ -107,9 +108,11 @@ def newton_fixed_points(
             f"got steps={steps}, tol={tol}, reach={reach}"
         )
     w = w0 / w0.norm(dim=-1, keepdim=True)
-    for _ in range(steps):
-        velocity = sphere_velocity(matrix_field, w)
-        if bool((velocity.norm(dim=-1) <= tol * matrix_field(w).norm(dim=(-2, -1))).all()):
+    for step in range(steps + 1):
+        a = matrix_field(w)
+        velocity = project_out(w, torch.einsum("rij,rj->ri", a, w))
+        rest = velocity.norm(dim=-1) <= tol * a.norm(dim=(-2, -1))
+        if step == steps or bool(rest.all()):
             break
         t = tangent_basis(w)
         jacobian = t.mT @ _sphere_derivative(lambda v: sphere_velocity(matrix_field, v), w, 1e-3)
@@ -118,8 +121,7 @@ def newton_fixed_points(
         move = torch.einsum("rdk,rk->rd", t, move * (reach / length).clamp(max=1))
         w = w + move
         w = w / w.norm(dim=-1, keepdim=True)
-    rest = sphere_velocity(matrix_field, w).norm(dim=-1) / matrix_field(w).norm(dim=(-2, -1))
-    return w, rest <= tol
+    return w, rest
 
 
 def growth_rate(jacobian: Tensor) -> Tensor:

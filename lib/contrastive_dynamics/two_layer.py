@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .activations import Activation
+from .gated_covariance import project_out
 
 
 def field_covariances(x: Tensor, p: Tensor | None = None) -> Tensor:
@@ -24,11 +25,6 @@ def field_covariances(x: Tensor, p: Tensor | None = None) -> Tensor:
 def rank_one_gram(s: Tensor) -> Tensor:
     """S = s sᵀ of a converged top layer. Source: tian-2023, below Lemma 4. Args: s `[..., K, M]`."""
     return torch.einsum("...km,...ln->...kmln", s, s)
-
-
-def project_filters(w: Tensor, v: Tensor) -> Tensor:
-    """P⊥ of every unit filter applied to its own row: v − w (wᵀv); both `[..., K, M, d]`."""
-    return v - w * (w * v).sum(-1, keepdim=True)
 
 
 def linear_gradient(w: Tensor, gram: Tensor, covariances: Tensor) -> Tensor:
@@ -116,7 +112,7 @@ def train_unit_filters(
     for _ in range(steps):
         g = gradient(x, w, rank_one_gram(top_direction(x, w, act, p)), act, p)
         top = (g * w).sum((-3, -2, -1), keepdim=True)
-        w = torch.nn.functional.normalize(w + rate * project_filters(w, g) / top, dim=-1)
+        w = torch.nn.functional.normalize(w + rate * project_out(w, g) / top, dim=-1)
     return w
 
 

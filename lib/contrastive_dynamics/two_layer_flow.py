@@ -9,7 +9,8 @@ from torch import Tensor
 
 from .activations import Activation
 from .contrastive_covariance import Importance, contrastive_covariance
-from .two_layer import hidden_outputs, project_filters
+from .gated_covariance import project_out
+from .two_layer import hidden_outputs
 
 
 def hidden_layer(x: Tensor, w: Tensor, act: Activation) -> tuple[Tensor, Tensor]:
@@ -63,7 +64,7 @@ def two_layer_velocity(
     (gated, f), (gated_view, f_view) = hidden_layer(x, w, act), hidden_layer(x_view, w, act)
     g = hadamard_gradient(gated, gated_view, w, field_gram(v, w), alpha, act.degree)
     top = v @ contrastive_covariance(f, f_view, alpha)
-    return top, project_filters(w, g) if projected else g
+    return top, project_out(w, g) if projected else g
 
 
 def top_layer_after(v: Tensor, c: Tensor, time: float) -> Tensor:

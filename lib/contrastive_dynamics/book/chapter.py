@@ -41,8 +41,16 @@ class Chapter:
         self.claims = _load_claims(files)
         self.device = resolve_device(self.parameters.get("device", "cpu"))
         self.readings: dict[str, Reading] = {}
+        self.outside_regime: set[str] = set()
         self.cell_seconds: list[float] = []
         self._watch_cells()
+
+    def check(self, make: Callable[..., T], *args, **options) -> T:
+        """Call a kernel's check before any work; what it refuses (ValueError) is a BookError of one line."""
+        try:
+            return make(*args, **options)
+        except ValueError as refused:
+            raise BookError(f"{self.files.name}: {refused}") from None
 
     @property
     def data(self) -> str:
@@ -54,14 +62,20 @@ class Chapter:
         first = self.parameters["first_seed"]
         return range(first, first + self.parameters["seeds"])
 
-    def judge(self, claim: str, *, observed, control, mended=None, outside=None, planted=None) -> display.Line:
+    def judge(
+        self, claim: str, *, observed, control, mended=None, outside=None, planted=None, regime: bool = True
+    ) -> display.Line:
         """Hold what was measured against the claim's rule and show id and verdict.
 
         A statistic is a number, a sequence with one value a seed, a share `{"hits": k, "trials": n}`, or a
         dictionary case → one of these, of which the worst counts. `control` is the nearest plausible mistake,
         run through the same code: it must miss the rule. Claims decided by chance are judged at the strictest
-        level of Holm's correction here; `close` applies the full correction.
+        level of Holm's correction here; `close` applies the full correction. Where `regime` is false the run is not of
+        the claim's regime (a training cut short), and the claim is not judged.
         """
+        if not regime:
+            self.outside_regime.add(claim)
+            return display.not_judged_line(claim)
         arms = {"observed": observed, "control": control, "mended": mended, "outside": outside, "planted": planted}
         reading = Reading.of(**arms)
         self.readings[claim] = reading
@@ -71,6 +85,8 @@ class Chapter:
 
     def values(self, claim: str) -> display.Line:
         """Show what was measured for a claim, its control and its rule."""
+        if claim in self.outside_regime:
+            return display.not_judged_line(claim)
         if self.claims is None:
             return display.unjudged_line(claim, self.readings[claim])
         return display.values_line(self._verdict(claim))

@@ -43,6 +43,12 @@ def verdict_line(verdict: Verdict) -> Line:
     return Line(f"{claim}: {word}", html)
 
 
+def not_judged_line(claim: str) -> Line:
+    """Stands for a claim whose regime this run does not reach."""
+    text = f"{claim}: not judged, the parameters of this run are outside the claim's regime"
+    return Line(text, f'<div style="{_LINE}"><code>{escape(claim)}</code>{escape(text[len(claim) :])}</div>')
+
+
 def show_number(value: float) -> str:
     """Four significant digits; whole numbers as such."""
     return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"
