@@ -118,7 +118,7 @@ class TokenTraining:
         """Train one network a seed for `steps` minibatches; yields the weights after each, changed in place.
 
         Networks, generators and minibatches of a seed are the same alone and beside others. Raises: as
-        `require_memory`. Cost: about 12 Mflop a step and run with the default sizes.
+        `require_memory`. Cost: 6.5 Mflop a step and run with the default sizes.
         """
         seeds = list(seeds)
         device = torch.get_default_device() if device is None else torch.device(device)
