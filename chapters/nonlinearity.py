@@ -2512,6 +2512,7 @@ chapter.judge(
 chapter.values("cor-3-a")
 
 # %% [markdown]
+# (nl-trained)=
 # ## Two layers: trained networks
 #
 # The data of Section 5 are sequences of $K=10$ tokens. A generator such as `**C*B*A*D*` fixes the tokens of five places; each sequence fills the
@@ -2534,7 +2535,7 @@ print("two views: ", *(written(v) for v in pair))
 # The theory sees this as {prf:ref}`conditional independence <nl-independent>` with the generator for $z$, and a pair shares $z$ and nothing else.
 # For $\alpha=1$ and a large batch Lemma 2 therefore gives
 # $\mathbb C_\alpha[\tilde x]=\mathbb V_z\bigl[\mathbb E[\tilde x|z]\bigr]=\mathbb V[\tilde x]-\operatorname{diag}_k[L_k]$, with $L_k$ of Lemma 5: this augmentation
-# takes away what varies within a generator. Exercise {ref}`ex-generators` reads off it what there is to learn.
+# takes away what varies within a generator. {ref}`ex-generators` reads off it what there is to learn.
 #
 # The text of the paper and the author's program do not agree in everything. We train as the program does and look at what the text would change.
 #
@@ -2564,6 +2565,7 @@ from contrastive_dynamics.matching_score import shows_candidate
 
 AUTHOR = {"plus": 0.9982131, "minus": 0.0026302}  # the printed run
 TOKENS = {"plus": 50, "minus": 150}
+SIGN = {"plus": "χ₊", "minus": "χ₋"}
 full_length = minibatches >= 5000
 
 
@@ -2579,7 +2581,7 @@ def trained(label, arms):
 
 def off_by(curve):  # ours minus the author's at the end, in tokens
     gap = {k: TOKENS[k] * (curve[k][:, -1] - AUTHOR[k]) for k in AUTHOR}
-    return {f"χ̄ {k}": v.tolist() for k, v in gap.items()}
+    return {SIGN[k]: v.tolist() for k, v in gap.items()}
 
 
 # %%
@@ -2610,7 +2612,7 @@ chapter.values("author-log")
 # %%
 def shares_below(curve):
     below = {k: (curve[k][:, -1] <= AUTHOR[k]).double().mean() for k in AUTHOR}
-    return ", ".join(f"χ̄ {k} {share:.0%}" for k, share in below.items())
+    return ", ".join(f"{SIGN[k]} {share:.0%}" for k, share in below.items())
 
 
 for name, curve in runs.items():
@@ -2621,7 +2623,7 @@ for name, curve in runs.items():
 # How BatchNorm takes its statistics moves $\bar\chi_-$ only by fractions of a token.
 
 # %% tags=["hide-input", "remove-output"]
-fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.5), layout="constrained")
 styles = {"author": "-", "BatchNorm (164)": "--", "rate 0.002": ":"}
 for name, style in styles.items():
     curve = runs[name]
@@ -3230,7 +3232,7 @@ for name in ("linear", "relu"):
 # - Figures are judged by their caption and the text around them. The pictures of the paper were not available, so no likeness is claimed.
 #
 # - Where the text of the paper and the author's program differ, the networks are trained as the program does; the table in
-#   [Two layers: trained networks](#two-layers-trained-networks) says how, and both rates and both kinds of batch statistics are run.
+#   [Two layers: trained networks](nl-trained) says how, and both rates and both kinds of batch statistics are run.
 # - The printed run is one. We take it for a draw from the distribution that other generators, weights and minibatches give.
 # - Lemma 9 leaves $\kappa$ open and Lemmas 7 to 11 need a field with a Lipschitz constant, which ReLU on points does not have; both are chosen here.
 #
