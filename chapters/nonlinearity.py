@@ -2612,7 +2612,7 @@ chapter.values("author-log")
 # %%
 def shares_below(curve):
     below = {k: (curve[k][:, -1] <= AUTHOR[k]).double().mean() for k in AUTHOR}
-    return ", ".join(f"{SIGN[k]} {share:.0%}" for k, share in below.items())
+    return ", ".join(f"{SIGN[k]} {float(share):.0%}" for k, share in below.items())
 
 
 for name, curve in runs.items():
