@@ -40,4 +40,4 @@ def test_bad_sizes_are_one_line_before_any_work():
     with pytest.raises(ValueError, match="got 25 points, 10 steps, allowed are 2 ≤ points ≤ steps"):
         matching_curve(SMALL, [0], 10)
     with pytest.raises(ValueError, match="memory: 2 networks of K·M = 4"):
-        next(matching_curves({"huge": (replace(SMALL, beta=10**12), [0, 1])}, 30))
+        next(matching_curves({"huge": (replace(SMALL, beta=10**12), iter([0, 1]))}, 30))

@@ -109,6 +109,11 @@ def test_the_same_seed_gives_the_same_numbers():
         ({"rate": 0.0}, "rate, momentum, weight_decay: got 0.0"),
         ({"momentum": 1.0}, "allowed are rate > 0, 0 ≤ momentum < 1"),
         ({"zeta": 0.5}, "token_norms: got d=20, zeta=0.5"),
+        ({"beta": 1.5}, "beta: got 1.5, allowed is int"),
+        ({"beta": "3"}, "beta: got '3', allowed is int"),
+        ({"rate": "0.1"}, "rate: got '0.1', allowed is float"),
+        ({"rate": float("inf")}, "rate: got inf, allowed are finite numbers"),
+        ({"views_apart": "no"}, "views_apart: got 'no', allowed is bool"),
     ],
 )
 def test_a_bad_configuration_is_one_line_before_any_work(given, says):
@@ -124,8 +129,14 @@ def test_too_many_filters_for_the_memory_are_refused_before_any_work():
     assert "\n" not in str(error.value)
 
 
-def test_the_memory_estimate_is_above_what_a_step_holds(monkeypatch):
+def test_the_memory_estimate_counts_weights_and_runs():
     needed = TokenTraining().bytes_needed(1)
     size = 10 * 25 * (20 + 50) * 4
     assert needed > 4 * size  # weights, gradients and momentum
     assert TokenTraining().bytes_needed(7) == 7 * needed
+
+
+def test_views_that_no_filter_answers_leave_the_network_finite():
+    dead = TokenTraining(batch_norm="off", candidates=1, beta=1, places=2, length=1, batch=8)
+    for weights in dead.train(range(6), 60):
+        assert weights.w.isfinite().all() and weights.v.isfinite().all()

@@ -84,6 +84,7 @@ def contrastive_loss(name: str) -> ContrastiveLoss:
 
 
 def unit_outputs(f: Tensor) -> tuple[Tensor, Tensor]:
-    """z = f/‖f‖ and ‖f‖ `[..., 1]`, at least the smallest normal number. Args: f `[..., j]`."""
-    length = torch.linalg.vector_norm(f, dim=-1, keepdim=True).clamp_min(torch.finfo(f.dtype).tiny)
+    """z = f/‖f‖ and ‖f‖ `[..., 1]`; for f = 0 they are 0 and ∞, so that nothing flows back. Args: f `[..., j]`."""
+    length = torch.linalg.vector_norm(f, dim=-1, keepdim=True)
+    length = torch.where(length > 0, length, torch.inf)
     return f / length, length

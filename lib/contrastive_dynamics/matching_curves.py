@@ -58,9 +58,10 @@ def matching_curves(
     wants torch on one thread; elsewhere an arm is one block. A network is the same in any block.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
+    arms = {name: (training, list(seeds)) for name, (training, seeds) in arms.items()}
     blocks = [(name, training, part) for name, (training, seeds) in arms.items() for part in _parts(seeds, device)]
     for training, seeds in arms.values():
-        training.require_memory(len(list(seeds)), device)
+        training.require_memory(len(seeds), device)
 
     def train(block: tuple[str, TokenTraining, list[int]]) -> Curve:
         return matching_curve(*block[1:], steps, points, device)
@@ -68,16 +69,18 @@ def matching_curves(
     if device.type != "cpu":
         yield from ((block[0], train(block)) for block in blocks)
         return
-    with ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1)) as pool:
+    pool = ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1))
+    try:
         done = pool.map(train, blocks)
         for name in arms:
             curves = [next(done) for block in blocks if block[0] == name]
             yield name, {key: torch.cat([c[key] for c in curves]) for key in curves[0]} | {"step": curves[0]["step"]}
+    finally:  # an error or Ctrl-C does not wait for blocks that have not begun
+        pool.shutdown(cancel_futures=True)
 
 
-def _parts(seeds: Iterable[int], device: torch.device) -> list[list[int]]:
+def _parts(seeds: list[int], device: torch.device) -> list[list[int]]:
     """Blocks of seeds of about equal size."""
-    seeds = list(seeds)
     blocks = math.ceil(len(seeds) / BLOCK) if device.type == "cpu" else 1
     edges = [len(seeds) * b // blocks for b in range(blocks + 1)]
     return [seeds[a:b] for a, b in itertools.pairwise(edges)]

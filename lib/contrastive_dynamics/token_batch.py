@@ -46,17 +46,19 @@ def token_batches(tokens: Tensor, d: int, groups: int = 1, dtype: torch.dtype = 
     if views % groups:
         raise ValueError(f"token_batches: got {views} views in {groups} groups, allowed are groups that divide them")
 
+    table = runs * places * groups * d
+    kind = torch.int32 if steps * table < 2**31 else torch.int64
+
     def index(size: int, axis: int) -> Tensor:
-        return torch.arange(size, dtype=torch.int32, device=tokens.device).view(-1, *[1] * (3 - axis))
+        return torch.arange(size, dtype=kind, device=tokens.device).view(-1, *[1] * (3 - axis))
 
     group = index(views, 2) // (views // groups)
     row = ((index(runs, 1) * places + index(places, 3)) * groups + group) * d + tokens
-    table = runs * places * groups * d
     keys = (row + index(steps, 0) * table).flatten()
     order = keys.sort(stable=True).indices.view(steps, -1)
-    holders = (order % (runs * views * places) // places).to(torch.int32)
+    holders = (order % (runs * views * places) // places).to(kind)
     counts = torch.bincount(keys, minlength=steps * table).view(steps, -1)
-    starts = (counts.cumsum(-1) - counts).to(torch.int32)
+    starts = (counts.cumsum(-1) - counts).to(kind)
     shares = (counts.to(dtype) * (groups / views)).view(steps, runs, places, groups, d, 1)
     parts = row.flatten(1, 2), holders, starts, shares
     return [TokenBatch(*(part[s] for part in parts)) for s in range(steps)]

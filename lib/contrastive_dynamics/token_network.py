@@ -1,8 +1,8 @@
 """Two-layer networks with disjoint receptive fields on tokens: an ensemble's exact gradients from one table a batch.
 
 A place shows one of d tokens, so all that comes before the sum over places is a function of (place, token): the top
-layer costs 2·K·d·M·j flops a run where 2N views one by one cost 2·2N·K·M·j, and BatchNorm's statistics are weighted
-sums. Shapes: runs first; K places, M filters each, d tokens, j outputs; w `[run, K, M, d]`, v `[run, K, M, j]`.
+layer costs 2·groups·K·d·M·j flops a run where 2N views one by one cost 2·2N·K·M·j, and BatchNorm's statistics are
+weighted sums. Shapes: runs first; K places, M filters, d tokens, j outputs; w `[run, K, M, d]`, v `[run, K, M, j]`.
 """
 
 import math
@@ -70,13 +70,13 @@ class TokenNetwork:
         return 2 if self.views_apart and self.batch_norm != "off" else 1
 
     def outputs(self, weights: Weights, batch: TokenBatch) -> Tensor:
-        """f `[run, 2N, j]` of a batch, unit length where `unit`. Cost: 2·K·d·M·j + 2N·K·j flops a run."""
+        """f `[run, 2N, j]` of a batch, unit length where `unit`. Cost: 2·groups·K·d·M·j + 2N·K·j flops a run."""
         b, _ = self._normalised(self.act.h(self._filtered(weights.w)), batch.shares)
         f = batch.sum_over_places(b.flatten(2, 3) @ weights.v)
         return unit_outputs(f)[0] if self.unit else f
 
     def gradients(self, weights: Weights, batch: TokenBatch, loss: ContrastiveLoss) -> Weights:
-        """∂L/∂w and ∂L/∂v in closed form. Cost: 6·K·d·M·j + 4N·K·j + 4·N²·j flops a run; 4·N² numbers."""
+        """∂L/∂w and ∂L/∂v in closed form. Cost: 6·groups·K·d·M·j + 4N·K·j + 4·N²·j flops a run; 4·N² numbers."""
         filtered = self._filtered(weights.w)
         b, sigma = self._normalised(self.act.h(filtered), batch.shares)
         table = b.flatten(2, 3)

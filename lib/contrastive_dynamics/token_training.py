@@ -1,7 +1,8 @@
 """The experiments of tian-2023, Section 5: an ensemble of two-layer networks trained by SGD on token sequences."""
 
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 
 import torch
@@ -61,6 +62,12 @@ class TokenTraining:
     weight_decay: float = 5e-3
 
     def __post_init__(self):
+        for field in fields(self):
+            value, allowed = getattr(self, field.name), (int, float) if field.type is float else field.type
+            if not isinstance(value, allowed) or isinstance(value, bool) is not (field.type is bool):
+                raise ValueError(f"{field.name}: got {value!r}, allowed is {field.type.__name__}")
+            if field.type is float and not math.isfinite(value):
+                raise ValueError(f"{field.name}: got {value}, allowed are finite numbers")
         activation(self.activation, among=TRAINED)
         contrastive_loss(self.loss)
         check_generators(self.generators, self.places, self.length, self.tokens, self.candidates)
@@ -90,12 +97,12 @@ class TokenTraining:
         )
 
     def bytes_needed(self, runs: int, dtype: torch.dtype = torch.float32) -> int:
-        """Memory of `train`, an upper estimate: weights with gradients and momentum, tables, similarities, batches."""
+        """Memory of `train`, estimated: weights with gradients and momentum, tables, similarities, indexed batches."""
         m, n = self.filters, self.batch
         weights = self.places * m * (self.tokens + self.outputs)
         tables = self.places * self.tokens * (m + self.outputs)
         numbers = 4 * weights + 8 * tables + 6 * n * n + 12 * n * self.outputs
-        return runs * (numbers * dtype.itemsize + CHUNK * 2 * n * self.places * 48)
+        return runs * (numbers * dtype.itemsize + CHUNK * self.places * (2 * n * 60 + 2 * self.tokens * 24))
 
     def require_memory(self, runs: int, device: torch.device | str = "cpu") -> None:
         """Raises ValueError, before any work, where the device has not the memory for so many runs."""
