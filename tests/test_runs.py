@@ -67,12 +67,21 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(files, tmp_path):
     endless = f"open({str(begun)!r}, 'w').close()\nwhile True: pass\ndouble ="
     files.source.write_text(WITH_DEVICE.replace("double =", endless))
     command = [sys.executable, "-m", "contrastive_dynamics.book.cli", "run", "stand-in", "--out", str(tmp_path / "a/b")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | _library())
-    deadline = time.monotonic() + 40
-    while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | _library(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
+    try:
+        deadline = time.monotonic() + 40
+        while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()  # a failure leaves no endless kernel behind
     assert (process.returncode, stderr) == (130, "clbook: interrupted\n")
     assert {p.name for p in tmp_path.iterdir()} == {"chapters", "begun"}
 
