@@ -8,9 +8,7 @@ memory comes from a process of its own a method. Less than 3 minutes on 2 cores.
 """
 
 import argparse
-import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -18,11 +16,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import measuring
 import torch
+from measuring import product_rate, rate, timed
 from scipy.stats import linregress
 from torch import Tensor
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from contrastive_dynamics.contrastive_covariance import contrastive_covariance, uniform_contrastive_covariance
 from contrastive_dynamics.pairwise_importance import infonce_importance, infonce_loss
 from contrastive_dynamics.random_streams import stream
@@ -82,26 +81,17 @@ def traffic(n: int, item: int) -> float:
     return 11.0 * n * n * item
 
 
-def timed(call: Callable, device: str, *given: Tensor) -> float:
-    start = time.perf_counter()
-    call(*given)
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
 def limits(device: str, dtype: torch.dtype) -> dict[str, float]:
     """Peak rates of this machine in this process: matrix product (GFLOP/s), copy (GB/s) and exp (G/s, in cache)."""
-    m = 8192 if device == "cuda" else 1536
-    square, long = torch.randn(m, m, device=device, dtype=dtype), torch.randn(2**25, device=device, dtype=dtype)
+    long = torch.randn(2**25, device=device, dtype=dtype)
     small = torch.randn(64, 2048, device=device, dtype=dtype)
     target, out = torch.empty_like(long), torch.empty_like(small)
-    best = {
-        "gflops": (2 * m**3, lambda: square @ square),
-        "gbytes": (2 * long.numel() * long.element_size(), lambda: target.copy_(long)),
-        "gexp": (50 * small.numel(), lambda: [torch.exp(small, out=out) for _ in range(50)]),
+    copied = 2 * long.numel() * long.element_size()
+    return {
+        "gflops": product_rate(device, dtype),
+        "gbytes": rate(copied, lambda: target.copy_(long), device),
+        "gexp": rate(50 * small.numel(), lambda: [torch.exp(small, out=out) for _ in range(50)], device),
     }
-    return {k: count / min(timed(call, device) for _ in range(5)) / 1e9 for k, (count, call) in best.items()}
 
 
 def status_bytes(field: str) -> float:
@@ -182,11 +172,9 @@ def measure(sizes: list[int], device: str, dtype: str) -> dict:
         p |= {"flops": flops(p["n"]), "bytes": traffic(p["n"], item), "limit_seconds": sum(seconds.values())}
         p |= {"share_of_limit": p["limit_seconds"] / p["seconds"], "gbytes_per_second": p["bytes"] / p["seconds"] / 1e9}
     growth = {m: {k: exponent(points[m], k) for k in ("seconds", "peak_bytes")} for m in METHODS}
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
     return {
         "what": __doc__.splitlines()[0], "d": D, "outputs": OUT, "tau": TAU, "eps": EPS, "dtype": dtype,
-        "device": device, "device_name": name, "threads": torch.get_num_threads(), "cores": os.cpu_count(),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "threads": torch.get_num_threads(), "cores": os.cpu_count(), **measuring.machine(device),
         "machine": machine, "points": points, "growth": growth,
     }  # fmt: skip
 
@@ -220,15 +208,11 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="JSON file to write")
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser = measuring.command_line(__doc__.splitlines()[0])
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float64")
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest N")
     parser.add_argument("--peaks", nargs="+", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.device == "cuda" and not torch.cuda.is_available():
-        sys.exit("--device cuda: got no CUDA device, allowed here is cpu")
+    args = measuring.arguments(parser)
     if args.peaks:
         name, *sizes = args.peaks
         for n in (64, *map(int, sizes)):  # the first one warms up
@@ -238,10 +222,7 @@ def main() -> None:
     start = time.perf_counter()
     result = measure([n for n in SIZES if n <= args.largest], args.device, args.dtype)
     result["total_seconds"] = time.perf_counter() - start
-    print(table(result))
-    if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(result, indent=1) + "\n")
+    measuring.report(table(result), result, args.out)
 
 
 if __name__ == "__main__":

@@ -7,21 +7,17 @@ own minibatches, which are left out of neither. Times are medians of interleaved
 last column adds the threads of `matching_curves`. About a minute on 2 cores.
 """
 
-import argparse
-import json
 import os
-import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
 import torch
+from measuring import arguments, command_line, machine, product_rate, report, timed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from plain_network import PlainNetwork, plain_loss
 
@@ -77,22 +73,6 @@ def flops() -> dict[str, float]:
     return {"table": table, "sums": sums, "pairs": pairs, "plain": dense + pairs}
 
 
-def product_rate(device: str) -> float:
-    """Flops a second of a large float32 product in this process."""
-    a, best = torch.randn(1024, 1024, device=device), float("inf")
-    for _ in range(8):
-        best = min(best, timed(lambda: a @ a, device))
-    return 2 * 1024**3 / best
-
-
-def timed(call: Callable, device: str) -> float:
-    start = time.perf_counter()
-    call()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
 def measure(device: str) -> dict:
     torch.set_num_threads(1)
     workers = min(4, os.cpu_count() or 1)
@@ -105,14 +85,12 @@ def measure(device: str) -> dict:
     for _ in range(REPEATS):
         for name, (call, runs) in calls.items():
             times[name].append(timed(call, device) / STEPS / runs)
-    rate, count = product_rate(device), flops()
+    gflops, count = product_rate(device, torch.float32), flops()
     seconds = {name: statistics.median(t) for name, t in times.items()}
-    limit = (count["table"] + count["sums"] + count["pairs"]) / rate
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
+    limit = (count["table"] + count["sums"] + count["pairs"]) / gflops / 1e9
     return {
-        "what": __doc__.splitlines()[0], "device": device, "device_name": name, "cores": os.cpu_count(), "threads": 1,
-        "dtype": "float32", "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        "flops_a_step_and_network": count, "gflops_of_a_product": rate / 1e9, "limit_seconds": limit,
+        "what": __doc__.splitlines()[0], "cores": os.cpu_count(), "threads": 1, "dtype": "float32", **machine(device),
+        "flops_a_step_and_network": count, "gflops_of_a_product": gflops, "limit_seconds": limit,
         "seconds_a_step_and_network": {n: {"median": s, "least": min(times[n]), "most": max(times[n])}
                                        for n, s in seconds.items()},
         "plain_over_ensemble": {n: seconds["plain"] / s for n, s in seconds.items()},
@@ -136,17 +114,9 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="JSON file to write")
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    args = parser.parse_args()
-    if args.device == "cuda" and not torch.cuda.is_available():
-        sys.exit("--device cuda: got no CUDA device, allowed here is cpu")
+    args = arguments(command_line(__doc__.splitlines()[0]))
     result = measure(args.device)
-    print(table(result))
-    if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(table(result), result, args.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,63 @@
+"""What the benchmarks share: timing a call, the rate of a product, the machine in words, the command line."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+from contrastive_dynamics.book import provenance
+
+
+def timed(call: Callable, device: str, *given: torch.Tensor) -> float:
+    """Seconds of one call, with what it left running on a GPU."""
+    start = time.perf_counter()
+    call(*given)
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def rate(count: float, call: Callable, device: str) -> float:
+    """Operations a second of a call of `count` operations, the best of five, in units of 1e9."""
+    return count / min(timed(call, device) for _ in range(5)) / 1e9
+
+
+def product_rate(device: str, dtype: torch.dtype) -> float:
+    """GFLOP/s of a large matrix product in this process."""
+    m = 8192 if device == "cuda" else 1536
+    square = torch.randn(m, m, device=device, dtype=dtype)
+    return rate(2 * m**3, lambda: square @ square, device)
+
+
+def machine(device: str) -> dict:
+    """What a result was measured on."""
+    return {"device": device, "device_name": provenance.device_name(device), "versions": provenance.versions()}
+
+
+def command_line(what: str) -> argparse.ArgumentParser:
+    """The options that every benchmark has: --out and --device."""
+    parser = argparse.ArgumentParser(description=what)
+    parser.add_argument("--out", type=Path, help="JSON file to write")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    return parser
+
+
+def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Parsed options; ends the program where CUDA is asked for and absent."""
+    args = parser.parse_args()
+    if args.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("--device cuda: got no CUDA device, allowed here is cpu")
+    return args
+
+
+def report(text: str, result: dict, out: Path | None) -> None:
+    """Print the table and write the result where a file is named."""
+    print(text)
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(result, indent=1) + "\n")
