@@ -59,8 +59,8 @@ def plain_loss(name, f, f_view):
     n = len(f)
     if name == "infonce":
         return cross_entropy(similarities(f, f_view) / 0.1, torch.arange(n))
-    if name == "quadratic":
-        s = similarities(f, f_view)
+    if name.startswith("quadratic"):
+        s = similarities(f, f_view) / (0.1 if name == "quadratic_over_tau" else 1)
         return -(1 + 1 / n) * s.diagonal().mean() + s.mean()
     apart = (f[:, None] - f[None]).square().sum(-1) / 2
     together = (f - f_view).square().sum(-1)[:, None] / 2

@@ -30,11 +30,20 @@ def test_on_the_sphere_the_gradient_is_that_of_the_printed_loss(name):
 def test_the_gradient_is_that_of_the_energy_with_alpha_held_constant(name):
     loss, n = contrastive_loss(name), 7
     f, f_view = (v.requires_grad_() for v in outputs(n, (3,)))
-    alpha = loss.importance(f, f_view).detach()
+    alpha = loss.importance(f, f_view).detach() if loss.importance else f.new_ones(3, n, n)
     energy = contrastive_energy(f, f_view, alpha).sum()
     expected = [-loss.weight(n) * g for g in torch.autograd.grad(energy, (f, f_view))]
     for a, b in zip(loss.gradient(f.detach(), f_view.detach()), expected, strict=True):
         assert (a - b).norm() < 1e-12 * b.norm()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_gradient_for_unit_outputs_differs_by_multiples_of_the_outputs(name):
+    loss, unit = contrastive_loss(name), [unit_outputs(v)[0] for v in outputs(7, (3,))]
+    for z, ours, full in zip(unit, loss.unit_gradient(*unit), loss.gradient(*unit), strict=True):
+        off = ours - full
+        assert (off - z * (z * off).sum(-1, keepdim=True)).norm() < 1e-12 * full.norm()
+        assert (full - z * (z * full).sum(-1, keepdim=True)).norm() > 1e-3 * full.norm()  # it tests something
 
 
 def test_infonce_is_the_papers_loss_over_tau_n():
@@ -54,7 +63,9 @@ def test_a_zero_output_stays_finite():
 
 
 def test_an_unknown_loss():
-    with pytest.raises(ValueError, match="got 'hinge', allowed are infonce, quadratic, gaussian, triplet"):
+    with pytest.raises(
+        ValueError, match="got 'hinge', allowed are infonce, quadratic, quadratic_over_tau, gaussian, triplet"
+    ):
         contrastive_loss("hinge")
 
 

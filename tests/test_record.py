@@ -3,8 +3,10 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,51 @@ def test_a_piece_that_cannot_be_kept_is_named(tmp_path):
     with pytest.raises(BookError, match="piece 'odd' returns what cannot be kept; allowed are tensors"):
         Keeper(tmp_path, 1e9)("odd", lambda: ChapterFiles(tmp_path, "x"))
     assert not any(tmp_path.iterdir())
+
+
+GRID = """
+# %%
+from contrastive_dynamics.matching_curves import matching_curves
+from contrastive_dynamics.token_training import TokenTraining
+
+size = dict(candidates=1, places=2, tokens=3, generators=2, length=1, outputs=2, batch=4)
+ends = []
+for beta in (1, 2, 3):
+    arms = {"arm": (TokenTraining(beta=beta, **size), range(2))}
+    ends.append(chapter.library_piece(f"beta {beta}", matching_curves, arms, 1500, 2, ())["arm"]["plus"])
+double = 2 * scale + 0 * float(torch.stack(ends).sum())
+"""
+WITH_GRID = SOURCE.replace(SPLIT, GRID.replace("# %%", "# %%\nimport torch", 1) + "\n" + SPLIT)
+
+
+def kept(files):
+    folder = files.root / "records" / ".pieces" / "stand-in" / "library"
+    return {path.name.split("-")[1]: path for path in folder.glob("*.pt")}
+
+
+def test_a_grid_that_is_killed_goes_on_and_outlives_a_change_of_the_text(files):
+    files.source.write_text(WITH_GRID)
+    command = [sys.executable, "-m", "contrastive_dynamics.book.record", "stand-in", "--profile", "smoke"]
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(LIBRARY)}, stdout=subprocess.DEVNULL)
+    while not kept(files) and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL and "1" in kept(files) and "3" not in kept(files)
+    first = {beta: path.stat().st_mtime_ns for beta, path in kept(files).items()}
+    files.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
+    record.record("stand-in", "smoke")
+    assert set(kept(files)) == {"1", "2", "3"}
+    assert all(kept(files)[beta].stat().st_mtime_ns == written for beta, written in first.items())
+
+
+def test_a_piece_of_another_grid_under_this_name_is_one_line(files, capsys):
+    files.source.write_text(WITH_GRID)
+    record.record("stand-in", "smoke")
+    pieces = kept(files)
+    pieces["1"].replace(pieces["2"])
+    files.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
+    assert record.main(["stand-in", "--profile", "smoke"]) == 2
+    assert "holds a piece of other code or parameters than 'beta 2'; delete it" in capsys.readouterr().err
 
 
 def test_a_failing_cell_is_one_line_with_its_number(files, capsys):

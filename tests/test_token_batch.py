@@ -27,7 +27,7 @@ def test_sums_and_adjoint_are_products_with_the_one_hot_matrix(groups):
         x = dense(tokens[step], groups)
         assert torch.allclose(batch.sum_over_places(table), x @ table.flatten(1, 2), atol=1e-14)
         assert torch.allclose(batch.sum_over_views(f).flatten(1, 2), x.mT @ f, atol=1e-14)
-        shares = x.sum(1).view(RUNS, PLACES, groups, D, 1) / (VIEWS // groups)
+        shares = x.sum(1).view(RUNS, PLACES, groups, 1, D) / (VIEWS // groups)
         assert torch.allclose(batch.shares, shares)
 
 

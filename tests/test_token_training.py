@@ -8,10 +8,12 @@ import torch
 from plain_network import H, plain_training
 
 from contrastive_dynamics import token_batch, token_generators
+from contrastive_dynamics.batch_norm import BATCH_NORM
 from contrastive_dynamics.contrastive_losses import LOSSES, contrastive_loss
+from contrastive_dynamics.field_network import initial_weights
 from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.token_network import BATCH_NORM, initial_weights
-from contrastive_dynamics.token_training import TokenTraining, sgd_steps
+from contrastive_dynamics.token_ensemble import ensemble_network, sgd_steps, train
+from contrastive_dynamics.token_training import TokenTraining
 
 SMALL = TokenTraining(candidates=2, beta=2, places=4, tokens=6, generators=7, length=2, outputs=5, batch=12)
 CASES = (
@@ -25,7 +27,7 @@ CASES = (
 
 def ensemble(training, seeds, steps=200):
     """Filters and top layer of every run after the steps, and what a plain run needs to repeat one."""
-    for weights in training.train(seeds, steps, dtype=torch.float64):  # noqa: B007
+    for weights in train([(training, seed) for seed in seeds], steps, dtype=torch.float64):  # noqa: B007
         pass
     return weights
 
@@ -71,7 +73,7 @@ def test_the_authors_size_for_200_steps():
 
 def test_outputs_that_are_not_unit_vectors():
     training = replace(SMALL, loss="triplet", rate=1e-3)  # of distances, which inner products are not here
-    network = replace(training.network("cpu", torch.float64), unit=False)
+    network = replace(ensemble_network([training], "cpu", torch.float64), unit=False)
     size = training.places, training.filters, training.tokens, training.outputs
     start = initial_weights([stream(1, 0, "weights")], *size, torch.float64)
     pool = training.pool([1])
@@ -85,7 +87,7 @@ def test_outputs_that_are_not_unit_vectors():
 
 
 def test_single_precision_stays_near_double():
-    single = list(islice(SMALL.train([2], 60), 60))[-1]
+    single = list(islice(train([(SMALL, 2)], 60), 60))[-1]
     double = ensemble(SMALL, [2], 60)
     assert distance(single.w.double(), double.w) < 1e-3
 
@@ -125,7 +127,7 @@ def test_a_bad_configuration_is_one_line_before_any_work(given, says):
 def test_too_many_filters_for_the_memory_are_refused_before_any_work():
     huge = TokenTraining(beta=10**8)
     with pytest.raises(ValueError, match=r"16 networks of K·M = 10·500000000 filters need .* GB, allowed are") as error:
-        next(huge.train(range(16), 5000))
+        next(train([(huge, seed) for seed in range(16)], 5000))
     assert "\n" not in str(error.value)
 
 
@@ -138,5 +140,5 @@ def test_the_memory_estimate_counts_weights_and_runs():
 
 def test_views_that_no_filter_answers_leave_the_network_finite():
     dead = TokenTraining(batch_norm="off", candidates=1, beta=1, places=2, length=1, batch=8)
-    for weights in dead.train(range(6), 60):
+    for weights in train([(dead, seed) for seed in range(6)], 60):
         assert weights.w.isfinite().all() and weights.v.isfinite().all()

@@ -1,7 +1,8 @@
 """Activations: homogeneous ones, h(x) = h'(x) x / degree with h'(0) = 0 where there is a gate, and the sigmoid."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -49,3 +50,19 @@ def activation(name: str, among: dict[str, Activation] = ACTIVATIONS) -> Activat
     if name not in among:
         raise ValueError(f"activation: got {name!r}, allowed are {', '.join(among)}")
     return among[name]
+
+
+def mixed_activation(names: Sequence[str]) -> Activation:
+    """The activations of an ensemble, one name of TRAINED a run: h and slope of `[run, ...]`, each run by its own.
+
+    Raises: as `activation`.
+    """
+    parts = [(activation(name, TRAINED), len(list(runs))) for name, runs in groupby(names)]
+    if len(parts) == 1:
+        return parts[0][0]
+    acts, sizes = zip(*parts, strict=True)
+
+    def each(x: Tensor, of: Callable[[Activation], Callable[[Tensor], Tensor]]) -> Tensor:
+        return torch.cat([of(act)(part) for act, part in zip(acts, x.split(sizes), strict=True)])
+
+    return Activation("mixed", lambda x: each(x, lambda a: a.h), lambda x: each(x, lambda a: a.slope), degree=None)

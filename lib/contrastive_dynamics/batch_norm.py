@@ -3,6 +3,9 @@
 Shapes as in `two_layer_flow`. The statistics are those of all 2N views of the batch; there is no affine part.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -12,6 +15,33 @@ from .gated_covariance import project_out
 from .two_layer_flow import field_gram, hadamard_gradient, hidden_layer
 
 BACKPROPAGATED = {"both": (True, True), "mean": (True, False), "variance": (False, True), "none": (False, False)}
+BATCH_NORM = ("off", *BACKPROPAGATED)
+
+
+class Statistics(NamedTuple):
+    """What is normalised and back-propagated, one answer for an ensemble or one a run, `[run, 1, 1, 1, 1]` of 0 and 1.
+
+    on: whether there is BatchNorm; mean, variance: whether it lets the gradient through μ and through σ².
+    """
+
+    on: bool | Tensor
+    mean: bool | Tensor
+    variance: bool | Tensor
+
+    @classmethod
+    def of(cls, names: Sequence[str], like: Tensor | None = None) -> "Statistics":
+        """From "off" or the statistics that are back-propagated (both, mean, variance, none), one name a run.
+
+        Args: like gives dtype and device where the runs differ. Raises: ValueError for another name.
+        """
+        unknown = [name for name in names if name not in BATCH_NORM]
+        if unknown:
+            raise ValueError(f"batch_norm: got {unknown[0]!r}, allowed are {', '.join(BATCH_NORM)}")
+        rows = [(name != "off", *BACKPROPAGATED.get(name, (False, False))) for name in names]
+        if len(set(rows)) == 1:
+            return cls(*rows[0])
+        columns = torch.tensor(rows, device=like.device).to(like.dtype).mT
+        return cls(*(column.view(-1, 1, 1, 1, 1) if column.any() else False for column in columns))
 
 
 def _through(name: str) -> tuple[bool, bool]:

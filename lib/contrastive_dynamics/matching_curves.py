@@ -1,86 +1,151 @@
-"""Matching scores over training, of several configurations at once: one thread a block of networks, in small blocks."""
+"""Matching scores over training, of many configurations at once: blocks of networks, one thread a block.
+
+Arms are configurations with their seeds, name → (configuration, seeds). Their networks are sorted into blocks that are
+trained as one program, those with the same minibatches side by side.
+"""
 
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .matching_score import matching_scores
+from .token_ensemble import Run, train
 from .token_training import TokenTraining
 
-BLOCK = 8  # networks trained together on a CPU: what a cache holds
+BLOCK = 10  # networks trained together on a CPU: what a cache holds
 PADDING = 1e-3  # of the author's score
+Arms = dict[Hashable, tuple[TokenTraining, Iterable[int]]]
 Curve = dict[str, Tensor]
 
 
-def matching_curve(
-    training: TokenTraining,
-    seeds: Iterable[int],
-    steps: int,
-    points: int = 25,
-    device: torch.device | str | None = None,
-) -> Curve:
-    """Train one network a seed and measure it on the way.
+class Block(NamedTuple):
+    """Runs that are trained together, and of each the name of its arm and its place among the arm's seeds."""
 
-    Returns: `step` [point], the scores `plus` and `minus` [run, point] with the author's padding (|cos| for linear
-    filters), the final filters `w` [run, K, M, d] and the tokens of the generators, `candidates` bool [run, K, d].
+    runs: list[Run]
+    owners: list[tuple[Hashable, int]]
+
+
+def training_blocks(arms: Arms, device: torch.device | str = "cpu", workers: int = 1) -> list[Block]:
+    """Sort the networks of all arms into blocks: at most 10 on a CPU, elsewhere all that make one program.
+
+    Args: workers, threads that are to be kept busy.
+
+    Raises: ValueError for an arm without seeds, and where a block needs more memory than there is.
+    """
+    rows = [(t, seed, (name, i)) for name, (t, seeds) in arms.items() for i, seed in enumerate(seeds)]
+    empty = [name for name in arms if name not in {owner[0] for *_, owner in rows}]
+    if empty:
+        raise ValueError(f"training_blocks: arm {empty[0]!r} has no seeds, allowed are one or more")
+    rows.sort(key=lambda row: (row[0].program, row[0].candidates, row[1], row[0].loss, row[0].activation))
+    blocks = []
+    for _, group in itertools.groupby(rows, key=lambda row: row[0].program):
+        group = list(group)
+        count = _block_count(len(group), workers) if torch.device(device).type == "cpu" else 1
+        edges = [len(group) * b // count for b in range(count + 1)]
+        for part in (group[a:b] for a, b in itertools.pairwise(edges)):
+            part[0][0].require_memory(len(part), device)
+            blocks.append(Block([(t, seed) for t, seed, _ in part], [owner for *_, owner in part]))
+    return blocks
+
+
+def _block_count(networks: int, workers: int) -> int:
+    """Blocks of a program: a multiple of the workers, unless that makes them tiny."""
+    least = math.ceil(networks / BLOCK)
+    return min(math.ceil(least / workers) * workers, max(least, networks // 4))
+
+
+def block_curves(block: Block, steps: int, points: int = 25, device: torch.device | str | None = None) -> Curve:
+    """Train a block and measure it on the way; the run is the first axis.
+
+    Returns: `step` [point]; the scores `plus` and `minus` [run, point] with the author's padding and |cos| for linear
+    filters; `printed` [run, 2], both at the end by (16) as it stands; the final filters `w` [run, K, M, d] and the
+    tokens of the generators, `candidates` bool [run, K, d].
     Args: 2 ≤ points ≤ steps, evenly spaced from the first minibatch to the last. Raises: ValueError outside, and as
-    `TokenTraining.train`. Cost: as there.
+    `token_ensemble.train`; FloatingPointError where training has diverged. Cost: as there.
     """
     if not 2 <= points <= steps:
-        raise ValueError(f"matching_curve: got {points} points, {steps} steps, allowed are 2 ≤ points ≤ steps")
-    seeds = list(seeds)
+        raise ValueError(f"block_curves: got {points} points, {steps} steps, allowed are 2 ≤ points ≤ steps")
     device = torch.get_default_device() if device is None else torch.device(device)
-    candidates, linear = training.pool(seeds, device).candidates(), training.activation == "linear"
-    marks = torch.linspace(1, steps, points).long()
-    at, scores = set(marks.tolist()), []
-    for step, weights in enumerate(training.train(seeds, steps, device), 1):
+    candidates = torch.cat([training.pool([seed], device).candidates() for training, seed in block.runs])
+    linear = torch.tensor([training.activation == "linear" for training, _ in block.runs], device=device)
+    marks, scores = torch.linspace(1, steps, points).long(), []
+    at = set(marks.tolist())
+    for step, weights in enumerate(train(block.runs, steps, device), 1):
         if step in at:
             scores.append(torch.stack(matching_scores(weights.w, candidates, linear, PADDING)))
+    if not weights.w.isfinite().all():
+        bad = [run for run, w in zip(block.runs, weights.w, strict=True) if not w.isfinite().all()]
+        raise FloatingPointError(f"training diverged: seed {bad[0][1]} of {bad[0][0]}")
     plus, minus = torch.stack(scores, -1)
-    return {"step": marks, "plus": plus, "minus": minus, "w": weights.w, "candidates": candidates}
+    printed = torch.stack(matching_scores(weights.w, candidates), -1)
+    return {"step": marks, "plus": plus, "minus": minus, "printed": printed, "w": weights.w, "candidates": candidates}
 
 
-def matching_curves(
-    arms: dict[str, tuple[TokenTraining, Iterable[int]]],
+def default_workers() -> int:
+    """Threads of a training on the CPU: one a core, 4 at most."""
+    return min(4, os.cpu_count() or 1)
+
+
+def train_blocks(
+    blocks: list[Block],
     steps: int,
     points: int = 25,
     device: torch.device | str | None = None,
     workers: int | None = None,
-) -> Iterator[tuple[str, Curve]]:
-    """`matching_curve` of every arm, name → (configuration, seeds), in order.
+) -> Iterator[Curve]:
+    """`block_curves` of every block, in order.
 
-    On a CPU blocks of 8 networks run side by side in `workers` threads (default: one a core, 4 at most), each of which
-    wants torch on one thread; elsewhere an arm is one block. A network is the same in any block.
+    On a CPU blocks are trained side by side in `workers` threads (default: one a core, 4 at most), each of which wants
+    torch on one thread; elsewhere one after the other. A network is the same in any block.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
-    arms = {name: (training, list(seeds)) for name, (training, seeds) in arms.items()}
-    blocks = [(name, training, part) for name, (training, seeds) in arms.items() for part in _parts(seeds, device)]
-    for training, seeds in arms.values():
-        training.require_memory(len(seeds), device)
-
-    def train(block: tuple[str, TokenTraining, list[int]]) -> Curve:
-        return matching_curve(*block[1:], steps, points, device)
-
     if device.type != "cpu":
-        yield from ((block[0], train(block)) for block in blocks)
+        yield from (block_curves(block, steps, points, device) for block in blocks)
         return
-    pool = ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(workers or default_workers())
     try:
-        done = pool.map(train, blocks)
-        for name in arms:
-            curves = [next(done) for block in blocks if block[0] == name]
-            yield name, {key: torch.cat([c[key] for c in curves]) for key in curves[0]} | {"step": curves[0]["step"]}
+        yield from pool.map(lambda block: block_curves(block, steps, points, device), blocks)
     finally:  # an error or Ctrl-C does not wait for blocks that have not begun
         pool.shutdown(cancel_futures=True)
 
 
-def _parts(seeds: list[int], device: torch.device) -> list[list[int]]:
-    """Blocks of seeds of about equal size."""
-    blocks = math.ceil(len(seeds) / BLOCK) if device.type == "cpu" else 1
-    edges = [len(seeds) * b // blocks for b in range(blocks + 1)]
-    return [seeds[a:b] for a, b in itertools.pairwise(edges)]
+def by_arm(blocks: list[Block], curves: Iterable[Curve]) -> dict[Hashable, Curve]:
+    """The curves of each arm, its seeds in their order; `curves` are those of `train_blocks`."""
+    found: dict[Hashable, dict[int, Curve]] = {}
+    for block, curve in zip(blocks, curves, strict=True):
+        step = curve["step"]
+        for row, (name, place) in enumerate(block.owners):
+            found.setdefault(name, {})[place] = {key: v[row] for key, v in curve.items() if key != "step"}
+    return {
+        name: {key: torch.stack([runs[i][key] for i in range(len(runs))]) for key in runs[0]} | {"step": step}
+        for name, runs in found.items()
+    }
+
+
+def matching_curves(
+    arms: Arms,
+    steps: int,
+    points: int = 25,
+    keep: tuple[str, ...] = ("w", "candidates"),
+    *,
+    device: torch.device | str | None = None,
+    workers: int | None = None,
+    watch: Callable[[list[Block]], Iterable[Block]] = iter,
+) -> dict[Hashable, Curve]:
+    """The curves of every arm: `training_blocks`, `train_blocks` and `by_arm` in one.
+
+    Args: keep, which of the filters and candidates to hand over, which for a grid are many; watch wraps the list of
+    blocks, as a progress bar does. Raises: as the three, before any work.
+    """
+    device = torch.get_default_device() if device is None else torch.device(device)
+    blocks = training_blocks(arms, device, workers or default_workers())
+    done = train_blocks(blocks, steps, points, device, workers)
+    dropped = {"w", "candidates"} - set(keep)
+    curves = ({k: v for k, v in next(done).items() if k not in dropped} for _ in watch(blocks))
+    return by_arm(blocks, curves)

@@ -7,18 +7,23 @@ import torch
 from torch import Tensor
 
 
-def cosines(w: Tensor, absolute: bool = False, padding: float = 0.0) -> Tensor:
+def cosines(w: Tensor, absolute: bool | Tensor = False, padding: float = 0.0) -> Tensor:
     """cos(w_km, u_a) = w_kma/‖w_km‖ `[..., K, M, d]`; the norm of a token drops out. Cost: 3·K·M·d flops.
 
-    Args: absolute takes |cos|, for linear filters, whose sign is free; padding adds that share of the largest |weight|
-    of the place to ‖w_km‖, which discounts filters that have decayed (1e-3 in the author's score).
+    Args: absolute takes |cos|, for linear filters, whose sign is free, or says so for each `[...]`; padding adds that
+    share of the largest |weight| of the place to ‖w_km‖, which discounts filters that have decayed (1e-3 in the
+    author's score).
     """
     length = w.norm(dim=-1, keepdim=True) + padding * w.abs().amax((-2, -1), keepdim=True)
     cosine = w / length.clamp_min(torch.finfo(w.dtype).tiny)
+    if isinstance(absolute, Tensor):
+        return torch.where(absolute.view(*absolute.shape, 1, 1, 1), cosine.abs(), cosine)
     return cosine.abs() if absolute else cosine
 
 
-def place_scores(w: Tensor, candidates: Tensor, absolute: bool = False, padding: float = 0.0) -> tuple[Tensor, Tensor]:
+def place_scores(
+    w: Tensor, candidates: Tensor, absolute: bool | Tensor = False, padding: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """χ₊(R_k) and χ₋(R_k): mean over tokens a of max_m cos(w_km, u_a), for a in and outside the candidates of place k.
 
     Source: tian-2023, eqs. (16), (180), (181); (181) prints 1/P where the mean over the d − P other tokens is meant.
@@ -29,7 +34,7 @@ def place_scores(w: Tensor, candidates: Tensor, absolute: bool = False, padding:
 
 
 def matching_scores(
-    w: Tensor, candidates: Tensor, absolute: bool = False, padding: float = 0.0
+    w: Tensor, candidates: Tensor, absolute: bool | Tensor = False, padding: float = 0.0
 ) -> tuple[Tensor, Tensor]:
     """χ̄₊ and χ̄₋, the means of `place_scores` over the places that have tokens of the kind; `[...]` twice."""
     return tuple(score.nanmean(-1) for score in place_scores(w, candidates, absolute, padding))

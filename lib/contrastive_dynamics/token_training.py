@@ -1,37 +1,17 @@
-"""The experiments of tian-2023, Section 5: an ensemble of two-layer networks trained by SGD on token sequences."""
+"""A configuration of the experiments of tian-2023, Section 5: a two-layer network, its data and its training."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from itertools import islice
 
 import torch
 
 from .activations import TRAINED, activation
-from .contrastive_losses import ContrastiveLoss, contrastive_loss
+from .batch_norm import Statistics
+from .contrastive_losses import contrastive_loss
 from .memory import require_memory
 from .random_streams import stream
-from .token_batch import TokenBatch
 from .token_generators import CHUNK, TokenGenerators, check_generators, draw_generators, token_norms
-from .token_network import TokenNetwork, Weights, initial_weights
-
-
-def sgd_steps(
-    network: TokenNetwork,
-    weights: Weights,
-    batches: Iterable[TokenBatch],
-    loss: ContrastiveLoss,
-    *,
-    rate: float,
-    momentum: float = 0.0,
-    weight_decay: float = 0.0,
-) -> Iterator[Weights]:
-    """SGD with momentum and weight decay on every run at once; yields the weights, changed in place, after a batch."""
-    optimizer = torch.optim.SGD(weights, lr=rate, momentum=momentum, weight_decay=weight_decay)
-    for batch in batches:
-        weights.w.grad, weights.v.grad = network.gradients(weights, batch, loss)
-        optimizer.step()
-        yield weights
 
 
 @dataclass(frozen=True)
@@ -80,24 +60,27 @@ class TokenTraining:
                 f"rate, momentum, weight_decay: got {self.rate}, {self.momentum}, {self.weight_decay}, "
                 "allowed are rate > 0, 0 ≤ momentum < 1, weight_decay ≥ 0"
             )
-        self.network()
+        token_norms(self.tokens, self.zeta)
+        Statistics.of([self.batch_norm])
 
     @property
     def filters(self) -> int:
         """M = β·P filters a place."""
         return self.beta * self.candidates
 
-    def network(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> TokenNetwork:
-        norms = token_norms(self.tokens, self.zeta, dtype).to(device)
-        return TokenNetwork(
-            activation(self.activation, among=TRAINED),
-            self.batch_norm,
-            self.views_apart,
-            norms=None if self.zeta == 1 else norms,
-        )
+    @property
+    def program(self) -> tuple:
+        """What configurations must have in common to be trained as one program: sizes, optimiser, groups of views."""
+        apart = ("activation", "loss", "batch_norm", "candidates", "beta", "zeta")
+        return self.filters, *(getattr(self, field.name) for field in fields(self) if field.name not in apart)
+
+    @property
+    def groups(self) -> int:
+        """Groups of views with statistics of their own."""
+        return 2 if self.views_apart and self.batch_norm != "off" else 1
 
     def bytes_needed(self, runs: int, dtype: torch.dtype = torch.float32) -> int:
-        """Memory of `train`, estimated: weights with gradients and momentum, tables, similarities, indexed batches."""
+        """Memory of training, estimated: weights with gradients and momentum, tables, similarities, indexed batches."""
         m, n = self.filters, self.batch
         weights = self.places * m * (self.tokens + self.outputs)
         tables = self.places * self.tokens * (m + self.outputs)
@@ -114,32 +97,3 @@ class TokenTraining:
         """The generators of each run, one run a seed."""
         streams = [stream(s, 0, "generators", device) for s in seeds]
         return draw_generators(streams, self.generators, self.places, self.length, self.tokens, self.candidates)
-
-    def train(
-        self,
-        seeds: Iterable[int],
-        steps: int,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype = torch.float32,
-    ) -> Iterator[Weights]:
-        """Train one network a seed for `steps` minibatches; yields the weights after each, changed in place.
-
-        Networks, generators and minibatches of a seed are the same alone and beside others. Raises: as
-        `require_memory`. Cost: 6.5 Mflop a step and run with the default sizes.
-        """
-        seeds = list(seeds)
-        device = torch.get_default_device() if device is None else torch.device(device)
-        self.require_memory(len(seeds), device)
-        start = [stream(s, 0, "weights", device) for s in seeds]
-        weights = initial_weights(start, self.places, self.filters, self.tokens, self.outputs, dtype)
-        network, draws = self.network(device, dtype), [stream(s, 0, "minibatches", device) for s in seeds]
-        batches = self.pool(seeds, device).batches(draws, self.batch, network.groups, dtype)
-        yield from sgd_steps(
-            network,
-            weights,
-            islice(batches, steps),
-            contrastive_loss(self.loss),
-            rate=self.rate,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-        )

@@ -10,6 +10,7 @@ from . import display, provenance
 from .claims import Claims, Reading, Verdict, judge, judge_all
 from .errors import BookError
 from .parameters import effective, read_parameters, read_profile
+from .pieces import Keeper
 from .progress import progress, write_progress
 from .sources import ChapterFiles
 from .statistics import FAMILY_LEVEL
@@ -71,13 +72,14 @@ class Chapter:
         dictionary case → one of these, of which the worst counts. `control` is the nearest plausible mistake,
         run through the same code: it must miss the rule. Claims decided by chance are judged at the strictest
         level of Holm's correction here; `close` applies the full correction. Where `regime` is false the run is not of
-        the claim's regime (a training cut short), and the claim is not judged.
+        the claim's regime (a training cut short), and the claim is not judged; an arm may be a function, which then is
+        not called.
         """
         if not regime:
             self.outside_regime.add(claim)
             return display.not_judged_line(claim)
         arms = {"observed": observed, "control": control, "mended": mended, "outside": outside, "planted": planted}
-        reading = Reading.of(**arms)
+        reading = Reading.of(**{name: arm() if callable(arm) else arm for name, arm in arms.items()})
         self.readings[claim] = reading
         if self.claims is None:
             return display.unjudged_line(claim, reading)
@@ -106,6 +108,15 @@ class Chapter:
         """Compute a long part. `clbook record` keeps finished pieces and goes on from them; elsewhere a plain call."""
         keeper = _PIECES.get("keeper")
         return keeper(label, compute, *args, **options) if keeper else compute(*args, **options)
+
+    def library_piece(self, label: str, compute: Callable[..., T], *given, **bystanders) -> T:
+        """As `piece`, for a function of the library of which only `given` decides the result (see `Keeper.library`).
+
+        It gets a keyword `watch`, which wraps an iterable in a progress bar.
+        """
+        keeper = _PIECES.get("keeper")
+        bystanders["watch"] = lambda items: self.progress(items, label)
+        return keeper.library(label, compute, *given, **bystanders) if keeper else compute(*given, **bystanders)
 
     def close(self) -> display.Line:
         """The chapter's last line: counts, time, memory; it carries everything that a test judges again."""
@@ -149,7 +160,7 @@ class Chapter:
         shell.events.register("post_run_cell", after)
 
 
-_PIECES: dict[str, Callable] = {}
+_PIECES: dict[str, Keeper] = {}
 
 
 def chapter_code(cells) -> str:

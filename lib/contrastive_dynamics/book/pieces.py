@@ -10,6 +10,10 @@ from . import provenance
 from .errors import BookError
 
 
+def _slug(label: str) -> str:
+    return re.sub("[^A-Za-z0-9]+", "-", label)
+
+
 class OutOfTime(BaseException):
     """The time is used up; what is finished lies on disk. No cell catches it."""
 
@@ -28,12 +32,31 @@ class Keeper:
         self.device = "cpu"
 
     def __call__(self, label: str, compute: Callable, *args, **options):
+        """A piece of this chapter: it counts as finished as long as nothing of the chapter changes."""
+        self.count += 1
+        return self._piece(self.folder / f"{self.count:03d}-{_slug(label)}.pt", label, "", compute, args, options)
+
+    def library(self, label: str, compute: Callable, *given, **bystanders):
+        """A piece that a function of the library makes: it stays finished while the chapter around it changes.
+
+        Its name holds a hash over that function's modules, what is `given` as positional arguments, which must have
+        a full repr, versions and device. Keywords must not change the result, a progress bar for example.
+        """
+        code = f"from {compute.__module__} import {compute.__name__}"
+        things = [repr(given), sorted(provenance.versions().items()), self.device]
+        made_of = provenance.result_hash(code, things, {})
+        folder = self.folder.parent / "library"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{_slug(label)}-{made_of[:16]}.pt"
+        return self._piece(path, label, made_of, compute, given, bystanders)
+
+    def _piece(self, path: Path, label: str, made_of: str, compute: Callable, args: tuple, options: dict):
         import torch
 
-        self.count += 1
-        path = self.folder / f"{self.count:03d}-{re.sub('[^A-Za-z0-9]+', '-', label)}.pt"
         if path.is_file():
             kept = torch.load(path, weights_only=True)
+            if kept["made_of"] != made_of:
+                raise BookError(f"{path}: holds a piece of other code or parameters than {label!r}; delete it")
             self.earlier_seconds += kept["seconds"]
             self.peak_mb = max(self.peak_mb, kept["peak_mb"])
             return kept["value"]
@@ -42,14 +65,15 @@ class Keeper:
             raise OutOfTime
         value = compute(*args, **options)
         seconds = time.monotonic() - begun
-        self._keep(path, label, value, seconds)
+        self._keep(path, label, made_of, value, seconds)
         self.computed, self.longest = self.computed + 1, max(self.longest, seconds)
         return value
 
-    def _keep(self, path: Path, label: str, value: object, seconds: float) -> None:
+    def _keep(self, path: Path, label: str, made_of: str, value: object, seconds: float) -> None:
         import torch
 
-        kept = {"value": value, "seconds": seconds, "peak_mb": provenance.peak_megabytes(self.device)}
+        memory = provenance.peak_megabytes(self.device)
+        kept = {"value": value, "made_of": made_of, "seconds": seconds, "peak_mb": memory}
         aside = path.with_suffix(".new")
         try:
             torch.save(kept, aside)

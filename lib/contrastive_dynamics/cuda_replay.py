@@ -1,0 +1,37 @@
+"""A step of fixed shape on CUDA, captured once as a graph and replayed: the same kernels without their launches."""
+
+from collections.abc import Callable
+from dataclasses import fields
+
+import torch
+
+WARM_STEPS = 3  # run before the capture, as kernels are chosen and buffers made in them
+
+
+def replayed(step: Callable) -> Callable:
+    """The step as a graph. It reads a dataclass of tensors, the batch, and changes tensors that stay in place.
+
+    The first steps run one by one on a side stream, the next is captured; later batches are copied to where that one
+    lay. Raises: RuntimeError of torch for a step that cannot be captured, and for batches of another shape.
+    """
+    graph, static, count = torch.cuda.CUDAGraph(), None, 0
+
+    def call(batch) -> None:
+        nonlocal static, count
+        count += 1
+        if count <= WARM_STEPS:
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                step(batch)
+            torch.cuda.current_stream().wait_stream(side)
+            return
+        if static is None:
+            static = type(batch)(*(getattr(batch, field.name).clone() for field in fields(batch)))
+            with torch.cuda.graph(graph):  # records, computes nothing
+                step(static)
+        for field in fields(batch):
+            getattr(static, field.name).copy_(getattr(batch, field.name))
+        graph.replay()
+
+    return call

@@ -1,0 +1,174 @@
+"""Images seen by disjoint receptive fields: four quadrants, minibatches of their pixels, random resized crops.
+
+Shapes: runs first; images `[run, n, s, s]`; K places of d = (s/2)² pixels, 2N views.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import grid_sample
+
+ATTEMPTS = 10  # boxes drawn for a crop before the central one is taken
+
+
+@dataclass(frozen=True)
+class ImageBatch:
+    """One minibatch of dense inputs, a row a view; a `field_network.Batch`.
+
+    inputs `[run, K, group, r, d]`, with one for the group where all groups see the same rows; shares
+    `[run, K, group, 1, r]`, all 1/r. The 2N = group·r views are ordered by group, so first views come first.
+    """
+
+    inputs: Tensor
+    shares: Tensor
+
+    def filtered(self, w: Tensor) -> Tensor:
+        """wᵀx of every row, `[run, K, group or 1, r, M]`. Cost: 2·2N·K·d·M flops a run."""
+        return (self.inputs.flatten(2, 3) @ w.mT).unflatten(2, self.inputs.shape[2:4])
+
+    def on_filters(self, gradient: Tensor) -> Tensor:
+        """The adjoint: `[run, K, group, r, M]` to `[run, K, M, d]`. Same cost."""
+        if self.inputs.shape[2] == 1:
+            gradient = gradient.sum(2, keepdim=True)
+        return gradient.flatten(2, 3).mT @ self.inputs.flatten(2, 3)
+
+    def sum_over_places(self, table: Tensor) -> Tensor:
+        """f_i = Σ_k table[k, i]: `[run, K, 2N, j]` to `[run, 2N, j]`."""
+        return table.sum(1)
+
+    def sum_over_views(self, f: Tensor) -> Tensor:
+        """The adjoint, f at every place: `[run, 2N, j]` to `[run, K, 2N, j]`, a view without a copy."""
+        return f.unsqueeze(1).expand(-1, self.shares.shape[1], -1, -1)
+
+
+def image_batch(views: Tensor, groups: int = 2) -> ImageBatch:
+    """The minibatch of views `[run, 2 or 1, N, s, s]`; one for two stands for second views equal to the first.
+
+    Args: groups with statistics of their own: 2, first and second views apart, or 1. It makes no difference where the
+    views are equal, and then the rows stand once and are read twice.
+    Raises: ValueError for another number of views or groups, and as `quadrants`.
+    """
+    if views.ndim != 5 or views.shape[1] not in (1, 2) or groups not in (1, 2):
+        raise ValueError(
+            f"image_batch: got views {tuple(views.shape)} in {groups} groups, "
+            "allowed are [run, 2 or 1, N, s, s], 2 or 1 groups"
+        )
+    inputs = quadrants(views).movedim(-2, 1)  # [run, K, 2 or 1, N, d]
+    if groups == 1 and views.shape[1] == 2:
+        inputs = inputs.flatten(2, 3).unsqueeze(2)
+    groups, rows = groups if views.shape[1] == 2 else 2, inputs.shape[3]
+    shares = inputs.new_full((*inputs.shape[:2], groups, 1, rows), 1 / rows)
+    return ImageBatch(inputs, shares)
+
+
+def quadrants(images: Tensor) -> Tensor:
+    """The receptive fields upper left, upper right, lower left, lower right: `[..., s, s]` to `[..., 4, (s/2)²]`.
+
+    Source: tian-2023, Appendix E.3 and Figure 12. Raises: ValueError for images that are not square or have odd s.
+    """
+    check_images(images)
+    half = images.shape[-1] // 2
+    return images.unflatten(-1, (2, half)).unflatten(-3, (2, half)).transpose(-3, -2).flatten(-2).flatten(-3, -2)
+
+
+def check_images(images: Tensor) -> None:
+    """Raises ValueError, in one line, unless the images `[..., s, s]` are square with even s ≥ 2."""
+    height, width = images.shape[-2:] if images.ndim >= 2 else (0, 0)
+    if height != width or width % 2 or width < 2:
+        raise ValueError(f"quadrants: got images {tuple(images.shape)}, allowed are square ones of an even size")
+
+
+class Boxes(NamedTuple):
+    """Boxes of whole pixels, top, left, height and width of one shape `[...]`, in double precision."""
+
+    top: Tensor
+    left: Tensor
+    height: Tensor
+    width: Tensor
+
+
+def random_boxes(
+    streams: list[torch.Generator],
+    count: int,
+    size: int,
+    scale: tuple[float, float] = (0.5, 1.0),
+    ratio: tuple[float, float] = (0.5, 1.5),
+) -> Boxes:
+    """Boxes of random area and shape inside a square image, `[run, count]` on the device of the streams.
+
+    Area a·s² with a uniform in scale, width/height r log-uniform in ratio: width round(s√(ar)), height round(s√(a/r)).
+    The first of ten such draws that fits the image is taken, at a uniform place; if none does, the largest central box
+    that the ratios allow. Source: tian-2023, Appendix E.3; torchvision, RandomResizedCrop.get_params.
+    Args: one stream a run, 22·count numbers from each; size s ≥ 1; scale and ratio as in `check_crops`.
+    """
+    drawn = [torch.rand(count, 2 * ATTEMPTS + 2, generator=g, device=g.device, dtype=torch.float64) for g in streams]
+    area, shape, place = torch.stack(drawn).split([ATTEMPTS, ATTEMPTS, 2], -1)
+    area = size * size * (scale[0] + (scale[1] - scale[0]) * area)
+    low, high = math.log(ratio[0]), math.log(ratio[1])
+    shape = (low + (high - low) * shape).exp()
+    width, height = (area * shape).sqrt().round(), (area / shape).sqrt().round()
+    fits = (width >= 1) & (width <= size) & (height >= 1) & (height <= size)
+    first = (~fits).long().cumprod(-1).sum(-1)  # the number of draws before it, ten if there is none
+    found, at = first < ATTEMPTS, first.clamp(max=ATTEMPTS - 1).unsqueeze(-1)
+    height = torch.where(found, height.gather(-1, at)[..., 0], max(1, round(size / max(1, ratio[0]))))
+    width = torch.where(found, width.gather(-1, at)[..., 0], max(1, round(size * min(1, ratio[1]))))
+    free = torch.stack([size - height, size - width], -1)
+    corner = torch.where(found.unsqueeze(-1), (place * (free + 1)).floor(), (free / 2).floor())
+    return Boxes(*corner.unbind(-1), height, width)
+
+
+def resized_crops(images: Tensor, boxes: Boxes) -> Tensor:
+    """The part of each image inside its box, resized to s×s by bilinear interpolation; no smoothing, as it only grows.
+
+    Output pixel i reads the row top + clamp((i + ½)·height/s − ½, 0, height − 1), the columns likewise: as
+    `torch.nn.functional.interpolate` of the box, corners not aligned.
+    Args: images `[..., s, s]`; boxes `[...]`, inside the image. Returns: as images. Cost: 10 flops a pixel or so.
+    """
+    size, lead = images.shape[-1], images.shape[:-2]
+    pixels = torch.arange(size, device=images.device, dtype=torch.float64) + 0.5
+
+    def read(start: Tensor, length: Tensor) -> Tensor:  # in grid_sample's units, −1 and 1 for first and last pixel
+        start, length = start.reshape(-1, 1), length.reshape(-1, 1)
+        at = start + (pixels * (length / size) - 0.5).clamp(min=0).minimum(length - 1)
+        return (2 * at / max(1, size - 1) - 1).to(images.dtype)
+
+    rows, columns = read(boxes.top, boxes.height), read(boxes.left, boxes.width)
+    shape = len(rows), size, size
+    grid = torch.stack([columns.unsqueeze(1).expand(shape), rows.unsqueeze(2).expand(shape)], -1)
+    found = grid_sample(images.reshape(-1, 1, size, size), grid, padding_mode="border", align_corners=True)
+    return found.view(*lead, size, size)
+
+
+def random_resized_crops(
+    images: Tensor,
+    streams: list[torch.Generator],
+    scale: tuple[float, float] = (0.5, 1.0),
+    ratio: tuple[float, float] = (0.5, 1.5),
+) -> Tensor:
+    """A random part of every image at full size, run by run: images `[run, ..., s, s]` to the same shape.
+
+    Source: tian-2023, Appendix E.3 ("transforms.RandomResizedCrop((28,28), scale=(0.5, 1.0), ratio=(0.5, 1.5))").
+    Args: one stream a run, on the device of the images; scale and ratio as in `check_crops`.
+    Raises: ValueError for another number of streams and outside. Cost: as `resized_crops`.
+    """
+    check_crops(scale, ratio)
+    if len(streams) != len(images) or images.shape[-1] != images.shape[-2]:
+        raise ValueError(
+            f"random_resized_crops: got {len(streams)} streams for images {tuple(images.shape)}, "
+            "allowed are one a run, square images"
+        )
+    between = images.shape[1:-2]
+    boxes = random_boxes(streams, math.prod(between), images.shape[-1], scale, ratio)
+    return resized_crops(images, Boxes(*(part.unflatten(1, between) if between else part[:, 0] for part in boxes)))
+
+
+def check_crops(scale: tuple[float, float], ratio: tuple[float, float]) -> None:
+    """Raises ValueError, in one line, unless 0 < scale[0] ≤ scale[1] ≤ 1 and 0 < ratio[0] ≤ ratio[1] < ∞."""
+    pairs = len(scale) == len(ratio) == 2
+    if not (pairs and 0 < scale[0] <= scale[1] <= 1 and 0 < ratio[0] <= ratio[1] < math.inf):
+        raise ValueError(
+            f"random_resized_crops: got scale={scale}, ratio={ratio}, allowed are 0 < least ≤ largest, scale ≤ 1"
+        )
