@@ -1,38 +1,53 @@
-"""A training step of the author's configuration: the ensemble on its token table against one plain module a network.
+"""A training step of the author's configuration, and the InfoNCE grid: the ensemble against one plain module a network.
 
     python benchmarks/token_training.py --out records/benchmarks/token-training.json
 
 Plain is the nn.Module with autograd and torch.optim of the tests, one network after the other; both sides make their
-own minibatches, which are left out of neither. Times are medians of interleaved repeats in one process, one thread; the
-last column adds the threads of `matching_curves`. About a minute on 2 cores.
+own minibatches, which are left out of neither. Times are medians of interleaved repeats in one process, one torch
+thread. The grid is trained for 250 of its 5,000 minibatches; its cost is linear in them. About four minutes on 2 cores.
 """
 
-import os
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, product
 from pathlib import Path
 
 import torch
-from measuring import arguments, command_line, machine, product_rate, report, timed
+from measuring import arguments, command_line, machine, product_rate, rate, report, timed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from plain_network import PlainNetwork, plain_loss
 
+from contrastive_dynamics.activations import TRAINED
+from contrastive_dynamics.book.provenance import peak_megabytes
+from contrastive_dynamics.field_network import initial_weights
+from contrastive_dynamics.matching_curves import default_workers, matching_curves
 from contrastive_dynamics.random_streams import stream
+from contrastive_dynamics.token_ensemble import train
 from contrastive_dynamics.token_generators import CHUNK
-from contrastive_dynamics.token_network import initial_weights
 from contrastive_dynamics.token_training import TokenTraining
 
-RUNS = [1, 2, 4, 8, 16, 32, 64]
-STEPS, REPEATS = 2 * CHUNK, 5
+STEPS, REPEATS, GRID_STEPS, FULL = 2 * CHUNK, 5, 250, 5000
 AUTHOR = TokenTraining()
+CELLS = list(product((1, 3, 5, 10), (1, 2, 5, 10)))
 
 
-def ensemble(runs: int, device: str) -> Callable[[], None]:
-    steps = AUTHOR.train(range(runs), 10**9, device)
+def seeds(count: int, first: int = 0) -> list:
+    return [(AUTHOR, first + s) for s in range(count)]
+
+
+def mixed(first: int = 0) -> list:
+    """Ten networks that see the same minibatches: five activations, two losses."""
+    losses = ("infonce", "quadratic_over_tau")
+    return [(replace(AUTHOR, activation=act, loss=loss), first) for loss in losses for act in TRAINED]
+
+
+def ensemble(runs: list, device: str, **options) -> Callable[[], None]:
+    steps = train(runs, 10**9, device, **options)
 
     def call() -> None:
         for _ in islice(steps, STEPS):
@@ -57,9 +72,8 @@ def plain(device: str) -> Callable[[], None]:
     return call
 
 
-def side_by_side(runs: int, workers: int) -> Callable[[], None]:
-    calls = [ensemble(runs, "cpu") for _ in range(workers)]
-    pool = ThreadPoolExecutor(workers)
+def side_by_side(make: Callable[[int], list], workers: int) -> Callable[[], None]:
+    calls, pool = [ensemble(make(100 * k), "cpu") for k in range(workers)], ThreadPoolExecutor(workers)
     return lambda: list(pool.map(lambda call: call(), calls))
 
 
@@ -73,12 +87,35 @@ def flops() -> dict[str, float]:
     return {"table": table, "sums": sums, "pairs": pairs, "plain": dense + pairs}
 
 
+def calls_to_time(device: str) -> dict[str, tuple[Callable[[], None], int]]:
+    """Name → what to time and how many networks it trains."""
+    sizes = [1, 5, 10, 20, 40] + ([160, 640, 2560] if device == "cuda" else [])
+    calls = {"plain": (plain(device), 1)} | {f"ensemble of {r}": (ensemble(seeds(r), device), r) for r in sizes}
+    calls["10 with the same minibatches"] = ensemble(mixed(), device), 10
+    if device == "cpu":
+        workers = default_workers()
+        calls["ensemble of 10, compiled"] = ensemble(seeds(10), device, compiled=True), 10
+        calls[f"{workers} threads of 10"] = side_by_side(lambda k: seeds(10, k), workers), 10 * workers
+        calls[f"{workers} threads of 10 with the same minibatches"] = side_by_side(mixed, workers), 10 * workers
+    return calls
+
+
+def grid_seconds(device: str) -> dict[str, float]:
+    """The InfoNCE grid of Figures 4 and 9 with three networks a case: seconds of 250 minibatches and of all."""
+    begun, networks = time.perf_counter(), 0
+    for p, beta in CELLS:
+        cell = replace(AUTHOR, candidates=p, beta=beta)
+        arms = {act: (replace(cell, activation=act), range(3)) for act in TRAINED}
+        matching_curves(arms, GRID_STEPS, 2, (), device=device)
+        networks += 3 * len(arms)
+    seconds = time.perf_counter() - begun
+    whole = seconds * FULL / GRID_STEPS
+    return {"networks": networks, "seconds": seconds, "seconds_of_all": whole, "per_step": whole / networks / FULL}
+
+
 def measure(device: str) -> dict:
     torch.set_num_threads(1)
-    workers = min(4, os.cpu_count() or 1)
-    calls = {"plain": (plain(device), 1)} | {f"ensemble of {r}": (ensemble(r, device), r) for r in RUNS}
-    if device == "cpu":
-        calls[f"{workers} threads of 8"] = side_by_side(8, workers), 8 * workers
+    calls = calls_to_time(device)
     for call, _ in calls.values():
         call()
     times: dict[str, list[float]] = {name: [] for name in calls}
@@ -86,15 +123,20 @@ def measure(device: str) -> dict:
         for name, (call, runs) in calls.items():
             times[name].append(timed(call, device) / STEPS / runs)
     gflops, count = product_rate(device, torch.float32), flops()
+    pairs = torch.randn(10, 128, 128, device=device), torch.randn(10, 128, 50, device=device)
+    small = rate(2 * 100 * 10 * 128 * 128 * 50, lambda: [pairs[0] @ pairs[1] for _ in range(100)], device)
     seconds = {name: statistics.median(t) for name, t in times.items()}
     limit = (count["table"] + count["sums"] + count["pairs"]) / gflops / 1e9
     return {
-        "what": __doc__.splitlines()[0], "cores": os.cpu_count(), "threads": 1, "dtype": "float32", **machine(device),
-        "flops_a_step_and_network": count, "gflops_of_a_product": gflops, "limit_seconds": limit,
+        "what": __doc__.splitlines()[0], "workers": default_workers(), "threads": 1, "dtype": "float32",
+        **machine(device), "flops_a_step_and_network": count, "gflops_of_a_product": gflops,
+        "gflops_of_its_own_products": small, "limit_seconds": limit,
+        "bytes_a_network": AUTHOR.bytes_needed(1),
         "seconds_a_step_and_network": {n: {"median": s, "least": min(times[n]), "most": max(times[n])}
                                        for n, s in seconds.items()},
         "plain_over_ensemble": {n: seconds["plain"] / s for n, s in seconds.items()},
         "share_of_limit": {n: limit / s for n, s in seconds.items() if n != "plain"},
+        "grid": grid_seconds(device), "peak_mb": peak_megabytes(device),
     }  # fmt: skip
 
 
@@ -104,12 +146,15 @@ def table(result: dict) -> str:
         share = result["share_of_limit"].get(name)
         cells = f"{1e6 * seconds['median']:.0f}", f"{result['plain_over_ensemble'][name]:.1f}", f"{share or 0:.0%}"
         lines.append(f"| {name} | {' | '.join(cells if share else (*cells[:2], '–'))} |")
-    count = result["flops_a_step_and_network"]
+    count, grid = result["flops_a_step_and_network"], result["grid"]
     ours = count["table"] + count["sums"] + count["pairs"]
     return "\n".join(lines) + (
         f"\n\nA step takes {ours / 1e6:.1f} Mflop on the table and {count['plain'] / 1e6:.1f} on the views one by one; "
-        f"a product runs at {result['gflops_of_a_product']:.0f} Gflop/s here, so at least "
-        f"{1e6 * result['limit_seconds']:.0f} µs."
+        f"a large product runs at {result['gflops_of_a_product']:.0f} Gflop/s here, one of its own size at "
+        f"{result['gflops_of_its_own_products']:.0f}, so at least {1e6 * result['limit_seconds']:.0f} µs a thread.\n"
+        f"InfoNCE grid, {grid['networks']} networks: {grid['seconds']:.0f} s for {GRID_STEPS} minibatches, "
+        f"{grid['seconds_of_all'] / 60:.1f} min for all {FULL}, {1e6 * grid['per_step']:.0f} µs a step and network. "
+        f"A network takes {result['bytes_a_network'] / 1e6:.1f} MB, the process {result['peak_mb']} MB at most."
     )
 
 

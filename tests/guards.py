@@ -76,6 +76,16 @@ class Committed:
             for match in _PRINTED.finditer(output.get("data", {}).get("text/plain", "") or output.get("text", ""))
         ]
 
+    def not_judged(self) -> set[str]:
+        """Claims whose regime the committed run does not reach, as the checked cells show them."""
+        texts = [
+            output.get("data", {}).get("text/plain", "")
+            for cell in self.code
+            if CHECKED in cell.metadata.get("tags", [])
+            for output in cell.outputs
+        ]
+        return {text.partition(":")[0] for text in texts if ": not judged," in text}
+
 
 def _at(count: int, cell) -> str:
     return f"code cell {count} ({cell.source.strip().splitlines()[0][:50]!r})"
@@ -166,10 +176,12 @@ def verdicts(chapter: Committed) -> list[str]:
 
 
 def readings(chapter: Committed) -> list[str]:
-    """Every claim with a rule was measured, every other says what it takes, nothing else is stored."""
+    """Every claim with a rule was measured or is shown as not judged here, every other says what it takes."""
     stored = chapter.stamp["readings"] if chapter.stamp else {}
     rows = chapter.claims.rows
-    found = [f"{i}: has a rule, but no stored values" for i, c in rows.items() if c.rule and i not in stored]
+    excused = chapter.not_judged()
+    missing = [i for i, c in rows.items() if c.rule and i not in stored and i not in excused]
+    found = [f"{i}: has a rule, but no stored values" for i in missing]
     found += [f"{i}: not run, but does not say what it takes" for i, c in rows.items() if not (c.rule or c.needs)]
     return found + [f"{i}: stored, but no claim with a rule" for i in stored if i not in rows or not rows[i].rule]
 

@@ -168,12 +168,12 @@ def needed_cells(code: list[Cell], last: int) -> list[int]:
 
 def run_script(
     files: ChapterFiles,
-    claim: str | None = None,
+    claim: str | tuple[str, ...] | None = None,
     mutation: Mutation | None = None,
     prepare: Callable[[], None] = lambda: None,
     changes: dict | None = None,
 ) -> dict[str, dict]:
-    """Claim → stored arms after a run with the smoke profile: of all cells, or of those that one claim needs.
+    """Claim → stored arms after a run with the smoke profile: of all cells, or of those that some claims need.
 
     `changes` are parameters that differ from the profile; `prepare` is called before the first cell, in the library
     that the cells import.
@@ -182,11 +182,10 @@ def run_script(
     code = [cell for cell in files.cells() if not cell.markdown and cell.source.strip()]
     wanted = range(len(code))
     if claim is not None:
-        judged = [n for n, cell in enumerate(code) if judges(cell.source, claim)]
-        if not judged:
-            raise ValueError(f"{files.name}: no cell judges {claim}")
         first = next(n for n, cell in enumerate(code) if "parameters" in cell.tags)
-        wanted = sorted({first, *needed_cells(code, judged[-1])})
+        claims = (claim,) if isinstance(claim, str) else claim
+        needed = [needed_cells(code, _judging_cell(files, code, each)) for each in claims]
+        wanted = sorted({first}.union(*needed))
     namespace: dict = {"__name__": "__main__"}
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
         prepare()
@@ -197,6 +196,13 @@ def run_script(
         if finder and not finder.served:
             raise ValueError(f"{claim}: the cells it needs do not import {mutation.module}")
         return {i: reading.to_json() for i, reading in namespace["chapter"].readings.items()}
+
+
+def _judging_cell(files: ChapterFiles, code: list[Cell], claim: str) -> int:
+    judged = [n for n, cell in enumerate(code) if judges(cell.source, claim)]
+    if not judged:
+        raise ValueError(f"{files.name}: no cell judges {claim}")
+    return judged[-1]
 
 
 def judges(source: str, claim: str) -> bool:

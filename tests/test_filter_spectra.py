@@ -10,7 +10,6 @@ from contrastive_dynamics.filter_spectra import (
     alive,
     effective_rank,
     high_frequency_share,
-    mean_cosine,
     mean_of_kept,
     pictures,
     power_spectrum,
@@ -87,23 +86,16 @@ def test_pictures_are_the_filters_row_by_row():
 def test_filters_on_one_line_and_at_right_angles():
     line = noise(2, 1, 9) * noise(2, 6, 1)
     assert torch.allclose(effective_rank(line), torch.ones(2).double())
-    assert torch.allclose(mean_cosine(line), torch.ones(2).double())
     apart = torch.linalg.qr(noise(2, 9, 6))[0].mT * noise(2, 6, 1)
     assert torch.allclose(effective_rank(apart), torch.full((2,), 6.0).double())
-    assert float(mean_cosine(apart).max()) < 1e-12
-
-
-def test_the_cosine_of_random_filters():
-    found = float(mean_cosine(noise(40, 60, 196)).mean())
-    assert found == pytest.approx(math.sqrt(2 / math.pi / 196), rel=0.02)
 
 
 def test_only_filters_that_count_are_counted():
     w = torch.cat([torch.eye(4).double()[:3], 1e-9 * noise(5, 4)])
     kept = alive(w)
     assert kept.tolist() == [True] * 3 + [False] * 5
-    assert float(effective_rank(w, kept)) == pytest.approx(3) and float(mean_cosine(w, kept)) == 0
-    assert float(effective_rank(w, kept & False)) == 0 and mean_cosine(w, kept & False).isnan()
+    assert float(effective_rank(w, kept)) == pytest.approx(3)
+    assert float(effective_rank(w, kept & False)) == 0
     assert float(effective_rank(torch.zeros(3, 4))) == 0
 
 

@@ -1,5 +1,6 @@
 """One broken line of a claim's kernel changes the claim's verdict."""
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -26,12 +27,19 @@ def owners() -> dict[str, ChapterFiles]:
     return found
 
 
+@cache
+def unbroken(root: Path, name: str, parameters: str, claims: tuple[str, ...]) -> dict[str, dict]:
+    """Claim → stored arms without a mutation; claims that need the same training are run together, once."""
+    return run_script(ChapterFiles(root, name), claims, changes=json.loads(parameters))
+
+
 def changed(files: ChapterFiles, mutation: Mutation) -> tuple[str, str]:
-    """The claim's verdict with and without the mutation, from the cells that it needs."""
-    claim = mutation.claim
-    runs = (run_script(files, claim, broken, changes=mutation.parameters) for broken in (None, mutation))
-    sound, broken = (words(files, {claim: arms[claim]})[claim] for arms in runs)
-    return sound, broken
+    """The claim's verdict without and with the mutation, from the cells that it needs."""
+    claim, parameters = mutation.claim, mutation.parameters
+    together = [m.claim for m in MUTATIONS if m.parameters == parameters] if parameters else [claim]
+    sound = unbroken(files.root, files.name, json.dumps(parameters), tuple(together))
+    broken = run_script(files, claim, mutation, changes=parameters)
+    return tuple(words(files, {claim: arms[claim]})[claim] for arms in (sound, broken))
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.claim)

@@ -59,18 +59,6 @@ def effective_rank(filters: Tensor, kept: Tensor | None = None) -> Tensor:
     return torch.special.entr(p).sum(-1).exp() * (p.sum(-1) > 0.5)
 
 
-def mean_cosine(filters: Tensor, kept: Tensor | None = None) -> Tensor:
-    """Mean of |cos| over pairs of filters of one receptive field; 1 for one line, √(2/πd) about for random ones.
-
-    Args: as `effective_rank`. Returns: `[...]`, 0 to 1, NaN for fewer than two filters. Cost: 2·M²·d flops.
-    """
-    unit = _unit(filters, kept)
-    counted = unit.square().sum(-1) > 0.5
-    pairs = counted.unsqueeze(-1) & counted.unsqueeze(-2)
-    pairs = pairs & ~torch.eye(unit.shape[-2], dtype=torch.bool, device=unit.device)
-    return ((unit @ unit.mT).abs() * pairs).sum((-2, -1)) / pairs.sum((-2, -1))
-
-
 def _unit(filters: Tensor, kept: Tensor | None) -> Tensor:
     unit = normalize(filters, dim=-1, eps=torch.finfo(filters.dtype).tiny)
     return unit if kept is None else unit * kept.unsqueeze(-1)

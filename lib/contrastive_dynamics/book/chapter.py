@@ -88,7 +88,7 @@ class Chapter:
     def values(self, claim: str) -> display.Line:
         """Show what was measured for a claim, its control and its rule."""
         if claim in self.outside_regime:
-            return display.not_judged_line(claim)
+            return display.no_values_line(claim)
         if self.claims is None:
             return display.unjudged_line(claim, self.readings[claim])
         return display.values_line(self._verdict(claim))

@@ -44,9 +44,16 @@ def verdict_line(verdict: Verdict) -> Line:
 
 
 def not_judged_line(claim: str) -> Line:
-    """Stands for a claim whose regime this run does not reach."""
+    """Stands for a claim whose regime this run does not reach: what nbval compares."""
     text = f"{claim}: not judged, the parameters of this run are outside the claim's regime"
-    return Line(text, f'<div style="{_LINE}"><code>{escape(claim)}</code>{escape(text[len(claim) :])}</div>')
+    html = f'<div class="claim" id="{claim}" style="{_LINE}"><code>{claim}</code>{escape(text[len(claim) :])}</div>'
+    return Line(text, html)
+
+
+def no_values_line(claim: str) -> Line:
+    """In the place of the values of a claim that is not judged."""
+    text = f"{claim}: a verdict from a run within its regime, if one is stored, is on the claims page"
+    return Line(text, f'<div style="{_LINE}"><code>{claim}</code>{escape(text[len(claim) :])}</div>')
 
 
 def show_number(value: float) -> str:

@@ -89,7 +89,7 @@ def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, Stor
         "verdict": found.verdict if found else "not run",
         "reason": found.reason if found else claim.needs or "no stored run has it",
         "profile": run.stamp["profile"] if run else None,
-        "data": run.stamp["data"] if run else claim.data,
+        "data": _data(run, claim) if run else claim.data,
         "observed": arms.get("observed"),
         "expected": claim.expected,
         "interval": {c: s.interval(found.level) for c, s in found.reading.observed.items()} if found else None,
@@ -107,7 +107,7 @@ def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, Stor
         "verdicts": [
             {
                 "profile": profile,
-                "data": r.stamp["data"],
+                "data": _data(r, claim),
                 "verdict": r.verdicts[claim.id].verdict,
                 "observed": r.verdicts[claim.id].reading.to_json()["observed"],
                 "stale": r.stale,
@@ -118,11 +118,17 @@ def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, Stor
     }
 
 
+def _data(run: StoredRun, claim: Claim) -> str:
+    """What the claim was tested on: a run may read a data set for other claims only."""
+    return claim.data if claim.data == "generated" else run.stamp["data"]
+
+
 def _seeds(run: StoredRun | None, claim: Claim) -> list[int] | None:
     if run is None or "first_seed" not in run.stamp["parameters"]:
         return None
-    first = run.stamp["parameters"]["first_seed"]
-    return [first, first + (run.stamp["parameters"]["seeds"] - 1 if claim.by_chance else 0)]
+    first, samples = run.stamp["parameters"]["first_seed"], run.verdicts[claim.id].reading.observed.values()
+    counted = [sample.size for sample in samples if sample.by_chance and not sample.trials]
+    return [first, first + (max(counted, default=run.stamp["parameters"]["seeds"]) - 1 if claim.by_chance else 0)]
 
 
 def _made_by(run: StoredRun) -> dict:
