@@ -32,7 +32,7 @@ def test_a_claim_whose_regime_the_run_does_not_reach_is_not_judged(root):
     notebook = execute(files)
     shown = [o["data"]["text/plain"] for cell in notebook.cells for o in cell.get("outputs", [])]
     said = "thm-1: not judged, the parameters of this run are outside the claim's regime"
-    assert shown[:2] == [said, said]
+    assert shown[:2] == [said, "thm-1: a verdict from a run within its regime, if one is stored, is on the claims page"]
 
     import nbformat
 
