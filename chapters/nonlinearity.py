@@ -31,7 +31,8 @@ populations: int = 20  # random densities on which fixed points are looked for, 
 map_seeds: int = 3  # seeds of each cell of the map of importances, 2..100
 temperatures: list[float] = [1.0, 0.3, 0.1, 0.03, 0.01]  # of that map, 0.001..100
 networks: int = 16  # trained networks in the author's configuration, 3..1000
-minibatches: int = 5000  # of each training; judged at 5000, 25..1000000
+minibatches: int = 5000  # of each training, 25..1000000
+judged_at: int = 5000  # least minibatches of a training that is judged, 25..1000000
 grid_p: list[int] = [1, 5]  # candidates P of the grids of Figures 4 to 11, 1..20
 grid_beta: list[int] = [1, 5]  # their over-parameterisation β, 1..1000
 grid_activations: str = "all"  # of the grids, all five or linear and ReLU, all|relu
@@ -2601,7 +2602,7 @@ from contrastive_dynamics.matching_score import shows_candidate
 AUTHOR = {"plus": 0.9982131, "minus": 0.0026302}  # the printed run
 TOKENS = {"plus": 50, "minus": 150}
 SIGN = {"plus": "χ₊", "minus": "χ₋"}
-full_length = minibatches == 5000
+full_length = minibatches >= judged_at
 
 
 def trained(label, arms):
@@ -3454,8 +3455,6 @@ for way, (variant, by_16) in WAYS.items():
     if variant in there:
         how = {"networks": fewest, "by_16": by_16}
         survival[way] = [float(holds(variant, **how)) for holds in STATEMENTS.values()]
-        pairs = zip(STATEMENTS, survival[way], strict=True)
-        print(f"{way}: {', '.join(f'{what} {v:.2f}' for what, v in pairs)}")
 print(f"{fewest} networks a cell and activation")
 
 # %% tags=["hide-input", "remove-output"]

@@ -108,6 +108,11 @@ class _Names:
 
 
 def _names(node: ast.AST) -> _Names:
+    if isinstance(node, ast.For):  # its body reads what the target and the lines before bind
+        found, target = _names(node.iter), _names(node.target)
+        found.add(target)
+        found.add(_block(node.body + node.orelse, target.bound))
+        return found
     found = _Names(set(), set(), set())
     for child in ast.iter_child_nodes(node):
         found.add(_names(child))
@@ -127,14 +132,18 @@ def _names(node: ast.AST) -> _Names:
     return found
 
 
-def _cell_names(source: str) -> _Names:
-    """Of a whole cell; what an earlier line of the cell bound is not read from another cell."""
+def _block(statements: list[ast.stmt], bound: set[str] = frozenset()) -> _Names:
+    """Of statements in a row; what an earlier one bound is not read from elsewhere."""
     found = _Names(set(), set(), set())
-    for statement in ast.parse(source).body:
+    for statement in statements:
         names = _names(statement)
-        names.read -= found.bound
+        names.read -= found.bound | bound
         found.add(names)
     return found
+
+
+def _cell_names(source: str) -> _Names:
+    return _block(ast.parse(source).body)
 
 
 def needed_cells(code: list[Cell], last: int) -> list[int]:

@@ -131,6 +131,8 @@ def cells(*sources):
         (("k = 1", "def f(): return k", "k = 2", "y = f()", "k = 3", "print(y)"), [0, 1, 2, 3, 5]),
         (("e = 1", "e = 2; print(e)", "print(e)"), [1, 2]),
         (("for i in range(3): pass", "print([i for _ in 'ab'])"), [0, 1]),
+        (("i = u = 1", "for i in 'ab':\n    u = i\n    print(u)"), [1]),
+        (("u = 1", "for i in 'ab':\n    print(u)\n    u = i"), [0, 1]),
     ],
 )
 def test_the_cells_that_a_cell_needs(sources, needed):
