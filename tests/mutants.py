@@ -5,6 +5,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -66,7 +67,8 @@ class _Finder:
 def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     """Import the library anew inside the block, mutated; what was imported before stands again after it.
 
-    Torch's default dtype, its thread count and the pyplot figures are put back too.
+    Torch's default dtype, its thread count and the pyplot figures are put back too. Trainings stay in this process,
+    since others would import the library as it stands on disk.
     """
     import matplotlib
 
@@ -77,7 +79,8 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     def ours() -> list[str]:
         return [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
 
-    kept = {name: sys.modules.pop(name) for name in ours()}
+    kept, environment = {name: sys.modules.pop(name) for name in ours()}, dict(os.environ)
+    os.environ["LOKY_MAX_CPU_COUNT"] = "1"
     dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)
     sys.meta_path[:0] = [finder] if finder else []
     try:
@@ -88,6 +91,8 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
         for name in ours():
             del sys.modules[name]
         sys.modules.update(kept)
+        os.environ.clear()
+        os.environ.update(environment)
         torch.set_default_dtype(dtype)
         torch.set_num_threads(threads)
         plt.close("all")

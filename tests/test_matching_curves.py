@@ -51,6 +51,25 @@ def test_networks_are_the_same_in_any_block_and_arm(workers):
             assert torch.equal(found[name]["candidates"][row], single["candidates"][0])
 
 
+def test_a_worker_draws_what_this_process_draws_whatever_dtype_is_the_default():
+    arms = {0: (SMALL, [3, 4, 5, 6, 7, 8, 9, 10])}
+    here = matching_curves(arms, 20, points=3, workers=1)[0]
+    torch.set_default_dtype(torch.float64)
+    try:
+        wide, apart = (matching_curves(arms, 20, points=3, workers=n)[0] for n in (1, 2))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for key, value in here.items():
+        assert torch.equal(value, wide[key]) and wide[key].dtype == apart[key].dtype == value.dtype
+        assert torch.allclose(value.double(), apart[key].double(), atol=1e-4)
+
+
+def test_an_error_in_a_worker_is_that_of_the_training():
+    arms = {0: (replace(SMALL, rate=1e30, batch_norm="off"), range(8))}
+    with pytest.raises(FloatingPointError, match="training diverged: seed 0 of TokenTraining"):
+        matching_curves(arms, 30, 2, workers=2)
+
+
 def test_blocks_are_small_one_program_each_and_share_minibatches():
     arms = MIXED | {"wide": (replace(SMALL, beta=3), range(2)), "slow": (replace(SMALL, rate=1e-3), [0])}
     blocks = training_blocks(arms)

@@ -1,16 +1,16 @@
-"""Matching scores over training, of many configurations at once: blocks of networks, one thread a block.
+"""Matching scores over training, of many configurations at once: blocks of networks, one process a block.
 
 Arms are configurations with their seeds, name → (configuration, seeds). Their networks are sorted into blocks that are
-trained as one program, those with the same minibatches side by side.
+trained as one program, those with the same minibatches side by side. The operations of a block are too small to be
+split, and threads would wait for each other at every one of them, so on a CPU each core has a process of its own.
 """
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -34,7 +34,7 @@ class Block(NamedTuple):
 def training_blocks(arms: Arms, device: torch.device | str = "cpu", workers: int = 1) -> list[Block]:
     """Sort the networks of all arms into blocks: at most 10 on a CPU, elsewhere all that make one program.
 
-    Args: workers, threads that are to be kept busy.
+    Args: workers, processes that are to be kept busy.
 
     Raises: ValueError for an arm without seeds, and where a block needs more memory than there is.
     """
@@ -74,7 +74,7 @@ def block_curves(block: Block, steps: int, points: int = 25, device: torch.devic
     device = torch.get_default_device() if device is None else torch.device(device)
     candidates = torch.cat([training.pool([seed], device).candidates() for training, seed in block.runs])
     linear = torch.tensor([training.activation == "linear" for training, _ in block.runs], device=device)
-    marks, scores = torch.linspace(1, steps, points).long(), []
+    marks, scores = torch.linspace(1, steps, points, dtype=torch.float64).long(), []
     at = set(marks.tolist())
     for step, weights in enumerate(train(block.runs, steps, device), 1):
         if step in at:
@@ -88,8 +88,10 @@ def block_curves(block: Block, steps: int, points: int = 25, device: torch.devic
 
 
 def default_workers() -> int:
-    """Threads of a training on the CPU: one a core, 4 at most."""
-    return min(4, os.cpu_count() or 1)
+    """Processes of a training on the CPU: one a core that may be used (LOKY_MAX_CPU_COUNT sets fewer), 4 at most."""
+    from joblib import cpu_count
+
+    return min(4, cpu_count())
 
 
 def train_blocks(
@@ -101,18 +103,28 @@ def train_blocks(
 ) -> Iterator[Curve]:
     """`block_curves` of every block, in order.
 
-    On a CPU blocks are trained side by side in `workers` threads (default: one a core, 4 at most), each of which wants
-    torch on one thread; elsewhere one after the other. A network is the same in any block.
+    On a CPU blocks are trained side by side in `workers` processes of one thread (default: `default_workers()`), which
+    stay for the next call; with one worker, and elsewhere, one after the other in this process. A network is the same
+    in any block.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
-    if device.type != "cpu":
+    workers = (workers or default_workers()) if device.type == "cpu" else 1
+    if workers == 1:
         yield from (block_curves(block, steps, points, device) for block in blocks)
         return
-    pool = ThreadPoolExecutor(workers or default_workers())
-    try:
-        yield from pool.map(lambda block: block_curves(block, steps, points, device), blocks)
-    finally:  # an error or Ctrl-C does not wait for blocks that have not begun
-        pool.shutdown(cancel_futures=True)
+    from joblib import Parallel, delayed
+
+    done = Parallel(workers, return_as="generator", batch_size=1, max_nbytes=None)(
+        delayed(_curves_as_arrays)(block, steps, points) for block in blocks
+    )
+    yield from ({key: torch.from_numpy(value) for key, value in curve.items()} for curve in done)
+
+
+def _curves_as_arrays(block: Block, steps: int, points: int) -> dict[str, np.ndarray]:
+    """`block_curves` in a worker; as arrays, since tensors would travel through shared memory, of which some machines
+    have little."""
+    torch.set_num_threads(1)
+    return {key: value.numpy() for key, value in block_curves(block, steps, points, "cpu").items()}
 
 
 def by_arm(blocks: list[Block], curves: Iterable[Curve]) -> dict[Hashable, Curve]:

@@ -14,6 +14,7 @@ from .batch_norm import Statistics
 from .contrastive_losses import Loss, mixed_loss
 from .cuda_replay import replayed
 from .field_network import Batch, FieldNetwork, Weights, initial_weights
+from .memory import keep_freed_memory
 from .random_streams import stream
 from .token_batch import TokenBatch
 from .token_generators import TokenGenerators, token_norms
@@ -45,7 +46,10 @@ def sgd_steps(
         weights.w.grad, weights.v.grad = gradients(weights, batch, loss)
         optimizer.step()
 
-    step = replayed(step) if weights.w.is_cuda else step
+    if weights.w.is_cuda:
+        step = replayed(step)
+    else:
+        keep_freed_memory()
     for batch in batches:
         step(batch)
         yield weights

@@ -87,11 +87,11 @@ def draw_generators(
     check_generators(count, places, length, d, p)
     patterns = []
     for g in streams:
-        device = g.device
-        allowed = torch.rand(places, d, generator=g, device=device).argsort(-1)[:, :p]
-        chosen = torch.randint(p, (count, places), generator=g, device=device)
+        drawn = {"generator": g, "device": g.device, "dtype": torch.float64}  # the same whatever dtype is the default
+        allowed = torch.rand(places, d, **drawn).argsort(-1)[:, :p]
+        chosen = torch.randint(p, (count, places), generator=g, device=g.device)
         tokens = allowed.gather(1, chosen.mT).mT
-        rank = torch.rand(count, places, generator=g, device=device).argsort(-1).argsort(-1)
+        rank = torch.rand(count, places, **drawn).argsort(-1).argsort(-1)
         patterns.append(torch.where(rank < length, tokens, WILDCARD).to(torch.int32))
     return TokenGenerators(torch.stack(patterns), d)
 

@@ -41,10 +41,12 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
         environment.pop("MPLBACKEND", None)  # the kernel chooses the inline one
         manager = KernelManager(kernel_name="python3", kernel_spec_manager=_specs())
         manager.start_kernel(cwd=str(folder), env=environment)
+        ended = False
         try:
             yield manager
+            ended = True
         finally:
-            manager.shutdown_kernel(now=True)
+            manager.shutdown_kernel(now=not ended)  # a kernel that has ended its work puts its processes away itself
 
 
 class CellFailed(BookError):
@@ -103,7 +105,7 @@ def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
 
 def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables: dict[str, str],
                  parameters: dict | None = None, weights: list[float] = ()) -> None:  # fmt: skip
-    """Run a notebook with papermill and write it to `output`, cell by cell.
+    """Run a notebook with papermill and write it to `output` when it has ended or a cell has failed.
 
     Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C.
     """
@@ -117,8 +119,9 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
         with contextlib.closing(bar.bar), kernel(folder, {**variables, FILE_VARIABLE: str(progress_file)}) as manager:
 
             def job() -> None:
-                options = {"kernel_name": "python3", "progress_bar": False, "km": manager}
-                execute_notebook(notebook, output, parameters or {}, **options)
+                # a save before and after every cell takes a tenth of the run of a chapter with many figures
+                options = {"progress_bar": False, "request_save_on_cell_execute": False, "km": manager}
+                execute_notebook(notebook, output, parameters or {}, kernel_name="python3", **options)
 
             with _kernel_errors(label):
                 _in_thread(job, bar.look)
