@@ -3,15 +3,17 @@
     python benchmarks/token_training.py --out records/benchmarks/token-training.json
 
 Plain is the nn.Module with autograd and torch.optim of the tests, one network after the other; both sides make their
-own minibatches, which are left out of neither. Times are medians of interleaved repeats in one process, one torch
-thread. The grid is trained for 250 of its 5,000 minibatches; its cost is linear in them. About four minutes on 2 cores.
+own minibatches, which are left out of neither. Times are medians of interleaved repeats, one torch thread. Workers are
+processes; they train new blocks at each call, their start included. The grid is trained for 250 of its 5,000
+minibatches; its cost is linear in them. About five minutes on 2 cores.
 """
 
+import multiprocessing
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
@@ -25,13 +27,13 @@ from plain_network import PlainNetwork, plain_loss
 from contrastive_dynamics.activations import TRAINED
 from contrastive_dynamics.book.provenance import peak_megabytes
 from contrastive_dynamics.field_network import initial_weights
-from contrastive_dynamics.matching_curves import default_workers, matching_curves
+from contrastive_dynamics.matching_curves import Block, default_workers, matching_curves, train_blocks
 from contrastive_dynamics.random_streams import stream
 from contrastive_dynamics.token_ensemble import train
 from contrastive_dynamics.token_generators import CHUNK
 from contrastive_dynamics.token_training import TokenTraining
 
-STEPS, REPEATS, GRID_STEPS, FULL = 2 * CHUNK, 5, 250, 5000
+STEPS, LONG, REPEATS, GRID_STEPS, FULL = 2 * CHUNK, 10, 5, 250, 5000
 AUTHOR = TokenTraining()
 CELLS = list(product((1, 3, 5, 10), (1, 2, 5, 10)))
 
@@ -72,9 +74,31 @@ def plain(device: str) -> Callable[[], None]:
     return call
 
 
-def side_by_side(make: Callable[[int], list], workers: int) -> Callable[[], None]:
+def in_threads(make: Callable[[int], list], workers: int) -> Callable[[], None]:
     calls, pool = [ensemble(make(100 * k), "cpu") for k in range(workers)], ThreadPoolExecutor(workers)
     return lambda: list(pool.map(lambda call: call(), calls))
+
+
+def in_processes(make: Callable[[int], list], workers: int) -> Callable[[], None]:
+    """Blocks of `LONG` times the minibatches, so that the start of a training weighs little."""
+    blocks = [Block(runs, [("", i) for i in range(len(runs))]) for runs in (make(100 * k) for k in range(workers))]
+    return lambda: list(train_blocks(blocks, LONG * STEPS, 2, "cpu", workers))
+
+
+def _peak_mb(count: int) -> int:
+    """Of a process that trains so many networks."""
+    ensemble(seeds(count), "cpu")()
+    return peak_megabytes("cpu")
+
+
+def peak_mb_a_network(few: int = 10, many: int = 110) -> float:
+    """What one network more adds to the peak memory of a process."""
+    spawn = multiprocessing.get_context("spawn")
+    peaks = []
+    for count in (few, many):
+        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+            peaks.append(pool.submit(_peak_mb, count).result())
+    return (peaks[1] - peaks[0]) / (many - few)
 
 
 def flops() -> dict[str, float]:
@@ -88,15 +112,16 @@ def flops() -> dict[str, float]:
 
 
 def calls_to_time(device: str) -> dict[str, tuple[Callable[[], None], int]]:
-    """Name → what to time and how many networks it trains."""
+    """Name → what to time and how many networks times STEPS minibatches it trains."""
     sizes = [1, 5, 10, 20, 40] + ([160, 640, 2560] if device == "cuda" else [])
     calls = {"plain": (plain(device), 1)} | {f"ensemble of {r}": (ensemble(seeds(r), device), r) for r in sizes}
     calls["10 with the same minibatches"] = ensemble(mixed(), device), 10
     if device == "cpu":
         workers = default_workers()
         calls["ensemble of 10, compiled"] = ensemble(seeds(10), device, compiled=True), 10
-        calls[f"{workers} threads of 10"] = side_by_side(lambda k: seeds(10, k), workers), 10 * workers
-        calls[f"{workers} threads of 10 with the same minibatches"] = side_by_side(mixed, workers), 10 * workers
+        calls[f"{workers} threads of 10"] = in_threads(lambda k: seeds(10, k), workers), 10 * workers
+        calls[f"{workers} workers of 10"] = in_processes(lambda k: seeds(10, k), workers), LONG * 10 * workers
+        calls[f"{workers} workers of 10 with the same minibatches"] = in_processes(mixed, workers), LONG * 10 * workers
     return calls
 
 
@@ -115,6 +140,7 @@ def grid_seconds(device: str) -> dict[str, float]:
 
 def measure(device: str) -> dict:
     torch.set_num_threads(1)
+    memory = peak_mb_a_network() if device == "cpu" else None  # first: a process begins with the peak of its parent
     calls = calls_to_time(device)
     for call, _ in calls.values():
         call()
@@ -131,7 +157,7 @@ def measure(device: str) -> dict:
         "what": __doc__.splitlines()[0], "workers": default_workers(), "threads": 1, "dtype": "float32",
         **machine(device), "flops_a_step_and_network": count, "gflops_of_a_product": gflops,
         "gflops_of_its_own_products": small, "limit_seconds": limit,
-        "bytes_a_network": AUTHOR.bytes_needed(1),
+        "bytes_a_network": AUTHOR.bytes_needed(1), "peak_mb_a_network": memory,
         "seconds_a_step_and_network": {n: {"median": s, "least": min(times[n]), "most": max(times[n])}
                                        for n, s in seconds.items()},
         "plain_over_ensemble": {n: seconds["plain"] / s for n, s in seconds.items()},
@@ -154,7 +180,8 @@ def table(result: dict) -> str:
         f"{result['gflops_of_its_own_products']:.0f}, so at least {1e6 * result['limit_seconds']:.0f} µs a thread.\n"
         f"InfoNCE grid, {grid['networks']} networks: {grid['seconds']:.0f} s for {GRID_STEPS} minibatches, "
         f"{grid['seconds_of_all'] / 60:.1f} min for all {FULL}, {1e6 * grid['per_step']:.0f} µs a step and network. "
-        f"A network takes {result['bytes_a_network'] / 1e6:.1f} MB, the process {result['peak_mb']} MB at most."
+        f"A network takes {result['bytes_a_network'] / 1e6:.1f} MB by count, {result['peak_mb_a_network'] or '–'} MB "
+        f"measured; the process {result['peak_mb']} MB at most."
     )
 
 
