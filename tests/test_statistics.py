@@ -105,9 +105,17 @@ def test_holm_does_not_depend_on_the_order_and_takes_none():
 def test_seeds_to_decide_follow_the_square_of_spread_over_distance():
     sample = Sample.of([0.0, 2.0] * 5)
     near, far = seeds_to_decide(sample, 1.1, 0.05), seeds_to_decide(sample, 1.2, 0.05)
-    assert near == pytest.approx(4 * far, abs=4)
+    assert near == pytest.approx(4 * far, abs=12)
     spread = stats.tstd([0.0, 2.0] * 5)
-    assert far == math.ceil((stats.norm.ppf(0.975) * spread / 0.2) ** 2)
+    assert far == pytest.approx((stats.norm.ppf(0.975) * spread / 0.2) ** 2, abs=4)
+
+
+def test_more_seeds_are_asked_for_than_left_it_open():
+    values = [0.815, 0.887, 0.927, 0.962, 0.954]
+    for level in (0.05, 0.01, 0.002, 0.0005):
+        sample = Sample.of(values)
+        low, _ = sample.interval(level)
+        assert (seeds_to_decide(sample, 0.8, level) > len(values)) == (low <= 0.8)
 
 
 def test_no_number_of_seeds_decides_what_lies_on_the_threshold_or_is_no_chance():

@@ -103,5 +103,10 @@ def seeds_to_decide(sample: Sample, threshold: float, level: float) -> int | Non
     distance = abs(sample.estimate - threshold)
     if distance == 0 or not sample.by_chance:
         return None
-    spread = sample.standard_error * math.sqrt(sample.size)
-    return math.ceil((float(stats.norm.ppf(1 - level / 2)) * spread / distance) ** 2)
+    ratio = (sample.standard_error * math.sqrt(sample.size) / distance) ** 2
+    count = max(math.ceil(float(stats.norm.ppf(1 - level / 2)) ** 2 * ratio), 2)
+    if sample.trials:
+        return count
+    while float(stats.t.ppf(1 - level / 2, count - 1)) ** 2 * ratio > count:  # few seeds: wider than the normal's
+        count += 1
+    return count
