@@ -3181,6 +3181,13 @@ panels(
 #
 # Figure 4: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks. Solid lines with circles are ReLU, dashed ones with squares linear. Look at the left panel, where linear networks are high from the start, and at the others, where ReLU leaves them behind as $\beta$ grows. Whether the statements of the caption hold is judged above. The second row, the quadratic loss, stands here where it was trained.
 # ```
+#
+# ```{figure} ../records/nonlinearity/paper/plot-fig-4.png
+# :alt: Two rows of four panels. With InfoNCE linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. With the quadratic loss all curves for P above one stay lower.
+# :name: plot-fig-4-paper
+#
+# Figure 4 in the [record](nl-record) of the profile `paper`: all cells, ten networks a point with InfoNCE, five with the quadratic loss. Look how the dashed line with squares stays where it is while the solid line climbs, and at the diamonds at $\beta=2$, quadratic networks, which are still below it for $P=3$. It shows what the paper's caption says but for that.
+# ```
 
 # %% tags=["hide-input", "remove-output"]
 panels(
@@ -3198,6 +3205,13 @@ panels(
 # :name: plot-fig-9
 #
 # Figures 9 and 10, lower halves: $\bar\chi_-$, what was learned of tokens that are no candidates; lines as in {numref}`plot-fig-4`. Look at the solid line with circles, ReLU, and whether another line comes as low.
+# ```
+#
+# ```{figure} ../records/nonlinearity/paper/plot-fig-9.png
+# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear and sigmoid networks it is 0.1 to 0.4, for LeakyReLU ones it climbs with β to 0.47.
+# :name: plot-fig-9-paper
+#
+# Figures 9 and 10, lower halves, in the [record](nl-record) of the profile `paper`. Look at the solid line with circles, which stays lowest but for LeakyReLU at few filters, as the caption says, and at its last point in the upper right panel, where training is not over.
 # ```
 #
 # ### The quadratic loss (Figure 10)
@@ -3305,6 +3319,13 @@ panels(
 # :name: plot-fig-11
 #
 # Figure 11: $\bar\chi_+$ of ReLU networks with (solid, circles) and without BatchNorm (dashed, squares), mean and 95 % interval; one row a $\zeta$. Look how the two lines part from the first row to the last. Empty where nothing was trained: this figure is in the profile `paper`.
+# ```
+#
+# ```{figure} ../records/nonlinearity/paper/plot-fig-11.png
+# :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.
+# :name: plot-fig-11-paper
+#
+# Figure 11 in the [record](nl-record) of the profile `paper`, five networks a point. Look how the lines part from the first row to the last, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters.
 # ```
 #
 # ### Which statistics to back-propagate (Table 1)
@@ -3458,6 +3479,13 @@ glue.figure(plt.gcf(), "plot-table-1")
 # Table 1: $\bar\chi_+$ at $\zeta=10$ for what is back-propagated (columns) and each cell (rows). Grey squares are the printed means and spreads of three networks, circles ours with theirs, where trained. Look whether circles and squares of a row agree, and how far the second column lies to the left of the first.
 # ```
 #
+# ```{figure} ../records/nonlinearity/paper/plot-table-1.png
+# :alt: The 64 scores of Table 1; nearly every circle lies within the spread of the square above it, and the second column lies to the left of the first but in the last rows.
+# :name: plot-table-1-paper
+#
+# Table 1 in the [record](nl-record) of the profile `paper`, five networks a cell. Circles and squares agree within their spreads nearly everywhere, and the second and fourth columns lie to the left of the first and third but for $P=10$ in the lower blocks, as printed.
+# ```
+#
 # (nl-text-program)=
 # ### The text against the program
 #
@@ -3514,6 +3542,13 @@ glue.figure(fig, "plot-survival")
 # :name: plot-survival
 #
 # Which statements (columns) hold for which reading of the paper (rows): shares of clear comparisons, a tick at 0.9 and more. Look for columns that lose their tick below the first row. Rows that this run has not trained are left out; the profile `paper` has all.
+# ```
+#
+# ```{figure} ../records/nonlinearity/paper/plot-survival.png
+# :alt: Seven rows, six columns. The first row has ticks in four columns, the row of rate 0.002 in none.
+# :name: plot-survival-paper
+#
+# The same table in the [record](nl-record) of the profile `paper`, with three networks a cell and activation.
 # ```
 #
 # In the record, with three networks a row, no statement holds at the rate 0.002 of the text, where 5,000 minibatches are too few. The cosine as
@@ -3675,6 +3710,13 @@ glue.figure(plt.gcf(), "plot-fig-12")
 #
 # Figures 12 and 13: the ten longest filters of the first network in each receptive field (0 upper left, 1 upper right, 2 lower left, 3 lower right), violet above and orange below zero, each relative to its largest weight. Above without crops, below with them. Look at neighbouring pixels: above they often differ in sign, below areas are of one colour. Which filters the paper shows is not known; likeness to its pictures is not claimed.
 # ```
+#
+# ```{figure} ../records/nonlinearity/paper/plot-fig-12.png
+# :alt: Eight rows of ten filters on MNIST: without crops rough patches and thin strokes, with crops broad areas and smooth strokes.
+# :name: plot-fig-12-paper
+#
+# Figures 12 and 13 on MNIST in the [record](nl-record) of the profile `paper`. Without crops filters are strokes and speckles near the centre of the image, with crops broad smooth areas, as the paper's captions say.
+# ```
 
 # %% [markdown]
 # ### A network of your own
@@ -3711,9 +3753,10 @@ glue.figure(plt.gcf(), "plot-own")
 # ```
 
 # %% [markdown]
+# (nl-record)=
 # ## The same with more seeds
 #
-# The verdicts above come from the default profile. The profile `paper` draws more seeds, and repeats every claim on three other blocks of them.
+# The verdicts above come from the default profile. The profile `paper` draws more seeds, trains the whole grids and reads MNIST.
 #
 # ```{include} ../book/_generated/nonlinearity-record.md
 # ```

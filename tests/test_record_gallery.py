@@ -43,3 +43,13 @@ def test_pictures_come_with_their_text_and_what_made_them(files):
     shown = gallery(files, run)
     assert "../records/stand-in/paper/plot-a.png" in shown and ":alt: A line that rises." in shown
     assert "Stale" in gallery(files, replace(run, stale=True))
+
+
+def test_a_picture_that_the_prose_shows_is_not_shown_twice(files):
+    run = stored_runs(files)["default"]
+    folder = files.record("paper").with_suffix("")
+    folder.mkdir(parents=True)
+    (folder / "plot-a.png").write_bytes(b"png")
+    placed = "\n# %% [markdown]\n# ```{figure} ../records/stand-in/paper/plot-a.png\n# ```\n"
+    files.source.write_text(files.source.read_text(encoding="utf-8") + placed, encoding="utf-8")
+    assert "plot-a.png" not in gallery(files, run)
