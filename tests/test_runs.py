@@ -62,7 +62,8 @@ def test_a_failing_cell_is_named_and_its_notebook_kept(files, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"chapters", "out.failed"}
 
 
-def test_ctrl_c_is_one_line_and_leaves_nothing(files, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_one_line_and_leaves_nothing(files, tmp_path, sent):
     begun = tmp_path / "begun"
     endless = f"open({str(begun)!r}, 'w').close()\nwhile True: pass\ndouble ="
     files.source.write_text(WITH_DEVICE.replace("double =", endless))
@@ -78,7 +79,7 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(files, tmp_path):
         deadline = time.monotonic() + 40
         while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, stderr = process.communicate(timeout=20)
     finally:
         process.kill()  # a failure leaves no endless kernel behind

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,10 +30,11 @@ Device = Annotated[str | None, typer.Option(help="auto, cpu or cuda; the chapter
 
 
 def _one_line(command: Callable[..., int | None]) -> Callable[..., None]:
-    """A mistake of the caller is one line on stderr and status 2, Ctrl-C one line and status 130."""
+    """A mistake of the caller is one line on stderr and status 2, Ctrl-C or a SIGTERM one line and status 130."""
 
     @functools.wraps(command)
     def guarded(*args, **options) -> None:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # else kernels and workers would be left behind
         try:
             status = command(*args, **options)
         except BookError as error:
