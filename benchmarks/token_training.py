@@ -111,23 +111,18 @@ def flops() -> dict[str, float]:
     return {"table": table, "sums": sums, "pairs": pairs, "plain": dense + pairs}
 
 
-def calls_to_time(device: str) -> dict[str, tuple[Callable[[], None], int]]:
-    """Name → what to time and how many networks times STEPS minibatches it trains."""
+def calls_to_time(device: str) -> dict[str, tuple[Callable[[], None], int, int]]:
+    """Name → what to time, how many networks times STEPS minibatches it trains, how many cores it keeps busy."""
     sizes = [1, 5, 10, 20, 40] + ([160, 640, 2560] if device == "cuda" else [])
-    calls = {"plain": (plain(device), 1)} | {f"ensemble of {r}": (ensemble(seeds(r), device), r) for r in sizes}
-    calls["10 with the same minibatches"] = ensemble(mixed(), device), 10
+    calls = {"plain": (plain(device), 1, 1)} | {f"ensemble of {r}": (ensemble(seeds(r), device), r, 1) for r in sizes}
+    calls["10 with the same minibatches"] = ensemble(mixed(), device), 10, 1
     if device == "cpu":
         workers = default_workers()
-        calls["ensemble of 10, compiled"] = ensemble(seeds(10), device, compiled=True), 10
-        calls[f"{workers} threads of 10"] = in_threads(lambda k: seeds(10, k), workers), 10 * workers
-        calls[f"{workers} workers of 10"] = in_processes(lambda k: seeds(10, k), workers), LONG * 10 * workers
-        calls[f"{workers} workers of 10 with the same minibatches"] = in_processes(mixed, workers), LONG * 10 * workers
+        calls["ensemble of 10, compiled"] = ensemble(seeds(10), device, compiled=True), 10, 1
+        calls[f"{workers} threads of 10"] = in_threads(lambda k: seeds(10, k), workers), 10 * workers, workers
+        for name, make in (("", lambda k: seeds(10, k)), (" with the same minibatches", mixed)):
+            calls[f"{workers} workers of 10{name}"] = in_processes(make, workers), LONG * 10 * workers, workers
     return calls
-
-
-def cores(name: str) -> int:
-    """How many cores a call keeps busy."""
-    return default_workers() if "workers" in name or "threads" in name else 1
 
 
 def grid_seconds(device: str) -> dict[str, float]:
@@ -147,11 +142,11 @@ def measure(device: str) -> dict:
     torch.set_num_threads(1)
     memory = peak_mb_a_network() if device == "cpu" else None  # first: a process begins with the peak of its parent
     calls = calls_to_time(device)
-    for call, _ in calls.values():
+    for call, *_ in calls.values():
         call()
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(REPEATS):
-        for name, (call, runs) in calls.items():
+        for name, (call, runs, _) in calls.items():
             times[name].append(timed(call, device) / STEPS / runs)
     gflops, count = product_rate(device, torch.float32), flops()
     pairs = torch.randn(10, 128, 128, device=device), torch.randn(10, 128, 50, device=device)
@@ -166,7 +161,7 @@ def measure(device: str) -> dict:
         "seconds_a_step_and_network": {n: {"median": s, "least": min(times[n]), "most": max(times[n])}
                                        for n, s in seconds.items()},
         "plain_over_ensemble": {n: seconds["plain"] / s for n, s in seconds.items()},
-        "share_of_limit": {n: limit / s / cores(n) for n, s in seconds.items() if n != "plain"},
+        "share_of_limit": {n: limit / s / calls[n][2] for n, s in seconds.items() if n != "plain"},
         "grid": grid_seconds(device), "peak_mb": peak_megabytes(device),
     }  # fmt: skip
 

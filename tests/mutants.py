@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 from contrastive_dynamics.book.chapter import profile_parameters
 from contrastive_dynamics.book.claims import Claims, Reading, judge_all
@@ -79,20 +80,18 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     def ours() -> list[str]:
         return [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
 
-    kept, environment = {name: sys.modules.pop(name) for name in ours()}, dict(os.environ)
-    os.environ["LOKY_MAX_CPU_COUNT"] = "1"
+    kept = {name: sys.modules.pop(name) for name in ours()}
     dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)
     sys.meta_path[:0] = [finder] if finder else []
     try:
-        yield finder
+        with mock.patch.dict(os.environ, LOKY_MAX_CPU_COUNT="1"):
+            yield finder
     finally:
         if finder:
             sys.meta_path.remove(finder)
         for name in ours():
             del sys.modules[name]
         sys.modules.update(kept)
-        os.environ.clear()
-        os.environ.update(environment)
         torch.set_default_dtype(dtype)
         torch.set_num_threads(threads)
         plt.close("all")

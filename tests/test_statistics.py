@@ -102,12 +102,20 @@ def test_holm_does_not_depend_on_the_order_and_takes_none():
     assert holm_levels({}) == {} and holm_levels({"a": 0.3}) == {"a": 0.05}
 
 
-def test_seeds_to_decide_follow_the_square_of_spread_over_distance():
-    sample = Sample.of([0.0, 2.0] * 5)
-    near, far = seeds_to_decide(sample, 1.1, 0.05), seeds_to_decide(sample, 1.2, 0.05)
-    assert near == pytest.approx(4 * far, abs=12)
-    spread = stats.tstd([0.0, 2.0] * 5)
-    assert far == pytest.approx((stats.norm.ppf(0.975) * spread / 0.2) ** 2, abs=4)
+def test_trials_to_decide_follow_the_square_of_spread_over_distance():
+    share = Sample.of({"hits": 600, "trials": 1000})
+    near, far = seeds_to_decide(share, 0.55, 0.05), seeds_to_decide(share, 0.5, 0.05)
+    assert near == pytest.approx(4 * far, abs=4)
+    assert far == math.ceil((stats.norm.ppf(0.975) * math.sqrt(0.6 * 0.4) / 0.1) ** 2)
+
+
+def test_seeds_to_decide_are_the_fewest_whose_t_interval_leaves_the_threshold():
+    values = [0.0, 2.0] * 5
+    for distance in (0.1, 0.2, 0.5, 1.5):
+        count = seeds_to_decide(Sample.of(values), 1 + distance, 0.05)
+        half = {n: stats.t.ppf(0.975, n - 1) * stats.tstd(values) / math.sqrt(n) for n in (count - 1, count)}
+        assert half[count] <= distance < half[count - 1]
+        assert count >= math.ceil((stats.norm.ppf(0.975) * stats.tstd(values) / distance) ** 2)
 
 
 def test_more_seeds_are_asked_for_than_left_it_open():

@@ -110,7 +110,7 @@ class Chapter:
         return keeper(label, compute, *args, **options) if keeper else compute(*args, **options)
 
     def library_piece(self, label: str, compute: Callable[..., T], *given, **bystanders) -> T:
-        """As `piece`, for a function of the library of which only `given` decides the result (see `Keeper.library`).
+        """As `piece`, for a function of the library of which only `given` decides the result (see `pieces.Keeper`).
 
         It gets a keyword `watch`, which wraps an iterable in a progress bar.
         """

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.table import Table
 
 from .claims import VERDICTS
 from .errors import BookError
+from .kernel import terminated_as_interrupted
 from .parameters import read_parameters
 from .sources import ChapterFiles, chapter_names, find_root
 
@@ -34,9 +34,9 @@ def _one_line(command: Callable[..., int | None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def guarded(*args, **options) -> None:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # else kernels and workers would be left behind
         try:
-            status = command(*args, **options)
+            with terminated_as_interrupted():
+                status = command(*args, **options)
         except BookError as error:
             print("clbook:", " ".join(str(error).split()), file=sys.stderr)
             status = 2

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -41,12 +42,12 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
         environment.pop("MPLBACKEND", None)  # the kernel chooses the inline one
         manager = KernelManager(kernel_name="python3", kernel_spec_manager=_specs())
         manager.start_kernel(cwd=str(folder), env=environment)
-        ended = False
         try:
             yield manager
-            ended = True
-        finally:
-            manager.shutdown_kernel(now=not ended)  # a kernel that has ended its work puts its processes away itself
+        except BaseException:
+            manager.shutdown_kernel(now=True)
+            raise
+        manager.shutdown_kernel()  # a kernel that has ended its work puts its processes away itself
 
 
 class CellFailed(BookError):
@@ -149,6 +150,16 @@ def failed_cell(label: str, error) -> str:
     said = f"{error.ename}: {error.evalue}".splitlines()[0]
     shown = " | ".join(last if said in last[-1:] else [*last[-_LAST_LINES + 1 :], said])
     return f"{label}: cell [{error.exec_count}] failed: {shown}"
+
+
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Inside, a SIGTERM raises KeyboardInterrupt as Ctrl-C does: else kernels and workers would be left behind."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from . import chapter as chapter_module
 from . import display, glue, provenance
 from .chapter import Chapter, chapter_code, profile_parameters
 from .errors import BookError
-from .kernel import disk_errors
+from .kernel import disk_errors, terminated_as_interrupted
 from .parameters import read_parameters
 from .pieces import Keeper, OutOfTime
 from .request import check_data, with_device
@@ -184,7 +184,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--device", help="auto, cpu or cuda")
     given = vars(parser.parse_args(arguments))
     try:
-        return command(given.pop("chapter"), given.pop("profile"), **given)
+        with terminated_as_interrupted():
+            return command(given.pop("chapter"), given.pop("profile"), **given)
     except BookError as error:
         print(f"record: {error}", file=sys.stderr)
         return 2
