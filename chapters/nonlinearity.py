@@ -2877,6 +2877,7 @@ def score(variant, case, cells, key="plus", networks=None, by_16=False):
     return torch.stack(kept).double()[:, :networks]
 
 
+# %%
 def clear(gap):
     """Of the comparisons `[..., network]` the share that is clearly above zero."""
     n = gap.shape[-1]
@@ -3108,7 +3109,7 @@ chapter.values("fig-9-a")
 # %% [markdown]
 # Outside that region, where $P=1$ or $\beta=1$, LeakyReLU networks come as low in most cells, and inside it in one, $P=3$, $\beta=2$.
 
-# %% tags=["hide-input", "remove-output"]
+# %% tags=["hide-input"]
 LOOK = {
     "linear": ("linear", "k", "--", "s"),
     "relu": ("ReLU", "k", "-", "o"),
@@ -3133,6 +3134,7 @@ def panel(ax, p, variant, case, key):
     ax.set_xticks(x, there)
 
 
+# %% tags=["hide-input"]
 def panels(rows, cases, name):
     """One row a (variant, key, label), one column a P; β along the axis."""
     rows = [
@@ -3165,6 +3167,7 @@ def panels(rows, cases, name):
     glue.figure(fig, name)
 
 
+# %% tags=["hide-input", "remove-output"]
 panels(
     [
         ("InfoNCE", "plus", "InfoNCE, $\\barχ_+$"),
@@ -3354,6 +3357,8 @@ PRINTED = """
 10 5  0.98±0.02 0.84±0.05 0.96±0.06 0.92±0.01
 10 10  0.90±0.01 0.97±0.02 0.89±0.03 0.97±0.02
 """
+
+# %% tags=["hide-input"]
 printed = {}  # (P, β) → mean and spread of the four columns
 for line in PRINTED.split("\n")[1:-1]:
     beta, p, *entries = line.split()
@@ -3511,6 +3516,8 @@ WAYS = {
     "quadratic, τ = 1": ("quadratic, τ = 1", False),
     "quadratic, cosine as printed": ("quadratic", True),
 }
+
+# %% tags=["hide-input"]
 there = {
     v for v, _ in WAYS.values() if wide and one and many and trained_with(v, *TRAINED)
 }
