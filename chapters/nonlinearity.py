@@ -3695,7 +3695,8 @@ for name, w in arms.items():
 
 # %% [markdown]
 # One crop for both views smooths the filters as well, though the views then do not differ. So the smoothness of Figure 13 is no evidence by itself that the
-# augmentation removes local optima. On MNIST it is the same: 0.34 without crops, 0.17 with two, 0.15 with one, in the record of the profile `paper`.
+# augmentation removes local optima. On the small digits one crop does
+# a part of what two do; on MNIST all of it: 0.34 without crops, 0.17 with two, 0.15 with one, in the record of the profile `paper`.
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(8, 10, figsize=(8, 7))
