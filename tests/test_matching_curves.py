@@ -65,7 +65,9 @@ def test_a_worker_draws_what_this_process_draws_whatever_dtype_is_the_default():
 
 
 def test_an_error_in_a_worker_is_that_of_the_training():
-    arms = {0: (replace(SMALL, rate=1e30, batch_norm="off"), range(8))}
+    # one block of each arm: were there two that diverge, whichever comes first would be named
+    arms = {"diverges": (replace(SMALL, rate=1e30, batch_norm="off"), range(4)), "learns": (SMALL, range(4))}
+    assert len(training_blocks(arms, workers=2)) == 2
     with pytest.raises(FloatingPointError, match="training diverged: seed 0 of TokenTraining"):
         matching_curves(arms, 30, 2, workers=2)
 
