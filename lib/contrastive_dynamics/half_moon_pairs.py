@@ -1,0 +1,55 @@
+"""Half moons and the pairs of Example 1: x⁺ = x + N(0, 0.1·I), x⁻ another point of the data.
+
+Shapes: points `[n, 2]`, the first n/2 on the upper moon; pairs of a run `[run, n, p, 2]` and `[run, n, q, 2]`. The data
+are not centred: their mean is (½, ¼) for every n, so E[C] is −n Cov(x), not the −n E[xxᵀ] of centred data.
+"""
+
+import torch
+from torch import Tensor
+
+
+def half_moons(n: int, device: torch.device | str | None = None) -> Tensor:
+    """n points on two half circles, (cos θ, sin θ) and (1 − cos θ, ½ − sin θ), θ in n/2 even steps from 0 to π.
+
+    Source: esser-2023, Example 1; scikit-learn's make_moons without noise and in order. Args: n even, 2 or more.
+    Returns: `[n, 2]`, float64. Raises: ValueError for another n.
+    """
+    if n < 2 or n % 2:
+        raise ValueError(f"half_moons: got n={n}, allowed are even numbers of 2 or more")
+    from sklearn.datasets import make_moons
+
+    points, _ = make_moons(n, shuffle=False, noise=None)
+    return torch.tensor(points, dtype=torch.float64, device=device)
+
+
+def half_moon_pairs(
+    generators: list[torch.Generator], n: int, p: int = 1, q: int = 1, variance: float = 0.1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Anchors, positives x + N(0, variance·I) and negatives of a run: the anchors are the n half moons in each run.
+
+    A negative is uniform on the same n points, drawn with replacement and apart from its anchor, which it equals with
+    probability 1/n; the stacked points then repeat rows. The positives do not depend on q.
+    Source: esser-2023, Example 1 ("ε ∼ N(0, 0.1 I)", 0.1 read as the variance). Args: generators, one a run, all of one
+    device; n as `half_moons`; p, q ≥ 1; variance ≥ 0.
+    Returns: x `[run, n, 2]`, positives `[run, n, p, 2]`, negatives `[run, n, q, 2]`, float64.
+    Raises: ValueError for an argument outside its range. Cost: 2·run·n·(1 + p + q) numbers.
+    """
+    if not generators or p < 1 or q < 1 or not 0 <= variance < float("inf"):
+        got = f"{len(generators)} generators, p={p}, q={q}, variance={variance}"
+        raise ValueError(f"half_moon_pairs: got {got}, allowed are 1 or more of the first three, variance of 0 or more")
+    device = generators[0].device
+    x = half_moons(n, device)
+    noise = [torch.randn(n, p, 2, generator=g, dtype=torch.float64, device=device) for g in generators]
+    others = [torch.randint(n, (n, q), generator=g, device=device) for g in generators]
+    positives = x.unsqueeze(-2) + variance**0.5 * torch.stack(noise)
+    return x.expand(len(generators), -1, -1), positives, x[torch.stack(others)]
+
+
+def half_moon_moments(n: int, device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
+    """Mean `[2]` and E[xxᵀ] `[2, 2]` of the n points with probability 1/n each, exact up to rounding.
+
+    The mean is (½, ¼). For n → ∞ E[xxᵀ] tends to [[1, ¼ − 1/π], [¼ − 1/π, ⅝ − 1/π]].
+    Args and raises: as `half_moons`. Cost: 10·n flops.
+    """
+    x = half_moons(n, device)
+    return x.mean(0), x.mT @ x / n
