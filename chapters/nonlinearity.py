@@ -149,6 +149,7 @@ chapter.check(yours.require_memory, len(block[:3]), chapter.device)
 # $\alpha_{ii}=0$ because that denominator has no $j=i$ among its negatives.
 #
 # ```{prf:proposition} InfoNCE is energy ascent
+# :label: nl-infonce
 # :nonumber:
 # With {prf:ref}`stop-gradient <nl-stop-gradient>`,
 # $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$ for any $\epsilon$ and $\tau$.
@@ -198,6 +199,7 @@ chapter.values("alpha-cl")
 # It looks at the samples $x_0$ before augmentation. The uniform $\alpha\equiv1$ has it, with $\phi\equiv1$ alone.
 #
 # ```{prf:lemma} no. 1 of the paper: Gaussian importance has kernel structure
+# :label: nl-lem-1
 # :nonumber:
 # For any $g$ that is bounded below, $\alpha_{ij}=\exp(-\lVert g(x_0[i])-g(x_0[j])\rVert^2/2\tau)$ equals $\sum_l\phi_l(x_0[i])\phi_l(x_0[j])$ with every $\phi_l\ge0$.
 # ```
@@ -263,6 +265,7 @@ glue.figure(plt.gcf(), "plot-lem-1")
 # ```
 #
 # ```{prf:lemma} no. 2 of the paper: large batches
+# :label: nl-lem-2
 # :nonumber:
 # If $\alpha$ has {prf:ref}`kernel structure <nl-kernel>`, then for $N\to\infty$
 # $\ \mathbb C_\alpha[g]\to\sum_l z_l^2\,\mathbb V_{x_0\sim\tilde p_l}\!\left[\mathbb E[g(x)\mid x_0]\right]$ with the
@@ -411,6 +414,7 @@ glue.figure(plt.gcf(), "plot-lem-2")
 # $\tilde x^w=x\,h'(w^\top x)$. Everything follows from $A(w)=\mathbb C_\alpha[\tilde x^w]$.
 #
 # ```{prf:lemma} no. 3 of the paper: the flow of one filter
+# :label: nl-lem-3
 # :nonumber:
 # Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`stop-gradient <nl-stop-gradient>` a filter on the unit sphere follows
 # $\dot w=P^\perp_wA(w)w$. For $h(x)=x^p$ there is a factor $1/p$.
@@ -752,6 +756,7 @@ glue.figure(plt.gcf(), "plot-many-k")
 # The **roughness** $\rho(w)$ is the smallest number with $\lVert(A(v)-A(w))w\rVert\le\rho(w)\lVert v-w\rVert$ to first order.
 #
 # ```{prf:theorem} no. 1 of the paper: stability
+# :label: nl-thm-1
 # :nonumber:
 # An {prf:ref}`LME <nl-lme>` with $\lambda_{\mathrm{gap}}(w_*)>\rho(w_*)$ is stable.
 # ```
@@ -949,6 +954,7 @@ glue.figure(plt.gcf(), "plot-thm-1-a")
 # ### How rough can it be?
 #
 # ```{prf:theorem} no. 2 of the paper, as printed: a bound of the roughness
+# :label: nl-thm-2
 # :nonumber:
 # For ReLU, inputs of norm at most $C_0$, $\alpha$ of {prf:ref}`kernel structure <nl-kernel>` and $N\to\infty$,
 # $\rho(w_*)\le\frac{C_0^3\,\mathrm{vol}(C_0)}{\pi}\,r(w_*,\alpha)$ with $r=\sum_lz_l^2\max_{w_*^\top x=0}\tilde p_l$.
@@ -1016,6 +1022,7 @@ glue.figure(plt.gcf(), "plot-thm-2")
 # ### Gaussian against uniform importance
 #
 # ```{prf:corollary} no. 2 of the paper: Gaussian importance
+# :label: nl-cor-2
 # :nonumber:
 # For uniform $\alpha_u$ and Gaussian $\alpha_g$, which compares $h(w_*^\top x_0)$, $r(w_*,\alpha_g)=z_0\,r(w_*,\alpha_u)$ with $z_0=\mathbb E[e^{-h^2(w_*^\top x)/2\tau}]\le1$.
 # ```
@@ -1139,6 +1146,7 @@ glue.figure(plt.gcf(), "plot-cor-2-a")
 # ```
 #
 # ```{prf:theorem} no. 3 of the paper: power iteration
+# :label: nl-thm-3
 # :nonumber:
 # Let $c_0=c(w(0))\ne0$. If the {prf:ref}`irregularity <nl-irregularity>` satisfies $\sup_{B_\gamma}\omega(w)\le\gamma$ for a $\gamma<1$ (11), where
 # $B_\gamma=\bigl\{w:w^\top w(0)\ge\frac{c_0-c_\gamma}{1-c_\gamma}\bigr\}$ and $c_\gamma=\frac{2\sqrt\gamma}{1+\gamma}$, then power iteration
@@ -1270,11 +1278,13 @@ glue.figure(plt.gcf(), "plot-fig-1")
 # $c_t=\phi_1(t)^\top w(t)$ they need $d_t=\phi_1(t)^\top w(t+1)$, where $\phi_1(t)$ is the top eigenvector of $A(w(t))$.
 #
 # ```{prf:lemma} no. 7 of the paper: one step towards the top eigenvector
+# :label: nl-lem-7
 # :nonumber:
 # If $c_t>0$ and $\lambda_1(t)>0$, then $1-d_t\le\mu_t(1-c_t)$ with $\mu=\frac{1+c}{2c^2}\left(\frac{\lambda_2}{\lambda_1}\right)^2$.
 # ```
 #
 # ```{prf:lemma} no. 8 of the paper: the length of a step
+# :label: nl-lem-8
 # :nonumber:
 # If $c_t>0$ and $\lambda_i(t)>0$ for all $i$, then $\lVert w(t+1)-w(t)\rVert\le\sqrt{2(1+\mu_tc_t)(1-c_t)}$.
 # ```
@@ -1357,6 +1367,7 @@ chapter.values("lem-8")
 # $\left(\sum\lambda_iq_i\right)^2\ge q_1\sum\lambda_iq_i\ge c^2\sum\lambda_i^2q_i$, so $w(t+1)^\top w(t)\ge c_t$.
 #
 # ```{prf:lemma} no. 9 of the paper: the top eigenvector moves
+# :label: nl-lem-9
 # :nonumber:
 # For $\delta A=A'-A$ there is a $\kappa>0$ with $\lVert\phi_1'-(\phi_1+\Delta\phi_1)\rVert\le\kappa\lVert\delta A\rVert_2^2$, where
 # $\Delta\phi_1=\sum_{j>1}\frac{\phi_j^\top\delta A\,\phi_1}{\lambda_1-\lambda_j}\phi_j$.
@@ -1389,6 +1400,7 @@ chapter.values("lem-9")
 
 # %% [markdown]
 # ```{prf:lemma} no. 10 of the paper: the top eigenvector between two steps
+# :label: nl-lem-10
 # :nonumber:
 # If $c_t>0$ and $\lambda_i(t)>0$ for all $i$, then $|d_t-c_{t+1}|\le\nu_t(1-c_t)$ with
 # $\nu=2\kappa L^2(1+\mu c)+2L\lambda_{\mathrm{gap}}^{-1}\sqrt{\mu(1+\mu c)}$.
@@ -1418,6 +1430,7 @@ chapter.values("lem-10")
 
 # %% [markdown]
 # ```{prf:lemma} no. 11 of the paper: convergence near the start
+# :label: nl-lem-11
 # :nonumber:
 # Let $c_0>0$, $B_\gamma=\{w:\lVert w-w(0)\rVert\le R\}$ with $R=\frac{\sqrt{2(1+\gamma)(1-c_0)}}{1-\sqrt\gamma}$, and $\sup_{B_\gamma}(\mu+\nu)\le\gamma<1$. Then $c_t$ increases
 # to 1, $w(t)$ stays in $B_\gamma$ and converges to a $w_*$ that is the maximal eigenvector of $A(w_*)$.
@@ -1611,6 +1624,7 @@ glue.figure(plt.gcf(), "plot-app-b5")
 # $\tilde x_{km}=x_kh'(w_{km}^\top x_k)$, stacked over fields and filters, make one long vector $\tilde x$.
 #
 # ```{prf:lemma} no. 4 of the paper: the flow of both layers
+# :label: nl-lem-4
 # :nonumber:
 # Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`stop-gradient <nl-stop-gradient>`,
 # $\dot V=V\,\mathbb C_\alpha[f_1]$ and $\dot w=P^\perp_w\bigl[(S\otimes1_d1_d^\top)\circ\mathbb C_\alpha[\tilde x]\bigr]w$, with one projection
@@ -1720,6 +1734,7 @@ chapter.values("lem-4-a")
 # ```
 #
 # ```{prf:theorem} no. 4 of the paper: linear filters
+# :label: nl-thm-4
 # :nonumber:
 # With linear activation and a {prf:ref}`fast top layer <nl-fast-top>` $\dot w_{km}=s_{km}b_k(W,V)$ (14), where
 # $b_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$. So (1) the gradients of one field are colinear; (2) if $s_{km}\ne0$,
@@ -1891,6 +1906,7 @@ chapter.values("thm-4-b")
 # Write $z\in\{0,\dots,C-1\}$ and $p_c=\mathbb P[z=c]$.
 #
 # ```{prf:lemma} no. 5 of the paper: the variance splits
+# :label: nl-lem-5
 # :nonumber:
 # Under {prf:ref}`conditional independence <nl-independent>`,
 # $\mathbb V[\tilde x]=\operatorname{diag}_k[L_k]+\sum_cp_c(1-p_c)^2\Delta(c)\Delta(c)^\top$ with $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and
@@ -1933,6 +1949,7 @@ chapter.values("lem-5")
 # $b_k=w_k^\top\Delta_k$, $\lambda$ is the top eigenvalue of $\mathbb V[f_1]=\operatorname{diag}(d)+p_0p_1bb^\top$ and $Z$ normalises.
 #
 # ```{prf:theorem} no. 5 of the paper: global modulation
+# :label: nl-thm-5
 # :nonumber:
 # Under Assumption 2 ({prf:ref}`uniform importance <nl-uniform>`, {prf:ref}`fast top layer <nl-fast-top>`,
 # {prf:ref}`conditional independence <nl-independent>`), for $C=2$ and $M=1$, $\dot w_k=P^\perp_{w_k}(s_k^2A_k+\delta_k\Delta_k\Delta_k^\top)w_k$ with
@@ -2100,6 +2117,7 @@ glue.figure(plt.gcf(), "plot-fig-7")
 
 # %% [markdown]
 # ```{prf:theorem} no. 6 of the paper: modulation
+# :label: nl-thm-6
 # :nonumber:
 # Under the {prf:ref}`structural assumption <nl-structure>`, adding $c\,u_lu_l^\top$, $c>0$, to $A_k$ widens the basin of $u_l$.
 # ```
@@ -2379,6 +2397,7 @@ glue.figure(plt.gcf(), "plot-eq-156")
 # ```
 #
 # ```{prf:lemma} no. 6 of the paper: the flow under BatchNorm
+# :label: nl-lem-6
 # :nonumber:
 # Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`mean-backprop BatchNorm <nl-mean-backprop>`, $\dot V=V\,\mathbb C_\alpha[f^{bn}_1]$ and $\dot w=\bigl[(S\otimes1_d1_d^\top)\circ\mathbb C_\alpha[\tilde x^{bn}]\bigr]w$.
 # ```
@@ -2435,6 +2454,7 @@ chapter.values("lem-6")
 # (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
 #
 # ```{prf:corollary} no. 3 of the paper: Theorem 5 with BatchNorm
+# :label: nl-cor-3
 # :nonumber:
 # Under the conditions of Theorem 5 and with {prf:ref}`mean-backprop BatchNorm <nl-mean-backprop>`: with $A^{bn}_k=A_k/\sigma_k^2$, $d^{bn}_k=d_k/\sigma_k^2$, $\Delta^{bn}_k=\Delta_k/\sigma_k$ and the top eigenvalue $\lambda^{bn}$ of
 # $\mathbb V[f^{bn}_1]$, $\dot w_k=\bigl[(s^{bn}_k)^2A^{bn}_k+\delta^{bn}_k\Delta^{bn}_k(\Delta^{bn}_k)^\top\bigr]w_k$, where

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
+import yaml
+
 from contrastive_dynamics.book.chapter import profile_parameters
 from contrastive_dynamics.book.claims import Claims, Reading, judge_all
 from contrastive_dynamics.book.sources import Cell, ChapterFiles
@@ -22,11 +24,12 @@ LIBRARY = Path(importlib.util.find_spec(PACKAGE).origin).parent
 
 @dataclass(frozen=True)
 class Mutation:
-    """`old` stands once in the module's source; with `new` in its place the claim's verdict must change.
+    """`old` stands once in the module's source; with `new` in its place the verdict of the chapter's claim must change.
 
     `parameters` differ from the smoke profile where the claim has no verdict at that size.
     """
 
+    chapter: str
     claim: str
     module: str
     old: str
@@ -34,8 +37,19 @@ class Mutation:
     parameters: dict = field(default_factory=dict)
 
     @property
+    def id(self) -> str:
+        """Chapters give their claims the same ids: only both together name one."""
+        return f"{self.chapter}/{self.claim}"
+
+    @property
     def source(self) -> str:
         return (LIBRARY / f"{self.module}.py").read_text(encoding="utf-8")
+
+
+def load_mutations(folder: Path) -> list[Mutation]:
+    """All rows of a folder that has a file `CHAPTER.yaml` for each chapter."""
+    files = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))}
+    return [Mutation(chapter, **row) for chapter, rows in files.items() for row in rows or []]
 
 
 class _Broken(importlib.machinery.SourceFileLoader):
@@ -207,7 +221,7 @@ def run_script(
             if "parameters" in code[n].tags:
                 namespace.update(parameters)
         if finder and not finder.served:
-            raise ValueError(f"{claim}: the cells it needs do not import {mutation.module}")
+            raise ValueError(f"{files.name}: the cells that {claim} needs do not import {mutation.module}")
         return {i: reading.to_json() for i, reading in namespace["chapter"].readings.items()}
 
 

@@ -102,12 +102,12 @@ claims:
 """
 
 
-def write_stand_in(root: Path, source: str = SOURCE, claims: str = CLAIMS) -> ChapterFiles:
-    """Write source, claims and smoke profile below a root, without a notebook."""
+def write_stand_in(root: Path, source: str = SOURCE, claims: str = CLAIMS, name: str = "stand-in") -> ChapterFiles:
+    """Write source, claims and smoke profile below a root, without a notebook; under other names with the same ids."""
     for folder in ("chapters/claims", "chapters/profiles"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    files = ChapterFiles(root, "stand-in")
-    files.source.write_text(source, encoding="utf-8")
+    files = ChapterFiles(root, name)
+    files.source.write_text(source.replace('open_chapter("stand-in"', f'open_chapter("{name}"'), encoding="utf-8")
     files.claims.write_text(claims, encoding="utf-8")
     files.profile("smoke").write_text("seeds: 3  # few\n", encoding="utf-8")
     return files
@@ -136,8 +136,8 @@ def execute(files: ChapterFiles) -> nbformat.NotebookNode:
     return notebook
 
 
-def build_stand_in(root: Path) -> ChapterFiles:
-    """The stand-in chapter with its executed notebook."""
-    files = write_stand_in(root)
+def build_stand_in(root: Path, **changes) -> ChapterFiles:
+    """The stand-in chapter with its executed notebook; `changes` as in `write_stand_in`."""
+    files = write_stand_in(root, **changes)
     nbformat.write(execute(files), files.notebook)
     return files

@@ -1,30 +1,26 @@
 """One broken line of a claim's kernel changes the claim's verdict."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
-from mutants import LIBRARY, Mutation, fresh_library, judges, needed_cells, run_script, words
-from stand_in import write_stand_in
+from mutants import LIBRARY, Mutation, fresh_library, judges, load_mutations, needed_cells, run_script, words
+from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.claims import Claims
 from contrastive_dynamics.book.sources import Cell, ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
-ROWS = yaml.safe_load((Path(__file__).parent / "mutations.yaml").read_text(encoding="utf-8"))
-MUTATIONS = [Mutation(**row) for row in ROWS]
+MUTATIONS = load_mutations(Path(__file__).parent / "mutations")
 
 
 @cache
-def owners() -> dict[str, ChapterFiles]:
-    """Claim with a rule → its chapter."""
-    found = {}
-    for name in chapter_names(ROOT):
-        files = ChapterFiles(ROOT, name)
-        found |= {i: files for i, claim in Claims.load(files.claims).rows.items() if claim.rule}
-    return found
+def ruled(root: Path) -> set[str]:
+    """`chapter/claim` of every claim with a rule."""
+    rows = {name: Claims.load(ChapterFiles(root, name).claims).rows for name in chapter_names(root)}
+    return {f"{name}/{i}" for name, claims in rows.items() for i, claim in claims.items() if claim.rule}
 
 
 @cache
@@ -33,33 +29,41 @@ def unbroken(root: Path, name: str, parameters: str, claims: tuple[str, ...]) ->
     return run_script(ChapterFiles(root, name), claims, changes=json.loads(parameters))
 
 
-def changed(files: ChapterFiles, mutation: Mutation) -> tuple[str, str]:
-    """The claim's verdict without and with the mutation, from the cells that it needs."""
-    claim, parameters = mutation.claim, mutation.parameters
-    together = [m.claim for m in MUTATIONS if m.parameters == parameters] if parameters else [claim]
-    sound = unbroken(files.root, files.name, json.dumps(parameters), tuple(together))
+def together(mutation: Mutation, mutations: list[Mutation]) -> tuple[str, ...]:
+    """The claims of the mutation's chapter that are tested with its parameters; itself alone where these are none."""
+    if not mutation.parameters:
+        return (mutation.claim,)
+    made_of = (mutation.chapter, mutation.parameters)
+    return tuple(m.claim for m in mutations if (m.chapter, m.parameters) == made_of)
+
+
+def changed(root: Path, mutation: Mutation, mutations: list[Mutation] = MUTATIONS) -> tuple[str, str]:
+    """The claim's verdict without and with the mutation, from the cells that it needs in its own chapter."""
+    files, claim, parameters = ChapterFiles(root, mutation.chapter), mutation.claim, mutation.parameters
+    sound = unbroken(root, files.name, json.dumps(parameters), together(mutation, mutations))
     broken = run_script(files, claim, mutation, changes=parameters)
     return tuple(words(files, {claim: arms[claim]})[claim] for arms in (sound, broken))
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.claim)
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)
 def test_the_line_to_break_stands_once(mutation):
     assert mutation.source.count(mutation.old) == 1
     compile(mutation.source.replace(mutation.old, mutation.new), mutation.module, "exec")
 
 
 def test_every_claim_with_a_rule_has_a_mutation():
-    assert {m.claim for m in MUTATIONS} == set(owners())
+    assert {m.id for m in MUTATIONS} == ruled(ROOT)
 
 
-@pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.claim in owners()], ids=lambda m: m.claim)
+@pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.id in ruled(ROOT)], ids=lambda m: m.id)
 def test_a_broken_kernel_changes_the_verdict(mutation, monkeypatch):
     monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
-    sound, broken = changed(owners()[mutation.claim], mutation)
+    sound, broken = changed(ROOT, mutation)
     assert broken != sound
 
 
-RELU = Mutation("thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
+RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
+LINEAR = 'double = ACTIVATIONS["linear"]'
 
 
 @pytest.fixture
@@ -69,17 +73,47 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def test_a_mutation_of_the_stand_in_changes_its_verdict(stand_in):
-    assert changed(stand_in, RELU) == ("reproduced", "not reproduced")
+    assert changed(stand_in.root, RELU) == ("reproduced", "not reproduced")
 
 
 def test_a_line_that_does_not_matter_changes_nothing(stand_in):
-    harmless = Mutation("thm-1", "activations", "LEAK = 0.05", "LEAK = 0.06")
-    assert changed(stand_in, harmless) == ("reproduced", "reproduced")
+    harmless = Mutation("stand-in", "thm-1", "activations", "LEAK = 0.05", "LEAK = 0.06")
+    assert changed(stand_in.root, harmless) == ("reproduced", "reproduced")
+
+
+@pytest.fixture
+def both(stand_in):
+    """The root of two chapters with the same claims; no ReLU enters the theorem of the second."""
+    write_stand_in(stand_in.root, SOURCE.replace('double = ACTIVATIONS["relu"]', LINEAR), name="twin")
+    return stand_in.root
+
+
+def test_a_mutation_is_looked_up_in_its_own_chapter(both):
+    assert changed(both, RELU) == ("reproduced", "not reproduced")
+    assert changed(both, replace(RELU, chapter="twin")) == ("reproduced", "reproduced")
+
+
+def test_claims_of_one_id_are_run_with_those_of_their_own_chapter(both):
+    wide = replace(RELU, parameters={"scale": 2.0})
+    rows = [wide, replace(wide, claim="fig-1"), replace(wide, chapter="twin"), RELU]
+    rows.append(replace(wide, chapter="twin", claim="thm-1-a"))
+    assert [together(m, rows) for m in rows[1:4]] == [("thm-1", "fig-1"), ("thm-1", "thm-1-a"), ("thm-1",)]
+    assert changed(both, wide, rows) == ("reproduced", "not reproduced")
+
+
+def test_every_chapter_has_mutations_of_its_own(both, tmp_path):
+    folder = tmp_path / "mutations"
+    folder.mkdir()
+    row = "- {claim: thm-1, module: activations, old: a, new: b}\n"
+    for name, rows in {"stand-in": row + row.replace("thm-1", "fig-1"), "twin": row, "empty": "# none yet\n"}.items():
+        (folder / f"{name}.yaml").write_text(rows)
+    assert [m.id for m in load_mutations(folder)] == ["stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"]
+    assert ruled(both) - {m.id for m in load_mutations(folder)} == {"stand-in/thm-1-a", "twin/thm-1-a", "twin/fig-1"}
 
 
 def test_a_module_that_the_claim_does_not_use_is_refused(stand_in):
     with pytest.raises(ValueError, match="do not import winning_probability"):
-        run_script(stand_in, "thm-1", Mutation("thm-1", "winning_probability", "return", "return "))
+        run_script(stand_in, "thm-1", replace(RELU, module="winning_probability", old="return", new="return "))
     with pytest.raises(ValueError, match="no cell judges thm-9"):
         run_script(stand_in, "thm-9")
 

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+from bare_book import build, write_book
 
 from contrastive_dynamics.book import claims_page, pages
-from contrastive_dynamics.book.claims import VERDICTS
+from contrastive_dynamics.book.claims import VERDICTS, Claims
 from contrastive_dynamics.book.errors import BookError
+from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -81,6 +84,20 @@ def test_the_claims_page_lists_negative_verdicts_first_and_links_to_the_chapter(
         '<a href="../chapters/nonlinearity.html#c3">' in head and '<a href="../chapters/nonlinearity.html#c4">' in head
     )
     assert page.startswith("6 claims:")
+    assert head.count("Tian, 2023, <a ") == 2 and page.count("Tian, 2023, <a ") == 2
+
+
+def test_claims_of_one_id_stand_under_their_papers_and_link_to_their_chapters():
+    twin = [r | {"id": f"b/{r['anchor']}", "paper": "b", "chapter": "twin"} for r in ALL]
+    page = claims_page.claims_page([*ALL, *twin], {"tian-2023": "Tian, 2023"})
+    assert page.startswith("12 claims:") and "2 not reproduced" in page[: page.index("\n")]
+    links = re.findall(r'href="(\S+)"', page[page.index("## Tian, 2023") :])
+    assert len(set(links)) == len(links) == 2 * (len(ALL) - 1)
+    head, first, second = page.split("## What did not hold")[1].split("{cite:t}")
+    assert "nonlinearity.html#c3" in first and "twin.html" not in first
+    assert "twin.html#c3" in second and "nonlinearity.html" not in second
+    assert 'Tian, 2023, <a href="../chapters/nonlinearity.html#c3">' in head
+    assert 'b, <a href="../chapters/twin.html#c3">' in head
 
 
 def test_a_claim_that_was_not_run_says_what_it_takes_and_has_no_link():
@@ -149,6 +166,8 @@ def test_luck_counts_only_what_was_decided_by_chance():
     chance = [result(by_chance=True), result("x", by_chance=True), result("y", "not run", by_chance=True)]
     text = claims_page.luck_text([*chance, result("z")])
     assert "2 of these verdicts" in text and "0.1 errors" in text and "Holm" in text
+    assert "in their chapter even" in text
+    assert "in each of their 2 chapters even" in claims_page.luck_text([*chance, result(by_chance=True, chapter="y")])
 
 
 def test_the_picture_says_which_chapters_stand():
@@ -175,12 +194,22 @@ def test_run_times_have_a_fitting_unit(seconds, shown):
 def test_a_chapter_without_front_matter_is_refused(tmp_path):
     with pytest.raises(BookError, match="chapters.yaml lacks unheard-of"):
         pages.generate(ROOT, ALL, {"unheard-of": {}})
-    with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites, shows"):
-        pages.generate(ROOT, ALL, {"feature-decoupling": {}})
     (tmp_path / "book").mkdir()
+    planned = dict.fromkeys(("title", "cite", "paper", "stage", "symbol", "question"), "x")
+    (tmp_path / "book" / "chapters.yaml").write_text(yaml.safe_dump({"feature-decoupling": planned}))
+    with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites, shows"):
+        pages.generate(tmp_path, ALL, {"feature-decoupling": {}})
     (tmp_path / "book" / "chapters.yaml").write_text("a: {title: T}")
     with pytest.raises(BookError, match="a lacks cite, paper"):
         pages.load_chapters(tmp_path)
+
+
+def test_a_chapter_cites_the_paper_of_its_claims(tmp_path):
+    for name in chapter_names(ROOT):
+        assert Claims.load(ChapterFiles(ROOT, name).claims).paper == pages.load_chapters(ROOT)[name]["cite"]
+    write_book(tmp_path)
+    with pytest.raises(BookError, match="collapse-and-constraints cites esser-2023, its claims are of tian-2023$"):
+        pages.generate(tmp_path, [result(chapter="collapse-and-constraints")], {"collapse-and-constraints": {}})
 
 
 def test_unchanged_files_are_left_alone(tmp_path):
@@ -220,35 +249,27 @@ def test_names_of_the_code_in_the_notation_exist():
 
 
 def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
-    listed = set(re.findall(r"(?:root|file): (book/\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
-    assert listed == {f"book/{page.stem}" for page in BOOK.glob("*.md")}
+    listed = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    there = [f"book/{page.stem}" for page in BOOK.glob("*.md")]
+    assert sorted(listed) == sorted(there + [f"chapters/{name}" for name in chapter_names(ROOT)])
 
 
 def test_generated_pages_render_without_a_warning(tmp_path):
-    """The book with a notebook of one line in place of the chapters, built as `make book` builds it."""
-    pytest.importorskip("jupyter_book")
-    (tmp_path / "book").mkdir()
-    (tmp_path / "chapters").mkdir()
-    for source in [*BOOK.glob("*.md"), BOOK / "references.bib", *(BOOK / "_static").iterdir()]:
-        target = tmp_path / source.relative_to(ROOT)
-        target.parent.mkdir(exist_ok=True)
-        target.write_bytes(source.read_bytes())
-    for name in ("_config.yml", "_toc.yml"):
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    """The book with a notebook of one line in place of each chapter; each chapter has claims of the same ids."""
+    papers = write_book(tmp_path)
+    rows = [r | {"id": f"{p}/{r['anchor']}", "paper": p, "chapter": name} for name, p in papers.items() for r in ALL]
     anchors = " ".join(f'<a id="{row["anchor"]}"></a>' for row in ALL)
-    text = f"# Chapter\n\n```{{include}} ../book/_generated/nonlinearity-box.md\n```\n\n{anchors}\n"
-    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": text}
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (tmp_path / "chapters" / "nonlinearity.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    pages.write(tmp_path / "book" / "_generated", pages.generate(ROOT, ALL, STAMPS))
+    for name in papers:
+        text = f"# Chapter\n\n```{{include}} ../book/_generated/{name}-box.md\n```\n\n{anchors}\n"
+        cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": text}
+        notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        (tmp_path / "chapters" / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    stamps = dict.fromkeys(papers, STAMPS["nonlinearity"])
+    pages.write(tmp_path / "book" / "_generated", pages.generate(tmp_path, rows, stamps))
     assert pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
     assert not pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
 
     from contrastive_dynamics.book.site_check import check_site
 
-    run = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", run, "build", ".", "-W", "-n", "--keep-going"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
-    assert check_site(tmp_path / "_build" / "html") == []
+    assert check_site(build(tmp_path)) == []

@@ -27,6 +27,7 @@ SOUND = [
     "<a href='other.html?highlight=x#x'>query</a> <a name='old'></a><a href='#old'>name</a>",
     "<img src='plot.png' alt='A line that rises.'>",
     "<div class='cell_output'><pre>Traceback is a word</pre></div>",
+    "<div class='claim' id='thm-1'></div><p id='a'></p><p id='a'></p>",
 ]
 
 
@@ -56,6 +57,10 @@ BROKEN = [
     (
         "<div class='cell_output'><pre>Traceback (most recent call last):</pre></div>",
         "index.html: a traceback in an output",
+    ),
+    (
+        "<p id='thm-1'></p><div class='claim' id='thm-1'></div>",
+        "index.html: the anchor of a claim stands 2 times: #thm-1",
     ),
     ("<p class='system-message'>x</p>", "index.html: a docutils message"),
     ("<span class='problematic'>x</span>", "index.html: markup that could not be read"),

@@ -40,7 +40,7 @@ def luck_text(results: list[dict]) -> str:
     if not chance:
         return "No verdict here was decided by chance: each rests on an identity, a count or a deterministic run."
     chapters = len({r["chapter"] for r in chance})
-    scope = "the chapter" if chapters == 1 else f"each of the {chapters} chapters"
+    scope = "their chapter" if chapters == 1 else f"each of their {chapters} chapters"
     return (
         f"**How many could be luck?** {len(chance)} of these verdicts rest on random draws. Each held to "
         f"{FAMILY_LEVEL:.0%} alone, {FAMILY_LEVEL * len(chance):.1f} errors could be expected; their intervals are "
@@ -162,9 +162,14 @@ def _paper(paper: str, title: str, results: list[dict]) -> str:
     return "\n\n".join(parts)
 
 
-def _failures(results: list[dict]) -> list[str]:
+def _failures(results: list[dict], titles: dict[str, str]) -> list[str]:
+    """What was missed, over all papers: these give the same ids to their claims, so that each is named with its own."""
     failed = [r for verdict in NEGATIVE for r in results if r["verdict"] == verdict]
-    lines = [f"- {badge(r['verdict'])} {claim_link(r)} {one_line(r.get('reason') or r['statement'])}" for r in failed]
+    lines = [
+        f"- {badge(r['verdict'])} {titles.get(r['paper'], r['paper'])}, {claim_link(r)}: "
+        f"{one_line(r.get('reason') or r['statement'])}"
+        for r in failed
+    ]
     return ["## What did not hold", "\n".join(lines)] if lines else []
 
 
@@ -172,6 +177,6 @@ def claims_page(results: list[dict], titles: dict[str, str] | None = None) -> st
     """The body of the claims page, from the dictionaries of `results.load_results`; `titles` names papers by key."""
     titles = titles or {}
     papers = dict.fromkeys(result["paper"] for result in results)
-    parts = [f"{len(results)} claims: {count_line(results)}", luck_text(results), *_failures(results)]
+    parts = [f"{len(results)} claims: {count_line(results)}", luck_text(results), *_failures(results, titles)]
     parts += [_paper(paper, titles.get(paper, paper), [r for r in results if r["paper"] == paper]) for paper in papers]
     return "\n\n".join(parts) + "\n"

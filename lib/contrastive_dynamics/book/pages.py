@@ -82,11 +82,24 @@ def load_chapters(root: Path) -> dict[str, dict]:
     return chapters
 
 
+def _check_front(name: str, front: dict, results: list[dict]) -> None:
+    """A written chapter's entry must be complete and name the paper of its claims; raises BookError.
+
+    Two chapters under one paper would be one table of the claims page, with two claims of each id.
+    """
+    if missing := {"shows", "prerequisites"} - front.keys():
+        raise BookError(f"book/chapters.yaml: {name} is written but lacks {', '.join(sorted(missing))}")
+    if others := sorted({r["paper"] for r in results} - {front["cite"]}):
+        raise BookError(f"book/chapters.yaml: {name} cites {front['cite']}, its claims are of {', '.join(others)}")
+
+
 def generate(root: Path, results: list[dict], stamps: dict[str, dict[str, dict]]) -> dict[str, str]:
     """File name → content of everything generated; `stamps` is chapter → profile → stamp of the stored run."""
     chapters, written = load_chapters(root), set(stamps)
     if unknown := written - chapters.keys():
         raise BookError(f"book/chapters.yaml lacks {', '.join(sorted(unknown))}; it has {', '.join(chapters)}")
+    for name in sorted(written):
+        _check_front(name, chapters[name], [r for r in results if r["chapter"] == name])
     files = {
         "claims.md": claims_page(results, {front["cite"]: front["paper"] for front in chapters.values()}),
         "counts.md": intro_counts(results),
@@ -94,8 +107,6 @@ def generate(root: Path, results: list[dict], stamps: dict[str, dict[str, dict]]
         "data-files.md": data_files(),
     }
     for name in sorted(written):
-        if missing := {"shows", "prerequisites"} - chapters[name].keys():
-            raise BookError(f"book/chapters.yaml: {name} is written but lacks {', '.join(sorted(missing))}")
         own = [r for r in results if r["chapter"] == name]
         files[f"{name}-box.md"] = chapter_box(chapters[name], stamps[name], own)
     return files

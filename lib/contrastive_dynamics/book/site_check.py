@@ -1,10 +1,12 @@
 """Check of the built pages: `python -m contrastive_dynamics.book.site_check _build/html`, one line a problem.
 
-No broken internal link or anchor, no error output, a text for every image, a title for every page.
+No broken internal link or anchor, no anchor of a claim twice, no error output, a text for every image, a title for
+every page.
 """
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -58,6 +60,13 @@ def image_problems(soup: BeautifulSoup) -> list[str]:
     return found
 
 
+def claim_problems(soup: BeautifulSoup) -> list[str]:
+    """The claims page links to a claim by its id, which no label or heading of the page may take too."""
+    ids = Counter(tag["id"] for tag in soup.find_all(id=True))
+    claims = dict.fromkeys(tag["id"] for tag in soup.find_all(class_="claim", id=True))
+    return [f"the anchor of a claim stands {ids[claim]} times: #{claim}" for claim in claims if ids[claim] > 1]
+
+
 def error_problems(soup: BeautifulSoup) -> list[str]:
     """No output of a failed cell, no warning output, no markup that was not understood."""
     found = [what for name, what in _ERROR_CLASSES.items() for _ in soup.find_all(class_=name)]
@@ -104,6 +113,7 @@ def check_site(root: Path) -> list[str]:
             *title_problems(soup),
             *error_problems(soup),
             *image_problems(soup),
+            *claim_problems(soup),
             *link_problems(page, root, soup, anchors),
         ]
     ]
