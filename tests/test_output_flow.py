@@ -95,6 +95,7 @@ def test_a_step_of_few_outputs_stays_in_their_span(step, d, z, place):
     lam, q = problem(2, d)[0], places(d, z)[place]
     for rate in (0.01, 0.15):
         assert torch.allclose(step(q, lam, rate), off_the_span(step, q, lam, rate), rtol=0, atol=1e-12)
+        assert torch.allclose(step(q[0], lam, rate), step(q[:1].expand_as(q), lam, rate), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(("step", "place"), [(polar_map, "random"), (polar_map, "nearer"), (projected_map, "random")])
