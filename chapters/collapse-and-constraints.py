@@ -207,7 +207,9 @@ def exact_mean(x, positives, negatives, mean, moment):
     return coefficient(c, pairs.expected_trace_matrix(mean, moment, n, p, q))
 
 
-def dependent(x, positives, negatives, mean, moment):  # negatives that are views too
+def dependent(x, positives, negatives, mean, moment):
+    """Negatives that are views of their own anchors: those of another draw of half moons,
+    whose anchors are the same in every draw."""
     return x, positives, positives.roll(1, 0) + 0.3 * (negatives - mean), mean, moment
 
 
@@ -320,13 +322,25 @@ def shares(s, name, **options):
     return [float(ntk.off_diagonal_share(k)) for k in kernels]
 
 
+# %%
 curves = {
     k: np.array([shares(s, k) for s in chapter.progress(block, k)]) for k in kinds
 }
-fall = [
-    np.mean([log_slope(tangent_widths, curves[k][i]) for k in kinds])
-    for i in range(len(block))
-]
+
+
+def falls(sizes, table):  # mean slope of the activations, one a seed
+    return [
+        np.mean([log_slope(sizes, table[k][i]) for k in kinds])
+        for i in range(len(block))
+    ]
+
+
+fall = {
+    "all widths": falls(tangent_widths, curves),
+    "without the smallest": falls(
+        tangent_widths[1:], {k: v[:, 1:] for k, v in curves.items()}
+    ),
+}
 tied = [log_slope(tangent_widths, shares(s, "relu", tied=True)) for s in block]
 
 # %% tags=["nbval-check-output"]
@@ -336,7 +350,8 @@ chapter.judge("lem-1", observed=fall, control=tied)
 chapter.values("lem-1")
 
 # %% tags=["nbval-check-output"]
-network = float(ntk.off_diagonal_share(tangent(seed, tangent_widths[0], "linear")))
+whole = (x @ x.mT)[..., None, None] * torch.eye(outputs)
+network = relative(tangent(seed, tangent_widths[0], "linear"), whole)
 chapter.judge("lem-1-a", observed=exact, control=network)
 
 # %%
@@ -344,8 +359,8 @@ chapter.values("lem-1-a")
 
 # %% [markdown]
 # So Lemma 1 is right about $l\ne j$, and for the models it names. As a statement on the two-layer linear network its diagonal is off by a factor 2:
-# the limit is $2x^\top x'$. It would be $x^\top x'$ if $W_2$ were drawn smaller, $N(0,1/h^2)$, so that the second term vanishes; then $u$ itself
-# vanishes at the start, too. For ReLU the limit is a sum of two arc-cosine kernels, with $\theta$ the angle between $x$ and $x'$:
+# the limit is $2x^\top x'$. It would be $x^\top x'$ if $W_2$ were drawn smaller, $N(0,1/h^2)$, so that the second term vanishes; then $u$
+# at the start vanishes like $h^{-1}$, not $h^{-1/2}$. For ReLU the limit is a sum of two arc-cosine kernels, with $\theta$ the angle between $x$ and $x'$:
 #
 # $$
 # \Theta_{aa}\to\frac{\lVert x\rVert\lVert x'\rVert}{2\pi}\bigl(\sin\theta+(\pi-\theta)\cos\theta\bigr)+x^\top x'\,\frac{\pi-\theta}{2\pi}.
@@ -376,13 +391,16 @@ chapter.values("lem-1-b")
 
 
 # %%
-def distance_slope(s, limit):
+def distance_slope(s, limit, skip=0):
     """Slope in the width of the distance of ReLU's kernels from a limit."""
-    found = (diagonal(tangent(s, h, "relu")) for h in tangent_widths)
-    return log_slope(tangent_widths, [relative(k, limit) for k in found])
+    found = (diagonal(tangent(s, h, "relu")) for h in tangent_widths[skip:])
+    return log_slope(tangent_widths[skip:], [relative(k, limit) for k in found])
 
 
-to_limit = [distance_slope(s, ntk.relu_limit(x, x)) for s in block]
+to_limit = {
+    name: [distance_slope(s, ntk.relu_limit(x, x), skip) for s in block]
+    for skip, name in enumerate(("all widths", "without the smallest"))
+}
 to_top_layer = [distance_slope(s, ntk.relu_limit(x, x) / 2) for s in block]
 
 # %% tags=["nbval-check-output"]
@@ -473,8 +491,8 @@ chapter.values("prop-1")
 # %% [markdown]
 # "At convergence" needs care. The losses are quadratic in $\Theta$, so the flow $\dot\Theta=-2\Theta C$ has the solution $\Theta(t)=\Theta(0)e^{-2Ct}$. As soon as
 # $C$ has a negative eigenvalue, the outputs diverge, and only their direction converges: to the eigenvectors of $\lambda_{\min}$. That is one dimension
-# exactly if $\lambda_{\min}$ is simple. For $C=-I$, say, naive training loses no dimension at all. A kernel machine always has such
-# eigenvalues, as many as there are anchors.
+# exactly if $\lambda_{\min}$ is simple. For $C=-I$, say, naive training loses no dimension at all. A kernel machine with a strictly
+# positive definite kernel and distinct points has as many such eigenvalues as there are anchors.
 
 
 # %%
@@ -528,8 +546,8 @@ last = {k: float(r[-1].max()) for k, r in ranks.items()}
 chapter.judge(
     "prop-1-a",
     observed=last,
-    control=float(bound[-1].max()),
-    outside=float(double[-1].max()),
+    control=float(bound[-1].min()),
+    outside=float(double[-1].min()),
 )
 
 # %%
@@ -556,7 +574,7 @@ glue.figure(fig, "cc-plot-prop-1")
 
 # %% [markdown]
 # ```{glue:figure} cc-plot-prop-1
-# :alt: The effective rank of naive linear and kernel models falls to one; with a double smallest eigenvalue it stays above one and a half; under orthogonality constraints it stays at two.
+# :alt: The effective rank of naive linear and kernel models falls to one; with a double smallest eigenvalue it stays well above one; under orthogonality constraints it stays at two.
 # :name: cc-plot-prop-1
 #
 # Proposition 1. Effective rank of the outputs along training, median over starts. Look at the right end: naive training ends at 1 where $\lambda_{\min}$ is simple and keeps two dimensions, of unequal size, where it is double (dotted); the constrained flow (thick) keeps as many as $C$ has negative eigenvalues, with equal weight.
@@ -564,7 +582,7 @@ glue.figure(fig, "cc-plot-prop-1")
 #
 # ### Remark 2: other losses
 #
-# "The simplified loss closely resembles (1), which implies decoupling of output dimensions would also happen for InfoNCE." For the
+# "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." For the
 # spectral contrastive loss "the output dimensions remain coupled". Coupling can be tested by itself: redraw one row of $\Theta$ and see whether the velocity
 # of the others changes.
 
@@ -572,9 +590,14 @@ glue.figure(fig, "cc-plot-prop-1")
 from contrastive_dynamics.contrastive_covariance import contrastive_energy
 from contrastive_dynamics.pairwise_importance import infonce_importance, infonce_loss
 
+triple = pair_data(seed, 1)
+anchors, views = triple[0], triple[1][:, 0]
+theta = 0.3 * torch.randn(outputs, inputs, generator=stream(seed, 3, "theta"))
+fixed = infonce_importance(anchors @ theta.mT, views @ theta.mT, tau=0.5)
+
 
 def infonce(theta):
-    return infonce_loss(anchors @ theta.mT, views @ theta.mT, 0.5, 0.0)
+    return infonce_loss(anchors @ theta.mT, views @ theta.mT, tau=0.5, eps=0.0)
 
 
 def infonce_fixed(theta):
@@ -595,11 +618,6 @@ def coupling(loss):
     return relative(there, here)
 
 
-triple = pair_data(seed, 1)
-anchors, views = triple[0], triple[1][:, 0]
-theta = 0.3 * torch.randn(outputs, inputs, generator=stream(seed, 3, "theta"))
-fixed = infonce_importance(anchors @ theta.mT, views @ theta.mT, 0.5, 0.0)
-
 # %% tags=["nbval-check-output"]
 chapter.judge(
     "rem-2-a",
@@ -612,12 +630,12 @@ chapter.judge(
 chapter.values("rem-2-a")
 
 # %% [markdown]
-# So the sentence on InfoNCE holds for the quadratic loss that InfoNCE is with its weights $\alpha_{ij}$ held fixed. In training these weights are
+# Whether InfoNCE collapses is not tested here, only that its outputs are coupled. So the sentence on InfoNCE holds for the quadratic loss that InfoNCE is with its weights $\alpha_{ij}$ held fixed. In training these weights are
 # functions of all outputs, and the outputs are coupled, as they are by the spectral contrastive loss. What the latter's coupling buys shows in its effective rank.
 
 
 # %%
-def small_starts(s, runs=2):
+def small_starts(s, runs=4):
     draws = [
         torch.randn(outputs, inputs, generator=g) for g in streams("small", runs, s)
     ]
@@ -626,14 +644,14 @@ def small_starts(s, runs=2):
 
 small = torch.cat([small_starts(s) for s in block])
 triples = zip(*(pair_data(s, 1, n=30) for s in block), strict=True)
-triples = [torch.stack(part).repeat_interleave(2, 0) for part in triples]
-spectral_end = naive.spectral_flow(small, *triples, torch.tensor([0.0, 3.0]), tol=1e-6)[
-    -1
-]
+triples = [torch.stack(part).repeat_interleave(4, 0) for part in triples]
+spectral_end = naive.spectral_flow(
+    small, *triples, torch.tensor([0.0, 30.0]), tol=1e-6
+)[-1]
 c_small = torch.nn.functional.normalize(pairs.trace_matrix(*triples), dim=(-2, -1))
 naive_end = naive.linear_flow(small, c_small, torch.tensor([400.0])).direction[-1]
 kept, collapsed = (
-    effective_rank(end).unflatten(0, (-1, 2)).mean(-1).tolist()
+    effective_rank(end).unflatten(0, (-1, 4)).mean(-1).tolist()
     for end in (spectral_end, naive_end)
 )
 
@@ -643,13 +661,16 @@ chapter.judge("rem-2", observed=kept, control=collapsed)
 # %%
 chapter.values("rem-2")
 
+# %%
+f"effective rank of the starts: {float(effective_rank(small).mean()):.2f}"
+
 # %% [markdown]
 # ### Remark 3: a fixed projector
 #
-# "Fixed (non trainable) projectors may suffice. For a linear model, this implies $u(x)=A\Theta x$, where $A\in\mathbb R^{r\times z}$. [...] all the $r$ components of
+# "Fixed (non trainable) projectors may suffice. For a linear model, this implies $u(x)=A\Theta x$, where $A\in\mathbb R^{r\times z}$ [...]. [...] all the $r$ components of
 # $u(x)$ have identical learning dynamics, and hence, collapse at convergence." With $U=A\Theta$ the flow is $\dot U=-2AA^\top UC$. The components of $u$ have the same
-# dynamics only if $AA^\top\propto I$. In general the eigenvectors of $AA^\top$ grow at rates of their own, which makes the collapse faster, not slower: the conclusion
-# stands, its reason does not.
+# dynamics only if $AA^\top\propto I$. In general the eigenvectors of $AA^\top$ grow at rates of their own; the outputs collapse all the same if
+# $\lambda_{\min}<0$ is simple. The conclusion stands, its reason does not. Here $r=2$, $z=3$.
 
 
 # %%
@@ -693,7 +714,7 @@ chapter.values("rem-3-a")
 chapter.judge(
     "rem-3",
     observed=max(projected_rank(s) for s in block),
-    control=float(bound[-1].max()),
+    control=float(bound[-1].min()),
 )
 
 # %%
@@ -710,7 +731,7 @@ chapter.values("rem-3")
 # $\min\mathcal L(W_1,W_2)$ subject to $\lVert W_1\rVert_F\le c_1$, $\lVert W_2\rVert_F\le c_2$ has a global solution $u(x)=[a(x)\,0\dots0]^\top$, for loss (1) or (2).
 # ```
 #
-# For given $W_1$ the loss is $\operatorname{Tr}(fW_2W_2^\top)$ with a matrix $f(X,W_1)$: the whole norm of $W_2$ belongs on the eigenvector of its smallest eigenvalue. That holds for any $\phi$. For
+# For given $W_1$ the loss is $\operatorname{Tr}(fW_2W_2^\top)$ with a matrix $f(X,W_1)$: the whole norm of $W_2$ belongs on the eigenvector of the smallest eigenvalue of its symmetric part, if that is negative; else $W_2=0$. That holds for any $\phi$. (The proposition calls the network linear and prints $\phi$.) For
 # the linear network the optimum is $c_1^2c_2^2\lambda_{\min}$. We let projected gradient descent find the optimum from many starts, without telling it the answer, judge the lowest
 # end, and count how many starts reach it.
 
@@ -743,7 +764,7 @@ found = {
     "value": float((frobenius / goal - 1).abs()),
     "rank": float(effective_rank(w)) - 1,
 }
-operator, w = best(constrained.descend_operator_norms(*gaussian_start("ball"), c))
+_, w = best(constrained.descend_operator_norms(*gaussian_start("ball"), c))
 not_frobenius = {"rank": float(effective_rank(w)) - 1}
 
 # %% tags=["nbval-check-output"]
@@ -764,26 +785,26 @@ def nonlinear_ends(name, q, runs=8):
     points = pairs.stacked(*pair_data(seed, q))
     given = points, 12, 1, q, WIDE[name]
     w1, w2 = gaussian_start(f"{name} {q}", runs=runs)
-    here = torch.einsum("rmz,rmz->r", *both_sides(w1, w2, *given))
+    hidden = WIDE[name].h(points @ w1.mT)
+    u, f = hidden @ w2, hidden.mT @ pairs.pairing_product(hidden, 12, 1, q)
+    here = (u * pairs.pairing_product(u, 12, 1, q)).sum((-2, -1))
     gain = (constrained.rank_one_replacement(w1, w2, *given).value - here) / here.abs()
+    top = torch.linalg.eigvalsh((f + f.mT) / 2)[:, -1]  # the wrong end of the spectrum
+    lost = (w2.square().sum((-2, -1)) * top - here) / here.abs()
     last = constrained.descend_frobenius_nonlinear(w1, w2, *given, steps=400)
     rank = effective_rank(last.w2[last.value.argmin()])
-    return {"replacement": float(gain.max()), "end": float(rank) - 1}
+    return {"replacement": float(gain.max()), "end": float(rank) - 1}, float(lost.max())
 
 
-def both_sides(w1, w2, points, n, p, q, act):
-    u = act.h(points @ w1.mT) @ w2
-    return u, pairs.pairing_product(u, n, p, q)
-
-
-ends_2 = {
-    f"{name}, {'contrastive' if q else 'not contrastive'}, {k}": x
-    for name, q in product(("tanh", "relu", "sigmoid"), (0, 1))
-    for k, x in nonlinear_ends(name, q).items()
-}
+# %%
+ends_2, wrong_end = {}, {}
+for name, q in product(("tanh", "relu", "sigmoid"), (0, 1)):
+    case = f"{name}, {'contrastive' if q else 'not contrastive'}"
+    found, wrong_end[case] = nonlinear_ends(name, q)
+    ends_2 |= {f"{case}, {k}": x for k, x in found.items()}
 
 # %% tags=["nbval-check-output"]
-chapter.judge("prop-2-a", observed=ends_2, control=not_frobenius)
+chapter.judge("prop-2-a", observed=ends_2, control=wrong_end)
 
 # %%
 chapter.values("prop-2-a")
@@ -902,8 +923,8 @@ glue.figure(fig, "cc-plot-prop-3")
 #
 # ### Half moons (Example 1, Figure 1)
 #
-# "Under orthogonal constraints, independent of the initialization the function converges to fixed points. On the other hand the dynamics for unconstrained loss $\mathcal L$ diverge." The data are half moons, $x^+=x+\mathcal N(0,0.1\,I)$,
-# $x^-$ an independent sample. The constrained losses are the scaled one, problem (1), and projected descent, problem (4), here with one output. Converged means: the outputs rest, at $\pm e_1$.
+# "Under orthogonal constraints, independent of the initialization the function converges to fixed points [...]. On the other hand the dynamics for unconstrained loss $\mathcal L$ diverge." The data are half moons, $x^+=x+\mathcal N(0,0.1\,I)$,
+# $x^-$ an independent sample; here 100 points, and $C$ of the mean of the pairs. The constrained losses are the scaled one, problem (1), and projected descent, problem (4), here with one output. Converged means: the outputs rest, at $\pm e_1$.
 
 # %%
 moon_data = half_moon_pairs(streams("half moons"), 100)
@@ -981,7 +1002,7 @@ rate_of = 4 * lam_moon[:, 0].abs()
 chapter.judge(
     "fig-1-a",
     observed=(late_norm * rate_of).tolist(),
-    control=(late_norm * rate_of / 2).tolist(),  # the rate of u = Θx
+    control=(late_norm * rate_of / 2).tolist(),  # a factor 2
 )
 
 # %%
@@ -1116,17 +1137,19 @@ def initial_gap(s, name, h, runs=4):
 
 
 # %%
-def slopes(name, part=0, per_output=False):
+def slopes(name, part=0, per_output=False, skip=0):
     """One slope in log h a seed: of the gap (0), of K (2), of gap over output."""
-    found = []
+    at, found = init_widths[skip:], []
     for s in block:
-        gaps = [initial_gap(s, name, h) for h in init_widths]
+        gaps = [initial_gap(s, name, h) for h in at]
         found.append(
-            log_slope(
-                init_widths, [g[0] / g[1] if per_output else g[part] for g in gaps]
-            )
+            log_slope(at, [g[0] / g[1] if per_output else g[part] for g in gaps])
         )
     return found
+
+
+def with_and_without(name):
+    return {"all widths": slopes(name), "without the smallest": slopes(name, skip=1)}
 
 
 # %% tags=["nbval-check-output"]
@@ -1137,13 +1160,13 @@ chapter.judge("thm-1", observed=needed, control=slopes("sigmoid", part=2))
 chapter.values("thm-1")
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1-a", observed=slopes("tanh"), control=slopes("relu"))
+chapter.judge("thm-1-a", observed=with_and_without("tanh"), control=slopes("relu"))
 
 # %%
 chapter.values("thm-1-a")
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1-b", observed=slopes("soft"), control=slopes("relu"))
+chapter.judge("thm-1-b", observed=with_and_without("soft"), control=slopes("relu"))
 
 # %%
 chapter.values("thm-1-b")
@@ -1156,7 +1179,7 @@ constants = {
 glue.number("cc-k", max(constants.values()))
 
 # %% [markdown]
-# The largest $K$ that any seed, width or point asked for is {glue:text}`cc-k:.4f`: the bound is loose.
+# The largest $K$ that any seed, width or point asked for is {glue:text}`cc-k:.4f`: the bound is loose. ($K$ is sought among random weights, not by ascent; $d$ and $\lVert x\rVert$ are not varied.)
 #
 # **Is the difference the right measure?** $u^{\mathbb I}$ itself falls like $h^{-1/2}$ at the start, since $W_1$ and $W_2$ are nearly orthogonal to each other. So ReLU's difference falls, and that of $\phi(s)=s/2$, which is no good approximation of anything. What says
 # "almost linear" is the difference *relative* to $u^{\mathbb I}$. The paper reads its figure as "the conditions on $\phi$ are necessary". For the difference they are not; for the ratio they are:
@@ -1275,8 +1298,8 @@ chapter.judge(
 chapter.values("fig-2-a")
 
 # %% [markdown]
-# ReLU: "only fulfills $\phi(0)=0$, the overall picture still is consistent with tanh but with slower convergence". At the start, yes, for the reason above. After training, no: the difference levels off. It must. The odd part of
-# $u^{\mathrm{ReLU}}$ is half of $W_2^\top W_1x$, and $\lVert W_2^\top W_1\rVert\le1$ at any width; once the linear twin has reached its eigenvectors with singular value 1, the two differ on $\pm x$ by at least half of $\lVert u^{\mathbb I}\rVert$ on average.
+# "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." At the start, yes, for the reason above. After training, no: at the widest networks the difference is still about half as large as the linear outputs. It need not vanish at any width: the odd part of
+# $u^{\mathrm{ReLU}}$ is half of $W_2^\top W_1x$, and $\lVert W_2^\top W_1\rVert\le1$ at any width; so once the linear twin has all singular values 1, the two differ, averaged over $x$ and $-x$, by at least $\tfrac12\lVert u^{\mathbb I}(x)\rVert$. The anchors are not symmetric, so what is measured on them can be smaller.
 # What goes to zero must be small at the widest networks: that is what is judged.
 
 # %% tags=["nbval-check-output"]
@@ -1305,7 +1328,7 @@ chapter.values("fig-2-c")
 # %% [markdown]
 # Sigmoid: the difference grows with the width, up to about $\tfrac12\sqrt h$: $W_2$ finds the direction $\phi(0)\mathbf 1$ that all hidden layers share, of length $\tfrac12\sqrt h$. The control is the start, where it is flat.
 #
-# **The conjecture** is about every $\phi$ with $\phi(0)=0$, $\phi'(0)=1$, so the centred softplus ("soft", $\phi''(0)=\tfrac12$) belongs to it. Early in training its difference falls with the width like that of tanh. Late it does not, at these
+# **The conjecture** is about every $\phi$ with $\phi(0)=0$, $\phi'(0)=1$, so the centred softplus ("soft", $\phi''(0)=\tfrac12$) belongs to it. Early in training its difference falls with the width. Late it does not, at these
 # widths: a difference of order $h^{-1}$ at the start grows, at first exponentially, as $W_1$ leaves the region where $\phi$ is linear. At a fixed time a large enough width may well win, which is what the conjecture says; but the wider the network, the later, not the smaller, the final
 # difference: see the second column of the figure.
 
@@ -1363,10 +1386,10 @@ glue.figure(fig, "cc-plot-fig-2")
 
 # %% [markdown]
 # ```{glue:figure} cc-plot-fig-2
-# :alt: Difference between non-linear and linear outputs for tanh, soft, ReLU and sigmoid. Top, against the epoch, darker for wider networks. Bottom, against the width at the start and after training. Tanh falls with the width both times, soft falls at the start only, ReLU levels off after training, the sigmoid grows.
+# :alt: Difference between non-linear and linear outputs for tanh, soft, ReLU and sigmoid. Top, against the epoch, darker for wider networks. Bottom, against the width at the start and after training. Tanh falls with the width both times, soft falls at the start only, ReLU hardly falls after training, the sigmoid grows.
 # :name: cc-plot-fig-2
 #
-# Figure 2. Root mean square over the anchors of the difference between the network and its linear twin. Top: over training, the darker the wider. Bottom: against the width, at the start (circles) and at the end (squares): median, least and largest of the networks; diamonds, where they are drawn, are the end of training with the mean of the pairs in place of the sum. Look at the squares: tanh falls as the caption and the text say, the sigmoid rises, ReLU levels off; "soft" is ours.
+# Figure 2. Root mean square over the anchors of the difference between the network and its linear twin. Top: over training, the darker the wider. Bottom: against the width, at the start (circles) and at the end (squares): median, least and largest of the networks; diamonds, where they are drawn, are the end of training with the mean of the pairs in place of the sum. Look at the squares: tanh falls and the sigmoid rises as the caption and the text say, ReLU hardly falls; "soft" is ours.
 # ```
 
 # %% [markdown]
@@ -1386,11 +1409,9 @@ glue.figure(fig, "cc-plot-fig-2")
 
 
 # %%
-def weights_and_grads(h, z, s=0):
+def weights_and_grads(h, z):
     """Haar weights and the gradients of (8) by automatic differentiation."""
-    w = descent.draw_weights(
-        streams("first", 8, s), streams("second", 8, s), h, inputs, z
-    )
+    w = descent.draw_weights(streams("first", 8), streams("second", 8), h, inputs, z)
     w1, w2 = (layer.requires_grad_() for layer in w)
     loss = descent.trace_loss(w1.mT @ w2, c).sum()
     return w1.detach(), w2.detach(), *torch.autograd.grad(loss, (w1, w2))
@@ -1511,18 +1532,18 @@ chapter.values("new-point")
 
 
 # %%
-def change_of_loss(eta):  # after one step, the largest over the starts, in units of ‖C‖
+def change_of_loss(eta):  # of every start, after one step, in units of ‖C‖
     moved = descent.descent_step(start, c, eta)
     before, after = (descent.trace_loss(descent.outputs(w), c) for w in (start, moved))
-    return float((after - before).max() / lam.abs().max())
+    return (after - before) / lam.abs().max()
 
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
     "eq-11",
-    observed=change_of_loss(-rate),
-    control=change_of_loss(-2 * rate),
-    mended=change_of_loss(rate),
+    observed=float(change_of_loss(-rate).min()),
+    control=float(change_of_loss(-2 * rate).min()),
+    mended=float(change_of_loss(rate).max()),
 )
 
 # %%
@@ -1591,10 +1612,14 @@ chapter.values("fig-3-a")
 
 # %% tags=["nbval-check-output"]
 narrow, broad = flow_widths[0], flow_widths[-1]
+lam3, _, q11, q12 = runs[narrow]
+euler, q11_end = losses(q12, lam3), losses(q11[-1], lam3)
+moved = flow.iterate(flow.projected_map, q11[0], lam3, rate, 5 * (len(q11) - 1), 5)
+of_projected = losses(moved, lam3)
 chapter.judge(
     "fig-3-b",
     observed=slower[narrow],
-    control=[-x for x in slower[narrow]],
+    control=((euler - of_projected) / q11_end.abs()).mean(0).tolist(),
     outside=slower[broad],
     regime=narrow <= 10 and broad >= 1000,
 )
@@ -1603,7 +1628,7 @@ chapter.judge(
 chapter.values("fig-3-b")
 
 # %% [markdown]
-# Same final loss, (12) slightly slower: both as the paper says. But (12) is meant as a discretisation of what (11) does, and then their distance should
+# Same final loss, as the paper says; (12) is slower at the smallest width only. The control projects the gradient before the step: then (12) is its discretisation, and no slower. Now (12) is meant as a discretisation of what (11) does, and then the distance from (11) should
 # vanish with $\eta$. It does not. (11) projects *weights*; for small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, and the outputs then follow
 #
 # $$
@@ -1723,7 +1748,7 @@ glue.figure(fig, "cc-plot-fig-3")
 
 # %% [markdown]
 # ```{glue:figure} cc-plot-fig-3
-# :alt: Left, the loss falls to the same value by gradient descent and by the differential equation at three widths, the latter slightly later. Middle, paths of the outputs end at plus or minus e1. Right, the distance of the two stays as the step size falls, and falls in proportion to the step size for two corrected versions.
+# :alt: Left, the loss falls to the same value by gradient descent and by the differential equation at three widths, by the latter later at the smallest width. Middle, paths of the outputs end at plus or minus e1. Right, the distance of the two stays as the step size falls, and falls in proportion to the step size for two corrected versions.
 # :name: cc-plot-fig-3
 #
 # Figure 3. Left: loss of (11) and of (12) over time, as the paper's left panel. Middle: outputs of six starts at the smallest width in the plane of the eigenvectors, (11) solid, (12) dashed; stars are $\pm e_1$. Right, not in the paper: their largest distance against the step size. Look at the flat line: (12) is not the limit of (11). The two falling lines are.
@@ -1739,8 +1764,8 @@ glue.figure(fig, "cc-plot-fig-3")
 # ```
 #
 # The proof of the first part: $\frac{d}{dt}\lVert q\rVert^2=-8(1-\lVert q\rVert^2)\,q^\top\Lambda q$ "is always negative" because $\lVert q\rVert\le1$. It is zero at $\lVert q\rVert=1$: a start with $h=d$,
-# or one whose weights align by chance, keeps its length and ends at $\pm e_1$ whatever the sign of $\Lambda$. The proof of the second: $e_1^\top q$ grows. It does so in
-# proportion to itself: with $e_1^\top q=0$ it stays 0, and $q$ ends at the next negative eigenvector, or at 0; and the sign is that of the start.
+# or one whose weights align by chance, keeps its length and ends at $\pm e_1$ whatever the sign of $\Lambda$. The proof of the second: the derivative of $e_1^\top q$ "is always positive unless" $q=e_1$. It is
+# proportional to $e_1^\top q$: with $e_1^\top q=0$ it stays 0, and $q$ ends at the next negative eigenvector, or at 0; and the sign is that of the start.
 #
 # The generic starts are uniform in the ball. The two that are left out need the weights: a unit length is kept by the constraint, but along (9) alone it is unstable.
 
@@ -1828,6 +1853,9 @@ chapter.values("thm-3-a")
 lost = {
     "‖q‖ = 1, Λ ≻ 0: distance from ±e1": from_axis(unit, 0),
     "q ⟂ e1: distance from ±e2": from_axis(second, 1),
+    "q ⟂ e1, one negative: length": end(blind, signed(many_starts, 1, "one")).norm(
+        dim=1
+    ),
 }
 {k: f"at most {float(d.max()):.1e}" for k, d in lost.items()}
 
@@ -1849,7 +1877,7 @@ lost = {
 # k=\max\bigl(\#\{s=1\},\ \min(z,\#\text{negative})\bigr)
 # $$ (cc-eq-rank)
 #
-# smallest eigenvectors. *Proved:* the three statements, convergence, which limit is stable. *Observed:* that the starts we draw all go there.
+# smallest eigenvectors (for $\operatorname{rank}q(0)=z$, as random weights have). *Proved:* the three statements, convergence, which limit is stable. *Observed:* that the starts we draw all go there.
 
 
 # %%
@@ -1981,10 +2009,17 @@ shares_4 = {
     )
     for what in ("flops", "bytes")
 }
-upside_down = {k: 1 / x for k, x in shares_4.items()}
+
+
+def careless(h, d, z):
+    """(12) with dense d×d products, beside (11) without its projections."""
+    return 10 * d * d * z / (6 * h * d * z + 2 * d * d * z)
+
+
+miscounted = max(careless(*size) for size in all_sizes)
 
 # %% tags=["nbval-check-output"]
-chapter.judge("fig-4a", observed=shares_4, control=upside_down)
+chapter.judge("fig-4a", observed=shares_4, control=miscounted)
 
 # %%
 chapter.values("fig-4a")
@@ -2196,7 +2231,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 #    width.
 # 3. $\lambda_1s\le f\le\lambda_ds$ and $1-s\ge0$, so $-8\lambda_ds(1-s)\le\dot s\le-8\lambda_1s(1-s)$. By comparison $s(t)$ lies between the solution for $\lambda_d$, below,
 #    and the one for $\lambda_1$, above. For $\Lambda\succ0$ and $s_0<1$ this gives $s(t)\le\frac{s_0}{1-s_0}e^{-8\lambda_1t}$: the first half of Theorem 3, with a rate. At
-#    $s_0=1$ it says nothing, and nothing is true.
+#    $s_0=1$ the bound is void, and $q$ does not tend to 0.
 # ```
 
 # %% tags=["solution", "hide-cell"]
@@ -2584,18 +2619,19 @@ assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 # - **Remark 2**: InfoNCE does couple the outputs, through its weights (`rem-2-a`).
 # - **Remark 3**: the components of $A\Theta x$ have identical dynamics only if $AA^\top\propto I$ (`rem-3-a`); they collapse all the same (`rem-3`).
 # - **Proposition 1**: "at convergence" nothing converges if $C$ has a negative eigenvalue; the direction does, to one dimension only if $\lambda_{\min}$ is simple (`prop-1-a`).
+# - **Proposition 2** calls $W_2^\top\phi(W_1x)$ linear; the display above (7) sums from $i=n$; "$\mathbb E[C]$ is in fact negative definite" fails where $\operatorname{Cov}(x)$ is singular.
 # - **Proposition 3** prints the loss as a squared norm, where the trace is meant, and its fourth problem needs $h\ge d+z-k$ (`prop-3`). In its proof, "$\min\{d,z\}\le n$" and "$n\times d$ matrix" mean $h$.
 # - **Figure 2** names sigmoid, ReLU and tanh as "loss functions"; **Conjecture 1** prints its objective without $C$.
-# - **Figure 2**: after training ReLU's difference levels off (`fig-2-b`). The conditions on $\phi$ are necessary for the *relative* difference only (`fig-2-d`).
+# - **Figure 2**: after training ReLU's difference does not go to zero with the width (`fig-2-b`). The conditions on $\phi$ are necessary for the *relative* difference only (`fig-2-d`).
 # - **Figure 3**: (12) is not the limit of (11). Projecting the weights follows another flow than projecting the gradients (`fig-3-c`).
-# - **Theorem 3** leaves out the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as its figure shows. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive"; it has the sign of $e_1^\top q$.
+# - **Theorem 3** leaves out the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as its figure shows. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
 # - **Figure 4**: $W_1^\top W_1=I_d$ allows no width below $d$, 784 for MNIST.
 # ```
 #
 # ## What the paper leaves open
 #
 # - **More than one output.** Only $z=1$ is treated. [Above](cc-eq-rank) the limit is derived for any $z$, up to the claim that almost every start reaches it.
-# - **Conjecture 1.** No proof, and no rate in time. In the run the width that it needs grows fast with the training time unless $\phi''(0)=0$.
+# - **Conjecture 1.** No proof, and no rate in time. Late in training no width tried is enough for the centred softplus.
 # - **Constraints in wide networks.** Theorem 2 is about linear networks. What replaces (9) for $\phi\ne\mathrm{id}$ under orthogonality constraints, or in the tangent-kernel regime, is named as open by the authors.
 # - **The flow of what is run.** Gradients are projected in Theorem 2, weights in the experiments. Which of the two a practitioner should take is not discussed; by {eq}`cc-eq-polar` projecting the weights loses the loss faster.
 # - **Stochastic gradients.** The text says SGD; $C$ of a minibatch changes at every step, and nothing is said about that.
@@ -2603,9 +2639,12 @@ assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 #
 # ## What we had to assume
 #
+# - "Projecting the weights" is read as the polar factor, the nearest matrix with orthonormal columns. Another retraction follows another flow (`fig-3-c`).
+# - $C$ is that of the mean of the pairs in Example 1 and Figures 3 and 4, of the sum in Figure 2, whose number of points (the parameter `moons`) so sets the time scale. Anchors are the same half moons in every run.
+# - The difference in Figure 2 is a root mean square over the training anchors, and the linear twin is computed by {eq}`cc-eq-map`, which is exact, not trained.
 # - Expectations and flows are those of full batches. $\varepsilon\sim\mathcal N(0,0.1\,I)$ is read as a variance.
 # - Where the text does not name data, we take half moons (Figures 2 and 3) with 2 outputs or 1, or matrices $C$ with stated eigenvalues in a random basis.
-# - "Converges" is a distance of $10^{-3}$ from $\pm e_1$, at rest; "goes to zero" is at most a tenth of the linear outputs at the widest network; "coincide" is one percentage point.
+# - "Converges" is a distance of $10^{-3}$ from $\pm e_1$, at rest; "goes to zero" is at most a tenth (Figure 2) or 0.15 (Conjecture 1) of the linear outputs at the widest network; "coincide" is one percentage point.
 # - "Starts" of the constrained problems are Haar-uniform, of the others Gaussian. Proposition 2 and 3 speak of global optima; we report the lowest end over the starts.
 # - In Figure 4 the outputs of (11) are computed by the map {eq}`cc-eq-map`, which `closed-map` shows to be what training the weights does; the start is that of a network of width $2d$.
 # - Figures are judged by their caption and the text around them. The pictures of the paper were not available, so no likeness is claimed.
