@@ -1788,7 +1788,7 @@ def signed(runs, negative, purpose):
 
 
 # %%
-def end(q0, lam, time=40.0):
+def end(q0, lam, time=100.0):
     return flow.output_flow(q0, lam, torch.tensor([0.0, time]), rtol=1e-6, atol=1e-9)[
         -1
     ]
