@@ -1298,7 +1298,7 @@ chapter.judge(
 chapter.values("fig-2-a")
 
 # %% [markdown]
-# "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." At the start, yes, for the reason above. After training, no: at the widest networks the difference is still about half as large as the linear outputs. It need not vanish at any width: the odd part of
+# "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." At the start, yes, for the reason above. After training, no: at the widest networks the difference is still of the order of the linear outputs. It need not vanish at any width: the odd part of
 # $u^{\mathrm{ReLU}}$ is half of $W_2^\top W_1x$, and $\lVert W_2^\top W_1\rVert\le1$ at any width; so once the linear twin has all singular values 1, the two differ, averaged over $x$ and $-x$, by at least $\tfrac12\lVert u^{\mathbb I}(x)\rVert$. The anchors are not symmetric, so what is measured on them can be smaller.
 # What goes to zero must be small at the widest networks: that is what is judged.
 
@@ -1390,6 +1390,13 @@ glue.figure(fig, "cc-plot-fig-2")
 # :name: cc-plot-fig-2
 #
 # Figure 2. Root mean square over the anchors of the difference between the network and its linear twin. Top: over training, the darker the wider. Bottom: against the width, at the start (circles) and at the end (squares): median, least and largest of the networks; diamonds, where they are drawn, are the end of training with the mean of the pairs in place of the sum. Look at the squares: tanh falls and the sigmoid rises as the caption and the text say, ReLU hardly falls; "soft" is ours.
+# ```
+#
+# ```{figure} ../records/collapse-and-constraints/paper/cc-plot-fig-2.png
+# :alt: The same picture with a hundred networks a point. Tanh falls with the width at the start and after training, soft falls at the start and after training with the mean loss but not with the summed one, ReLU hardly falls after training, the sigmoid grows.
+# :name: cc-plot-fig-2-paper
+#
+# Figure 2 in the [record](cc-record) of the profile `paper`, a hundred networks a point and 50 half moons. Look at the diamonds of "soft": with the mean of the pairs, which trains fifty times as slowly, its difference still falls with the width at epoch 500, where it no longer does with the sum (squares). Time decides, as it does at a given epoch in the panel above.
 # ```
 
 # %% [markdown]
@@ -2176,6 +2183,13 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :name: cc-plot-fig-4b
 #
 # Figure 4, right. Held-out accuracy of a linear SVM on two outputs, mean and deviation over the splits. Look at circles and squares: (11) and (12) agree, as caption and text say; crosses are the outputs before training.
+# ```
+#
+# ```{figure} ../records/collapse-and-constraints/paper/cc-plot-fig-4b.png
+# :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
+# :name: cc-plot-fig-4b-paper
+#
+# The same on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. (11) and (12) agree on every pair. Look at 4 and 9: there both are hardly better than the outputs before training. The constraint keeps the two directions of most variance, and these do not tell a 4 from a 9; an exercise builds the clean case.
 # ```
 
 # %% [markdown]
