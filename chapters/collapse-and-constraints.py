@@ -978,7 +978,7 @@ chapter.values("ex-1")
 
 # %% [markdown]
 # How the unconstrained loss diverges can be said exactly. For $u=\Theta x$ the outputs grow at the rate $2\lvert\lambda_{\min}\rvert$. With two layers the growth feeds on itself: $\lVert W_2^\top W_1\rVert\to1/\bigl(4\lvert\lambda_{\min}\rvert(t^*-t)\bigr)$, so they
-# reach infinity at a finite time $t^*$. (The paper's figure shows gradient descent, which cannot; it overflows instead.)
+# reach infinity at a finite time $t^*$. (By its caption the paper's figure shows gradient descent, which cannot; it overflows instead.)
 
 # %%
 late = torch.tensor([30.0, 40.0])
@@ -2638,7 +2638,7 @@ assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 # - **Figure 2** names sigmoid, ReLU and tanh as "loss functions"; **Conjecture 1** prints its objective without $C$.
 # - **Figure 2**: after training ReLU's difference does not go to zero with the width (`fig-2-b`). The conditions on $\phi$ are necessary for the *relative* difference only (`fig-2-d`).
 # - **Figure 3**: (12) is not the limit of (11). Projecting the weights follows another flow than projecting the gradients (`fig-3-c`).
-# - **Theorem 3** leaves out the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as its figure shows. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
+# - **Theorem 3** leaves out the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as the text on Figure 3 says. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
 # - **Figure 4**: $W_1^\top W_1=I_d$ allows no width below $d$, 784 for MNIST.
 # ```
 #
