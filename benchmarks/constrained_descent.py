@@ -4,7 +4,7 @@
 
 An update is that of one run, on one thread. Training has one thread, and then one a core. A loop trains one seed
 after the other, by the kernel on one seed, or as plain PyTorch has it: autograd and an SVD. Times are the least of
-interleaved repeats whose order alternates. About four minutes on 2 cores.
+interleaved repeats whose order alternates. Two minutes on 2 idle cores.
 """
 
 import os
