@@ -25,7 +25,7 @@ PREFIXES = {
     "table": "table",
 }
 _WORDS = "|".join(map(re.escape, VERDICTS))
-_PRINTED = re.compile(rf"^(?P<id>[\w-]+): (?P<word>{_WORDS})$", re.MULTILINE)
+_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?P<word>{_WORDS})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -187,16 +187,26 @@ def readings(chapter: Committed) -> list[str]:
 
 
 def labels(chapter: Committed) -> list[str]:
-    """Every numbered statement, figure and table of the paper has a claim."""
+    """Every numbered statement, figure and table of the paper has a claim.
+
+    Where the paper numbers a kind from 1, the YAML holds the count; else a list of the labels as printed, in quotes.
+    """
     if not chapter.claims.labels:
         return ["labels: none are counted"]
     found = []
-    for label, count in chapter.claims.labels.items():
+    for label, printed in chapter.claims.labels.items():
         if label not in PREFIXES:
             found.append(f"labels: {label!r} is unknown, allowed are {', '.join(PREFIXES)}")
             continue
-        for n in range(1, count + 1):
-            form = re.compile(rf"{PREFIXES[label]}-{n}(-?[a-z])?")
+        if isinstance(printed, int):
+            numbers, part = map(str, range(1, printed + 1)), "(-?[a-z])?"
+        elif isinstance(printed, list) and printed and all(isinstance(n, str) for n in printed):
+            numbers, part = printed, "(-[a-z0-9]|[a-z])?"  # a digit stands behind a hyphen: b12 is no part of b1
+        else:  # YAML reads 4.10 as the number 4.1
+            found.append(f"labels: {label}: got {printed!r}, allowed are a count or a list of labels in quotes")
+            continue
+        for n in numbers:
+            form = re.compile(rf"{PREFIXES[label]}-{re.escape(n)}{part}")
             if not any(form.fullmatch(i) for i in chapter.claims.rows):
                 found.append(f"{label} {n}: no claim {PREFIXES[label]}-{n}")
     return found

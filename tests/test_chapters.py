@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from guards import GUARDS, Committed
-from stand_in import build_stand_in
+from stand_in import CLAIMS, SOURCE, build_stand_in
 
 from contrastive_dynamics.book.display import MIME
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
@@ -146,6 +146,11 @@ FAULTS = [
     ("readings", _yaml("needs: a GPU for a day", "needs: ''"), "lem-1: not run, but does not say what it takes"),
     ("labels", _yaml("lemma: 1", "lemma: 2"), "lemma 2: no claim lem-2"),
     ("labels", _yaml("lemma: 1", "remark: 2"), "labels: 'remark' is unknown"),
+    ("labels", _yaml("lemma: 1", 'lemma: ["1", "b2"]'), "lemma b2: no claim lem-b2"),
+    ("labels", _yaml("theorem: 1", 'theorem: ["1.a"]'), "theorem 1.a: no claim thm-1.a"),
+    ("labels", _yaml("theorem: 1", "theorem: [4.10]"), "labels: theorem: got [4.1], allowed are a count or a list"),
+    ("labels", _yaml("theorem: 1", 'theorem: "4.1"'), "labels: theorem: got '4.1', allowed are a count or a list"),
+    ("labels", _yaml("theorem: 1", "theorem: []"), "labels: theorem: got [], allowed are a count or a list"),
     ("labels", _yaml("labels: {theorem: 1, lemma: 1, figure: 1}", "labels: {}"), "labels: none are counted"),
     ("controls", _reading("thm-1", control=0.0), "thm-1: control does not miss the rule ≤ 1e-10"),
     ("controls", _reading("thm-1", control={"a": 1.0, "b": 0.0}), "thm-1: control b does not miss"),
@@ -166,6 +171,37 @@ def test_a_guard_catches_its_fault(stand_in, tmp_path, guard, doctor, said):
     files.notebook.write_text(json.dumps(notebook))
     problems = {g.__name__: g for g in GUARDS}[guard](Committed(files))
     assert any(said in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("printed", "claim", "found"),
+    [
+        ("4.3a", "lem-4.3a", []),
+        ("4.3a", "lem-4.3a-1", []),
+        ("4.4", "lem-4.4-b", []),
+        ("4.4", "lem-4.4b", []),
+        ("b12", "lem-b12-a", []),
+        ("b1", "lem-b12", ["lemma b1: no claim lem-b1"]),
+        ("4.4", "lem-424", ["lemma 4.4: no claim lem-4.4"]),
+        ("4.4", "lem-4.4-10", ["lemma 4.4: no claim lem-4.4"]),
+        ("4.4", "thm-4.4", ["lemma 4.4: no claim lem-4.4"]),
+    ],
+)
+def test_labels_of_any_form_can_be_listed(stand_in, tmp_path, printed, claim, found):
+    files = ChapterFiles(tmp_path, stand_in.name)
+    files.claims.parent.mkdir(parents=True)
+    text = stand_in.claims.read_text().replace("lemma: 1", f'lemma: ["{printed}"]').replace("id: lem-1", f"id: {claim}")
+    files.claims.write_text(text)
+    assert {g.__name__: g for g in GUARDS}["labels"](Committed(files)) == found
+
+
+def test_a_printed_verdict_is_found_where_the_claim_has_a_label_with_a_dot(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    monkeypatch.delenv("CLBOOK_PROFILE", raising=False)
+    source, claims = (text.replace("fig-1", "fig-4.3a-1") for text in (SOURCE, CLAIMS))
+    files = build_stand_in(tmp_path, source=source, claims=claims.replace("figure: 1", 'figure: ["4.3a"]'))
+    assert Committed(files).printed()[-1] == ("fig-4.3a-1", "reproduced")
+    assert {guard.__name__: guard(Committed(files)) for guard in GUARDS} == {g.__name__: [] for g in GUARDS}
 
 
 def test_every_guard_is_shown_to_catch_something():

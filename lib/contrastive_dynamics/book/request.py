@@ -2,7 +2,7 @@
 
 import difflib
 
-from .. import datasets
+from .. import coco, datasets
 from .chapter import resolve_device
 from .errors import BookError
 from .parameters import Parameter
@@ -40,8 +40,9 @@ def with_device(parameters: dict, known: dict[str, Parameter], device: str | Non
 
 def check_data(parameters: dict, where: str) -> None:
     """The data that the parameters ask for must be here, or come here now; raises BookError."""
-    if "data" in parameters:
+    name = parameters.get("data", "scenes")
+    if name != "scenes":  # generated with the run
         try:
-            datasets.check(parameters["data"])
+            (coco if name in coco.NAMES else datasets).check(name)
         except datasets.DataError as error:
-            raise BookError(f"{where}: data={parameters['data']}: {error}") from None
+            raise BookError(f"{where}: data={name}: {error}") from None
