@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
-from measuring import arguments, command_line, machine, product_rate, rate, report, timed
+from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, rate, report
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -27,8 +27,7 @@ from contrastive_dynamics.wide_training import Pairs, train
 WIDTHS = {10: [10, 30, 100, 300, 1000, 3000, 10000], 784: [784, 1000, 3000, 10000]}  # over d
 SEEDS, HS, NS, Z, ETA = 64, [10, 100, 1000, 10000], [32, 128, 512], 2, 0.01  # h and n of what is trained
 D, HIDDEN = 10, 100  # d of what is trained; units of the tanh networks
-REPEATS, SHORTEST, CACHED = 7, 0.005, 2**18  # SHORTEST: seconds of a repeat; CACHED: bytes of an array in cache
-Calls = dict[str, Callable[[], object]]
+CACHED = 2**18  # bytes of an array in cache
 
 
 class Operations(TorchDispatchMode):
@@ -45,20 +44,6 @@ def operations(call: Callable[[], object]) -> int:
     with Operations() as counted:
         call()
     return counted.count
-
-
-def least_seconds(calls: Calls, device: str) -> dict[str, float]:
-    """Of one call each; a repeat is as many calls as take SHORTEST seconds."""
-    many = {}
-    for name, call in calls.items():
-        call()
-        many[name] = 1 + int(SHORTEST / timed(call, device))
-    least = dict.fromkeys(calls, float("inf"))
-    for repeat in range(REPEATS):
-        for name in list(calls)[:: 1 if repeat % 2 else -1]:
-            seconds = timed(lambda name=name: [calls[name]() for _ in range(many[name])], device)
-            least[name] = min(least[name], seconds / many[name])
-    return least
 
 
 def rates(device: str) -> dict[str, float]:

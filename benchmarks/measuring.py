@@ -12,6 +12,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from contrastive_dynamics.book import provenance
 
+Calls = dict[str, Callable[[], object]]
+REPEATS, SHORTEST = 7, 0.005  # SHORTEST: seconds of a repeat
+
 
 def timed(call: Callable, device: str, *given: torch.Tensor) -> float:
     """Seconds of one call, with what it left running on a GPU."""
@@ -20,6 +23,20 @@ def timed(call: Callable, device: str, *given: torch.Tensor) -> float:
     if device == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter() - start
+
+
+def least_seconds(calls: Calls, device: str) -> dict[str, float]:
+    """Of one call each; a repeat is as many calls as take SHORTEST seconds."""
+    many = {}
+    for name, call in calls.items():
+        call()
+        many[name] = 1 + int(SHORTEST / timed(call, device))
+    least = dict.fromkeys(calls, float("inf"))
+    for repeat in range(REPEATS):
+        for name in list(calls)[:: 1 if repeat % 2 else -1]:
+            seconds = timed(lambda name=name: [calls[name]() for _ in range(many[name])], device)
+            least[name] = min(least[name], seconds / many[name])
+    return least
 
 
 def rate(count: float, call: Callable, device: str) -> float:

@@ -3,9 +3,9 @@
 import hashlib
 import io
 import json
-from pathlib import Path
 import os
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest

@@ -55,11 +55,23 @@ def test_every_claim_with_a_rule_has_a_mutation():
     assert {m.id for m in MUTATIONS} == ruled(ROOT)
 
 
-@pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.id in ruled(ROOT)], ids=lambda m: m.id)
-def test_a_broken_kernel_changes_the_verdict(mutation, monkeypatch):
-    monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
-    sound, broken = changed(ROOT, mutation)
-    assert broken != sound
+def of_chapter(name: str) -> type:
+    """The tests of one chapter, in a class of their own: pytest-xdist hands out a class as a whole."""
+
+    class Broken:
+        rows = [m for m in MUTATIONS if m.chapter == name and m.id in ruled(ROOT)]
+
+        @pytest.mark.parametrize("mutation", rows, ids=lambda m: m.id)
+        def test_a_broken_kernel_changes_the_verdict(self, mutation, monkeypatch):
+            monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+            sound, broken = changed(ROOT, mutation)
+            assert broken != sound
+
+    return Broken
+
+
+for chapter in chapter_names(ROOT):
+    globals()["Test" + chapter.title().replace("-", "")] = of_chapter(chapter)
 
 
 RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
