@@ -33,13 +33,22 @@ def use_it() -> None:
     provenance.device_name = str
 
 
-@pytest.mark.parametrize("name", chapter_names(ROOT))
-def test_a_chapter_runs_on_another_device_with_the_same_verdicts(name, monkeypatch):
-    monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
-    files = ChapterFiles(ROOT, name)
-    here = words(files, notebook_stamp(files.notebook)["readings"])
-    with elsewhere():
-        there = words(files, run_script(files, prepare=use_it))
-    decided = {claim: word for claim, word in there.items() if word != "undecided"}  # few seeds may leave some open
-    assert decided == {claim: here[claim] for claim in decided}
-    assert len(decided) >= 0.7 * len(here)
+def of_chapter(name: str) -> type:
+    """The test of one chapter, in a class of its own: pytest-xdist hands out a class as a whole."""
+
+    class Elsewhere:
+        def test_it_runs_on_another_device_with_the_same_verdicts(self, monkeypatch):
+            monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+            files = ChapterFiles(ROOT, name)
+            here = words(files, notebook_stamp(files.notebook)["readings"])
+            with elsewhere():
+                there = words(files, run_script(files, prepare=use_it))
+            decided = {claim: word for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
+            assert decided == {claim: here[claim] for claim in decided}
+            assert len(decided) >= 0.7 * len(here)
+
+    return Elsewhere
+
+
+for chapter in chapter_names(ROOT):
+    globals()["Test" + chapter.title().replace("-", "")] = of_chapter(chapter)

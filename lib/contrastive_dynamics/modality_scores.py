@@ -29,12 +29,13 @@ class DiscretisationErrors(NamedTuple):
     noise: Tensor  # largest |cosine| of two noise columns of A or B, [K_{A,ξ}]_q and [K_{B,ξ}]_q among them
 
 
-def exact_alignment(g: Tensor, rank: int) -> Tensor:
+def exact_alignment(g: Tensor, rank: int, *, other_signal: bool = False) -> Tensor:
     """P[f_A⁺·f_B⁺ > f_A⁺·f_B⁻], u_A and u_B⁺ a positive pair, u_B⁻ independent; all sign vectors enumerated.
 
     A tie is no success, so G = 0 scores 0. Where u_B⁻ has the signal of u_B⁺, probability 2^{−r}, the two may be
     exchanged: a success half of the time that they differ. So the ceiling is 1 − 2^{−r} where no noise arrives, and
     1 − (2^{−r} + 2^{−d})/2 where any does, however little. K_A = K_B of orthogonal columns without noise reaches it.
+    With other_signal the probability is that given that the signal of u_B⁻ is not that of u_B⁺: the ceiling is 1.
     Source: ren-li-2023, Definition 4.1. Args: g `[..., d, d]`, finite, d ≤ 13; rank r, 1 to d. Returns: `[...]`.
     Raises: ValueError for another g or rank. Error: values within 1e-9 of the largest count as equal.
     Cost: 2^{d−1} sorts of 2^d numbers a matrix, d = 12: about 1 s; memory 2^{d−1}·d numbers a matrix and blocks of 2²².
@@ -51,15 +52,18 @@ def exact_alignment(g: Tensor, rank: int) -> Tensor:
     tie = _tie(h.abs().sum(-1).amax(-1) / math.sqrt(d)).repeat_interleave(half)
     signal = (torch.arange(half, device=g.device) // noises).repeat(len(h))
     rows = zip(*(x.split(max(1, BLOCK // 2**d)) for x in (h.flatten(0, 1), signal, tie)), strict=True)
-    wins = torch.cat([_wins((block @ u.mT).unflatten(-1, (-1, noises)), z, margin) for block, z, margin in rows])
-    share = wins.view(-1, half).sum(-1).to(g.dtype) / (half * noises * 2**d)
+    wins = [_wins((b @ u.mT).unflatten(-1, (-1, noises)), z, margin, other_signal) for b, z, margin in rows]
+    negatives = 2**d - noises if other_signal else 2**d
+    share = torch.cat(wins).view(-1, half).sum(-1).to(g.dtype) / (half * noises * negatives)
     return share.view(g.shape[:-2])
 
 
-def _wins(values: Tensor, signal: Tensor, tie: Tensor) -> Tensor:
+def _wins(values: Tensor, signal: Tensor, tie: Tensor, other_signal: bool) -> Tensor:
     """For each u_A the number of (u_B⁺, u_B⁻) where u_B⁺ has the larger value; values `[u_A, signal, noise]`."""
     positive = values[torch.arange(len(values), device=values.device), signal]
-    return torch.searchsorted(values.flatten(1).sort(-1).values, positive - tie.unsqueeze(-1)).sum(-1)
+    beaten = positive - tie.unsqueeze(-1)
+    wins = torch.searchsorted(values.flatten(1).sort(-1).values, beaten).sum(-1)
+    return wins - torch.searchsorted(positive.sort(-1).values, beaten).sum(-1) if other_signal else wins
 
 
 def _tie(largest: Tensor) -> Tensor:
