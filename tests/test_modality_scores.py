@@ -36,7 +36,7 @@ def diagonal(*values):
     return torch.diag(torch.tensor(values, dtype=torch.float64))
 
 
-def counted(g, rank):
+def counted(g, rank, other_signal=False):
     """The alignment of an integer G, counted one triple (u_A, u_B⁺, u_B⁻) after another in integers."""
     d, g = len(g), [[int(x) for x in row] for row in g.tolist()]
     vectors = list(itertools.product((-1, 1), repeat=d))
@@ -46,7 +46,7 @@ def counted(g, rank):
         for a in vectors
         for plus in vectors
         for minus in vectors
-        if a[:rank] == plus[:rank]
+        if a[:rank] == plus[:rank] and not (other_signal and minus[:rank] == plus[:rank])
     ]
     return float(Fraction(sum(events), len(events)))
 
@@ -61,8 +61,9 @@ def smallest_gap(k):
 @pytest.mark.parametrize(("d", "rank"), [(1, 1), (3, 1), (3, 2), (4, 4), (4, 2)])
 def test_the_exact_alignment_is_that_counted_in_integers(d, rank):
     g = torch.randint(-2, 3, (2, 3, d, d), generator=stream(0, d, "g")).double()
-    expected = [[counted(m, rank) for m in row] for row in g]
-    assert exact_alignment(g, rank).tolist() == expected
+    for other in (False, True):
+        expected = [[counted(m, rank, other) for m in row] for row in g]
+        assert exact_alignment(g, rank, other_signal=other).tolist() == expected
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -81,6 +82,7 @@ def test_the_ceiling_of_alignment_without_noise_and_with_any():
     noisy = diagonal(5, 3, 0, 0)
     noisy[0, 2:] = torch.tensor([1e-4, 3e-4])  # sees the noise of B
     assert exact_alignment(noisy, 2).item() == 1 - (2**-2 + 2**-4) / 2
+    assert exact_alignment(noisy, 2, other_signal=True).item() == 1
     assert exact_alignment(diagonal(-1, -2, -4), 3).item() == 0
 
 
