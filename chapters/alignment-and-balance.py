@@ -96,6 +96,17 @@ def streams(purpose):
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
+def require_sizes(least, **lists):
+    """Powers are fitted with and without the smallest size."""
+    for name, values in lists.items():
+        if len(values) < least or list(values) != sorted(set(values)):
+            raise ValueError(
+                f"{name}: got {values}, allowed are {least} or more, ascending"
+            )
+
+
+chapter.check(require_sizes, 3, widths=widths, sizes=sizes, batches=batches)
+chapter.check(require_sizes, 2, ranks=ranks)
 scales = chapter.check(
     model_scales, torch.tensor(sigma), noise, dim, small_noise=True
 ).expand(seeds, dim)
@@ -138,7 +149,7 @@ signs = chapter.check(all_signs, rank, dim)
 # $$ (ab-eq-correlation)
 #
 # and that is all the loss depends on. The mean over negatives needs no sampling, since it factorises over the signs:
-# $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh(\tau^2(G^\top u_A)_j/\sqrt d)$. What is left is a sum over $2^{r+2(d-r)}$ signs of a pair, {glue:text}`ab-states` up to a global sign for the
+# $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh(\tau^2(G^\top u_A)_j/\sqrt d)$. What is left is a sum over $2^{r+2(d-r)}$ signs of a pair, {glue:text}`ab-states:.0f` up to a global sign for the
 # $r$ and $d$ of this page. Every loss and gradient below is this sum, without Monte Carlo, unless it is said.
 #
 # The gradient flow of $W_A,W_B$ closes in the maps. With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the **force** $M=-\tau^{-2}\,\partial\mathcal L/\partial G$,
@@ -354,7 +365,8 @@ chapter.values("lem-a5")
 # so that at infinite width the columns are orthogonal, and what the two modalities have in common begins at zero. This is (7) of the paper: at initialisation *and later*
 # the $[K_A]_p$ are orthogonal to each other and to the $[K_B]_q$, $q\ne p$.
 #
-# We run both stages of the paper, a small $\tau$ and then a larger one, for {glue:text}`ab-width-count:.0f` widths at once. The first figure shows the largest cosine of two different signal columns.
+# We run both stages of the paper, a small $\tau$ and then a larger one, for {glue:text}`ab-width-count:.0f` widths at once. The flow keeps $\lVert\mathsf K_AD^{-1/2}\rVert_F$, as outputs do not depend on the scale of $W_A$; along these
+# paths it drifts by {glue:text}`ab-drift:.0e`, which is the error of the integration that we see. The first figure shows the largest cosine of two different signal columns.
 
 # %%
 first_times = torch.linspace(0, time_first, 31)
@@ -757,7 +769,7 @@ chapter.values("lem-b9-b")
 # \sum_pe^{\sigma_p^2\Theta_\infty}=2d,\qquad\frac{\kappa_1}{\kappa_r}\to\frac{\sigma_1}{\sigma_r}\,e^{(\sigma_1^2-\sigma_r^2)\Theta_\infty/2},
 # $$ (ab-eq-end)
 #
-# whatever $\sigma_\xi>0$ is. From $\sum_pe^{\sigma_p^2\Theta}\le2d$ follows $\Theta\le\log(2d-r+1)/\sigma_1^2$, and by Jensen $\Theta\le\log(2d/r)$ over the mean of the $\sigma_p^2$; the lesser of the two gives a bound on the condition number at any time of stage 1: the paper's power of $d$, with
+# whatever $\sigma_\xi>0$ is; for the parameters of this page {glue:text}`ab-end:.2f`. From $\sum_pe^{\sigma_p^2\Theta}\le2d$ follows $\Theta\le\log(2d-r+1)/\sigma_1^2$, and by Jensen $\Theta\le\log(2d/r)$ over the mean of the $\sigma_p^2$; the lesser of the two gives a bound on the condition number at any time of stage 1: the paper's power of $d$, with
 # its exponent and its constant (`lem-b12`).
 
 
@@ -1759,7 +1771,7 @@ glue.figure(fig, "ab-plot-uniform")
 #
 # Appendix D says that all of this holds for gradient descent with mini-batches (Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. Descent with exact expectations is Euler's method: its gap to the
 # flow is of the order of the learning rate $\eta$. A batch of $n$ pairs adds noise of the order of $\sqrt{\eta/n}$ over a fixed time, and a bias of order $1/n$, as the softmax over negatives and the batch norm are not linear in means.
-# We fit both powers at the end of a stretch of stage 2 that starts at random maps, the batches are the parameter `batches`.
+# We fit both powers at the end of a stretch of stage 2 that starts at random maps. The batch sizes are the parameter `batches`.
 
 # %%
 stretch, steps_sizes = 4.0, [0.4, 0.2, 0.1, 0.05, 0.025]
@@ -1934,7 +1946,7 @@ glue.figure(fig, "ab-plot-fig-2")
 # :name: ab-fig-2
 #
 # The heads during training, on test pairs: mean over starts, the band from the least to the largest. Look at the stable rank: without negatives it falls to one at once and stays. Zero-shot accuracy follows; the grey line is the score of the
-# best constant answer. The paper's text says that its Figure 2 supports the theory, no more; the statements below are those of its theorem.
+# best constant answer, {glue:text}`ab-constant:.2f`. The paper's text says that its Figure 2 supports the theory, no more; the statements below are those of its theorem.
 # ```
 
 

@@ -34,11 +34,12 @@ def model_scales(sigma: Tensor, noise: float | Tensor, dim: int, *, small_noise:
     noise = torch.as_tensor(noise, dtype=sigma.dtype, device=sigma.device)
     if not 1 <= rank <= dim or not bool((sigma > 0).all() & (noise >= 0).all()):
         raise ValueError(
-            f"model_scales: got sigma {list(sigma.shape)}, noise {list(noise.shape)} and dim = {dim}, "
-            f"allowed are 1 to dim positive sigma and noise of 0 or more"
+            f"model_scales: got {rank} sigma, noise of shape {list(noise.shape)} and dim = {dim}, "
+            f"allowed are 1 to dim sigma, all above 0, and noise of 0 or more"
         )
     if small_noise and not bool((noise < sigma.amin(-1)).all()):
-        raise ValueError("model_scales: got noise not below the smallest sigma, allowed is small noise")
+        got = f"noise up to {float(noise.max()):g} and sigma from {float(sigma.min()):g}"
+        raise ValueError(f"model_scales: got {got}, allowed is noise below every sigma")
     return torch.cat([sigma, noise.unsqueeze(-1).expand(*sigma.shape[:-1], dim - rank)], -1)
 
 
