@@ -1178,7 +1178,7 @@ glue.figure(fig, "ab-plot-errors")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-errors
-# :alt: Seven quantities over time for five widths: cosines, differences of norms, misalignment and noise. Each is smaller for wider networks and none doubles in stage 2.
+# :alt: Seven quantities over time for five widths: cosines, differences of norms, misalignment and noise. Each is smaller for wider networks, but for the noise-signal ratio, and none doubles in the mean of stage 2.
 # :name: ab-fig-errors
 #
 # What the proof has to keep small, through both stages, mean over seeds, a line a width. Look at the right of the grey lines: nothing doubles in the mean of stage 2, and the lines keep their order, wider is smaller. The noise-signal ratio does not depend on
@@ -2044,6 +2044,14 @@ chapter.values("fig-2-f")
 # their objects, which makes zero-shot prediction easier than it is. The same on the whole of MSCOCO-2014 with RoBERTa and ResNet101 is `data=coco-2014`, see [Data](../book/data.md); it was not run here.
 #
 # ```{include} ../book/_generated/alignment-and-balance-record.md
+# ```
+#
+# ```{figure} ../records/alignment-and-balance/labels/ab-plot-fig-2.png
+# :alt: The four panels of the figure on heads for captions made of labels. Zero-shot accuracy with the larger inverse temperature rises above the best constant answer; without negatives the stable rank is one and the condition number grows.
+# :name: ab-fig-2-labels
+#
+# {numref}`ab-fig-2` from the profile `labels`, photographs with captions made of the names of their objects. Look at the first panel: here, and not with human captions, negatives lift zero-shot prediction above the best constant answer. Half of all
+# photographs show a person, so a score near one half means little.
 # ```
 
 # %% [markdown]
