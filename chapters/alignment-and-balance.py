@@ -1918,8 +1918,8 @@ looks = {
     "τ² = 1": ("tab:blue", ":", "^"),
     "τ² = 10": ("tab:blue", "-", "o"),
 }
-fig, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained")
-for ax, name in zip(axes, panels, strict=True):
+fig, axes = plt.subplots(2, 2, figsize=(8, 5.4), sharex=True, layout="constrained")
+for ax, name in zip(axes.flat, panels, strict=True):
     for k, (arm, (color, line, mark)) in enumerate(looks.items()):
         values = found[name][:, k].cpu()
         ax.plot(
@@ -1928,16 +1928,17 @@ for ax, name in zip(axes, panels, strict=True):
         ax.fill_between(
             marks, values.amin(-1), values.amax(-1), color=color, alpha=0.15
         )
-    ax.set(title=name, xlabel="updates", xscale="symlog")
+    ax.set(title=name, xscale="symlog")
     if name in ("stable rank", "condition number"):
         ax.set_yscale("log")
-axes[0].axhline(constant, color="0.4", lw=1)
-axes[0].text(
-    marks[-1], constant, "best constant answer", ha="right", va="bottom", fontsize=7
-)
-axes[1].axhline(0.75, color="0.4", lw=1)
-axes[1].text(0, 0.75, " ceiling of rank one", va="bottom", fontsize=7)
-axes[0].legend(fontsize=8)
+for ax, level, what in (
+    (axes[0, 0], constant, "best constant answer"),
+    (axes[0, 1], 0.75, "ceiling of rank one"),
+):
+    ax.axhline(level, color="0.4", lw=1)
+    ax.text(0, level, what, va="bottom", fontsize=8)
+axes[0, 0].legend(fontsize=8, loc="lower right")
+fig.supxlabel("updates", fontsize=10)
 glue.figure(fig, "ab-plot-fig-2")
 
 # %% [markdown]
