@@ -1946,7 +1946,7 @@ glue.figure(fig, "ab-plot-fig-2")
 # :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with two temperatures. Without negatives the stable rank falls to one and the condition number grows.
 # :name: ab-fig-2
 #
-# The heads during training, on test pairs: mean over starts, the band from the least to the largest. Look at the stable rank: without negatives it falls to one at once and stays. Zero-shot accuracy follows; the grey line is the score of the
+# The heads during training, on test pairs: mean over starts, the band from the least to the largest. Look at the stable rank: without negatives it falls to one at once and stays. With $\tau^2=10$ it dips before it rises, and the condition number rises before it falls: two stages that interlace. Zero-shot accuracy follows; the grey line is the score of the
 # best constant answer, {glue:text}`ab-constant:.2f`. The paper's text says that its Figure 2 supports the theory, no more; the statements below are those of its theorem.
 # ```
 
