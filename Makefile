@@ -20,7 +20,7 @@ book: $(BUILT)
 	@echo "The book is built. Open _build/html/index.html in a browser."
 
 test: .venv/.test-installed lint
-	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests
+	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope --no-loadscope-reorder tests
 	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --nbval-lax --nbval-current-env chapters/*.ipynb
 	@$(MAKE) --no-print-directory book
 
