@@ -16,7 +16,7 @@ import yaml
 
 from contrastive_dynamics.book.chapter import profile_parameters
 from contrastive_dynamics.book.claims import Claims, Reading, judge_all
-from contrastive_dynamics.book.sources import Cell, ChapterFiles
+from contrastive_dynamics.book.sources import Cell, ChapterFiles, chapter_names
 
 PACKAGE = "contrastive_dynamics"
 LIBRARY = Path(importlib.util.find_spec(PACKAGE).origin).parent
@@ -44,6 +44,11 @@ class Mutation:
     @property
     def source(self) -> str:
         return (LIBRARY / f"{self.module}.py").read_text(encoding="utf-8")
+
+
+def class_a_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
+    """`TestNAME` → make(name) for every chapter: pytest-xdist hands out a class as a whole, so two processes share."""
+    return {"Test" + name.title().replace("-", ""): make(name) for name in chapter_names(root)}
 
 
 def load_mutations(folder: Path) -> list[Mutation]:

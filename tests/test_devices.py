@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
-from mutants import run_script, words
+from mutants import class_a_chapter, run_script, words
 
 from contrastive_dynamics.book.results import notebook_stamp
-from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
+from contrastive_dynamics.book.sources import ChapterFiles
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,7 +34,7 @@ def use_it() -> None:
 
 
 def of_chapter(name: str) -> type:
-    """The test of one chapter, in a class of its own: pytest-xdist hands out a class as a whole."""
+    """The test of one chapter."""
 
     class Elsewhere:
         def test_it_runs_on_another_device_with_the_same_verdicts(self, monkeypatch):
@@ -50,5 +50,4 @@ def of_chapter(name: str) -> type:
     return Elsewhere
 
 
-for chapter in chapter_names(ROOT):
-    globals()["Test" + chapter.title().replace("-", "")] = of_chapter(chapter)
+globals().update(class_a_chapter(of_chapter, ROOT))

@@ -6,7 +6,17 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from mutants import LIBRARY, Mutation, fresh_library, judges, load_mutations, needed_cells, run_script, words
+from mutants import (
+    LIBRARY,
+    Mutation,
+    class_a_chapter,
+    fresh_library,
+    judges,
+    load_mutations,
+    needed_cells,
+    run_script,
+    words,
+)
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.claims import Claims
@@ -56,7 +66,7 @@ def test_every_claim_with_a_rule_has_a_mutation():
 
 
 def of_chapter(name: str) -> type:
-    """The tests of one chapter, in a class of their own: pytest-xdist hands out a class as a whole."""
+    """The tests of one chapter."""
 
     class Broken:
         rows = [m for m in MUTATIONS if m.chapter == name and m.id in ruled(ROOT)]
@@ -70,8 +80,7 @@ def of_chapter(name: str) -> type:
     return Broken
 
 
-for chapter in chapter_names(ROOT):
-    globals()["Test" + chapter.title().replace("-", "")] = of_chapter(chapter)
+globals().update(class_a_chapter(of_chapter, ROOT))
 
 
 RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')

@@ -45,7 +45,9 @@ def test_scales_are_those_of_the_signal_then_of_the_noise():
     for sigma, noise, dim in ((tensor(1, 2), 1, 1), (tensor(1, 0), 1, 3), (tensor(1, 2), -1, 3), (tensor(), 1, 3)):
         with pytest.raises(ValueError, match="model_scales: got .* sigma, noise of shape"):
             model_scales(sigma, noise, dim)
-    with pytest.raises(ValueError, match="model_scales: got noise up to .* and sigma from .*, allowed is noise below every sigma"):
+    with pytest.raises(
+        ValueError, match="model_scales: got noise up to .* and sigma from .*, allowed is noise below every sigma"
+    ):
         model_scales(tensor(1, 2), 1, 3, small_noise=True)
 
 
