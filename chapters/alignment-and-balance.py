@@ -2040,7 +2040,7 @@ chapter.values("fig-2-f")
 # (ab-record)=
 # ## The same with more seeds, and photographs
 #
-# The verdicts above come from the default profile. The profile `paper` has three times the seeds, more widths, sizes, signals and batches, and for Figure 2 the few hundred photographs of the compact copy of MSCOCO that have human captions, so
+# The verdicts above come from the default profile. The profile `paper` has about twice the seeds, more widths, sizes, signals and batches, and for Figure 2 the few hundred photographs of the compact copy of MSCOCO that have human captions, so
 # that zero-shot scores stay low in absolute terms. Its encoders are small ones, EfficientNet-Lite0 {cite}`tan-le-2019` and MiniLM {cite}`reimers-gurevych-2019`, not the paper's. The profile `labels` has the other photographs, whose captions are made from the names of
 # their objects, which makes zero-shot prediction easier than it is. The same on the whole of MSCOCO-2014 with RoBERTa and ResNet101 is `data=coco-2014`, see [Data](../book/data.md); it was not run here.
 #
