@@ -13,7 +13,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test lint run execute dist clean chapter-named
+.PHONY: book test lint outcomes run execute dist clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -27,6 +27,9 @@ test: .venv/.test-installed lint
 lint: .venv/.test-installed
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+
+outcomes: .venv/.test-installed
+	.venv/bin/python tests/kept_outcomes.py $(CHAPTER)
 
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
-from mutants import class_a_chapter, run_script, words
+from kept_outcomes import verdicts_elsewhere
+from mutants import class_a_chapter, words
 
 from contrastive_dynamics.book.results import notebook_stamp
 from contrastive_dynamics.book.sources import ChapterFiles
@@ -25,14 +26,6 @@ def test_elsewhere_is_a_device_of_its_own():
     assert torch.ones(1).device.type == "cpu"
 
 
-def use_it() -> None:
-    """Whatever device a chapter asks for, it gets the one elsewhere."""
-    from contrastive_dynamics.book import chapter, provenance
-
-    chapter.resolve_device = lambda wanted: str(ELSEWHERE)
-    provenance.device_name = str
-
-
 def of_chapter(name: str) -> type:
     """The test of one chapter."""
 
@@ -41,8 +34,7 @@ def of_chapter(name: str) -> type:
             monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
             files = ChapterFiles(ROOT, name)
             here = words(files, notebook_stamp(files.notebook)["readings"])
-            with elsewhere():
-                there = words(files, run_script(files, prepare=use_it))
+            there = verdicts_elsewhere(files)
             decided = {claim: word for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
             assert decided == {claim: here[claim] for claim in decided}
             assert len(decided) >= 0.7 * len(here)

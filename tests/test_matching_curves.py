@@ -1,6 +1,7 @@
 """Curves of many configurations at once are those of each network alone."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -20,8 +21,10 @@ MIXED = {  # one program: M = 4 filters a place
 }
 
 
-def alone(training, seed, steps=25, points=5):
-    return matching_curves({0: (training, [seed])}, steps, points)[0]
+@cache
+def alone(name, seed):
+    """The curve of one network of the mixed program in a program of its own."""
+    return matching_curves({0: (MIXED[name][0], [seed])}, 25, points=5)[0]
 
 
 def test_a_curve_ends_with_the_scores_of_the_final_filters():
@@ -40,13 +43,13 @@ def test_linear_filters_are_scored_by_size():
         assert torch.equal(found[name]["plus"][:, -1], scores[0])
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_networks_are_the_same_in_any_block_and_arm(workers):
     found = matching_curves(MIXED, 25, points=5, workers=workers)
     assert found.keys() == MIXED.keys() and found["many"]["plus"].shape == (BLOCK + 3, 5)
-    for name, (training, seeds) in MIXED.items():
+    for name, (_, seeds) in MIXED.items():
         for row, seed in enumerate(seeds):
-            single = alone(training, seed)
+            single = alone(name, seed)
             assert torch.allclose(found[name]["w"][row], single["w"][0], atol=1e-4), (name, seed)
             assert torch.equal(found[name]["candidates"][row], single["candidates"][0])
 

@@ -1,26 +1,23 @@
 """One broken line of a claim's kernel changes the claim's verdict."""
 
-import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from kept_outcomes import Mutations
 from mutants import (
     LIBRARY,
     Mutation,
     class_a_chapter,
     fresh_library,
-    judges,
     load_mutations,
-    needed_cells,
     run_script,
-    words,
 )
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.claims import Claims
-from contrastive_dynamics.book.sources import Cell, ChapterFiles, chapter_names
+from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
 MUTATIONS = load_mutations(Path(__file__).parent / "mutations")
@@ -33,26 +30,10 @@ def ruled(root: Path) -> set[str]:
     return {f"{name}/{i}" for name, claims in rows.items() for i, claim in claims.items() if claim.rule}
 
 
-@cache
-def unbroken(root: Path, name: str, parameters: str, claims: tuple[str, ...]) -> dict[str, dict]:
-    """Claim → stored arms without a mutation; claims that need the same training are run together, once."""
-    return run_script(ChapterFiles(root, name), claims, changes=json.loads(parameters))
-
-
-def together(mutation: Mutation, mutations: list[Mutation]) -> tuple[str, ...]:
-    """The claims of the mutation's chapter that are tested with its parameters; itself alone where these are none."""
-    if not mutation.parameters:
-        return (mutation.claim,)
-    made_of = (mutation.chapter, mutation.parameters)
-    return tuple(m.claim for m in mutations if (m.chapter, m.parameters) == made_of)
-
-
-def changed(root: Path, mutation: Mutation, mutations: list[Mutation] = MUTATIONS) -> tuple[str, str]:
-    """The claim's verdict without and with the mutation, from the cells that it needs in its own chapter."""
-    files, claim, parameters = ChapterFiles(root, mutation.chapter), mutation.claim, mutation.parameters
-    sound = unbroken(root, files.name, json.dumps(parameters), together(mutation, mutations))
-    broken = run_script(files, claim, mutation, changes=parameters)
-    return tuple(words(files, {claim: arms[claim]})[claim] for arms in (sound, broken))
+def changed(root: Path, mutation: Mutation, *others: Mutation) -> tuple[str, str]:
+    """The claim's verdict without and with the mutation, from a run in its own chapter."""
+    plan = Mutations(ChapterFiles(root, mutation.chapter), [mutation, *others])
+    return plan.words(mutation.claim, plan.measure(mutation))
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)
@@ -70,11 +51,12 @@ def of_chapter(name: str) -> type:
 
     class Broken:
         rows = [m for m in MUTATIONS if m.chapter == name and m.id in ruled(ROOT)]
+        plan = staticmethod(cache(lambda: Mutations(ChapterFiles(ROOT, name), Broken.rows)))
 
         @pytest.mark.parametrize("mutation", rows, ids=lambda m: m.id)
         def test_a_broken_kernel_changes_the_verdict(self, mutation, monkeypatch):
             monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
-            sound, broken = changed(ROOT, mutation)
+            sound, broken = self.plan().verdicts(mutation)
             assert broken != sound
 
     return Broken
@@ -116,10 +98,10 @@ def test_a_mutation_is_looked_up_in_its_own_chapter(both):
 
 def test_claims_of_one_id_are_run_with_those_of_their_own_chapter(both):
     wide = replace(RELU, parameters={"scale": 2.0})
-    rows = [wide, replace(wide, claim="fig-1"), replace(wide, chapter="twin"), RELU]
-    rows.append(replace(wide, chapter="twin", claim="thm-1-a"))
-    assert [together(m, rows) for m in rows[1:4]] == [("thm-1", "fig-1"), ("thm-1", "thm-1-a"), ("thm-1",)]
-    assert changed(both, wide, rows) == ("reproduced", "not reproduced")
+    others = [replace(wide, claim="fig-1"), replace(wide, chapter="twin"), replace(RELU, claim="thm-1-a")]
+    plan = Mutations(ChapterFiles(both, "stand-in"), [wide, *others])
+    assert [plan.together(m) for m in (wide, others[2])] == [("thm-1", "fig-1"), ("thm-1-a",)]
+    assert changed(both, wide, *others) == ("reproduced", "not reproduced")
 
 
 def test_every_chapter_has_mutations_of_its_own(both, tmp_path):
@@ -165,36 +147,3 @@ def test_what_was_imported_and_the_default_dtype_are_put_back_after_a_failure():
     ours = [name for name in kept if name.startswith("contrastive_dynamics")]
     assert ours and all(sys.modules[name] is kept[name] for name in ours)
     assert torch.get_default_dtype() is dtype and not any(type(f).__name__ == "_Finder" for f in sys.meta_path)
-
-
-def cells(*sources):
-    return [Cell(source, False, ()) for source in sources]
-
-
-@pytest.mark.parametrize(
-    ("sources", "needed"),
-    [
-        (("a = 1", "b = 2", "print(a)"), [0, 2]),
-        (("a = 1", "a = 2", "print(a)"), [1, 2]),
-        (("a = 1", "a += 2", "print(a)"), [0, 1, 2]),
-        (("a = {}", "a['x'] = 1", "print(a)"), [0, 1, 2]),
-        (("k = 1", "def f(): return k", "k = 2", "print(f())"), [0, 1, 2, 3]),
-        (("import math as m", "from os import path", "x = m.pi", "print(x)"), [0, 2, 3]),
-        (("a, (b, c) = 1, (2, 3)", "f = lambda: c", "f()"), [0, 1, 2]),
-        (("t = 1", "x = sum(t for t in (1, 2))", "print(t)"), [0, 2]),
-        (("t = 1", "def f(t): u = t; return u", "u = 3", "f(t)"), [0, 1, 3]),
-        (("k = 1", "def f(): return k", "k = 2", "y = f()", "k = 3", "print(y)"), [0, 1, 2, 3, 5]),
-        (("e = 1", "e = 2; print(e)", "print(e)"), [1, 2]),
-        (("for i in range(3): pass", "print([i for _ in 'ab'])"), [0, 1]),
-        (("i = u = 1", "for i in 'ab':\n    u = i\n    print(u)"), [1]),
-        (("u = 1", "for i in 'ab':\n    print(u)\n    u = i"), [0, 1]),
-    ],
-)
-def test_the_cells_that_a_cell_needs(sources, needed):
-    assert needed_cells(cells(*sources), len(sources) - 1) == needed
-
-
-def test_the_cell_that_judges_is_found_on_one_line_or_several():
-    assert judges('chapter.judge("thm-1", observed=1, control=2)', "thm-1")
-    assert judges('chapter.judge(\n    "thm-1",\n    observed=1,\n)', "thm-1")
-    assert not judges('chapter.judge("thm-1-a", observed=1)\n# chapter.judge("thm-1")', "thm-1")

@@ -133,10 +133,18 @@ size = dict(candidates=1, places=2, tokens=3, generators=2, length=1, outputs=2,
 ends = []
 for beta in (1, 2, 3):
     arms = {"arm": (TokenTraining(beta=beta, **size), range(2))}
-    ends.append(chapter.library_piece(f"beta {beta}", matching_curves, arms, 1500, 2, ())["arm"]["plus"])
+    ends.append(chapter.library_piece(f"beta {beta}", matching_curves, arms, 500, 2, ())["arm"]["plus"])
 double = 2 * scale + 0 * float(torch.stack(ends).sum())
 """
 WITH_GRID = SOURCE.replace(SPLIT, GRID.replace("# %%", "# %%\nimport torch", 1) + "\n" + SPLIT)
+
+
+@pytest.fixture
+def grid(files, monkeypatch):
+    """A chapter whose pieces are the library's, in this process: workers would spend their time on importing torch."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    files.source.write_text(WITH_GRID)
+    return files
 
 
 def kept(files):
@@ -144,27 +152,25 @@ def kept(files):
     return {path.name.split("-")[1]: path for path in folder.glob("*.pt")}
 
 
-def test_a_grid_that_is_killed_goes_on_and_outlives_a_change_of_the_text(files):
-    files.source.write_text(WITH_GRID)
+def test_a_grid_that_is_killed_goes_on_and_outlives_a_change_of_the_text(grid):
     command = [sys.executable, "-m", "contrastive_dynamics.book.record", "stand-in", "--profile", "smoke"]
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(LIBRARY)}, stdout=subprocess.DEVNULL)
-    while not kept(files) and process.poll() is None:
+    while not kept(grid) and process.poll() is None:
         time.sleep(0.01)
     process.kill()
-    assert process.wait() == -signal.SIGKILL and "1" in kept(files) and "3" not in kept(files)
-    first = {beta: path.stat().st_mtime_ns for beta, path in kept(files).items()}
-    files.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
+    assert process.wait() == -signal.SIGKILL and "1" in kept(grid) and "3" not in kept(grid)
+    first = {beta: path.stat().st_mtime_ns for beta, path in kept(grid).items()}
+    grid.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
     record.record("stand-in", "smoke")
-    assert set(kept(files)) == {"1", "2", "3"}
-    assert all(kept(files)[beta].stat().st_mtime_ns == written for beta, written in first.items())
+    assert set(kept(grid)) == {"1", "2", "3"}
+    assert all(kept(grid)[beta].stat().st_mtime_ns == written for beta, written in first.items())
 
 
-def test_a_piece_of_another_grid_under_this_name_is_one_line(files, capsys):
-    files.source.write_text(WITH_GRID)
+def test_a_piece_of_another_grid_under_this_name_is_one_line(grid, capsys):
     record.record("stand-in", "smoke")
-    pieces = kept(files)
+    pieces = kept(grid)
     pieces["1"].replace(pieces["2"])
-    files.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
+    grid.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
     assert record.main(["stand-in", "--profile", "smoke"]) == 2
     assert "holds a piece of other code or parameters than 'beta 2'; delete it" in capsys.readouterr().err
 
