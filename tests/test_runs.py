@@ -181,10 +181,11 @@ def test_data_that_a_dependency_ships_needs_no_folder(corrupted):
     assert runs.plan("stand-in").parameters["data"] == "digits"
 
 
-def test_data_are_checked_without_torch(corrupted):
+def test_data_are_checked_without_torch_and_what_is_generated_needs_no_folder(corrupted):
     code = (
-        "import sys; from contrastive_dynamics.book.request import check_data; check_data({'data': 'digits'}, 'x'); "
-        "sys.exit(bool({'torch', 'sklearn', 'pooch'} & sys.modules.keys()))"
+        "import sys; from contrastive_dynamics.book.request import GENERATED, check_data; "
+        "[check_data({'data': name}, 'x') for name in ('digits', *GENERATED)]; "
+        "sys.exit('coloured-digits' not in GENERATED or bool({'torch', 'sklearn', 'pooch'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], env=os.environ | _library()).returncode == 0
 

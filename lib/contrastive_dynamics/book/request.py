@@ -7,6 +7,8 @@ from .chapter import resolve_device
 from .errors import BookError
 from .parameters import Parameter
 
+GENERATED = ("scenes", "coloured-digits")  # data sets that a run makes by itself
+
 
 def read_assignments(given: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
     """Read `name=value` texts; raises BookError, with the nearest name for an unknown one."""
@@ -40,8 +42,8 @@ def with_device(parameters: dict, known: dict[str, Parameter], device: str | Non
 
 def check_data(parameters: dict, where: str) -> None:
     """The data that the parameters ask for must be here, or come here now; raises BookError."""
-    name = parameters.get("data", "scenes")
-    if name != "scenes":  # generated with the run
+    name = parameters.get("data")
+    if name not in (None, *GENERATED):
         try:
             (coco if name in coco.NAMES else datasets).check(name)
         except datasets.DataError as error:

@@ -1,0 +1,108 @@
+"""Images that drive a filter most, found by gradient ascent; how much of an image is fine detail, and how much colour.
+
+Shapes: images `[run, filter, 3, s, s]` of values 0 to 1.
+"""
+
+import torch
+from torch import Tensor
+
+from .wide_resnet import Statistics, Weights, WideResNet, each_run
+
+
+def visualised_filters(
+    network: WideResNet,
+    weights: Weights,
+    statistics: Statistics,
+    generators: list[torch.Generator],
+    size: int,
+    *,
+    layer: int = 4,
+    steps: int = 60,
+    rate: float = 0.05,
+    decay: float = 0.02,
+    variation: float = 0.02,
+    jitter: int = 1,
+) -> Tensor:
+    """For every filter of a layer an image that maximises its mean over pixels, all at once.
+
+    x ← clamp(x + η g/rms(g)), g = ∇[r_f(x)/σ_f − (λ/2)·mean (x − ½)²·3s² − κ·TV(x)], r_f the mean before ReLU
+    (it has a slope where the filter is silent) and σ_f the size of ∇r_f at the start, so that one λ and one κ serve all
+    filters; TV the sum of absolute differences of neighbours. Each step the image is shifted round by up to `jitter`
+    pixels both ways, one draw a step and run.
+    Source: wen-li-2021, Figures 1 and 2, method not stated there; Olah et al., Feature Visualization (2017).
+    Args: weights, statistics `[run, ...]`; one generator a run, on the device; size s of the images; layer, 1 to 4.
+    Returns: `[run, filter, 3, s, s]`. Raises: ValueError for settings outside.
+    Cost: a step, 4·`multiplications` flops a filter and run.
+    """
+    _check(layer, steps, rate, decay, variation, jitter)
+    runs = zip(each_run(weights), each_run(statistics), generators, strict=True)
+    count, how = network.channels[layer - 1], (steps, rate, decay, variation, jitter)
+    return torch.stack([_ascended(network, *run, (count, 3, size, size), layer, how) for run in runs])
+
+
+def _ascended(network, weights, statistics, generator, shape, layer, how) -> Tensor:
+    steps, rate, decay, variation, jitter = how
+    like = weights["stem.conv"]
+    noise = torch.randn(shape, generator=generator, dtype=like.dtype, device=like.device)
+    shifts = torch.randint(-jitter, jitter + 1, (steps, 2), generator=generator, device=like.device).tolist()
+    x, scale = (0.5 + 0.1 * noise).clamp(0, 1), None
+    for shift in shifts:
+        x = x.roll(shift, (-2, -1)).requires_grad_()
+        with torch.enable_grad():
+            responses = network.layers(weights, x, statistics)[layer - 1].mean((-2, -1)).diagonal()
+            (g,) = torch.autograd.grad(responses.sum(), x)
+        scale = _rms(g) if scale is None else scale
+        x = x.detach()
+        g = g / scale - decay * (x - 0.5) - variation * _variation_slope(x)
+        x = (x + rate * g / _rms(g)).clamp(0, 1).roll([-step for step in shift], (-2, -1))
+    return x
+
+
+def _variation_slope(x: Tensor) -> Tensor:
+    """∂/∂x of Σ|x_i − x_j| over neighbours, borders open."""
+    down, across = x.diff(dim=-2).sign(), x.diff(dim=-1).sign()
+    pad = torch.nn.functional.pad
+    return pad(down, (0, 0, 1, 0)) - pad(down, (0, 0, 0, 1)) + pad(across, (1, 0)) - pad(across, (0, 1))
+
+
+def _rms(g: Tensor) -> Tensor:
+    return g.square().mean((-3, -2, -1), keepdim=True).sqrt().clamp(min=1e-12)
+
+
+def high_frequency_share(images: Tensor) -> Tensor:
+    """Share of the spectral energy, without the mean, at frequencies above half of Nyquist's: |(f_x, f_y)| > ¼ a pixel.
+
+    The number for "dense, meaningless patterns": white noise has `white_share` of it, natural images a few percent.
+    Source: wen-li-2021, Figure 2 (by eye there). Args: `[..., 3, s, s]`. Returns: `[...]`, 0 where the image is flat.
+    Cost: an FFT of every image.
+    """
+    fine, energy = _fine(images), torch.fft.fft2(images - images.mean((-2, -1), keepdim=True)).abs().square()
+    total, part = energy.sum((-3, -2, -1)), (energy * fine).sum((-3, -2, -1))
+    return torch.where(total > 0, part / total, 0.0)
+
+
+def colour_share(images: Tensor) -> Tensor:
+    """Share of an image's deviation from middle grey that is off the axis of greys: Σ|x − x̄|²/Σ|x − ½|².
+
+    x̄ is the mean of the three colours of a pixel. The number for "color features": 0 for greys, 8/9 for a pure colour.
+    Source: wen-li-2021, Figures 1 and 2 (by eye there). Args: `[..., 3, s, s]`. Returns: `[...]`, 0 for middle grey.
+    """
+    off = (images - images.mean(-3, keepdim=True)).square().sum((-3, -2, -1))
+    total = (images - 0.5).square().sum((-3, -2, -1))
+    return torch.where(total > 0, off / total, 0.0)
+
+
+def white_share(size: int) -> float:
+    """`high_frequency_share` of white noise of s × s pixels, expected: the share of such frequencies but 0."""
+    return float(_fine(torch.zeros(size, size, dtype=torch.float64, device="cpu")).sum()) / (size**2 - 1)
+
+
+def _fine(images: Tensor) -> Tensor:
+    f = torch.fft.fftfreq(images.shape[-1], dtype=images.dtype, device=images.device)
+    return (f.square() + f.square().unsqueeze(-1)).sqrt() > 0.25
+
+
+def _check(layer: int, steps: int, rate: float, decay: float, variation: float, jitter: int) -> None:
+    if not (1 <= layer <= 4 and steps >= 1 and rate > 0 and decay >= 0 and variation >= 0 and jitter >= 0):
+        got = f"layer={layer}, steps={steps}, rate={rate}, decay={decay}, variation={variation}, jitter={jitter}"
+        raise ValueError(f"visualised_filters: got {got}, allowed are 1 to 4, 1 or more, > 0, and 0 or more")

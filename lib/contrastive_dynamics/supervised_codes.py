@@ -1,0 +1,128 @@
+"""The layer of symmetrised ReLUs trained with labels that depend on the sparse code alone, all runs at once.
+
+y = A z/√K are the values of K linear tasks of the code, V f(x) the prediction. Shapes: tasks A `[run, K, d]`, readout V
+`[run, K, m]`, weights `[run, m, d1]`, biases `[run, m]`, data `[run, count, d1]`, labels `[run, count, K]`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .decoupled_training import CHUNK, Course, DecoupledTraining, Learner, sgd_step
+from .sparse_coding import SparseCoding
+from .symmetrised_relu import Gradient, preactivations, symmetrised_relu
+
+
+class ReadoutGradient(NamedTuple):
+    """The loss and its gradients by weights and biases, and that by the readout `[run, K, m]`."""
+
+    layer: Gradient
+    readout: Tensor
+
+
+class SupervisedCourse(NamedTuple):
+    """A training as recorded: the layer, as `decoupled_training.train` records it, and V `[time, run, K, m]`."""
+
+    course: Course
+    readout: Tensor
+
+
+def supervised_gradient(weights: Tensor, bias: Tensor, readout: Tensor, x: Tensor, y: Tensor) -> ReadoutGradient:
+    """The loss ½ E‖y - V f(x)‖² `[run]` and its gradient over a batch.
+
+    With e = V f(x) - y and s = Vᵀe: ∂L/∂V = E[e fᵀ], ∂L/∂w_i = E[s_i (1{u_i ≥ b_i} + 1{-u_i ≥ b_i}) x] and ∂L/∂b_i =
+    E[s_i (1{-u_i ≥ b_i} - 1{u_i ≥ b_i})], u_i = ⟨w_i, x⟩.
+    Source: derived; wen-li-2021, Section 1.1 (learning from labels of the sparse signals), without a training given.
+    Raises: ValueError for an empty batch. Cost: 4·count·m·d1 + 6·count·K·m flops a run, 4·count·m entries.
+    """
+    if not x.shape[-2]:
+        raise ValueError("supervised_gradient: got 0 data, allowed are 1 or more")
+    pre, count = preactivations(x, weights), x.shape[-2]
+    fired, level = symmetrised_relu(pre, bias), bias.unsqueeze(-2)
+    error = fired @ readout.mT - y
+    pull = error @ readout
+    above, below = (pre >= level).to(pre.dtype), (-pre >= level).to(pre.dtype)
+    layer = Gradient(
+        error.square().sum(-1).mean(-1) / 2,
+        (pull * (above + below)).mT @ x / count,
+        (pull * (below - above)).sum(-2) / count,
+    )
+    return ReadoutGradient(layer, error.mT @ fired / count)
+
+
+def train_supervised(
+    model: SparseCoding,
+    weights: Tensor,
+    tasks: Tensor,
+    training: DecoupledTraining,
+    generators: list[torch.Generator],
+    record_at: Iterable[int],
+    progress: Callable[[int], object] = lambda steps: None,
+) -> SupervisedCourse:
+    """SGD over the population from given weights, b = 0 and V = 0, recorded before the steps named in `record_at`.
+
+    The layer's step, weight decay and bias schedule are those of `decoupled_training.sgd_step`; V takes the same rate
+    and decay. x is the first of the views: masked once at the rate, or plain. V shares the growth: with b = 0 the ‖w_i‖
+    settle below 1, so that `grown` has to be lower than in contrastive training.
+    Source: wen-li-2021, Section 1.1, where supervised features are only named; the setting is ours.
+    Args: tasks A `[run, K, d]`, as `linear_probes.draw_w_star` draws them, K ≥ d, so that y tells all of z; training,
+    whose negatives and temperature are not used; one generator a run; record_at increasing, from 0.
+    Raises: ValueError for fewer tasks, other numbers of runs, or times that do not increase.
+    Cost: that of `supervised_gradient` a step, and the draws. Memory: chunks of 512 data, whatever the batch.
+    """
+    times = list(record_at)
+    _check(model, weights, tasks, generators, times)
+    learner = Learner(weights, torch.zeros_like(weights[..., 0]), torch.zeros_like(weights[:, 0, 0], dtype=torch.bool))
+    readout = weights.new_zeros(*tasks.shape[:2], weights.shape[1])
+    scaled, grown_at, kept = tasks * tasks.shape[-2] ** -0.5, torch.full_like(learner.grown, -1, dtype=torch.long), []
+    for step in range(times[-1] + 1):
+        gradient = _stream_gradient(model, learner, readout, scaled, training, generators)
+        if step in times:
+            kept.append((learner.weights, learner.bias, gradient.layer.loss, readout))
+        stepped = sgd_step(learner, gradient.layer, training, model.dictionary.shape[-1])
+        grown_at = torch.where(stepped.grown & ~learner.grown, step + 1, grown_at)
+        learner, eta = stepped, training.learning_rate
+        readout = readout * (1 - eta * training.weight_decay) - eta * gradient.readout
+        progress(1)
+    recorded = [torch.stack(each) for each in zip(*kept, strict=True)]
+    steps = torch.tensor(times, device=model.device)
+    return SupervisedCourse(Course(steps, *recorded[:3], grown_at), recorded[3])
+
+
+def _stream_gradient(
+    model: SparseCoding,
+    learner: Learner,
+    readout: Tensor,
+    scaled: Tensor,
+    training: DecoupledTraining,
+    generators: list[torch.Generator],
+) -> ReadoutGradient:
+    """Over a batch of fresh data, in chunks."""
+    total, left = None, training.batch
+    while left:
+        count = min(CHUNK, left)
+        latents, x = model.sample(count, generators)
+        first = model.views(x, generators, training.views, training.rate)[0]
+        part = supervised_gradient(learner.weights, learner.bias, readout, first, latents @ scaled.mT)
+        flat = [each * (count / training.batch) for each in (*part.layer, part.readout)]
+        total = flat if total is None else [a + b for a, b in zip(total, flat, strict=True)]
+        left -= count
+    return ReadoutGradient(Gradient(*total[:3]), total[3])
+
+
+def _check(
+    model: SparseCoding, weights: Tensor, tasks: Tensor, generators: list[torch.Generator], times: list[int]
+) -> None:
+    if not times or times[0] < 0 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
+        raise ValueError(f"train_supervised: got record_at = {times}, allowed are steps that increase, from 0")
+    if tasks.shape[-2] < tasks.shape[-1]:
+        raise ValueError(
+            f"train_supervised: got K = {tasks.shape[-2]} tasks, allowed are d = {tasks.shape[-1]} or more"
+        )
+    runs = [len(model.dictionary), len(weights), len(tasks), len(generators)]
+    if len(set(runs)) > 1:
+        raise ValueError(
+            f"train_supervised: got {runs} dictionaries, weights, tasks and generators, allowed is one of each a run"
+        )

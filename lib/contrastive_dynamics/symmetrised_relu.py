@@ -1,0 +1,86 @@
+"""A layer of symmetrised ReLUs, its contrastive loss and that loss's gradient in closed form.
+
+f_i(x) = ReLU(⟨w_i, x⟩ - b_i) - ReLU(-⟨w_i, x⟩ - b_i). For b_i ≥ 0 it is the soft threshold of ⟨w_i, x⟩ at b_i, and
+linear at b_i = 0. Shapes: weights `[run, m, d1]`, biases `[run, m]`, data `[run, count, d1]`.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Gradient(NamedTuple):
+    """The loss `[run]` and its gradients by weights `[run, m, d1]` and biases `[run, m]`; λ is not in them."""
+
+    loss: Tensor
+    weights: Tensor
+    bias: Tensor
+
+
+def preactivations(x: Tensor, weights: Tensor) -> Tensor:
+    """⟨w_i, x⟩ `[run, count, m]`. Cost: 2 count·m·d1 flops a run."""
+    return x @ weights.mT
+
+
+def symmetrised_relu(pre: Tensor, bias: Tensor) -> Tensor:
+    """f `[run, count, m]` of the pre-activations; b_i may be negative. Source: wen-li-2021, Section 2.2."""
+    level = bias.unsqueeze(-2)
+    return (pre - level).relu() - (-pre - level).relu()
+
+
+def features(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+    """f(x) `[run, count, m]`. Source: wen-li-2021, Section 2.2. Cost: 2 count·m·d1 flops a run."""
+    return symmetrised_relu(preactivations(x, weights), bias)
+
+
+def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float) -> Tensor:
+    """(log ℓ_p, log ℓ_s for each negative) `[run, count, 1 + N]`, first the positive's.
+
+    ℓ = softmax(Sim/τ) over {x⁺⁺} ∪ N with Sim(x, x') = ⟨f(x), f(x')⟩; all positives share the negatives. Source:
+    wen-li-2021, Definition 2.2 and Appendix A.1. Args: features of x⁺, x⁺⁺ and of the negatives `[run, N, m]`.
+    Cost: 2 count·N·m flops and count·N entries a run.
+    """
+    positive = (first * second).sum(-1, keepdim=True)
+    return torch.log_softmax(torch.cat([positive, first @ negatives.mT], -1) / temperature, -1)
+
+
+def contrastive_loss_value(first: Tensor, second: Tensor, negatives: Tensor, temperature: float) -> Tensor:
+    """L = -τ E log ℓ_p `[run]`, from features; never negative, τ log(1 + N) where all similarities are alike.
+
+    Source: wen-li-2021, eq. (2.2).
+    """
+    return -temperature * logits(first, second, negatives, temperature)[..., 0].mean(-1)
+
+
+def contrastive_gradient(
+    weights: Tensor, bias: Tensor, first: Tensor, second: Tensor, negatives: Tensor, temperature: float
+) -> Gradient:
+    """Loss and gradient over a batch, the similarity's second argument held fixed.
+
+    ∂L/∂w_i = -E[((1 - ℓ_p) f_i(x⁺⁺) - Σ_s ℓ_s f_i(x_s)) 1{|⟨w_i, x⁺⟩| ≥ b_i} x⁺] for b_i ≥ 0; for b_i < 0 the
+    indicator is 1{⟨w_i, x⁺⟩ ≥ b_i} + 1{-⟨w_i, x⁺⟩ ≥ b_i}. By b_i the factor 1{…} x⁺ becomes
+    1{-⟨w_i, x⁺⟩ ≥ b_i} - 1{⟨w_i, x⁺⟩ ≥ b_i}.
+    Source: wen-li-2021, Appendix A.1, The Gradient of Weights.
+    Args: views x⁺ and x⁺⁺ `[run, count, d1]`, which may be one tensor; negatives `[run, N, d1]`, N ≥ 1.
+    Raises: ValueError for no negatives or a temperature that is not positive.
+    Cost: 2 m·d1·(3 count + N) + 4 count·N·m flops a run, and 2 count·(N + m) entries beside the data.
+    """
+    if not negatives.shape[-2]:
+        raise ValueError("contrastive_gradient: got 0 negatives, allowed are 1 or more")
+    if not temperature > 0:
+        raise ValueError(f"contrastive_gradient: got temperature = {temperature}, allowed is any above 0")
+    pre = preactivations(first, weights)
+    on_first, on_negatives = symmetrised_relu(pre, bias), features(negatives, weights, bias)
+    on_second = on_first if second is first else features(second, weights, bias)
+    log_share = logits(on_first, on_second, on_negatives, temperature)
+    share = log_share.exp()
+    pull = (1 - share[..., :1]) * on_second - share[..., 1:] @ on_negatives
+    level = bias.unsqueeze(-2)
+    above, below = (pre >= level).to(pre.dtype), (-pre >= level).to(pre.dtype)
+    count = first.shape[-2]
+    return Gradient(
+        -temperature * log_share[..., 0].mean(-1),
+        (pull * (above + below)).mT @ first / -count,
+        (pull * (below - above)).sum(-2) / -count,
+    )
