@@ -59,7 +59,7 @@ def train_supervised(
     training: DecoupledTraining,
     generators: list[torch.Generator],
     record_at: Iterable[int],
-    progress: Callable[[int], object] = lambda steps: None,
+    watch: Callable[[Iterable], Iterable] = iter,
 ) -> SupervisedCourse:
     """SGD over the population from given weights, b = 0 and V = 0, recorded before the steps named in `record_at`.
 
@@ -77,7 +77,7 @@ def train_supervised(
     learner = Learner(weights, torch.zeros_like(weights[..., 0]), torch.zeros_like(weights[:, 0, 0], dtype=torch.bool))
     readout = weights.new_zeros(*tasks.shape[:2], weights.shape[1])
     scaled, grown_at, kept = tasks * tasks.shape[-2] ** -0.5, torch.full_like(learner.grown, -1, dtype=torch.long), []
-    for step in range(times[-1] + 1):
+    for step in watch(range(times[-1] + 1)):
         gradient = _stream_gradient(model, learner, readout, scaled, training, generators)
         if step in times:
             kept.append((learner.weights, learner.bias, gradient.layer.loss, readout))
@@ -85,7 +85,6 @@ def train_supervised(
         grown_at = torch.where(stepped.grown & ~learner.grown, step + 1, grown_at)
         learner, eta = stepped, training.learning_rate
         readout = readout * (1 - eta * training.weight_decay) - eta * gradient.readout
-        progress(1)
     recorded = [torch.stack(each) for each in zip(*kept, strict=True)]
     steps = torch.tensor(times, device=model.device)
     return SupervisedCourse(Course(steps, *recorded[:3], grown_at), recorded[3])
