@@ -159,7 +159,10 @@ def default_parameters(chapter: Committed) -> list[str]:
 
 
 def verdicts(chapter: Committed) -> list[str]:
-    """Each printed verdict is what the stored values give, and the claims page says the same."""
+    """Each printed verdict is what the stored values give, and the claims page says the same.
+
+    The page may decide what a line left open: a line is judged at the first, strictest level of Holm's correction.
+    """
     printed = chapter.printed()
     ids = [claim for claim, _ in printed]
     found = [f"{claim}: printed {ids.count(claim)} times" for claim in dict.fromkeys(ids) if ids.count(claim) > 1]
@@ -170,7 +173,7 @@ def verdicts(chapter: Committed) -> list[str]:
             found.append(f"{claim}: printed, but without stored values")
         elif word != chapter.word(claim):
             found.append(f"{claim}: printed {word!r}, the stored values give {chapter.word(claim)!r}")
-        elif word != paged[claim].verdict:
+        elif word not in (paged[claim].verdict, "undecided"):
             found.append(f"{claim}: printed {word!r}, the claims page says {paged[claim].verdict!r}")
     return found
 
@@ -213,13 +216,14 @@ def labels(chapter: Committed) -> list[str]:
 
 
 def controls(chapter: Committed) -> list[str]:
-    """Every claim has a control, and each of its cases misses the rule."""
+    """Every claim has a control, and each of its cases misses the rule at the level of the claims page."""
     found = [f"{i}: no control" for i, r in chapter.readings.items() if not r.control]
+    paged = verdicts_of(chapter.stamp, chapter.claims) if chapter.stamp else {}
     return found + [
         f"{i}: control{' ' + case if case else ''} does not miss the rule {chapter.claims.rows[i].rule}"
         for i, reading in chapter.readings.items()
         for case, sample in reading.control.items()
-        if chapter.claims.rows[i].rule.outcome(sample, chapter.level(i)) != MISSED
+        if chapter.claims.rows[i].rule.outcome(sample, paged[i].level) != MISSED
     ]
 
 
