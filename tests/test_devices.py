@@ -35,9 +35,14 @@ def of_chapter(name: str) -> type:
             files = ChapterFiles(ROOT, name)
             here = words(files, notebook_stamp(files.notebook)["readings"])
             there = verdicts_elsewhere(files)
-            decided = {claim: word for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
-            assert decided == {claim: here[claim] for claim in decided}
-            assert len(decided) >= 0.7 * len(here)
+            open_there = {claim for claim, word in there.items() if word == "undecided"}  # few seeds leave some open
+            differ = {
+                claim: (word, here[claim])
+                for claim, word in there.items()
+                if word != here[claim] and "undecided" not in (word, here[claim])
+            }
+            assert differ == {}
+            assert len(open_there) <= 0.4 * len(here)
 
     return Elsewhere
 
