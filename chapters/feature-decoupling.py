@@ -1970,7 +1970,7 @@ chapter.values("fig-2-b")
 # %% [markdown]
 # What is alike are mostly answers to the class: with the partner's images shuffled *within* each class the correlation is {glue:text}`fd-match-within:.2f`, against {glue:text}`fd-match:.2f`.
 #
-# On digits colour says nothing about the class, so a supervised network has no reason to keep it in what it *responds* to (`fig-1-b`), though its visualised images are not grey (`fig-1-a`): contrastive training with colour jitter has to unlearn colour, supervised training merely does not need it.
+# On digits colour says nothing about the class, so a supervised network has no reason to keep it in what it *responds* to (`fig-1-b`), though its visualised images are not grey (`fig-1-a`): contrastive training with colour jitter has to unlearn colour, supervised training merely does not need it. On photographs, where colour is evidence of the class, the index of the [record](fd-record) points the paper's way, with too few starts to decide.
 #
 # ### Figure 3: clusters
 #
@@ -2652,7 +2652,7 @@ assert 128 < falls[0.3] < 129 and 6160 < falls[0.1] < 6180
 # - **The growth along dense directions** with a mask is not only small, it is negative, $-p\,d/d_1$ (`lem-c2-b`).
 # - **Trained biases rise with augmentation** (footnote 4) only after a dip below zero (`fn-4`).
 # - **$M$ with $b=0$** drives the loss to zero as dense features do, if $d\gg\log N$; here it does not (`lem-f2`). No loss goes to zero as the scale grows without end, since similarities are not normalised: some negative then overtakes.
-# - **Figure 4**: on coloured digits no augmentation gives the *sparser* code (`fig-4`, `fig-4-a`). The theory's neurons have a bias that silences them; in a ResNet batch normalisation sets the share of active units before each ReLU near one half, whatever the augmentation. It may be different with a larger network and a longer training.
+# - **Figure 4**: on coloured digits, and on the photographs of the [record](fd-record), no augmentation gives the *sparser* code (`fig-4`, `fig-4-a`). The theory's neurons have a bias that silences them; in a ResNet batch normalisation sets the share of active units before each ReLU near one half, whatever the augmentation. It may be different with a larger network and a longer training.
 # ```
 #
 # ## What the paper leaves open
