@@ -72,6 +72,12 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     return args
 
 
+def table(title: str, rows: list[dict]) -> str:
+    """Rows of one kind as text, the names of their columns first."""
+    lines = [" | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
+    return "\n".join([title, " | ".join(rows[0]), *lines, ""])
+
+
 def report(text: str, result: dict, out: Path | None) -> None:
     """Print the table and write the result where a file is named."""
     print(text)

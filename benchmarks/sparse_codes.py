@@ -9,7 +9,7 @@ the least of interleaved repeats. Ten seconds on an idle core.
 """
 
 import torch
-from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report
+from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report, table
 from torch import Tensor
 
 from contrastive_dynamics.decoupled_training import DecoupledTraining, Learner, initial_weights, stream_gradient
@@ -81,11 +81,6 @@ def batches(runs: int) -> Calls:
         "one batch": lambda: stream_gradient(model, learner, training, g),
         "a loop": lambda: [stream_gradient(*one, training, g[k : k + 1]) for k, one in enumerate(alone)],
     }
-
-
-def table(title: str, rows: list[dict]) -> str:
-    lines = [" | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
-    return "\n".join([title, " | ".join(rows[0]), *lines, ""])
 
 
 def main() -> None:

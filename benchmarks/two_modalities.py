@@ -9,10 +9,9 @@ interleaved repeats. Two minutes on an idle core.
 """
 
 import math
-from collections.abc import Iterable
 
 import torch
-from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report
+from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report, table
 from torch import Tensor
 
 from contrastive_dynamics.contrastive_force import force, population_loss
@@ -96,12 +95,6 @@ def trainings(runs: int) -> Calls:
         "one batch": lambda: train(range(runs)),
         "a loop": lambda: [train(range(k, k + 1)) for k in range(runs)],
     }
-
-
-def table(title: str, rows: Iterable[dict]) -> str:
-    rows = list(rows)
-    lines = [" | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
-    return "\n".join([title, " | ".join(rows[0]), *lines, ""])
 
 
 def main() -> None:

@@ -85,12 +85,15 @@ from contrastive_dynamics.dictionaries import (
     local_dictionary,
     random_dictionary,
 )
+
+# %%
 from contrastive_dynamics.encoder_arms import (
     ARMS,
     arm_training,
     labelled_images,
     trained_encoders,
 )
+from contrastive_dynamics.power_laws import fitted_power
 from contrastive_dynamics.random_streams import stream
 from contrastive_dynamics.sparse_coding import SparseCoding, paper_scales
 from contrastive_dynamics.supervised_codes import train_supervised
@@ -128,13 +131,10 @@ def with_spread(values):
 
 def slopes(values, sizes):
     """Power of the size, one a seed, of values [size, seed]; also less the smallest."""
-    x = torch.tensor(sizes).log()
-
-    def fit(first):
-        centred = (x[first:] - x[first:].mean())[:, None]
-        return (centred * values[first:].log()).sum(0) / centred.square().sum()
-
-    return {"all sizes": fit(0), "without the smallest": fit(1)}
+    return {
+        "all sizes": fitted_power(values, sizes),
+        "without the smallest": fitted_power(values[1:], sizes[1:]),
+    }
 
 
 # %% tags=["hide-input"]
@@ -196,12 +196,10 @@ glue.number("fd-active", active)
 glue.number("fd-noise", noise)
 
 
-def coding(d, d1, make=random_dictionary, dtype=torch.float64):
+def coding(d, d1, make=random_dictionary, dtype=torch.float64, noise_level=noise):
     """The model at the paper's scales, one dictionary a seed."""
-    scales = paper_scales(d, active, noise)
-    return SparseCoding(
-        make(d1, d, streams(f"dictionary {d} {d1}"), dtype=dtype), *scales
-    )
+    dictionary = make(d1, d, streams(f"dictionary {d} {d1}"), dtype=dtype)
+    return SparseCoding(dictionary, *paper_scales(d, active, noise_level))
 
 
 def overlap(x):
@@ -499,21 +497,22 @@ chapter.values("grad")
 lengths, near, normalised = [0.05, 0.1, 0.2, 0.4], [], []
 zero = torch.zeros(seeds, neurons)
 model = coding(atoms, dims[0])
-x, others = (
-    model.sample(256, streams("x"))[1],
-    model.sample(64, streams("negatives"))[1],
-)
+x = model.sample(256, streams("x"))[1]
+others = model.sample(64, streams("negatives"))[1]
 pair = model.views(x, streams("masks"))
+
+
+def unevenness(outputs):
+    """Root mean square of ℓ·(N + 1) − 1, one a seed."""
+    uneven = logits(*outputs, temperature).exp() * (others.shape[1] + 1) - 1
+    return uneven.square().mean((1, 2)).sqrt()
+
+
 for length in lengths:
     w = initial_weights(model, neurons, length, streams("start"))
     outputs = [features(v, w, zero) for v in (*pair, others)]
-    near.append(
-        ((logits(*outputs, temperature).exp() * 65 - 1).square().mean((1, 2))).sqrt()
-    )
-    unit = [f / f.norm(dim=-1, keepdim=True) for f in outputs]
-    normalised.append(
-        ((logits(*unit, temperature).exp() * 65 - 1).square().mean((1, 2))).sqrt()
-    )
+    near.append(unevenness(outputs))
+    normalised.append(unevenness([f / f.norm(dim=-1, keepdim=True) for f in outputs]))
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -548,7 +547,8 @@ def drawn_rates(model, kind, directions):
         w, torch.zeros_like(w[..., 0]), torch.zeros(seeds, dtype=torch.bool)
     )
     force = -stream_gradient(model, learner, bare, streams(f"rates {kind}")).weights
-    return (force * w).sum(-1) / w.square().sum(-1) * 65 / 64
+    share = bare.negatives / (bare.negatives + 1)
+    return (force * w).sum(-1) / w.square().sum(-1) / share
 
 
 # %%
@@ -640,13 +640,13 @@ chapter.values("lem-c2-c")
 # %%
 marks = sorted({k * steps // 14 for k in range(15)})
 plain_steps = max(50, steps // 5)
+full_loss = temperature * math.log(1 + negatives)  # where all outputs are alike
 
 
-def trained(d1, options, record_at, label, d=atoms, width=neurons, noisy=noise):
+def trained(d1, options, record_at, label, noise_level=noise):
     """A training of every seed of the block in single precision, and its model."""
-    m = random_dictionary(d1, d, streams(f"dictionary {d} {d1}"), dtype=single)
-    m = SparseCoding(m, *paper_scales(d, active, noisy))
-    start = initial_weights(m, width, start_norm, streams("start"))
+    m = coding(atoms, d1, dtype=single, noise_level=noise_level)
+    start = initial_weights(m, neurons, start_norm, streams("start"))
     options = replace(options, batch=max(1, options.batch * d1 // dim))
 
     def run():
@@ -725,41 +725,38 @@ chapter.values("thm-c1-a")
 
 
 # %%
-def growth(d1):
-    """Growth of a neuron's length in one step, along atoms and dense directions."""
-    kept = learning_rate * negatives / (negatives + 1)
+kappa = learning_rate * negatives / (negatives + 1)
+
+
+def step_rates(d1):
+    """By how much a neuron grows in a step, along atoms and along dense directions."""
     fall = learning_rate * recipe.weight_decay
-    return 1 + kept * p * (1 - atoms / d1) - fall, 1 - kept * p * atoms / d1 - fall
+    return kappa * p * (1 - atoms / d1) - fall, -kappa * p * atoms / d1 - fall
 
 
 def share_of_sgd(d1, size, count):
     """Share in span(M) before each of some steps, with the noise of a batch."""
-    (a, b), spread = growth(d1), 2 * sigma**2 + p * atoms / d1
-    kappa, inside, outside, found = (
-        learning_rate * negatives / (negatives + 1),
-        atoms,
-        d1 - atoms,
-        [],
-    )
+    (r_a, r_b), spread = step_rates(d1), 2 * sigma**2 + p * atoms / d1
+    inside, outside, found = atoms, d1 - atoms, []
     for _ in range(count + 1):
         found.append(inside / (inside + outside))
         power = spread * (inside + outside) + p * inside
         g = kappa**2 * power * spread / size
-        inside = a**2 * inside + atoms * g + kappa**2 * p * power * atoms / size
-        outside = b**2 * outside + (d1 - atoms) * g
+        added = atoms * g + kappa**2 * p * power * atoms / size
+        inside = (1 + r_a) ** 2 * inside + added
+        outside = (1 + r_b) ** 2 * outside + (d1 - atoms) * g
     return torch.tensor(found)
 
 
 # %%
 linear, against, noiseless = marks[:3], {}, {}
 rough = replace(recipe, batch=max(1, batch // 16), bias="zero")
+at = torch.tensor(float(linear[2]))
 for d1 in dims:
     m, smooth = masked[d1]
     shares = scores.span_share(smooth.weights[2], m.dictionary).mean(-1).double()
-    a, b = growth(d1)
-    gain_of = (a / b) ** (2 * linear[2])
     against[d1] = shares / share_of_sgd(d1, max(1, batch * d1 // dim), linear[2])[-1]
-    noiseless[d1] = shares / (atoms * gain_of / (atoms * gain_of + d1 - atoms))
+    noiseless[d1] = shares / views.linear_share(atoms, d1, *step_rates(d1), at, 1.0)
     m, shaky = trained(d1, rough, linear, f"a small batch, d₁ = {d1}")
     small = scores.span_share(shaky.weights[2], m.dictionary).mean(-1)
     by_batch = [float(x.mean()) for x in (shares, small)]
@@ -908,7 +905,7 @@ for name, ((m, c), color, line) in sides.items():
     courses = (
         scores.atom_shares(c.weights, m.dictionary).amax(-1).mean(-1),
         (c.bias / c.weights.norm(dim=-1)).mean(-1),
-        c.loss / (temperature * math.log(1 + negatives)),
+        c.loss / full_loss,
     )
     for ax, values in zip(axes, courses, strict=True):
         band(ax, c.steps, values, color=color, ls=line, label=name)
@@ -1045,12 +1042,12 @@ def crowd(weights, dictionary):
     return won.double().mean(-1) * atoms / neurons
 
 
-one_atom = main[0].dictionary[..., :1].mT.expand(-1, neurons, -1)  # all neurons on one
-one_by_one = crowd(one_atom, main[0].dictionary)
+one_atom = main[0].dictionary[..., :1].mT.expand(-1, neurons, -1)
+all_on_one = crowd(one_atom, main[0].dictionary)
 own_end, own_start = (crowd(main[1].weights[t], main[0].dictionary) for t in (-1, 0))
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-3.4-d", observed=own_end, control=one_by_one, planted=own_start)
+chapter.judge("thm-3.4-d", observed=own_end, control=all_on_one, planted=own_start)
 
 # %%
 chapter.values("thm-3.4-d")
@@ -1062,20 +1059,21 @@ chapter.values("thm-3.4-d")
 
 
 # %%
-def masked_loss(model, weights, bias, options=recipe):
-    """Loss over masked pairs over τ log(1 + N), one a run."""
+def loss_share(model, weights, bias, pairs, purpose):
+    """Loss over fresh pairs over τ log(1 + N), one a run."""
     learner = Learner(weights, bias, None)
-    options = replace(options, batch=1024)
-    loss = stream_gradient(model, learner, options, streams("loss")).loss
-    return loss.double() / (temperature * math.log(1 + negatives))
+    loss = stream_gradient(model, learner, pairs, streams(purpose)).loss
+    return loss.double() / full_loss
 
 
-def yardstick(model, bias_ratio=cap):
+def masked_loss(model, weights, bias):
+    return loss_share(model, weights, bias, replace(recipe, batch=1024), "loss")
+
+
+def yardstick(model):
     """The least loss of the constructed learner over its scales, one a run."""
-    scales = temperature**0.5 * torch.tensor([1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
-    tried = (
-        built.singleton_learner(model.dictionary, float(s), bias_ratio) for s in scales
-    )
+    sizes_c = [temperature**0.5 * c for c in (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)]
+    tried = (built.singleton_learner(model.dictionary, c, cap) for c in sizes_c)
     return torch.stack([masked_loss(model, *each) for each in tried]).amin(0)
 
 
@@ -1126,9 +1124,7 @@ chapter.values("thm-e1-a")
 floor, floor_loud, silent, loud = [], [], [], []
 for d in trend_atoms:
     code = coding(d, 16 * d, dtype=single)
-    noisy = SparseCoding(
-        code.dictionary, code.active, paper_scales(trend_atoms[0], active, noise)[1]
-    )
+    noisy = replace(code, noise=paper_scales(trend_atoms[0], active, noise)[1])
     xi = code.dense_noise(1000, streams("silence"))
     w, b = built.singleton_learner(code.dictionary, 1.0, cap)
     floor.append(yardstick(code))
@@ -1246,13 +1242,10 @@ chapter.values("thm-d5-b")
 # %%
 def dominance(run, count=2000):
     """cos(f(x), f(ξ)) of fresh data, 0 where f(ξ) = 0; whether they have a signal."""
-    found = scores.noise_dominance(
-        run[0], *run[1].learner(), count, streams("dominance")
-    )
-    signal = (run[0].latents(count, streams("dominance")) != 0).any(
-        -1
-    )  # of the same data
-    return found.cosine.nan_to_num(0.0).double(), signal
+    model, learner = run[0], run[1].learner()
+    found = scores.noise_dominance(model, *learner, count, streams("dominance"))
+    of_same_data = model.latents(count, streams("dominance"))
+    return found.cosine.nan_to_num(0.0).double(), (of_same_data != 0).any(-1)
 
 
 def mean_cosine(run):
@@ -1276,7 +1269,6 @@ all_runs = {
 cosines = {name: mean_cosine(run) for name, run in all_runs.items()}
 for name, value in cosines.items():
     print(f"{name:10} {with_spread(value)}")
-full_loss = temperature * math.log(1 + negatives)
 last = {name: run[1].loss[-1] / full_loss for name, run in all_runs.items()}
 over_dims = torch.stack([1 - mean_cosine(run) for run in plain.values()])
 power_of = slopes(over_dims, dims)["all sizes"]
@@ -1307,9 +1299,7 @@ chapter.values("thm-3.2-a")
 # %%
 noisy_levels, rest, start_rest = (0.5, 1.0, 2.0, 4.0), [], []
 for level_of in noisy_levels:
-    run = trained(
-        dims[0], unmasked, early, f"unmasked, noise {level_of}", noisy=level_of
-    )
+    run = trained(dims[0], unmasked, early, f"unmasked, noise {level_of}", level_of)
     rest.append(1 - mean_cosine(run))
     start_rest.append(1 - mean_cosine(first_record(run)))
 
@@ -1383,9 +1373,8 @@ def scored(kind, targets, names, counts):
 
 
 ends = label_counts[:: len(label_counts) - 1]
-quick = [
-    n for n in inputs if n != "raw x"
-]  # hundreds of inputs: minutes of logistic regression
+# logistic regression on raw x, of hundreds of inputs, takes minutes
+quick = [n for n in inputs if n != "raw x"]
 r2 = scored(probes.regression_probe, values_of, inputs, label_counts)
 accuracy = scored(probes.classification_probe, classes_of[..., :2], quick, ends)
 best_linear = p / (p + sigma**2)
@@ -1486,31 +1475,20 @@ styles = {
     "Mᵀx": ("tab:purple", "-.", "v"),
     "z itself": ("black", "-", "x"),
 }
-for ax, found, name in ((axes[0], r2, "$R^2$"), (axes[1], accuracy, "accuracy")):
-    for label, (color, line, mark) in styles.items():
-        if label in found:
-            rows = torch.stack(found[label]).cpu()
-            band(
-                ax,
-                label_counts if len(rows) > 2 else ends,
-                rows,
-                color=color,
-                ls=line,
-                marker=mark,
-                ms=4,
-                label=label,
-            )
+for ax, counts, found, name in (
+    (axes[0], label_counts, r2, "$R^2$"),
+    (axes[1], ends, accuracy, "accuracy"),
+):
+    for label, rows in found.items():
+        look = dict(zip(("color", "ls", "marker"), styles[label], strict=True))
+        band(ax, counts, torch.stack(rows), label=label, ms=4, **look)
     ax.set(xscale="log", xlabel="labels", ylabel=name)
     ax.set_xticks(label_counts, [str(k) for k in label_counts])
     ax.minorticks_off()
 axes[0].axhline(best_linear, color="0.5", lw=1)
 axes[0].set_ylim(-0.3, 1.02)
-fig.legend(
-    *axes[0].get_legend_handles_labels(),
-    loc="outside lower center",
-    ncols=6,
-    fontsize=8,
-)
+names = axes[0].get_legend_handles_labels()
+fig.legend(*names, loc="outside lower center", ncols=6, fontsize=8)
 glue.figure(fig, "fd-plot-probes")
 
 # %% [markdown]
@@ -1533,12 +1511,9 @@ glue.figure(fig, "fd-plot-probes")
 
 
 # %%
-def built_loss(weights, bias, model=main[0]):
-    """Loss over τ log(1 + N) on unmasked pairs, one a run."""
-    options = replace(unmasked, batch=2048)
-    learner = Learner(weights, bias, None)
-    loss = stream_gradient(model, learner, options, streams("F.2")).loss
-    return loss.double() / (temperature * math.log(1 + negatives))
+def built_loss(weights, bias):
+    """Over unmasked pairs."""
+    return loss_share(main[0], weights, bias, replace(unmasked, batch=2048), "F.2")
 
 
 unit = temperature**0.5 / sigma
@@ -1581,9 +1556,8 @@ chapter.values("lem-f2-a")
 
 # %%
 tasks = probes.draw_w_star(streams("tasks"), atoms, 4 * atoms, single)
-taught = replace(
-    unmasked, bias="max", grown=0.2, batch=512, learning_rate=1.5, weight_decay=0.0
-)
+slower = {"batch": 512, "learning_rate": 1.5, "weight_decay": 0.0, "grown": 0.2}
+taught = replace(unmasked, bias="max", **slower)
 start = initial_weights(main[0], neurons, start_norm, streams("start"))
 
 
@@ -1596,6 +1570,7 @@ labelled = Course(**chapter.piece("supervised", learn_labels))
 glue.number("fd-tasks", 4 * atoms)
 
 
+# %%
 def alike(run):
     """Mean |cosine| of a neuron with the nearest supervised neuron, one a run."""
     nearest = scores.matched_neurons(run[1].weights[-1], labelled.weights[-1])[1]
@@ -1629,15 +1604,12 @@ chapter.values("sup-a")
 # By default the map is small; the [record](fd-record) has a large one. It is a map, not a search for a good cell, so failures stay in it. What is judged is that a larger batch lifts the gain, in every column and row, paired by seed; the control has the batches exchanged.
 
 # %%
-map_atoms, map_neurons, map_labels = atoms, neurons, 1000
-
-
-map_w_star = probes.draw_w_star(streams("w*"), map_atoms, 2, single)
+map_w_star = probes.draw_w_star(streams("w*"), atoms, 2, single)
 
 
 def map_arm(run):
-    """R² of a probe, share of atoms won and share in span(M), [3, run]."""
-    z, x = run[0].sample(2 * map_labels, streams("map probe"))
+    """R² of a probe on 1000 labels, share of atoms won and share in span(M), [3, run]."""
+    z, x = run[0].sample(2000, streams("map probe"))
     y = probes.downstream_labels(z, map_w_star)[0]
     f = features(x, *run[1].learner())
     r2 = probes.regression_probe(f[:, ::2], y[:, ::2], f[:, 1::2], y[:, 1::2]).mean(-1)
@@ -1649,24 +1621,21 @@ def map_arm(run):
 # %%
 def map_point(ratio, level_of, size):
     """Gain in R² by the mask; atoms won and share in span(M) with it, [3, run]."""
-    d1, cell = map_atoms * ratio, f"map {ratio} {level_of} {size}"
-    ends, sizes_of = [0, map_steps], (map_atoms, map_neurons, level_of)
-    large = replace(
-        recipe, batch=max(1, size * dim // d1)
-    )  # `trained` takes d1/dim of it
-    with_mask = map_arm(trained(d1, large, ends, f"{cell}, masked", *sizes_of))
-    plain_one = replace(large, views="plain", bias="zero")
-    without = map_arm(trained(d1, plain_one, ends, f"{cell}, unmasked", *sizes_of))
+    d1, cell = atoms * ratio, f"map {ratio} {level_of} {size}"
+    fixed = {"batch": max(1, size * dim // d1)}  # `trained` takes d1/dim of it
+    with_mask, without = (
+        map_arm(
+            trained(
+                d1, replace(how, **fixed), [0, map_steps], f"{cell}, {name}", level_of
+            )
+        )
+        for how, name in ((recipe, "masked"), (unmasked, "unmasked"))
+    )
     return torch.cat([with_mask[:1] - without[:1], with_mask[1:]])
 
 
 # %%
-cells = [
-    (ratio, level_of, size)
-    for ratio in map_ratios
-    for level_of in map_noises
-    for size in map_batches
-]
+cells = list(product(map_ratios, map_noises, map_batches))
 points = torch.stack([map_point(*cell) for cell in cells])  # [cell, 3, run]
 glue.number("fd-map-steps", map_steps)
 shape = (len(map_ratios), len(map_noises), len(map_batches))
@@ -1779,29 +1748,31 @@ bank = slice(0, 4000)  # training images that stand as neighbours
 shown = images.test_images[:1000], images.test_labels[:1000]
 
 
+def sparsity(maps, label=""):
+    """Of the activations of the last layer on each image, [run, n]."""
+    flat = maps.flatten(2)
+    return {
+        f"active share{label}": units.active_share(flat).double(),
+        f"Hoyer sparsity{label}": units.hoyer_sparsity(flat).double(),
+    }
+
+
 def fired(weights, statistics):
     """How the last layer answers to test images; one a run."""
-    maps = network.responses(weights, statistics, shown[0])
-    known = network.responses(weights, statistics, images.images[bank]).mean((-2, -1))
     grey = rgb_to_grayscale(shown[0]).expand_as(shown[0])
-    in_grey = network.responses(weights, statistics, grey).mean((-2, -1))
-    seen, top = maps.mean((-2, -1)), max(10, len(grey) // 10)
-    biased = (
-        maps - 3 * maps.mean((1, 2, 3, 4), keepdim=True)
-    ).relu()  # a planted sparse code
+    asked = (shown[0], images.images[bank], grey)
+    maps, *others = (network.responses(weights, statistics, x) for x in asked)
+    seen, known, in_grey = (x.mean((-2, -1)) for x in (maps, *others))
+    planted = (maps - 3 * maps.mean((1, 2, 3, 4), keepdim=True)).relu()  # a sparse code
+    index = units.colour_selectivity(seen, in_grey, max(10, len(grey) // 10))
+    near = units.neighbour_accuracy(known, images.labels[bank], seen, shown[1])
     return {
         "responses": seen,
-        "k-NN accuracy": units.neighbour_accuracy(
-            known, images.labels[bank], seen, shown[1]
-        ),
+        "k-NN accuracy": near,
         "silhouette": units.silhouette(seen, shown[1]),
-        "active share": units.active_share(maps.flatten(2)).double(),
-        "Hoyer sparsity": units.hoyer_sparsity(maps.flatten(2)).double(),
-        "active, biased": units.active_share(biased.flatten(2)).double(),
-        "Hoyer, biased": units.hoyer_sparsity(biased.flatten(2)).double(),
-        "colour selectivity": units.colour_selectivity(seen, in_grey, top)
-        .nanmean(-1)
-        .double(),
+        **sparsity(maps),
+        "colour selectivity": index.nanmean(-1).double(),
+        **sparsity(planted, ", biased"),
     }
 
 
@@ -1809,10 +1780,8 @@ def fired(weights, statistics):
 def pictured(weights, statistics):
     """What drives each filter of the last layer most; one a run."""
     draw = [stream(seed, run, "visualise") for run in image_runs]
-    size_of = shown[0].shape[-1]
-    best = pictures.visualised_filters(
-        network, weights, statistics, draw, size_of, steps=40
-    )
+    how = (draw, shown[0].shape[-1])
+    best = pictures.visualised_filters(network, weights, statistics, *how, steps=40)
     return {
         "pictures": best,
         "colour of pictures": pictures.colour_share(best).mean(-1).double(),
@@ -1832,9 +1801,9 @@ found = {
 }
 
 # %%
-left_out = ("responses", "pictures", "active, biased", "Hoyer, biased")
+left_out = ("responses", "pictures")
 print(" " * 14, *(f"{arm:>11}" for arm in found))
-for name in (n for n in found["full"] if n not in left_out):
+for name in (n for n in found["full"] if n not in left_out and "biased" not in n):
     row = (v[name] if v[name].ndim == 1 else v[name].mean(-1) for v in found.values())
     short = name.replace("colour selectivity", "colour index").replace(
         " of pictures", ", images"
@@ -1897,22 +1866,19 @@ glue.figure(fig, "fd-plot-firing")
 
 # %%
 ours = found["supervised"]["responses"]
-match = {
-    a: units.best_match(ours, v["responses"].roll(1, 0)).mean(-1)
-    for a, v in found.items()
-}
+partners = {arm: v["responses"].roll(1, 0) for arm, v in found.items()}
+match = {a: units.best_match(ours, v).mean(-1) for a, v in partners.items()}
 shuffle = [stream(seed, run, "shuffle") for run in image_runs]
-by_luck = units.shuffled_match(
-    ours, found["full"]["responses"].roll(1, 0), shuffle
-).mean(-1)
-within = units.shuffled_match(
-    ours, found["full"]["responses"].roll(1, 0), shuffle, shown[1]
-).mean(-1)
+by_luck, within = (
+    units.shuffled_match(ours, partners["full"], shuffle, labels).mean(-1)
+    for labels in (None, shown[1])
+)
 glue.number("fd-match", match["full"].mean())
 glue.number("fd-match-within", within.mean())
 second_best = torch.stack([match[a] for a in ("none", "crop", "untrained")]).amax(0)
 
 
+# %%
 def over(name, first, second):
     """One number of an arm minus that of another, one a start."""
     a, b = (found[arm][name] for arm in (first, second))
@@ -2019,7 +1985,7 @@ def firing(name, sparse):
     def gap(full, none):
         return sign * (found["full"][full] - found["none"][none]).mean(-1)
 
-    biased = f"{name.split()[0]}, biased"
+    biased = f"{name}, biased"
     return dict(
         observed=gap(name, name), planted=gap(biased, name), control=gap(name, biased)
     )

@@ -100,6 +100,23 @@ def initial_weights(model: SparseCoding, neurons: int, norm: float, generators: 
     ) * (norm / sqrt(dim))
 
 
+def chunked_mean(part: Callable[[int], Iterable[Tensor]], count: int) -> list[Tensor]:
+    """Means over `count` data of what `part(n)` gives as means over n fresh ones, at most CHUNK at a time."""
+    total, left = None, count
+    while left:
+        taken = min(CHUNK, left)
+        weighted = [each * (taken / count) for each in part(taken)]
+        total = weighted if total is None else [a + b for a, b in zip(total, weighted, strict=True)]
+        left -= taken
+    return total
+
+
+def check_times(name: str, times: list[int]) -> None:
+    """Raises ValueError unless the steps to record at, of which there are some, increase from 0 or later."""
+    if not times or times[0] < 0 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
+        raise ValueError(f"{name}: got record_at = {times}, allowed are steps that increase, from 0")
+
+
 def stream_gradient(
     model: SparseCoding, learner: Learner, training: DecoupledTraining, generators: list[torch.Generator]
 ) -> Gradient:
@@ -108,15 +125,12 @@ def stream_gradient(
     Source: wen-li-2021, Appendix A.1. Memory: chunks of 512 positives, whatever the batch.
     """
     negatives = model.sample(training.negatives, generators)[1]
-    total, left = None, training.batch
-    while left:
-        count = min(CHUNK, left)
+
+    def part(count: int) -> Gradient:
         views = model.views(model.sample(count, generators)[1], generators, training.views, training.rate)
-        part = contrastive_gradient(learner.weights, learner.bias, *views, negatives, training.temperature)
-        part = Gradient(*(each * (count / training.batch) for each in part))
-        total = part if total is None else Gradient(*(a + b for a, b in zip(total, part, strict=True)))
-        left -= count
-    return total
+        return contrastive_gradient(learner.weights, learner.bias, *views, negatives, training.temperature)
+
+    return Gradient(*chunked_mean(part, training.batch))
 
 
 def sgd_step(learner: Learner, gradient: Gradient, training: DecoupledTraining, atoms: int) -> Learner:
@@ -154,8 +168,7 @@ def train(
     Cost: that of `contrastive_gradient` a step, a normal draw an entry of the data and a uniform one for masked views.
     """
     times, runs = list(record_at), len(weights)
-    if not times or times[0] < 0 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
-        raise ValueError(f"train: got record_at = {times}, allowed are steps that increase, from 0")
+    check_times("train", times)
     if len(generators) != runs or len(model.dictionary) != runs:
         raise ValueError(
             f"train: got {len(generators)} generators and {len(model.dictionary)} dictionaries for {runs} runs of "

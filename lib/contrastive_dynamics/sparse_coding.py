@@ -75,10 +75,7 @@ class SparseCoding:
         Source: wen-li-2021, Definition 2.3 and Appendix A.1, for ρ = 1/2.
         Raises: ValueError for other views, or a rate outside (0, 1). Cost: a uniform draw an entry and mask.
         """
-        if views not in VIEWS:
-            raise ValueError(f"SparseCoding.views: got views = {views!r}, allowed are {', '.join(VIEWS)}")
-        if not 0 < rate < 1:
-            raise ValueError(f"SparseCoding.views: got rate = {rate}, allowed is the open interval (0, 1)")
+        check_views("SparseCoding.views", views, rate)
         if views == "plain":
             return x, x
         first = (self._draws(torch.rand, *x.shape[1:], generators) < rate).to(x.dtype).mul_(x)
@@ -94,10 +91,17 @@ class SparseCoding:
         if len(generators) != runs:
             raise ValueError(f"SparseCoding: got {len(generators)} generators, allowed is one a run, {runs}")
         drawn = torch.empty(runs, count, width, device=self.device, dtype=self.dtype)
-
         for run, generator in enumerate(generators):
             draw(count, width, generator=generator, out=drawn[run])
         return drawn
+
+
+def check_views(name: str, views: str = "masked", rate: float = 0.5) -> None:
+    """Raises ValueError, in one line that begins with `name`, for other views, or a rate outside (0, 1)."""
+    if views not in VIEWS:
+        raise ValueError(f"{name}: got views = {views!r}, allowed are {', '.join(VIEWS)}")
+    if not 0 < rate < 1:
+        raise ValueError(f"{name}: got rate = {rate}, allowed is the open interval (0, 1)")
 
 
 def paper_scales(atoms: int, active: float = 1.0, noise: float = 1.0) -> tuple[float, float]:

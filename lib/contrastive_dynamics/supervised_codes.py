@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .decoupled_training import CHUNK, Course, DecoupledTraining, Learner, sgd_step
+from .decoupled_training import Course, DecoupledTraining, Learner, check_times, chunked_mean, sgd_step
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import Gradient, preactivations, symmetrised_relu
 
@@ -99,23 +99,21 @@ def _stream_gradient(
     generators: list[torch.Generator],
 ) -> ReadoutGradient:
     """Over a batch of fresh data, in chunks."""
-    total, left = None, training.batch
-    while left:
-        count = min(CHUNK, left)
+
+    def part(count: int) -> tuple[Tensor, ...]:
         latents, x = model.sample(count, generators)
         first = model.views(x, generators, training.views, training.rate)[0]
-        part = supervised_gradient(learner.weights, learner.bias, readout, first, latents @ scaled.mT)
-        flat = [each * (count / training.batch) for each in (*part.layer, part.readout)]
-        total = flat if total is None else [a + b for a, b in zip(total, flat, strict=True)]
-        left -= count
-    return ReadoutGradient(Gradient(*total[:3]), total[3])
+        found = supervised_gradient(learner.weights, learner.bias, readout, first, latents @ scaled.mT)
+        return *found.layer, found.readout
+
+    *layer, on_readout = chunked_mean(part, training.batch)
+    return ReadoutGradient(Gradient(*layer), on_readout)
 
 
 def _check(
     model: SparseCoding, weights: Tensor, tasks: Tensor, generators: list[torch.Generator], times: list[int]
 ) -> None:
-    if not times or times[0] < 0 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
-        raise ValueError(f"train_supervised: got record_at = {times}, allowed are steps that increase, from 0")
+    check_times("train_supervised", times)
     if tasks.shape[-2] < tasks.shape[-1]:
         raise ValueError(
             f"train_supervised: got K = {tasks.shape[-2]} tasks, allowed are d = {tasks.shape[-1]} or more"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .sparse_coding import VIEWS, SparseCoding
+from .sparse_coding import SparseCoding, check_views
 
 _MOST_DIM, _MOST_ATOMS = 5, 3  # of an enumeration
 
@@ -24,7 +24,7 @@ def cross_moment(model: SparseCoding, views: str = "masked") -> Tensor:
     Source: wen-li-2021, Lemmas C.2, F.1, for ρ = 1/2.
     Raises: ValueError for other views. Cost: 2·d1²·d flops, d1² entries a run.
     """
-    _check("cross_moment", views)
+    check_views("cross_moment", views)
     moment = model.active * model.dictionary @ model.dictionary.mT
     if views == "masked":
         return moment - torch.diag_embed(moment.diagonal(dim1=-2, dim2=-1))
@@ -37,7 +37,7 @@ def second_moment(model: SparseCoding, views: str = "masked", rate: float = 0.5)
     A masked x⁺⁺ has the moment at the rate 1 - ρ, an independent one that of x⁺. Source: wen-li-2021, Definition 2.3.
     Raises: ValueError for other views, or a rate outside (0, 1). Cost: as `cross_moment`.
     """
-    _check("second_moment", views, rate)
+    check_views("second_moment", views, rate)
     moment = cross_moment(model, "plain")
     added = 0.0 if views == "plain" else 1 / rate - 1
     return moment + added * torch.diag_embed(moment.diagonal(dim1=-2, dim2=-1))
@@ -51,7 +51,7 @@ def growth_rates(model: SparseCoding, directions: Tensor, views: str = "masked")
     Source: wen-li-2021, Lemmas C.2 (masked: up to Õ(1/√d1) for M⊥_j) and F.1 (plain).
     Raises: ValueError for other views. Cost: 2·d1·d·k flops a run; no d1×d1 matrix.
     """
-    _check("growth_rates", views)
+    check_views("growth_rates", views)
     shared, own = _forms(model, directions)
     if views == "masked":
         return model.active * (shared - own)
@@ -67,7 +67,7 @@ def direction_correlation(model: SparseCoding, directions: Tensor, views: str = 
     Source: wen-li-2021, Section 4, feature decoupling. Args: v ≠ 0 of any length.
     Raises: ValueError for other views, or a rate outside (0, 1). Cost: as `growth_rates`.
     """
-    _check("direction_correlation", views, rate)
+    check_views("direction_correlation", views, rate)
     shared, own = _forms(model, directions)
     noise = model.noise**2 * directions.square().sum(-2)
     whole, diagonal = model.active * shared + noise, model.active * own + noise
@@ -104,7 +104,7 @@ def random_masks(
 
     Raises: ValueError for a rate outside (0, 1). Cost: a uniform draw an entry.
     """
-    _check("random_masks", rate=rate)
+    check_views("random_masks", rate=rate)
     drawn = [torch.rand(count, dim, generator=g, dtype=dtype, device=g.device) for g in generators]
     return (torch.stack(drawn) < rate).to(dtype)
 
@@ -130,7 +130,7 @@ def enumerated_cross_moment(model: SparseCoding, views: str = "masked", rate: fl
     Source: wen-li-2021, Definitions 2.1 and 2.3. Raises: ValueError above d = 3 or d1 = 5.
     Error: rounding. Cost: 3^d·2d1·2^d1 pairs of views, 3^d·2d1·4^d1 for independent masks, of d1 entries each a run.
     """
-    _check("enumerated_cross_moment", views, rate)
+    check_views("enumerated_cross_moment", views, rate)
     dim, atoms = model.dictionary.shape[-2:]
     if atoms > _MOST_ATOMS or dim > _MOST_DIM:
         allowed = f"d ≤ {_MOST_ATOMS} and d1 ≤ {_MOST_DIM}"
@@ -174,7 +174,7 @@ def decoding_error(
         far out feels it.
     Cost: 4·count·d1·d flops, count·d1 entries a run.
     """
-    _check("decoding_error", views, rate)
+    check_views("decoding_error", views, rate)
     if not 0 < threshold < 1:
         raise ValueError(f"decoding_error: got threshold = {threshold}, allowed is the open interval (0, 1)")
     latents, x = model.sample(count, generators)
@@ -224,10 +224,3 @@ def _mask_pairs(views: str, rate: float, like: SparseCoding) -> tuple[Tensor, Te
         return masks / rate, (1 - masks) / (1 - rate), chance
     first, second = masks.repeat_interleave(len(masks), 0), masks.repeat(len(masks), 1)
     return first / rate, second / rate, (chance.unsqueeze(-1) * chance).flatten()
-
-
-def _check(name: str, views: str = "masked", rate: float = 0.5) -> None:
-    if views not in VIEWS:
-        raise ValueError(f"{name}: got views = {views!r}, allowed are {', '.join(VIEWS)}")
-    if not 0 < rate < 1:
-        raise ValueError(f"{name}: got rate = {rate}, allowed is the open interval (0, 1)")
