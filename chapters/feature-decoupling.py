@@ -82,6 +82,7 @@ from contrastive_dynamics.decoupled_training import (
 from contrastive_dynamics.dictionaries import (
     complement,
     flat_dictionary,
+    flatness,
     local_dictionary,
     random_dictionary,
 )
@@ -360,6 +361,8 @@ whole_correlation = {
 print("rate   correlation of the views along an atom, along a dense direction")
 for rho, (sparse_one, dense_one) in whole_correlation.items():
     print(f"{rho:4}   {sparse_one:.3f}  {dense_one:.3f}")
+spread_out, on_one = (float(flatness(m).max()) for m in (model.dictionary, points))
+print(f"‖M_j‖∞ √d₁ at most: {spread_out:.1f}, atoms of one coordinate {on_one:.1f}")
 
 # %% tags=["nbval-check-output"]
 chapter.judge("principle", observed=both, control=one_by_one)
@@ -994,6 +997,8 @@ flat_end, flat_middle = coefficients(no_bias), coefficients(no_bias, after_t1)
 size = {d1: coefficients(run, 8)["dense"] for d1, run in masked.items()}
 size_plain = {d1: coefficients(run)["dense"] for d1, run in plain.items()}
 
+by_chance = atoms * scores.chance_in_own_set(atoms, 0.5)
+print(f"|N_i|: {with_spread(end['count'])}; by chance, in span(M), {by_chance:.2f}")
 powers = slopes(torch.stack(list(size.values())), dims)["all sizes"] - 0.5
 print(f"dense coefficient: a power {with_spread(powers)} of d₁")
 
@@ -1118,7 +1123,7 @@ chapter.judge("thm-e1-a", observed=kept, control=other_neuron)
 chapter.values("thm-e1-a")
 
 # %% [markdown]
-# The yardstick itself, over $d$: at the paper's scales its loss falls, and it falls silent on pure noise. This is the sense in which the statements are asymptotic. The controls keep the noise of the smallest $d$ while $d$ grows, and a bias of zero.
+# The yardstick itself, over $d$: at the paper's scales its loss falls, and it falls silent on pure noise. This is the sense in which the statements are asymptotic. The second row is the loss that is left without any noise, when codes that agree on the atoms of a datum cannot be told from it: most of the loss is of that kind. The controls keep the noise of the smallest $d$ while $d$ grows, and a bias of zero.
 
 # %%
 floor, floor_loud, silent, loud = [], [], [], []
@@ -1131,13 +1136,27 @@ for d in trend_atoms:
     floor_loud.append(yardstick(noisy))
     silent.append((features(xi, w, b) == 0).all(-1).double().mean(-1))
     loud.append((features(xi, w, 0 * b) == 0).all(-1).double().mean(-1))
+
 # %%
+of_equal_codes = [
+    built.collision_floor(d, paper_scales(d, active)[0], negatives) for d in trend_atoms
+]
+without_noise = torch.tensor(of_equal_codes) / math.log(1 + negatives)
 print("d              ", *(f"{d:>7}" for d in trend_atoms))
-for name, values in (("loss/τ log(1+N)", floor), ("Pr[f(ξ) = 0]", silent)):
+for name, values in (
+    ("loss/τ log(1+N)", floor),
+    ("  without noise", without_noise),
+    ("Pr[f(ξ) = 0]", silent),
+):
     print(f"{name:16}", *(f"{float(v.mean()):7.3f}" for v in values))
+
+# %%
 ours = scores.noise_dominance(main[0], *main[1].learner(), 2000, streams("dominance"))
 quiet = ours.silent.double().mean(-1)
-print(f"trained, d = {atoms}: Pr[f(ξ) = 0] = {float(quiet.mean()):.2f}")
+in_theory = scores.silence_probability(*main[1].learner(), main[0].dictionary, sigma)
+print(f"trained, d = {atoms}: Pr[f(ξ) = 0] = {float(quiet.mean()):.3f};", end=" ")
+print(f"at least {float(in_theory.least.mean()):.3f} by its biases,", end=" ")
+print(f"{float(in_theory.by_atom.mean()):.3f} with one direction an atom")
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -1377,6 +1396,9 @@ ends = label_counts[:: len(label_counts) - 1]
 quick = [n for n in inputs if n != "raw x"]
 r2 = scored(probes.regression_probe, values_of, inputs, label_counts)
 accuracy = scored(probes.classification_probe, classes_of[..., :2], quick, ends)
+coins = [probes.toss_ties(classes_of, streams(f"coin {k}")) for k in (0, 1)]
+by_coin = float((coins[0] == coins[1]).double().mean())
+print(f"if a coin gave data without a signal a class: at most {by_coin:.2f} right")
 best_linear = p / (p + sigma**2)
 glue.number("fd-linear", best_linear)
 
@@ -1527,6 +1549,12 @@ raised, flat_m = (
     for b in (cap, 0.0)
 )
 floor_of_m = built.silent_share(atoms, p, sigma, cap)
+bounds = built.dense_loss_bounds(
+    torch.tensor(unit), neurons, sigma, negatives, temperature
+)
+low, high = (float(each) / full_loss for each in bounds)
+found = float(dense_built.mean())
+print(f"dense: {found:.1g} in the mean, from {low:.1g} to {high:.1g} in theory")
 glue.number("fd-silent", floor_of_m)
 
 # %% tags=["nbval-check-output"]
@@ -1748,6 +1776,7 @@ bank = slice(0, 4000)  # training images that stand as neighbours
 shown = images.test_images[:1000], images.test_labels[:1000]
 
 
+# %%
 def sparsity(maps, label=""):
     """Of the activations of the last layer on each image, [run, n]."""
     flat = maps.flatten(2)
@@ -1757,6 +1786,7 @@ def sparsity(maps, label=""):
     }
 
 
+# %%
 def fired(weights, statistics):
     """How the last layer answers to test images; one a run."""
     grey = rgb_to_grayscale(shown[0]).expand_as(shown[0])
@@ -1809,6 +1839,7 @@ for name in (n for n in found["full"] if n not in left_out and "biased" not in n
         " of pictures", ", images"
     )
     print(f"{short:14}", *(f"{with_spread(v):>11}" for v in row))
+print(f"fine detail of white noise: {pictures.white_share(shown[0].shape[-1]):.2f}")
 
 # %% tags=["hide-input", "remove-output"]
 looks = ("supervised", "full", "crop", "none")

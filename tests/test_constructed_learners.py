@@ -1,5 +1,5 @@
 from itertools import product
-from math import log, log1p, sqrt
+from math import comb, log, log1p, sqrt
 
 import pytest
 import torch
@@ -99,6 +99,19 @@ def test_the_floor_of_noiseless_codes_is_that_of_their_enumeration():
     floor = 2 * collision_floor(ATOMS, ACTIVE, 32)
     assert abs(float(found.mean()) - floor) < 4 * float(found.std()) / sqrt(96) < 0.05 * floor
     assert floor > 2 * (1 - ACTIVE) ** ATOMS * log(33)
+
+
+def test_the_floor_is_that_of_rare_signals_where_no_other_code_agrees_with_many_of_them():
+    """E log(1 + K) by its own sum over the k < 6 that matter at d p = 0.5; the rest is below 1e-5."""
+    atoms, active, negatives = 1024, 0.5 / 1024, 256
+    expected = 0.0
+    for k in range(6):
+        agree = (active / 2) ** k
+        met = [
+            comb(negatives, n) * agree**n * (1 - agree) ** (negatives - n) * log(1 + n) for n in range(negatives + 1)
+        ]
+        expected += comb(atoms, k) * active**k * (1 - active) ** (atoms - k) * sum(met)
+    assert collision_floor(atoms, active, negatives) == pytest.approx(expected, abs=1e-5)
 
 
 def test_bad_input_is_refused_in_one_line():

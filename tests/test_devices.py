@@ -35,14 +35,10 @@ def of_chapter(name: str) -> type:
             files = ChapterFiles(ROOT, name)
             here = words(files, notebook_stamp(files.notebook)["readings"])
             there = verdicts_elsewhere(files)
-            open_there = {claim for claim, word in there.items() if word == "undecided"}  # few seeds leave some open
-            differ = {
-                claim: (word, here[claim])
-                for claim, word in there.items()
-                if word != here[claim] and "undecided" not in (word, here[claim])
-            }
-            assert differ == {}
-            assert len(open_there) <= 0.4 * len(here)
+            decided = {claim for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
+            in_both = {claim for claim in decided if here[claim] != "undecided"}
+            assert {claim: there[claim] for claim in in_both} == {claim: here[claim] for claim in in_both}
+            assert len(decided) >= 0.7 * len(here)
 
     return Elsewhere
 

@@ -125,7 +125,8 @@ def collision_floor(atoms: int, active: float, negatives: int) -> float:
             "1 or more, (0, 1)"
         )
     sizes, others = np.arange(atoms + 1), np.arange(negatives + 1)
-    collisions = binom.pmf(others, negatives, (active / 2) ** sizes.reshape(-1, 1))
+    agree = np.maximum((active / 2) ** sizes.reshape(-1, 1), 1e-30)  # below it scipy's binomial overflows, none is seen
+    collisions = binom.pmf(others, negatives, agree)
     return float(binom.pmf(sizes, atoms, active) @ collisions @ np.log1p(others))
 
 
