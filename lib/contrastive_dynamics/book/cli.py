@@ -1,4 +1,4 @@
-"""The command `clbook`: run, record and execute chapters, list parameters and claims."""
+"""The command `clbook`: run, sweep, compare, record and execute chapters, list parameters and claims."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from .claims import VERDICTS
 from .errors import BookError
-from .kernel import terminated_as_interrupted
+from .kernel import disk_errors, terminated_as_interrupted
 from .parameters import read_parameters
 from .sources import ChapterFiles, chapter_names, find_root
 
@@ -23,9 +23,13 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Run, record and execute chapters, list their parameters and claims.",
+    help="Run, sweep, compare, record and execute chapters, list their parameters and claims.",
 )
 Chapter = Annotated[str, typer.Argument(help="A chapter's name, such as nonlinearity.", metavar="CHAPTER")]
+Parameters = Annotated[
+    list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter.")
+]
+Profile = Annotated[str, typer.Option(help="smoke, default or paper: a size.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu or cuda; the chapter's own choice if not given.")]
 
 
@@ -67,10 +71,8 @@ def _verdict(word: str) -> str:
 @_one_line
 def run(
     chapter: Chapter,
-    parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter.")
-    ] = None,
-    profile: Annotated[str, typer.Option(help="smoke, default or paper: a size.")] = "default",
+    parameter: Parameters = None,
+    profile: Profile = "default",
     device: Device = None,
     out: Annotated[Path | None, typer.Option(help="A new or empty folder; default: one below runs/.")] = None,
 ) -> None:
@@ -83,6 +85,77 @@ def run(
         table.add_row(row["anchor"], _verdict(row["verdict"]), escape(row["reason"]))
     _show(table)
     print(plan.out)
+
+
+@app.command()
+@_one_line
+def sweep(
+    chapter: Chapter,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUES", help="An axis: a,b,c or low..high:step; lists apart by semicolons."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Blocks of seeds at each place of the grid.")] = 1,
+    parameter: Parameters = None,
+    profile: Profile = "default",
+    device: Device = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes on this machine; one a core if not given.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A running dask scheduler, or its file.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The sweep's folder; the same command goes on in it.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Check and count the points, run none.")] = False,
+) -> int:
+    """Run a chapter at every point of a grid, on one machine or many; go on where it was interrupted."""
+    from . import grid as grids
+    from . import sweep as sweeps
+
+    wanted = grids.plan_grid(chapter, grid or [], seeds=seeds, given=parameter or [], profile=profile, device=device)
+    folder = out or sweeps.default_folder(wanted)
+    print(f"{chapter}: {len(wanted.points)} points into {folder}")
+    return 0 if plan else sweeps.command(wanted, folder, jobs, scheduler)
+
+
+@app.command()
+@_one_line
+def show(
+    sweep: Annotated[Path, typer.Argument(help="The folder of a sweep.", metavar="SWEEP")],
+    claim: Annotated[str | None, typer.Option(help="Whose statistic; the one that changes most if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write; SWEEP/CLAIM.html if not given.")] = None,
+) -> None:
+    """Draw a claim's statistic over the grid of a sweep, on a page with links to the notebooks."""
+    from .sweep_page import default_claim, write_page
+    from .sweep_table import TABLE, read_table, write_table
+
+    table = read_table(sweep)
+    chosen = claim or default_claim(table)
+    page = out or sweep / f"{chosen}.html"
+    with disk_errors(page):
+        write_page(table, chosen, page)
+        write_table(table, sweep / TABLE)
+    print(page)
+
+
+@app.command()
+@_one_line
+def compare(
+    before: Annotated[Path, typer.Argument(help="A run's folder, an executed notebook or a record.", metavar="RUN_A")],
+    after: Annotated[Path, typer.Argument(help="Another one of the same chapter.", metavar="RUN_B")],
+) -> None:
+    """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
+    from .comparison import compare as compared
+    from .comparison import read_stamp
+
+    changes = compared(read_stamp(before), read_stamp(after))
+    table = _table("claim", "case", "before", "after", "beyond noise", "verdict")
+    for c in changes:
+        numbers = ("" if v is None else f"{v:.5g}" for v in (c.before, c.after))
+        beyond = f"{c.beyond:.2g}" if c.beyond else "within"
+        verdict = " → ".join(_verdict(word) for word in dict.fromkeys(c.verdicts))
+        table.add_row(c.claim, escape(c.case), *numbers, f"{beyond} (± {c.noise:.2g})", verdict)
+    _show(table)
+    turned = len({c.claim for c in changes if c.turned})
+    print(f"{turned} verdicts and {sum(c.beyond > 0 for c in changes)} statistics changed beyond seed noise")
 
 
 @app.command()
@@ -115,6 +188,24 @@ def execute(
     for files in [ChapterFiles.find(name, root) for name in chapters or chapter_names(root)]:
         done = execute_chapter(files, force)
         print(f"{files.name}: {'executed' if done else 'nothing to do, the notebook is current'}")
+
+
+@app.command()
+@_one_line
+def doctor() -> None:
+    """Show what this machine has, which data sets lie here, and what each profile of each chapter needs."""
+    from . import doctor as found
+
+    root = find_root()
+    for heads, rows in (
+        (("here", ""), found.machine(root)),
+        (("data set", ""), found.data_sets()),
+        (("chapter", "profile", "data", "measured"), found.profiles(root)),
+    ):
+        table = _table(*heads)
+        for row in rows:
+            table.add_row(*map(escape, row))
+        _show(table)
 
 
 @app.command()

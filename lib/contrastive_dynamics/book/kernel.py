@@ -54,6 +54,10 @@ class CellFailed(BookError):
     """A cell raised; the notebook up to it is written."""
 
 
+class DiskFull(BookError):
+    """No room was left for what a run writes."""
+
+
 class Bar:
     """One bar for a notebook, drawn from what the kernel writes to the progress file.
 
@@ -164,12 +168,12 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def disk_errors(where: Path) -> Iterator[None]:
-    """Turn a full disk or a folder that cannot be written into one line; raises BookError."""
+    """Turn a full disk or a folder that cannot be written into one line; raises DiskFull, a BookError, or BookError."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise BookError(f"{where}: the disk is full; nothing was left there") from None
+            raise DiskFull(f"{where}: the disk is full; nothing was left there") from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
             raise BookError(f"{where}: cannot be written ({error.strerror}); choose another folder") from None
         raise

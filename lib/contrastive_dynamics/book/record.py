@@ -23,11 +23,10 @@ from .errors import BookError
 from .kernel import disk_errors, terminated_as_interrupted
 from .parameters import read_parameters
 from .pieces import Keeper, OutOfTime
-from .request import check_data, with_device
+from .request import check_data, seed_blocks, with_device
 from .sources import ChapterFiles
 
 OUT_OF_TIME = 75  # exit status: run the same command again
-SEED_STEP = 1000  # between blocks of seeds
 
 
 @contextlib.contextmanager
@@ -91,18 +90,6 @@ def run_script(files: ChapterFiles, parameters: dict, profile: str, keeper: Keep
     return stamp | {"peak_mb": max(stamp["peak_mb"], keeper.peak_mb)}
 
 
-def seed_blocks(files: ChapterFiles, parameters: dict, others: int) -> list[dict]:
-    """The parameters of the run and of `others` more, each with a block of seeds of its own; raises BookError."""
-    if others and not {"first_seed", "seeds"} <= parameters.keys():
-        raise BookError(f"--other-seeds: {files.name} has no parameters first_seed and seeds")
-    if others < 0 or others and parameters["seeds"] > SEED_STEP:
-        raise BookError(f"--other-seeds: got {others}, allowed is 0 or more, with seeds at most {SEED_STEP}")
-    first = read_parameters(files.cells(), files.source.name).get("first_seed")
-    shifts = [SEED_STEP * k for k in range(1, others + 1)]
-    more = [{"first_seed": first.check(parameters["first_seed"] + shift, "--other-seeds: ")} for shift in shifts]
-    return [parameters, *[parameters | other for other in more]]
-
-
 def _stamp(files: ChapterFiles, parameters: dict, profile: str, deadline: float) -> tuple[dict, Path]:
     """The stamp of one run, from disk if it is finished, and the folder with its pieces and pictures."""
     claims = chapter_module._load_claims(files)
@@ -151,10 +138,10 @@ def record(
     path = files.record(profile)
     with disk_errors(path):
         runs = []
-        for block in seed_blocks(files, parameters, other_seeds):
+        for block in seed_blocks(files, known, parameters, other_seeds, "--other-seeds"):
             if runs and time.monotonic() > deadline:
                 raise OutOfTime
-            runs.append(_stamp(files, block, profile, deadline))
+            runs.append(_stamp(files, parameters | block, profile, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""))
         write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})

@@ -6,8 +6,19 @@ from .. import coco, datasets
 from .chapter import resolve_device
 from .errors import BookError
 from .parameters import Parameter
+from .sources import ChapterFiles
 
 GENERATED = ("scenes", "coloured-digits")  # data sets that a run makes by itself
+SEED_STEP = 1000  # between blocks of seeds
+
+
+def known_parameter(name: str, known: dict[str, Parameter], where: str) -> Parameter:
+    """Raises BookError, with the nearest name, for an unknown one."""
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(known)}{hint}")
+    return known[name]
 
 
 def read_assignments(given: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
@@ -17,11 +28,7 @@ def read_assignments(given: list[str], known: dict[str, Parameter], where: str) 
         name, equals, value = text.partition("=")
         if not equals:
             raise BookError(f"-p {text}: not of the form name=value")
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(known)}{hint}")
-        values[name] = known[name].from_text(value)
+        values[name] = known_parameter(name, known, where).from_text(value)
     return values
 
 
@@ -48,3 +55,17 @@ def check_data(parameters: dict, where: str) -> None:
             (coco if name in coco.NAMES else datasets).check(name)
         except datasets.DataError as error:
             raise BookError(f"{where}: data={name}: {error}") from None
+
+
+def seed_blocks(
+    files: ChapterFiles, known: dict[str, Parameter], parameters: dict, others: int, option: str
+) -> list[dict]:
+    """What differs in a run and in `others` more, each with a block of seeds of its own; raises BookError."""
+    if others and not {"first_seed", "seeds"} <= parameters.keys():
+        raise BookError(f"{option}: {files.name} has no parameters first_seed and seeds")
+    if others < 0 or others and parameters["seeds"] > SEED_STEP:
+        raise BookError(f"{option}: got {others}, allowed is 0 or more, with seeds at most {SEED_STEP}")
+    if not others:
+        return [{}]
+    starts = (parameters["first_seed"] + SEED_STEP * k for k in range(others + 1))
+    return [{"first_seed": known["first_seed"].check(start, f"{option}: ")} for start in starts]

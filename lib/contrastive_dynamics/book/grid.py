@@ -1,0 +1,134 @@
+"""The grid of a sweep: its axes as typed on the command line, and the points that they span, checked whole."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from itertools import product
+
+from .chapter import expected_hash, profile_parameters
+from .errors import BookError
+from .parameters import Parameter, read_parameters
+from .request import check_data, known_parameter, read_assignments, seed_blocks, with_device
+from .sources import ChapterFiles
+
+MOST_POINTS = 100_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter and the values that it takes."""
+
+    name: str
+    values: tuple
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: its parameters in effect, and an id that names them together with the code they run."""
+
+    id: str
+    parameters: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A sweep that was checked. `code` is the hash of chapter, rules and library, without any parameters."""
+
+    files: ChapterFiles
+    profile: str
+    axes: tuple[Axis, ...]
+    blocks: int
+    points: tuple[Point, ...]
+    code: str
+
+    def to_json(self) -> dict:
+        """What makes two sweeps the same one."""
+        axes = [[axis.name, list(axis.values)] for axis in self.axes]
+        ids = hashlib.sha256("".join(point.id for point in self.points).encode()).hexdigest()
+        return {"chapter": self.files.name, "profile": self.profile, "axes": axes, "blocks": self.blocks, "points": ids}
+
+
+def _range(parameter: Parameter, text: str, where: str) -> list:
+    """`1..10` or `1..10:3`: from the first number to the last at most, in steps of 1 or of the third."""
+    first, _, rest = text.partition("..")
+    last, _, step = rest.partition(":")
+    try:
+        low, high, by = (Decimal(part.strip()) for part in (first, last, step or "1"))
+        count = int((high - low) / by) + 1
+    except (InvalidOperation, ArithmeticError):
+        raise BookError(f"{where}: not a range low..high:step with a step above 0") from None
+    if by <= 0 or count < 1:
+        raise BookError(f"{where}: a range without a value, allowed is low..high:step with low ≤ high, step above 0")
+    if count > MOST_POINTS:
+        raise BookError(f"{where}: {count} values, allowed are at most {MOST_POINTS}")
+    return [parameter.from_text(str(low + k * by)) for k in range(count)]
+
+
+def _axis(text: str, known: dict[str, Parameter], chapter: str) -> Axis:
+    where = f"--grid {text}"
+    name, equals, values = text.partition("=")
+    if not equals or not values.strip():
+        raise BookError(f"{where}: got no values, allowed is name=value,value,… or name=low..high:step")
+    parameter = known_parameter(name, known, chapter)
+    lists = parameter.type.startswith("list[")
+    if ".." in values and not lists and parameter.item_type in (int, float):
+        found = _range(parameter, values, where)
+    else:
+        found = [parameter.from_text(one.strip()) for one in values.split(";" if lists else ",")]
+    for k, value in enumerate(found):
+        if value in found[:k]:
+            raise BookError(f"{where}: the value {value!r} stands twice")
+    return Axis(name, tuple(found))
+
+
+def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
+    names = [axis.name for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise BookError(f"--grid {name}: given twice, allowed is one axis a parameter")
+        if name in fixed:
+            raise BookError(f"{name}: both an axis of the grid and set by -p, allowed is one of them")
+    if blocks < 1:
+        raise BookError(f"--seeds: got {blocks}, allowed is 1 or more")
+    if blocks > 1 and ("first_seed" in names or "first_seed" in fixed):
+        raise BookError("first_seed: both set and chosen by --seeds, allowed is one of them")
+    count = blocks
+    for axis in axes:
+        count *= len(axis.values)
+    if count > MOST_POINTS:
+        raise BookError(f"--grid: {count} points, allowed are at most {MOST_POINTS}")
+    if count == 1:
+        raise BookError("a sweep of one point: give --grid name=value,value,… or --seeds 2 or more, or use clbook run")
+
+
+def plan_grid(
+    name: str,
+    grid: list[str] = (),
+    *,
+    seeds: int = 1,
+    given: list[str] = (),
+    profile: str = "default",
+    device: str | None = None,
+) -> Grid:
+    """Check a sweep before anything starts; raises BookError.
+
+    `seeds` is the number of blocks of seeds at each place of the grid, as `clbook record --other-seeds` counts them.
+    What only a chapter's own cells can check, of parameters together, fails a point in its first seconds.
+    """
+    files = ChapterFiles.find(name)
+    known = read_parameters(files.cells(), files.source.name)
+    fixed = read_assignments(list(given), known, name)
+    axes = [_axis(text, known, name) for text in grid]
+    _check_axes(axes, fixed, seeds)
+    base = with_device(profile_parameters(files, profile) | fixed, known, device, name)
+    code, points = expected_hash(files, {}), {}
+    for values in product(*(axis.values for axis in axes)):
+        place = base | dict(zip((axis.name for axis in axes), values, strict=True))
+        for block in seed_blocks(files, known, place, seeds - 1, "--seeds"):
+            parameters = place | block
+            content = json.dumps([code, sorted(parameters.items())])
+            points[hashlib.sha256(content.encode()).hexdigest()[:12]] = parameters
+    for data in {p.get("data") for p in points.values()}:
+        check_data({"data": data}, name)
+    return Grid(files, profile, tuple(axes), seeds, tuple(Point(*one) for one in points.items()), code)

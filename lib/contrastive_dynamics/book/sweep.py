@@ -1,0 +1,241 @@
+"""A sweep: every point of a grid run into a folder, on a cluster, in any order, any number of times interrupted."""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import BookError
+from .grid import Grid, Point
+from .kernel import DiskFull, disk_errors
+from .sources import ChapterFiles
+
+VERSION = 1  # of the folder's layout and of its table
+ATTEMPTS = 2
+DEFINITION = "sweep.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is told: plain values alone, so that any version of Python can read them."""
+
+    root: str
+    chapter: str
+    profile: str
+    parameters: dict
+    out: str
+
+
+@dataclass
+class Outcome:
+    """How the points of a sweep stand; `failed` has the reason of each."""
+
+    done: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def point_folder(sweep: Path, point: str) -> Path:
+    return sweep / "points" / point
+
+
+def is_done(sweep: Path, point: str) -> bool:
+    """A point's folder is moved into place when it is whole."""
+    return (point_folder(sweep, point) / "run.json").is_file()
+
+
+def run_point(job: Job) -> dict:
+    """Run one point, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
+
+    Nothing is raised, since a cluster may not know the exception; a worker that is killed says nothing.
+    """
+    from . import runs
+
+    out, began = Path(job.out), time.monotonic()
+    if not out.parent.is_dir():
+        host = socket.gethostname()
+        return {"status": "failed", "said": f"{out.parent} is not on {host}: workers must share the sweep's folder"}
+    try:
+        if not (out / "run.json").is_file():  # a worker that its client has lost may have finished it
+            runs.run(runs.Plan(ChapterFiles(Path(job.root), job.chapter), job.parameters, job.profile, out))
+    except DiskFull as error:
+        return {"status": "full", "said": str(error)}
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            return {"status": "failed", "said": f"{type(error).__name__}: {error}"}
+    except BookError as error:
+        return {"status": "failed", "said": str(error)}
+    return {"status": "done", "said": "", "seconds": time.monotonic() - began}
+
+
+def default_folder(grid: Grid) -> Path:
+    return grid.files.root / "sweeps" / f"{grid.files.name}-{grid.profile}"
+
+
+def failed_folder(sweep: Path, point: str) -> Path:
+    """Where a point that failed leaves its partial notebook, and what was said in `reason.txt`."""
+    return sweep / "points" / f"{point}.failed"
+
+
+def read_definition(folder: Path) -> dict:
+    """What a folder says it is a sweep of; raises BookError."""
+    try:
+        found = json.loads((folder / DEFINITION).read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        raise BookError(f"{folder}: no sweep, it has no readable {DEFINITION}") from None
+    if found.get("version") != VERSION:
+        raise BookError(
+            f"{folder}: a sweep of layout {found.get('version')}, this version reads {VERSION}; run it anew"
+        )
+    return found
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """The folder for one sweep at a time; raises BookError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise BookError(f"{folder}: another sweep is running here ({lock.read().strip()})") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+        lock.flush()
+        yield
+
+
+def _claim(grid: Grid, folder: Path) -> None:
+    """Write what the folder holds, or see that it holds this very sweep; raises BookError."""
+    wanted = {"version": VERSION, **grid.to_json()}
+    if (folder / DEFINITION).exists():
+        found = read_definition(folder)
+        differ = [key for key, value in wanted.items() if found.get(key) != value]
+        if differ == ["points"]:
+            raise BookError(f"{folder}: made by other code or other fixed parameters; choose another --out")
+        if differ:
+            raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
+        return
+    if any(path.name != ".lock" for path in folder.iterdir()):
+        raise BookError(f"{folder}: not empty and no sweep; choose another --out")
+    (folder / "points").mkdir()
+    parameters = {point.id: point.parameters for point in grid.points}
+    for name, content in {"points.json": parameters, DEFINITION: wanted}.items():
+        aside = folder / f"{name}.new"
+        aside.write_text(json.dumps(content, indent=None if name == "points.json" else 1) + "\n", encoding="utf-8")
+        os.replace(aside, folder / name)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what workers that were killed left half-written."""
+    for path in (folder / "points").glob(".*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Bar:
+    """Points done, running and failed, and the remaining time, in a terminal or a notebook."""
+
+    def __init__(self, total: int, done: int):
+        from tqdm import tqdm
+
+        text = "{n_fmt} of {total_fmt} points |{bar}| {elapsed}, {remaining} left{postfix}"
+        file = sys.stdout if "ipykernel" in sys.modules else sys.stderr  # in a notebook stderr is shown in red
+        self.bar = tqdm(total=total, initial=done, bar_format=text, file=file, disable=None, leave=False)
+
+    def say(self, text: str) -> None:
+        self.bar.write(text)
+
+    def show(self, outcome: Outcome, running: int) -> None:
+        self.bar.set_postfix_str(f"{running} running, {len(outcome.failed)} failed", refresh=False)
+        self.bar.n = len(outcome.done) + len(outcome.failed)
+        self.bar.refresh()
+
+
+def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Callable[[str], None] = None) -> Outcome:
+    """Run all points of a grid that have no result yet; `pool`, of `cluster.open_pool`, is opened if there are any.
+
+    The first point is run alone, and what it took says what the rest will cost. A point that fails keeps its partial
+    notebook beside its place, ID.failed, and is tried once more. Raises BookError for a folder that holds something
+    else or is in use, a full disk, a scheduler that is lost; what is finished stays, and the same call goes on from it.
+    """
+    folder = folder.absolute()
+    with _held(folder):
+        _claim(grid, folder)
+        outcome = Outcome([point.id for point in grid.points if is_done(folder, point.id)])
+        waiting = [point for point in grid.points if not is_done(folder, point.id)]
+        if waiting:
+            with pool as workers:
+                if workers.local:  # nobody else writes here
+                    _clear(folder)
+                bar = Bar(len(grid.points), len(outcome.done))
+                with contextlib.closing(bar.bar):
+                    _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
+        return outcome
+
+
+def _work_off(grid: Grid, folder: Path, pool, waiting: list[Point], outcome: Outcome, bar: Bar, say) -> None:
+    """Keep the pool busy; only as many points as it can take are handed over at a time."""
+    queue, tries, first = list(reversed(waiting)), dict.fromkeys((p.id for p in waiting), 0), True
+    running: dict[str, Point] = {}
+    if not pool.workers():
+        say("no worker has come yet; waiting for the first (Ctrl-C ends it)")
+    while queue or running:
+        while queue and len(running) < (1 if first else pool.room()):
+            point = queue.pop()
+            running[point.id] = point
+            out = str(point_folder(folder, point.id))
+            job = Job(str(grid.files.root), grid.files.name, grid.profile, point.parameters, out)
+            pool.submit(f"{point.id}-{tries[point.id]}", job)
+        bar.show(outcome, len(running))
+        key, result = pool.next()
+        point = running.pop(key.partition("-")[0])
+        tries[point.id] += 1
+        if result["status"] == "full":
+            raise BookError(f"{folder}: the disk is full; what is finished stays: make room and run the same command")
+        if result["status"] == "done":
+            outcome.done.append(point.id)
+            shutil.rmtree(failed_folder(folder, point.id), ignore_errors=True)
+            if first and queue:
+                say(cost(result["seconds"], len(queue), pool.workers()))
+        elif tries[point.id] < ATTEMPTS:
+            queue.append(point)
+        else:
+            outcome.failed[point.id] = result["said"]
+            failed_folder(folder, point.id).mkdir(exist_ok=True)
+            (failed_folder(folder, point.id) / "reason.txt").write_text(result["said"] + "\n", encoding="utf-8")
+        first = False
+    bar.show(outcome, 0)
+
+
+def cost(seconds: float, points: int, workers: int) -> str:
+    """What the points that are left will take, by one that was measured."""
+    left = seconds * -(-points // max(workers, 1))
+    said = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
+    return f"one point took {seconds:.0f} s; {points} more on {workers} workers: about {said}"
+
+
+def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
+    """Run a sweep and write its table, also when it is interrupted; 1 if points failed. Raises BookError."""
+    from .cluster import open_pool
+    from .sweep_table import TABLE, read_table, write_table
+
+    on_gpu = any(str(point.parameters.get("device", "cpu")).startswith("cuda") for point in grid.points)
+    with disk_errors(folder):
+        try:
+            outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
+        finally:
+            if (folder / DEFINITION).is_file():
+                write_table(read_table(folder), folder / TABLE)
+    for point, said in outcome.failed.items():
+        print(f"{point} failed: {said}", file=sys.stderr)
+    print(f"{len(outcome.done)} of {len(grid.points)} points done, {len(outcome.failed)} failed: {folder / TABLE}")
+    return 1 if outcome.failed else 0

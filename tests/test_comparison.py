@@ -1,0 +1,83 @@
+"""Two runs beside each other: what changed, and how much of it is more than the noise of the seeds."""
+
+from copy import deepcopy
+
+import pytest
+from stand_in import build_stand_in
+
+from contrastive_dynamics.book.comparison import compare, read_stamp
+from contrastive_dynamics.book.errors import BookError
+
+
+@pytest.fixture
+def stamp(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    return read_stamp(build_stand_in(tmp_path).notebook)
+
+
+def changed(stamp, claim="fig-1", **how):
+    other = deepcopy(stamp)
+    other["parameters"] |= how.pop("parameters", {})
+    if "observed" in how:
+        other["readings"][claim]["observed"] = how["observed"]
+    return other
+
+
+def test_a_run_beside_itself_has_no_changes(stamp):
+    assert compare(stamp, deepcopy(stamp)) == []
+
+
+def test_one_seed_block_is_paired_by_seed(stamp):
+    """Each seed is higher by 0.1 ± 0.001: as means of four seeds that would be within their spread of 0.01."""
+    first = stamp["readings"]["fig-1"]["observed"][""]
+    later = [v + 0.1 + 0.001 * (-1) ** k for k, v in enumerate(first)]
+    (change,) = compare(stamp, changed(stamp, observed={"": later}))
+    assert (change.claim, change.case, change.turned) == ("fig-1", "", False)
+    assert change.noise == pytest.approx(3.1824 * 0.001 * (4 / 3) ** 0.5 / 2, rel=1e-4)  # t with 3 degrees of freedom
+    assert change.beyond == pytest.approx(0.1 - change.noise)
+
+
+def test_other_seeds_are_held_against_both_spreads(stamp):
+    other = changed(stamp, observed={"": [1.01, 1.02, 1.0, 1.05]}, parameters={"first_seed": 2000})
+    (change,) = compare(stamp, other)
+    from scipy import stats
+
+    first = stamp["readings"]["fig-1"]["observed"][""]
+    found = stats.ttest_ind([1.01, 1.02, 1.0, 1.05], first, equal_var=False).confidence_interval(0.95)
+    assert change.noise == pytest.approx((found.high - found.low) / 2) and change.beyond == 0.0
+
+
+def test_a_verdict_that_turns_and_a_number_without_spread(stamp):
+    (change,) = compare(stamp, changed(stamp, "thm-1", observed={"": 0.5}))
+    assert change.verdicts == ("reproduced", "not reproduced") and change.turned
+    assert (change.before, change.after, change.noise, change.beyond) == (0.0, 0.5, 0.0, 0.5)
+
+
+def test_claims_and_cases_that_one_run_lacks(stamp):
+    other = changed(stamp, observed={"small": [1.0, 1.01, 1.02, 1.0]})
+    del other["readings"]["thm-1"]
+    found = {(c.claim, c.case): (c.before, c.after) for c in compare(stamp, other)}
+    assert found[("thm-1", "")] == (0.0, None)
+    assert found[("fig-1", "small")][0] is None and found[("fig-1", "")][1] is None
+
+
+def test_shares_are_compared_by_their_counts(stamp):
+    def of(hits):
+        return changed(stamp, observed={"": {"hits": hits, "trials": 100}})
+
+    (change,) = compare(of(50), of(55))
+    assert change.noise == pytest.approx(1.95996 * (0.25 / 100 + 0.55 * 0.45 / 100) ** 0.5, rel=1e-4)
+    assert change.beyond == 0 and compare(of(5), of(95))[0].beyond > 0.7
+
+
+def test_what_is_no_run_is_one_line(stamp, tmp_path):
+    (tmp_path / "x.json").write_text("[1, 2]")
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "x.json", tmp_path / "none.ipynb", tmp_path / "gone.json"):
+        with pytest.raises(BookError, match="no result; allowed are a run's folder, an executed notebook, a record"):
+            read_stamp(path)
+    with pytest.raises(BookError, match="0 executed notebooks, allowed is the folder of one run"):
+        read_stamp(tmp_path / "empty")
+    assert read_stamp(tmp_path / "chapters")["chapter"] == "stand-in"
+    with pytest.raises(BookError, match="got runs of stand-in and other, allowed is one chapter"):
+        compare(stamp, stamp | {"chapter": "other"})

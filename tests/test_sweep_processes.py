@@ -1,0 +1,120 @@
+"""Sweeps with real processes: twelve points undisturbed, with a worker killed, with the client killed and run again."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import distributed
+import pytest
+from stand_in import SOURCE, build_stand_in
+
+from contrastive_dynamics.book.cluster import open_pool
+from contrastive_dynamics.book.errors import BookError
+from contrastive_dynamics.book.grid import plan_grid
+from contrastive_dynamics.book.sweep import run_sweep
+from contrastive_dynamics.book.sweep_table import TABLE, read_table, write_table
+
+LIGHT = SOURCE.replace("import torch\n", "")  # seconds of import for each of the points
+for line, short in (
+    ('ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()', "2.0 * scale"),
+    ('ACTIVATIONS["relu"].h(torch.tensor(-scale)).item()', "0.0"),
+    ("from contrastive_dynamics.activations import ACTIVATIONS\n", ""),
+):
+    LIGHT = LIGHT.replace(line, short)
+GRID, SEEDS = ["scale=0.5,0.8,1,1.2,1.5,2"], 2
+LIBRARY = Path(__file__).parents[1] / "lib"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLBOOK_ROOT", str(root))
+        build_stand_in(root, source=LIGHT)
+        yield root
+
+
+@pytest.fixture(scope="module")
+def grid(root):
+    return plan_grid("stand-in", GRID, seeds=SEEDS)
+
+
+def rows(folder):
+    """The table without what differs from run to run."""
+    write_table(read_table(folder), folder / TABLE)
+    found = list(csv.DictReader((folder / TABLE).open()))
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in found]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(grid, root):
+    """Through the address of a cluster that stands already."""
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        outcome = run_sweep(grid, root / "undisturbed", open_pool(scheduler=cluster.scheduler_address))
+    assert len(outcome.done) == 12
+    return rows(root / "undisturbed")
+
+
+def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
+    assert {row["status"] for row in undisturbed} == {"done"} and {row["fig-1"] for row in undisturbed} == {
+        "reproduced"
+    }
+    for row in undisturbed:
+        beside = {path.name for path in (root / "undisturbed" / row["notebook"]).parent.iterdir()}
+        assert beside == {"stand-in.ipynb", "stand-in.html", "claims.json", "run.json"}
+
+
+def test_a_killed_worker_loses_no_more_than_its_point(grid, root, undisturbed):
+    killed = []
+
+    def kill(said):
+        """After the first point, when the others are under way."""
+        time.sleep(0.5)
+        killed.append(min(pool.client.run(os.getpid).values()))
+        os.kill(killed[0], signal.SIGKILL)
+
+    opened = open_pool(jobs=2)
+    with opened as pool:
+        from contextlib import nullcontext
+
+        outcome = run_sweep(grid, root / "worker", nullcontext(pool), kill)
+    assert killed and len(outcome.done) == 12 and outcome.failed == {}
+    assert rows(root / "worker") == undisturbed
+
+
+def test_a_killed_client_loses_no_more_than_the_points_in_flight(grid, root, undisturbed):
+    folder = root / "client"
+    command = [sys.executable, "-m", "contrastive_dynamics.book.cli", "sweep", "stand-in", "--grid", *GRID]
+    command += ["--seeds", str(SEEDS), "--jobs", "2", "--out", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(done := {path.parent.name for path in folder.glob("points/*/run.json")}) < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    written = {point: (folder / "points" / point / "run.json").stat().st_mtime_ns for point in done}
+    time.sleep(3)  # workers see that the client is gone
+    again = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert again.returncode == 0 and "12 of 12 points done, 0 failed" in again.stdout, again.stderr
+    assert all((folder / "points" / p / "run.json").stat().st_mtime_ns == at for p, at in written.items())
+    assert rows(folder) == undisturbed and not list(folder.glob("points/.*"))
+
+
+def test_a_scheduler_that_does_not_answer_is_one_line_with_advice():
+    with pytest.raises(BookError, match=r"--scheduler tcp://127.0.0.1:9: no answer within .*is it running") as error:
+        with open_pool(scheduler="tcp://127.0.0.1:9"):
+            pass
+    assert "\n" not in str(error.value)
+    for address in ("nonsense://x", "127.0.0.1:notaport"):
+        with pytest.raises(BookError, match="--scheduler .*is the address right"), open_pool(scheduler=address):
+            pass
+    with pytest.raises(BookError, match="--jobs 2: the scheduler at .* has workers of its own"):
+        with open_pool(jobs=2, scheduler="tcp://127.0.0.1:9"):
+            pass
+    with pytest.raises(BookError, match="--jobs: got 0, allowed is 1 or more"), open_pool(jobs=0):
+        pass
