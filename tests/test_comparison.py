@@ -3,8 +3,10 @@
 from copy import deepcopy
 
 import pytest
-from stand_in import build_stand_in
+from stand_in import SOURCE, build_stand_in
+from typer.testing import CliRunner
 
+from contrastive_dynamics.book import cli
 from contrastive_dynamics.book.comparison import compare, read_stamp
 from contrastive_dynamics.book.errors import BookError
 
@@ -68,6 +70,19 @@ def test_shares_are_compared_by_their_counts(stamp):
     (change,) = compare(of(50), of(55))
     assert change.noise == pytest.approx(1.95996 * (0.25 / 100 + 0.55 * 0.45 / 100) ** 0.5, rel=1e-4)
     assert change.beyond == 0 and compare(of(5), of(95))[0].beyond > 0.7
+
+
+def test_the_command_lists_what_changed(stamp, tmp_path, monkeypatch):
+    """Two runs that differ in one line: the second has a factor three in place of two."""
+    monkeypatch.setenv("COLUMNS", "120")
+    for name, factor in (("before", "2 * scale"), ("after", "3 * scale")):
+        source = SOURCE.replace("abs(double - 2 * scale)", f"abs(double - {factor})")
+        (tmp_path / name).mkdir()
+        build_stand_in(tmp_path, source=source).notebook.rename(tmp_path / name / "stand-in.ipynb")
+    done = CliRunner().invoke(cli.app, ["compare", str(tmp_path / "before"), str(tmp_path / "after")])
+    assert done.exit_code == 0 and "thm-1 " in done.output and "0 → 1" in done.output
+    assert "● reproduced → ○ not reproduced" in done.output
+    assert "1 verdicts differ, and 1 statistics by more than seed noise" in done.output
 
 
 def test_what_is_no_run_is_one_line(stamp, tmp_path):

@@ -44,9 +44,17 @@ def test_values_of_an_axis(files, text, values):
     assert list(axis.values) == values
 
 
-def test_blocks_of_seeds_lie_apart_and_are_points_of_their_own(files):
+def test_blocks_of_seeds_follow_each_other_and_are_points_of_their_own(files):
     grid = planned("scale=1,2", seeds=3)
-    assert [p.parameters["first_seed"] for p in grid.points] == [1000, 2000, 3000] * 2
+    assert [p.parameters["first_seed"] for p in grid.points] == [1000, 1004, 1008] * 2
+    assert [p.id for p in grid.points] == [p.run for p in grid.points] == list(grid.runs)
+
+
+def test_folded_blocks_are_one_run_with_the_same_points(files):
+    apart, grid = planned("scale=1,2", seeds=3), planned("scale=1,2", seeds=3, fold=True)
+    assert [p.id for p in grid.points] == [p.id for p in apart.points] and len(grid.runs) == 2
+    assert [(p.run, p.block) for p in grid.points] == [(run, k) for run in grid.runs for k in range(3)]
+    assert [(r["first_seed"], r["seeds"]) for r in grid.runs.values()] == [(1000, 12)] * 2
 
 
 def test_an_id_names_parameters_and_code(files):
@@ -75,7 +83,9 @@ def test_an_id_names_parameters_and_code(files):
         (["first_seed=1,2"], {"seeds": 2}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 2, "given": ["first_seed=5"]}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 0}, "--seeds: got 0, allowed is 1 or more"),
-        (["scale=1,2"], {"seeds": 200}, "--seeds: first_seed: got 101000"),
+        (["scale=1,2"], {"seeds": 9, "given": ["first_seed=99990"], "fold": True}, "first_seed: both set"),
+        (["scale=1,2"], {"seeds": 26, "fold": True}, "--fold: seeds: got 104, allowed is int 2..100"),
+        (["scale=1,2"], {"fold": True}, "--fold: got one block of seeds, allowed is --seeds 2 or more"),
         (["scale=1"], {}, "a sweep of one point"),
         ([], {}, "a sweep of one point"),
         (["first_seed=0..9999", "seeds=2..50"], {}, "490000 points, allowed are at most 100000"),

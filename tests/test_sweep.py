@@ -12,7 +12,7 @@ from contrastive_dynamics.book import sweep
 from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.grid import plan_grid
 from contrastive_dynamics.book.sweep_page import default_claim, write_page
-from contrastive_dynamics.book.sweep_table import TABLE, margin, read_table, statistic, write_table
+from contrastive_dynamics.book.sweep_table import TABLE, block_readings, margin, read_table, statistic, write_table
 
 
 class Pool:
@@ -80,7 +80,7 @@ def test_every_point_is_run_once_and_the_first_says_what_the_rest_costs(grid, tm
     outcome = run(grid, tmp_path / "a", pool, said)
     ids = [point.id for point in grid.points]
     assert sorted(outcome.done) == sorted(pool.ran) == sorted(ids) and outcome.failed == {} and pool.ran[0] == ids[0]
-    assert said == ["one point took 40 s; 5 more on 2 workers: about 2 min"]
+    assert said == ["one run took 40 s; 5 more on 2 workers: about 2 min"]
     again = Pool()
     assert run(grid, tmp_path / "a", again).done == ids and again.ran == []
 
@@ -103,11 +103,11 @@ def test_an_interrupted_sweep_goes_on_with_what_is_left(grid, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(grid, tmp_path / "a", pool)
     done = set(pool.ran) - {bad}
-    (tmp_path / "a" / "points" / ".half.123").mkdir()
+    (tmp_path / "a" / "runs" / ".half.123").mkdir()
     more = Pool()
     outcome = run(grid, tmp_path / "a", more)
     assert done and set(more.ran) == {point.id for point in grid.points} - done and len(outcome.done) == 6
-    assert not list((tmp_path / "a" / "points").glob(".*"))
+    assert not list((tmp_path / "a" / "runs").glob(".*"))
 
 
 def test_a_point_that_fails_is_tried_once_more_and_the_others_run(grid, tmp_path):
@@ -170,18 +170,18 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
     from contrastive_dynamics.book import runs
     from contrastive_dynamics.book.kernel import DiskFull
 
-    job = sweep.Job(str(tmp_path), "stand-in", "custom", grid.points[0].parameters, str(tmp_path / "points" / "x"))
-    assert "workers must share the sweep's folder" in sweep.run_point(job)["said"]
-    (tmp_path / "points").mkdir()
+    job = sweep.Job(str(tmp_path), "stand-in", "custom", grid.points[0].parameters, str(tmp_path / "runs" / "x"))
+    assert "workers must share the sweep's folder" in sweep.run_job(job)["said"]
+    (tmp_path / "runs").mkdir()
     for error, status in (
         (BookError("cell [2] failed"), "failed"),
         (DiskFull("full"), "full"),
         (OSError("net"), "failed"),
     ):
         monkeypatch.setattr(runs, "run", lambda plan, error=error: (_ for _ in ()).throw(error))
-        assert sweep.run_point(job)["status"] == status
+        assert sweep.run_job(job)["status"] == status
     monkeypatch.setattr(runs, "run", lambda plan: None)
-    assert sweep.run_point(job)["status"] == "done"
+    assert sweep.run_job(job)["status"] == "done"
 
 
 def test_the_table_has_a_row_a_point_with_parameters_statistics_and_verdicts(grid, tmp_path):
@@ -192,7 +192,7 @@ def test_the_table_has_a_row_a_point_with_parameters_statistics_and_verdicts(gri
         Pool(lambda job: {"status": "failed" if job.out.endswith(bad) else "done", "said": "", "seconds": 1}),
     )
     table = read_table(tmp_path / "a")
-    assert table.axes == {"scale": [0.5, 1.0, 2.0], "first_seed": [1000, 2000]} and table.claims[0] == "thm-1"
+    assert table.axes == {"scale": [0.5, 1.0, 2.0], "first_seed": [1000, 1004]} and table.claims[0] == "thm-1"
     write_table(table, tmp_path / "a" / TABLE)
     rows = list(csv.DictReader((tmp_path / "a" / TABLE).open()))
     assert [(row["point"], row["scale"], row["first_seed"]) for row in rows] == [
@@ -229,6 +229,17 @@ def test_the_statistic_is_that_of_the_case_that_decides():
     assert of({"between": [0, 1]}, 0.5, 0.95, 0.1) == 0.95 and of({"equals": 4}, 4, 7) == 7
     assert of({"rate": {"predicted": 2, "rival": 1}}, 2.1, 1.7) == 1.7
     assert margin(Rule.parse({"between": [0, 1]}, ""), Reading.of(observed=3.0, control=0).observed[""]) == -2
+
+
+def test_a_block_has_the_values_of_its_seeds_and_no_claim_that_is_not_by_seed():
+    readings = {
+        "a": {"observed": {"": [1, 2, 3, 4], "x": [5, 6, 7, 8]}, "control": {"": [0, 0, 1, 1]}},
+        "number": {"observed": {"": [1, 2, 3, 4]}, "control": {"": 0.5}},
+        "share": {"observed": {"": {"hits": 3, "trials": 4}}, "control": {"": [0, 0, 1, 1]}},
+        "others": {"observed": {"": [1, 2]}, "control": {"": [0, 0]}},
+    }
+    expected = {"a": {"observed": {"": [3, 4], "x": [7, 8]}, "control": {"": [1, 1]}}}
+    assert block_readings(readings, 1, 2, 2) == expected
 
 
 @pytest.mark.parametrize("axes", [["scale=0.5,1,2", "mode=plain,fancy", "seeds=2,3,4,5"], ["mode=plain,fancy"], []])

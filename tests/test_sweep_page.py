@@ -34,7 +34,7 @@ def test_other_commands_of_the_page_run(monkeypatch):
     monkeypatch.chdir(ROOT)
     (command,) = (c for c in COMMANDS if c.startswith("clbook compare"))
     done = CliRunner().invoke(cli.app, shlex.split(command)[1:])
-    assert done.exit_code == 0 and "changed beyond seed noise" in done.output
+    assert done.exit_code == 0 and "statistics by more than seed noise" in done.output
 
 
 def test_python_of_the_page_parses():
@@ -69,7 +69,7 @@ def test_the_job_script_sweeps_with_workers_that_srun_starts_and_the_table_is_re
     done = subprocess.run(
         ["bash", "-m", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240
     )
-    assert "2 of 2 points done, 0 failed: sweeps/mine/table.csv" in done.stdout, done.stderr
+    assert "2 of 2 runs done, 0 failed: sweeps/mine/table.csv" in done.stdout, done.stderr
     reader = next(code for kind, code in BLOCKS if "csv.DictReader" in code)
     for old, new in (('"temperature"', '"scale"'), ('"batch"', '"mode"'), ("thm-d5", "fig-1")):
         reader = reader.replace(old, new)

@@ -23,6 +23,7 @@ for line, short in (
     ('ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()', "2.0 * scale"),
     ('ACTIVATIONS["relu"].h(torch.tensor(-scale)).item()', "0.0"),
     ("from contrastive_dynamics.activations import ACTIVATIONS\n", ""),
+    ("control=[-1.0, -1.1, -1.2]", "control=[-1.0 - 0.1 * (s % 4) for s in chapter.seeds]"),
 ):
     LIGHT = LIGHT.replace(line, short)
 GRID, SEEDS = ["scale=0.5,0.8,1,1.2,1.5,2"], 2
@@ -68,6 +69,16 @@ def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
         assert beside == {"stand-in.ipynb", "stand-in.html", "claims.json", "run.json"}
 
 
+def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, undisturbed):
+    folded = plan_grid("stand-in", GRID, seeds=SEEDS, fold=True)
+    outcome = run_sweep(folded, root / "folded", open_pool(jobs=2))
+    together = rows(root / "folded")
+    assert len(outcome.done) == 6 and len({row["notebook"] for row in together}) == 6
+    by_seed = ["point", "status", "seeds", "first_seed", "scale", "mode", "device", "fig-1 statistic", "fig-1"]
+    assert [[row[key] for key in by_seed] for row in together] == [[row[key] for key in by_seed] for row in undisturbed]
+    assert "thm-1" in undisturbed[0] and "thm-1" not in together[0]  # one number a run: of no block
+
+
 def test_a_killed_worker_loses_no_more_than_its_point(grid, root, undisturbed):
     killed = []
 
@@ -92,17 +103,17 @@ def test_a_killed_client_loses_no_more_than_the_points_in_flight(grid, root, und
     command += ["--seeds", str(SEEDS), "--jobs", "2", "--out", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while len(done := {path.parent.name for path in folder.glob("points/*/run.json")}) < 3:
+    while len(done := {path.parent.name for path in folder.glob("runs/*/run.json")}) < 3:
         assert process.poll() is None
         time.sleep(0.05)
     process.kill()
     process.wait()
-    written = {point: (folder / "points" / point / "run.json").stat().st_mtime_ns for point in done}
+    written = {point: (folder / "runs" / point / "run.json").stat().st_mtime_ns for point in done}
     time.sleep(3)  # workers see that the client is gone
     again = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert again.returncode == 0 and "12 of 12 points done, 0 failed" in again.stdout, again.stderr
-    assert all((folder / "points" / p / "run.json").stat().st_mtime_ns == at for p, at in written.items())
-    assert rows(folder) == undisturbed and not list(folder.glob("points/.*"))
+    assert again.returncode == 0 and "12 of 12 runs done, 0 failed" in again.stdout, again.stderr
+    assert all((folder / "runs" / p / "run.json").stat().st_mtime_ns == at for p, at in written.items())
+    assert rows(folder) == undisturbed and not list(folder.glob("runs/.*"))
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line_with_advice():

@@ -96,6 +96,7 @@ def sweep(
         typer.Option(metavar="NAME=VALUES", help="An axis: a,b,c or low..high:step; lists apart by semicolons."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Blocks of seeds at each place of the grid.")] = 1,
+    fold: Annotated[bool, typer.Option("--fold", help="All blocks of a place in one run; see the page.")] = False,
     parameter: Parameters = None,
     profile: Profile = "default",
     device: Device = None,
@@ -110,9 +111,10 @@ def sweep(
     from . import grid as grids
     from . import sweep as sweeps
 
-    wanted = grids.plan_grid(chapter, grid or [], seeds=seeds, given=parameter or [], profile=profile, device=device)
+    options = {"seeds": seeds, "fold": fold, "given": parameter or [], "profile": profile, "device": device}
+    wanted = grids.plan_grid(chapter, grid or [], **options)
     folder = out or sweeps.default_folder(wanted)
-    print(f"{chapter}: {len(wanted.points)} points into {folder}")
+    print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")
     return 0 if plan else sweeps.command(wanted, folder, jobs, scheduler)
 
 
@@ -147,15 +149,16 @@ def compare(
     from .comparison import read_stamp
 
     changes = compared(read_stamp(before), read_stamp(after))
-    table = _table("claim", "case", "before", "after", "beyond noise", "verdict")
+    table = _table("claim", "before → after", "beyond ± noise", "verdict")
     for c in changes:
-        numbers = ("" if v is None else f"{v:.5g}" for v in (c.before, c.after))
-        beyond = f"{c.beyond:.2g}" if c.beyond else "within"
+        numbers = " → ".join("none" if v is None else f"{v:.4g}" for v in (c.before, c.after))
+        beyond = f"{c.beyond:.2g} ± {c.noise:.2g}" if c.beyond else f"within {c.noise:.2g}"
+        beyond = "" if None in (c.before, c.after) else beyond
         verdict = " → ".join(_verdict(word) for word in dict.fromkeys(c.verdicts))
-        table.add_row(c.claim, escape(c.case), *numbers, f"{beyond} (± {c.noise:.2g})", verdict)
+        table.add_row(escape(f"{c.claim} {c.case}".strip()), numbers, beyond, verdict)
     _show(table)
     turned = len({c.claim for c in changes if c.turned})
-    print(f"{turned} verdicts and {sum(c.beyond > 0 for c in changes)} statistics changed beyond seed noise")
+    print(f"{turned} verdicts differ, and {sum(c.beyond > 0 for c in changes)} statistics by more than seed noise")
 
 
 @app.command()

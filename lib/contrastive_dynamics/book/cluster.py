@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import BookError
-from .sweep import Job, run_point
+from .sweep import Job, run_job
 
 ANSWER_SECONDS = 10  # that a scheduler is given
 QUEUED = 2  # jobs handed over for each worker, so that none waits
@@ -30,7 +30,7 @@ class Pool:
         return QUEUED * max(1, self.workers())
 
     def submit(self, key: str, job: Job) -> None:
-        self.arrived.add(self.client.submit(run_point, job, key=key, pure=False, resources=self.resources))
+        self.arrived.add(self.client.submit(run_job, job, key=key, pure=False, resources=self.resources))
 
     def next(self) -> tuple[str, dict]:
         """The key and result of the next job that ends; raises BookError where the scheduler is lost."""

@@ -25,27 +25,37 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: its parameters in effect, and an id that names them together with the code they run."""
+    """One place of a sweep: its parameters in effect, and an id that names them together with the code they run.
+
+    `run` is the id of the run that has it: its own, or one that has the blocks of seeds of several points, of which it
+    is number `block`.
+    """
 
     id: str
     parameters: dict[str, object]
+    run: str
+    block: int = 0
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A sweep that was checked. `code` is the hash of chapter, rules and library, without any parameters."""
+    """A sweep that was checked: its points, and the parameters of each run that they need.
+
+    `code` is the hash of chapter, rules and library, without any parameters.
+    """
 
     files: ChapterFiles
     profile: str
     axes: tuple[Axis, ...]
     blocks: int
     points: tuple[Point, ...]
+    runs: dict[str, dict]
     code: str
 
     def to_json(self) -> dict:
         """What makes two sweeps the same one."""
         axes = [[axis.name, list(axis.values)] for axis in self.axes]
-        ids = hashlib.sha256("".join(point.id for point in self.points).encode()).hexdigest()
+        ids = hashlib.sha256("".join(point.id + point.run for point in self.points).encode()).hexdigest()
         return {"chapter": self.files.name, "profile": self.profile, "axes": axes, "blocks": self.blocks, "points": ids}
 
 
@@ -102,18 +112,24 @@ def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
         raise BookError("a sweep of one point: give --grid name=value,value,… or --seeds 2 or more, or use clbook run")
 
 
+def _id(code: str, parameters: dict) -> str:
+    return hashlib.sha256(json.dumps([code, sorted(parameters.items())]).encode()).hexdigest()[:12]
+
+
 def plan_grid(
     name: str,
     grid: list[str] = (),
     *,
     seeds: int = 1,
+    fold: bool = False,
     given: list[str] = (),
     profile: str = "default",
     device: str | None = None,
 ) -> Grid:
     """Check a sweep before anything starts; raises BookError.
 
-    `seeds` is the number of blocks of seeds at each place of the grid, as `clbook record --other-seeds` counts them.
+    `seeds` is the number of blocks of seeds at each place of the grid, one after the other; with `fold` they are one
+    run, in whose program chapters have all seeds anyway, and points read their seeds of it.
     What only a chapter's own cells can check, of parameters together, fails a point in its first seconds.
     """
     files = ChapterFiles.find(name)
@@ -121,14 +137,19 @@ def plan_grid(
     fixed = read_assignments(list(given), known, name)
     axes = [_axis(text, known, name) for text in grid]
     _check_axes(axes, fixed, seeds)
+    if fold and seeds < 2:
+        raise BookError("--fold: got one block of seeds, allowed is --seeds 2 or more")
     base = with_device(profile_parameters(files, profile) | fixed, known, device, name)
-    code, points = expected_hash(files, {}), {}
+    code, points, runs = expected_hash(files, {}), {}, {}
     for values in product(*(axis.values for axis in axes)):
         place = base | dict(zip((axis.name for axis in axes), values, strict=True))
-        for block in seed_blocks(files, known, place, seeds - 1, "--seeds"):
-            parameters = place | block
-            content = json.dumps([code, sorted(parameters.items())])
-            points[hashlib.sha256(content.encode()).hexdigest()[:12]] = parameters
-    for data in {p.get("data") for p in points.values()}:
+        blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))
+        together = place | {"seeds": known["seeds"].check(seeds * place["seeds"], "--fold: ")} if fold else None
+        for k, block in enumerate(blocks):
+            point = place | block
+            run = together or point
+            runs[_id(code, run)] = run
+            points[_id(code, point)] = Point(_id(code, point), point, _id(code, run), k)
+    for data in {p.get("data") for p in runs.values()}:
         check_data({"data": data}, name)
-    return Grid(files, profile, tuple(axes), seeds, tuple(Point(*one) for one in points.items()), code)
+    return Grid(files, profile, tuple(axes), seeds, tuple(points.values()), runs, code)

@@ -58,14 +58,14 @@ def check_data(parameters: dict, where: str) -> None:
 
 
 def seed_blocks(
-    files: ChapterFiles, known: dict[str, Parameter], parameters: dict, others: int, option: str
+    files: ChapterFiles, known: dict[str, Parameter], parameters: dict, others: int, option: str, step: int = SEED_STEP
 ) -> list[dict]:
     """What differs in a run and in `others` more, each with a block of seeds of its own; raises BookError."""
     if others and not {"first_seed", "seeds"} <= parameters.keys():
         raise BookError(f"{option}: {files.name} has no parameters first_seed and seeds")
-    if others < 0 or others and parameters["seeds"] > SEED_STEP:
-        raise BookError(f"{option}: got {others}, allowed is 0 or more, with seeds at most {SEED_STEP}")
+    if others < 0 or others and parameters["seeds"] > step:
+        raise BookError(f"{option}: got {others}, allowed is 0 or more, with seeds at most {step}")
     if not others:
         return [{}]
-    starts = (parameters["first_seed"] + SEED_STEP * k for k in range(others + 1))
+    starts = (parameters["first_seed"] + step * k for k in range(others + 1))
     return [{"first_seed": known["first_seed"].check(start, f"{option}: ")} for start in starts]

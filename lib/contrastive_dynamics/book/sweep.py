@@ -1,4 +1,4 @@
-"""A sweep: every point of a grid run into a folder, on a cluster, in any order, any number of times interrupted."""
+"""A sweep: the runs of a grid made into a folder, on a cluster, in any order, any number of times interrupted."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import BookError
-from .grid import Grid, Point
+from .grid import Grid
 from .kernel import DiskFull, disk_errors
 from .sources import ChapterFiles
 
@@ -37,23 +37,23 @@ class Job:
 
 @dataclass
 class Outcome:
-    """How the points of a sweep stand; `failed` has the reason of each."""
+    """How the runs of a sweep stand; `failed` has the reason of each."""
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def point_folder(sweep: Path, point: str) -> Path:
-    return sweep / "points" / point
+def run_folder(sweep: Path, run: str) -> Path:
+    return sweep / "runs" / run
 
 
-def is_done(sweep: Path, point: str) -> bool:
-    """A point's folder is moved into place when it is whole."""
-    return (point_folder(sweep, point) / "run.json").is_file()
+def is_done(sweep: Path, run: str) -> bool:
+    """A run's folder is moved into place when it is whole."""
+    return (run_folder(sweep, run) / "run.json").is_file()
 
 
-def run_point(job: Job) -> dict:
-    """Run one point, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
+def run_job(job: Job) -> dict:
+    """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
 
     Nothing is raised, since a cluster may not know the exception; a worker that is killed says nothing.
     """
@@ -80,9 +80,9 @@ def default_folder(grid: Grid) -> Path:
     return grid.files.root / "sweeps" / f"{grid.files.name}-{grid.profile}"
 
 
-def failed_folder(sweep: Path, point: str) -> Path:
-    """Where a point that failed leaves its partial notebook, and what was said in `reason.txt`."""
-    return sweep / "points" / f"{point}.failed"
+def failed_folder(sweep: Path, run: str) -> Path:
+    """Where a run that failed leaves its partial notebook, and what was said in `reason.txt`."""
+    return sweep / "runs" / f"{run}.failed"
 
 
 def read_definition(folder: Path) -> dict:
@@ -127,9 +127,9 @@ def _claim(grid: Grid, folder: Path) -> None:
         return
     if any(path.name != ".lock" for path in folder.iterdir()):
         raise BookError(f"{folder}: not empty and no sweep; choose another --out")
-    (folder / "points").mkdir()
-    parameters = {point.id: point.parameters for point in grid.points}
-    for name, content in {"points.json": parameters, DEFINITION: wanted}.items():
+    (folder / "runs").mkdir()
+    points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
+    for name, content in {"points.json": points, DEFINITION: wanted}.items():
         aside = folder / f"{name}.new"
         aside.write_text(json.dumps(content, indent=None if name == "points.json" else 1) + "\n", encoding="utf-8")
         os.replace(aside, folder / name)
@@ -137,17 +137,17 @@ def _claim(grid: Grid, folder: Path) -> None:
 
 def _clear(folder: Path) -> None:
     """Remove what workers that were killed left half-written."""
-    for path in (folder / "points").glob(".*"):
+    for path in (folder / "runs").glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 class Bar:
-    """Points done, running and failed, and the remaining time, in a terminal or a notebook."""
+    """Runs done, under way and failed, and the remaining time, in a terminal or a notebook."""
 
     def __init__(self, total: int, done: int):
         from tqdm import tqdm
 
-        text = "{n_fmt} of {total_fmt} points |{bar}| {elapsed}, {remaining} left{postfix}"
+        text = "{n_fmt} of {total_fmt} runs |{bar}| {elapsed}, {remaining} left{postfix}"
         file = sys.stdout if "ipykernel" in sys.modules else sys.stderr  # in a notebook stderr is shown in red
         self.bar = tqdm(total=total, initial=done, bar_format=text, file=file, disable=None, leave=False)
 
@@ -161,66 +161,71 @@ class Bar:
 
 
 def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Callable[[str], None] = None) -> Outcome:
-    """Run all points of a grid that have no result yet; `pool`, of `cluster.open_pool`, is opened if there are any.
+    """Make all runs of a grid that have no result yet; `pool`, of `cluster.open_pool`, is opened if there are any.
 
-    The first point is run alone, and what it took says what the rest will cost. A point that fails keeps its partial
-    notebook beside its place, ID.failed, and is tried once more. Raises BookError for a folder that holds something
+    The first is made alone, and what it took says what the rest will cost. A run that fails keeps its partial notebook
+    beside its place, ID.failed, and is tried once more. Raises BookError for a folder that holds something
     else or is in use, a full disk, a scheduler that is lost; what is finished stays, and the same call goes on from it.
     """
     folder = folder.absolute()
     with _held(folder):
         _claim(grid, folder)
-        outcome = Outcome([point.id for point in grid.points if is_done(folder, point.id)])
-        waiting = [point for point in grid.points if not is_done(folder, point.id)]
+        outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
+        waiting = [run for run in grid.runs if not is_done(folder, run)]
         if waiting:
             with pool as workers:
                 if workers.local:  # nobody else writes here
                     _clear(folder)
-                bar = Bar(len(grid.points), len(outcome.done))
+                bar = Bar(len(grid.runs), len(outcome.done))
                 with contextlib.closing(bar.bar):
                     _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
         return outcome
 
 
-def _work_off(grid: Grid, folder: Path, pool, waiting: list[Point], outcome: Outcome, bar: Bar, say) -> None:
-    """Keep the pool busy; only as many points as it can take are handed over at a time."""
-    queue, tries, first = list(reversed(waiting)), dict.fromkeys((p.id for p in waiting), 0), True
-    running: dict[str, Point] = {}
+def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
+    """Keep the pool busy; only as many runs as it can take are handed over at a time."""
+    queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
     if not pool.workers():
         say("no worker has come yet; waiting for the first (Ctrl-C ends it)")
     while queue or running:
         while queue and len(running) < (1 if first else pool.room()):
-            point = queue.pop()
-            running[point.id] = point
-            out = str(point_folder(folder, point.id))
-            job = Job(str(grid.files.root), grid.files.name, grid.profile, point.parameters, out)
-            pool.submit(f"{point.id}-{tries[point.id]}", job)
+            run = queue.pop()
+            running.add(run)
+            out = str(run_folder(folder, run))
+            job = Job(str(grid.files.root), grid.files.name, grid.profile, grid.runs[run], out)
+            pool.submit(f"{run}-{tries[run]}", job)
         bar.show(outcome, len(running))
         key, result = pool.next()
-        point = running.pop(key.partition("-")[0])
-        tries[point.id] += 1
+        run = key.partition("-")[0]
+        running.remove(run)
+        tries[run] += 1
         if result["status"] == "full":
             raise BookError(f"{folder}: the disk is full; what is finished stays: make room and run the same command")
         if result["status"] == "done":
-            outcome.done.append(point.id)
-            shutil.rmtree(failed_folder(folder, point.id), ignore_errors=True)
+            outcome.done.append(run)
+            shutil.rmtree(failed_folder(folder, run), ignore_errors=True)
             if first and queue:
                 say(cost(result["seconds"], len(queue), pool.workers()))
-        elif tries[point.id] < ATTEMPTS:
-            queue.append(point)
+        elif tries[run] < ATTEMPTS:
+            queue.append(run)
         else:
-            outcome.failed[point.id] = result["said"]
-            failed_folder(folder, point.id).mkdir(exist_ok=True)
-            (failed_folder(folder, point.id) / "reason.txt").write_text(result["said"] + "\n", encoding="utf-8")
+            _fail(folder, run, result["said"], outcome)
         first = False
     bar.show(outcome, 0)
 
 
-def cost(seconds: float, points: int, workers: int) -> str:
-    """What the points that are left will take, by one that was measured."""
-    left = seconds * -(-points // max(workers, 1))
+def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
+    """Keep the reason beside the partial notebook."""
+    outcome.failed[run] = said
+    failed_folder(folder, run).mkdir(exist_ok=True)
+    (failed_folder(folder, run) / "reason.txt").write_text(said + "\n", encoding="utf-8")
+
+
+def cost(seconds: float, runs: int, workers: int) -> str:
+    """What the runs that are left will take, by one that was measured."""
+    left = seconds * -(-runs // max(workers, 1))
     said = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
-    return f"one point took {seconds:.0f} s; {points} more on {workers} workers: about {said}"
+    return f"one run took {seconds:.0f} s; {runs} more on {workers} workers: about {said}"
 
 
 def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
@@ -228,14 +233,14 @@ def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -
     from .cluster import open_pool
     from .sweep_table import TABLE, read_table, write_table
 
-    on_gpu = any(str(point.parameters.get("device", "cpu")).startswith("cuda") for point in grid.points)
+    on_gpu = any(str(parameters.get("device", "cpu")).startswith("cuda") for parameters in grid.runs.values())
     with disk_errors(folder):
         try:
             outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
         finally:
             if (folder / DEFINITION).is_file():
                 write_table(read_table(folder), folder / TABLE)
-    for point, said in outcome.failed.items():
-        print(f"{point} failed: {said}", file=sys.stderr)
-    print(f"{len(outcome.done)} of {len(grid.points)} points done, {len(outcome.failed)} failed: {folder / TABLE}")
+    for run, said in outcome.failed.items():
+        print(f"{run} failed: {said}", file=sys.stderr)
+    print(f"{len(outcome.done)} of {len(grid.runs)} runs done, {len(outcome.failed)} failed: {folder / TABLE}")
     return 1 if outcome.failed else 0

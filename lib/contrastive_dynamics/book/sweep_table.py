@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +14,17 @@ from .results import notebook_stamp, verdicts_of
 from .rules import Rule
 from .sources import ChapterFiles
 from .statistics import Sample
-from .sweep import failed_folder, is_done, point_folder, read_definition
+from .sweep import failed_folder, is_done, read_definition, run_folder
 
 TABLE = "table.csv"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One point: `claims` has the statistic and the verdict of each claim that was judged."""
+    """One point: `claims` has the statistic and the verdict of each claim that was judged.
+
+    Points of one run share its notebook, and each has its part of the seconds.
+    """
 
     point: str
     status: str  # done, failed or waiting
@@ -66,28 +70,65 @@ def read_table(folder: Path) -> Table:
     files = ChapterFiles.find(definition["chapter"])
     claims = Claims.load(files.claims)
     points = json.loads((folder / "points.json").read_text(encoding="utf-8"))
-    rows = [_row(folder, files, claims, point, parameters) for point, parameters in points.items()]
+    together = Counter(point["run"] for point in points.values())
+    stamps = _Stamps(folder, files)
+    rows = [_row(stamps, claims, i, point, together[point["run"]]) for i, point in points.items()]
     axes = dict(definition["axes"])
     if definition["blocks"] > 1:
         axes["first_seed"] = list(dict.fromkeys(row.parameters["first_seed"] for row in rows))
     return Table(files.name, definition["profile"], axes, rows)
 
 
-def _row(folder: Path, files: ChapterFiles, claims: Claims, point: str, parameters: dict) -> Row:
-    place = point_folder(folder, point)
-    if not is_done(folder, point):
-        failed = failed_folder(folder, point)
-        partial = failed / f"{files.name}.ipynb"
-        where = str(partial.relative_to(folder)) if partial.is_file() else ""
-        return Row(point, "failed" if failed.is_dir() else "waiting", parameters, {}, notebook=where)
-    notebook = place / f"{files.name}.ipynb"
-    stamp = notebook_stamp(notebook)
-    if stamp is None:
-        raise BookError(f"{place}: its notebook holds no result; delete the folder and run the sweep again")
+class _Stamps:
+    """The results of the runs; the last one is kept, since the points of a run follow each other."""
+
+    def __init__(self, folder: Path, files: ChapterFiles):
+        self.folder, self.files, self.last = folder, files, ("", {})
+
+    def notebook(self, run: str) -> Path:
+        """Relative to the sweep's folder: of a run that is done or failed."""
+        place = (run_folder if is_done(self.folder, run) else failed_folder)(self.folder, run)
+        return (place / f"{self.files.name}.ipynb").relative_to(self.folder)
+
+    def of(self, run: str) -> dict:
+        if run != self.last[0]:
+            stamp = notebook_stamp(self.folder / self.notebook(run))
+            if stamp is None:
+                place = run_folder(self.folder, run)
+                raise BookError(f"{place}: its notebook holds no result; delete the folder and run the sweep again")
+            self.last = run, stamp
+        return self.last[1]
+
+
+def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) -> Row:
+    run, parameters, folder = how["run"], how["parameters"], stamps.folder
+    where = stamps.notebook(run)
+    if not is_done(folder, run):
+        status = "failed" if failed_folder(folder, run).is_dir() else "waiting"
+        return Row(point, status, parameters, {}, notebook=str(where) if (folder / where).is_file() else "")
+    stamp = stamps.of(run)
+    if together > 1:
+        stamp = stamp | {"readings": block_readings(stamp["readings"], how["block"], together, parameters["seeds"])}
     found = verdicts_of(stamp, claims)
     judged = {i: (statistic(c.rule, found[i].reading), found[i].verdict) for i, c in claims.rows.items() if i in found}
-    where = str(notebook.relative_to(folder))
-    return Row(point, "done", parameters, judged, stamp["seconds"], stamp["device"], where)
+    return Row(point, "done", parameters, judged, stamp["seconds"] / together, stamp["device"], str(where))
+
+
+def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: int) -> dict[str, dict]:
+    """Of a run's readings those of one of its blocks of seeds: of claims that have, in all arms, one value a seed.
+
+    A claim with a number for the whole run, or values of other draws, cannot be told apart by blocks and is left out.
+    """
+    part = slice(block * seeds, (block + 1) * seeds)
+
+    def by_seed(value: object) -> bool:
+        return isinstance(value, list) and len(value) == blocks * seeds
+
+    return {
+        claim: {arm: {case: value[part] for case, value in cases.items()} for arm, cases in arms.items()}
+        for claim, arms in readings.items()
+        if all(by_seed(value) for cases in arms.values() for value in cases.values())
+    }
 
 
 def write_table(table: Table, path: Path) -> None:
