@@ -38,7 +38,7 @@ def _figure(folder: str, name: str, placed: Placed, profile: str) -> str:
     """The directive of a recorded picture; it refers to the chapter's own by the label that has been given to that."""
     label = f":name: {placed.label}-{profile}\n" if placed.label else ""
     own = f"{{numref}}`{placed.label}`" if placed.label else f"`{name}`"
-    caption = f"{own} from the profile `{profile}`."
+    caption = f"{own} from the profile `{profile}`. Its text for screen readers describes the default run."
     return f"```{{figure}} {folder}/{name}.png\n:alt: {placed.alt}\n{label}\n{caption}\n```\n"
 
 
