@@ -13,7 +13,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test lint outcomes run execute dist clean chapter-named
+.PHONY: book test lint outcomes run execute student dist clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -36,6 +36,9 @@ run: chapter-named .venv/.run-installed
 
 execute: .venv/.run-installed
 	.venv/bin/clbook execute
+
+student: .venv/.run-installed
+	.venv/bin/clbook student $(OUT)
 
 dist: $(ZIP)
 	@cat $(ZIP).sha256

@@ -195,6 +195,18 @@ def execute(
 
 @app.command()
 @_one_line
+def student(
+    out: Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="FOLDER")] = Path("student"),
+) -> None:
+    """Write the chapters without their solutions, a stub and the expected output in the place of each."""
+    from .student import write_edition
+
+    for notebook in write_edition(find_root(), out):
+        print(notebook)
+
+
+@app.command()
+@_one_line
 def doctor() -> None:
     """Show what this machine has, which data sets lie here, and what each profile of each chapter needs."""
     from . import doctor as found
