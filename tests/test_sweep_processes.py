@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import distributed
@@ -90,8 +91,6 @@ def test_a_killed_worker_loses_no_more_than_its_point(grid, root, undisturbed):
 
     opened = open_pool(jobs=2)
     with opened as pool:
-        from contextlib import nullcontext
-
         outcome = run_sweep(grid, root / "worker", nullcontext(pool), kill)
     assert killed and len(outcome.done) == 12 and outcome.failed == {}
     assert rows(root / "worker") == undisturbed
