@@ -63,7 +63,8 @@ def _draw(ax, table: Table, claim: str, panel: dict, places: dict) -> None:
         at = [places[repr(x)] for x, _ in points]
         values = [[row.claims[claim][0] for row in rows] for _, rows in points]
         middle = [sum(v) / len(v) for v in values]
-        ax.plot(at, middle, line, color=f"C{k}", lw=1, label=label or None)
+        ax.plot(at, middle, line, color=f"C{k}", lw=1)
+        ax.plot([], [], line, marker=mark, color=f"C{k}", lw=1, label=label or None)  # for the legend
         ax.vlines(at, [min(v) for v in values], [max(v) for v in values], color=f"C{k}", lw=1)
         for x, y, (_, rows) in zip(at, middle, points, strict=True):
             met = all(row.claims[claim][1] in _MET for row in rows)
