@@ -1,6 +1,7 @@
 """Sweeps with real processes: twelve points undisturbed, with a worker killed, with the client killed and run again."""
 
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -27,7 +28,8 @@ for line, short in (
     ("control=[-1.0, -1.1, -1.2]", "control=[-1.0 - 0.1 * (s % 4) for s in chapter.seeds]"),
 ):
     LIGHT = LIGHT.replace(line, short)
-GRID, SEEDS = ["scale=0.5,0.8,1,1.2,1.5,2"], 2
+GRID, SEEDS = "scale=0.5,0.8,1,1.2,1.5,2", 2  # twelve points
+HALF, PAIR = "scale=0.5,0.8,1", "scale=0.5,2"
 LIBRARY = Path(__file__).parents[1] / "lib"
 
 
@@ -40,11 +42,6 @@ def root(tmp_path_factory):
         yield root
 
 
-@pytest.fixture(scope="module")
-def grid(root):
-    return plan_grid("stand-in", GRID, seeds=SEEDS)
-
-
 def rows(folder):
     """The table without what differs from run to run."""
     write_table(read_table(folder), folder / TABLE)
@@ -53,12 +50,23 @@ def rows(folder):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(grid, root):
-    """Through the address of a cluster that stands already."""
-    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
-        outcome = run_sweep(grid, root / "undisturbed", open_pool(scheduler=cluster.scheduler_address))
+def address():
+    """Of a cluster that stands already."""
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def undisturbed(root, address):
+    outcome = run_sweep(plan_grid("stand-in", [GRID], seeds=SEEDS), root / "undisturbed", open_pool(scheduler=address))
     assert len(outcome.done) == 12
     return rows(root / "undisturbed")
+
+
+def of(undisturbed, grid):
+    """The rows of the undisturbed sweep that a part of its grid has; other folders, the same results."""
+    scales = {str(float(value)) for value in grid.partition("=")[2].split(",")}
+    return [row for row in undisturbed if row["scale"] in scales]
 
 
 def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
@@ -70,17 +78,24 @@ def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
         assert beside == {"stand-in.ipynb", "stand-in.html", "claims.json", "run.json"}
 
 
-def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, undisturbed):
-    folded = plan_grid("stand-in", GRID, seeds=SEEDS, fold=True)
-    outcome = run_sweep(folded, root / "folded", open_pool(jobs=2))
-    together = rows(root / "folded")
-    assert len(outcome.done) == 6 and len({row["notebook"] for row in together}) == 6
+def test_a_point_is_named_after_the_profile_whose_parameters_it_has(undisturbed, root):
+    for row in undisturbed:
+        made_by = json.loads((root / "undisturbed" / row["notebook"]).with_name("run.json").read_text())
+        own = row["scale"] == "1.0" and row["first_seed"] == "1000"
+        assert made_by["profile"] == ("default" if own else "custom")
+
+
+def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, undisturbed, address):
+    folded = plan_grid("stand-in", [PAIR], seeds=SEEDS, fold=True)
+    outcome = run_sweep(folded, root / "folded", open_pool(scheduler=address))
+    together, apart = rows(root / "folded"), of(undisturbed, PAIR)
+    assert len(outcome.done) == 2 and len({row["notebook"] for row in together}) == 2 and len(together) == 4
     by_seed = ["point", "status", "seeds", "first_seed", "scale", "mode", "device", "fig-1 statistic", "fig-1"]
-    assert [[row[key] for key in by_seed] for row in together] == [[row[key] for key in by_seed] for row in undisturbed]
-    assert "thm-1" in undisturbed[0] and "thm-1" not in together[0]  # one number a run: of no block
+    assert [[row[key] for key in by_seed] for row in together] == [[row[key] for key in by_seed] for row in apart]
+    assert "thm-1" in apart[0] and "thm-1" not in together[0]  # one number a run: of no block
 
 
-def test_a_killed_worker_loses_no_more_than_its_point(grid, root, undisturbed):
+def test_a_killed_worker_loses_no_more_than_its_point(root, undisturbed, address):
     killed = []
 
     def kill(said):
@@ -89,30 +104,42 @@ def test_a_killed_worker_loses_no_more_than_its_point(grid, root, undisturbed):
         killed.append(min(pool.client.run(os.getpid).values()))
         os.kill(killed[0], signal.SIGKILL)
 
-    opened = open_pool(jobs=2)
-    with opened as pool:
-        outcome = run_sweep(grid, root / "worker", nullcontext(pool), kill)
-    assert killed and len(outcome.done) == 12 and outcome.failed == {}
-    assert rows(root / "worker") == undisturbed
+    with open_pool(scheduler=address) as pool:
+        outcome = run_sweep(plan_grid("stand-in", [HALF], seeds=SEEDS), root / "worker", nullcontext(pool), kill)
+    assert killed and len(outcome.done) == 6 and outcome.failed == {}
+    assert rows(root / "worker") == of(undisturbed, HALF)
 
 
-def test_a_killed_client_loses_no_more_than_the_points_in_flight(grid, root, undisturbed):
+def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturbed):
     folder = root / "client"
-    command = [sys.executable, "-m", "contrastive_dynamics.book.cli", "sweep", "stand-in", "--grid", *GRID]
+    command = [sys.executable, "-m", "contrastive_dynamics.book.cli", "sweep", "stand-in", "--grid", HALF]
     command += ["--seeds", str(SEEDS), "--jobs", "2", "--out", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while len(done := {path.parent.name for path in folder.glob("runs/*/run.json")}) < 3:
+    while len(done := {path.parent.name for path in folder.glob("runs/*/run.json")}) < 2:
         assert process.poll() is None
         time.sleep(0.05)
     process.kill()
     process.wait()
-    written = {point: (folder / "runs" / point / "run.json").stat().st_mtime_ns for point in done}
-    time.sleep(3)  # workers see that the client is gone
+    written = {run: (folder / "runs" / run / "run.json").stat().st_mtime_ns for run in done}
+    time.sleep(2)  # workers see that the client is gone
     again = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert again.returncode == 0 and "12 of 12 runs done, 0 failed" in again.stdout, again.stderr
-    assert all((folder / "runs" / p / "run.json").stat().st_mtime_ns == at for p, at in written.items())
-    assert rows(folder) == undisturbed and not list(folder.glob("runs/.*"))
+    assert again.returncode == 0 and "6 of 6 runs done, 0 failed" in again.stdout, again.stderr
+    assert all((folder / "runs" / run / "run.json").stat().st_mtime_ns == at for run, at in written.items())
+    assert rows(folder) == of(undisturbed, HALF) and not list(folder.glob("runs/.*"))
+
+
+def test_a_scheduler_that_is_lost_is_one_line_and_the_sweep_goes_on_elsewhere(root, undisturbed, address):
+    grid = plan_grid("stand-in", [PAIR], seeds=SEEDS)
+    cluster = distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=":0")
+    with (
+        cluster,
+        pytest.raises(BookError, match="the scheduler was lost; what is finished stays: run the same command"),
+    ):
+        run_sweep(grid, root / "lost", open_pool(scheduler=cluster.scheduler_address), lambda said: cluster.close())
+    assert 1 <= len(list((root / "lost").glob("runs/*/run.json"))) < 4
+    run_sweep(grid, root / "lost", open_pool(scheduler=address))
+    assert rows(root / "lost") == of(undisturbed, PAIR)
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line_with_advice():

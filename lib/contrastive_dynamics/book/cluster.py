@@ -1,6 +1,7 @@
 """Where the points of a sweep run: a cluster of processes on this machine, or one that a scheduler's address names."""
 
 import contextlib
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ class Pool:
         self.arrived = as_completed([], loop=client.loop)
 
     def workers(self) -> int:
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+        return len(self.client.scheduler_info(n_workers=-1).get("workers", ()))  # nothing of a scheduler that is lost
 
     def room(self) -> int:
         """How many jobs are handed over at a time."""
@@ -83,6 +84,7 @@ def open_pool(jobs: int | None = None, scheduler: str | None = None, on_gpu: boo
     if jobs is not None and jobs < 1:
         raise BookError(f"--jobs: got {jobs}, allowed is 1 or more")
     resources = {"GPU": 1} if on_gpu else {}
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what can be mended is said in one line
     with contextlib.ExitStack() as stack:
         if scheduler:
             client = stack.enter_context(_reached(distributed, scheduler))
@@ -125,7 +127,7 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
         threads_per_worker=1,
         processes=True,
         memory_limit=0,  # the kernels are processes of their own, which it does not count
-        dashboard_address=None,
+        dashboard_address=":0",  # else a second sweep on a machine warns of the first one
         resources={"GPU": 1} if on_gpu else None,
         env=quiet,
         silence_logs=50,

@@ -47,6 +47,11 @@ def with_device(parameters: dict, known: dict[str, Parameter], device: str | Non
     return parameters
 
 
+def named_profile(profile: str, base: dict, parameters: dict) -> str:
+    """The profile's name where the parameters are its own, on whatever device, else `custom`."""
+    return profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
+
+
 def check_data(parameters: dict, where: str) -> None:
     """The data that the parameters ask for must be here, or come here now; raises BookError."""
     name = parameters.get("data")

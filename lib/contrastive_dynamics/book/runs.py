@@ -15,7 +15,7 @@ from .kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, cell_seconds, normalise
 from .notebooks import write as write_notebook
 from .parameters import read_parameters
-from .request import check_data, read_assignments, with_device
+from .request import check_data, named_profile, read_assignments, with_device
 from .results import notebook_stamp, run_rows
 from .sources import ChapterFiles
 
@@ -53,7 +53,7 @@ def plan(
     base = profile_parameters(files, profile)
     changed = base | read_assignments(given, known, name)
     parameters = with_device(changed, known, device, name)
-    profile = profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
+    profile = named_profile(profile, base, parameters)
     if out is None:
         out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
     out = Path(os.path.abspath(out))

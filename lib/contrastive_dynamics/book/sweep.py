@@ -14,9 +14,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .chapter import profile_parameters
 from .errors import BookError
 from .grid import Grid
 from .kernel import DiskFull, disk_errors
+from .request import named_profile
 from .sources import ChapterFiles
 
 VERSION = 1  # of the folder's layout and of its table
@@ -185,6 +187,7 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
 def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
     """Keep the pool busy; only as many runs as it can take are handed over at a time."""
     queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
+    base = profile_parameters(grid.files, grid.profile)
     if not pool.workers():
         say("no worker has come yet; waiting for the first (Ctrl-C ends it)")
     while queue or running:
@@ -192,7 +195,8 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
             run = queue.pop()
             running.add(run)
             out = str(run_folder(folder, run))
-            job = Job(str(grid.files.root), grid.files.name, grid.profile, grid.runs[run], out)
+            profile = named_profile(grid.profile, base, grid.runs[run])
+            job = Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], out)
             pool.submit(f"{run}-{tries[run]}", job)
         bar.show(outcome, len(running))
         key, result = pool.next()
