@@ -86,9 +86,12 @@ def _axis(text: str, known: dict[str, Parameter], chapter: str) -> Axis:
         found = _range(parameter, values, where)
     else:
         found = [parameter.from_text(one.strip()) for one in values.split(";" if lists else ",")]
-    for k, value in enumerate(found):
-        if value in found[:k]:
+    seen = set()
+    for value in found:
+        key = tuple(value) if lists else value
+        if key in seen:
             raise BookError(f"{where}: the value {value!r} stands twice")
+        seen.add(key)
     return Axis(name, tuple(found))
 
 
@@ -146,10 +149,10 @@ def plan_grid(
         blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))
         together = place | {"seeds": known["seeds"].check(seeds * place["seeds"], "--fold: ")} if fold else None
         for k, block in enumerate(blocks):
-            point = place | block
-            run = together or point
-            runs[_id(code, run)] = run
-            points[_id(code, point)] = Point(_id(code, point), point, _id(code, run), k)
+            parameters = place | block
+            point, run = _id(code, parameters), _id(code, together or parameters)
+            runs[run] = together or parameters
+            points[point] = Point(point, parameters, run, k)
     for data in {p.get("data") for p in runs.values()}:
         check_data({"data": data}, name)
     return Grid(files, profile, tuple(axes), seeds, tuple(points.values()), runs, code)

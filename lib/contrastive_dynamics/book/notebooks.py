@@ -1,10 +1,10 @@
 """A chapter's notebook: built from its `.py`, executed, and brought into the form that is committed."""
 
 import base64
-import os
 import tempfile
 from pathlib import Path
 
+from .aside import write_aside
 from .chapter import expected_hash, profile_parameters
 from .kernel import disk_errors, run_notebook
 from .results import notebook_stamp
@@ -111,12 +111,7 @@ def write(notebook, path: Path) -> None:
     import nbformat
 
     nbformat.validate(notebook)
-    aside = path.with_suffix(".ipynb.new")
-    try:
-        aside.write_text(nbformat.writes(notebook, indent=1) + "\n", encoding="utf-8")
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_aside(path, nbformat.writes(notebook, indent=1) + "\n")
 
 
 def execute(files: ChapterFiles, force: bool = False) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from . import chapter as chapter_module
 from . import display, glue, provenance
+from .aside import write_aside
 from .chapter import Chapter, chapter_code, profile_parameters
 from .errors import BookError
 from .kernel import disk_errors, terminated_as_interrupted
@@ -107,12 +108,7 @@ def _stamp(files: ChapterFiles, parameters: dict, profile: str, deadline: float)
 
 def write_json(path: Path, content: dict) -> None:
     """Write JSON aside and move it into place."""
-    aside = path.with_suffix(".new")
-    try:
-        aside.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_aside(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _store_figures(found: Path, place: Path) -> None:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .aside import write_aside
 from .chapter import profile_parameters
 from .errors import BookError
 from .grid import Grid
@@ -132,9 +133,7 @@ def _claim(grid: Grid, folder: Path) -> None:
     (folder / "runs").mkdir()
     points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
     for name, content in {"points.json": points, DEFINITION: wanted}.items():
-        aside = folder / f"{name}.new"
-        aside.write_text(json.dumps(content, indent=None if name == "points.json" else 1) + "\n", encoding="utf-8")
-        os.replace(aside, folder / name)
+        write_aside(folder / name, json.dumps(content, indent=None if name == "points.json" else 1) + "\n")
 
 
 def _clear(folder: Path) -> None:
@@ -173,7 +172,8 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
     with _held(folder):
         _claim(grid, folder)
         outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
-        waiting = [run for run in grid.runs if not is_done(folder, run)]
+        done = set(outcome.done)
+        waiting = [run for run in grid.runs if run not in done]
         if waiting:
             with pool as workers:
                 if workers.local:  # nobody else writes here

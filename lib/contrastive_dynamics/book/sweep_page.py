@@ -1,12 +1,12 @@
 """A sweep in a picture and on a page: a claim's statistic over the grid as small multiples, and links to notebooks."""
 
 import io
-import os
 from collections.abc import Iterator
 from html import escape
 from itertools import product
 from pathlib import Path
 
+from .aside import write_aside
 from .claims import VERDICTS, Claims
 from .errors import BookError
 from .sources import ChapterFiles
@@ -32,13 +32,16 @@ def default_claim(table: Table) -> str:
     return max(table.claims, key=turns)
 
 
+def _numeric(values: list) -> bool:
+    return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+
+
 def _roles(table: Table) -> tuple[str, str | None, list[str]]:
     """The axis along x, that of the curves, and those of the panels: the longest first, numbers before words."""
     varied = [name for name, values in table.axes.items() if len(values) > 1 and name != "first_seed"]
 
     def order(name: str) -> tuple:
-        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in table.axes[name])
-        return not numbers, -len(table.axes[name])
+        return not _numeric(table.axes[name]), -len(table.axes[name])
 
     varied = sorted(varied, key=order) or ["first_seed"]
     return varied[0], varied[1] if len(varied) > 1 else None, varied[2:]
@@ -86,7 +89,7 @@ def draw(table: Table, claim: str):
         )
     x, _, rest = _roles(table)
     values = table.axes[x]
-    numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+    numeric = _numeric(values)
     places = {repr(v): v if numeric else k for k, v in enumerate(values)}
     panels = [dict(zip(rest, chosen, strict=True)) for chosen in product(*(table.axes[name] for name in rest))]
     columns = min(3, len(panels))
@@ -137,9 +140,7 @@ are what the rule compares with.</p>
 {body}
 </table></div>
 """
-    aside = path.with_name(f"{path.name}.new")
-    aside.write_text(text, encoding="utf-8")
-    os.replace(aside, path)
+    write_aside(path, text)
 
 
 def _html_row(row: Row, axes: list[str], claim: str) -> str:

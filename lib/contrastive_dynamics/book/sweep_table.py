@@ -1,13 +1,14 @@
 """A sweep as one table: a row a point with its parameters, and statistic and verdict of every claim."""
 
 import csv
+import io
 import json
 import math
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from .aside import write_aside
 from .claims import Claims, Reading
 from .errors import BookError
 from .results import notebook_stamp, verdicts_of
@@ -134,13 +135,13 @@ def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: in
 def write_table(table: Table, path: Path) -> None:
     """Write it as CSV and move it into place: `CLAIM` is a verdict, `CLAIM statistic` its number, lists are JSON."""
     parameters = list(table.rows[0].parameters) if table.rows else []
-    heads = [head for claim in table.claims for head in (f"{claim} statistic", claim)]
-    aside = path.with_name(f"{path.name}.new")
-    with aside.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["point", "status", *parameters, "seconds", "device", "notebook", *heads])
-        for row in table.rows:
-            values = (v if isinstance(v, str) else json.dumps(v) for v in row.parameters.values())
-            judged = (cell for claim in table.claims for cell in row.claims.get(claim, ("", "")))
-            writer.writerow([row.point, row.status, *values, row.seconds, row.device, row.notebook, *judged])
-    os.replace(aside, path)
+    claims = table.claims  # of all rows, once
+    heads = [head for claim in claims for head in (f"{claim} statistic", claim)]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["point", "status", *parameters, "seconds", "device", "notebook", *heads])
+    for row in table.rows:
+        values = (v if isinstance(v, str) else json.dumps(v) for v in row.parameters.values())
+        judged = (cell for claim in claims for cell in row.claims.get(claim, ("", "")))
+        writer.writerow([row.point, row.status, *values, row.seconds, row.device, row.notebook, *judged])
+    write_aside(path, text.getvalue())
