@@ -3,17 +3,21 @@
     python benchmarks/sweep_load.py --points 200 --out records/benchmarks/sweep-load.json
 
 Both run two points at a time: the sweep on two workers, papermill in two processes. The overhead is the time a point
-of the sweep over that of papermill, less one. The client's memory is read after each point; planned is a grid of 10,000
-points, of which none is run. With 200 points of the default chapter an hour or two on two cores.
+of the sweep over that of papermill, less one. Papermill runs the first `--bare` points, half of them before the sweep
+and half after it, so that a machine that changes its speed is seen; the seconds that the chapter itself stamps on both
+tell it too. The client's memory is read after each point; planned is a grid of 10,000 points, none of them run. With
+200 points of the default chapter an hour on two cores.
 """
 
 import os
 import tempfile
 import time
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import fmean
 
 import psutil
 from measuring import arguments, command_line, machine, report
@@ -21,6 +25,7 @@ from measuring import arguments, command_line, machine, report
 from contrastive_dynamics.book.cluster import open_pool
 from contrastive_dynamics.book.grid import Grid, plan_grid
 from contrastive_dynamics.book.notebooks import build
+from contrastive_dynamics.book.results import notebook_stamp
 from contrastive_dynamics.book.sources import ChapterFiles
 from contrastive_dynamics.book.sweep import run_sweep
 
@@ -38,16 +43,18 @@ def bare(chapter: str, parameters: dict, out: str) -> None:
     )
 
 
-def seconds_bare(grid: Grid, folder: Path) -> float:
+def seconds_bare(chapter: str, points: list, folder: Path) -> float:
     with ProcessPoolExecutor(JOBS, mp_context=get_context("spawn")) as pool:
         began = time.perf_counter()
-        jobs = [
-            pool.submit(bare, grid.files.name, point.parameters, str(folder / f"{point.id}.ipynb"))
-            for point in grid.points
-        ]
+        jobs = [pool.submit(bare, chapter, p.parameters, str(folder / f"{p.id}.ipynb")) for p in points]
         for job in jobs:
             job.result()
         return time.perf_counter() - began
+
+
+def own_seconds(notebooks: Iterable[Path]) -> float:
+    """What the chapter says that it took, the mean over notebooks."""
+    return fmean(notebook_stamp(path)["seconds"] for path in notebooks)
 
 
 def seconds_swept(grid: Grid, folder: Path) -> tuple[float, list[float]]:
@@ -72,30 +79,39 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--chapter", default="collapse-and-constraints")
     parser.add_argument("--points", type=int, default=200)
+    parser.add_argument("--bare", type=int, default=40)
     args = arguments(parser)
     began = time.perf_counter()
     planned = len(plan_grid(args.chapter, [f"first_seed=0..{PLANNED - 1}"], profile="smoke").points)
     planning = time.perf_counter() - began
     grid = plan_grid(args.chapter, [f"first_seed=1000..{999 + args.points}"], profile="smoke")
+    half = args.bare // 2
     with tempfile.TemporaryDirectory() as scratch:
-        alone = seconds_bare(grid, Path(scratch))
-        swept, memory = seconds_swept(grid, Path(scratch) / "sweep")
-    each, ours = alone / args.points, swept / args.points
+        alone, sweep = Path(scratch), Path(scratch) / "sweep"
+        before = seconds_bare(args.chapter, grid.points[:half], alone) / half
+        swept, memory = seconds_swept(grid, sweep)
+        after = seconds_bare(args.chapter, grid.points[half : 2 * half], alone) / half
+        own = own_seconds(alone.glob("*.ipynb")), own_seconds(sweep.glob("runs/*/*.ipynb"))
+    each, ours = (before + after) / 2, swept / args.points
     result = {
         "chapter": args.chapter,
         "points": args.points,
+        "points_bare": 2 * half,
         "papermill_seconds_a_point": each,
+        "papermill_before_and_after": [before, after],
         "sweep_seconds_a_point": ours,
         "overhead": ours / each - 1,
-        "client_mb": [round(memory[0]), round(memory[len(memory) // 2]), round(memory[-1])],
+        "chapter_seconds_bare_and_swept": own,
+        "client_mb": [round(m) for m in memory[:: max(1, args.points // 10)]],
         "planned_points": planned,
         "planning_seconds": planning,
         **machine(args.device),
     }
     text = (
-        f"{args.points} points of {args.chapter}, two at a time: papermill {each:.1f} s a point, sweep {ours:.1f} s, "
-        f"overhead {100 * result['overhead']:.0f} %\n"
-        f"client's memory after the first, the middle and the last point: {result['client_mb']} MB\n"
+        f"{args.points} points of {args.chapter}, two at a time: papermill {before:.1f} s a point before and "
+        f"{after:.1f} s after, sweep {ours:.1f} s, overhead {100 * result['overhead']:.0f} %\n"
+        f"of a run the chapter itself took {own[0]:.1f} s under papermill, {own[1]:.1f} s in the sweep\n"
+        f"client's memory over the sweep: {result['client_mb']} MB\n"
         f"{planned} points planned in {planning:.1f} s"
     )
     report(text, result, args.out)

@@ -13,6 +13,17 @@
 #     name: python3
 # ---
 
+# %% tags=["active-ipynb", "remove-cell"]
+# # On Google Colab: the book, and what Colab lacks beside its own torch. Elsewhere this cell does nothing.
+# import sys
+# from importlib.metadata import version
+# from importlib.util import find_spec
+#
+# if "google.colab" in sys.modules and not find_spec("contrastive_dynamics"):
+#     !git clone --quiet --depth 1 --branch main https://github.com/contrastive-dynamics/book book
+#     !pip install --quiet "./book[kernels]" "torch=={version('torch')}"
+#     %cd -q book/chapters
+
 # %% [markdown]
 # # Collapse and constraints
 #

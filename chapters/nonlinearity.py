@@ -13,6 +13,17 @@
 #     name: python3
 # ---
 
+# %% tags=["active-ipynb", "remove-cell"]
+# # On Google Colab: the book, and what Colab lacks beside its own torch. Elsewhere this cell does nothing.
+# import sys
+# from importlib.metadata import version
+# from importlib.util import find_spec
+#
+# if "google.colab" in sys.modules and not find_spec("contrastive_dynamics"):
+#     !git clone --quiet --depth 1 --branch main https://github.com/contrastive-dynamics/book book
+#     !pip install --quiet "./book[kernels]" "torch=={version('torch')}"
+#     %cd -q book/chapters
+
 # %% [markdown]
 # # Nonlinearity
 #
@@ -3231,7 +3242,7 @@ panels(
 # ```
 #
 # ```{figure} ../records/nonlinearity/paper/plot-fig-9.png
-# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear and sigmoid networks it is 0.1 to 0.4, for LeakyReLU ones it climbs with β to 0.47.
+# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
 # :name: plot-fig-9-paper
 #
 # Figures 9 and 10, lower halves, in the [record](nl-record) of the profile `paper`. Look at the solid line with circles, which stays lowest but for LeakyReLU at few filters, as the caption says, and at its last point in the upper right panel, where training is not over.

@@ -1,11 +1,13 @@
 """What a reader types: the README's plain commands are the Makefile's, pins are exact, CI only calls make."""
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,17 @@ def test_pins_cover_and_satisfy_what_the_project_asks_for():
     asked = [Requirement(r) for r in [*PROJECT["dependencies"], *extras]]
     asked = [r for r in asked if r.name != PROJECT["name"]]
     assert not [r.name for r in asked if not r.specifier.contains(pinned.get(canonicalize_name(r.name), "0"))]
+
+
+def test_every_pin_admits_the_first_python_that_is_allowed():
+    """What is installed here says so of itself; one pin for a late 3.11 makes `make book` fail on an early one."""
+    refused = []
+    for name, version in (pin.split("==") for pin in PINS):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            asks = SpecifierSet(metadata.metadata(name).get("Requires-Python") or "")
+            installed = metadata.version(name).split("+")[0] == version
+            refused += [f"{name} {asks}"] if installed and not asks.contains("3.11.0") else []
+    assert refused == []
 
 
 def test_the_book_is_built_without_torch():

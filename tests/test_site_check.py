@@ -2,6 +2,7 @@
 
 import pytest
 
+from contrastive_dynamics.book.launch import button_addresses
 from contrastive_dynamics.book.site_check import check_site, main
 
 PAGE = "<html><head><title>{title}</title></head><body><h1 id='top'>A</h1>{body}</body></html>"
@@ -97,3 +98,42 @@ def test_a_folder_without_pages_is_not_a_success(tmp_path, capsys):
     assert main([str(tmp_path)]) == 2
     assert "build the book first" in capsys.readouterr().err
     assert main([]) == 2
+
+
+@pytest.fixture
+def chapter_page(tmp_path):
+    """A book with one notebook and the site of its page, whose body is given; returns what is wrong with it."""
+    book = tmp_path / "book"
+    (book / "chapters").mkdir(parents=True)
+    (book / "chapters" / "one.ipynb").touch()
+    (book / "_config.yml").write_text("repository: {url: https://github.com/someone/some-book, branch: main}\n")
+
+    def problems(links):
+        pages = tmp_path / "html" / "chapters"
+        pages.mkdir(parents=True, exist_ok=True)
+        body = "".join(f"<a href='{link}'>x</a>" for link in links)
+        (pages / "one.html").write_text(PAGE.format(title="One", body=body), encoding="utf-8")
+        (pages / "other.html").write_text(PAGE.format(title="No notebook", body=""), encoding="utf-8")
+        return check_site(tmp_path / "html", book)
+
+    return book, problems
+
+
+def test_a_chapter_s_page_needs_the_buttons_that_open_its_notebook(chapter_page):
+    book, problems = chapter_page
+    binder, colab = button_addresses(book, "chapters/one.ipynb").values()
+    assert binder == "https://mybinder.org/v2/gh/someone/some-book/main?urlpath=lab/tree/chapters/one.ipynb"
+    assert colab == "https://colab.research.google.com/github/someone/some-book/blob/main/chapters/one.ipynb"
+    assert problems([binder, colab]) == []
+    assert problems([binder]) == [f"chapters/one.html: no button Colab: {colab}"]
+    moved = [link.replace("some-book", "old-book") for link in (binder, colab)]
+    assert problems([*moved, colab]) == [f"chapters/one.html: no button Binder: {binder}"]
+
+
+def test_a_book_without_an_address_is_one_line(chapter_page, capsys, monkeypatch):
+    book, problems = chapter_page
+    problems([])
+    (book / "_config.yml").write_text("repository: {branch: main}\n")
+    monkeypatch.chdir(book)
+    assert main(["../html"]) == 2
+    assert capsys.readouterr().err == "site_check: _config.yml: repository lacks url\n"

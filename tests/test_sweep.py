@@ -21,7 +21,7 @@ class Pool:
     def __init__(self, how=lambda job: {"status": "done", "said": "", "seconds": 40.0}, count=2):
         self.how, self.count, self.jobs, self.ran, self.local = how, count, [], [], True
 
-    def workers(self):
+    def places(self):
         return self.count
 
     def room(self):
@@ -80,7 +80,7 @@ def test_every_point_is_run_once_and_the_first_says_what_the_rest_costs(grid, tm
     outcome = run(grid, tmp_path / "a", pool, said)
     ids = [point.id for point in grid.points]
     assert sorted(outcome.done) == sorted(pool.ran) == sorted(ids) and outcome.failed == {} and pool.ran[0] == ids[0]
-    assert said == ["one run took 40 s; 5 more on 2 workers: about 2 min"]
+    assert said == ["one run took 40 s; 5 more, 2 at a time: about 2 min"]
     again = Pool()
     assert run(grid, tmp_path / "a", again).done == ids and again.ran == []
 
@@ -129,6 +129,30 @@ def test_a_point_that_fails_is_tried_once_more_and_the_others_run(grid, tmp_path
         return {"status": "done", "said": "", "seconds": 1}
 
     assert len(run(grid, tmp_path / "b", Pool(once)).done) == 6
+
+
+def test_what_killed_workers_of_a_cluster_left_half_written_goes_when_the_sweep_ends(grid, tmp_path):
+    half, seen = tmp_path / "a" / "runs" / ".half.123", []
+
+    def on_cluster(status):
+        pool = Pool(lambda job: seen.append(half.exists()) or {"status": status, "said": "cell [3]", "seconds": 1.0})
+        pool.local = False  # another client's workers may still write here when it begins
+        return pool
+
+    run(grid, tmp_path / "a", on_cluster("failed"))
+    half.mkdir()
+    seen.clear()
+    run(grid, tmp_path / "a", on_cluster("done"))
+    assert len(seen) == 6 and all(seen) and not half.exists()
+
+
+def test_whatever_a_run_raises_is_the_reason_of_its_point(grid, tmp_path, monkeypatch):
+    def refuse(plan):
+        raise LookupError("no template\nwith a second line")
+
+    monkeypatch.setattr("contrastive_dynamics.book.runs.run", refuse)
+    job = sweep.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"))
+    assert sweep.run_job(job) == {"status": "failed", "said": "LookupError: no template\nwith a second line"}
 
 
 def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
@@ -209,13 +233,16 @@ def test_the_page_shows_the_claim_that_turns_over_the_grid(grid, tmp_path):
     table = read_table(tmp_path / "a")
     assert default_claim(table) == "fig-1"
     page = tmp_path / "a" / "fig-1.html"
-    write_page(table, "fig-1", page)
-    text = page.read_text()
-    links = re.findall(r'<a href="([^"]+)"', text)
-    assert len(links) == 6 and all((tmp_path / "a" / link).is_file() for link in links)
+    elsewhere = tmp_path / "pages for a class" / "fig-1.html"
+    elsewhere.parent.mkdir()
+    for written in (elsewhere, page):
+        write_page(table, "fig-1", written, tmp_path / "a")
+        text = written.read_text()
+        links = re.findall(r'<a href="([^"]+)"', text)
+        assert len(links) == 6 and all((written.parent / link).is_file() for link in links)
     assert "fig-1 (rule ≥ 0)" in text and ">scale<" in text and "6 done, 0 failed, 0 waiting" in text
     with pytest.raises(BookError, match="no point has judged 'thm-9', there are: thm-1, thm-1-a, fig-1"):
-        write_page(table, "thm-9", page)
+        write_page(table, "thm-9", page, tmp_path / "a")
 
 
 def test_the_statistic_is_that_of_the_case_that_decides():
@@ -248,5 +275,5 @@ def test_grids_of_any_shape_are_drawn(tmp_path, monkeypatch, axes):
     build_stand_in(tmp_path, source=SOURCE)
     grid = plan_grid("stand-in", axes, seeds=1 if axes else 3)
     run(grid, tmp_path / "a", Pool())
-    write_page(read_table(tmp_path / "a"), "fig-1", tmp_path / "page.html")
+    write_page(read_table(tmp_path / "a"), "fig-1", tmp_path / "page.html", tmp_path / "a")
     assert "<svg" in (tmp_path / "page.html").read_text()

@@ -9,12 +9,13 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import distributed
 import pytest
 from stand_in import SOURCE, build_stand_in
 
-from contrastive_dynamics.book.cluster import open_pool
+from contrastive_dynamics.book.cluster import _why, open_pool
 from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.grid import plan_grid
 from contrastive_dynamics.book.sweep import run_sweep
@@ -127,6 +128,14 @@ def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturb
     assert again.returncode == 0 and "6 of 6 runs done, 0 failed" in again.stdout, again.stderr
     assert all((folder / "runs" / run / "run.json").stat().st_mtime_ns == at for run, at in written.items())
     assert rows(folder) == of(undisturbed, HALF) and not list(folder.glob("runs/.*"))
+
+
+def test_a_worker_without_this_environment_is_not_said_to_be_lost():
+    assert _why(ModuleNotFoundError("No module named 'contrastive_dynamics'")) == (
+        "the worker could not begin (ModuleNotFoundError: No module named 'contrastive_dynamics'); "
+        "does it have this environment?"
+    )
+    assert _why(distributed.KilledWorker("a", SimpleNamespace(address="b"), 3)).startswith("the worker was lost: ")
 
 
 def test_a_scheduler_that_is_lost_is_one_line_and_the_sweep_goes_on_elsewhere(root, undisturbed, address):

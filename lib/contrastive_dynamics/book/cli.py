@@ -133,7 +133,7 @@ def show(
     chosen = claim or default_claim(table)
     page = out or sweep / f"{chosen}.html"
     with disk_errors(page):
-        write_page(table, chosen, page)
+        write_page(table, chosen, page, sweep)
         write_table(table, sweep / TABLE)
     print(page)
 

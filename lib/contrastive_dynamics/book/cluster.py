@@ -11,7 +11,7 @@ from .errors import BookError
 from .sweep import Job, run_job
 
 ANSWER_SECONDS = 10  # that a scheduler is given
-QUEUED = 2  # jobs handed over for each worker, so that none waits
+QUEUED = 2  # jobs handed over for each thread of a worker, so that none waits
 
 
 class Pool:
@@ -23,12 +23,14 @@ class Pool:
         self.client, self.local, self.resources = client, local, resources
         self.arrived = as_completed([], loop=client.loop)
 
-    def workers(self) -> int:
-        return len(self.client.scheduler_info(n_workers=-1).get("workers", ()))  # nothing of a scheduler that is lost
+    def places(self) -> int:
+        """How many jobs run at a time: one on each thread of a worker."""
+        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})  # nothing of a scheduler that is lost
+        return sum(worker["nthreads"] for worker in workers.values())
 
     def room(self) -> int:
         """How many jobs are handed over at a time."""
-        return QUEUED * max(1, self.workers())
+        return QUEUED * max(1, self.places())
 
     def submit(self, key: str, job: Job) -> None:
         self.arrived.add(self.client.submit(run_job, job, key=key, pure=False, resources=self.resources))
@@ -40,12 +42,21 @@ class Pool:
         if state == "finished":
             result = future.result()
         elif state == "error":
-            said = str(future.exception()).splitlines()[0]
-            result = {"status": "failed", "said": f"the worker was lost: {said}"}
+            result = {"status": "failed", "said": _why(future.exception())}
         else:
             raise BookError("the scheduler was lost; what is finished stays: run the same command again")
         future.release()
         return key, result
+
+
+def _why(error: BaseException) -> str:
+    """Why a worker gave no result of a job, which itself raises nothing."""
+    from distributed import KilledWorker
+
+    said = (str(error).splitlines() or [""])[0]
+    if isinstance(error, KilledWorker):
+        return f"the worker was lost: {said}"
+    return f"the worker could not begin ({type(error).__name__}: {said}); does it have this environment?"
 
 
 def _one_gpu_a_worker():

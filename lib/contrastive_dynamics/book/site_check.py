@@ -1,7 +1,7 @@
 """Check of the built pages: `python -m contrastive_dynamics.book.site_check _build/html`, one line a problem.
 
 No broken internal link or anchor, no anchor of a claim twice, no error output, a text for every image, a title for
-every page.
+every page. Where the working folder is the book's, a chapter's page has the buttons that open its notebook elsewhere.
 """
 
 import re
@@ -11,6 +11,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
+
+from .errors import BookError
+from .launch import button_addresses
 
 # element, its attribute that points somewhere
 _REFERENCES = {"a": "href", "link": "href", "img": "src", "script": "src", "iframe": "src", "source": "src"}
@@ -99,8 +102,20 @@ def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Pat
     return list(dict.fromkeys(found))
 
 
-def check_site(root: Path) -> list[str]:
-    """All problems of a built site, as `page: problem`; raises FileNotFoundError if there is no page."""
+def launch_problems(page: Path, root: Path, soup: BeautifulSoup, book: Path) -> list[str]:
+    """The page of a notebook of the book needs the buttons that open this notebook at the repository's address."""
+    notebook = page.relative_to(root).with_suffix(".ipynb").as_posix()
+    if not (book / notebook).is_file():
+        return []
+    links = {tag["href"] for tag in soup.find_all("a", href=True)}
+    return [f"no button {to}: {url}" for to, url in button_addresses(book, notebook).items() if url not in links]
+
+
+def check_site(root: Path, book: Path | None = None) -> list[str]:
+    """All problems of a built site, as `page: problem`; raises FileNotFoundError if there is no page.
+
+    Buttons are checked where `book`, the folder that the site was built from, is given.
+    """
     root = root.resolve()
     pages = read_pages(root)
     if not pages:
@@ -115,6 +130,7 @@ def check_site(root: Path) -> list[str]:
             *image_problems(soup),
             *claim_problems(soup),
             *link_problems(page, root, soup, anchors),
+            *(launch_problems(page, root, soup, book) if book else []),
         ]
     ]
 
@@ -125,8 +141,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m contrastive_dynamics.book.site_check FOLDER", file=sys.stderr)
         return 2
     try:
-        problems = check_site(Path(arguments[0]))
-    except FileNotFoundError as error:
+        problems = check_site(Path(arguments[0]), Path.cwd())
+    except (FileNotFoundError, BookError) as error:
         print(f"site_check: {error}", file=sys.stderr)
         return 2
     for problem in problems:

@@ -71,11 +71,11 @@ def run_job(job: Job) -> dict:
             runs.run(runs.Plan(ChapterFiles(Path(job.root), job.chapter), job.parameters, job.profile, out))
     except DiskFull as error:
         return {"status": "full", "said": str(error)}
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            return {"status": "failed", "said": f"{type(error).__name__}: {error}"}
     except BookError as error:
         return {"status": "failed", "said": str(error)}
+    except Exception as error:
+        if getattr(error, "errno", None) not in (errno.ENOTEMPTY, errno.EEXIST):
+            return {"status": "failed", "said": f"{type(error).__name__}: {error}"}
     return {"status": "done", "said": "", "seconds": time.monotonic() - began}
 
 
@@ -181,6 +181,7 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
                 bar = Bar(len(grid.runs), len(outcome.done))
                 with contextlib.closing(bar.bar):
                     _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
+                _clear(folder)
         return outcome
 
 
@@ -188,7 +189,7 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
     """Keep the pool busy; only as many runs as it can take are handed over at a time."""
     queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
     base = profile_parameters(grid.files, grid.profile)
-    if not pool.workers():
+    if not pool.places():
         say("no worker has come yet; waiting for the first (Ctrl-C ends it)")
     while queue or running:
         while queue and len(running) < (1 if first else pool.room()):
@@ -209,7 +210,7 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
             outcome.done.append(run)
             shutil.rmtree(failed_folder(folder, run), ignore_errors=True)
             if first and queue:
-                say(cost(result["seconds"], len(queue), pool.workers()))
+                say(cost(result["seconds"], len(queue), pool.places()))
         elif tries[run] < ATTEMPTS:
             queue.append(run)
         else:
@@ -225,11 +226,11 @@ def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
     (failed_folder(folder, run) / "reason.txt").write_text(said + "\n", encoding="utf-8")
 
 
-def cost(seconds: float, runs: int, workers: int) -> str:
+def cost(seconds: float, runs: int, places: int) -> str:
     """What the runs that are left will take, by one that was measured."""
-    left = seconds * -(-runs // max(workers, 1))
+    left = seconds * -(-runs // max(places, 1))
     said = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
-    return f"one run took {seconds:.0f} s; {runs} more on {workers} workers: about {said}"
+    return f"one run took {seconds:.0f} s; {runs} more, {places} at a time: about {said}"
 
 
 def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:

@@ -1,10 +1,12 @@
 """A sweep in a picture and on a page: a claim's statistic over the grid as small multiples, and links to notebooks."""
 
 import io
+import os
 from collections.abc import Iterator
 from html import escape
 from itertools import product
 from pathlib import Path
+from urllib.parse import quote
 
 from .aside import write_aside
 from .claims import VERDICTS, Claims
@@ -116,8 +118,8 @@ def draw(table: Table, claim: str):
     return fig
 
 
-def write_page(table: Table, claim: str, path: Path) -> None:
-    """Picture and table of one claim as an HTML page, with links to the notebooks of the points."""
+def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
+    """Picture and table of one claim as an HTML page, with links to the notebooks below the sweep's folder."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -127,7 +129,8 @@ def write_page(table: Table, claim: str, path: Path) -> None:
     svg = picture.getvalue()
     counted = ", ".join(f"{sum(r.status == s for r in table.rows)} {s}" for s in ("done", "failed", "waiting"))
     heads = "".join(f"<th>{escape(head)}</th>" for head in (*table.axes, "verdict", "statistic", "seconds", "notebook"))
-    body = "\n".join(_html_row(row, list(table.axes), claim) for row in table.rows)
+    there = Path(os.path.relpath(sweep, path.parent))
+    body = "\n".join(_html_row(row, list(table.axes), claim, there) for row in table.rows)
     text = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(table.chapter)}: {escape(claim)}</title><style>{_STYLE}</style>
@@ -143,10 +146,11 @@ are what the rule compares with.</p>
     write_aside(path, text)
 
 
-def _html_row(row: Row, axes: list[str], claim: str) -> str:
+def _html_row(row: Row, axes: list[str], claim: str, sweep: Path) -> str:
     number, word = row.claims.get(claim, (None, row.status))
     cells = [escape(str(row.parameters[name])) for name in axes]
     cells += [f"{VERDICTS.get(word, '')} {word}", "" if number is None else f"{number:.4g}"]
     cells += ["" if row.seconds is None else f"{row.seconds:.1f}"]
-    cells += [f'<a href="{escape(row.notebook)}">{row.point}</a>' if row.notebook else row.point]
+    link = quote((sweep / row.notebook).as_posix())
+    cells += [f'<a href="{link}">{row.point}</a>' if row.notebook else row.point]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
