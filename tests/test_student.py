@@ -1,6 +1,7 @@
 """The student edition has no solutions, runs, and its stubs are those of the solutions."""
 
 import ast
+import re
 
 import jupytext
 import nbformat
@@ -93,6 +94,19 @@ def test_no_stub_of_a_chapter_drifts_from_its_solution(name):
     wanted = [d for c in solved for d in definitions(c.source)]
     assert solved and stubs and wanted == [d for source in stubs for d in definitions(source)]
     assert not any(isinstance(n, ast.Assert) for source in stubs for n in ast.walk(ast.parse(source)))
+
+
+@pytest.mark.parametrize("name", chapter_names(ROOT))
+def test_the_code_of_every_solution_grades_itself(name):
+    """`make test` runs it (nbval), so an exercise whose solution became wrong fails there."""
+    graded = {}
+    for cell in ChapterFiles(ROOT, name).cells():
+        if found := re.search(r"\{solution\} (\S+)", cell.source):
+            exercise = found[1]
+            graded[exercise] = 0
+        elif "solution" in cell.tags and not cell.markdown:
+            graded[exercise] += sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
+    assert len(graded) >= 5 and min(graded.values()) >= 1, graded
 
 
 EXERCISE = """
