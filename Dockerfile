@@ -7,11 +7,11 @@ FROM python:3.11-slim
 
 ARG PIP_EXTRA_INDEX_URL
 # a home for any user: `docker run --user` writes as the reader of the machine
-RUN useradd --create-home --home-dir /reader reader && chmod 1777 /reader
+RUN useradd --uid 1000 --create-home --home-dir /reader reader && chmod 1777 /reader
 ENV HOME=/reader
 WORKDIR /book
 RUN chown reader /book
-USER reader
+USER 1000
 ENV PATH=/book/.venv/bin:$PATH
 RUN python -m venv .venv
 

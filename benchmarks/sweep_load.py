@@ -10,6 +10,7 @@ tell it too. The client's memory is read after each point; planned is a grid of 
 """
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -30,6 +31,7 @@ from contrastive_dynamics.book.sources import ChapterFiles
 from contrastive_dynamics.book.sweep import run_sweep
 
 JOBS, PLANNED = 2, 10_000
+SHARE = str(max(1, (os.cpu_count() or 1) // JOBS))  # of the cores, as the sweep's workers have it
 
 
 def bare(chapter: str, parameters: dict, out: str) -> None:
@@ -37,14 +39,21 @@ def bare(chapter: str, parameters: dict, out: str) -> None:
     import papermill
 
     files = ChapterFiles.find(chapter)
-    os.environ.update(CLBOOK_ROOT=str(files.root), OMP_NUM_THREADS="1", LOKY_MAX_CPU_COUNT="1")
+    os.environ.update(CLBOOK_ROOT=str(files.root), OMP_NUM_THREADS=SHARE, LOKY_MAX_CPU_COUNT=SHARE)
     papermill.execute_notebook(
         build(files), out, parameters, cwd=files.source.parent, kernel_name="python3", progress_bar=False
     )
 
 
+def begin(number: int) -> None:
+    import papermill  # noqa: F401
+
+    time.sleep(1)  # that each process takes one
+
+
 def seconds_bare(chapter: str, points: list, folder: Path) -> float:
     with ProcessPoolExecutor(JOBS, mp_context=get_context("spawn")) as pool:
+        list(pool.map(begin, range(JOBS)))  # the sweep's workers stand, too, before its clock begins
         began = time.perf_counter()
         jobs = [pool.submit(bare, chapter, p.parameters, str(folder / f"{p.id}.ipynb")) for p in points]
         for job in jobs:
@@ -81,6 +90,8 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--bare", type=int, default=40)
     args = arguments(parser)
+    if not 2 <= args.bare <= args.points:
+        sys.exit(f"--bare {args.bare}: allowed is 2 or more, at most the {args.points} points")
     began = time.perf_counter()
     planned = len(plan_grid(args.chapter, [f"first_seed=0..{PLANNED - 1}"], profile="smoke").points)
     planning = time.perf_counter() - began

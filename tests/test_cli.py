@@ -96,3 +96,11 @@ def test_it_runs_as_a_module_and_takes_only_what_it_knows(files):
     command = [sys.executable, "-m", "contrastive_dynamics.book.cli", "params", "none"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("clbook: no chapter 'none'")
+
+
+def test_a_package_that_is_not_installed_is_one_line(files, monkeypatch, capsys):
+    """Where only the pages were built, jupytext is not there."""
+    monkeypatch.setitem(sys.modules, "jupytext", None)
+    done = call("run", "stand-in", "--profile", "smoke")
+    assert done.exit_code == 2
+    assert done.stderr == "clbook: jupytext is not installed; make run installs what a run needs, make test the rest\n"

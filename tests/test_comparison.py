@@ -64,12 +64,42 @@ def test_claims_and_cases_that_one_run_lacks(stamp):
 
 
 def test_shares_are_compared_by_their_counts(stamp):
-    def of(hits):
-        return changed(stamp, observed={"": {"hits": hits, "trials": 100}})
+    def of(hits, trials=100):
+        return changed(stamp, observed={"": {"hits": hits, "trials": trials}})
+
+    from scipy import stats
 
     (change,) = compare(of(50), of(55))
-    assert change.noise == pytest.approx(1.95996 * (0.25 / 100 + 0.55 * 0.45 / 100) ** 0.5, rel=1e-4)
-    assert change.beyond == 0 and compare(of(5), of(95))[0].beyond > 0.7
+    low, high = (stats.binomtest(hits, 100).proportion_ci(method="wilson") for hits in (50, 55))
+    assert change.noise == pytest.approx(((0.55 - high.low) ** 2 + (low.high - 0.5) ** 2) ** 0.5)
+    assert change.beyond == 0 and compare(of(5), of(95))[0].beyond > 0.6
+    for hits in (0, 3):  # at the edge a share varies, too
+        (change,) = compare(of(hits, 3), of(3 - hits, 3))
+        assert change.noise > 0.6
+
+
+def test_the_intervals_hold_for_all_cases_together(stamp):
+    from scipy import stats
+
+    first = stamp["readings"]["fig-1"]["observed"][""]
+    later = [v + 0.1 + 0.001 * (-1) ** k for k, v in enumerate(first)]
+    one = changed(stamp, observed={"a": first, "b": first, "c": first})
+    for change in compare(one, changed(stamp, observed={"a": later, "b": first, "c": later})):
+        assert change.noise == pytest.approx(stats.t.ppf(1 - 0.025 / 3, 3) * stats.sem([0.001, -0.001] * 2))
+
+
+def test_what_noise_a_number_has_with_other_seeds_is_unknown(stamp):
+    (change,) = compare(stamp, changed(stamp, "thm-1", observed={"": 0.5}, parameters={"first_seed": 2000}))
+    assert (change.noise, change.beyond, change.turned) == (None, 0.0, True)
+
+
+def test_rounding_of_an_identity_is_no_change_and_infinite_numbers_are(stamp):
+    def of(value, claim="thm-1"):
+        return changed(stamp, claim, observed={"": value})
+
+    assert compare(of(1.1e-16), of(2.2e-16)) == [] and compare(of(float("inf")), of(float("inf"))) == []
+    (change,) = compare(of(1e-3), of(float("inf")))
+    assert (change.noise, change.beyond) == (None, 0.0)
 
 
 def test_the_command_lists_what_changed(stamp, tmp_path, monkeypatch):
@@ -88,7 +118,10 @@ def test_the_command_lists_what_changed(stamp, tmp_path, monkeypatch):
 def test_what_is_no_run_is_one_line(stamp, tmp_path):
     (tmp_path / "x.json").write_text("[1, 2]")
     (tmp_path / "empty").mkdir()
-    for path in (tmp_path / "x.json", tmp_path / "none.ipynb", tmp_path / "gone.json"):
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\xff\xfe")
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "off.ipynb").write_text('{"cells": [')
+    for path in (tmp_path / name for name in ("x.json", "none.ipynb", "gone.json", "picture.png", "cut")):
         with pytest.raises(BookError, match="no result; allowed are a run's folder, an executed notebook, a record"):
             read_stamp(path)
     with pytest.raises(BookError, match="0 executed notebooks, allowed is the folder of one run"):

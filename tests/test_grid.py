@@ -77,13 +77,16 @@ def test_an_id_names_parameters_and_code(files):
         (["seeds=5..2"], {}, "--grid seeds=5..2: a range without a value"),
         (["seeds=2..5:0"], {}, "a step above 0"),
         (["seeds=2..x"], {}, "not a range low..high:step"),
+        (["scale=1..nan"], {}, "not a range low..high:step"),
+        (["scale=2..1.5"], {}, "--grid scale=2..1.5: a range without a value"),
         (["seeds=2..9999999"], {}, "9999998 values, allowed are at most 100000"),
         (["scale=1,2", "scale=0.5,1"], {}, "--grid scale: given twice"),
         (["scale=1,2"], {"given": ["scale=1"]}, "scale: both an axis of the grid and set by -p"),
         (["first_seed=1,2"], {"seeds": 2}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 2, "given": ["first_seed=5"]}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 0}, "--seeds: got 0, allowed is 1 or more"),
-        (["scale=1,2"], {"seeds": 9, "given": ["first_seed=99990"], "fold": True}, "first_seed: both set"),
+        (["scale=1,2"], {"seeds": 24800}, "--seeds: first_seed: got 100004, allowed is int 0..100000"),
+        (["scale=1,2"], {"seeds": 2, "fold": True, "given": ["sizes=1,2,3,4,5,6,7,8"]}, "--fold: 8 seeds .* sizes has"),
         (["scale=1,2"], {"seeds": 26, "fold": True}, "--fold: seeds: got 104, allowed is int 2..100"),
         (["scale=1,2"], {"fold": True}, "--fold: got one block of seeds, allowed is --seeds 2 or more"),
         (["scale=1"], {}, "a sweep of one point"),
@@ -96,3 +99,17 @@ def test_an_empty_or_contradictory_grid_is_one_line(files, grid, options, said):
     with pytest.raises(BookError, match=said) as error:
         planned(*grid, **options)
     assert "\n" not in str(error.value)
+
+
+def test_a_device_that_is_not_here_may_be_elsewhere(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    build_stand_in(
+        tmp_path, source=SOURCE.replace("mode: str", 'device: str = "cpu"  # where, auto|cpu|cuda\nmode: str')
+    )
+    with pytest.raises(BookError, match="got 'cuda', but this machine offers none"):
+        planned("scale=1,2", device="cuda")
+    runs = planned("scale=1,2", device="cuda", elsewhere=True).runs.values()
+    assert [parameters["device"] for parameters in runs] == ["cuda", "cuda"]

@@ -16,6 +16,7 @@ from contrastive_dynamics.book import launch
 from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.notebooks import execute, is_current
 from contrastive_dynamics.book.results import notebook_stamp
+from contrastive_dynamics.book.runs import as_html
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +79,13 @@ def test_another_address_changes_the_cell_alone(tmp_path, monkeypatch):
         text = path.read_text(encoding="utf-8")
         assert text.count("--branch spring https://github.com/another/some-book book") == 1 and "someone" not in text
     assert notebook_stamp(files.notebook) == stamp and is_current(files)
+
+
+def test_the_page_of_a_run_leaves_the_cell_out():
+    notebook = nbformat.read(ChapterFiles(ROOT, chapter_names(ROOT)[0]).notebook, as_version=4)
+    notebook.cells = notebook.cells[:4]
+    page = as_html(notebook, "a run")
+    assert "google.colab" not in page and "import" in page
 
 
 def test_a_book_without_an_address_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):

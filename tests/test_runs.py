@@ -1,11 +1,13 @@
 """A run into a folder of its own: complete when it succeeds, one line and nothing else when it does not."""
 
 import errno
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book import record, runs
 from contrastive_dynamics.book.errors import BookError
-from contrastive_dynamics.book.kernel import Bar
+from contrastive_dynamics.book.kernel import Bar, run_notebook
 
 DEVICE = 'device: str = "cpu"  # where, auto|cpu|cuda'
 WITH_DEVICE = SOURCE.replace("seeds: int", f"{DEVICE}\nseeds: int", 1)
@@ -228,3 +230,17 @@ def test_the_bar_follows_the_seconds_of_the_run_before(tmp_path):
     bar.look()
     state.write_text('{"cell": 1, "fraction": 0.5, "label": "seeds"}')
     bar.look()
+
+
+def test_runs_in_one_process_leave_no_thread_and_no_open_file(tmp_path):
+    """A worker of a sweep makes hundreds of them."""
+    folder = Path("/proc/self/fd")
+    if not folder.is_dir():
+        pytest.skip("open files are counted in /proc, which is not here")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")])
+    left = []
+    for k in range(3):
+        run_notebook(notebook, tmp_path / f"{k}.ipynb", label="small", folder=tmp_path, variables={})
+        gc.collect()  # the loop of a thread that has ended
+        left.append((threading.active_count(), len(list(folder.iterdir()))))
+    assert left[0] == left[1] == left[2]

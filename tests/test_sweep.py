@@ -151,7 +151,7 @@ def test_whatever_a_run_raises_is_the_reason_of_its_point(grid, tmp_path, monkey
         raise LookupError("no template\nwith a second line")
 
     monkeypatch.setattr("contrastive_dynamics.book.runs.run", refuse)
-    job = sweep.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"))
+    job = sweep.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"), grid.code)
     assert sweep.run_job(job) == {"status": "failed", "said": "LookupError: no template\nwith a second line"}
 
 
@@ -162,6 +162,19 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
         run(grid, tmp_path / "a", pool)
     assert any(sweep.is_done(tmp_path / "a", point.id) for point in grid.points)
     assert len(run(grid, tmp_path / "a", Pool()).done) == 6
+
+
+def test_a_place_that_cannot_hold_a_sweep_is_one_line(grid, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BookError, match=r"file: cannot be written \(File exists\); choose another folder"):
+        sweep.command(grid, tmp_path / "file", None, None)
+
+    def unsupported(*given):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(sweep.fcntl, "flock", unsupported)
+    with pytest.raises(BookError, match=r"cannot be locked \(Operation not supported\); choose --out on another disk"):
+        run(grid, tmp_path / "a", Pool())
 
 
 def test_a_folder_is_for_one_sweep(grid, tmp_path):
@@ -176,7 +189,7 @@ def test_a_folder_is_for_one_sweep(grid, tmp_path):
     with pytest.raises(BookError, match=r"another sweep \(its axes, blocks, points differ\); choose another --out"):
         run(other, tmp_path / "a", Pool())
     fixed = plan_grid("stand-in", ["scale=0.5,1,2"], seeds=2, given=["mode=fancy"])
-    with pytest.raises(BookError, match="made by other code or other fixed parameters"):
+    with pytest.raises(BookError, match="made by other code, with other fixed parameters or another choice of --fold"):
         run(fixed, tmp_path / "a", Pool())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
@@ -194,7 +207,8 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
     from contrastive_dynamics.book import runs
     from contrastive_dynamics.book.kernel import DiskFull
 
-    job = sweep.Job(str(tmp_path), "stand-in", "custom", grid.points[0].parameters, str(tmp_path / "runs" / "x"))
+    parameters, out = grid.points[0].parameters, str(tmp_path / "runs" / "x")
+    job = sweep.Job(str(tmp_path), "stand-in", "custom", parameters, out, grid.code)
     assert "workers must share the sweep's folder" in sweep.run_job(job)["said"]
     (tmp_path / "runs").mkdir()
     for error, status in (
@@ -205,7 +219,77 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
         monkeypatch.setattr(runs, "run", lambda plan, error=error: (_ for _ in ()).throw(error))
         assert sweep.run_job(job)["status"] == status
     monkeypatch.setattr(runs, "run", lambda plan: None)
+    assert sweep.run_job(job) == {"status": "failed", "said": "the run left no result"}
+    monkeypatch.setattr(runs, "run", lambda plan: plan.out.mkdir() or (plan.out / "run.json").touch())
     assert sweep.run_job(job)["status"] == "done"
+    other = sweep.Job(str(tmp_path), "stand-in", "custom", parameters, f"{out}-other", "of another version")
+    assert "has other code of the book: workers must have that of the sweep" in sweep.run_job(other)["said"]
+
+
+def test_a_run_that_another_worker_has_finished_first_is_done(grid, tmp_path, monkeypatch):
+    """Both had it, since the scheduler took one of them for lost."""
+    from contrastive_dynamics.book import runs
+
+    def late(plan):
+        plan.out.mkdir()
+        (plan.out / "run.json").touch()
+        raise OSError(39, "Directory not empty")
+
+    monkeypatch.setattr(runs, "run", late)
+    job = sweep.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "x"), grid.code)
+    assert sweep.run_job(job)["status"] == "done"
+
+
+def test_the_cost_is_told_by_the_first_run_that_succeeds(grid, tmp_path):
+    tries, said = [], []
+
+    def second_time(job):
+        tries.append(job.out)
+        return {"status": "failed" if len(tries) == 1 else "done", "said": "cell [3]", "seconds": 40.0}
+
+    run(grid, tmp_path / "a", Pool(second_time), said)
+    assert tries[0] == tries[1] and said == ["one run took 40 s; 5 more, 2 at a time: about 2 min"]
+
+
+def test_sweeps_of_the_same_points_have_keys_of_their_own(grid, tmp_path):
+    keys = []
+
+    class Keyed(Pool):
+        def submit(self, key, job):
+            keys.append(key)
+            super().submit(key, job)
+
+    for name in ("a", "b"):
+        run(grid, tmp_path / name, Keyed())
+    assert len(keys) == len(set(keys)) == 12 and {key.partition("-")[0] for key in keys} == set(grid.runs)
+
+
+def test_a_sweep_that_could_not_write_its_definition_begins_again(grid, tmp_path, monkeypatch):
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "write_aside", full)
+        with pytest.raises(OSError):
+            run(grid, tmp_path / "a", Pool())
+    assert len(run(grid, tmp_path / "a", Pool()).done) == 6
+
+
+def test_a_point_whose_second_try_was_interrupted_waits(grid, tmp_path):
+    bad = grid.points[0].id
+    tries = []
+
+    def interrupted(job):
+        tries.append(1)
+        sweep.failed_folder(tmp_path / "a", bad).mkdir(exist_ok=True)  # with the partial notebook, as a run leaves it
+        return {"status": "failed", "said": "cell [3]", "seconds": 1} if len(tries) == 1 else None
+
+    with pytest.raises(KeyboardInterrupt):
+        run(grid, tmp_path / "a", Pool(interrupted))
+    assert {row.status for row in read_table(tmp_path / "a").rows} == {"waiting"}
+    (tmp_path / "a" / "points.json").write_text("[")
+    with pytest.raises(BookError, match="its points.json is missing or damaged"):
+        read_table(tmp_path / "a")
 
 
 def test_the_table_has_a_row_a_point_with_parameters_statistics_and_verdicts(grid, tmp_path):
@@ -277,3 +361,24 @@ def test_grids_of_any_shape_are_drawn(tmp_path, monkeypatch, axes):
     run(grid, tmp_path / "a", Pool())
     write_page(read_table(tmp_path / "a"), "fig-1", tmp_path / "page.html", tmp_path / "a")
     assert "<svg" in (tmp_path / "page.html").read_text()
+
+
+def test_what_a_block_leaves_out_counts_for_the_correction_of_its_verdicts(tmp_path, monkeypatch):
+    """As in a run of the block alone, whose claims are all judged together."""
+    from contrastive_dynamics.book import sweep_table
+
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    build_stand_in(tmp_path)
+    together, verdicts_of = [], sweep_table.verdicts_of
+
+    def watched(stamp, claims):
+        together.append(set(stamp["readings"]))
+        return verdicts_of(stamp, claims)
+
+    monkeypatch.setattr(sweep_table, "verdicts_of", watched)
+    run(plan_grid("stand-in", ["scale=0.5,1"], seeds=2, fold=True), tmp_path / "a", Pool())
+    table = read_table(tmp_path / "a")
+    assert together[-4:] == [{"thm-1", "thm-1-a", "fig-1"}] * 4
+    assert [row.claims for row in table.rows] == [{}] * 4  # eight seeds; these stand-ins have four values
+    with pytest.raises(BookError, match="blocks of seeds, folded, have no claim of their own"):
+        default_claim(table)

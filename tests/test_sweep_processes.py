@@ -15,6 +15,7 @@ import distributed
 import pytest
 from stand_in import SOURCE, build_stand_in
 
+from contrastive_dynamics.book import cluster
 from contrastive_dynamics.book.cluster import _why, open_pool
 from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.grid import plan_grid
@@ -96,19 +97,35 @@ def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, 
     assert "thm-1" in apart[0] and "thm-1" not in together[0]  # one number a run: of no block
 
 
-def test_a_killed_worker_loses_no_more_than_its_point(root, undisturbed, address):
-    killed = []
+def under_way(pool, folder, act):
+    """Let `act` happen when the first run has ended, the others are handed over and some are under way."""
+    following, calls = pool.next, []
 
-    def kill(said):
-        """After the first point, when the others are under way."""
-        time.sleep(0.5)
-        killed.append(min(pool.client.run(os.getpid).values()))
-        os.kill(killed[0], signal.SIGKILL)
+    def watched():
+        calls.append(1)
+        while len(calls) == 2 and not list(folder.glob("runs/.*")):
+            time.sleep(0.02)
+        if len(calls) == 2:
+            act()
+        return following()
+
+    pool.next = watched
+    return nullcontext(pool)
+
+
+def test_a_killed_worker_loses_no_more_than_its_point(root, undisturbed, address):
+    folder, killed = root / "worker", []
 
     with open_pool(scheduler=address) as pool:
-        outcome = run_sweep(plan_grid("stand-in", [HALF], seeds=SEEDS), root / "worker", nullcontext(pool), kill)
-    assert killed and len(outcome.done) == 6 and outcome.failed == {}
-    assert rows(root / "worker") == of(undisturbed, HALF)
+
+        def kill():
+            busy = next(worker for worker, keys in pool.client.processing().items() if keys)
+            killed.append(pool.client.run(os.getpid, workers=[busy])[busy])
+            os.kill(killed[0], signal.SIGKILL)
+
+        outcome = run_sweep(plan_grid("stand-in", [HALF], seeds=SEEDS), folder, under_way(pool, folder, kill))
+    assert len(killed) == 1 and len(outcome.done) == 6 and outcome.failed == {}
+    assert rows(folder) == of(undisturbed, HALF) and not list(folder.glob("runs/.*"))
 
 
 def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturbed):
@@ -138,14 +155,34 @@ def test_a_worker_without_this_environment_is_not_said_to_be_lost():
     assert _why(distributed.KilledWorker("a", SimpleNamespace(address="b"), 3)).startswith("the worker was lost: ")
 
 
+def test_workers_share_the_gpus_that_this_machine_may_use(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert cluster.gpus() == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5")  # as Slurm sets it
+    assert cluster.gpus() == ["2", "5"]
+    for worker, card in ((0, "2"), (1, "5"), (2, "2")):
+        cluster._one_gpu_a_worker(["2", "5"]).setup(SimpleNamespace(name=worker))
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == card
+
+
+def test_a_pool_has_as_many_places_as_threads_and_as_what_a_point_needs_allow():
+    workers = {"a": {"nthreads": 2, "resources": {}}, "b": {"nthreads": 3, "resources": {"GPU": 1.0}}}
+    client = SimpleNamespace(scheduler_info=lambda n_workers: {"workers": workers})
+    pool = cluster.Pool.__new__(cluster.Pool)
+    pool.client, pool.resources = client, {}
+    assert (pool.places(), pool.room()) == (5, 10)
+    pool.resources = {"GPU": 1}
+    assert (pool.places(), pool.room()) == (1, 2)
+
+
 def test_a_scheduler_that_is_lost_is_one_line_and_the_sweep_goes_on_elsewhere(root, undisturbed, address):
-    grid = plan_grid("stand-in", [PAIR], seeds=SEEDS)
-    cluster = distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=":0")
-    with (
-        cluster,
-        pytest.raises(BookError, match="the scheduler was lost; what is finished stays: run the same command"),
-    ):
-        run_sweep(grid, root / "lost", open_pool(scheduler=cluster.scheduler_address), lambda said: cluster.close())
+    grid, folder = plan_grid("stand-in", [PAIR], seeds=SEEDS), root / "lost"
+    lost = distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=":0")
+    with lost, open_pool(scheduler=lost.scheduler_address) as pool:
+        with pytest.raises(BookError, match="the scheduler was lost; what is finished stays: run the same command"):
+            run_sweep(grid, folder, under_way(pool, folder, lost.close))
     assert 1 <= len(list((root / "lost").glob("runs/*/run.json"))) < 4
     run_sweep(grid, root / "lost", open_pool(scheduler=address))
     assert rows(root / "lost") == of(undisturbed, PAIR)

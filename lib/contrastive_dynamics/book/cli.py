@@ -34,7 +34,8 @@ Device = Annotated[str | None, typer.Option(help="auto, cpu or cuda; the chapter
 
 
 def _one_line(command: Callable[..., int | None]) -> Callable[..., None]:
-    """A mistake of the caller is one line on stderr and status 2, Ctrl-C or a SIGTERM one line and status 130."""
+    """A mistake of the caller, or a package that is not installed, is one line on stderr and status 2; Ctrl-C or a
+    SIGTERM is one line and status 130."""
 
     @functools.wraps(command)
     def guarded(*args, **options) -> None:
@@ -43,6 +44,12 @@ def _one_line(command: Callable[..., int | None]) -> Callable[..., None]:
                 status = command(*args, **options)
         except BookError as error:
             print("clbook:", " ".join(str(error).split()), file=sys.stderr)
+            status = 2
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(__package__.partition(".")[0]):
+                raise
+            advice = "make run installs what a run needs, make test the rest"
+            print(f"clbook: {error.name} is not installed; {advice}", file=sys.stderr)
             status = 2
         except KeyboardInterrupt:
             print("clbook: interrupted", file=sys.stderr)
@@ -112,7 +119,7 @@ def sweep(
     from . import sweep as sweeps
 
     options = {"seeds": seeds, "fold": fold, "given": parameter or [], "profile": profile, "device": device}
-    wanted = grids.plan_grid(chapter, grid or [], **options)
+    wanted = grids.plan_grid(chapter, grid or [], elsewhere=scheduler is not None, **options)
     folder = out or sweeps.default_folder(wanted)
     print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")
     return 0 if plan else sweeps.command(wanted, folder, jobs, scheduler)
@@ -132,6 +139,8 @@ def show(
     table = read_table(sweep)
     chosen = claim or default_claim(table)
     page = out or sweep / f"{chosen}.html"
+    if not page.parent.is_dir():
+        raise BookError(f"--out {page}: there is no folder {page.parent}")
     with disk_errors(page):
         write_page(table, chosen, page, sweep)
         write_table(table, sweep / TABLE)
@@ -152,7 +161,8 @@ def compare(
     table = _table("claim", "before → after", "beyond ± noise", "verdict")
     for c in changes:
         numbers = " → ".join("none" if v is None else f"{v:.4g}" for v in (c.before, c.after))
-        beyond = f"{c.beyond:.2g} ± {c.noise:.2g}" if c.beyond else f"within {c.noise:.2g}"
+        within = "noise unknown" if c.noise is None else f"within {c.noise:.2g}"
+        beyond = f"{c.beyond:.2g} ± {c.noise:.2g}" if c.beyond else within
         beyond = "" if None in (c.before, c.after) else beyond
         verdict = " → ".join(_verdict(word) for word in dict.fromkeys(c.verdicts))
         table.add_row(escape(f"{c.claim} {c.case}".strip()), numbers, beyond, verdict)

@@ -11,6 +11,7 @@ from .errors import BookError
 from .sweep import Job, run_job
 
 ANSWER_SECONDS = 10  # that a scheduler is given
+FILE_SECONDS = 60  # that one is given to write its file, on the disk of a cluster
 QUEUED = 2  # jobs handed over for each thread of a worker, so that none waits
 
 
@@ -24,9 +25,12 @@ class Pool:
         self.arrived = as_completed([], loop=client.loop)
 
     def places(self) -> int:
-        """How many jobs run at a time: one on each thread of a worker."""
+        """How many jobs run at a time: one on each thread of a worker, as far as it offers the resources."""
         workers = self.client.scheduler_info(n_workers=-1).get("workers", {})  # nothing of a scheduler that is lost
-        return sum(worker["nthreads"] for worker in workers.values())
+        return sum(
+            int(min([w["nthreads"], *(w["resources"].get(r, 0) // need for r, need in self.resources.items())]))
+            for w in workers.values()
+        )
 
     def room(self) -> int:
         """How many jobs are handed over at a time."""
@@ -59,24 +63,25 @@ def _why(error: BaseException) -> str:
     return f"the worker could not begin ({type(error).__name__}: {said}); does it have this environment?"
 
 
-def _one_gpu_a_worker():
-    """A plugin that gives worker number k the k-th GPU of the machine, after a restart too."""
+def _one_gpu_a_worker(cards: list[str]):
+    """A plugin that gives worker number k the k-th of these GPUs, after a restart too."""
     from distributed import WorkerPlugin
 
     class OneGpu(WorkerPlugin):
         def setup(self, worker) -> None:
-            os.environ["CUDA_VISIBLE_DEVICES"] = str(worker.name)
+            os.environ["CUDA_VISIBLE_DEVICES"] = cards[int(worker.name) % len(cards)]
 
     return OneGpu()
 
 
-def gpus() -> int:
-    """The GPUs of this machine that torch sees."""
+def gpus() -> list[str]:
+    """The GPUs of this machine that torch sees, as CUDA_VISIBLE_DEVICES names them."""
     try:
         import torch
     except ImportError:
-        return 0
-    return torch.cuda.device_count()
+        return []
+    count, given = torch.cuda.device_count(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return given.split(",")[:count] if given else [str(k) for k in range(count)]
 
 
 @contextlib.contextmanager
@@ -107,20 +112,22 @@ def open_pool(jobs: int | None = None, scheduler: str | None = None, on_gpu: boo
 @contextlib.contextmanager
 def _reached(distributed, address: str) -> Iterator:
     """A client of a scheduler that stands; the address may be that of the file in which it writes its own."""
+    by_file = address.endswith(".json")
     try:
-        where = {"scheduler_file": _written(Path(address))} if address.endswith(".json") else {"address": address}
+        where = {"scheduler_file": _written(Path(address))} if by_file else {"address": address}
         client = distributed.Client(**where, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         advice = "is it running, is the address right, may this machine reach it?"
-        raise BookError(f"--scheduler {address}: no answer within {ANSWER_SECONDS} s ({said}); {advice}") from None
+        within = FILE_SECONDS if by_file else ANSWER_SECONDS
+        raise BookError(f"--scheduler {address}: no answer within {within} s ({said}); {advice}") from None
     with client:
         yield client
 
 
 def _written(path: Path) -> str:
     """The scheduler's file, which a job that has just begun may not have written yet; raises TimeoutError."""
-    for _ in range(10 * ANSWER_SECONDS):
+    for _ in range(10 * FILE_SECONDS):
         if path.is_file() and path.stat().st_size:
             return str(path)
         time.sleep(0.1)
@@ -129,8 +136,8 @@ def _written(path: Path) -> str:
 
 @contextlib.contextmanager
 def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
-    cores, cards = os.cpu_count() or 1, gpus() if on_gpu else 0
-    count = jobs or cards or cores
+    cores, cards = os.cpu_count() or 1, gpus() if on_gpu else []
+    count = jobs or len(cards) or cores
     share = str(max(1, cores // count))  # of the cores, for what a point runs in parallel
     quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": share, "LOKY_MAX_CPU_COUNT": share}
     cluster = distributed.LocalCluster(
@@ -144,6 +151,6 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
         silence_logs=50,
     )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
-        if cards > 1:
-            client.register_plugin(_one_gpu_a_worker())
+        if len(cards) > 1:
+            client.register_plugin(_one_gpu_a_worker(cards))
         yield client

@@ -1,34 +1,38 @@
 """Two runs of a chapter beside each other: which verdicts and statistics changed, and by how much beyond seed noise."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
-from .claims import Claims, Verdict
+from .claims import Claim, Claims, Verdict
 from .errors import BookError
 from .results import notebook_stamp, verdicts_of
 from .sources import ChapterFiles
 from .statistics import FAMILY_LEVEL, Sample
 
 REPEATED = 1e-6  # of its size: a number that differs less was measured again, not changed
+ROUNDING = 1e-3  # of its bound: an identity's rest that differs less is rounding
 
 
 @dataclass(frozen=True)
 class Change:
     """One case of a claim that is not the same in both runs.
 
-    `noise` is half the 95 % interval of the difference: paired by seed where both runs have the same seeds, else by
-    Welch's formula; 0 for what has no spread. `beyond` is the part of the difference above it.
+    `noise` is half the interval of the difference that holds with 95 % for all cases together (Bonferroni): paired by
+    seed where both runs have the same seeds, else by Welch's formula, for shares by Newcombe's. It is 0 for numbers
+    without spread of the same seeds, and None, unknown, for those of other seeds. `beyond` is the part of the
+    difference above it, 0 where it is unknown.
     """
 
     claim: str
     case: str
     before: float | None
     after: float | None
-    noise: float
+    noise: float | None
     beyond: float
     verdicts: tuple[str, str]
 
@@ -40,17 +44,17 @@ class Change:
 
 def read_stamp(path: Path) -> dict:
     """The result that a run's folder, an executed notebook or a record holds; raises BookError."""
-    if path.is_dir():
-        found = [stamp for one in sorted(path.glob("*.ipynb")) if (stamp := notebook_stamp(one))]
-        if len(found) != 1:
-            raise BookError(f"{path}: {len(found)} executed notebooks, allowed is the folder of one run")
-        return found[0]
     try:
-        if path.suffix == ".ipynb":
+        if path.is_dir():
+            found = [stamp for one in sorted(path.glob("*.ipynb")) if (stamp := notebook_stamp(one))]
+            if len(found) != 1:
+                raise BookError(f"{path}: {len(found)} executed notebooks, allowed is the folder of one run")
+            stamp = found[0]
+        elif path.suffix == ".ipynb":
             stamp = notebook_stamp(path)
         else:
             stamp = json.loads(path.read_text(encoding="utf-8"))["run"]
-    except (OSError, json.JSONDecodeError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         stamp = None
     if not stamp or "readings" not in stamp:
         raise BookError(f"{path}: no result; allowed are a run's folder, an executed notebook, a record")
@@ -64,11 +68,15 @@ def compare(before: dict, after: dict) -> list[Change]:
     claims = Claims.load(ChapterFiles.find(before["chapter"]).claims)
     paired = _seeds(before) is not None and _seeds(before) == _seeds(after)
     one, other = verdicts_of(before, claims), verdicts_of(after, claims)
-    changes: list[Change] = []
-    for claim in claims.rows:
-        if claim in one or claim in other:
-            changes += _changes(claim, one.get(claim), other.get(claim), paired)
-    return changes
+    both = [claim for claim in claims.rows if claim in one and claim in other]
+    drawn = sum(s.by_chance for claim in both for s in one[claim].reading.observed.values())
+    level = FAMILY_LEVEL / max(1, drawn)
+    return [
+        change
+        for claim, row in claims.rows.items()
+        if claim in one or claim in other
+        for change in _changes(row, one.get(claim), other.get(claim), paired, level)
+    ]
 
 
 def _seeds(stamp: dict) -> tuple | None:
@@ -76,32 +84,52 @@ def _seeds(stamp: dict) -> tuple | None:
     return (parameters["first_seed"], parameters["seeds"]) if {"first_seed", "seeds"} <= parameters.keys() else None
 
 
-def _changes(claim: str, one: Verdict | None, other: Verdict | None, paired: bool) -> list[Change]:
+def _changes(claim: Claim, one: Verdict | None, other: Verdict | None, paired: bool, level: float) -> list[Change]:
     words = tuple(v.verdict if v else "not run" for v in (one, other))
     first, second = (v.reading.observed if v else {} for v in (one, other))
     found = []
     for case in dict.fromkeys([*first, *second]):
         a, b = first.get(case), second.get(case)
-        gap = abs(b.estimate - a.estimate) if a and b else 0.0
-        same = a and b and gap <= REPEATED * max(abs(a.estimate), abs(b.estimate))
-        if same and words[0] == words[1]:
+        if a and b and words[0] == words[1] and _same(claim, a.estimate, b.estimate):
             continue
-        noise = _noise(a, b, paired) if a and b else 0.0
+        noise = _noise(a, b, paired, level) if a and b else None
+        gap = abs(b.estimate - a.estimate) if noise is not None else 0.0
         estimates = (s.estimate if s else None for s in (a, b))
-        found.append(Change(claim, case, *estimates, noise, max(0.0, gap - noise), words))
+        found.append(Change(claim.id, case, *estimates, noise, max(0.0, gap - (noise or 0.0)), words))
     return found
 
 
-def _noise(a: Sample, b: Sample, paired: bool) -> float:
-    """Half the 95 % interval of the difference of two estimates."""
-    if paired and not a.trials and not b.trials and len(a.values) == len(b.values) > 1:
+def _same(claim: Claim, before: float, after: float) -> bool:
+    """Whether two numbers differ by no more than measuring one of them again may give."""
+    if before == after:  # both infinite, too
+        return True
+    allowed = REPEATED * max(abs(before), abs(after))
+    if claim.kind == "identity":
+        allowed = max(allowed, ROUNDING * min(abs(number) for number in claim.rule.numbers))
+    return math.isfinite(allowed) and abs(after - before) <= allowed
+
+
+def _noise(a: Sample, b: Sample, paired: bool, level: float) -> float | None:
+    """Half an interval of the difference of two estimates, of confidence 1 − level; None where it is not known."""
+    if not (math.isfinite(a.estimate) and math.isfinite(b.estimate)):
+        return None
+    if not a.by_chance and not b.by_chance:
+        return 0.0 if paired else None
+    if a.trials or b.trials or not (a.by_chance and b.by_chance):
+        return _half_interval(a, b, level)
+    if paired and a.size == b.size:
         gaps = np.subtract(b.values, a.values)
-        return float(stats.t.ppf(1 - FAMILY_LEVEL / 2, len(gaps) - 1) * stats.sem(gaps))
+        return float(stats.t.ppf(1 - level / 2, len(gaps) - 1) * stats.sem(gaps))
     squares = [s.standard_error**2 for s in (a, b)]
     total = sum(squares)
-    if total == 0:
-        return 0.0
-    if a.trials or b.trials:
-        return float(stats.norm.ppf(1 - FAMILY_LEVEL / 2) * total**0.5)
-    parts = [v**2 / (s.size - 1) for v, s in zip(squares, (a, b), strict=True) if s.size > 1]
-    return float(stats.t.ppf(1 - FAMILY_LEVEL / 2, total**2 / sum(parts)) * total**0.5)
+    parts = [v**2 / (s.size - 1) for v, s in zip(squares, (a, b), strict=True)]
+    return float(stats.t.ppf(1 - level / 2, total**2 / sum(parts)) * total**0.5) if total else 0.0
+
+
+def _half_interval(a: Sample, b: Sample, level: float) -> float:
+    """Of the difference of shares, from the intervals of both, on the side of no difference.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873–890, method 10.
+    """
+    small, large = sorted((a, b), key=lambda sample: sample.estimate)
+    return math.hypot(large.estimate - large.interval(level)[0], small.interval(level)[1] - small.estimate)

@@ -39,8 +39,12 @@ def _gpus() -> str:
         return "unknown without torch"
     names = []
     for k in range(torch.cuda.device_count()):
-        free, total = torch.cuda.mem_get_info(k)
-        names.append(f"{torch.cuda.get_device_name(k)}, {free / GB:.1f} of {total / GB:.1f} GB free")
+        try:
+            free, total = torch.cuda.mem_get_info(k)
+            room = f"{free / GB:.1f} of {total / GB:.1f} GB free"
+        except RuntimeError as error:  # another program has all of it
+            room = f"not usable now ({str(error).splitlines()[0]})"
+        names.append(f"{torch.cuda.get_device_name(k)}, {room}")
     return "; ".join(names) or "none that torch sees; chapters run on the CPU"
 
 

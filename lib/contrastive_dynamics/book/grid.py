@@ -66,9 +66,9 @@ def _range(parameter: Parameter, text: str, where: str) -> list:
     try:
         low, high, by = (Decimal(part.strip()) for part in (first, last, step or "1"))
         count = int((high - low) / by) + 1
-    except (InvalidOperation, ArithmeticError):
+    except (InvalidOperation, ArithmeticError, ValueError):
         raise BookError(f"{where}: not a range low..high:step with a step above 0") from None
-    if by <= 0 or count < 1:
+    if by <= 0 or high < low:
         raise BookError(f"{where}: a range without a value, allowed is low..high:step with low ≤ high, step above 0")
     if count > MOST_POINTS:
         raise BookError(f"{where}: {count} values, allowed are at most {MOST_POINTS}")
@@ -115,6 +115,14 @@ def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
         raise BookError("a sweep of one point: give --grid name=value,value,… or --seeds 2 or more, or use clbook run")
 
 
+def _check_fold(parameters: dict, seeds: int) -> None:
+    """What is not by seed must not have as many values as there are seeds: only by that are readings told apart."""
+    for name, value in parameters.items():
+        count = len(value) if isinstance(value, list) else value
+        if name not in ("first_seed", "seeds") and type(count) is int and count == seeds:
+            raise BookError(f"--fold: {seeds} seeds in all, as many as {name} has or is; choose another --seeds")
+
+
 def _id(code: str, parameters: dict) -> str:
     return hashlib.sha256(json.dumps([code, sorted(parameters.items())]).encode()).hexdigest()[:12]
 
@@ -128,11 +136,13 @@ def plan_grid(
     given: list[str] = (),
     profile: str = "default",
     device: str | None = None,
+    elsewhere: bool = False,
 ) -> Grid:
     """Check a sweep before anything starts; raises BookError.
 
     `seeds` is the number of blocks of seeds at each place of the grid, one after the other; with `fold` they are one
-    run, in whose program chapters have all seeds anyway, and points read their seeds of it.
+    run, in whose program chapters have all seeds anyway, and points read their seeds of it. What runs `elsewhere`, at
+    a scheduler's workers, may ask for a device that is not here.
     What only a chapter's own cells can check, of parameters together, fails a point in its first seconds.
     """
     files = ChapterFiles.find(name)
@@ -142,12 +152,14 @@ def plan_grid(
     _check_axes(axes, fixed, seeds)
     if fold and seeds < 2:
         raise BookError("--fold: got one block of seeds, allowed is --seeds 2 or more")
-    base = with_device(profile_parameters(files, profile) | fixed, known, device, name)
+    base = with_device(profile_parameters(files, profile) | fixed, known, device, name, elsewhere)
     code, points, runs = expected_hash(files, {}), {}, {}
     for values in product(*(axis.values for axis in axes)):
         place = base | dict(zip((axis.name for axis in axes), values, strict=True))
         blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))
         together = place | {"seeds": known["seeds"].check(seeds * place["seeds"], "--fold: ")} if fold else None
+        if fold:
+            _check_fold(place, together["seeds"])
         for k, block in enumerate(blocks):
             parameters = place | block
             point, run = _id(code, parameters), _id(code, together or parameters)

@@ -34,20 +34,33 @@ def _specs():
 
 @contextlib.contextmanager
 def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
-    """A running kernel of this interpreter, working in `folder`; it is gone when the block ends, however it ends."""
+    """A running kernel of this interpreter, working in `folder`; it is gone when the block ends, however it ends.
+
+    So are the clients that were made of it: papermill leaves them open, each with a thread that listens for ever.
+    """
     from jupyter_client.manager import KernelManager
 
+    class Manager(KernelManager):
+        def client(self, **options):
+            clients.append(super().client(**options))
+            return clients[-1]
+
+    clients: list = []
     with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as settings:
         environment = {**os.environ, "IPYTHONDIR": settings, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **variables}
         environment.pop("MPLBACKEND", None)  # the kernel chooses the inline one
-        manager = KernelManager(kernel_name="python3", kernel_spec_manager=_specs())
+        manager = Manager(kernel_name="python3", kernel_spec_manager=_specs())
         manager.start_kernel(cwd=str(folder), env=environment)
         try:
             yield manager
         except BaseException:
             manager.shutdown_kernel(now=True)
             raise
-        manager.shutdown_kernel()  # a kernel that has ended its work puts its processes away itself
+        else:
+            manager.shutdown_kernel()  # a kernel that has ended its work puts its processes away itself
+        finally:
+            for client in clients:
+                client.stop_channels()
 
 
 class CellFailed(BookError):
@@ -99,7 +112,8 @@ def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
         except BaseException as error:
             raised.append(error)
 
-    thread = threading.Thread(target=work, daemon=True)
+    name = f"{threading.current_thread().name}, notebook"  # jupyter_core keeps a loop for every name that it meets
+    thread = threading.Thread(target=work, daemon=True, name=name)
     thread.start()
     while thread.is_alive():
         thread.join(0.2)
@@ -174,6 +188,6 @@ def disk_errors(where: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{where}: the disk is full; nothing was left there") from None
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
             raise BookError(f"{where}: cannot be written ({error.strerror}); choose another folder") from None
         raise

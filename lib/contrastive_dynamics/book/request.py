@@ -32,14 +32,16 @@ def read_assignments(given: list[str], known: dict[str, Parameter], where: str) 
     return values
 
 
-def with_device(parameters: dict, known: dict[str, Parameter], device: str | None, where: str) -> dict:
-    """The parameters with the device that was asked for, which must be here; raises BookError."""
+def with_device(
+    parameters: dict, known: dict[str, Parameter], device: str | None, where: str, elsewhere: bool = False
+) -> dict:
+    """The parameters with the device that was asked for; it must be here, if not `elsewhere`. Raises BookError."""
     if device is not None:
         if "device" not in known and device != "cpu":
             raise BookError(f"{where}: the chapter has no parameter 'device', it runs on the CPU")
         if "device" in known:
             parameters = parameters | {"device": known["device"].from_text(device)}
-    if str(parameters.get("device", "cpu")).startswith("cuda"):
+    if str(parameters.get("device", "cpu")).startswith("cuda") and not elsewhere:
         try:
             resolve_device(parameters["device"])
         except ImportError:

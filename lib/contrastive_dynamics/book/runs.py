@@ -1,14 +1,13 @@
 """A run of a chapter into a folder of its own: everything checked first, nothing half-written left."""
 
-import contextlib
 import datetime
 import json
 import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import launch
+from .aside import folder_aside
 from .chapter import profile_parameters
 from .errors import BookError
 from .kernel import CellFailed, disk_errors, run_notebook
@@ -62,25 +61,6 @@ def plan(
     return Plan(files, parameters, profile, out)
 
 
-@contextlib.contextmanager
-def _aside(out: Path) -> Iterator[Path]:
-    """A folder beside `out` that takes its place at the end, or goes with all that was made for it."""
-    missing = [p for p in out.parents if not p.exists()]
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    done = False
-    try:
-        aside.mkdir(parents=True)
-        yield aside
-        os.replace(aside, out)
-        done = True
-    finally:
-        if not done:
-            shutil.rmtree(aside, ignore_errors=True)
-            for folder in missing:
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
-
-
 def _keep_partial(notebook: Path, out: Path) -> Path:
     """Move the notebook of a failed run to where it outlives the run."""
     kept = out.with_name(f"{out.name}.failed") / notebook.name
@@ -96,7 +76,7 @@ def run(wanted: Plan) -> list[dict]:
     disk; KeyboardInterrupt on Ctrl-C. Nothing is left in these cases, but for that notebook.
     """
     files, out = wanted.files, wanted.out
-    with disk_errors(out), _aside(out) as folder:
+    with disk_errors(out), folder_aside(out) as folder:
         path = folder / f"{files.name}.ipynb"
         try:
             run_notebook(
@@ -132,12 +112,18 @@ def _finish(files: ChapterFiles, path: Path) -> list[dict]:
 
 
 def as_html(notebook, title: str) -> str:
-    """A notebook as one HTML page, pictures inside."""
+    """A notebook as one HTML page, pictures inside, without the cell that is for Colab."""
     import logging
+    import warnings
 
     from nbconvert import HTMLExporter
+    from traitlets.config import Config
 
     logger = logging.getLogger("clbook.html")
     logger.setLevel(logging.ERROR)
-    content, _ = HTMLExporter(log=logger).from_notebook_node(notebook, {"metadata": {"name": title}})
+    leave_out = Config(TagRemovePreprocessor={"enabled": True, "remove_cell_tags": [launch.TAGS[0]]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of glued outputs, which have a plain form beside
+        exporter = HTMLExporter(config=leave_out, log=logger)
+        content, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
     return content

@@ -6,6 +6,7 @@ import shutil
 from itertools import groupby
 from pathlib import Path
 
+from .aside import folder_aside
 from .errors import BookError
 from .kernel import disk_errors
 from .notebooks import normalise
@@ -93,27 +94,30 @@ def write_edition(root: Path, out: Path) -> list[Path]:
 
     Returns its notebooks. Raises BookError for a folder that is not empty, or a chapter without executed notebook.
     """
-    import jupytext
-    import nbformat
-
     from .runs import check_output
 
     out = out.absolute()
     check_output(out)
-    written = []
-    with disk_errors(out):
-        for name in chapter_names(root):
-            files, theirs = ChapterFiles(root, name), ChapterFiles(out, name)
-            if not files.notebook.is_file():
-                raise BookError(
-                    f"{name}: no executed notebook, from which expected outputs are read; run `clbook execute`"
-                )
-            theirs.claims.parent.mkdir(parents=True, exist_ok=True)
-            notebook = student_notebook(nbformat.read(files.notebook, as_version=4))
-            write_notebook(notebook, theirs.notebook)
-            jupytext.write(notebook, theirs.source, fmt="py:percent")
-            shutil.copy(files.claims, theirs.claims)
-            written.append(theirs.notebook)
+    chapters = [ChapterFiles(root, name) for name in chapter_names(root)]
+    for files in chapters:
+        if not files.notebook.is_file():
+            raise BookError(
+                f"{files.name}: no executed notebook, from which expected outputs are read; run `clbook execute`"
+            )
+    with disk_errors(out), folder_aside(out) as folder:
+        for files in chapters:
+            _write_chapter(files, ChapterFiles(folder, files.name))
         if (root / "chapters" / "profiles").is_dir():
-            shutil.copytree(root / "chapters" / "profiles", out / "chapters" / "profiles")
-    return written
+            shutil.copytree(root / "chapters" / "profiles", folder / "chapters" / "profiles")
+    return [ChapterFiles(out, files.name).notebook for files in chapters]
+
+
+def _write_chapter(files: ChapterFiles, theirs: ChapterFiles) -> None:
+    import jupytext
+    import nbformat
+
+    theirs.claims.parent.mkdir(parents=True, exist_ok=True)
+    notebook = student_notebook(nbformat.read(files.notebook, as_version=4))
+    write_notebook(notebook, theirs.notebook)
+    jupytext.write(notebook, theirs.source, fmt="py:percent")
+    shutil.copy(files.claims, theirs.claims)

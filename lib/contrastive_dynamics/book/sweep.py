@@ -1,8 +1,8 @@
 """A sweep: the runs of a grid made into a folder, on a cluster, in any order, any number of times interrupted."""
 
 import contextlib
-import errno
 import fcntl
+import functools
 import json
 import os
 import shutil
@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 from .aside import write_aside
-from .chapter import profile_parameters
+from .chapter import expected_hash, profile_parameters
 from .errors import BookError
 from .grid import Grid
 from .kernel import DiskFull, disk_errors
@@ -24,7 +25,8 @@ from .sources import ChapterFiles
 
 VERSION = 1  # of the folder's layout and of its table
 ATTEMPTS = 2
-DEFINITION = "sweep.json"
+REASON = "reason.txt"  # of a run that failed for good
+DEFINITION, POINTS = "sweep.json", "points.json"  # written in the order of POINTS, DEFINITION
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Job:
     profile: str
     parameters: dict
     out: str
+    code: str
 
 
 @dataclass
@@ -55,28 +58,42 @@ def is_done(sweep: Path, run: str) -> bool:
     return (run_folder(sweep, run) / "run.json").is_file()
 
 
+@functools.cache
+def _code(files: ChapterFiles) -> str:
+    """The code that this process would run; a worker reads it once."""
+    return expected_hash(files, {})
+
+
 def run_job(job: Job) -> dict:
     """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
 
     Nothing is raised, since a cluster may not know the exception; a worker that is killed says nothing.
     """
-    from . import runs
-
-    out, began = Path(job.out), time.monotonic()
-    if not out.parent.is_dir():
-        host = socket.gethostname()
-        return {"status": "failed", "said": f"{out.parent} is not on {host}: workers must share the sweep's folder"}
+    out, began, said = Path(job.out), time.monotonic(), ""
     try:
-        if not (out / "run.json").is_file():  # a worker that its client has lost may have finished it
-            runs.run(runs.Plan(ChapterFiles(Path(job.root), job.chapter), job.parameters, job.profile, out))
+        _make(job, out)
     except DiskFull as error:
         return {"status": "full", "said": str(error)}
     except BookError as error:
-        return {"status": "failed", "said": str(error)}
+        said = str(error)
     except Exception as error:
-        if getattr(error, "errno", None) not in (errno.ENOTEMPTY, errno.EEXIST):
-            return {"status": "failed", "said": f"{type(error).__name__}: {error}"}
-    return {"status": "done", "said": "", "seconds": time.monotonic() - began}
+        said = f"{type(error).__name__}: {error}"
+    if (out / "run.json").is_file():  # whoever made it: a worker that its client has lost goes on
+        return {"status": "done", "said": "", "seconds": time.monotonic() - began}
+    return {"status": "failed", "said": said or "the run left no result"}
+
+
+def _make(job: Job, out: Path) -> None:
+    from . import runs
+
+    files = ChapterFiles(Path(job.root), job.chapter)
+    if not out.parent.is_dir():
+        raise BookError(f"{out.parent} is not on {socket.gethostname()}: workers must share the sweep's folder")
+    if (out / "run.json").is_file():
+        return
+    if _code(files) != job.code:
+        raise BookError(f"{socket.gethostname()} has other code of the book: workers must have that of the sweep")
+    runs.run(runs.Plan(files, job.parameters, job.profile, out))
 
 
 def default_folder(grid: Grid) -> Path:
@@ -108,9 +125,11 @@ def _held(folder: Path) -> Iterator[None]:
     with open(folder / ".lock", "a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             lock.seek(0)
             raise BookError(f"{folder}: another sweep is running here ({lock.read().strip()})") from None
+        except OSError as error:
+            raise BookError(f"{folder}: cannot be locked ({error.strerror}); choose --out on another disk") from None
         lock.truncate(0)
         lock.write(f"process {os.getpid()} on {socket.gethostname()}")
         lock.flush()
@@ -124,16 +143,16 @@ def _claim(grid: Grid, folder: Path) -> None:
         found = read_definition(folder)
         differ = [key for key, value in wanted.items() if found.get(key) != value]
         if differ == ["points"]:
-            raise BookError(f"{folder}: made by other code or other fixed parameters; choose another --out")
+            said = "made by other code, with other fixed parameters or another choice of --fold"
+            raise BookError(f"{folder}: {said}; choose another --out")
         if differ:
             raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
         return
-    if any(path.name != ".lock" for path in folder.iterdir()):
+    if any(path.name not in (".lock", POINTS) for path in folder.iterdir()):
         raise BookError(f"{folder}: not empty and no sweep; choose another --out")
-    (folder / "runs").mkdir()
     points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
-    for name, content in {"points.json": points, DEFINITION: wanted}.items():
-        write_aside(folder / name, json.dumps(content, indent=None if name == "points.json" else 1) + "\n")
+    for name, content in {POINTS: points, DEFINITION: wanted}.items():
+        write_aside(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
 
 
 def _clear(folder: Path) -> None:
@@ -171,34 +190,51 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
     folder = folder.absolute()
     with _held(folder):
         _claim(grid, folder)
+        (folder / "runs").mkdir(exist_ok=True)
         outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
         done = set(outcome.done)
         waiting = [run for run in grid.runs if run not in done]
-        if waiting:
-            with pool as workers:
-                if workers.local:  # nobody else writes here
+        with _table_at_the_end(folder):
+            if waiting:
+                with pool as workers:
+                    if workers.local:  # nobody else writes here
+                        _clear(folder)
+                    bar = Bar(len(grid.runs), len(outcome.done))
+                    with contextlib.closing(bar.bar):
+                        _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
                     _clear(folder)
-                bar = Bar(len(grid.runs), len(outcome.done))
-                with contextlib.closing(bar.bar):
-                    _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
-                _clear(folder)
         return outcome
+
+
+@contextlib.contextmanager
+def _table_at_the_end(folder: Path) -> Iterator[None]:
+    """Write the sweep's table, also when it is interrupted; then what interrupted it is what is raised."""
+    from .sweep_table import TABLE, read_table, write_table
+
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError, BookError):
+            write_table(read_table(folder), folder / TABLE)
+        raise
+    write_table(read_table(folder), folder / TABLE)
 
 
 def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
     """Keep the pool busy; only as many runs as it can take are handed over at a time."""
     queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
     base = profile_parameters(grid.files, grid.profile)
+    mine = uuid4().hex[:8]  # keys are the scheduler's, which may have another sweep of the same points
     if not pool.places():
-        say("no worker has come yet; waiting for the first (Ctrl-C ends it)")
+        say("no worker that can take a point has come yet; waiting for the first (Ctrl-C ends it)")
     while queue or running:
         while queue and len(running) < (1 if first else pool.room()):
             run = queue.pop()
             running.add(run)
             out = str(run_folder(folder, run))
             profile = named_profile(grid.profile, base, grid.runs[run])
-            job = Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], out)
-            pool.submit(f"{run}-{tries[run]}", job)
+            job = Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], out, grid.code)
+            pool.submit(f"{run}-{tries[run]}-{mine}", job)
         bar.show(outcome, len(running))
         key, result = pool.next()
         run = key.partition("-")[0]
@@ -211,11 +247,12 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
             shutil.rmtree(failed_folder(folder, run), ignore_errors=True)
             if first and queue:
                 say(cost(result["seconds"], len(queue), pool.places()))
+            first = False
         elif tries[run] < ATTEMPTS:
             queue.append(run)
         else:
             _fail(folder, run, result["said"], outcome)
-        first = False
+            first = False
     bar.show(outcome, 0)
 
 
@@ -223,7 +260,7 @@ def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
     """Keep the reason beside the partial notebook."""
     outcome.failed[run] = said
     failed_folder(folder, run).mkdir(exist_ok=True)
-    (failed_folder(folder, run) / "reason.txt").write_text(said + "\n", encoding="utf-8")
+    (failed_folder(folder, run) / REASON).write_text(said + "\n", encoding="utf-8")
 
 
 def cost(seconds: float, runs: int, places: int) -> str:
@@ -234,17 +271,15 @@ def cost(seconds: float, runs: int, places: int) -> str:
 
 
 def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
-    """Run a sweep and write its table, also when it is interrupted; 1 if points failed. Raises BookError."""
-    from .cluster import open_pool
-    from .sweep_table import TABLE, read_table, write_table
+    """Run a sweep and say how it ended; 1 if points failed. Raises BookError."""
+    from .cluster import gpus, open_pool
+    from .sweep_table import TABLE
 
-    on_gpu = any(str(parameters.get("device", "cpu")).startswith("cuda") for parameters in grid.runs.values())
+    devices = {str(parameters.get("device", "cpu")) for parameters in grid.runs.values()}
+    on_gpu = any(device.startswith("cuda") for device in devices)
+    on_gpu = on_gpu or "auto" in devices and scheduler is None and bool(gpus())
     with disk_errors(folder):
-        try:
-            outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
-        finally:
-            if (folder / DEFINITION).is_file():
-                write_table(read_table(folder), folder / TABLE)
+        outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
     for run, said in outcome.failed.items():
         print(f"{run} failed: {said}", file=sys.stderr)
     print(f"{len(outcome.done)} of {len(grid.runs)} runs done, {len(outcome.failed)} failed: {folder / TABLE}")

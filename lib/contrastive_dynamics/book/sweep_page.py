@@ -2,6 +2,7 @@
 
 import io
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
 from itertools import product
@@ -25,7 +26,11 @@ div { overflow-x: auto; } svg { max-width: 100%; height: auto; background: white
 def default_claim(table: Table) -> str:
     """The claim whose verdict changes most over the grid, else the first; raises BookError where none is judged."""
     if not table.claims:
-        raise BookError(f"{table.chapter}: no point of the sweep is done yet, there is nothing to show")
+        done = any(row.status == "done" for row in table.rows)
+        said = (
+            "its blocks of seeds, folded, have no claim of their own" if done else "no point of the sweep is done yet"
+        )
+        raise BookError(f"{table.chapter}: {said}, there is nothing to show")
 
     def turns(claim: str) -> int:
         words = [row.claims[claim][1] for row in table.rows if claim in row.claims]
@@ -49,31 +54,38 @@ def _roles(table: Table) -> tuple[str, str | None, list[str]]:
     return varied[0], varied[1] if len(varied) > 1 else None, varied[2:]
 
 
-def _curves(table: Table, claim: str, panel: dict) -> Iterator[tuple[str, list[tuple[object, list[Row]]]]]:
-    """Label → points along x, each with its rows, one a block of seeds."""
+def _by_place(table: Table, claim: str) -> dict[tuple, list[Row]]:
+    """Place of the grid, its values in the order of `_roles` → the rows that have judged the claim, one a block."""
+    x, curve, rest = _roles(table)
+    found = defaultdict(list)
+    for row in table.rows:
+        if claim in row.claims:
+            found[tuple(repr(row.parameters[name]) for name in (x, curve, *rest) if name)].append(row)
+    return found
+
+
+def _curves(table: Table, rows: dict[tuple, list[Row]], panel: dict) -> Iterator[tuple[str, list]]:
+    """Label → points along x, each with its rows."""
     x, curve, _ = _roles(table)
     for value in table.axes[curve] if curve else [None]:
-        chosen = panel | ({curve: value} if curve else {})
-        points = []
-        for at in table.axes[x]:
-            wanted = chosen | {x: at}
-            rows = [r for r in table.rows if claim in r.claims and all(r.parameters[n] == v for n, v in wanted.items())]
-            points += [(at, rows)] if rows else []
-        yield f"{curve} = {value}" if curve else "", points
+        rest = [repr(v) for v in ([value] if curve else []) + list(panel.values())]
+        places = ((at, rows.get((repr(at), *rest))) for at in table.axes[x])
+        yield f"{curve} = {value}" if curve else "", [(at, found) for at, found in places if found]
 
 
-def _draw(ax, table: Table, claim: str, panel: dict, places: dict) -> None:
-    for k, (label, points) in enumerate(_curves(table, claim, panel)):
+def _draw(ax, table: Table, claim: str, rows: dict[tuple, list[Row]], panel: dict, places: dict) -> None:
+    for k, (label, points) in enumerate(_curves(table, rows, panel)):
         mark, line = _LOOKS[k % len(_LOOKS)]
         at = [places[repr(x)] for x, _ in points]
-        values = [[row.claims[claim][0] for row in rows] for _, rows in points]
+        values = [[row.claims[claim][0] for row in found] for _, found in points]
         middle = [sum(v) / len(v) for v in values]
         ax.plot(at, middle, line, color=f"C{k}", lw=1)
         ax.plot([], [], line, marker=mark, color=f"C{k}", lw=1, label=label or None)  # for the legend
         ax.vlines(at, [min(v) for v in values], [max(v) for v in values], color=f"C{k}", lw=1)
-        for x, y, (_, rows) in zip(at, middle, points, strict=True):
-            met = all(row.claims[claim][1] in _MET for row in rows)
-            ax.plot(x, y, mark, color=f"C{k}", mfc=f"C{k}" if met else "white", ms=6)
+        met = [all(row.claims[claim][1] in _MET for row in found) for _, found in points]
+        for holds, face in ((True, f"C{k}"), (False, "white")):
+            chosen = [(x, y) for x, y, m in zip(at, middle, met, strict=True) if m == holds]
+            ax.plot(*zip(*chosen, strict=True) if chosen else ([], []), mark, color=f"C{k}", mfc=face, ms=6)
 
 
 def draw(table: Table, claim: str):
@@ -100,11 +112,12 @@ def draw(table: Table, claim: str):
     fig, axes = plt.subplots(
         lines, columns, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
+    rows = _by_place(table, claim)
     rule = Claims.load(ChapterFiles.find(table.chapter).claims).rows[claim].rule
     for ax, panel in zip(axes.flat, panels, strict=False):
         for threshold in rule.numbers:
             ax.axhline(threshold, color="0.6", lw=1)
-        _draw(ax, table, claim, panel, places)
+        _draw(ax, table, claim, rows, panel, places)
         ax.set_title(", ".join(f"{name} = {value}" for name, value in panel.items()), fontsize=9)
         if not numeric:
             ax.set_xticks(list(places.values()), [str(v) for v in values])

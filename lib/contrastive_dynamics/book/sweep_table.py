@@ -15,7 +15,7 @@ from .results import notebook_stamp, verdicts_of
 from .rules import Rule
 from .sources import ChapterFiles
 from .statistics import Sample
-from .sweep import failed_folder, is_done, read_definition, run_folder
+from .sweep import POINTS, REASON, failed_folder, is_done, read_definition, run_folder
 
 TABLE = "table.csv"
 
@@ -70,7 +70,10 @@ def read_table(folder: Path) -> Table:
     definition = read_definition(folder)
     files = ChapterFiles.find(definition["chapter"])
     claims = Claims.load(files.claims)
-    points = json.loads((folder / "points.json").read_text(encoding="utf-8"))
+    try:
+        points = json.loads((folder / POINTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BookError(f"{folder}: its {POINTS} is missing or damaged; run the sweep anew in another folder") from None
     together = Counter(point["run"] for point in points.values())
     stamps = _Stamps(folder, files)
     rows = [_row(stamps, claims, i, point, together[point["run"]]) for i, point in points.items()]
@@ -105,12 +108,18 @@ def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) 
     run, parameters, folder = how["run"], how["parameters"], stamps.folder
     where = stamps.notebook(run)
     if not is_done(folder, run):
-        status = "failed" if failed_folder(folder, run).is_dir() else "waiting"
+        status = "failed" if (failed_folder(folder, run) / REASON).is_file() else "waiting"
         return Row(point, status, parameters, {}, notebook=str(where) if (folder / where).is_file() else "")
     stamp = stamps.of(run)
+    readings = stamp["readings"]
     if together > 1:
-        stamp = stamp | {"readings": block_readings(stamp["readings"], how["block"], together, parameters["seeds"])}
-    found = verdicts_of(stamp, claims)
+        readings = block_readings(readings, how["block"], together, parameters["seeds"])
+    # what is left out of a block counts for Holm's correction, as it does in a run of the block alone
+    found = {
+        i: v
+        for i, v in verdicts_of(stamp | {"readings": stamp["readings"] | readings}, claims).items()
+        if i in readings
+    }
     judged = {i: (statistic(c.rule, found[i].reading), found[i].verdict) for i, c in claims.rows.items() if i in found}
     return Row(point, "done", parameters, judged, stamp["seconds"] / together, stamp["device"], str(where))
 
