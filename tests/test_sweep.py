@@ -247,6 +247,10 @@ def test_the_cost_is_told_by_the_first_run_that_succeeds(grid, tmp_path):
         tries.append(job.out)
         return {"status": "failed" if len(tries) == 1 else "done", "said": "cell [3]", "seconds": 40.0}
 
+    sweep.run_folder(tmp_path / "b", grid.points[0].id).mkdir(parents=True)
+    (sweep.run_folder(tmp_path / "b", grid.points[0].id) / "run.json").touch()
+    there = sweep.Job(str(tmp_path), "stand-in", "smoke", {}, str(tmp_path / "b" / "runs" / grid.points[0].id), "")
+    assert "seconds" not in sweep.run_job(there)  # another worker's: it tells nothing
     run(grid, tmp_path / "a", Pool(second_time), said)
     assert tries[0] == tries[1] and said == ["one run took 40 s; 5 more, 2 at a time: about 2 min"]
 

@@ -67,9 +67,12 @@ def _code(files: ChapterFiles) -> str:
 def run_job(job: Job) -> dict:
     """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
 
-    Nothing is raised, since a cluster may not know the exception; a worker that is killed says nothing.
+    There are no seconds where another worker had made it. Nothing is raised, since a cluster may not know the
+    exception; a worker that is killed says nothing.
     """
     out, began, said = Path(job.out), time.monotonic(), ""
+    if (out / "run.json").is_file():  # a worker that its client has lost goes on
+        return {"status": "done", "said": ""}
     try:
         _make(job, out)
     except DiskFull as error:
@@ -78,7 +81,7 @@ def run_job(job: Job) -> dict:
         said = str(error)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-    if (out / "run.json").is_file():  # whoever made it: a worker that its client has lost goes on
+    if (out / "run.json").is_file():  # whoever made it
         return {"status": "done", "said": "", "seconds": time.monotonic() - began}
     return {"status": "failed", "said": said or "the run left no result"}
 
@@ -89,8 +92,6 @@ def _make(job: Job, out: Path) -> None:
     files = ChapterFiles(Path(job.root), job.chapter)
     if not out.parent.is_dir():
         raise BookError(f"{out.parent} is not on {socket.gethostname()}: workers must share the sweep's folder")
-    if (out / "run.json").is_file():
-        return
     if _code(files) != job.code:
         raise BookError(f"{socket.gethostname()} has other code of the book: workers must have that of the sweep")
     runs.run(runs.Plan(files, job.parameters, job.profile, out))
@@ -245,9 +246,10 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
         if result["status"] == "done":
             outcome.done.append(run)
             shutil.rmtree(failed_folder(folder, run), ignore_errors=True)
-            if first and queue:
-                say(cost(result["seconds"], len(queue), pool.places()))
-            first = False
+            if first and "seconds" in result:
+                first = False
+                if queue:
+                    say(cost(result["seconds"], len(queue), pool.places()))
         elif tries[run] < ATTEMPTS:
             queue.append(run)
         else:
