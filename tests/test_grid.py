@@ -85,6 +85,7 @@ def test_an_id_names_parameters_and_code(files):
         (["first_seed=1,2"], {"seeds": 2}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 2, "given": ["first_seed=5"]}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 0}, "--seeds: got 0, allowed is 1 or more"),
+        (["scale=1,2"], {"seeds": 9, "given": ["first_seed=99990"], "fold": True}, "first_seed: both set"),
         (["scale=1,2"], {"seeds": 24800}, "--seeds: first_seed: got 100004, allowed is int 0..100000"),
         (["scale=1,2"], {"seeds": 2, "fold": True, "given": ["sizes=1,2,3,4,5,6,7,8"]}, "--fold: 8 seeds .* sizes has"),
         (["scale=1,2"], {"seeds": 26, "fold": True}, "--fold: seeds: got 104, allowed is int 2..100"),

@@ -3,12 +3,11 @@
 import contextlib
 import io
 import re
-from pathlib import Path
 
 import torch
+from page_code import code_blocks
 
-PAGE = (Path(__file__).parents[1] / "book" / "kernels.md").read_text(encoding="utf-8")
-RECIPES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+RECIPES = [code for kind, code in code_blocks("kernels") if kind == "python"]
 
 
 def test_the_recipes_run_and_show_what_the_page_says():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from checkout import ROOT, files
 from stand_in import build_stand_in
 
 from contrastive_dynamics.book import launch
@@ -19,7 +20,6 @@ from contrastive_dynamics.book.results import notebook_stamp
 from contrastive_dynamics.book.runs import as_html
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
-ROOT = Path(__file__).parents[1]
 CONFIG = "repository: {url: https://github.com/someone/some-book/, branch: spring}\n"
 # a kernel that has run the cell, on Colab or not, says what a reader then has
 KERNEL = """
@@ -58,27 +58,27 @@ def run_first_cell(folder, python, *given, **variables):
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_every_chapter_begins_with_the_cell_which_is_no_code_of_its_own(name):
-    files = ChapterFiles(ROOT, name)
-    first = nbformat.read(files.notebook, as_version=4).cells[0]
+    chapter = ChapterFiles(ROOT, name)
+    first = nbformat.read(chapter.notebook, as_version=4).cells[0]
     assert first.source == launch.first_cell(ROOT) and first.metadata["tags"] == launch.TAGS
-    own = files.cells()[0]
+    own = chapter.cells()[0]
     assert list(own.tags) == launch.TAGS and ast.parse(own.source).body == []
 
 
 def test_another_address_changes_the_cell_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
-    files = build_stand_in(tmp_path)
+    chapter = build_stand_in(tmp_path)
     (tmp_path / "_config.yml").write_text(CONFIG)
     assert launch.write_first_cells(tmp_path) == ["chapters/stand-in.py"]
-    assert not is_current(files) and execute(files)
-    stamp = notebook_stamp(files.notebook)
+    assert not is_current(chapter) and execute(chapter)
+    stamp = notebook_stamp(chapter.notebook)
     assert launch.write_first_cells(tmp_path) == []
     (tmp_path / "_config.yml").write_text(CONFIG.replace("someone", "another"))
     assert launch.write_first_cells(tmp_path) == ["chapters/stand-in.py", "chapters/stand-in.ipynb"]
-    for path in (files.source, files.notebook):
+    for path in (chapter.source, chapter.notebook):
         text = path.read_text(encoding="utf-8")
         assert text.count("--branch spring https://github.com/another/some-book book") == 1 and "someone" not in text
-    assert notebook_stamp(files.notebook) == stamp and is_current(files)
+    assert notebook_stamp(chapter.notebook) == stamp and is_current(chapter)
 
 
 def test_the_page_of_a_run_leaves_the_cell_out():
@@ -90,13 +90,13 @@ def test_the_page_of_a_run_leaves_the_cell_out():
 
 def test_a_book_without_an_address_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
-    files = build_stand_in(tmp_path)
-    before = files.source.read_text(encoding="utf-8")
+    chapter = build_stand_in(tmp_path)
+    before = chapter.source.read_text(encoding="utf-8")
     (tmp_path / "_config.yml").write_text("repository: {url: https://github.com/someone/some-book}\n")
     with pytest.raises(BookError, match="_config.yml: repository lacks branch"):
         launch.write_first_cells(tmp_path)
     assert launch.main() == 1 and capsys.readouterr().err == "launch: _config.yml: repository lacks branch\n"
-    assert files.source.read_text(encoding="utf-8") == before
+    assert chapter.source.read_text(encoding="utf-8") == before
 
 
 def test_where_a_reader_has_the_book_the_cell_does_nothing(tmp_path):
@@ -115,15 +115,11 @@ def test_where_a_reader_has_the_book_the_cell_does_nothing(tmp_path):
 
 def published(folder: Path) -> dict[str, str]:
     """The working tree as a repository of its own, and what makes git take it for the address of the book."""
-    listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        names = subprocess.run(listed, capture_output=True, check=True, text=True).stdout.split("\0")
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("not a git checkout")
-    for name in names:
-        if name and (ROOT / name).is_file() and not name.startswith("records/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+    for path in files():
+        copy = folder / path.relative_to(ROOT)
+        if not path.is_relative_to(ROOT / "records"):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
     author = ["-c", "user.name=a reader", "-c", "user.email=reader@example.org"]
     for command in (["init", "--quiet", "--initial-branch=main"], ["add", "--all"], ["commit", "--quiet", "-m", "all"]):
         subprocess.run(["git", *author, *command], cwd=folder, check=True)

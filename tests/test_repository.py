@@ -1,12 +1,10 @@
 """What is in the repository: no path of one machine, nothing large."""
 
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
+from checkout import ROOT, files
 
-ROOT = Path(__file__).parents[1]
 LARGEST = 3 * 2**20
 # a folder of one machine at the start of a path; a URL or a relative path has a word, a dot or a slash before it
 MACHINE_PATH = re.compile(
@@ -21,16 +19,6 @@ def problems(name: str, content: bytes) -> list[str]:
         return found
     text = content.decode("utf-8", errors="replace")
     return found + [f"{name}: names a path of one machine: {m[0]}" for m in MACHINE_PATH.finditer(text)]
-
-
-def files() -> list[Path]:
-    """The files that git has or would take, or skip where there is no git."""
-    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, text=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("not a git checkout")
-    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 def test_no_file_is_large_or_names_a_path_of_one_machine():

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from page_code import shell_lines
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
@@ -12,9 +13,7 @@ from contrastive_dynamics.book import cli, runs
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-LINES = [line.strip() for block in BLOCKS for line in block.replace("\\\n", " ").splitlines()]
-COMMANDS = [line[line.index("clbook ") :] for line in LINES if "clbook " in line]
+COMMANDS = [line[line.index("clbook ") :] for line in shell_lines("rerun") if "clbook " in line]
 
 
 def test_the_page_has_the_commands_that_these_tests_run():

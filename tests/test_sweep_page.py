@@ -12,17 +12,16 @@ from subprocess import PIPE
 
 import pytest
 import yaml
+from page_code import code_blocks, shell_lines
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
 from contrastive_dynamics.book import cli
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "book" / "sweep.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(sh|python|yaml)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = code_blocks("sweep")
 SCRIPT = next(code for kind, code in BLOCKS if "#SBATCH" in code)
-LINES = [line for kind, code in BLOCKS for line in code.replace("\\\n", " ").splitlines()]
-COMMANDS = [line for line in LINES if line.startswith("clbook ")]
+COMMANDS = [line for line in shell_lines("sweep") if line.startswith("clbook ")]
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("clbook sweep")])
@@ -64,9 +63,9 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def changed(script: str, changes: dict[str, str]) -> str:
-    """A script of the page for the stand-in; each change must fit it."""
+    """A script of the page for the stand-in; each change must fit it once."""
     for old, new in changes.items():
-        assert script.count(old) >= 1, old
+        assert script.count(old) == 1, old
         script = script.replace(old, new)
     return script
 
@@ -86,7 +85,8 @@ def test_the_job_script_sweeps_with_workers_that_srun_starts_and_the_table_is_re
     assert "2 of 2 runs done, 0 failed: sweeps/mine/table.csv" in done.stdout, done.stderr
     assert done.returncode == 0 and not list(tmp_path.glob("scheduler*"))
     reader = next(code for kind, code in BLOCKS if "csv.DictReader" in code)
-    reader = changed(reader, {'"temperature"': '"scale"', '"batch"': '"mode"', "thm-d5": "fig-1"})
+    for old, new in (('"temperature"', '"scale"'), ('"batch"', '"mode"'), ("thm-d5", "fig-1")):
+        reader = reader.replace(old, new)
     monkeypatch.chdir(tmp_path)
     shown = subprocess.run([sys.executable, "-c", reader], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines() == ["1.0 plain 1.01 reproduced", "2.0 plain 1.01 reproduced"]
@@ -98,11 +98,10 @@ def test_the_pods_of_the_kubernetes_job_sweep_together_and_all_end(stand_in, tmp
     (pod,) = job["spec"]["template"]["spec"]["containers"]
     assert job["spec"]["completions"] == job["spec"]["parallelism"] and pod["command"] == ["bash", "-c"]
     changes = {
-        "/sweeps/": f"{tmp_path}/",
         "sweep feature-decoupling": "sweep stand-in --profile smoke",
         "temperature=10,20,40 --seeds 8": "scale=1,2",
     }
-    command = [*pod["command"], changed(pod["args"][0], changes)]
+    command = [*pod["command"], changed(pod["args"][0], changes).replace("/sweeps/", f"{tmp_path}/")]
     given = {entry["name"]: entry.get("value", "of-the-job") for entry in pod["env"]}
     assert {"JOB_ID", "OMP_NUM_THREADS"} <= given.keys()
     variables = stand_in | given
