@@ -1,0 +1,192 @@
+"""The global names that a piece of a chapter's code binds and reads: certainly or perhaps, at once or when called."""
+
+import ast
+from dataclasses import dataclass, field
+
+from .syntax import COMPREHENSIONS, IMPORTS, argument_names
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass
+class Names:
+    """Names of a piece of code.
+
+    bound: perhaps, certain: whatever happens; read: at once; late: when a function of it is called, and before: those
+    of them that may be read before the code itself has bound them; changed: objects of which a method is called for
+    its effect.
+    """
+
+    bound: set[str] = field(default_factory=set)
+    certain: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    late: set[str] = field(default_factory=set)
+    before: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+
+    def add(self, other: "Names") -> None:
+        for name in ("bound", "certain", "read", "late", "before", "changed"):
+            getattr(self, name).update(getattr(other, name))
+
+    def perhaps(self) -> "Names":
+        """The same names of code that may not run."""
+        return Names(self.bound, set(), self.read, self.late, self.before, self.changed)
+
+
+def names_of(node: ast.AST) -> Names:
+    """The global names of a node."""
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            return Names(read={node.id})
+        return Names(bound={node.id}, certain={node.id})
+    if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        return _changed_in_place(node)
+    for kinds, names in _SPECIAL:
+        if isinstance(node, kinds):
+            return names(node)
+    return _children(node)
+
+
+def _children(node: ast.AST) -> Names:
+    found = Names()
+    for child in ast.iter_child_nodes(node):
+        found.add(names_of(child))
+    return found
+
+
+def _changed_in_place(node: ast.Subscript | ast.Attribute) -> Names:
+    """`a.b[c] = …` binds `a` anew and reads it, and reads `c`."""
+    found, part = Names(), node
+    while isinstance(part, ast.Subscript | ast.Attribute):
+        if isinstance(part, ast.Subscript):
+            found.add(names_of(part.slice))
+        part = part.value
+    root = names_of(part)
+    names = root.read | root.bound
+    found.add(Names(bound=names, certain=set(names), read=set(names), late=root.late, before=root.before))
+    return found
+
+
+def _loop(node: ast.For | ast.AsyncFor) -> Names:
+    """Its body reads what the target and the lines before bind; it may run not at all."""
+    found, target = names_of(node.iter), names_of(node.target)
+    found.add(target.perhaps())
+    found.add(block(node.body, target.bound).perhaps())
+    found.add(block(node.orelse).perhaps())
+    return found
+
+
+def _condition(node: ast.If) -> Names:
+    found, branches = names_of(node.test), [block(node.body), block(node.orelse)]
+    both = branches[0].certain & branches[1].certain
+    for branch in branches:
+        found.add(branch.perhaps())
+    found.certain |= both
+    return found
+
+
+def _perhaps(node: ast.AST) -> Names:
+    """Of code that may stop half-way, or not begin."""
+    found = Names()
+    for _, value in ast.iter_fields(node):
+        parts = value if isinstance(value, list) else [value] if isinstance(value, ast.AST) else []
+        statements = [part for part in parts if isinstance(part, ast.stmt)]
+        found.add(block(statements).perhaps())
+        for part in parts:
+            if isinstance(part, ast.AST) and not isinstance(part, ast.stmt):
+                found.add(names_of(part).perhaps())
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        found.bound.add(node.name)
+    return found
+
+
+def _with(node: ast.With | ast.AsyncWith) -> Names:
+    return block([*(item for item in node.items), *node.body])
+
+
+def _function(node: ast.AST) -> Names:
+    """Defaults and decorators are read at once, the body when it is called."""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    inside, outside = block(body), _children(node.args)
+    for decorator in getattr(node, "decorator_list", []):
+        outside.add(names_of(decorator))
+    late = (inside.read | inside.late | inside.changed) - (argument_names(node.args) | inside.bound)
+    name = {node.name} if hasattr(node, "name") else set()  # a lambda has none
+    return Names(name, set(name), outside.read | outside.changed, late | outside.late, set(late), set())
+
+
+def _class(node: ast.ClassDef) -> Names:
+    """Its body runs at once, in a scope that falls back on the names outside."""
+    inside = _children(node)
+    read = inside.read | inside.changed
+    return Names({node.name}, {node.name}, read, inside.late, inside.before)
+
+
+def _comprehension(node: ast.AST) -> Names:
+    """The first iterable is read outside, the rest where the targets are local; `:=` binds outside."""
+    first, inside, targets = names_of(node.generators[0].iter), Names(), set()
+    for generator in node.generators:
+        targets |= names_of(generator.target).bound
+    for child in ast.walk(node):
+        if isinstance(child, ast.NamedExpr):
+            first.bound.add(child.target.id)
+    rest = [g.iter for g in node.generators[1:]] + [c for g in node.generators for c in g.ifs]
+    rest += [getattr(node, name) for name in ("key", "value", "elt") if hasattr(node, name)]
+    for part in rest:
+        inside.add(names_of(part))
+    inside.bound -= targets
+    return Names(
+        first.bound | inside.bound,
+        first.certain,
+        first.read | (inside.read - targets),
+        first.late | (inside.late - targets),
+        first.before | (inside.before - targets),
+        first.changed | (inside.changed - targets),
+    )
+
+
+def _import(node: ast.Import | ast.ImportFrom) -> Names:
+    names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return Names(bound=names, certain=set(names))
+
+
+def _augmented(node: ast.AugAssign) -> Names:
+    found = _children(node)
+    found.read |= names_of(node.target).bound
+    return found
+
+
+def _expression(node: ast.Expr) -> Names:
+    """A method that is called for nothing but its effect may change its object."""
+    found = _children(node)
+    part = node.value.func if isinstance(node.value, ast.Call) else node.value
+    if isinstance(part, ast.Attribute):
+        while isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
+            part = part.func if isinstance(part, ast.Call) else part.value
+        found.changed |= {part.id} if isinstance(part, ast.Name) else set()
+    return found
+
+
+def block(statements: list[ast.AST], bound: set[str] = frozenset()) -> Names:
+    """Of statements in a row; what an earlier one certainly bound is not read from elsewhere."""
+    found = Names()
+    for statement in statements:
+        names, known = names_of(statement), found.certain | bound
+        names.read = names.read - known
+        names.before = names.before - known
+        found.add(names)
+    return found
+
+
+_SPECIAL = (
+    ((ast.For, ast.AsyncFor), _loop),
+    (ast.If, _condition),
+    ((ast.While, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case), _perhaps),
+    ((ast.With, ast.AsyncWith), _with),
+    (_DEFINITIONS, _function),
+    (ast.ClassDef, _class),
+    (COMPREHENSIONS, _comprehension),
+    (IMPORTS, _import),
+    (ast.AugAssign, _augmented),
+    (ast.Expr, _expression),
+)

@@ -1,0 +1,30 @@
+"""What every run stands on: its block of seeds, its device, torch's defaults."""
+
+
+def seed_block(first: int, count: int) -> range:
+    """The seeds first, …, first + count − 1 of a run."""
+    return range(first, first + count)
+
+
+def resolve_device(wanted: str) -> str:
+    """`auto` is CUDA where there is one, else the CPU (never MPS: it has no float64).
+
+    Raises: ValueError for CUDA on a machine that has none.
+    """
+    import torch
+
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError("device: got 'cuda', but this machine offers none; allowed here are auto, cpu")
+    return wanted
+
+
+def torch_defaults(device: str) -> None:
+    """Float64, tensors on the run's device, and one thread: the chapters' operations are too small to split."""
+    import torch
+
+    torch.set_default_dtype(torch.float64)
+    if device != "cpu":  # a default device costs time in every call
+        torch.set_default_device(device)
+    torch.set_num_threads(1)
