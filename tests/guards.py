@@ -7,12 +7,15 @@ from functools import cached_property
 import jupytext
 import nbformat
 
-from contrastive_dynamics.book.chapter import expected_hash
 from contrastive_dynamics.book.claims import VERDICTS, Claims, Reading, judge
 from contrastive_dynamics.book.parameters import read_parameters
-from contrastive_dynamics.book.results import notebook_stamp, verdicts_of
+from contrastive_dynamics.book.results import verdicts_of
 from contrastive_dynamics.book.rules import MET, MISSED
+from contrastive_dynamics.book.shown import differences, stamp_of
+from contrastive_dynamics.book.slices import Story
 from contrastive_dynamics.book.sources import ChapterFiles
+from contrastive_dynamics.book.staleness import CURRENT, states
+from contrastive_dynamics.book.stamps import seal
 from contrastive_dynamics.book.statistics import FAMILY_LEVEL
 
 CHECKED = "nbval-check-output"
@@ -48,7 +51,7 @@ class Committed:
 
     @cached_property
     def stamp(self) -> dict | None:
-        return notebook_stamp(self.files.notebook)
+        return stamp_of(self.notebook)
 
     @cached_property
     def readings(self) -> dict[str, Reading]:
@@ -136,11 +139,29 @@ def stripped(chapter: Committed) -> list[str]:
     return found + ([] if chapter.stamp else ["no stored result: run the chapter"])
 
 
+def sealed(chapter: Committed) -> list[str]:
+    """The stored result fits its seal."""
+    kept = chapter.stamp is None or chapter.stamp.get("seal") == seal(chapter.stamp)["seal"]
+    return [] if kept else ["the stored result does not fit its seal: it was changed by hand"]
+
+
 def stale(chapter: Committed) -> list[str]:
     """The stored result was made by the present code, rules and parameters."""
-    if chapter.stamp is None or chapter.stamp["hash"] == expected_hash(chapter.files, chapter.stamp["parameters"]):
+    if chapter.stamp is None:
         return []
-    return ["stale: the present code, rules or library did not make the stored result; run `make execute`"]
+    now = {p.name: p.default for p in read_parameters(chapter.files.cells(), chapter.files.source.name).values()}
+    return [
+        f"{claim}: {found.state} ({', '.join(found.changed[:3])}); run `make execute`"
+        for claim, found in states(Story(chapter.files), chapter.stamp, chapter.claims, parameters=now).items()
+        if found.state != CURRENT
+    ]
+
+
+def shown(chapter: Committed) -> list[str]:
+    """Every line and picture is the one that the stored result gives."""
+    if chapter.stamp is None:
+        return []
+    return list(differences(chapter.notebook, Story(chapter.files), chapter.stamp, chapter.claims))
 
 
 def default_parameters(chapter: Committed) -> list[str]:
@@ -247,7 +268,9 @@ GUARDS = (
     execution_counts,
     errors,
     stripped,
+    sealed,
     stale,
+    shown,
     default_parameters,
     verdicts,
     readings,

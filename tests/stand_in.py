@@ -36,6 +36,9 @@ import torch
 
 chapter = open_chapter("stand-in", globals())
 
+# %% [markdown]
+# ## What it states
+
 # %%
 double = ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()
 

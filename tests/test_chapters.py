@@ -8,8 +8,8 @@ import pytest
 from guards import GUARDS, Committed
 from stand_in import CLAIMS, SOURCE, build_stand_in
 
-from contrastive_dynamics.book.display import MIME
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
+from contrastive_dynamics.book.stamps import MIME, seal
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = chapter_names(ROOT)
@@ -55,10 +55,20 @@ def _judged(notebook, claim):
 
 
 def _change_stamp(change):
+    """Change the stored result by hand; a forger seals it again."""
+
     def doctor(notebook, files):
-        change(notebook.cells[-1].outputs[0].data[MIME])
+        data = notebook.cells[-1].outputs[0].data
+        stamp = json.loads(data[MIME])
+        change(stamp)
+        data[MIME] = json.dumps(seal(stamp))
 
     return doctor
+
+
+def _damage(notebook, files):
+    data = notebook.cells[-1].outputs[0].data
+    data[MIME] = data[MIME].replace('"stand-in"', '"stand-on"')
 
 
 def _reading(claim, **arms):
@@ -121,19 +131,25 @@ def _print_twice(notebook, files):
 
 
 FAULTS = [
-    ("pair", _edit_source, "cell 7: source differs"),
-    ("pair", _edit_tags, "cell 5: tags differs"),
-    ("pair", _drop_cell, "10 cells in the .py, 9 in the .ipynb"),
+    ("pair", _edit_source, "cell 8: source differs"),
+    ("pair", _edit_tags, "cell 6: tags differs"),
+    ("pair", _drop_cell, "11 cells in the .py, 10 in the .ipynb"),
     ("execution_counts", _rerun_out_of_order, "execution count 7, not 3"),
     ("execution_counts", _never_run, "execution count None, not 3"),
     ("errors", _stderr, "): stored stderr"),
     ("errors", _traceback, "stored error"),
     ("stripped", _strip, "checked, but without output"),
     ("stripped", _strip, "no stored result"),
-    ("stale", _edit_source, "stale: the present code"),
-    ("stale", _yaml("at_most: 1.0e-10", "at_most: 1.0e-9"), "stale"),
-    ("stale", _change_stamp(lambda s: s.update(hash="0" * 64)), "stale"),
-    ("stale", _change_stamp(lambda s: s["parameters"].update(scale=2.0)), "stale"),
+    ("sealed", _damage, "does not fit its seal"),
+    ("stale", _edit_source, "thm-1-a: stale (the cell of falling); run `make execute`"),
+    ("stale", _yaml("at_most: 1.0e-10", "at_most: 1.0e-9"), "thm-1: rule changed (its rule)"),
+    ("stale", _change_stamp(lambda s: s["claims"]["thm-1"].update(reading="0" * 64)), "thm-1: stale"),
+    (
+        "shown",
+        _reading("thm-1", observed=1e-12),
+        "code cell 5 shows another line than the stored run gives: thm-1",
+    ),
+    ("shown", _print_another_word, "code cell 4 shows another line than the stored run gives: thm-1: reproduced"),
     ("default_parameters", _change_stamp(lambda s: s["parameters"].update(scale=2.0)), "stored 2.0, default 1.0"),
     ("default_parameters", _change_stamp(lambda s: s.update(profile="smoke")), "stored 'smoke'"),
     ("verdicts", _print_another_word, "thm-1: printed 'not reproduced', the stored values give 'reproduced'"),

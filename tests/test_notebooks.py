@@ -90,7 +90,7 @@ def test_execute_writes_once_and_again_only_when_the_source_changes(files, tmp_p
     code = [c for c in notebook.cells if c.cell_type == "code"]
     assert [c.execution_count for c in code] == list(range(1, len(code) + 1))
     assert notebook_stamp(files.notebook)["profile"] == "default"
-    assert len(notebooks.cell_seconds(files)) == len(code) - 2  # from the cell that opens to the one before the last
+    assert len(notebooks.weights(files, code)) == len(code) - 1  # from the cell that opens
     before = files.notebook.read_bytes()
     assert not notebooks.execute(files) and files.notebook.read_bytes() == before
     files.source.write_text(SOURCE.replace("# A stand-in", "# Another stand-in"))

@@ -34,7 +34,7 @@ def test_without_a_record_the_page_says_so(files):
 
 
 def test_pictures_come_with_their_text_and_what_made_them(files):
-    run = replace(stored_runs(files)["default"], stale=False)
+    run = stored_runs(files)["default"]
     without = gallery(files, run)
     assert "`seeds = 4`" in without and "{figure}" not in without and "Stale" not in without
     folder = files.record("paper").with_suffix("")
@@ -42,7 +42,8 @@ def test_pictures_come_with_their_text_and_what_made_them(files):
     (folder / "plot-a.png").write_bytes(b"png")
     shown = gallery(files, run)
     assert "../records/stand-in/paper/plot-a.png" in shown and ":alt: A line that rises." in shown
-    assert "Stale" in gallery(files, replace(run, stale=True))
+    stale = {claim: replace(one, state="stale") for claim, one in run.states.items()}
+    assert "Stale" in gallery(files, replace(run, states=stale))
 
 
 def test_figures_of_one_name_have_the_labels_of_their_chapters(files):

@@ -8,6 +8,7 @@ from stand_in import build_stand_in, write_stand_in
 
 from contrastive_dynamics.book.claims import Claims
 from contrastive_dynamics.book.results import load_results, notebook_stamp, stored_runs, verdicts_of
+from contrastive_dynamics.book.stamps import seal
 
 
 @pytest.fixture
@@ -24,6 +25,7 @@ def rows(files):
 def record(files, change=lambda stamp: None, profile="paper", others=()):
     stamp = copy.deepcopy(notebook_stamp(files.notebook)) | {"profile": profile}
     change(stamp)
+    stamp = seal(stamp)
     path = files.record(profile)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"run": stamp, "other_seeds": list(others)}))
@@ -35,7 +37,7 @@ def test_the_stamp_says_what_made_the_result(files):
     assert stamp["chapter"] == "stand-in" and stamp["profile"] == "default"
     assert stamp["parameters"] == {"seeds": 4, "first_seed": 1000, "scale": 1.0, "mode": "plain"}
     assert stamp["readings"]["thm-1"] == {"observed": {"": 0.0}, "control": {"": 1.0}}
-    assert {"hash", "versions", "device", "seconds", "peak_mb", "time", "data"} <= stamp.keys()
+    assert {"seal", "capability", "threads", "versions", "device", "seconds", "peak_mb", "time", "data"} <= stamp.keys()
 
 
 def test_a_notebook_that_is_absent_or_never_ran_has_no_stamp(tmp_path):
@@ -86,7 +88,7 @@ def test_without_a_notebook_every_claim_stands_as_not_run(tmp_path):
 def test_stored_values_are_judged_by_the_present_rules(files):
     files.claims.write_text(files.claims.read_text().replace("{at_least: 0.0}", "{at_least: 2.0}"))
     row = rows(files)["fig-1"]
-    assert row["verdict"] == "not reproduced" and row["run"]["stale"]
+    assert row["verdict"] == "not reproduced" and not row["run"]["stale"]  # a rule asks for no other run
 
 
 def test_a_claim_that_no_longer_stands_is_left_out(files):
@@ -96,7 +98,7 @@ def test_a_claim_that_no_longer_stands_is_left_out(files):
 
 
 def test_the_record_of_the_paper_s_size_is_the_headline_if_the_present_code_made_it(files):
-    record(files, lambda stamp: stamp["readings"]["thm-1"].update(observed=0.5))
+    record(files, lambda stamp: stamp["readings"]["thm-1"].update(observed={"": 0.5}))
     row = rows(files)["thm-1"]
     assert (row["verdict"], row["profile"]) == ("not reproduced", "paper")
     assert [(v["profile"], v["verdict"]) for v in row["verdicts"]] == [
@@ -106,13 +108,14 @@ def test_the_record_of_the_paper_s_size_is_the_headline_if_the_present_code_made
 
 
 def test_a_stale_record_is_shown_and_is_not_the_headline(files):
-    record(files, lambda stamp: stamp.update(hash="0" * 64))
+    record(files, lambda stamp: stamp["claims"]["thm-1"].update(reading="0" * 64))
     row = rows(files)["thm-1"]
     assert row["profile"] == "default" and [v["stale"] for v in row["verdicts"]] == [False, True]
+    assert rows(files)["fig-1"]["profile"] == "paper"  # only the claim whose reading is stale
 
 
 def test_a_record_alone_is_the_headline_even_if_stale(files):
-    record(files, lambda stamp: stamp.update(hash="0" * 64))
+    record(files, lambda stamp: stamp["claims"]["thm-1"].update(reading="0" * 64))
     files.notebook.unlink()
     row = rows(files)["thm-1"]
     assert row["profile"] == "paper" and row["run"]["stale"]
@@ -121,6 +124,6 @@ def test_a_record_alone_is_the_headline_even_if_stale(files):
 def test_recurrence_counts_the_other_blocks_of_seeds(files):
     other = copy.deepcopy(notebook_stamp(files.notebook))
     other["readings"]["fig-1"]["observed"] = [-1.0, -1.1, -1.2]
-    record(files, others=[notebook_stamp(files.notebook), other])
+    record(files, others=[notebook_stamp(files.notebook), seal(other)])
     assert stored_runs(files)["paper"].recurrence["fig-1"] == ["reproduced", "not reproduced"]
     assert rows(files)["fig-1"]["recurs"] == ["reproduced", "not reproduced"]

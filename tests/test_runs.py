@@ -45,7 +45,7 @@ def test_a_good_run_leaves_notebook_page_claims_and_what_made_them(files, tmp_pa
     made_by = json.loads((out / "run.json").read_text())
     assert made_by["parameters"] == {"device": "cpu", "seeds": 5, "first_seed": 1000, "scale": 1.0, "mode": "fancy"}
     assert made_by["profile"] == "custom" and made_by["peak_mb"] > 1 and made_by["seconds"] > 0
-    assert {"hash", "versions", "device"} <= made_by.keys() and "readings" not in made_by
+    assert {"claims", "versions", "device"} <= made_by.keys() and "readings" not in made_by
     assert "<html" in (out / "stand-in.html").read_text()[:200]
     code = [c for c in nbformat.read(out / "stand-in.ipynb", as_version=4).cells if c.cell_type == "code"]
     assert [c.execution_count for c in code] == list(range(1, len(code) + 1))

@@ -16,6 +16,7 @@ from contrastive_dynamics.book.glue import png
 from contrastive_dynamics.book.notebooks import normalise
 from contrastive_dynamics.book.results import load_results, notebook_stamp
 from contrastive_dynamics.book.site_check import check_site
+from contrastive_dynamics.book.stamps import seal
 
 MISSED = CLAIMS.replace("{at_most: 1.0e-10}", "{at_least: 2.0}", 1)  # Theorem 1 of the second chapter
 DRAWN = SOURCE.replace("# %%\nfalling", '# %% tags=["remove-output"]\nfalling')
@@ -53,7 +54,9 @@ def write_chapter(root, name, claims, picture):
     nbformat.write(normalise(notebook), files.notebook)
     record = files.record("paper")
     record.with_suffix("").mkdir(parents=True)
-    record.write_text(json.dumps({"run": notebook_stamp(files.notebook) | {"profile": "paper"}}), encoding="utf-8")
+    record.write_text(
+        json.dumps({"run": seal(notebook_stamp(files.notebook) | {"profile": "paper"})}), encoding="utf-8"
+    )
     (record.with_suffix("") / "plot-fig-1.png").write_bytes(picture)
 
 

@@ -11,6 +11,7 @@ from stand_in import SOURCE, build_stand_in
 from contrastive_dynamics.book import sweep
 from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.grid import plan_grid
+from contrastive_dynamics.book.stamps import MIME, seal
 from contrastive_dynamics.book.sweep_page import default_claim, write_page
 from contrastive_dynamics.book.sweep_table import TABLE, block_readings, margin, read_table, statistic, write_table
 
@@ -55,11 +56,11 @@ def finish(job):
     notebook = json.loads(source.read_text())
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
-            for value in output.get("data", {}).values():
-                if isinstance(value, dict) and "readings" in value:
-                    value["readings"]["fig-1"]["observed"] = {
-                        "": [job.parameters["scale"] - 0.8 + 0.01 * k for k in range(4)]
-                    }
+            if MIME in output.get("data", {}):
+                stamp = json.loads(output["data"][MIME])
+                values = [job.parameters["scale"] - 0.8 + 0.01 * k for k in range(4)]
+                stamp["readings"]["fig-1"]["observed"] = {"": values}
+                output["data"][MIME] = json.dumps(seal(stamp))
     (out / source.name).write_text(json.dumps(notebook))
     (out / "run.json").write_text("{}")
 

@@ -6,44 +6,47 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from . import display, provenance
+from ..ground import resolve_device, seed_block
+from . import display, glue, provenance
 from .claims import Claims, Reading, Verdict, judge, judge_all
+from .digests import ALGORITHM, ChapterDigests
 from .errors import BookError
+from .library import Library
 from .parameters import effective, read_parameters, read_profile
 from .pieces import Keeper
 from .progress import progress, write_progress
+from .slices import Story
 from .sources import ChapterFiles
+from .stamps import FORMAT, pictures_of, provenance_of, seal
 from .statistics import FAMILY_LEVEL
 
 T = TypeVar("T")
 
 
-def resolve_device(wanted: str) -> str:
-    """`auto` is CUDA where there is one, else the CPU (never MPS: it has no float64); raises BookError."""
-    import torch
-
-    if wanted == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if wanted.startswith("cuda") and not torch.cuda.is_available():
-        raise BookError("device: got 'cuda', but this machine offers none; allowed here are auto, cpu")
-    return wanted
+def device_of(wanted: str) -> str:
+    """The device that a run gets; raises BookError where it is not here."""
+    try:
+        return resolve_device(wanted)
+    except ValueError as refused:
+        raise BookError(str(refused)) from None
 
 
 class Chapter:
     """One chapter while it runs: its parameters, its claims, what was measured so far."""
 
     def __init__(self, files: ChapterFiles, given: dict[str, object]):
-        cells = files.cells()
-        known = read_parameters(cells, files.source.name)
+        self.story = Story(files, Library().read())  # as the sources stand now, whatever is edited during the run
+        known = self.story.parameters
         self.files, self.started = files, time.perf_counter()
         self.parameters = effective(known, {k: given[k] for k in known if k in given}, files.name)
         self.is_default = self.parameters == {p.name: p.default for p in known.values()}
-        self.code = chapter_code(cells)
         self.claims = _load_claims(files)
-        self.device = resolve_device(self.parameters.get("device", "cpu"))
+        self.device = device_of(self.parameters.get("device", "cpu"))
         self.readings: dict[str, Reading] = {}
         self.outside_regime: set[str] = set()
-        self.cell_seconds: list[float] = []
+        self.cells_run = 0  # since the chapter was opened, for the progress bar
+        self.seconds: dict[int, float] = {}  # of each cell, by its number among those that run
+        glue.DRAWN.clear()
         self._watch_cells()
 
     def check(self, make: Callable[..., T], *args, **options) -> T:
@@ -60,8 +63,7 @@ class Chapter:
     @property
     def seeds(self) -> range:
         """The block of seeds of this run."""
-        first = self.parameters["first_seed"]
-        return range(first, first + self.parameters["seeds"])
+        return seed_block(self.parameters["first_seed"], self.parameters["seeds"])
 
     def judge(
         self, claim: str, *, observed, control, mended=None, outside=None, planted=None, regime: bool = True
@@ -102,7 +104,7 @@ class Chapter:
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
         """Iterate with one progress bar (remaining time included)."""
-        return progress(items, label, len(self.cell_seconds), total)
+        return progress(items, label, self.cells_run, total)
 
     def piece(self, label: str, compute: Callable[..., T], *args, **options) -> T:
         """Compute a long part. `clbook record` keeps finished pieces and goes on from them; elsewhere a plain call."""
@@ -124,22 +126,30 @@ class Chapter:
         return display.summary_table(verdicts, self.stamp())
 
     def stamp(self) -> dict:
-        """The stored result: readings and what made them."""
-        rules = [c.rule_for_hash() for c in self.claims.rows.values()] if self.claims else []
-        return {
-            "chapter": self.files.name,
-            "profile": os.environ.get("CLBOOK_PROFILE") or ("default" if self.is_default else "custom"),
-            "data": self.data,
-            "parameters": self.parameters,
-            "hash": provenance.result_hash(self.code, rules, self.parameters),
-            "versions": provenance.versions(),
-            "device": provenance.device_name(self.device),
-            "seconds": round(time.perf_counter() - self.started, 1),
-            "peak_mb": provenance.peak_megabytes(self.device),
-            "cell_seconds": [round(s, 2) for s in self.cell_seconds],
-            "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "readings": {claim: reading.to_json() for claim, reading in self.readings.items()},
-        }
+        """The stored result: readings and what made them, sealed."""
+        digests = ChapterDigests(self.story, self.parameters)
+        readings = {claim: self.readings[claim].to_json() for claim in self.story.claims if claim in self.readings}
+        run = [claim for claim in self.story.claims if claim in readings or claim in self.outside_regime]
+        return seal(
+            {
+                "format": FORMAT,
+                "algorithm": ALGORITHM,
+                "chapter": self.files.name,
+                "profile": os.environ.get("CLBOOK_PROFILE") or ("default" if self.is_default else "custom"),
+                "data": self.data,
+                "parameters": self.parameters,
+                "versions": provenance.versions(),
+                "device": provenance.device_name(self.device),
+                **provenance.arithmetic(),
+                "seconds": round(time.perf_counter() - self.started, 1),
+                "peak_mb": provenance.peak_megabytes(self.device),
+                "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                **provenance_of(digests, run, self.claims and self.claims.rows, self.seconds),
+                "pictures": pictures_of(digests, glue.DRAWN),
+                "later": [],
+                "readings": readings,
+            }
+        )
 
     def _watch_cells(self) -> None:
         """Time each cell and tell the drawn bar; does nothing outside IPython."""
@@ -147,25 +157,27 @@ class Chapter:
             shell = get_ipython()  # noqa: F821
         except NameError:
             return
-        begun = [time.perf_counter()]
+        numbers = {cell.source.strip(): n for n, cell in enumerate(self.story.cells)}
+        begun = [time.perf_counter(), ""]
 
         def before(info) -> None:
-            begun[0] = time.perf_counter()
-            write_progress(len(self.cell_seconds), 0.0)
+            begun[:] = time.perf_counter(), info.raw_cell.strip()
+            write_progress(self.cells_run, 0.0)
 
         def after(result) -> None:
-            self.cell_seconds.append(time.perf_counter() - begun[0])
+            self.took(numbers.get(begun[1]), time.perf_counter() - begun[0])
 
         shell.events.register("pre_run_cell", before)
         shell.events.register("post_run_cell", after)
 
+    def took(self, cell: int | None, seconds: float) -> None:
+        """Note that a cell has ended; None stands for one that the chapter does not have in this form."""
+        self.cells_run += 1
+        if cell is not None:
+            self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
+
 
 _PIECES: dict[str, Keeper] = {}
-
-
-def chapter_code(cells) -> str:
-    """The code cells of a chapter as one program."""
-    return "\n".join(cell.source for cell in cells if not cell.markdown)
 
 
 def _load_claims(files: ChapterFiles) -> Claims | None:
@@ -173,12 +185,6 @@ def _load_claims(files: ChapterFiles) -> Claims | None:
         return Claims.load(files.claims)
     except ImportError:  # no YAML reader: the measured values are stored and judged where there is one
         return None
-
-
-def expected_hash(files: ChapterFiles, parameters: dict) -> str:
-    """The hash that a result made by the present code would carry."""
-    rules = [c.rule_for_hash() for c in Claims.load(files.claims).rows.values()]
-    return provenance.result_hash(chapter_code(files.cells()), rules, parameters)
 
 
 def profile_parameters(files: ChapterFiles, profile: str) -> dict[str, object]:

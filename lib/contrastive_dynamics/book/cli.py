@@ -82,11 +82,16 @@ def run(
     profile: Profile = "default",
     device: Device = None,
     out: Annotated[Path | None, typer.Option(help="A new or empty folder; default: one below runs/.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="What these claims need and their figures, no more.")
+    ] = None,
 ) -> None:
-    """Run a chapter into a folder of its own: notebook, HTML, claims.json and run.json."""
+    """Run a chapter, or what some of its claims need, into a folder: notebook, HTML, claims.json and run.json."""
     from . import runs
 
-    plan = runs.plan(chapter, parameter or [], profile, device, out)
+    plan = runs.plan(chapter, parameter or [], profile, device, out, only)
+    if plan.only:
+        print(f"{chapter}, {', '.join(plan.only)}: {plan.cost()}")
     table = _table("claim", "verdict", "reason")
     for row in runs.run(plan):
         table.add_row(row["anchor"], _verdict(row["verdict"]), escape(row["reason"]))
@@ -179,28 +184,71 @@ def record(
     seconds: Annotated[
         float | None, typer.Option(help="Stop between pieces after this time, with status 75; run again to go on.")
     ] = None,
-    other_seeds: Annotated[int, typer.Option(help="Also on so many other blocks of seeds.")] = 0,
+    other_seeds: Annotated[
+        int, typer.Option(metavar="N", help="Repeat what chance decides on N more seed blocks.")
+    ] = 0,
     device: Device = None,
+    figures: Annotated[bool, typer.Option("--figures", help="Also pictures whose cell has changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Everything, not only what is stale.")] = False,
 ) -> int:
-    """Write a chapter's record, records/CHAPTER/PROFILE.json, in pieces that resume."""
+    """Bring a chapter's record, records/CHAPTER/PROFILE.json, up to date, in pieces that resume."""
     from .record import command
 
-    return command(chapter, profile, seconds=seconds, other_seeds=other_seeds, device=device)
+    options = {"other_seeds": other_seeds, "device": device, "figures": figures, "force": force}
+    return command(chapter, profile, seconds=seconds, **options)
 
 
 @app.command()
 @_one_line
 def execute(
     chapters: Annotated[list[str] | None, typer.Argument(help="Chapters; all of them if none is named.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also where the committed notebook is current.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Everything, not only what is stale.")] = False,
 ) -> None:
-    """Execute the committed notebooks again, in place."""
+    """Execute what is stale of the committed notebooks, in place."""
     from .notebooks import execute as execute_chapter
 
     root = find_root()
     for files in [ChapterFiles.find(name, root) for name in chapters or chapter_names(root)]:
-        done = execute_chapter(files, force)
-        print(f"{files.name}: {'executed' if done else 'nothing to do, the notebook is current'}")
+        print(f"{files.name}: {execute_chapter(files, force) or 'nothing to do, the notebook is current'}")
+
+
+@app.command()
+@_one_line
+def stale(
+    chapters: Annotated[list[str] | None, typer.Argument(help="Chapters; all of them if none is named.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The state of every stored reading, as JSON.")] = False,
+) -> None:
+    """List the stored readings that the present sources would make anew, and what has changed for each."""
+    from .staleness import CURRENT, all_states
+    from .staleness import as_json as to_json
+
+    found = all_states(find_root(), chapters)
+    if as_json:
+        print(to_json(found))
+        return
+    groups: dict[tuple, list[str]] = {}
+    for one in (one for one in found if one.state != CURRENT):
+        groups.setdefault((one.where, one.state, one.changed), []).append(one.claim)
+    for (where, state, changed), claims in groups.items():
+        print(f"{where}, {state}: {', '.join(claims)}")
+        print(f"    {', '.join(changed[:5])}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}")
+    print(f"{sum(map(len, groups.values()))} of {len(found)} stored readings are not current")
+
+
+@app.command()
+@_one_line
+def verify(
+    chapter: Annotated[str | None, typer.Argument(help="A chapter; all of them if none is named.")] = None,
+    claims: Annotated[list[str] | None, typer.Argument(help="Its claims; all of them if none is named.")] = None,
+    sample: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Draw readings worth so much time, by the commit.")
+    ] = None,
+    one_seed: Annotated[bool, typer.Option("--one-seed", help="Few seeds of each reading, at a small cost.")] = False,
+) -> int:
+    """Compute stored readings again, at their own parameters, and compare them with what is stored."""
+    from .verify import command
+
+    return command(find_root(), chapter, claims or [], sample=sample, one_seed=one_seed)
 
 
 @app.command()

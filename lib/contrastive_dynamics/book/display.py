@@ -1,8 +1,10 @@
 """How a claim looks in a notebook: one compact line, the verdict by shape and word, never by colour alone."""
 
+import json
 from html import escape
 
 from .claims import VERDICTS, Reading, Verdict
+from .stamps import MIME
 from .statistics import Sample
 
 _LINE = "border-left:4px solid #888;padding:.25em .7em;margin:.3em 0;line-height:1.5"
@@ -17,20 +19,20 @@ _ARMS = {
 
 
 class Line:
-    """A line with a plain and an HTML form, and JSON beside them where a result is stored."""
+    """A line with a plain and an HTML form; where a result is stored, JSON beside them.
+
+    It is a text, since a notebook would sort the cases of a claim by name.
+    """
 
     def __init__(self, plain: str, html: str, data: dict | None = None):
         self.plain, self.html, self.data = plain, html, data
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         bundle = {"text/plain": self.plain, "text/html": self.html}
-        return bundle | ({MIME: self.data} if self.data is not None else {})
+        return bundle | ({MIME: json.dumps(self.data, ensure_ascii=False)} if self.data is not None else {})
 
     def __repr__(self) -> str:
         return self.plain
-
-
-MIME = "application/vnd.clbook+json"
 
 
 def verdict_line(verdict: Verdict) -> Line:

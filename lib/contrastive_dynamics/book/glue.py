@@ -15,8 +15,10 @@ where there is none (a plain script), both functions do nothing.
 """
 
 import base64
+import hashlib
 import io
 
+DRAWN: dict[str, str] = {}  # name of each figure since the chapter was opened → sum of its PNG
 HIDDEN = "application/papermill.record/"  # a prefix under which no front end shows an output
 
 
@@ -39,12 +41,19 @@ def png(fig, dpi: int = 150) -> bytes:
     return buffer.getvalue()
 
 
-def figure(fig, name: str, dpi: int = 150) -> None:
-    """Show a matplotlib figure, keep it under a name, and close it."""
+def drawn(fig, name: str, dpi: int) -> bytes:
+    """A figure as PNG, its sum noted for the stored run, the figure closed."""
     import matplotlib.pyplot as plt
 
-    picture = base64.b64encode(png(fig, dpi)).decode("ascii")
+    content = png(fig, dpi)
+    DRAWN[name] = hashlib.sha256(content).hexdigest()
     plt.close(fig)
+    return content
+
+
+def figure(fig, name: str, dpi: int = 150) -> None:
+    """Show a matplotlib figure, keep it under a name, and close it."""
+    picture = base64.b64encode(drawn(fig, name, dpi)).decode("ascii")
     _publish(name, {"image/png": picture, "text/plain": f"<figure {name}>"}, "")
 
 

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import product
 
-from .chapter import expected_hash, profile_parameters
+from .chapter import profile_parameters
+from .claims import Claims
+from .digests import code_digest
 from .errors import BookError
 from .parameters import Parameter, read_parameters
 from .request import check_data, known_parameter, read_assignments, seed_blocks, with_device
+from .slices import Story
 from .sources import ChapterFiles
 
 MOST_POINTS = 100_000
@@ -153,7 +156,7 @@ def plan_grid(
     if fold and seeds < 2:
         raise BookError("--fold: got one block of seeds, allowed is --seeds 2 or more")
     base = with_device(profile_parameters(files, profile) | fixed, known, device, name, elsewhere)
-    code, points, runs = expected_hash(files, {}), {}, {}
+    code, points, runs = code_digest(Story(files), Claims.load(files.claims)), {}, {}
     for values in product(*(axis.values for axis in axes)):
         place = base | dict(zip((axis.name for axis in axes), values, strict=True))
         blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from . import provenance
 from .errors import BookError
+from .library import Digests, Library, sha
+from .syntax import Definition
 
 
 def _slug(label: str) -> str:
@@ -25,8 +27,8 @@ class Keeper:
     as the longest so far.
     """
 
-    def __init__(self, folder: Path, deadline: float):
-        self.folder, self.deadline = folder, deadline
+    def __init__(self, folder: Path, deadline: float, data: str = "generated"):
+        self.folder, self.deadline, self.data = folder, deadline, data
         self.count = self.computed = 0
         self.longest = self.earlier_seconds = self.peak_mb = 0.0
         self.device = "cpu"
@@ -39,12 +41,11 @@ class Keeper:
     def library(self, label: str, compute: Callable, *given, **bystanders):
         """A piece that a function of the library makes: it stays finished while the chapter around it changes.
 
-        Its name holds a hash over that function's modules, what is `given` as positional arguments, which must have
-        a full repr, versions and device. Keywords must not change the result, a progress bar for example.
+        Its name holds a digest of that function and of what it reaches, what is `given` as positional arguments,
+        which must have a full repr, versions and device. Keywords must not change the result, as a progress bar.
         """
-        code = f"from {compute.__module__} import {compute.__name__}"
-        things = [repr(given), sorted(provenance.versions().items()), self.device]
-        made_of = provenance.result_hash(code, things, {})
+        reached = Digests(Library(), self.data).deep(Definition(compute.__module__, compute.__name__))
+        made_of = sha(reached, repr(given), repr(sorted(provenance.versions().items())), self.device)
         folder = self.folder.parent / "library"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{_slug(label)}-{made_of[:16]}.pt"

@@ -1,74 +1,11 @@
-"""What made a result: a hash of code, rules and parameters, versions, device, memory."""
+"""On what a result was made: versions, device, arithmetic, memory."""
 
-import ast
-import hashlib
-import json
 import os
 import platform
 import re
 import sys
 from importlib import metadata
 from pathlib import Path
-
-PACKAGE = "contrastive_dynamics"
-_PACKAGE_FOLDER = Path(__file__).parents[1]
-_DEFINITIONS = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-def canonical(node: object) -> object:
-    """A syntax tree as nested lists, without docstrings, comments, layout and fields that are empty.
-
-    Empty fields are left out because newer versions of Python add some: the hash is the same on all of them.
-    """
-    if isinstance(node, list):
-        return [canonical(item) for item in node]
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = dict(ast.iter_fields(node))
-    if isinstance(node, _DEFINITIONS) and ast.get_docstring(node, clean=False) is not None:
-        fields["body"] = fields["body"][1:]
-    kept = {k: v for k, v in fields.items() if v not in (None, []) and k not in ("ctx", "kind", "type_comment")}
-    return [type(node).__name__, [[name, canonical(value)] for name, value in sorted(kept.items())]]
-
-
-def _module_file(name: str) -> Path | None:
-    """The source of a module of this package, or None for anything else."""
-    base = _PACKAGE_FOLDER.joinpath(*name.split(".")[1:])
-    return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
-
-
-def _imports(tree: ast.AST, module: str, is_package: bool) -> set[str]:
-    """Names of this package's modules that a module imports anywhere, inside functions too."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            parts = module.split(".")
-            parent = parts[: len(parts) - node.level + is_package] if node.level else []
-            base = ".".join([*parent, *([node.module] if node.module else [])])
-            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return {n for n in names if n.split(".")[0] == PACKAGE and _module_file(n)}
-
-
-def library_modules(code: str) -> list[str]:
-    """The modules of this package that a piece of code imports, transitively, sorted."""
-    seen: set[str] = set()
-    queue = _imports(ast.parse(code), "", False)
-    while queue:
-        name = queue.pop()
-        seen.add(name)
-        path = _module_file(name)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        queue |= _imports(tree, name, path.name == "__init__.py") - seen
-    return sorted(seen)
-
-
-def result_hash(code: str, rules: list, parameters: dict) -> str:
-    """SHA-256 over a chapter's code cells, its claim rules, its parameters and the library modules it imports."""
-    modules = {m: canonical(ast.parse(_module_file(m).read_text(encoding="utf-8"))) for m in library_modules(code)}
-    content = [canonical(ast.parse(code)), rules, sorted(parameters.items()), sorted(modules.items())]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -93,6 +30,13 @@ def device_name(device: str) -> str:
         match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
         model = match[1].strip() if match else model
     return f"{model}, {os.cpu_count()} cores"
+
+
+def arithmetic() -> dict[str, object]:
+    """What decides the last bits of a result on a CPU: the instructions that torch uses, and its threads."""
+    import torch
+
+    return {"capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads()}
 
 
 def peak_megabytes(device: str) -> float:

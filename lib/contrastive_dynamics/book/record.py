@@ -5,105 +5,92 @@
 """
 
 import argparse
-import ast
-import contextlib
 import json
-import os
 import shutil
 import sys
 import time
-import traceback
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import chapter as chapter_module
-from . import display, glue, provenance
 from .aside import write_aside
-from .chapter import Chapter, chapter_code, profile_parameters
+from .chapter import profile_parameters
+from .claims import Claims
+from .digests import SHORT, ChapterDigests
 from .errors import BookError
 from .kernel import disk_errors, terminated_as_interrupted
-from .parameters import read_parameters
+from .library import sha
 from .pieces import Keeper, OutOfTime
 from .request import check_data, seed_blocks, with_device
+from .script import run_script
+from .slices import Story
 from .sources import ChapterFiles
+from .staleness import CURRENT, STALE, read_record, states
+from .stamps import check, merge, refreshed, seal
 
 OUT_OF_TIME = 75  # exit status: run the same command again
 
 
-@contextlib.contextmanager
-def _script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[None]:
-    """What a chapter finds around it when it runs as a script: folder, variables, pieces, pictures as files."""
+@dataclass(frozen=True)
+class Chosen:
+    """What a record is to hold: all claims or those decided by chance, with figures or not, and what to run anew."""
 
-    def figure(fig, name: str, dpi: int = 150) -> None:
-        (keeper.folder / f"{name}.png").write_bytes(glue.png(fig, dpi))
-
-    variables = {"CLBOOK_ROOT": str(files.root), "CLBOOK_PROFILE": profile, "MPLBACKEND": "Agg"}
-    before, shown = dict(os.environ), glue.figure
-    os.environ.update(variables)
-    glue.figure, chapter_module._PIECES["keeper"] = figure, keeper
-    try:
-        with contextlib.chdir(files.source.parent):
-            yield
-    finally:
-        glue.figure = shown
-        del chapter_module._PIECES["keeper"]
-        os.environ.clear()
-        os.environ.update(before)
+    claims: Claims | None
+    by_chance: set[str] | None
+    draws: bool
+    figures: bool
+    force: bool
 
 
-def _run_cell(source: str, namespace: dict, name: str) -> None:
-    """Execute a cell and print what it ends with, if that is a line about a claim."""
-    tree = ast.parse(source, name)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), namespace)
-    value = eval(compile(ast.Expression(last.value), name, "eval"), namespace) if last else None
-    if isinstance(value, display.Line):
-        print(value.plain, flush=True)
+@dataclass
+class Block:
+    """One run of a record: its parameters, what is stored of it, the units that are to be run (None: all)."""
+
+    parameters: dict
+    stored: dict | None
+    units: list[int] | None
+    done: bool = False  # every digest is the present one, those of the rules, too
 
 
-def run_script(files: ChapterFiles, parameters: dict, profile: str, keeper: Keeper) -> dict:
-    """Run a chapter's code cells with these parameters; returns its stamp.
-
-    Raises BookError for a cell that fails, OutOfTime between pieces.
-    """
-    namespace: dict = {"__name__": "__main__"}
-    with _script(files, profile, keeper):
-        for number, cell in enumerate((c for c in files.cells() if not c.markdown), 1):
-            where = f"{files.source.name}, cell {number}"
-            try:
-                _run_cell(cell.source, namespace, where)
-            except (BookError, MemoryError, OSError):
-                raise
-            except Exception as error:
-                frames = traceback.extract_tb(error.__traceback__)
-                line = next((f.lineno for f in reversed(frames) if f.filename == where), "?")
-                raise BookError(f"{where}, line {line} failed: {type(error).__name__}: {error}") from error
-            if "parameters" in cell.tags:
-                namespace.update(parameters)
-            if isinstance(namespace.get("chapter"), Chapter):
-                keeper.device = namespace["chapter"].device
-            if "matplotlib.pyplot" in sys.modules:
-                sys.modules["matplotlib.pyplot"].close("all")
-        if not isinstance(namespace.get("chapter"), Chapter):
-            raise BookError(f"{files.source.name}: no cell sets chapter = open_chapter(...)")
-        stamp = namespace["chapter"].stamp() | {"rules_read": namespace["chapter"].claims is not None}
-    stamp["seconds"] = round(stamp["seconds"] + keeper.earlier_seconds, 1)
-    return stamp | {"peak_mb": max(stamp["peak_mb"], keeper.peak_mb)}
+def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
+    """What must be run so that a stored run, or none, holds all that is chosen and is current."""
+    digests = ChapterDigests(story, parameters)
+    claims = [c for c in story.claims if chosen.by_chance is None or c in chosen.by_chance]
+    if stored is None or chosen.force:
+        whole = chosen.by_chance is None
+        return Block(parameters, None if whole else stored, None if whole else story.union(claims))
+    found = states(story, stored, chosen.claims, parameters=parameters)
+    stale = [claim for claim in claims if found[claim].state == STALE]
+    figures = story.figures_of(stale) if chosen.draws and stale else {}
+    if chosen.figures:
+        drawn = {name: one["digest"] for name, one in stored["pictures"].items()}
+        figures |= {n: at for n, at in story.figures.items() if drawn.get(n) != digests.of(at).digest[:SHORT]}
+    last = [story.claims[claim] for claim in stale] + list(figures.values())
+    asked = {*claims, *stored["claims"]}
+    done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
+    return Block(parameters, stored, sorted({n for at in last for n in story.needed(at)}), done)
 
 
-def _stamp(files: ChapterFiles, parameters: dict, profile: str, deadline: float) -> tuple[dict, Path]:
-    """The stamp of one run, from disk if it is finished, and the folder with its pieces and pictures."""
+def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadline: float) -> tuple[dict, Path | None]:
+    """The stamp of one run, merged with what is stored of it, and the folder with its pieces and pictures."""
     claims = chapter_module._load_claims(files)
-    rules = [claim.rule_for_hash() for claim in claims.rows.values()] if claims else []
-    made_of = provenance.result_hash(chapter_code(files.cells()), rules, parameters)
+    digests = ChapterDigests(story, block.parameters)
+    if block.units == []:
+        return refreshed(seal(block.stored | {"parameters": block.parameters}), digests, claims), None
+    run = range(len(story.units)) if block.units is None else block.units
+    made_of = sha(json.dumps(block.parameters), *(digests.of(n).digest for n in run))
     folder = files.root / "records" / ".pieces" / files.name / made_of[:16]
     folder.mkdir(parents=True, exist_ok=True)
     (files.root / "records" / ".pieces" / ".gitignore").write_text("*\n")
     finished = folder / "stamp.json"
     if not finished.is_file():
-        stamp = run_script(files, parameters, profile, Keeper(folder, deadline))
-        write_json(finished, stamp)
-    return json.loads(finished.read_text(encoding="utf-8")), folder
+        keeper = Keeper(folder, deadline, str(block.parameters.get("data", "generated")))
+        write_json(finished, run_script(files, block.parameters, profile, keeper, block.units))
+    stamp = check(json.loads(finished.read_text(encoding="utf-8")), str(finished))
+    if block.units is not None and block.stored:
+        stamp = merge(seal(block.stored | {"parameters": block.parameters}), stamp)
+        stamp = refreshed(stamp, digests, claims)
+    return stamp, folder
 
 
 def write_json(path: Path, content: dict) -> None:
@@ -111,39 +98,70 @@ def write_json(path: Path, content: dict) -> None:
     write_aside(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def _store_figures(found: Path, place: Path) -> None:
-    """Put a run's pictures in place of those of the record before."""
-    shutil.rmtree(place, ignore_errors=True)
-    for picture in sorted(found.glob("*.png")):
+def _store_figures(found: Path | None, place: Path, pictures: dict) -> None:
+    """Put a run's pictures beside those of the record before, and take away what the record has no more."""
+    for picture in sorted(found.glob("*.png")) if found else []:
         place.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, place / picture.name)
+    for picture in place.glob("*.png"):
+        if picture.stem not in pictures:
+            picture.unlink()
 
 
 def record(
-    name: str, profile: str, *, seconds: float | None = None, other_seeds: int = 0, device: str | None = None
-) -> Path:
-    """Write `records/NAME/PROFILE.json`: the run's stamp and those on other blocks of seeds; returns its path.
+    name: str,
+    profile: str,
+    *,
+    seconds: float | None = None,
+    other_seeds: int = 0,
+    device: str | None = None,
+    figures: bool = False,
+    force: bool = False,
+) -> Path | None:
+    """Bring `records/NAME/PROFILE.json` up to date: the run and those on other blocks of seeds; returns its path.
 
+    Only what is stale is run, with the figures of these claims; with `figures` also pictures whose cell has changed;
+    with `force` everything. Other blocks of seeds have the claims that are decided by chance. None: nothing was to do.
     Raises BookError for what cannot be run, OutOfTime when `seconds` are used up and pieces remain.
     """
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
-    known = read_parameters(files.cells(), files.source.name)
-    parameters = with_device(profile_parameters(files, profile), known, device, name)
+    story, path = Story(files), files.record(profile)
+    parameters = with_device(profile_parameters(files, profile), story.parameters, device, name)
+    blocks = seed_blocks(files, story.parameters, parameters, other_seeds, "--other-seeds")
+    plans = _plans(story, path, [parameters | block for block in blocks], figures, force)
+    if all(block.done for block in plans):
+        return None
     check_data(parameters, name)
-    path = files.record(profile)
     with disk_errors(path):
         runs = []
-        for block in seed_blocks(files, known, parameters, other_seeds, "--other-seeds"):
-            if runs and time.monotonic() > deadline:
+        for block in plans:
+            if runs and block.units != [] and time.monotonic() > deadline:
                 raise OutOfTime
-            runs.append(_stamp(files, parameters | block, profile, deadline))
+            runs.append(_stamp(files, story, block, profile, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
-        _store_figures(runs[0][1], path.with_suffix(""))
+        _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
         write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})
-        for _, folder in runs:
+        for folder in {folder for _, folder in runs if folder}:
             shutil.rmtree(folder)
     return path
+
+
+def _plans(story: Story, path: Path, blocks: list[dict], figures: bool, force: bool) -> list[Block]:
+    """What is to be run of each block of seeds; stored runs on further blocks stay and are brought up to date, too."""
+    try:
+        stored = read_record(path) if path.is_file() else None
+    except BookError as damaged:
+        print(f"{damaged}; all of it is run again", file=sys.stderr)
+        stored = None
+    claims = chapter_module._load_claims(story.files)
+    chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
+    others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
+    asked = {block.get("first_seed") for block in blocks}
+    blocks = blocks + [blocks[0] | {"first_seed": first} for first in others if first not in asked]
+    found = [plan_block(story, blocks[0], stored and stored["run"], Chosen(claims, None, True, figures, force))]
+    chosen = Chosen(claims, chance, False, False, force)
+    return found + [plan_block(story, block, others.get(block["first_seed"]), chosen) for block in blocks[1:]]
 
 
 def command(name: str, profile: str, **options) -> int:
@@ -153,7 +171,8 @@ def command(name: str, profile: str, **options) -> int:
     except OutOfTime:
         print(f"{name}, {profile}: time used up, finished pieces are kept; run the same command again to go on")
         return OUT_OF_TIME
-    print(f"{name}, {profile}: recorded in {path}")
+    said = f"recorded in {path}" if path else "nothing to do, the record is current"
+    print(f"{name}, {profile}: {said}")
     return 0
 
 
@@ -165,6 +184,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, help="stop between pieces after this time, with status 75")
     parser.add_argument("--other-seeds", type=int, default=0, help="runs on so many other blocks of seeds")
     parser.add_argument("--device", help="auto, cpu or cuda")
+    parser.add_argument("--figures", action="store_true", help="also pictures whose cell has changed")
+    parser.add_argument("--force", action="store_true", help="everything, not only what is stale")
     given = vars(parser.parse_args(arguments))
     try:
         with terminated_as_interrupted():

@@ -1,9 +1,11 @@
 """What a person asks for on the command line, checked before any work: parameters, device, data."""
 
 import difflib
+from collections.abc import Iterable
 
 from .. import coco, datasets
-from .chapter import resolve_device
+from .chapter import device_of
+from .claims import Claims
 from .errors import BookError
 from .parameters import Parameter
 from .sources import ChapterFiles
@@ -43,7 +45,7 @@ def with_device(
             parameters = parameters | {"device": known["device"].from_text(device)}
     if str(parameters.get("device", "cpu")).startswith("cuda") and not elsewhere:
         try:
-            resolve_device(parameters["device"])
+            device_of(parameters["device"])
         except ImportError:
             raise BookError("torch is not installed: install the extra that runs chapters") from None
     return parameters
@@ -52,6 +54,20 @@ def with_device(
 def named_profile(profile: str, base: dict, parameters: dict) -> str:
     """The profile's name where the parameters are its own, on whatever device, else `custom`."""
     return profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
+
+
+def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tuple[str, ...]:
+    """Claims by their ids; raises BookError for one that the chapter does not have, or has no cell for."""
+    rows, found = Claims.load(files.claims).rows, []
+    for claim in (text.strip() for text in given):
+        if claim not in rows:
+            near = difflib.get_close_matches(claim, rows, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BookError(f"{option}: {files.name} has no claim {claim!r}{hint}")
+        if rows[claim].rule is None:
+            raise BookError(f"{option}: {files.name}/{claim} has no cell, it is not run: {rows[claim].needs}")
+        found.append(claim)
+    return tuple(dict.fromkeys(found))
 
 
 def check_data(parameters: dict, where: str) -> None:

@@ -1,35 +1,34 @@
 """Stored results: what the committed notebooks and the records hold, judged anew by the present rules."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import provenance
-from .chapter import chapter_code, expected_hash
+from .chapter import profile_parameters
 from .claims import Claim, Claims, Reading, Verdict, judge_all
-from .display import MIME
+from .library import Library
+from .slices import Story
 from .sources import ChapterFiles, chapter_names, find_root
+from .staleness import STALE, State, notebook_stamp, parameters_now, read_record, states
+from .stamps import made_by
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """One stored run of a chapter: its stamp, its verdicts by the present rules, whether the present code made it."""
+    """One stored run of a chapter: its stamp, its verdicts by the present rules, what the present code made."""
 
     stamp: dict
     verdicts: dict[str, Verdict]
-    stale: bool
+    states: dict[str, State]
     recurrence: dict[str, list[str]]  # claim -> its verdicts on other blocks of seeds
 
+    def is_stale(self, claim: str) -> bool:
+        """Whether the present code would make another reading of a claim."""
+        return self.states[claim].state == STALE
 
-def notebook_stamp(path: Path) -> dict | None:
-    """The stamp that a notebook's outputs hold, or None."""
-    if not path.is_file():
-        return None
-    for cell in reversed(json.loads(path.read_text(encoding="utf-8"))["cells"]):
-        for output in cell.get("outputs", []):
-            if MIME in output.get("data", {}):
-                return output["data"][MIME]
-    return None
+    @property
+    def stale(self) -> bool:
+        """Whether it would of any."""
+        return any(self.is_stale(claim) for claim in self.stamp["claims"])
 
 
 def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
@@ -38,38 +37,33 @@ def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
     return judge_all(claims, {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"])
 
 
-def _present_hash(files: ChapterFiles, stamp: dict) -> str:
-    """The hash that the present code would give; a machine that could not read the rules left them out."""
-    if stamp.get("rules_read", True):
-        return expected_hash(files, stamp["parameters"])
-    return provenance.result_hash(chapter_code(files.cells()), [], stamp["parameters"])
-
-
-def _stored_run(stamp: dict, files: ChapterFiles, claims: Claims, others: list[dict]) -> StoredRun:
-    stale = stamp["hash"] != _present_hash(files, stamp)
+def _stored_run(
+    stamp: dict, story: Story, claims: Claims, others: list[dict], parameters: dict | None = None
+) -> StoredRun:
     recurrence: dict[str, list[str]] = {}
     for other in others:
         for claim, verdict in verdicts_of(other, claims).items():
             recurrence.setdefault(claim, []).append(verdict.verdict)
-    return StoredRun(stamp, verdicts_of(stamp, claims), stale, recurrence)
+    return StoredRun(stamp, verdicts_of(stamp, claims), states(story, stamp, claims, parameters=parameters), recurrence)
 
 
-def stored_runs(files: ChapterFiles) -> dict[str, StoredRun]:
+def stored_runs(files: ChapterFiles, library: Library | None = None) -> dict[str, StoredRun]:
     """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`."""
-    claims = Claims.load(files.claims)
+    claims, story = Claims.load(files.claims), Story(files, library)
     found = {}
     if stamp := notebook_stamp(files.notebook):
-        found["default"] = _stored_run(stamp, files, claims, [])
+        found["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
     for path in sorted(files.record("x").parent.glob("*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        found[path.stem] = _stored_run(record["run"], files, claims, record.get("other_seeds", []))
+        record = read_record(path)
+        now = parameters_now(files, path.stem, record["run"])
+        found[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)
     return found
 
 
 def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
-    """The paper-profile record if the present code made it, else the default run."""
+    """The paper-profile record if the present code made its reading, else the default run."""
     order = [runs[p] for p in ("paper", "default") if p in runs and claim in runs[p].verdicts]
-    return next((run for run in order if not run.stale), order[-1] if order else None)
+    return next((run for run in order if not run.is_stale(claim)), order[-1] if order else None)
 
 
 def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun], run: StoredRun | None) -> dict:
@@ -103,14 +97,14 @@ def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, Stor
         "by_chance": claim.by_chance,
         "changed": list(claim.changed),
         "recurs": run.recurrence.get(claim.id) if run else None,
-        "run": _made_by(run) if run else None,
+        "run": _made_by(run, claim.id) if run else None,
         "verdicts": [
             {
                 "profile": profile,
                 "data": _data(r, claim),
                 "verdict": r.verdicts[claim.id].verdict,
                 "observed": r.verdicts[claim.id].reading.to_json()["observed"],
-                "stale": r.stale,
+                "stale": r.is_stale(claim.id),
             }
             for profile, r in runs.items()
             if claim.id in r.verdicts
@@ -131,17 +125,18 @@ def _seeds(run: StoredRun | None, claim: Claim) -> list[int] | None:
     return [first, first + (max(counted, default=run.stamp["parameters"]["seeds"]) - 1 if claim.by_chance else 0)]
 
 
-def _made_by(run: StoredRun) -> dict:
-    keys = ("hash", "versions", "device", "seconds", "peak_mb", "time", "parameters")
-    return {key: run.stamp[key] for key in keys} | {"stale": run.stale}
+def _made_by(run: StoredRun, claim: str) -> dict:
+    row, parameters = run.stamp["claims"][claim], run.stamp["parameters"]
+    digests = {"reading": row["reading"], "rule": row["rule"]}
+    return digests | made_by(run.stamp, claim) | {"parameters": parameters, "stale": run.is_stale(claim)}
 
 
 def load_results(root: Path | None = None) -> list[dict]:
     """Every claim of every chapter with its headline verdict, in the order of the claims files."""
-    rows = []
+    rows, library = [], Library()
     for name in chapter_names(root or find_root()):
         files = ChapterFiles.find(name, root)
-        claims, runs = Claims.load(files.claims), stored_runs(files)
+        claims, runs = Claims.load(files.claims), stored_runs(files, library)
         rows += [_row(files, claims, claim, runs, _headline(runs, claim.id)) for claim in claims.rows.values()]
     return rows
 
@@ -149,5 +144,5 @@ def load_results(root: Path | None = None) -> list[dict]:
 def run_rows(files: ChapterFiles, stamp: dict) -> list[dict]:
     """The claims that one run measured, in the form of `load_results`."""
     claims = Claims.load(files.claims)
-    run = _stored_run(stamp, files, claims, [])
+    run = _stored_run(stamp, Story(files), claims, [])
     return [_row(files, claims, claims.rows[i], {stamp["profile"]: run}, run) for i in claims.rows if i in run.verdicts]

@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from . import launch
@@ -11,12 +12,16 @@ from .aside import folder_aside
 from .chapter import profile_parameters
 from .errors import BookError
 from .kernel import CellFailed, disk_errors, run_notebook
-from .notebooks import build, cell_seconds, normalise
+from .notebooks import build, normalise, part, weights
 from .notebooks import write as write_notebook
 from .parameters import read_parameters
-from .request import check_data, named_profile, read_assignments, with_device
-from .results import notebook_stamp, run_rows
+from .request import check_data, named_claims, named_profile, read_assignments, with_device
+from .results import run_rows
+from .shown import code_cells
+from .slices import Story
 from .sources import ChapterFiles
+from .staleness import notebook_stamp
+from .stamps import seconds_of
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,33 @@ class Plan:
     parameters: dict[str, object]
     profile: str
     out: Path
+    only: tuple[str, ...] = ()
+
+    @cached_property
+    def story(self) -> Story:
+        return Story(self.files)
+
+    @cached_property
+    def units(self) -> list[int] | None:
+        """The units that some claims need, with their figures, values and the last line; None: all."""
+        if not self.only:
+            return None
+        units = self.story.units
+        lines = {("close", ""), *(("values", claim) for claim in self.only)}
+        shown = [n for n, unit in enumerate(units) if unit.line in lines]
+        last = [*self.story.figures_of(self.only).values(), *shown]
+        return sorted({*self.story.union(self.only), *(m for n in last for m in self.story.needed(n))})
+
+    def cost(self) -> str:
+        """What a run of a part costs, by the seconds that its cells took in the committed notebook."""
+        stamp = notebook_stamp(self.files.notebook)
+        cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
+        seconds = seconds_of(stamp, self.story) if stamp else {}
+        said = f"{len(cells)} of {len(self.story.cells)} cells"
+        if not stamp:
+            return f"{said}; no stored run says how long they take"
+        size = "" if self.profile == "default" else " at the default size"
+        return f"{said}; in the committed notebook they took {sum(seconds.get(n, 0.0) for n in cells):.0f} s{size}"
 
 
 def check_output(out: Path) -> None:
@@ -44,10 +76,16 @@ def check_output(out: Path) -> None:
 
 
 def plan(
-    name: str, given: list[str] = (), profile: str = "default", device: str | None = None, out: Path | None = None
+    name: str,
+    given: list[str] = (),
+    profile: str = "default",
+    device: str | None = None,
+    out: Path | None = None,
+    only: str | None = None,
 ) -> Plan:
     """Check a run before anything starts; raises BookError."""
     files = ChapterFiles.find(name)
+    claims = named_claims(files, only.split(","), "--only") if only is not None else ()
     known = read_parameters(files.cells(), files.source.name)
     base = profile_parameters(files, profile)
     changed = base | read_assignments(given, known, name)
@@ -58,7 +96,7 @@ def plan(
     out = Path(os.path.abspath(out))
     check_output(out)
     check_data(parameters, name)
-    return Plan(files, parameters, profile, out)
+    return Plan(files, parameters, profile, out, claims)
 
 
 def _keep_partial(notebook: Path, out: Path) -> Path:
@@ -78,15 +116,18 @@ def run(wanted: Plan) -> list[dict]:
     files, out = wanted.files, wanted.out
     with disk_errors(out), folder_aside(out) as folder:
         path = folder / f"{files.name}.ipynb"
+        notebook = build(files)
+        if wanted.units is not None:
+            notebook = part(notebook, wanted.story, wanted.units)
         try:
             run_notebook(
-                build(files),
+                notebook,
                 path,
                 label=files.name,
                 folder=files.source.parent,
                 variables={"CLBOOK_ROOT": str(files.root), "CLBOOK_PROFILE": wanted.profile},
                 parameters=wanted.parameters,
-                weights=cell_seconds(files),
+                weights=weights(files, code_cells(notebook)),
             )
         except CellFailed as error:
             raise BookError(f"{error}; partial notebook: {_keep_partial(path, out)}") from None

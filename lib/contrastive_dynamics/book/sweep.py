@@ -16,11 +16,14 @@ from pathlib import Path
 from uuid import uuid4
 
 from .aside import write_aside
-from .chapter import expected_hash, profile_parameters
+from .chapter import profile_parameters
+from .claims import Claims
+from .digests import code_digest
 from .errors import BookError
 from .grid import Grid
 from .kernel import DiskFull, disk_errors
 from .request import named_profile
+from .slices import Story
 from .sources import ChapterFiles
 
 VERSION = 1  # of the folder's layout and of its table
@@ -61,7 +64,7 @@ def is_done(sweep: Path, run: str) -> bool:
 @functools.cache
 def _code(files: ChapterFiles) -> str:
     """The code that this process would run; a worker reads it once."""
-    return expected_hash(files, {})
+    return code_digest(Story(files), Claims.load(files.claims))
 
 
 def run_job(job: Job) -> dict:

@@ -1,0 +1,32 @@
+"""Samples of what is tried again: other ones with each commit, each thing sooner or later."""
+
+import hashlib
+import subprocess
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def drawn_by(root: Path) -> str:
+    """The commit that is checked out; without git, a digest of the sources."""
+    try:
+        command = ["git", "-C", str(root), "rev-parse", "HEAD"]
+        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        found = hashlib.sha256()
+        for path in sorted([*(root / "lib").rglob("*.py"), *(root / "chapters").glob("*.py")]):
+            found.update(path.read_bytes())
+        return found.hexdigest()
+
+
+def drawn(seconds: dict[str, float], budget: float, by: str) -> list[str]:
+    """Names in an order that a text chooses, one after the other until the budget is spent.
+
+    The last one may go over it: so a thing that takes longer than the budget is drawn too, when it comes first.
+    """
+    taken: list[str] = []
+    for name in sorted(seconds, key=lambda name: hashlib.sha256(f"{by} {name}".encode()).digest()):
+        if sum(seconds[n] for n in taken) >= budget:
+            break
+        taken.append(name)
+    return taken
