@@ -74,6 +74,7 @@ from contrastive_dynamics import two_modality_descent as descent
 from contrastive_dynamics import two_modality_flow as flow
 from contrastive_dynamics import zero_shot
 from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.ground import torch_defaults
 from contrastive_dynamics.head_training import Recipe, train_heads
 from contrastive_dynamics.image_caption_pairs import image_caption_pairs
 from contrastive_dynamics.projection_heads import apply_heads, init_heads
@@ -88,10 +89,7 @@ from contrastive_dynamics.two_modality import (
 
 # %%
 chapter = open_chapter("alignment-and-balance", globals())
-torch.set_default_dtype(torch.float64)
-if chapter.device != "cpu":  # a default device costs time in every call
-    torch.set_default_device(chapter.device)
-torch.set_num_threads(1)  # the operations are too small to be split
+torch_defaults(chapter.device)
 block, seed, rank = chapter.seeds, first_seed, len(sigma)
 
 
@@ -989,16 +987,28 @@ chapter.judge("lem-b17", observed=shares, control=float(noiseless.max()))
 # %%
 chapter.values("lem-b17")
 
-# %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+# %%
 every_d = torch.logspace(1, 9, 81)
-looks = zip(grown.items(), "os^", ("tab:blue", "tab:orange", "tab:green"), strict=True)
-for (name, (values, _)), mark, color in looks:
+
+
+def exact_condition(name):
+    """The final condition number at every d, in closed form."""
     s = torch.tensor(families[name])[None].expand(len(every_d), -1)
     start = wide.wide_start(s, noise, every_d - s.shape[-1])
     ends = wide.non_contrastive_solution(start, s, noise, torch.tensor([math.inf]))
-    exact_condition = wide.condition_number(ends)[0]
-    ax.plot(every_d.cpu(), exact_condition.cpu(), color=color, lw=1)
+    return wide.condition_number(ends)[0]
+
+
+exact = {name: exact_condition(name) for name in families}
+local = exact["σ²_max = 9"].log().diff() / every_d.log().diff()
+glue.number("ab-local-100", float(local[10]))
+glue.number("ab-local-10000", float(local[30]))
+
+# %% tags=["hide-input", "remove-output"]
+fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+looks = zip(grown.items(), "os^", ("tab:blue", "tab:orange", "tab:green"), strict=True)
+for (name, (values, _)), mark, color in looks:
+    ax.plot(every_d.cpu(), exact[name].cpu(), color=color, lw=1)
     shown = name.replace("σ²_max", "$\\sigma_{\\max}^2$")
     ax.plot(sizes, values.mean(-1).cpu(), mark, color=color, ms=5, label=shown)
 quiet = (without_negatives(families["σ²_max = 4"], d, False)[0] for d in sizes)
@@ -1007,11 +1017,6 @@ ax.plot(sizes, none, "kx:", lw=1, label="4, no noise")
 ax.set(xscale="log", yscale="log", xlabel="d", ylabel="final condition number")
 ax.legend(fontsize=8)
 glue.figure(fig, "ab-plot-b17")
-
-# %%
-local = exact_condition.log().diff() / every_d.log().diff()
-glue.number("ab-local-100", float(local[10]))
-glue.number("ab-local-10000", float(local[30]))
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-b17
@@ -1919,11 +1924,11 @@ found = figure_2(train.captions, list(arms))
 mixed = torch.randperm(len(train.images), generator=stream(seed, 0, "mixed captions"))
 mixed_up = figure_2(train.captions[mixed], ["τ² = 10"])
 constant = float(zero_shot.best_constant_answer(test.labels))
+panels = ("zero-shot accuracy", "alignment", "stable rank", "condition number")
 glue.number("ab-head-seeds", head_seeds)
 glue.number("ab-constant", constant)
 
 # %% tags=["hide-input", "remove-output"]
-panels = ("zero-shot accuracy", "alignment", "stable rank", "condition number")
 looks = {
     "no negatives": ("tab:orange", "--", "s"),
     "τ² = 1": ("tab:blue", ":", "^"),

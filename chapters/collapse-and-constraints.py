@@ -76,6 +76,7 @@ from contrastive_dynamics import naive_flow as naive
 from contrastive_dynamics import output_flow as flow
 from contrastive_dynamics import pair_trace as pairs
 from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.ground import torch_defaults
 from contrastive_dynamics.half_moon_pairs import (
     half_moon_moments,
     half_moon_pairs,
@@ -88,10 +89,7 @@ from contrastive_dynamics.two_class_problems import class_pairs, two_class_probl
 
 # %%
 chapter = open_chapter("collapse-and-constraints", globals())
-torch.set_default_dtype(torch.float64)
-if chapter.device != "cpu":  # a default device costs time in every call
-    torch.set_default_device(chapter.device)
-torch.set_num_threads(1)  # the operations are too small to be split
+torch_defaults(chapter.device)
 block, seed = chapter.seeds, first_seed
 
 

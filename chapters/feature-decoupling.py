@@ -105,6 +105,7 @@ from contrastive_dynamics.encoder_arms import (
     labelled_images,
     trained_encoders,
 )
+from contrastive_dynamics.ground import torch_defaults
 from contrastive_dynamics.power_laws import fitted_power
 from contrastive_dynamics.random_streams import stream
 from contrastive_dynamics.sparse_coding import SparseCoding, paper_scales
@@ -118,10 +119,7 @@ from contrastive_dynamics.symmetrised_relu import (
 
 # %%
 chapter = open_chapter("feature-decoupling", globals())
-torch.set_default_dtype(torch.float64)
-if chapter.device != "cpu":  # a default device costs time in every call
-    torch.set_default_device(chapter.device)
-torch.set_num_threads(1)  # runs share the cores, not the operations of one
+torch_defaults(chapter.device)
 block, seed, dim = chapter.seeds, first_seed, dims[-1]
 p, sigma = chapter.check(paper_scales, atoms, active, noise)
 
@@ -281,6 +279,7 @@ chapter.judge(
 # %%
 chapter.values("sec-2-b")
 
+# %%
 print("d             ", *(f"{d:>7}" for d in trend_atoms))
 print("wrong, over p ", *(f"{float(v.mean()):7.3f}" for v in decoded))
 

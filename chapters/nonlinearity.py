@@ -86,6 +86,7 @@ from contrastive_dynamics import modulated_growth as race
 from contrastive_dynamics import winning_probability as odds
 from contrastive_dynamics.activations import ACTIVATIONS, TRAINED, activation
 from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.ground import torch_defaults
 from contrastive_dynamics.image_training import ImageTraining
 from contrastive_dynamics.matching_curves import default_workers
 from contrastive_dynamics.random_streams import stream
@@ -93,10 +94,7 @@ from contrastive_dynamics.token_training import TokenTraining
 
 # %%
 chapter = open_chapter("nonlinearity", globals())
-torch.set_default_dtype(torch.float64)
-if chapter.device != "cpu":  # a default device costs time in every call
-    torch.set_default_device(chapter.device)
-torch.set_num_threads(1)  # the operations are too small to be split
+torch_defaults(chapter.device)
 linear, relu, leaky, quadratic = (
     activation(n) for n in ("linear", "relu", "leaky_relu", "quadratic")
 )
