@@ -13,7 +13,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test lint outcomes run execute student dist clean chapter-named
+.PHONY: book test lint outcomes reach run execute student dist clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -22,6 +22,7 @@ book: $(BUILT)
 test: .venv/.test-installed lint
 	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope --no-loadscope-reorder tests
 	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --nbval-lax --nbval-current-env chapters/*.ipynb
+	.venv/bin/clbook verify --sample 60
 	@$(MAKE) --no-print-directory book
 
 lint: .venv/.test-installed
@@ -30,6 +31,9 @@ lint: .venv/.test-installed
 
 outcomes: .venv/.test-installed
 	.venv/bin/python tests/kept_outcomes.py $(CHAPTER)
+
+reach: .venv/.test-installed
+	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/test_reach.py
 
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))

@@ -1,155 +1,56 @@
 """What runs of mutated chapters, and of chapters on another device, gave: kept in a file, believed while its key holds.
 
-`tests/outcomes/CHAPTER.json` has an entry for each mutation and one for the device, with the arms that were measured;
-they are judged anew each time. An entry's key is a hash over all that its run depends on: the cells it needs, the
-parameters, the library modules behind the names that these cells read, the mutation, what runs it (`mutants.py`, for
-the device `elsewhere.py` and `other_device.py` too), the versions of torch, numpy and scipy. An entry whose key or
-seal does not fit is not believed: the run is made again. So is a sample of those that are believed, which the keys
-choose within a budget of CPU seconds. `make outcomes` runs this file: it makes and keeps the runs that are missing.
+`tests/outcomes/CHAPTER.json` has an entry for each mutation, and one for each claim on another device, with the arms
+that were measured; they are judged anew each time. An entry's key is a digest over what its run depends on: the digest
+of the claim's reading (`contrastive_dynamics.book.digests`), for a mutation with and without it, and the versions of
+torch, numpy and scipy. An entry whose key or seal does not fit is not believed: the run is made again. So is a sample
+of those that are believed, another one with each commit (`draws.py`). `make outcomes` runs this file: it makes and
+keeps the runs that are missing.
 """
 
 import ast
-import hashlib
-import inspect
 import json
 import os
+import re
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
-import elsewhere
-import mutants
 import other_device
+from draws import drawn
+from executed import Executed, uncovered
 from mutants import Mutation, load_mutations, run_script, words
-from needed_cells import cells_of, code_cells
+from outcome_keys import Keys, agree, holds, load, save, say_what_is_missing, sealed
 
-from contrastive_dynamics.book import provenance
-from contrastive_dynamics.book.chapter import profile_parameters
+from contrastive_dynamics.book.library import Library
+from contrastive_dynamics.book.slices import CHAPTER, Story
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 MUTATION_SECONDS, DEVICE_SECONDS = 35.0, 15.0  # of a chapter's sample
-
-
-def digest(content: object) -> str:
-    """SHA-256 of what JSON can hold."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-@cache
-def modules_of(statement: str) -> frozenset[str]:
-    """The library modules that one import statement brings, transitively."""
-    return frozenset(provenance.library_modules(statement))
-
-
-@cache
-def tree_of(source: str) -> str:
-    """The digest of a source's syntax tree, without docstrings and comments."""
-    return digest(provenance.canonical(ast.parse(source)))
-
-
-def used_modules(code: str) -> set[str]:
-    """The library modules behind the imported names that the code reads; chapters import in one cell for all claims."""
-    nodes = list(ast.walk(ast.parse(code)))
-    read = {node.id for node in nodes if isinstance(node, ast.Name)}
-    found: set[str] = set()
-    for node in nodes:
-        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-            if (alias.asname or alias.name).partition(".")[0] in read:
-                one = ast.ImportFrom(node.module, [alias], node.level) if isinstance(node, ast.ImportFrom) else None
-                found |= modules_of(ast.unparse(one or ast.Import([alias])))
-    return found
-
-
-def key(files: ChapterFiles, claims: tuple[str, ...] | None, changes: dict, made_by: list) -> str:
-    """The hash over all that a run with the smoke profile depends on; `made_by` has the modules that make it."""
-    code = code_cells(files)
-    wanted = range(len(code)) if claims is None else cells_of(files, claims)
-    program = "\n".join(code[n].source for n in wanted)
-    library = {name: tree_of(module_source(name)) for name in used_modules(program)}
-    machinery = [tree_of(inspect.getsource(module)) for module in made_by]
-    versions = {k: v.partition("+")[0] for k, v in provenance.versions().items() if k != "python"}
-    return digest([tree_of(program), profile_parameters(files, "smoke") | changes, library, machinery, versions])
-
-
-def module_source(name: str) -> str:
-    """The source of a module of the library, on disk."""
-    base = mutants.LIBRARY.joinpath(*name.split(".")[1:])
-    return next(p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()).read_text(encoding="utf-8")
-
-
-def mutation_key(files: ChapterFiles, mutation: Mutation) -> str:
-    return digest([asdict(mutation), key(files, (mutation.claim,), mutation.parameters, [mutants])])
-
-
-def device_key(files: ChapterFiles) -> str:
-    return key(files, None, {}, [mutants, elsewhere, other_device])
-
-
-def sealed(entry: dict) -> dict:
-    """The entry with a hash over it, which shows a value that was edited or merged."""
-    return entry | {"seal": digest(entry)}
-
-
-def holds(entry: dict | None, wanted: str) -> bool:
-    """Whether an entry is what a run of the present code left."""
-    return (
-        bool(entry) and entry.get("key") == wanted and sealed({k: v for k, v in entry.items() if k != "seal"}) == entry
-    )
-
-
-def sample(seconds: dict[str, float], budget: float, chosen_by: str) -> set[str]:
-    """Names in an order that a hash chooses, each taken while the sum stays below the budget."""
-    taken: set[str] = set()
-    for name in sorted(seconds, key=lambda name: digest([chosen_by, name])):
-        if sum(seconds[n] for n in taken) + seconds[name] < budget:
-            taken.add(name)
-    return taken
-
-
-def path_of(files: ChapterFiles) -> Path:
-    return files.root / "tests" / "outcomes" / f"{files.name}.json"
-
-
-def load(files: ChapterFiles) -> dict:
-    """What is kept of a chapter."""
-    path = path_of(files)
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return {"mutations": {}, "elsewhere": None} | kept
-
-
-def save(files: ChapterFiles, kept: dict) -> None:
-    """Write the file, a line an entry."""
-    rows = ",\n".join(f"{json.dumps(claim)}: {json.dumps(entry)}" for claim, entry in kept["mutations"].items())
-    path, text = path_of(files), f'{{"mutations": {{\n{rows}\n}},\n"elsewhere": {json.dumps(kept["elsewhere"])}}}\n'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".part")
-    aside.write_text(text, encoding="utf-8")
-    os.replace(aside, path)
+DIVERGED = "diverged"  # in the place of a verdict
+_SHOWN = re.compile(rf"^\s*{CHAPTER}\.values\('(.+?)'\)$", re.MULTILINE)
 
 
 class Mutations:
     """The mutations of one chapter: which are run, which are believed, their verdicts."""
 
-    def __init__(self, files: ChapterFiles, rows: Sequence[Mutation], seconds: float = MUTATION_SECONDS):
-        self.files, self.rows = files, [m for m in rows if m.chapter == files.name]
-        self.keys = {m.claim: self._key(m) for m in self.rows}
+    def __init__(
+        self,
+        files: ChapterFiles,
+        rows: Sequence[Mutation],
+        seconds: float = MUTATION_SECONDS,
+        library: Library | None = None,
+    ):
+        self.files, self.rows, self.keys = files, [m for m in rows if m.chapter == files.name], Keys(files, library)
+        self.wanted = {m.claim: self.keys.of_mutation(m) for m in self.rows}
         kept = load(files)["mutations"]
-        self.believed = {claim: kept[claim] for claim, k in self.keys.items() if holds(kept.get(claim), k)}
-        cost = {claim: entry["seconds"] for claim, entry in self.believed.items()}
-        self.sampled = sample(cost, seconds, digest(self.keys))
+        self.believed = {claim: kept[claim] for claim, key in self.wanted.items() if holds(kept.get(claim), key)}
+        cost = {claim: sum(entry["seconds"]) for claim, entry in self.believed.items()}
+        self.sampled = drawn(cost, seconds, f"mutations of {files.name}")
         self.missing = [m for m in self.rows if m.claim not in self.believed]
-        self.unbroken: dict[str, tuple[dict, dict]] = {}  # arms, seconds of each cell
-
-    def _key(self, mutation: Mutation) -> str:
-        try:
-            return mutation_key(self.files, mutation)
-        except ValueError:  # no cell judges the claim: its run says so, the others have theirs
-            return ""
+        self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
 
     def together(self, mutation: Mutation) -> tuple[str, ...]:
         """The claims that are run with a mutation's parameters; itself alone where these are none."""
@@ -158,23 +59,33 @@ class Mutations:
         return alike if mutation.parameters and mutation in run else (mutation.claim,)
 
     def measure(self, mutation: Mutation) -> dict:
-        """An entry: the claim's arms without and with the mutation, from the cells that it needs.
+        """An entry: the claim's arms without and with the mutation, from the units that it needs.
 
-        Claims with the same parameters are run together without a mutation, once. `seconds` are those of both runs.
+        Claims with the same parameters are run together without a mutation, once. `seconds` are those of either run,
+        `executed` is what the one without a mutation executed; raises AssertionError where the digest misses of it. A
+        mutation by which a training diverges leaves no arms.
         """
         claims, claim, changes = self.together(mutation), mutation.claim, mutation.parameters
-        alike, clock, own = json.dumps([claims, changes]), [], cells_of(self.files, (claim,))
+        alike = json.dumps([claims, changes])
         if alike not in self.unbroken:
-            arms = run_script(self.files, claims, changes=changes, clock=clock)
-            self.unbroken[alike] = arms, dict(zip(cells_of(self.files, claims), clock, strict=True))
-        (sound, seconds), clock = self.unbroken[alike], []
-        broken = run_script(self.files, claim, mutation, changes=changes, clock=clock)
-        entry = {"key": self.keys[claim], "seconds": round(sum(clock) + sum(seconds[n] for n in own), 1)}
+            seconds, watched = {}, Executed(self.keys.story)
+            arms = run_script(self.files, claims, changes=changes, clock=seconds, around=watched.unit)
+            self.unbroken[alike] = arms, seconds, watched
+        (sound, seconds, watched), clock, made = self.unbroken[alike], {}, self.keys.made(mutation)
+        try:
+            broken = run_script(self.files, claim, mutation, changes=changes, clock=clock)
+        except FloatingPointError:  # a broken training may diverge, on one processor and not on another
+            broken = {claim: None}
+        took = [round(sum(seconds[n] for n in made.units), 1), round(sum(clock.values()), 1)]
+        executed = watched.by(made.units)
+        assert not uncovered(made, executed), f"{mutation.id}: executed and not covered: {uncovered(made, executed)}"
+        entry = {"key": self.wanted[claim], "seconds": took, "executed": executed}
         return sealed(entry | {"sound": sound[claim], "broken": broken[claim]})
 
     def words(self, claim: str, entry: dict) -> tuple[str, str]:
         """The verdicts without and with the mutation, by the present rule."""
-        return tuple(words(self.files, {claim: entry[arms]})[claim] for arms in ("sound", "broken"))
+        arms = (entry["sound"], entry["broken"])
+        return tuple(words(self.files, {claim: one})[claim] if one else DIVERGED for one in arms)
 
     def verdicts(self, mutation: Mutation) -> tuple[str, str]:
         """Those that are kept, or of a run where none are; of both, which must agree, where it is in the sample."""
@@ -185,55 +96,89 @@ class Mutations:
             say_what_is_missing(self.files, f"{len(self.missing)} of {len(self.rows)} mutations")
         found = self.words(claim, self.measure(mutation))
         if kept:
-            agree(f"{mutation.id}, mutated", self.words(claim, kept), found)
+            before = self.words(claim, kept)
+            known = slice(1 if DIVERGED in before + found else None)  # then the verdict without it must agree
+            agree(f"{mutation.id}, mutated", before[known], found[known])
         return found
 
 
-def agree(what: str, kept: object, found: object) -> None:
-    """Raises AssertionError for an entry that a run does not confirm."""
-    assert kept == found, f"{what}: kept is {kept}, but a run gives {found}; find out why, then delete what is kept"
+class Elsewhere:
+    """A chapter on another device: its claims, and the cells that no claim needs, which only have to run."""
+
+    def __init__(self, files: ChapterFiles, seconds: float = DEVICE_SECONDS, library: Library | None = None):
+        self.files, self.keys = files, Keys(files, library)
+        self.story = self.keys.story
+        self.units, self.wanted = dict(self.story.claims), {}
+        for claim, at in self.story.claims.items():
+            self.wanted[claim] = self.keys.of_unit(at, claim)
+        for at in ends(self.story):
+            key = self.keys.of_unit(at, None)
+            self.units[f"cell {key[:16]}"], self.wanted[f"cell {key[:16]}"] = at, key
+        kept = load(files)["elsewhere"]
+        self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
+        self.missing = [name for name in self.wanted if name not in self.believed]
+        cost = {name: entry["seconds"] for name, entry in self.believed.items()}
+        self.sampled = drawn(cost, seconds, f"{files.name} elsewhere")
+
+    def needed(self, name: str) -> set[int]:
+        """The units of a claim or a cell; a cell shows no values of a claim that was not judged."""
+        at = self.units[name]
+        shown = _SHOWN.findall(ast.unparse(list(self.story.units[at].body)))
+        return {n for end in (at, *map(self.story.judging, shown)) for n in self.story.needed(end)}
+
+    def measure(self, names: Collection[str]) -> dict[str, dict]:
+        """Entries from one run of all that they need: arms, if it is a claim and judged at this size; CPU seconds."""
+        clock: dict[int, float] = {}
+        units = set().union(*map(self.needed, names))
+        arms = other_device.run_elsewhere(self.files, units, clock)
+        entries = {}
+        for name in names:
+            seconds = round(sum(clock[n] for n in self.needed(name)), 1)
+            entries[name] = sealed({"key": self.wanted[name], "seconds": seconds, "arms": arms.get(name)})
+        return entries
+
+    def words(self, entries: dict[str, dict]) -> dict[str, str]:
+        """The verdicts by the present rules, of what has arms."""
+        return words(self.files, {name: entry["arms"] for name, entry in entries.items() if entry["arms"]})
+
+    def verdicts(self) -> dict[str, str]:
+        """Claim → verdict: those that are kept, a sample of them run again; of a run where none are kept."""
+        if self.missing:
+            say_what_is_missing(self.files, f"{len(self.missing)} claims and cells on the other device")
+        run = [name for name in self.wanted if name in self.sampled or name in self.missing]
+        found = self.measure(run) if run else {}
+        for name in sorted(self.sampled):
+            kept, again = (self.words({name: entries[name]}) for entries in (self.believed, found))
+            agree(f"{self.files.name}/{name}, on another device", kept, again)
+        entries = found | self.believed
+        return self.words({name: entries[name] for name in self.wanted})
 
 
-def say_what_is_missing(files: ChapterFiles, what: str) -> None:
-    said = f"{files.name}: no outcome of the present code is kept for {what}, so each was run;"
-    warnings.warn(f"{said} `make outcomes CHAPTER={files.name}` keeps what they give", stacklevel=2)
+def ends(story: Story) -> list[int]:
+    """The units that no claim needs and no other unit, but for imports and for lines that only show a claim."""
+    rest = set(range(len(story.units))) - set(story.union(story.claims))
+    rest = {n for n in rest if not story.units[n].imports and not all(map(_shows_claims, story.units[n].body))}
+    inner = {n for at in rest for n in story.needed(at) if n != at}
+    return sorted(rest - inner)
 
 
-def measure_elsewhere(files: ChapterFiles) -> dict:
-    """An entry: all arms from the other device, and the CPU seconds of each code cell."""
-    seconds: list[float] = []
-    arms = other_device.run_elsewhere(files, clock=seconds)
-    return sealed({"key": device_key(files), "seconds": seconds, "arms": arms})
+def _shows_claims(statement: ast.stmt) -> bool:
+    return ast.unparse(statement).startswith((f"{CHAPTER}.values(", f"{CHAPTER}.close("))
 
 
-def verdicts_elsewhere(files: ChapterFiles, seconds: float = DEVICE_SECONDS) -> dict[str, str]:
-    """Claim → verdict on another device: those that are kept, a sample of them run again, or of a run of all cells."""
-    kept = load(files)["elsewhere"]
-    if not holds(kept, device_key(files)):
-        say_what_is_missing(files, "the other device")
-        return words(files, measure_elsewhere(files)["arms"])
-    arms = kept["arms"]
-    cost = {claim: sum(kept["seconds"][n] for n in cells_of(files, (claim,))) for claim in arms}
-    chosen = sorted(sample(cost, seconds, kept["key"]))
-    found = other_device.run_elsewhere(files, tuple(chosen)) if chosen else {}
-    for claim in chosen:
-        agree(f"{files.name}/{claim}, on another device", *(words(files, {claim: a[claim]}) for a in (arms, found)))
-    return words(files, arms)
-
-
-def renew(files: ChapterFiles, rows: list[Mutation]) -> Iterator[str]:
+def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:
     """Make the runs whose outcome is missing and keep them, drop what no row names; yields what was run."""
-    plan, kept = Mutations(files, rows, seconds=0.0), load(files)
+    plan, there = Mutations(files, rows, seconds=0.0), Elsewhere(files, seconds=0.0)
     order, found = [m.claim for m in plan.rows], dict(plan.believed)
     for mutation in plan.missing:
         found[mutation.claim] = plan.measure(mutation)
-        kept["mutations"] = {claim: found[claim] for claim in order if claim in found}
-        save(files, kept)  # a run that is cut short loses nothing
+        save(files, "mutations", {claim: found[claim] for claim in order if claim in found})  # if it is cut short
         yield mutation.id
-    if not holds(kept["elsewhere"], device_key(files)):
-        kept["elsewhere"] = measure_elsewhere(files)
+    save(files, "mutations", {claim: found[claim] for claim in order})
+    if there.missing:
+        there.believed |= there.measure(there.missing)
         yield f"{files.name}, on another device"
-    save(files, kept | {"mutations": {claim: found[claim] for claim in order}})
+    save(files, "elsewhere", {name: there.believed[name] for name in there.wanted})
 
 
 def _renew(name: str) -> None:

@@ -7,16 +7,18 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from unittest import mock
 
 import yaml
-from needed_cells import cells_of, code_cells
 
 from contrastive_dynamics.book.chapter import profile_parameters
 from contrastive_dynamics.book.claims import Claims, Reading, judge_all
+from contrastive_dynamics.book.slices import Story
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 PACKAGE = "contrastive_dynamics"
@@ -45,6 +47,11 @@ class Mutation:
     @property
     def source(self) -> str:
         return (LIBRARY / f"{self.module}.py").read_text(encoding="utf-8")
+
+    @property
+    def broken(self) -> str:
+        """The module's source with the line broken."""
+        return self.source.replace(self.old, self.new)
 
 
 def class_a_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
@@ -80,7 +87,7 @@ class _Finder:
             return None
         self.served = True
         file = str(LIBRARY / f"{self.mutation.module}.py")
-        loader = _Broken(name, file, self.mutation.source.replace(self.mutation.old, self.mutation.new))
+        loader = _Broken(name, file, self.mutation.broken)
         return importlib.util.spec_from_file_location(name, file, loader=loader)
 
 
@@ -119,30 +126,34 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
 
 def run_script(
     files: ChapterFiles,
-    claim: str | tuple[str, ...] | None = None,
+    claim: str | Iterable[str] | None = None,
     mutation: Mutation | None = None,
     prepare: Callable[[], None] = lambda: None,
     changes: dict | None = None,
-    clock: list[float] | None = None,
+    clock: dict[int, float] | None = None,
+    around: Callable[[int], contextlib.AbstractContextManager] = lambda unit: contextlib.nullcontext(),
+    also: Iterable[int] = (),
 ) -> dict[str, dict]:
-    """Claim → stored arms after a run with the smoke profile: of all cells, or of those that some claims need.
+    """Claim → stored arms after a run with the smoke profile: of all units, or of those that some claims need.
 
-    `changes` are parameters that differ from the profile; `prepare` is called before the first cell, in the library
-    that the cells import; `clock` takes the CPU seconds of each cell that is run.
+    `changes` are parameters that differ from the profile; `prepare` is called before the first unit, in the library
+    that the units import; `clock` takes the CPU seconds of each unit that is run; `around` is entered for each; `also`
+    has units that are run besides those of the claims.
     """
-    parameters, code = profile_parameters(files, "smoke") | (changes or {}), code_cells(files)
-    claims = (claim,) if isinstance(claim, str) else claim
-    wanted = range(len(code)) if claims is None else cells_of(files, claims)
+    parameters, story = profile_parameters(files, "smoke") | (changes or {}), Story(files)
+    claims = [claim] if isinstance(claim, str) else claim
+    units = range(len(story.units)) if claims is None else sorted({*story.union(claims), *also})
     namespace: dict = {"__name__": "__main__"}
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
         prepare()
-        for n in wanted:
-            began = time.process_time()
-            exec(compile(code[n].source, f"{files.source.name}, code cell {n + 1}", "exec"), namespace)
-            if "parameters" in code[n].tags:
-                namespace.update(parameters)
+        exec(story.defaults, namespace)
+        namespace.update(parameters)
+        for n in units:
+            unit, began = story.units[n], time.process_time()
+            with around(n):
+                exec(compile(unit.source, f"{files.source.name}, code cell {unit.cell + 1}", "exec"), namespace)
             if clock is not None:
-                clock.append(round(time.process_time() - began, 2))
+                clock[n] = round(time.process_time() - began, 2)
         if finder and not finder.served:
             raise ValueError(f"{files.name}: the cells that {claim} needs do not import {mutation.module}")
         return {i: reading.to_json() for i, reading in namespace["chapter"].readings.items()}
@@ -152,3 +163,15 @@ def words(files: ChapterFiles, stored: dict[str, dict]) -> dict[str, str]:
     """Claim → verdict on stored arms, with Holm's correction over all of them."""
     readings = {i: Reading.of(**arms) for i, arms in stored.items()}
     return {i: v.verdict for i, v in judge_all(Claims.load(files.claims), readings).items()}
+
+
+def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:
+    os.environ["CLBOOK_ROOT"] = str(root)
+    return run_script(ChapterFiles(root, name), claim, changes=changes).get(claim)
+
+
+def run_alone(files: ChapterFiles, claims: Iterable[str], changes: dict) -> dict[str, dict | None]:
+    """Claim → stored arms, each from its own units in a process that has run nothing else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        jobs = {claim: pool.submit(_alone, files.root, files.name, claim, changes) for claim in claims}
+        return {claim: job.result() for claim, job in jobs.items()}

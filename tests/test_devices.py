@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
-from kept_outcomes import verdicts_elsewhere
+from kept_outcomes import Elsewhere
 from mutants import class_a_chapter, words
 
-from contrastive_dynamics.book.results import notebook_stamp
 from contrastive_dynamics.book.sources import ChapterFiles
+from contrastive_dynamics.book.staleness import notebook_stamp
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,18 +29,18 @@ def test_elsewhere_is_a_device_of_its_own():
 def of_chapter(name: str) -> type:
     """The test of one chapter."""
 
-    class Elsewhere:
+    class OnAnother:
         def test_it_runs_on_another_device_with_the_same_verdicts(self, monkeypatch):
             monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
             files = ChapterFiles(ROOT, name)
             here = words(files, notebook_stamp(files.notebook)["readings"])
-            there = verdicts_elsewhere(files)
+            there = Elsewhere(files).verdicts()
             decided = {claim for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
             in_both = {claim for claim in decided if here[claim] != "undecided"}
             assert {claim: there[claim] for claim in in_both} == {claim: here[claim] for claim in in_both}
             assert len(decided) >= 0.7 * len(here)
 
-    return Elsewhere
+    return OnAnother
 
 
 globals().update(class_a_chapter(of_chapter, ROOT))

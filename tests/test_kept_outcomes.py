@@ -1,34 +1,41 @@
 """What is kept of runs is believed while nothing they depend on has changed; an edited or outdated entry is caught."""
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import draws
 import kept_outcomes
 import pytest
-from kept_outcomes import Mutations, load, mutation_key, path_of, renew, sample, save, sealed, verdicts_elsewhere
-from mutants import Mutation, load_mutations
-from needed_cells import cells_of, code_cells
-from stand_in import write_stand_in
+from kept_outcomes import Elsewhere, Mutations, ends, renew
+from mutants import PACKAGE, Mutation, load_mutations
+from outcome_keys import Keys, load, path_of, save, sealed
+from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book import provenance
+from contrastive_dynamics.book.errors import BookError
+from contrastive_dynamics.book.library import Library
+from contrastive_dynamics.book.slices import Story
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
 RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
 ROWS = [RELU, replace(RELU, claim="thm-1-a")]
 CHANGED = ("reproduced", "not reproduced")
+DRAWING = '# %%\nprint(f"twice: {double:.1f}")\n\n# %% tags=["remove-cell"]\nchapter.close()'
+ELSEWHERE = "stand-in, on another device"
 
 
 @pytest.fixture
 def stand_in(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
-    return write_stand_in(tmp_path)
+    return write_stand_in(tmp_path, SOURCE.replace('# %% tags=["remove-cell"]\nchapter.close()', DRAWING))
 
 
 @pytest.fixture
 def kept(stand_in):
-    assert list(renew(stand_in, ROWS)) == ["stand-in/thm-1", "stand-in/thm-1-a", "stand-in, on another device"]
+    assert list(renew(stand_in, ROWS)) == ["stand-in/thm-1", "stand-in/thm-1-a", ELSEWHERE]
     return stand_in
 
 
@@ -41,6 +48,10 @@ def no_run(monkeypatch):
     monkeypatch.setattr(kept_outcomes.other_device, "run_elsewhere", refuse)
 
 
+def mutation_key(files: ChapterFiles, mutation: Mutation = RELU, library: Library | None = None) -> str:
+    return Keys(files, library).of_mutation(mutation)
+
+
 def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
@@ -50,13 +61,12 @@ def edit(path: Path, old: str, new: str) -> None:
 def doctor(files: ChapterFiles, seal: bool) -> None:
     """Put the sound arms in the place of the broken ones, and another number among those from the device."""
     content = load(files)
-    entry = content["mutations"]["thm-1"]
+    entry, there = content["mutations"]["thm-1"], content["elsewhere"]["thm-1"]
     entry["broken"] = entry["sound"]
-    content["elsewhere"]["arms"]["thm-1"]["observed"] = {"": 0.5}
-    if seal:
-        unsealed = [{k: v for k, v in e.items() if k != "seal"} for e in (entry, content["elsewhere"])]
-        content["mutations"]["thm-1"], content["elsewhere"] = map(sealed, unsealed)
-    save(files, content)
+    there["arms"]["observed"] = {"": 0.5}
+    for part, row in (("mutations", entry), ("elsewhere", there)):
+        unsealed = {k: v for k, v in row.items() if k != "seal"}
+        save(files, part, content[part] | {"thm-1": sealed(unsealed) if seal else row})
 
 
 @pytest.mark.parametrize(
@@ -71,9 +81,9 @@ def doctor(files: ChapterFiles, seal: bool) -> None:
     ],
 )
 def test_a_key_follows_the_cells_that_the_claim_needs(stand_in, old, new, same):
-    before = mutation_key(stand_in, RELU)
+    before = mutation_key(stand_in)
     edit(stand_in.source, old, new)
-    assert (mutation_key(stand_in, RELU) == before) is same
+    assert (mutation_key(stand_in) == before) is same
 
 
 @pytest.mark.parametrize(
@@ -81,51 +91,73 @@ def test_a_key_follows_the_cells_that_the_claim_needs(stand_in, old, new, same):
     [
         ("activations", "LEAK = 0.05", "LEAK = 0.06", False),
         ("activations", "LEAK = 0.05", "LEAK = 0.05  # a comment", True),
-        ("book.claims", "MISSED, UNDECIDED, MET)", "UNDECIDED, MISSED, MET)", False),
+        ("activations", "torch.sigmoid(-x)", "torch.sigmoid(x)", True),  # of another definition
         ("winning_probability", "import torch", "import torch as t", True),
     ],
 )
-def test_a_key_follows_the_library_that_the_cells_use(stand_in, monkeypatch, module, old, new, same):
-    before, source = mutation_key(stand_in, RELU), kept_outcomes.module_source
-    assert old in source(f"contrastive_dynamics.{module}")
-    other = {f"contrastive_dynamics.{module}": (old, new)}
-    monkeypatch.setattr(kept_outcomes, "module_source", lambda name: source(name).replace(*other.get(name, ("", ""))))
-    assert (mutation_key(stand_in, RELU) == before) is same
+def test_a_key_follows_what_the_claim_reaches_in_the_library(stand_in, module, old, new, same):
+    library, module = Library(), f"{PACKAGE}.{module}"
+    assert old in library.module(module).source
+    other = library.instead(module, library.module(module).source.replace(old, new))
+    assert (mutation_key(stand_in, library=other) == mutation_key(stand_in, library=library)) is same
 
 
-def test_a_key_follows_the_row_the_profile_the_machinery_and_the_versions(stand_in, monkeypatch):
-    keys = [mutation_key(stand_in, m) for m in (RELU, replace(RELU, new="x"), replace(RELU, parameters={"scale": 2.0}))]
+def test_a_key_follows_the_row_the_profile_and_the_versions(stand_in, monkeypatch):
+    rows = (RELU, replace(RELU, new='Activation("relu", torch.abs,'), replace(RELU, parameters={"scale": 2.0}), ROWS[1])
+    keys = [mutation_key(stand_in, m) for m in rows]
     found = provenance.versions()
     monkeypatch.setattr(provenance, "versions", lambda: found | {"torch": found["torch"].partition("+")[0] + "+cu1"})
-    assert mutation_key(stand_in, RELU) == keys[0]
+    assert mutation_key(stand_in) == keys[0]
     monkeypatch.setattr(provenance, "versions", lambda: found | {"torch": "9.9"})
-    keys.append(mutation_key(stand_in, RELU))
-    monkeypatch.setattr(kept_outcomes.inspect, "getsource", lambda module: "")
-    keys.append(mutation_key(stand_in, RELU))
-    stand_in.profile("smoke").write_text("seeds: 4\n")
-    keys.append(mutation_key(stand_in, RELU))
+    keys.append(mutation_key(stand_in))
+    edit(stand_in.profile("smoke"), "seeds: 3", "scale: 0.5")
+    keys.append(mutation_key(stand_in))
     assert len(set(keys)) == len(keys)
+
+
+def test_the_parts_of_a_chapter_on_another_device_have_keys_of_their_own(stand_in):
+    before = Elsewhere(stand_in).wanted
+    assert [name for name in before if name.startswith("cell")] == list(before)[3:] and len(before) == 4
+    edit(stand_in.source, "h(torch.tensor(-scale))", "h(torch.tensor(-2 * scale))")
+    after = Elsewhere(stand_in).wanted
+    assert [name for name in before if before[name] != after[name]] == ["thm-1-a"]
+    edit(stand_in.source, "twice: ", "two times: ")
+    assert list(Elsewhere(stand_in).wanted)[3] != list(before)[3]
+
+
+def test_cells_that_no_claim_needs_are_found_by_where_they_end(stand_in):
+    edit(stand_in.source, '# %%\nprint(f"twice', '# %%\nhalf = double / 2\n\n# %%\nprint(half)\n\n# %%\nprint(f"twice')
+    story = Story(stand_in)
+    assert [story.units[n].source for n in ends(story)] == ["print(half)", 'print(f"twice: {double:.1f}")']
+
+
+def test_a_cell_that_shows_a_claim_s_values_is_run_with_the_cell_that_judges_it(stand_in):
+    edit(stand_in.source, 'print(f"twice', 'chapter.values("thm-1-a")\nprint(f"twice')
+    there = Elsewhere(stand_in)
+    cell = there.missing[3]
+    assert there.story.judging("thm-1-a") in there.needed(cell)
+    assert there.measure([cell])[cell]["arms"] is None
 
 
 def test_what_is_kept_is_believed_and_judged_by_the_present_rule(kept, no_run):
     plan = Mutations(kept, ROWS, seconds=0.0)
     assert plan.verdicts(RELU) == CHANGED and plan.missing == []
-    assert verdicts_elsewhere(kept, seconds=0.0)["fig-1"] == "reproduced"
+    assert Elsewhere(kept, seconds=0.0).verdicts()["fig-1"] == "reproduced"
     edit(kept.claims, "at_most: 1.0e-10", "at_most: 100.0")
     assert Mutations(kept, ROWS, seconds=0.0).verdicts(RELU) == ("undecided", "undecided")  # the control meets it
 
 
 def test_only_what_changed_is_run_and_kept_anew(kept):
     edit(kept.source, "h(torch.tensor(-scale))", "h(torch.tensor(-2 * scale))")
-    plan = Mutations(kept, ROWS, seconds=0.0)
-    assert plan.missing == ROWS[1:]
+    plan, there = Mutations(kept, ROWS, seconds=0.0), Elsewhere(kept, seconds=0.0)
+    assert plan.missing == ROWS[1:] and there.missing == ["thm-1-a"]
     with pytest.warns(
         UserWarning, match="kept for 1 of 2 mutations, so each was run; `make outcomes CHAPTER=stand-in`"
     ):
         plan.verdicts(ROWS[1])
-    with pytest.warns(UserWarning, match="kept for the other device"):
-        assert verdicts_elsewhere(kept)["thm-1"] == "reproduced"
-    assert list(renew(kept, ROWS)) == ["stand-in/thm-1-a", "stand-in, on another device"]
+    with pytest.warns(UserWarning, match="kept for 1 claims and cells on the other device"):
+        assert there.verdicts()["thm-1"] == "reproduced"
+    assert list(renew(kept, ROWS)) == ["stand-in/thm-1-a", ELSEWHERE]
     assert list(renew(kept, ROWS)) == []
     list(renew(kept, ROWS[1:]))
     assert list(load(kept)["mutations"]) == ["thm-1-a"]
@@ -135,8 +167,8 @@ def test_an_edited_entry_is_not_believed(kept):
     doctor(kept, seal=False)
     with pytest.warns(UserWarning, match="1 of 2 mutations"):
         assert Mutations(kept, ROWS).verdicts(RELU) == CHANGED
-    with pytest.warns(UserWarning, match="the other device"):
-        assert verdicts_elsewhere(kept)["thm-1"] == "reproduced"
+    with pytest.warns(UserWarning, match="1 claims and cells on the other device"):
+        assert Elsewhere(kept).verdicts()["thm-1"] == "reproduced"
 
 
 def test_an_edited_entry_with_its_seal_is_caught_by_the_sample(kept):
@@ -148,7 +180,17 @@ def test_an_edited_entry_with_its_seal_is_caught_by_the_sample(kept):
     ):
         plan.verdicts(RELU)
     with pytest.raises(AssertionError, match="stand-in/thm-1, on another device: kept is"):
-        verdicts_elsewhere(kept)
+        Elsewhere(kept).verdicts()
+
+
+def test_each_row_is_drawn_with_some_commit_one_that_takes_long_too(kept, monkeypatch):
+    content, drawn = load(kept)["mutations"], []
+    unsealed = {k: v for k, v in content["thm-1"].items() if k != "seal"} | {"seconds": [500.0, 500.0]}
+    save(kept, "mutations", content | {"thm-1": sealed(unsealed)})
+    for n in range(20):
+        monkeypatch.setattr(draws, "commit", lambda n=n: f"commit {n}")
+        drawn.append(Mutations(kept, ROWS).sampled)
+    assert {frozenset(sample) for sample in drawn} == {frozenset({"thm-1"}), frozenset({"thm-1", "thm-1-a"})}
 
 
 def test_a_mutation_that_changes_nothing_is_kept_as_it_is(stand_in):
@@ -157,11 +199,29 @@ def test_a_mutation_that_changes_nothing_is_kept_as_it_is(stand_in):
     assert Mutations(stand_in, [harmless]).verdicts(harmless) == ("reproduced", "reproduced")
 
 
+def test_a_mutation_by_which_a_training_diverges_may_do_so_on_one_machine_alone(stand_in):
+    wild = replace(RELU, new='Activation("relu", lambda x: (_ for _ in ()).throw(FloatingPointError),')
+    list(renew(stand_in, [wild]))
+    assert Mutations(stand_in, [wild], seconds=0.0).verdicts(wild) == ("reproduced", "diverged")
+    entry = {k: v for k, v in load(stand_in)["mutations"]["thm-1"].items() if k != "seal"}
+    for arms, agrees in ({"broken": entry["sound"]}, True), ({"sound": {"observed": {"": 9.0}, "control": {}}}, False):
+        save(stand_in, "mutations", {"thm-1": sealed(entry | arms)})
+        with contextlib.nullcontext() if agrees else pytest.raises(AssertionError, match="but a run gives"):
+            assert Mutations(stand_in, [wild]).verdicts(wild) == ("reproduced", "diverged")
+
+
 def test_a_row_of_a_claim_that_no_cell_judges_fails_alone(kept):
     plan = Mutations(kept, [*ROWS, replace(RELU, claim="thm-9")], seconds=0.0)
     assert plan.verdicts(RELU) == CHANGED
-    with pytest.warns(UserWarning), pytest.raises(ValueError, match="no cell judges thm-9"):
+    with pytest.warns(UserWarning), pytest.raises(BookError, match="no cell judges thm-9"):
         plan.verdicts(plan.rows[2])
+
+
+def test_a_row_whose_source_cannot_be_read_fails_alone_too(kept):
+    plan = Mutations(kept, [RELU, replace(ROWS[1], new=")")], seconds=0.0)
+    assert plan.verdicts(RELU) == CHANGED
+    with pytest.warns(UserWarning), pytest.raises(SyntaxError):
+        plan.verdicts(plan.rows[1])
 
 
 def test_a_run_that_is_cut_short_keeps_what_it_had(stand_in, monkeypatch):
@@ -178,24 +238,12 @@ def test_a_run_that_is_cut_short_keeps_what_it_had(stand_in, monkeypatch):
     assert list(load(stand_in)["mutations"]) == ["thm-1"]
     monkeypatch.undo()
     monkeypatch.setenv("CLBOOK_ROOT", str(stand_in.root))
-    assert list(renew(stand_in, ROWS)) == ["stand-in/thm-1-a", "stand-in, on another device"]
-
-
-def test_a_sample_is_chosen_by_a_hash_within_its_budget():
-    seconds = {str(n): float(n) for n in range(20)}
-    samples = [sample(seconds, 30.0, f"code {n}") for n in range(50)]
-    assert all(20 <= sum(map(float, taken)) < 30 for taken in samples)
-    assert samples[0] == sample(dict(reversed(seconds.items())), 30.0, "code 0") and samples[0] != samples[1]
-    assert set().union(*samples) == set(seconds)
-    assert sample(seconds, 0.0, "code") == set() and sample({"long": 99.0}, 30.0, "code") == set()
+    assert list(renew(stand_in, ROWS)) == ["stand-in/thm-1-a", ELSEWHERE]
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
-def test_what_is_committed_belongs_to_rows_and_their_modules(name):
+def test_what_is_committed_belongs_to_rows_and_to_claims(name):
     files, rows = ChapterFiles(ROOT, name), load_mutations(ROOT / "tests" / "mutations")
-    rows, code = [m for m in rows if m.chapter == name], code_cells(files)
-    if path_of(files).is_file():
-        assert set(json.loads(path_of(files).read_text())["mutations"]) <= {m.claim for m in rows}
-    for m in rows:
-        program = "\n".join(code[n].source for n in cells_of(files, (m.claim,)))
-        assert f"contrastive_dynamics.{m.module}" in kept_outcomes.used_modules(program), m.id
+    kept = json.loads(path_of(files).read_text()) if path_of(files).is_file() else {"mutations": {}, "elsewhere": {}}
+    assert kept["mutations"].keys() <= {m.claim for m in rows if m.chapter == name}
+    assert {n for n in kept["elsewhere"] if not n.startswith("cell ")} <= Story(files).claims.keys()

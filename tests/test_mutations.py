@@ -1,4 +1,4 @@
-"""One broken line of a claim's kernel changes the claim's verdict."""
+"""One broken line of a claim's kernel changes the claim's verdict, and the digest of its reading."""
 
 from dataclasses import replace
 from functools import cache
@@ -6,17 +6,13 @@ from pathlib import Path
 
 import pytest
 from kept_outcomes import Mutations
-from mutants import (
-    LIBRARY,
-    Mutation,
-    class_a_chapter,
-    fresh_library,
-    load_mutations,
-    run_script,
-)
+from mutants import LIBRARY, PACKAGE, Mutation, class_a_chapter, fresh_library, load_mutations, run_script
+from outcome_keys import Keys
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.claims import Claims
+from contrastive_dynamics.book.digests import Made
+from contrastive_dynamics.book.errors import BookError
 from contrastive_dynamics.book.sources import ChapterFiles, chapter_names
 
 ROOT = Path(__file__).parents[1]
@@ -36,10 +32,20 @@ def changed(root: Path, mutation: Mutation, *others: Mutation) -> tuple[str, str
     return plan.words(mutation.claim, plan.measure(mutation))
 
 
+def unseen(keys: Keys, rows: list[Mutation]) -> list[str]:
+    """Mutations that leave the digest of their claim's reading as it is."""
+    return [m.id for m in rows if keys.made(m).digest == keys.made_broken(m).digest]
+
+
+def cells(made: Made) -> dict[str, str]:
+    """What a digest over a chapter's cells alone would be made of."""
+    return {name: own for name, own in made.reaches.items() if not name.startswith(f"{PACKAGE}.")}
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)
 def test_the_line_to_break_stands_once(mutation):
     assert mutation.source.count(mutation.old) == 1
-    compile(mutation.source.replace(mutation.old, mutation.new), mutation.module, "exec")
+    compile(mutation.broken, mutation.module, "exec")
 
 
 def test_every_claim_with_a_rule_has_a_mutation():
@@ -59,6 +65,13 @@ def of_chapter(name: str) -> type:
             sound, broken = self.plan().verdicts(mutation)
             assert broken != sound
 
+        def test_each_changes_the_digest_of_its_claim(self):
+            assert self.rows and not unseen(self.plan().keys, self.rows)
+
+        def test_none_changes_the_cells(self):
+            keys = self.plan().keys
+            assert all(cells(keys.made(m)) == cells(keys.made_broken(m)) != {} for m in self.rows)
+
     return Broken
 
 
@@ -67,6 +80,7 @@ globals().update(class_a_chapter(of_chapter, ROOT))
 
 RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
 LINEAR = 'double = ACTIVATIONS["linear"]'
+LEAK = replace(RELU, old="LEAK = 0.05", new="LEAK = 0.06")
 
 
 @pytest.fixture
@@ -80,8 +94,14 @@ def test_a_mutation_of_the_stand_in_changes_its_verdict(stand_in):
 
 
 def test_a_line_that_does_not_matter_changes_nothing(stand_in):
-    harmless = Mutation("stand-in", "thm-1", "activations", "LEAK = 0.05", "LEAK = 0.06")
-    assert changed(stand_in.root, harmless) == ("reproduced", "reproduced")
+    assert changed(stand_in.root, LEAK) == ("reproduced", "reproduced")
+
+
+def test_a_digest_changes_where_the_claim_reaches_what_is_changed_and_nowhere_else():
+    rows = [replace(LEAK, chapter=m.chapter, claim=m.claim) for m in MUTATIONS if m.chapter == "nonlinearity"]
+    keys = Keys(ChapterFiles(ROOT, "nonlinearity"))
+    spared = [m.id for m in rows if f"{PACKAGE}.activations.LEAK" not in keys.made(m).reaches]
+    assert unseen(keys, rows) == spared and 0 < len(spared) < len(rows)
 
 
 @pytest.fixture
@@ -117,7 +137,7 @@ def test_every_chapter_has_mutations_of_its_own(both, tmp_path):
 def test_a_module_that_the_claim_does_not_use_is_refused(stand_in):
     with pytest.raises(ValueError, match="do not import winning_probability"):
         run_script(stand_in, "thm-1", replace(RELU, module="winning_probability", old="return", new="return "))
-    with pytest.raises(ValueError, match="no cell judges thm-9"):
+    with pytest.raises(BookError, match="no cell judges thm-9"):
         run_script(stand_in, "thm-9")
 
 

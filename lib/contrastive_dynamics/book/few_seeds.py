@@ -9,7 +9,6 @@ import hashlib
 from dataclasses import dataclass
 
 from .digests import ChapterDigests
-from .slices import Story
 from .spelling import BLOCK
 
 SMALLEST = 2  # values of a sample that are computed again, where a range allows fewer
@@ -38,10 +37,10 @@ class Fewer:
         return cases, {arm: {c: few(v, 0) for c, v in cases.items()} for arm, cases in now.items()}
 
 
-def fewer(story: Story, stamp: dict, claim: str, by: str) -> Fewer | None:
+def fewer(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Fewer | None:
     """How to compute a few seeds of a reading, or None where its values are not one a seed."""
-    parameters, known = stamp["parameters"], story.parameters
-    reads = ChapterDigests(story, parameters).claim(claim).parameters
+    parameters, known = stamp["parameters"], digests.story.parameters
+    reads = digests.claim(claim).parameters
     values = [v for cases in stamp["readings"][claim].values() for v in cases.values()]
     sizes = {len(v) for v in values if isinstance(v, list)}
     counted = {"seeds"} if BLOCK in reads else set()

@@ -3,7 +3,7 @@
 The repository's address stands in `_config.yml`, where the theme of the pages takes it from. A notebook that Colab has
 opened knows nothing of that file, so its first cell carries the address; `python -m contrastive_dynamics.book.launch`
 puts it there, in each chapter's `.py` and `.ipynb`. The tag `active-ipynb` makes the cell a comment in the `.py`: it
-enters no hash, and no result becomes stale.
+enters no digest, and no result becomes stale.
 """
 
 import sys

@@ -68,7 +68,8 @@ def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chos
     last = [story.claims[claim] for claim in stale] + list(figures.values())
     asked = {*claims, *stored["claims"]}
     done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
-    return Block(parameters, stored, sorted({n for at in last for n in story.needed(at)}), done)
+    units = {n for at in last for n in story.needed(at)} | set(story.opening if last else ())
+    return Block(parameters, stored, sorted(units), done)
 
 
 def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadline: float) -> tuple[dict, Path | None]:

@@ -94,6 +94,7 @@ class Story:
     def __init__(self, files: ChapterFiles, library: Library | None = None, cells: list[Cell] | None = None):
         self.files, self.library = files, library or Library()
         self.all_cells = files.cells() if cells is None else cells
+        self._needed: dict[tuple[int, ...], list[int]] = {}
         self.parameters: dict[str, Parameter] = read_parameters(self.all_cells, files.source.name)
 
     @cached_property
@@ -184,6 +185,12 @@ class Story:
 
         What a function reads counts as it stands where the function is used.
         """
+        key = (last, *self.state)
+        if key not in self._needed:
+            self._needed[key] = self._resolved(last)
+        return self._needed[key]
+
+    def _resolved(self, last: int) -> list[int]:
         kept: set[int] = set()
         seen: set[tuple[str, int]] = set()
 
@@ -211,6 +218,11 @@ class Story:
         for at in self.state:
             keep(at)
         return sorted(kept)
+
+    @property
+    def opening(self) -> list[int]:
+        """The unit that opens the chapter, with all that it needs."""
+        return [n for at, unit in enumerate(self.units) if CHAPTER in unit.names.bound for n in self.needed(at)]
 
     def union(self, claims: Iterable[str]) -> list[int]:
         """The units that some claims need, in order; raises BookError for a claim that no cell judges."""

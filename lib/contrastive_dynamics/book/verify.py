@@ -7,10 +7,11 @@ within the rule's tolerance. Its verdict must be the same everywhere.
 import os
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from .draws import drawn, drawn_by
 from .errors import BookError
 from .few_seeds import Fewer, fewer
 from .library import Library
-from .request import check_data, named_claims
+from .request import GENERATED, check_data, named_claims
 from .results import verdicts_of
 from .slices import Story
 from .sources import ChapterFiles, chapter_names
@@ -30,6 +31,8 @@ from .statistics import Sample
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 WHOLE = "needs all its seeds"
+SHIPPED = ("generated", "digits", *GENERATED)  # data that need nothing from outside
+START_SECONDS = 2.0  # of a process, for each reading: those of one run share it
 DEAR = 1 / 3  # of a sample's budget: what takes longer is computed for few seeds
 
 
@@ -52,6 +55,11 @@ class Job:
     stored: Stored
     wanted: list[str]
     few: Fewer | None = None
+
+    @cached_property
+    def digests(self) -> ChapterDigests:
+        """Of the stored run's own parameters."""
+        return ChapterDigests(self.story, self.stored.stamp["parameters"])
 
     @property
     def parameters(self) -> dict:
@@ -83,14 +91,20 @@ def costs(job: Job) -> dict[str, float]:
 
 
 def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
-    """The readings that are drawn, within a budget of seconds; dear ones for few seeds."""
+    """The readings that are drawn, within a budget of seconds; dear ones for few seeds.
+
+    Left out is what takes longer than the budget even so, and what reads a data set that has to be fetched: what is
+    made of it first (features, encoders) has no known cost.
+    """
     places, seconds = {}, {}
     for job in found:
         for claim, cost in costs(job).items():
-            name, cost = f"{job.stored.where} {claim}", cost + 1.0
-            few = fewer(job.story, job.stored.stamp, claim, by) if cost > DEAR * budget else None
-            places[name] = (job, claim, few)
-            seconds[name] = min(cost * few.share, budget) if few else cost
+            few = fewer(job.digests, job.stored.stamp, claim, by) if cost > DEAR * budget else None
+            cost = cost * few.share if few else cost
+            fetched = "data" in job.digests.claim(claim).parameters and job.stored.stamp["data"] not in SHIPPED
+            if cost <= budget and not fetched:
+                name = f"{job.stored.where} {claim}"
+                places[name], seconds[name] = (job, claim, few), cost + START_SECONDS
     chosen: dict[tuple, Job] = {}
     for name in drawn(seconds, budget, by):
         job, claim, few = places[name]
@@ -105,7 +119,7 @@ def with_few_seeds(found: list[Job], by: str) -> tuple[list[Job], list[Found]]:
     whole = []
     for job in found:
         for claim in job.wanted:
-            few = fewer(job.story, job.stored.stamp, claim, by)
+            few = fewer(job.digests, job.stored.stamp, claim, by)
             if few is None:
                 whole.append(Found(claim, job.stored.where, WHOLE))
                 continue
@@ -115,17 +129,28 @@ def with_few_seeds(found: list[Job], by: str) -> tuple[list[Job], list[Found]]:
 
 
 def run_again(root: str, name: str, parameters: dict, profile: str, claims: list[str]) -> dict:
-    """The stamp of a run of what some claims need; for a process of its own."""
+    """The stamp of a run of what some claims need."""
     from .pieces import Keeper
     from .script import run_script
 
     os.environ["CLBOOK_ROOT"] = root
     files = ChapterFiles(Path(root), name)
-    with tempfile.TemporaryDirectory(prefix="clbook-") as scratch, open(os.devnull, "w") as silent:
-        os.dup2(silent.fileno(), 1)
-        os.dup2(silent.fileno(), 2)
+    with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         units = Story(files).union(claims)
         return run_script(files, parameters, profile, Keeper(Path(scratch), float("inf")), units)
+
+
+def _silent() -> None:
+    """Let a process say nothing: what chapters print stands in their notebooks."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+
+
+def apart(function: Callable[..., dict], *given) -> dict:
+    """A call in a fresh process; raises BrokenProcessPool if that dies."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_silent) as pool:
+        return pool.submit(function, *given).result()
 
 
 def check_job(job: Job) -> list[Found]:
@@ -134,21 +159,18 @@ def check_job(job: Job) -> list[Found]:
     now = states(job.story, stamp, None)
     wanted = [claim for claim in job.wanted if now[claim].state != STALE]
     found = [Found(c, where, "stale: the present code makes another", False) for c in job.wanted if c not in wanted]
-    reads = {p for claim in wanted for p in ChapterDigests(job.story, stamp["parameters"]).claim(claim).parameters}
+    reads = {p for claim in wanted for p in job.digests.claim(claim).parameters}
     try:
         if "data" in reads:
             check_data(job.parameters, files.name)
     except BookError as missing:
-        without = [c for c in wanted if "data" not in ChapterDigests(job.story, job.parameters).claim(c).parameters]
+        without = [claim for claim in wanted if "data" not in job.digests.claim(claim).parameters]
         found += [Found(claim, where, f"{ABSENT}: {missing}") for claim in wanted if claim not in without]
         wanted = without
     if not wanted:
         return found
     try:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            again = pool.submit(
-                run_again, str(files.root), files.name, job.parameters, stamp["profile"], wanted
-            ).result()
+        again = apart(run_again, str(files.root), files.name, job.parameters, stamp["profile"], wanted)
     except BrokenProcessPool:
         raise BookError(f"{where}: the process that computed it died; is there memory enough?") from None
     return found + [compare(job, claim, again) for claim in wanted]
