@@ -141,7 +141,7 @@ def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seed
     ]
     assert set().union(*names) == {(job.stored.where, claim) for job in found for claim in job.wanted}
     assert len({frozenset(some) for some in names}) > 3 and all(0 < len(some) < 6 for some in names)
-    monkeypatch.setattr(verify, "costs", lambda job: dict.fromkeys(job.wanted, 1000.0))
+    monkeypatch.setattr(verify, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
     few = [job for n in range(20) for job in verify.sampled(found, 30.0, str(n)) if job.few]
     assert few and all(job.wanted == ["fig-1"] for job in few)
 

@@ -65,11 +65,12 @@ def read_record(path: Path) -> dict:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored run: where it lies, its stamp, the parameters that it would have now."""
+    """A stored run: where it lies, its stamp, the parameters that it would have now; is it to hold every claim?"""
 
     where: str
     stamp: dict
     parameters: dict[str, object]
+    whole: bool = True
 
 
 def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
@@ -82,7 +83,7 @@ def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
         for stamp in record["other_seeds"]:
             block = {"first_seed": stamp["parameters"].get("first_seed")}
             now = parameters_now(files, path.stem, stamp) | block
-            yield Stored(f"{where}, first_seed={block['first_seed']}", stamp, now)
+            yield Stored(f"{where}, first_seed={block['first_seed']}", stamp, now, whole=False)
 
 
 def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
@@ -127,7 +128,8 @@ def all_states(root: Path, names: list[str] | None = None) -> list[State]:
         files = ChapterFiles.find(name, root)
         story, claims = Story(files, library), Claims.load(files.claims)
         for one in stored_stamps(files):
-            found += states(story, one.stamp, claims, one.where, one.parameters).values()
+            rows = states(story, one.stamp, claims, one.where, one.parameters)
+            found += [row for claim, row in rows.items() if one.whole or claim in one.stamp["claims"]]
     return found
 
 
