@@ -57,13 +57,15 @@ class Keys:
         return ChapterDigests(story, self.smoke | mutation.parameters)
 
     def of_mutation(self, mutation: Mutation) -> str:
-        """The key of a mutation's entry; none for a row that cannot be run: its run says so, the others have theirs."""
+        """The key of a mutation's entry; none for a row that cannot be run: its run says so, the others have theirs.
+
+        The two digests say what is broken and with which parameters, wherever the module lies.
+        """
         try:
             digests = [self.made(mutation).digest, self.made_broken(mutation).digest]
         except (BookError, SyntaxError):
             return ""
-        row = [mutation.id, mutation.module, mutation.old, mutation.new, mutation.parameters]
-        return digest([row, digests, self.versions])
+        return digest([mutation.id, digests, self.versions])
 
     def of_unit(self, unit: int, claim: str | None) -> str:
         """The key of an entry from another device: of a claim's verdict, or of all that a unit shows."""
