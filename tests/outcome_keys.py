@@ -69,7 +69,7 @@ class Keys:
 
     def of_unit(self, unit: int, claim: str | None) -> str:
         """The key of an entry from another device: of a claim's verdict, or of all that a unit shows."""
-        return digest([self.digests({}).of(unit, claim).digest, self.versions])
+        return digest([self.digests({}).digest(unit, claim), self.versions])
 
 
 def sealed(entry: dict) -> dict:

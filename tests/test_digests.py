@@ -277,7 +277,7 @@ library, found = Library(), []
 for name in sys.argv[2:]:
     story = Story(ChapterFiles(Path(sys.argv[1]), name), library)
     digests = ChapterDigests(story, {})
-    found += [f"{name}/{claim} {digests.claim(claim).digest}" for claim in story.claims]
+    found += [f"{name}/{claim} {digests.digest(at, claim)}" for claim, at in story.claims.items()]
 print("torch" in sys.modules)
 print(*found, sep="\\n")
 """

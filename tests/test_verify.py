@@ -1,19 +1,24 @@
 """`clbook verify`: stored readings computed again; what was changed by hand is found, resealed or not."""
 
+import base64
+import hashlib
 import json
+import os
+import time
 from dataclasses import replace
 
 import pytest
 from stand_in import SOURCE, build_stand_in, write_stand_in
 from typer.testing import CliRunner
 
-from contrastive_dynamics.book import provenance, record, verify
+from contrastive_dynamics.book import apart, provenance, record, verify, verify_plan
 from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.digests import ChapterDigests
 from contrastive_dynamics.book.few_seeds import fewer
 from contrastive_dynamics.book.slices import Story
 from contrastive_dynamics.book.staleness import notebook_stamp
 from contrastive_dynamics.book.stamps import MIME, seal
+from contrastive_dynamics.book.verify_distance import same_arithmetic
 
 torch = pytest.importorskip("torch")
 SEEDED = SOURCE.replace(
@@ -42,7 +47,7 @@ def run(*words: str) -> tuple[int, str]:
 def here(request, monkeypatch):
     """In this process, but for one test: a fresh one takes seconds to import torch."""
     if "fresh" not in request.node.name:
-        monkeypatch.setattr(verify, "apart", lambda function, *given: function(*given))
+        monkeypatch.setattr(verify, "apart", lambda function, *given, seconds: function(*given))
 
 
 def forge(files, change, reseal: bool) -> None:
@@ -114,9 +119,14 @@ def test_on_another_machine_rounding_is_allowed_and_a_verdict_is_not(files):
     assert run()[0] == 1
 
 
-def test_few_seeds_find_a_change_among_them_at_a_small_cost(files):
+def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
+    dear = {"fig-1": 100.0, "thm-1": 100.0, "thm-1-a": 0.0}
+    monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
     status, said = run("--one-seed")
-    assert status == 0 and "4 needs all its seeds" in said and "2 the same to the last bit" in said
+    assert status == 0 and "2 too dear, and few seeds give nothing to compare" in said
+    assert (
+        "4 the same to the last bit" in said and "records/stand-in/paper.json: 1 readings for few of its seeds" in said
+    )
     forge(files, lambda s: s["readings"]["fig-1"].update(observed={"": [2.0 + k for k in range(12)]}), reseal=True)
     assert run("--one-seed")[0] == 1
 
@@ -134,15 +144,15 @@ def test_few_seeds_are_a_part_of_the_block_that_is_drawn(files):
 
 
 def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seeds(files, monkeypatch):
-    found = verify.jobs(files.root, None, [])
+    found = verify_plan.jobs(files.root, None, [])
     names = [
-        {(job.stored.where, claim) for job in verify.sampled(found, 2.0, f"commit {n}") for claim in job.wanted}
+        {(job.stored.where, claim) for job in verify_plan.sampled(found, 2.0, f"commit {n}") for claim in job.wanted}
         for n in range(60)
     ]
     assert set().union(*names) == {(job.stored.where, claim) for job in found for claim in job.wanted}
     assert len({frozenset(some) for some in names}) > 3 and all(0 < len(some) < 6 for some in names)
-    monkeypatch.setattr(verify, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
-    few = [job for n in range(20) for job in verify.sampled(found, 30.0, str(n)) if job.few]
+    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
+    few = [job for n in range(20) for job in verify_plan.sampled(found, 30.0, str(n)) if job.few]
     assert few and all(job.wanted == ["fig-1"] for job in few)
 
 
@@ -168,13 +178,66 @@ def test_a_wrong_request_is_one_line(files, words, said):
 def test_arithmetic_is_the_same_only_if_it_is_said(files):
     stamp = notebook_stamp(files.notebook)
     now = stamp | {"versions": provenance.versions()}
-    assert verify.same_arithmetic(stamp, now)
+    assert same_arithmetic(stamp, now)
     for key in ("capability", "threads", "device", "versions"):
-        assert not verify.same_arithmetic(stamp | {key: "other"}, now)
-        assert not verify.same_arithmetic({k: v for k, v in stamp.items() if k != key}, now)
+        assert not same_arithmetic(stamp | {key: "other"}, now)
+        assert not same_arithmetic({k: v for k, v in stamp.items() if k != key}, now)
 
 
 def test_a_run_without_the_reading_is_wrong(files):
-    (job, _) = verify.jobs(files.root, "stand-in", ["thm-1"])
+    (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
     found = verify.compare(replace(job), "thm-1", {"readings": {}})
     assert found.wrong and found.said == "the run gave no reading of it"
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
+KNOWN = {"fig-1": {"sum": hashlib.sha256(PNG).hexdigest(), "digest": ""}}
+CHANGED = "the picture fig-1 is not the one that the stored run made\n"
+
+
+def test_a_picture_of_a_record_that_is_changed_by_hand_is_found_by_its_sum(files):
+    forge(files, lambda stamp: stamp.update(pictures=KNOWN), reseal=True)
+    place = files.record("paper").with_suffix("") / "fig-1.png"
+    place.parent.mkdir()
+    for content, status in ((PNG, 0), (PNG[:-1], 1), (None, 1)):
+        place.write_bytes(content) if content else place.unlink()
+        found, said = run("stand-in", "thm-1")
+        assert (found, f"records/stand-in/paper.json: {CHANGED}" in said) == (status, bool(status))
+    place.write_bytes(PNG)
+    (place.parent / "fig-2.png").write_bytes(PNG)
+    assert run("stand-in", "thm-1")[0] == 1
+
+
+@pytest.mark.parametrize(("content", "status"), [(PNG, 0), (PNG[:-1], 1), (None, 1)])
+def test_so_is_a_picture_of_a_notebook(files, content, status):
+    notebook = json.loads(files.notebook.read_text())
+    (output,) = [o for c in notebook["cells"] for o in c.get("outputs", []) if MIME in o.get("data", {})]
+    output["data"][MIME] = json.dumps(seal(json.loads(output["data"][MIME]) | {"pictures": KNOWN}))
+    if content:
+        shown = {"image/png": base64.b64encode(content).decode()}
+        picture = {"output_type": "display_data", "data": shown, "metadata": {"scrapbook": {"name": "fig-1"}}}
+        next(c for c in notebook["cells"] if c["cell_type"] == "code")["outputs"].append(picture)
+    files.notebook.write_text(json.dumps(notebook))
+    found, said = run("stand-in", "thm-1")
+    assert (found, f"chapters/stand-in.ipynb: {CHANGED}" in said) == (status, bool(status))
+
+
+def test_what_a_sample_does_not_finish_is_given_up_and_said(files, monkeypatch):
+    def slow(function, *given, seconds):
+        assert 0 <= seconds <= 1.5 * 40
+        raise apart.TookTooLong
+
+    monkeypatch.setattr(verify, "apart", slow)
+    status, said = run("--sample", "40")
+    assert status == 0 and "6 readings: 6 not finished in the time of the sample" in said
+    assert "records/stand-in/paper.json, fig-1: not finished" in said
+
+
+def test_a_fresh_process_gives_what_the_call_gives_raises_what_it_raises_and_can_be_given_up():
+    assert apart.apart(divmod, 7, 2) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        apart.apart(divmod, 7, 0)
+    with pytest.raises(apart.TookTooLong):
+        apart.apart(time.sleep, 60, seconds=0.2)
+    with pytest.raises(EOFError):
+        apart.apart(os._exit, 9)

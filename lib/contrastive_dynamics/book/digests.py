@@ -7,11 +7,13 @@ other digests. A table of each definition's own text tells later what has change
 
 import ast
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from .claims import Claim, Claims
-from .library import Digests, sha
+from .library import Digests, joined, sha
 from .slices import Story, Unit
 from .spelling import Closed, Global, Writer, opens_chapter
 from .syntax import Definition, Speller, Tokens
@@ -40,7 +42,7 @@ def code_digest(story: Story, claims: Claims) -> str:
     """What the readings and verdicts of a whole chapter depend on besides parameters, in one digest."""
     digests = ChapterDigests(story, {})
     rules = [rule_digest(claim) for claim in claims.rows.values()]
-    return sha(*(digests.claim(claim).digest for claim in story.claims), *rules)
+    return sha(*(digests.digest(at, claim) for claim, at in story.claims.items()), *rules)
 
 
 class ChapterDigests:
@@ -49,6 +51,8 @@ class ChapterDigests:
     def __init__(self, story: Story, parameters: dict[str, object]):
         defaults = {p.name: p.default for p in story.parameters.values()}
         self._parts: dict[tuple[int, str | None], _Part] = {}
+        self._known: dict[tuple[int, str | None], str] = {}
+        self._labels: dict[int, str] = {}
         self.story, self.parameters = story, {k: parameters.get(k, v) for k, v in defaults.items()}
         self.library = Digests(story.library, str(self.parameters.get("data", "generated")))
         self.closed = {u.body[0].name: self._closed_function(u) for u in story.units if u.setup and self.is_closed(u)}
@@ -82,33 +86,56 @@ class ChapterDigests:
 
     def of(self, last: int, claim: str | None = None) -> Made:
         """What a unit's result depends on: the reading of a claim that it judges, or (None) all that it shows."""
-        needed = self.story.needed(last)
-        parts = {at: self._tokens(at, claim if at == last else "") for at in needed}
-        parts = {at: part for at, part in parts.items() if part.tokens}
-        numbers: dict[str, str] = {}
-        texts = [self.deep(token, numbers) for part in parts.values() for token in part.tokens]
+        parts = self._parts_of(last, claim)
         reaches: dict[str, str] = {}
         state = [t for at, part in parts.items() if at in self.story.state for t in part.tokens]
         for at, part in parts.items():
             if at not in self.story.state:
-                reaches[_free(label(self.story, at), reaches)] = part.own
+                reaches[_free(self._label(at), reaches)] = part.own
         reaches |= {STATE_NAME: sha(*map(str, state))[:SHORT]} if state else {}
-        reached = frozenset().union(*(self._reached(part) for part in parts.values()))
-        for found in sorted(reached, key=str):
+        for found in sorted(frozenset().union(*(part.reached for part in parts.values())), key=str):
             own = sha(*map(str, found.tokens)) if isinstance(found, Closed) else self.library.own(found)
             reaches[str(found)] = own[:SHORT]
         read = frozenset().union(*(part.parameters for part in parts.values()))
-        return Made(sha(str(ALGORITHM), *texts), reaches, read, tuple(needed))
+        return Made(self.digest(last, claim), reaches, read, tuple(self.story.needed(last)))
 
-    def _tokens(self, at: int, claim: str | None) -> "_Part":
+    def digest(self, last: int, claim: str | None = None) -> str:
+        """The digest of `of` alone."""
+        if (last, claim) not in self._known:
+            numbers: dict[str, str] = {}  # the chapter's own names are numbered as they come
+            texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
+            named = [self.deep(text, numbers) for text in texts]
+            self._known[last, claim] = sha(str(ALGORITHM), *named)
+        return self._known[last, claim]
+
+    def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
+        """What each unit that is needed brings, of those that bring something."""
+        parts = {at: self._part(at, claim if at == last else "") for at in self.story.needed(last)}
+        return {at: part for at, part in parts.items() if part.tokens}
+
+    def _part(self, at: int, claim: str | None) -> "_Part":
         """A unit's tokens: with one claim's verdict, or none, or (claim None) all that it shows."""
         if (at, claim) not in self._parts:
             unit, writer = self.story.units[at], Writer(self.story, self.parameters, self.bound, self.closed)
             silent = unit.imports or opens_chapter(unit) or unit.setup and self.is_closed(unit)
             tokens = [] if silent else writer.unit(unit, claim)
-            own = sha(*map(str, tokens))[:SHORT]
-            self._parts[at, claim] = _Part(tuple(tokens), own, frozenset(writer.parameters))
+            own, read = sha(*map(str, tokens))[:SHORT], frozenset(writer.parameters)
+            self._parts[at, claim] = _Part(tuple(tokens), own, read, self._texts(tokens), self._reached(tokens))
         return self._parts[at, claim]
+
+    def _texts(self, tokens: Tokens) -> tuple:
+        """Tokens as texts of a digest, those between two names of the chapter as one."""
+        runs = [list(run) for _, run in groupby(tokens, key=lambda token: isinstance(token, Global))]
+        return tuple(
+            text
+            for run in runs
+            for text in (run if isinstance(run[0], Global) else [joined(*(self.deep(token, {}) for token in run))])
+        )
+
+    def _label(self, at: int) -> str:
+        if at not in self._labels:
+            self._labels[at] = label(self.story, at)
+        return self._labels[at]
 
     def deep(self, token: "str | Definition | Closed | Global", numbers: dict[str, str]) -> str:
         """A token in a digest: a definition is the digest of all that it says and reaches."""
@@ -120,9 +147,9 @@ class ChapterDigests:
             return sha(*(self.deep(inner, {}) for inner in token.tokens))
         return self.library.deep(token)
 
-    def _reached(self, part: "_Part | Closed") -> frozenset:
-        found = [t for t in set(part.tokens) if isinstance(t, Definition | Closed)]
-        below = [self._reached(t) | {t} if isinstance(t, Closed) else self.library.reached(t) for t in found]
+    def _reached(self, tokens: Iterable) -> frozenset:
+        found = [t for t in set(tokens) if isinstance(t, Definition | Closed)]
+        below = [self._reached(t.tokens) | {t} if isinstance(t, Closed) else self.library.reached(t) for t in found]
         return frozenset().union(*below)
 
 
@@ -133,6 +160,8 @@ class _Part:
     tokens: tuple
     own: str
     parameters: frozenset[str]
+    texts: tuple
+    reached: frozenset
 
 
 def label(story: Story, at: int) -> str:

@@ -25,9 +25,14 @@ def is_machinery(module: str) -> bool:
     return module == MACHINERY or module.startswith(f"{MACHINERY}.")
 
 
+def joined(*parts: str) -> str:
+    """Texts as one, each set apart from the next; some of them may have been joined before."""
+    return "\x1f".join(parts)
+
+
 def sha(*parts: str) -> str:
     """SHA-256 over texts, each set apart from the next."""
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return hashlib.sha256(joined(*parts).encode()).hexdigest()
 
 
 @dataclass
@@ -195,6 +200,7 @@ class Digests:
     def __init__(self, library: Library, data: str):
         self.library, self.data = library, data
         self._deep: dict[Definition, str] = {}
+        self._own: dict[Definition, str] = {}
         self._reached: dict[Definition, frozenset[Definition]] = {}
 
     def _tokens(self, definition: Definition) -> Tokens:
@@ -222,7 +228,9 @@ class Digests:
 
     def own(self, definition: Definition) -> str:
         """The digest of its own text alone: what it refers to by name."""
-        return sha(*map(str, self._tokens(definition)))
+        if definition not in self._own:
+            self._own[definition] = sha(*map(str, self._tokens(definition)))
+        return self._own[definition]
 
     def reached(self, definition: Definition) -> frozenset[Definition]:
         """The definition and all that its digest covers."""

@@ -167,7 +167,7 @@ class Committed:
         stale = set(found.values())
         for at, unit in enumerate(self.story.units):
             if unit.whole and not unit.only_line:
-                if self.digests.of(at).digest[:SHORT] not in self.outputs:
+                if self.digests.digest(at)[:SHORT] not in self.outputs:
                     stale.add(at)
         return sorted(stale)
 
@@ -203,7 +203,7 @@ class Committed:
         at = next((n for n, u in enumerate(self.story.units) if u.cell == number and u.whole), None)
         if at is None:
             return []
-        return self.outputs.get(self.digests.of(at).digest[:SHORT], [])
+        return self.outputs.get(self.digests.digest(at)[:SHORT], [])
 
 
 def is_current(files: ChapterFiles) -> bool:
@@ -219,7 +219,7 @@ def weights(files: ChapterFiles, cells: list) -> list[float]:
         return []
     if not stamp:
         return []
-    seconds = seconds_of(stamp, story)
+    seconds = seconds_of(stamp, ChapterDigests(story, stamp["parameters"]))
     by_source = {cell.source.strip(): seconds.get(n, 0.0) for n, cell in enumerate(story.cells)}
     opening = next((n for n, cell in enumerate(cells) if "open_chapter(" in cell.source), 0)
     return [by_source.get(cell.source.strip(), 0.0) for cell in cells[opening:]]

@@ -64,7 +64,7 @@ def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chos
     figures = story.figures_of(stale) if chosen.draws and stale else {}
     if chosen.figures:
         drawn = {name: one["digest"] for name, one in stored["pictures"].items()}
-        figures |= {n: at for n, at in story.figures.items() if drawn.get(n) != digests.of(at).digest[:SHORT]}
+        figures |= {n: at for n, at in story.figures.items() if drawn.get(n) != digests.digest(at)[:SHORT]}
     last = [story.claims[claim] for claim in stale] + list(figures.values())
     asked = {*claims, *stored["claims"]}
     done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
@@ -79,7 +79,7 @@ def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadli
     if block.units == []:
         return refreshed(seal(block.stored | {"parameters": block.parameters}), digests, claims), None
     run = range(len(story.units)) if block.units is None else block.units
-    made_of = sha(json.dumps(block.parameters), *(digests.of(n).digest for n in run))
+    made_of = sha(json.dumps(block.parameters), *(digests.digest(n) for n in run))
     folder = files.root / "records" / ".pieces" / files.name / made_of[:16]
     folder.mkdir(parents=True, exist_ok=True)
     (files.root / "records" / ".pieces" / ".gitignore").write_text("*\n")

@@ -53,7 +53,7 @@ def stored_runs(files: ChapterFiles, library: Library | None = None) -> dict[str
     found = {}
     if stamp := notebook_stamp(files.notebook):
         found["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
-    for path in sorted(files.record("x").parent.glob("*.json")):
+    for path in files.records():
         record = read_record(path)
         now = parameters_now(files, path.stem, record["run"])
         found[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)

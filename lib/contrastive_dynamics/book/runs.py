@@ -10,6 +10,7 @@ from pathlib import Path
 from . import launch
 from .aside import folder_aside
 from .chapter import profile_parameters
+from .digests import ChapterDigests
 from .errors import BookError
 from .kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, normalise, part, weights
@@ -53,7 +54,7 @@ class Plan:
         """What a run of a part costs, by the seconds that its cells took in the committed notebook."""
         stamp = notebook_stamp(self.files.notebook)
         cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
-        seconds = seconds_of(stamp, self.story) if stamp else {}
+        seconds = seconds_of(stamp, ChapterDigests(self.story, stamp["parameters"])) if stamp else {}
         said = f"{len(cells)} of {len(self.story.cells)} cells"
         if not stamp:
             return f"{said}; no stored run says how long they take"

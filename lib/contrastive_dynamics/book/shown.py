@@ -4,11 +4,14 @@ import base64
 import hashlib
 from collections.abc import Iterator
 
+import nbformat
+
 from .claims import Claims, Reading, judge, judge_all
 from .display import Line, no_values_line, not_judged_line, summary_table, values_line, verdict_line
 from .pictures import plain_png
 from .slices import Story, Unit
-from .staleness import loaded
+from .sources import ChapterFiles
+from .staleness import loaded, notebook_stamp, read_record
 from .stamps import MIME
 from .statistics import FAMILY_LEVEL
 
@@ -62,10 +65,26 @@ def differences(notebook, story: Story, stamp: dict, claims: Claims) -> Iterator
     for number, cell, line in _lines(notebook, story, stamp, claims):
         if [dict(output["data"]) for output in _results(cell)] != [line._repr_mimebundle_()]:
             yield f"code cell {number + 1} shows another line than the stored run gives: {line.plain[:60]}"
-    sums = picture_sums(notebook)
-    for name in sorted(sums.keys() | stamp["pictures"].keys()):
-        if sums.get(name) != stamp["pictures"].get(name, {}).get("sum"):
-            yield f"the picture {name} is not the one that the stored run made"
+    for name in _others(picture_sums(notebook), stamp):
+        yield f"the picture {name} is not the one that the stored run made"
+
+
+def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
+    """Where and name of each stored picture, of the notebook and the records, that its stamp does not know so."""
+    if stamp := notebook_stamp(files.notebook):
+        sums = picture_sums(nbformat.read(files.notebook, as_version=4))
+        yield from ((f"chapters/{files.notebook.name}", name) for name in _others(sums, stamp))
+    for path in files.records():
+        pictures = path.with_suffix("").glob("*.png")
+        sums = {p.stem: hashlib.sha256(plain_png(p.read_bytes())).hexdigest() for p in pictures}
+        where = f"records/{files.name}/{path.name}"
+        yield from ((where, name) for name in _others(sums, read_record(path)["run"]))
+
+
+def _others(sums: dict[str, str], stamp: dict) -> list[str]:
+    """Names of pictures whose sum is not the one in the stamp; of those that are missing, or too many."""
+    names = sorted(sums.keys() | stamp["pictures"].keys())
+    return [name for name in names if sums.get(name) != stamp["pictures"].get(name, {}).get("sum")]
 
 
 def picture_sums(notebook) -> dict[str, str]:

@@ -81,6 +81,10 @@ class ChapterFiles:
     def record(self, profile: str) -> Path:
         return self.root / "records" / self.name / f"{profile}.json"
 
+    def records(self) -> list[Path]:
+        """Every record that there is."""
+        return sorted((self.root / "records" / self.name).glob("*.json"))
+
     def cells(self) -> list[Cell]:
         return parse_cells(self.source.read_text(encoding="utf-8"))
 

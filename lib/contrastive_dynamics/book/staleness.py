@@ -77,7 +77,7 @@ def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
     """The run of the committed notebook and each of each record."""
     if stamp := notebook_stamp(files.notebook):
         yield Stored(f"chapters/{files.notebook.name}", stamp, profile_parameters(files, "default"))
-    for path in sorted(files.record("x").parent.glob("*.json")):
+    for path in files.records():
         record, where = read_record(path), f"records/{files.name}/{path.name}"
         yield Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))
         for stamp in record["other_seeds"]:
@@ -106,8 +106,8 @@ def states(
         said, changed = CURRENT, ()
         if claim not in story.claims:
             said, changed = STALE, ("no cell judges it any more",)
-        elif (made := digests.claim(claim)).digest != row["reading"]:
-            said, changed = STALE, _changed(reaches(stamp, claim), made.reaches)
+        elif digests.digest(story.claims[claim], claim) != row["reading"]:
+            said, changed = STALE, _changed(reaches(stamp, claim), digests.claim(claim).reaches)
         elif claims and row["rule"] and row["rule"] != rule_digest(claims.rows[claim]):
             said, changed = RULE_CHANGED, ("its rule",)
         found[claim] = State(story.files.name, claim, where, said, changed)

@@ -53,7 +53,7 @@ def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, st
     for at, unit in enumerate(story.units):
         if unit.whole and not (unit.only_line and unit.line[0] == "values"):
             took = f" {seconds[unit.cell]:.2f}" if unit.cell in seconds else ""
-            found[cell_name(story, at)] = digests.of(at).digest[:SHORT] + took
+            found[cell_name(story, at)] = digests.digest(at)[:SHORT] + took
     return found
 
 
@@ -67,7 +67,7 @@ def cell_name(story: Story, at: int) -> str:
 def pictures_of(digests: ChapterDigests, sums: dict[str, str]) -> dict[str, dict[str, str]]:
     """Figure's name → the sum of its picture, and the digest of the cell that draws it."""
     drawing = {name: digests.story.drawing(name) for name in sums}
-    drawn = {name: digests.of(at).digest[:SHORT] for name, at in drawing.items() if at is not None}
+    drawn = {name: digests.digest(at)[:SHORT] for name, at in drawing.items() if at is not None}
     return {name: {"sum": sums[name], "digest": drawn.get(name, "")} for name in sums}
 
 
@@ -154,14 +154,17 @@ def _merged_cells(before: dict[str, str], after: dict[str, str]) -> dict[str, st
     return {name: e if " " in e or e not in known else f"{e} {known[e]}" for name, e in after.items()}
 
 
-def seconds_of(stamp: dict, story: Story) -> dict[int, float]:
-    """Cell number → the seconds that it took, by its digest, else by its name; cells that are unknown are absent."""
-    digests = ChapterDigests(story, stamp["parameters"])
+def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
+    """Cell number → the seconds that it took, by its digest, else by its name; cells that are unknown are absent.
+
+    `digests` are those of the stamp's own parameters.
+    """
+    story = digests.story
     by_digest = dict(entry.split() for entry in stamp["cells"].values() if " " in entry)
     by_name = {name: entry.split()[1] for name, entry in stamp["cells"].items() if " " in entry}
     found = {}
     for at, unit in enumerate(story.units):
         if unit.whole:
-            took = by_digest.get(digests.of(at).digest[:SHORT]) or by_name.get(cell_name(story, at))
+            took = by_digest.get(digests.digest(at)[:SHORT]) or by_name.get(cell_name(story, at))
             found |= {unit.cell: float(took)} if took else {}
     return found
