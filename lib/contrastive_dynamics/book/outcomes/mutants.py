@@ -29,7 +29,7 @@ LIBRARY = Path(importlib.util.find_spec(PACKAGE).origin).parent
 class Mutation:
     """`old` stands once in the module's source; with `new` in its place the verdict of the chapter's claim must change.
 
-    `module` is its dotted name in the library; `parameters` differ from the smoke profile where the claim has none there.
+    `module` is its dotted name in the library; `parameters` differ from the smoke profile where that gives no verdict.
     """
 
     chapter: str

@@ -5,13 +5,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...data import catalogue, coco
+from ...data import catalogue, registry
 from ..chapter.results import stored_runs
 from ..ground import environment
 from ..ground.errors import BookError
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
-from .request import GENERATED
 
 GB = 1e9
 
@@ -59,22 +58,19 @@ def _memory() -> str:
 
 def data_sets() -> Iterator[tuple[str, str]]:
     """Every data set that a chapter can read: whether its files are here with their known sums. Downloads nothing."""
-    for name in (*catalogue.SUMS, *coco.NAMES):
+    for name in registry.NEEDS:
         yield name, _state(name)
 
 
 def _state(name: str) -> str:
     try:
-        if name in coco.NAMES:
-            coco.check(name)
-            return "here" if name == "coco-2014" else "here, sums as known"
-        if not catalogue.SUMS[name]:
+        if registry.comes_along(name):
             return "comes with a dependency or with the run"
-        missing = [file for file in catalogue.SUMS[name] if not (catalogue.data_folder() / file).is_file()]
-        if missing:
+        files = catalogue.SUMS.get(name, ())  # those that could be fetched, which nobody asked for
+        if missing := [file for file in files if not (catalogue.data_folder() / file).is_file()]:
             return f"missing: {', '.join(missing)}"
-        catalogue.check(name)
-        return "here, sums as known"
+        registry.check(name)
+        return "here" if name == "coco-2014" else "here, sums as known"
     except catalogue.DataError as error:
         return str(error)
 
@@ -95,7 +91,7 @@ def _data(files: ChapterFiles, profile: str) -> str:
         name = profile_parameters(files, profile).get("data")
     except BookError as error:
         return str(error)
-    return "generated" if name in (None, *GENERATED) else name
+    return "generated" if name is None or registry.comes_along(name) and name != "digits" else name
 
 
 def _needs(stamp: dict | None) -> str:

@@ -3,14 +3,14 @@
 import difflib
 from collections.abc import Iterable
 
-from ...data import catalogue, coco
+from ...data import registry
+from ...data.catalogue import DataError
 from ..chapter.chapter import device_of
 from ..claims.claim_table import Claims
 from ..ground.errors import BookError
 from ..ground.parameters import Parameter
 from ..ground.sources import ChapterFiles
 
-GENERATED = ("scenes", "coloured-digits")  # data sets that a run makes by itself
 SEED_STEP = 1000  # between blocks of seeds
 
 
@@ -72,11 +72,10 @@ def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tupl
 
 def check_data(parameters: dict, where: str) -> None:
     """The data that the parameters ask for must be here, or come here now; raises BookError."""
-    name = parameters.get("data")
-    if name not in (None, *GENERATED):
+    if name := parameters.get("data"):
         try:
-            (coco if name in coco.NAMES else catalogue).check(name)
-        except catalogue.DataError as error:
+            registry.check(name)
+        except DataError as error:
             raise BookError(f"{where}: data={name}: {error}") from None
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ...data.registry import comes_along
 from ..claims.claim_table import Claims
 from ..ground.draws import drawn
 from ..ground.errors import BookError
@@ -15,9 +16,8 @@ from ..provenance.slices import Story
 from ..provenance.staleness import Stored, notebook_stamp, stored_stamps
 from ..provenance.stamps import seconds_of
 from .few_seeds import Fewer, fewer
-from .request import GENERATED, check_data, named_claims
+from .request import check_data, named_claims
 
-SHIPPED = ("generated", "digits", *GENERATED)  # data that need nothing from outside
 ENCODER = "pretrained_encoders."  # in the names of what runs one: it may take minutes or, kept, a second
 START_SECONDS = 2.0  # of a process, for each reading: those of one run share it
 DEAR = 1 / 3  # of a sample's budget: what takes longer is computed for few seeds
@@ -42,7 +42,7 @@ class Job:
     def is_at_hand(self, claim: str) -> bool:
         """Whether a reading needs nothing that has to be fetched or that an encoder makes first."""
         made = self.digests.claim(claim)
-        if "data" not in made.parameters or self.stored.stamp["data"] in SHIPPED:
+        if "data" not in made.parameters or comes_along(self.stored.stamp["data"]):
             return True
         try:
             check_data(self.stored.stamp["parameters"], self.story.files.name)
