@@ -30,10 +30,10 @@ lint: .venv/.test-installed
 	.venv/bin/ruff format --check .
 
 outcomes: .venv/.test-installed
-	.venv/bin/python tests/kept_outcomes.py $(CHAPTER)
+	.venv/bin/python -m contrastive_dynamics.book.outcomes.kept_outcomes $(CHAPTER)
 
 reach: .venv/.test-installed
-	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/test_reach.py
+	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/chapters/test_reach.py
 
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))
@@ -76,10 +76,10 @@ chapter-named:
 	@touch $@ .venv/.book-installed .venv/.run-installed
 
 $(BUILT): | .venv/.book-installed
-	.venv/bin/python -m contrastive_dynamics.book.pages
+	.venv/bin/python -m contrastive_dynamics.book.pages.book_pages
 	rm -rf _build
 	.venv/bin/jupyter-book build . -q -W -n --keep-going
-	.venv/bin/python -m contrastive_dynamics.book.site_check _build/html
+	.venv/bin/python -m contrastive_dynamics.book.pages.site_check _build/html
 	@touch $@
 
 $(ZIP): $(BUILT)

@@ -16,13 +16,19 @@ from measuring import Calls, arguments, command_line, least_seconds, machine, pr
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from contrastive_dynamics.constrained_descent import Weights, descend, descent_step, draw_weights, gradients
-from contrastive_dynamics.memory import keep_freed_memory
-from contrastive_dynamics.output_flow import flow_map, polar_map
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.smooth_activations import TANH
-from contrastive_dynamics.update_cost import WORD, Cost, descent_step_cost, flow_step_cost
-from contrastive_dynamics.wide_training import Pairs, train
+from contrastive_dynamics.collapse_and_constraints.constrained_flow import flow_map, polar_map
+from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
+    Weights,
+    descend,
+    descent_step,
+    draw_weights,
+    gradients,
+)
+from contrastive_dynamics.collapse_and_constraints.smooth_activations import TANH
+from contrastive_dynamics.collapse_and_constraints.update_cost import WORD, Cost, descent_step_cost, flow_step_cost
+from contrastive_dynamics.collapse_and_constraints.wide_training import Pairs, train
+from contrastive_dynamics.numerics.memory import keep_freed_memory
+from contrastive_dynamics.numerics.random_streams import stream
 
 WIDTHS = {10: [10, 30, 100, 300, 1000, 3000, 10000], 784: [784, 1000, 3000, 10000]}  # over d
 SEEDS, HS, NS, Z, ETA = 64, [10, 100, 1000, 10000], [32, 128, 512], 2, 0.01  # h and n of what is trained

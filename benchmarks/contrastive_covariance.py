@@ -22,9 +22,9 @@ from measuring import product_rate, rate, timed
 from scipy.stats import linregress
 from torch import Tensor
 
-from contrastive_dynamics.contrastive_covariance import contrastive_covariance, uniform_contrastive_covariance
-from contrastive_dynamics.pairwise_importance import infonce_importance, infonce_loss
-from contrastive_dynamics.random_streams import stream
+from contrastive_dynamics.losses.contrastive_covariance import contrastive_covariance, uniform_contrastive_covariance
+from contrastive_dynamics.losses.pairwise_importance import infonce_importance, infonce_loss
+from contrastive_dynamics.numerics.random_streams import stream
 
 SIZES = [256, 512, 1024, 2048, 4096, 8192]
 D, OUT, TAU, EPS = 20, 20, 0.5, 1.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-from contrastive_dynamics.book import provenance
+from contrastive_dynamics.book.ground import environment
 
 Calls = dict[str, Callable[[], object]]
 REPEATS, SHORTEST = 7, 0.005  # SHORTEST: seconds of a repeat
@@ -53,7 +53,7 @@ def product_rate(device: str, dtype: torch.dtype) -> float:
 
 def machine(device: str) -> dict:
     """What a result was measured on."""
-    return {"device": device, "device_name": provenance.device_name(device), "versions": provenance.versions()}
+    return {"device": device, "device_name": environment.device_name(device), "versions": environment.versions()}
 
 
 def command_line(what: str) -> argparse.ArgumentParser:

@@ -12,11 +12,20 @@ import torch
 from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report, table
 from torch import Tensor
 
-from contrastive_dynamics.decoupled_training import DecoupledTraining, Learner, initial_weights, stream_gradient
-from contrastive_dynamics.dictionaries import random_dictionary
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.sparse_coding import SparseCoding, paper_scales
-from contrastive_dynamics.symmetrised_relu import contrastive_gradient, contrastive_loss_value, features
+from contrastive_dynamics.feature_decoupling.decoupled_training import (
+    DecoupledTraining,
+    Learner,
+    initial_weights,
+    stream_gradient,
+)
+from contrastive_dynamics.feature_decoupling.dictionaries import random_dictionary
+from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding, paper_scales
+from contrastive_dynamics.feature_decoupling.symmetrised_relu import (
+    contrastive_gradient,
+    contrastive_loss_value,
+    features,
+)
+from contrastive_dynamics.numerics.random_streams import stream
 
 ATOMS, NEGATIVES, TAU = 16, 256, 20.0
 BASE = {"d1": 256, "m": 64, "batch": 1024}

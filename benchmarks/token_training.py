@@ -21,17 +21,22 @@ from pathlib import Path
 import torch
 from measuring import arguments, command_line, machine, product_rate, rate, report, timed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools"))
 from plain_network import PlainNetwork, plain_loss
 
-from contrastive_dynamics.activations import TRAINED
-from contrastive_dynamics.book.provenance import peak_megabytes
-from contrastive_dynamics.field_network import initial_weights
-from contrastive_dynamics.matching_curves import Block, default_workers, matching_curves, train_blocks
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.token_ensemble import train
-from contrastive_dynamics.token_generators import CHUNK
-from contrastive_dynamics.token_training import TokenTraining
+from contrastive_dynamics.book.ground.environment import peak_megabytes
+from contrastive_dynamics.losses.activations import TRAINED
+from contrastive_dynamics.nonlinearity.networks.ensemble_training import train
+from contrastive_dynamics.nonlinearity.networks.field_network import initial_weights
+from contrastive_dynamics.nonlinearity.networks.matching_curves import (
+    Block,
+    default_workers,
+    matching_curves,
+    train_blocks,
+)
+from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
+from contrastive_dynamics.nonlinearity.networks.token_generators import CHUNK
+from contrastive_dynamics.numerics.random_streams import stream
 
 STEPS, LONG, REPEATS, GRID_STEPS, FULL = 2 * CHUNK, 10, 5, 250, 5000
 AUTHOR = TokenTraining()

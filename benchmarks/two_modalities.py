@@ -14,12 +14,19 @@ import torch
 from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report, table
 from torch import Tensor
 
-from contrastive_dynamics.contrastive_force import force, population_loss
-from contrastive_dynamics.head_training import Recipe, train_heads
-from contrastive_dynamics.projection_heads import init_heads
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.two_modality import Signs, all_signs, correlation, initial_maps, model_scales, sign_vectors
-from contrastive_dynamics.two_modality_flow import velocity
+from contrastive_dynamics.alignment_and_balance.contrastive_force import force, population_loss
+from contrastive_dynamics.alignment_and_balance.head_training import Recipe, train_heads
+from contrastive_dynamics.alignment_and_balance.model import (
+    Signs,
+    all_signs,
+    correlation,
+    initial_maps,
+    model_scales,
+    sign_vectors,
+)
+from contrastive_dynamics.alignment_and_balance.projection_heads import init_heads
+from contrastive_dynamics.alignment_and_balance.two_modality_flow import velocity
+from contrastive_dynamics.numerics.random_streams import stream
 
 TAU, K, RANK = 2.0, 8.0, 4
 DIMS, RUNS = [5, 6, 8], [1, 10, 30]  # d of the force at ten runs; runs at d = 8

@@ -66,26 +66,89 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from contrastive_dynamics import comparative_gronwall as gronwall
-from contrastive_dynamics import contrastive_force as pairs
-from contrastive_dynamics import infinite_width_flow as wide
-from contrastive_dynamics import modality_scores as scores
-from contrastive_dynamics import two_modality_descent as descent
-from contrastive_dynamics import two_modality_flow as flow
-from contrastive_dynamics import zero_shot
-from contrastive_dynamics.book import glue, open_chapter
-from contrastive_dynamics.ground import torch_defaults
-from contrastive_dynamics.head_training import Recipe, train_heads
-from contrastive_dynamics.image_caption_pairs import image_caption_pairs
-from contrastive_dynamics.projection_heads import apply_heads, init_heads
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.two_modality import (
+from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
+    bound as gronwall_bound,
+)
+from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
+    closed_form as comparison_closed_form,
+)
+from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
+    condition_growth_bound,
+    condition_rate_bound,
+    convergence_time_bound,
+)
+from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
+    draw_process as draw_comparison,
+)
+from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
+    solve as solve_comparison,
+)
+from contrastive_dynamics.alignment_and_balance.contrastive_force import (
+    force as contrastive_force,
+)
+from contrastive_dynamics.alignment_and_balance.contrastive_force import (
+    non_contrastive_force,
+)
+from contrastive_dynamics.alignment_and_balance.head_training import Recipe, train_heads
+from contrastive_dynamics.alignment_and_balance.image_caption_pairs import (
+    image_caption_pairs,
+)
+from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
+    WideState,
+    negative_factors,
+    non_contrastive_exponent,
+    non_contrastive_solution,
+    wide_flow,
+    wide_start,
+    wide_velocity,
+)
+from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
+    condition_number as wide_condition_number,
+)
+from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
+    noise_signal_ratio as wide_noise_signal_ratio,
+)
+from contrastive_dynamics.alignment_and_balance.modality_scores import (
+    alignment_condition,
+    balance,
+    column_alignment,
+    column_ratio,
+    condition_number,
+    discretisation_errors,
+    exact_alignment,
+    noise_signal_ratio,
+    worst_alignment_map,
+)
+from contrastive_dynamics.alignment_and_balance.model import (
     Signs,
     all_signs,
     correlation,
     initial_maps,
     model_scales,
 )
+from contrastive_dynamics.alignment_and_balance.projection_heads import (
+    apply_heads,
+    init_heads,
+)
+from contrastive_dynamics.alignment_and_balance.two_modality_descent import descend
+from contrastive_dynamics.alignment_and_balance.two_modality_flow import (
+    column_rates,
+    contrastive_flow,
+    non_contrastive_flow,
+    velocity,
+)
+from contrastive_dynamics.alignment_and_balance.zero_shot import (
+    alignment_score,
+    best_constant_answer,
+    macro_recall,
+    output_balance,
+    output_condition_number,
+    zero_shot_accuracy,
+)
+from contrastive_dynamics.book import open_chapter
+from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 # %%
 chapter = open_chapter("alignment-and-balance", globals())
@@ -237,7 +300,7 @@ def log_ratios(w_a):
 def weights_force(gamma, norm=1.0):
     """What forces in G are in K_A; `norm` weighs the part of the normalisation."""
     stacked = [k.expand(len(gamma), -1, -1) for k in maps]
-    whole = flow.velocity(*stacked, torch.ones(d_small), gamma)[0]
+    whole = velocity(*stacked, torch.ones(d_small), gamma)[0]
     pull = maps[1] @ gamma.mT * d_small / maps[0].norm() / maps[1].norm()
     return pull + norm * (whole - pull)
 
@@ -274,19 +337,19 @@ def gradients(loss):
 
 slope_a, slope_b = gradients(lambda log_a, log_b, s: -(log_a + log_b).mean() / tau2)
 positive_a, _ = gradients(lambda log_a, log_b, s: -s.mean())
-m = pairs.force(g, small_signs, tau2, negatives)
-m_hat = pairs.non_contrastive_force(r_small, d_small)[None]
+m = contrastive_force(g, small_signs, tau2, negatives)
+m_hat = non_contrastive_force(r_small, d_small)[None]
 a2 = relative(a @ weights_force(m)[0].mT, slope_a)
 a2_control = relative(a @ weights_force(m, norm=0)[0].mT, slope_a)
 
-moved = flow.velocity(*maps, small_scales, m)
+moved = velocity(*maps, small_scales, m)
 a3 = {
     "K_A": relative(moved[0][0, :, :r_small], slope_a.mT @ a[:, :r_small]),
     "K_A,ξ": relative(moved[0][0, :, r_small:], slope_a.mT @ a[:, r_small:]),
     "K_B": relative(moved[1][0, :, :r_small], slope_b.mT @ b[:, :r_small]),
     "K_B,ξ": relative(moved[1][0, :, r_small:], slope_b.mT @ b[:, r_small:]),
 }
-unscaled = flow.velocity(*maps, small_scales.sqrt(), m)[0][0]  # σ in place of σ²
+unscaled = velocity(*maps, small_scales.sqrt(), m)[0][0]  # σ in place of σ²
 a3_control = relative(unscaled, slope_a.mT @ a)
 a6 = relative(a @ weights_force(m_hat)[0].mT, positive_a)
 a6_control = relative(a @ weights_force(m_hat, norm=0)[0].mT, positive_a)
@@ -328,7 +391,7 @@ loss = -sum(enumerated_in(small_u @ leaf[0] @ small_u.mT)[:2]).mean()
 by_autograd = -torch.autograd.grad(loss, leaf)[0] / tau2
 a4 = block_errors(m, by_autograd)
 a4_control = block_errors(  # negatives weighed as if S were that of small τ
-    pairs.force(g, small_signs, 1e-9, negatives), by_autograd
+    contrastive_force(g, small_signs, 1e-9, negatives), by_autograd
 )
 
 
@@ -340,12 +403,12 @@ def lengths_and_directions(k):
 
 along = (maps[0][0],), ((slope_a.mT @ a),)
 squares, directions = torch.func.jvp(lengths_and_directions, *along)[1]
-ours = flow.column_rates(*maps, small_scales, m)
+ours = column_rates(*maps, small_scales, m)
 a5 = {
     k: relative(x[0], y)
     for k, x, y in zip(("κ²", "[K]/κ"), ours, (squares, directions), strict=True)
 }
-raw = flow.velocity(*maps, small_scales, m)[0][0] / maps[0][0].norm(dim=-2)
+raw = velocity(*maps, small_scales, m)[0][0] / maps[0][0].norm(dim=-2)
 a5_control = relative(raw, directions)  # without the projection across the column
 
 # %% tags=["nbval-check-output"]
@@ -384,8 +447,8 @@ second_times = torch.linspace(0, time_second, 31)
 
 def two_stages(a, b, scale, tau=(tau_first, tau_second)):
     """Maps through stage 1 and stage 2 [time, run, m, d], and the larger error."""
-    one = flow.contrastive_flow(a, b, scale, signs, first_times, tau[0], negatives)
-    two = flow.contrastive_flow(
+    one = contrastive_flow(a, b, scale, signs, first_times, tau[0], negatives)
+    two = contrastive_flow(
         one.map_a[-1], one.map_b[-1], scale, signs, second_times, tau[1], negatives
     )
     maps = (
@@ -415,7 +478,7 @@ starts = [initial_maps(scales, m, streams(f"start {m}"), rank) for m in widths]
 all_a, all_b = (torch.cat(x) for x in zip(*starts, strict=True))
 every = scales.repeat(len(widths), 1)
 path_a, path_b, drift = two_stages(all_a, all_b, every)
-errors = scores.discretisation_errors(path_a, path_b, rank)
+errors = discretisation_errors(path_a, path_b, rank)
 moments = {"start": 0, "end of stage 1": 30, "end of stage 2": 60}
 time_axis = torch.cat([first_times, time_first + second_times[1:]])
 
@@ -432,7 +495,7 @@ glue.number("ab-drift", float(drift.max()))
 
 # %%
 tied = 0.3 * all_a.mean(-1, keepdim=True)  # columns that share a part at the start
-tied_errors = scores.discretisation_errors(all_a + tied, all_b, rank)
+tied_errors = discretisation_errors(all_a + tied, all_b, rank)
 cosines = {
     f"{name}{', ' + how if how else ''}": slope
     for name, at in moments.items()
@@ -511,8 +574,8 @@ def orthogonal_maps(purpose):
 # %%
 def gram_velocities(a, b, tau2=1.5):
     """d/dt of the inner products of all columns of A and B, by enumeration."""
-    moved = flow.velocity(
-        a, b, scales[0], pairs.force(correlation(a, b), signs, tau2, negatives)
+    moved = velocity(
+        a, b, scales[0], contrastive_force(correlation(a, b), signs, tau2, negatives)
     )
     both, moved = torch.cat([a, b], -1)[0], torch.cat(moved, -1)[0]
     change = both.mT @ moved
@@ -536,12 +599,12 @@ chapter.judge("eq-7-a", observed=stays, control=moves)
 chapter.values("eq-7-a")
 
 # %%
-state = wide.WideState(
+state = WideState(
     a_o.square().sum(-2)[:, :rank],
     (a_o * b_o).sum(-2)[:, :rank],
     a_o[..., rank:].square().sum((-2, -1)),
 )
-rates = wide.wide_velocity(state, scales[:1, :rank], noise, 1.5, negatives)
+rates = wide_velocity(state, scales[:1, :rank], noise, 1.5, negatives)
 noise_rate = sum(blocks[0, q, 0, q] for q in range(rank, dim))
 enumerated_rates = (
     torch.stack([blocks[0, p, 0, p] for p in range(rank)]),
@@ -568,14 +631,12 @@ chapter.values("lem-a7")
 def wide_path(tau=(tau_first, tau_second), s=None):
     """The infinite-width curve through both stages [time, 1, ...]."""
     s = torch.tensor(sigma)[None] if s is None else s
-    one = wide.wide_flow(
-        wide.wide_start(s, noise, dim - rank), s, noise, first_times, tau[0], negatives
+    one = wide_flow(
+        wide_start(s, noise, dim - rank), s, noise, first_times, tau[0], negatives
     )
-    last = wide.WideState(*(x[-1] for x in one))
-    two = wide.wide_flow(last, s, noise, second_times, tau[1], negatives)
-    return wide.WideState(
-        *(torch.cat([x, y[1:]]) for x, y in zip(one, two, strict=True))
-    )
+    last = WideState(*(x[-1] for x in one))
+    two = wide_flow(last, s, noise, second_times, tau[1], negatives)
+    return WideState(*(torch.cat([x, y[1:]]) for x, y in zip(one, two, strict=True)))
 
 
 # %%
@@ -588,7 +649,7 @@ def gap_to(curve, a, b):
 
 curve = wide_path()
 gaps = by_width(gap_to(curve, path_a, path_b))
-late = wide.WideState(*(x[:-3] for x in curve))  # the curve, three points of time late
+late = WideState(*(x[:-3] for x in curve))  # the curve, three points of time late
 late_gaps = by_width(gap_to(late, path_a[3:], path_b[3:]))
 
 # %% tags=["nbval-check-output"]
@@ -618,13 +679,13 @@ chapter.values("lem-a7-a")
 # %%
 knots, process_runs = torch.linspace(0, 3, 13), 64
 process_seeds = [stream(seed, k, "process") for k in range(process_runs)]
-process, second = (gronwall.draw_process(13, process_seeds) for _ in range(2))
+process, second = (draw_comparison(13, process_seeds) for _ in range(2))
 x0, y0, b_rate, c_rate = torch.rand(4, process_runs, generator=process_seeds[0]) + 0.5
 pair = knots, x0, y0, b_rate, c_rate
-x, y = gronwall.solve(process, *pair)
-_, y_other = gronwall.solve(process, *pair, other=second)
-y_closed = gronwall.closed_form(process, *pair)[1]
-largest = gronwall.bound(*pair[1:])
+x, y = solve_comparison(process, *pair)
+_, y_other = solve_comparison(process, *pair, other=second)
+y_closed = comparison_closed_form(process, *pair)[1]
+largest = gronwall_bound(*pair[1:])
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -662,7 +723,7 @@ own_sign = torch.sign(torch.randn(5, generator=stream(seed, 1, "strength")))
 other_sign = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 5)
 weight = (other_sign @ (strength * own_sign)).exp()
 agree = own_sign * other_sign
-one_minus_s, tanh = wide.negative_factors(strength, 1.0, 1.0)
+one_minus_s, tanh = negative_factors(strength, 1.0, 1.0)
 product = one_minus_s / (1 - one_minus_s) * strength.sum().exp()  # (1 − S)/S at K = 1
 c2 = {
     "1": relative(weight.mean(), product),
@@ -695,13 +756,13 @@ chapter.values("lem-c2")
 # %%
 small_taus = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
 g_start = correlation(all_a + all_b, all_a - 0.5 * all_b)[:seeds]  # correlated maps
-m_hat = pairs.non_contrastive_force(rank, dim)
+m_hat = non_contrastive_force(rank, dim)
 factor = 2 * negatives / (1 + negatives)
 
 
 def remainder(t, by):
     """Of the force, relative to the leading term, one a seed."""
-    m = pairs.force(g_start, signs, t, negatives)
+    m = contrastive_force(g_start, signs, t, negatives)
     return (m / by - m_hat).norm(dim=(-2, -1)) / m_hat.norm()
 
 
@@ -735,16 +796,16 @@ a0, b0 = (x.unflatten(0, (-1, seeds))[middle] for x in (all_a, all_b))
 
 def ending(t, plain):
     """Distance of stage 1 at τ² = t from the non-contrastive flow `plain`."""
-    one = flow.contrastive_flow(a0, b0, scales, signs, first_times[::10], t, negatives)
+    one = contrastive_flow(a0, b0, scales, signs, first_times[::10], t, negatives)
     ours, theirs = one.map_a[1:], plain.map_a[1:]
     return (ours - theirs).norm(dim=(-2, -1)).amax(0) / theirs[-1].norm(dim=(-2, -1))
 
 
-plain = flow.non_contrastive_flow(a0, b0, scales, rank, factor * first_times[::10])
+plain = non_contrastive_flow(a0, b0, scales, rank, factor * first_times[::10])
 trajectories = slopes(
     torch.stack([ending(t, plain) for t in small_taus[1:]]), small_taus[1:]
 )
-late = flow.non_contrastive_flow(a0, b0, scales, rank, factor / 2 * first_times[::10])
+late = non_contrastive_flow(a0, b0, scales, rank, factor / 2 * first_times[::10])
 unscaled = slopes(
     torch.stack([ending(t, late) for t in small_taus[1::2]]), small_taus[1::2]
 )
@@ -791,19 +852,19 @@ def unpair(states):
 
 
 unpaired_signs = unpair(signs)
-no_pairs = flow.contrastive_flow(
+no_pairs = contrastive_flow(
     a0, b0, scales, unpaired_signs, first_times[::30], tau_first, negatives
 )
 aligned, ratio, condition = (
     by_width(x)
     for x in (
-        scores.column_alignment(path_a, path_b, rank).amin(-1),
-        scores.noise_signal_ratio(path_a, rank),
-        scores.condition_number(path_a, rank),
+        column_alignment(path_a, path_b, rank).amin(-1),
+        noise_signal_ratio(path_a, rank),
+        condition_number(path_a, rank),
     )
 )
 unpaired = no_pairs.map_a[-1], no_pairs.map_b[-1]
-b1_control = scores.column_alignment(*unpaired, rank).amin(-1)
+b1_control = column_alignment(*unpaired, rank).amin(-1)
 
 # %% tags=["nbval-check-output"]
 chapter.judge("lem-5.1", observed=aligned[30, middle], control=b1_control)
@@ -815,7 +876,7 @@ chapter.values("lem-5.1")
 chapter.judge(
     "lem-5.1-a",
     observed=ratio[30, middle],
-    control=scores.noise_signal_ratio(unpaired[0], rank),
+    control=noise_signal_ratio(unpaired[0], rank),
 )
 
 # %%
@@ -823,14 +884,14 @@ chapter.values("lem-5.1-a")
 
 # %%
 s_row = torch.tensor(sigma)[None]
-exact_end = wide.non_contrastive_solution(
-    wide.wide_start(s_row, noise, dim - rank), s_row, noise, torch.tensor([math.inf])
+exact_end = non_contrastive_solution(
+    wide_start(s_row, noise, dim - rank), s_row, noise, torch.tensor([math.inf])
 )
-predicted_end = float(wide.condition_number(exact_end))
-long_run = flow.non_contrastive_flow(a0, b0, scales, rank, torch.tensor([0, 300.0]))
-ended = scores.condition_number(long_run.map_a[-1], rank)
+predicted_end = float(wide_condition_number(exact_end))
+long_run = non_contrastive_flow(a0, b0, scales, rank, torch.tensor([0, 300.0]))
+ended = condition_number(long_run.map_a[-1], rank)
 growth_bound, no_noise = (
-    float(gronwall.condition_growth_bound(s_row, count)) for count in (dim, rank)
+    float(condition_growth_bound(s_row, count)) for count in (dim, rank)
 )
 largest_seen = condition[:31].amax(0)  # [width, seed]
 b12 = {
@@ -864,10 +925,10 @@ chapter.values("lem-b12-a")
 # control starts from columns that share a part in one modality, as no random draw does. For signals (B.13, B.15) the largest value is the one at the start: stage 1 makes them more equal and more orthogonal.
 
 # %%
-tied_flow = flow.contrastive_flow(
+tied_flow = contrastive_flow(
     all_a + tied, all_b, every, signs, first_times[::10], tau_first, negatives
 )
-tied_errors = scores.discretisation_errors(tied_flow.map_a, tied_flow.map_b, rank)
+tied_errors = discretisation_errors(tied_flow.map_a, tied_flow.map_b, rank)
 
 
 def error(found, name):
@@ -961,14 +1022,14 @@ def without_negatives(s, d, with_noise=True, m=10**10, turns=60):
     """The ends of the non-contrastive flow; its time goes as d."""
     *maps, scale = lumped_start(s, d, with_noise, m)
     times = torch.tensor([0.0, turns * (d if with_noise else len(s)) * max(s) ** 2 / 4])
-    ends = flow.non_contrastive_flow(*maps, scale, len(s), times)
+    ends = non_contrastive_flow(*maps, scale, len(s), times)
     return ends.map_a[-1], ends.map_b[-1]
 
 
 def powers(s, with_noise=True):
     ends = [without_negatives(s, d, with_noise)[0] for d in sizes]
-    conditions = torch.stack([scores.condition_number(a, len(s)) for a in ends])
-    exponent = wide.non_contrastive_exponent(max(s), min(s))
+    conditions = torch.stack([condition_number(a, len(s)) for a in ends])
+    exponent = non_contrastive_exponent(max(s), min(s))
     return conditions, slopes(conditions, sizes) / exponent
 
 
@@ -994,9 +1055,9 @@ every_d = torch.logspace(1, 9, 81)
 def exact_condition(name):
     """The final condition number at every d, in closed form."""
     s = torch.tensor(families[name])[None].expand(len(every_d), -1)
-    start = wide.wide_start(s, noise, every_d - s.shape[-1])
-    ends = wide.non_contrastive_solution(start, s, noise, torch.tensor([math.inf]))
-    return wide.condition_number(ends)[0]
+    start = wide_start(s, noise, every_d - s.shape[-1])
+    ends = non_contrastive_solution(start, s, noise, torch.tensor([math.inf]))
+    return wide_condition_number(ends)[0]
 
 
 exact = {name: exact_condition(name) for name in families}
@@ -1012,7 +1073,7 @@ for (name, (values, _)), mark, color in looks:
     shown = name.replace("σ²_max", "$\\sigma_{\\max}^2$")
     ax.plot(sizes, values.mean(-1).cpu(), mark, color=color, ms=5, label=shown)
 quiet = (without_negatives(families["σ²_max = 4"], d, False)[0] for d in sizes)
-none = [float(scores.condition_number(a, 4).mean()) for a in quiet]
+none = [float(condition_number(a, 4).mean()) for a in quiet]
 ax.plot(sizes, none, "kx:", lw=1, label="4, no noise")
 ax.set(xscale="log", yscale="log", xlabel="d", ylabel="final condition number")
 ax.legend(fontsize=8)
@@ -1049,13 +1110,13 @@ glue.figure(fig, "ab-plot-b17")
 # %%
 middle_a, middle_b = (x.unflatten(1, (-1, seeds))[:, middle] for x in (path_a, path_b))
 after_one = middle_a[30], middle_b[30]
-goes_on = flow.non_contrastive_flow(*after_one, scales, rank, second_times[::30])
-only_condition = scores.condition_number(goes_on.map_a[-1], rank)
-still_unpaired = flow.contrastive_flow(
+goes_on = non_contrastive_flow(*after_one, scales, rank, second_times[::30])
+only_condition = condition_number(goes_on.map_a[-1], rank)
+still_unpaired = contrastive_flow(
     *unpaired, scales, unpaired_signs, second_times[::30], tau_second, negatives
 )
 unpaired_end = still_unpaired.map_a[-1], still_unpaired.map_b[-1]
-unpaired_aligned = scores.column_alignment(*unpaired_end, rank).amin(-1)
+unpaired_aligned = column_alignment(*unpaired_end, rank).amin(-1)
 
 # %% tags=["nbval-check-output"]
 chapter.judge("lem-5.3", observed=condition[60, middle], control=only_condition)
@@ -1078,7 +1139,7 @@ chapter.values("lem-5.3-a")
 # %%
 few = torch.randperm(len(signs.u_a), generator=stream(seed, 0, "few"))[:16]
 last_a, last_b = (x[30].unflatten(0, (-1, seeds))[-1] for x in (path_a, path_b))
-fixed = flow.contrastive_flow(
+fixed = contrastive_flow(
     last_a,
     last_b,
     scales,
@@ -1092,9 +1153,9 @@ fixed = flow.contrastive_flow(
 # %%
 def kept_small(a, b):
     """What Lemmas C.12 to C.18 say stays small [time, run]."""
-    found = scores.discretisation_errors(a, b, rank)._asdict()
-    found["alignment"] = 1 - scores.column_alignment(a, b, rank).amin(-1)
-    found["ratio"] = scores.noise_signal_ratio(a, rank)
+    found = discretisation_errors(a, b, rank)._asdict()
+    found["alignment"] = 1 - column_alignment(a, b, rank).amin(-1)
+    found["ratio"] = noise_signal_ratio(a, rank)
     return found
 
 
@@ -1223,15 +1284,13 @@ draw = stream(seed, 0, "aligned states")
 lengths = torch.exp(1.5 * torch.randn(random_runs, rank, generator=draw))
 random_sigma = 0.5 + 2 * torch.rand(random_runs, rank, generator=draw)
 random_tau = 10 ** (2 * torch.rand(random_runs, generator=draw) - 1)
-aligned_states = wide.WideState(lengths, lengths, torch.zeros(random_runs))
-rate, rate_bound = gronwall.condition_rate_bound(
+aligned_states = WideState(lengths, lengths, torch.zeros(random_runs))
+rate, rate_bound = condition_rate_bound(
     aligned_states, random_sigma, random_tau, negatives
 )
 sharp = float((rate_bound / rate).max())  # rates are negative: 1 is equality
 equal_sigma = torch.ones_like(random_sigma)
-too_fast = gronwall.condition_rate_bound(
-    aligned_states, equal_sigma, random_tau, negatives
-)
+too_fast = condition_rate_bound(aligned_states, equal_sigma, random_tau, negatives)
 c19_control = float(
     (2 * too_fast[1] / too_fast[0]).max()
 )  # 8(1 − S) in place of 4(1 − S)
@@ -1247,13 +1306,13 @@ chapter.values("lem-c19")
 
 # %%
 last = [x[30:].unflatten(1, (-1, seeds))[:, -1] for x in (path_a, path_b)]
-measured_state = wide.WideState(
+measured_state = WideState(
     last[0].square().sum(-2)[..., :rank],
     (last[0] * last[1]).sum(-2)[..., :rank],
     last[0][..., rank:].square().sum((-2, -1)),
 )
-_, asked = gronwall.condition_rate_bound(measured_state, s_row, tau_second, negatives)
-squared_ratio = scores.column_ratio(last[0], rank) ** 2
+_, asked = condition_rate_bound(measured_state, s_row, tau_second, negatives)
+squared_ratio = column_ratio(last[0], rank) ** 2
 asked_fall = torch.cumulative_trapezoid(-asked / squared_ratio, second_times, dim=0)
 seen_fall = (squared_ratio[0] / squared_ratio[1:]).log()
 share_asked = torch.where(squared_ratio[1:] > 1.1, asked_fall / seen_fall, 0).amax(0)
@@ -1270,10 +1329,10 @@ chapter.values("lem-c19-a")
 # %%
 tolerance, flow_runs = 0.1, 64
 part = [x[:flow_runs] for x in (lengths, random_sigma, random_tau)]
-begin = wide.WideState(part[0], part[0], torch.zeros(flow_runs))
-enough = gronwall.convergence_time_bound(begin, part[1], part[2], negatives, tolerance)
+begin = WideState(part[0], part[0], torch.zeros(flow_runs))
+enough = convergence_time_bound(begin, part[1], part[2], negatives, tolerance)
 shares_of_time = torch.linspace(0, 1, 401)
-passing = wide.wide_flow(
+passing = wide_flow(
     begin,
     part[1],
     noise,
@@ -1282,7 +1341,7 @@ passing = wide.wide_flow(
     negatives,
     rtol=1e-6,
 )
-above = wide.condition_number(passing) ** 2 > 1 + tolerance
+above = wide_condition_number(passing) ** 2 > 1 + tolerance
 needed = shares_of_time[above.sum(0).clamp(max=400)]
 done = float(needed.max()) if not bool(above[-1].any()) else math.inf
 size_left_out = needed * (part[0] / part[1] ** 2).sum(-1)  # as if C were 1
@@ -1313,13 +1372,13 @@ def one_large(r):
 def exact_share(a, b, r, d):
     """Alignment where the negative has another signal, from the first d columns."""
     g = correlation(a[..., :d], b[..., :d])
-    return scores.exact_alignment(g, r, other_signal=True)
+    return exact_alignment(g, r, other_signal=True)
 
 
 def end_scores(a, b, r, d):
     """Alignment, balance, condition number; one a seed."""
-    condition = scores.condition_number(a, r)
-    return exact_share(a, b, r, d), scores.balance(a), condition
+    condition = condition_number(a, r)
+    return exact_share(a, b, r, d), balance(a), condition
 
 
 # %%
@@ -1332,11 +1391,9 @@ def with_negatives(r, contrast=True, paired=True):
     for duration, t in ((time_first, tau_first), (3 * time_second, tau_second)):
         span = torch.tensor([0.0, duration])
         if contrast:
-            maps = flow.contrastive_flow(
-                *maps, scale, states, span, t, negatives, rtol=1e-5
-            )
+            maps = contrastive_flow(*maps, scale, states, span, t, negatives, rtol=1e-5)
         else:
-            maps = flow.non_contrastive_flow(*maps, scale, r, span)
+            maps = non_contrastive_flow(*maps, scale, r, span)
         maps = maps.map_a[-1], maps.map_b[-1]
     return end_scores(*maps, r, r + 2)
 
@@ -1415,23 +1472,21 @@ chapter.values("thm-4.3b-2")
 
 # %%
 any_sigma = 1 + torch.rand(100, 4, generator=stream(seed, 0, "any sigma"))
-noisy_start = wide.wide_start(any_sigma, noise, 1e6)
-collapsed = wide.non_contrastive_solution(
+noisy_start = wide_start(any_sigma, noise, 1e6)
+collapsed = non_contrastive_solution(
     noisy_start, any_sigma, noise, torch.tensor([math.inf])
 )
 state = noisy_start
 for duration, t in ((time_first, tau_first), (10 * time_second, tau_second)):
     span = torch.tensor([0.0, duration * 1e6 / dim])
-    state = wide.WideState(
+    state = WideState(
         *(
             x[-1]
-            for x in wide.wide_flow(
-                state, any_sigma, noise, span, t, negatives, rtol=1e-7
-            )
+            for x in wide_flow(state, any_sigma, noise, span, t, negatives, rtol=1e-7)
         )
     )
-many_sigma = float(wide.condition_number(state).max())
-many_collapsed = float(wide.condition_number(collapsed).quantile(0.5))
+many_sigma = float(wide_condition_number(state).max())
+many_collapsed = float(wide_condition_number(collapsed).quantile(0.5))
 
 # %% tags=["nbval-check-output"]
 chapter.judge("thm-4.3b-3", observed=many_sigma, control=many_collapsed)
@@ -1448,9 +1503,7 @@ chapter.values("thm-4.3b-3")
 # %%
 four = one_large(4)
 ends_of_four = {d: without_negatives(four, d)[0] for d in sizes[:3]}
-steep = {
-    d: float(scores.condition_number(a, 4).mean()) for d, a in ends_of_four.items()
-}
+steep = {d: float(condition_number(a, 4).mean()) for d, a in ends_of_four.items()}
 
 
 def at_width(d, factor):
@@ -1560,7 +1613,7 @@ chapter.values("lem-4.4")
 # %%
 def worst_share(r, factor):
     """Of the worst map at `factor` times the bound."""
-    k = scores.worst_alignment_map(r, factor * scores.alignment_condition(r))[None]
+    k = worst_alignment_map(r, factor * alignment_condition(r))[None]
     return float(exact_share(k, k, r, r))
 
 
@@ -1585,7 +1638,7 @@ def least_balance(r, condition):
     values = condition ** torch.rand(map_count, r, generator=draws)
     values[:, 0], values[0, 1:] = condition, 1
     turn = torch.linalg.qr(torch.randn(map_count, r, r, generator=draws)).Q
-    return float(scores.balance(turn * values[:, None]).min()) / r
+    return float(balance(turn * values[:, None]).min()) / r
 
 
 near_one = {f"r={r}": least_balance(r, 1.01) for r in (2, 5, 20)}
@@ -1609,11 +1662,7 @@ chapter.judge("ex-4", observed=example_score, control=lost_score)
 chapter.values("ex-4")
 
 # %% tags=["nbval-check-output"]
-chapter.judge(
-    "ex-4-a",
-    observed=float(scores.balance(example)),
-    control=float(scores.balance(equal)),
-)
+chapter.judge("ex-4-a", observed=float(balance(example)), control=float(balance(equal)))
 
 # %%
 chapter.values("ex-4-a")
@@ -1626,9 +1675,9 @@ chapter.values("ex-4-a")
 
 # %%
 row_times = torch.linspace(0, time_first + time_second, 61)
-row = flow.non_contrastive_flow(a0, b0, scales, rank, row_times)
-start_state = wide.wide_start(s_row, noise, dim - rank)
-row_wide = wide.wide_flow(start_state, s_row, noise, row_times, None)
+row = non_contrastive_flow(a0, b0, scales, rank, row_times)
+start_state = wide_start(s_row, noise, dim - rank)
+row_wide = wide_flow(start_state, s_row, noise, row_times, None)
 glue.number("ab-seed-count", seeds)
 glue.number("ab-figure-width", widths[middle])
 
@@ -1636,15 +1685,15 @@ glue.number("ab-figure-width", widths[middle])
 def three_columns(a, b):
     """Least alignment, noise-signal ratio, condition number [time, run]."""
     return (
-        scores.column_alignment(a, b, rank).amin(-1),
-        scores.noise_signal_ratio(a, rank),
-        scores.condition_number(a, rank),
+        column_alignment(a, b, rank).amin(-1),
+        noise_signal_ratio(a, rank),
+        condition_number(a, rank),
     )
 
 
 def three_wide(path):
     share = path.kappa_hat_squared / path.kappa_squared
-    return share.amin(-1), wide.noise_signal_ratio(path), wide.condition_number(path)
+    return share.amin(-1), wide_noise_signal_ratio(path), wide_condition_number(path)
 
 
 first_row = three_columns(*row[:2])
@@ -1721,7 +1770,7 @@ chapter.values("fig-1-a")
 
 # %%
 uniform_taus = [0.1, 0.3, 0.5, 1.0, 2.0, 4.0]
-same_start = wide.WideState(
+same_start = WideState(
     *(x.expand(len(uniform_taus), *x.shape[1:]) for x in start_state)
 )
 uniform_s = s_row.expand(len(uniform_taus), -1)
@@ -1729,10 +1778,8 @@ tau_each = torch.tensor(uniform_taus)
 log_times = torch.cat(
     [torch.zeros(1), torch.logspace(-1, math.log10(4 * row_times[-1]), 80)]
 )
-uniform_wide = wide.wide_flow(
-    same_start, uniform_s, noise, log_times, tau_each, negatives
-)
-uniform_condition = wide.condition_number(uniform_wide)
+uniform_wide = wide_flow(same_start, uniform_s, noise, log_times, tau_each, negatives)
+uniform_condition = wide_condition_number(uniform_wide)
 
 
 # %%
@@ -1743,10 +1790,8 @@ def hump(found):
 
 def peak_over_start(t):
     """Of the condition number with one τ throughout."""
-    run = flow.contrastive_flow(
-        a0, b0, scales, signs, log_times, t, negatives, rtol=1e-6
-    )
-    return hump(scores.condition_number(run.map_a, rank))
+    run = contrastive_flow(a0, b0, scales, signs, log_times, t, negatives, rtol=1e-6)
+    return hump(condition_number(run.map_a, rank))
 
 
 peaks = {f"τ²={t}": peak_over_start(t) for t in (0.3, 1.0)}
@@ -1791,7 +1836,7 @@ glue.figure(fig, "ab-plot-uniform")
 
 # %%
 stretch, steps_sizes = 4.0, [0.4, 0.2, 0.1, 0.05, 0.025]
-exact = flow.contrastive_flow(
+exact = contrastive_flow(
     a0, b0, scales, signs, torch.tensor([0, stretch]), tau_second, negatives, rtol=1e-9
 ).map_a[-1]
 
@@ -1803,7 +1848,7 @@ def ends_of(step, batch=None):
     how |= dict(tau_squared=tau_second, negatives=negatives)
     g = streams(f"batches {batch}") if batch else []
     how |= {} if batch else {"signs": signs}
-    return descent.descend(a0, b0, scales, rank, g, **how)[0][0]
+    return descend(a0, b0, scales, rank, g, **how)[0][0]
 
 
 def apart(ends, from_):
@@ -1883,11 +1928,11 @@ def measured(snapshot):
     f_b, _ = apply_heads(snapshot.text, test.captions[:, 0], by_text)
     asked, _ = apply_heads(snapshot.text, test.prompts, by_text)
     return {
-        "zero-shot accuracy": zero_shot.zero_shot_accuracy(f_a, asked, test.labels),
-        "macro recall": zero_shot.macro_recall(f_a, asked, test.labels),
-        "alignment": zero_shot.alignment_score(f_a, f_b),
-        "stable rank": zero_shot.output_balance(f_a),
-        "condition number": zero_shot.output_condition_number(f_a, 10),
+        "zero-shot accuracy": zero_shot_accuracy(f_a, asked, test.labels),
+        "macro recall": macro_recall(f_a, asked, test.labels),
+        "alignment": alignment_score(f_a, f_b),
+        "stable rank": output_balance(f_a),
+        "condition number": output_condition_number(f_a, 10),
     }
 
 
@@ -1923,7 +1968,7 @@ def figure_2(captions, chosen):
 found = figure_2(train.captions, list(arms))
 mixed = torch.randperm(len(train.images), generator=stream(seed, 0, "mixed captions"))
 mixed_up = figure_2(train.captions[mixed], ["τ² = 10"])
-constant = float(zero_shot.best_constant_answer(test.labels))
+constant = float(best_constant_answer(test.labels))
 panels = ("zero-shot accuracy", "alignment", "stable rank", "condition number")
 glue.number("ab-head-seeds", head_seeds)
 glue.number("ab-constant", constant)
@@ -2137,9 +2182,11 @@ def loss_of_pairs(g):
 
 leaf = torch.diag(torch.cat([d_five * part, torch.zeros(2)])).requires_grad_()
 by_pairs = -torch.autograd.grad(loss_of_pairs(leaf), leaf)[0]
-one_minus_s, t_p = wide.negative_factors(part, tau_any, negatives)
+one_minus_s, t_p = negative_factors(part, tau_any, negatives)
 by_hand = 2 * one_minus_s / d_five * torch.diag(torch.cat([1 - t_p, torch.zeros(2)]))
-by_kernel = pairs.force(leaf.detach()[None], all_signs(3, 5), tau_any, negatives)[0]
+by_kernel = contrastive_force(leaf.detach()[None], all_signs(3, 5), tau_any, negatives)[
+    0
+]
 weight = (tau_any * each @ leaf.detach() @ each.mT).softmax(1)  # of every negative
 agreement = d_five * (each * (weight @ each))[:, :r_three]  # a row an anchor
 assert relative(by_hand, by_pairs) < 1e-12 and relative(by_kernel, by_pairs) < 1e-12
@@ -2149,7 +2196,7 @@ print(f"autograd of the loss differs from M by {relative(by_hand, by_pairs):.0e}
 # %% tags=["solution", "hide-cell"]
 g_one, floor = part / part.sum(), negatives / (negatives + 2**r_three)
 for t in (1e-3, 1.0, 5.0, 200.0):
-    one_minus_s, t_p = wide.negative_factors(g_one, t, negatives)
+    one_minus_s, t_p = negative_factors(g_one, t, negatives)
     assert float(one_minus_s) > floor * (1 - 1e-12)
     if t < 0.01:
         assert relative(t * g_one, t_p) < 1e-6
@@ -2217,8 +2264,8 @@ def finite_end(s, d, noise_ratio):
     stands_for = torch.ones(rank + columns)
     stands_for[rank:] = math.sqrt((d - rank) / columns)
     span = torch.tensor([0.0, 5 * d * (s / noise_ratio) ** 2])
-    path = flow.non_contrastive_flow(*(x * stands_for for x in maps), row, rank, span)
-    return scores.condition_number(path.map_a[-1], rank)
+    path = non_contrastive_flow(*(x * stands_for for x in maps), row, rank, span)
+    return condition_number(path.map_a[-1], rank)
 
 
 # %% tags=["solution", "hide-cell"]
@@ -2299,11 +2346,11 @@ def linear(t):
 
 
 # %% tags=["solution", "hide-cell"]
-constant = pairs.non_contrastive_force(rank, dim)
+constant = non_contrastive_force(rank, dim)
 ends = raw_flow(lambda g: constant, dim / max(products) * torch.tensor([0.0, 1, 2]))
 assert relative(ends[-1], linear(2 * dim / max(products))) < 1e-6
 c_early, c_late = (
-    scores.condition_number(linear(k * dim / max(gap, 0.1))[0], rank) for k in (6, 9)
+    condition_number(linear(k * dim / max(gap, 0.1))[0], rank) for k in (6, 9)
 )
 c_two = ", later ".join(f"{float(c.mean()):.0f}" for c in (c_early, c_late))
 print(f"without negatives: condition number {c_two}")
@@ -2321,7 +2368,7 @@ def raw_wide(log_times):
 
     def rate(log_time, angle):
         x = exponents(angle)
-        one_minus_s, _ = wide.negative_factors(x, 1.0, negatives)
+        one_minus_s, _ = negative_factors(x, 1.0, negatives)
         left = 2 * torch.sigmoid(-2 * x)  # 1 − tanh x
         return log_time.exp() * 4 * one_minus_s * signal_square / dim * left
 
@@ -2332,8 +2379,8 @@ def raw_wide(log_times):
 
 # %% tags=["solution", "hide-cell"]
 when = torch.tensor([0.0, 1, 3, 10, 30, 100])
-by_signs = raw_flow(lambda g: pairs.force(g, signs, tau_second, negatives), when)
-finite = scores.condition_number(by_signs[:, 0], rank).mean(1)
+by_signs = raw_flow(lambda g: contrastive_force(g, signs, tau_second, negatives), when)
+finite = condition_number(by_signs[:, 0], rank).mean(1)
 _, infinite = raw_wide(when.log1p())
 print("t = 0 to 100, condition number", [round(c, 3) for c in infinite.tolist()])
 assert relative(finite, infinite) < 0.01
@@ -2393,7 +2440,7 @@ tau_rest, row = rank / 2, torch.tensor(sigma)[None]
 
 def growth_of_missing(k, t):
     """Rates of the columns after the first k, which have length 1: n² = k."""
-    one_minus_s, t_p = wide.negative_factors(torch.full((k,), 1 / k), t, negatives)
+    one_minus_s, t_p = negative_factors(torch.full((k,), 1 / k), t, negatives)
     return 4 * one_minus_s * t_p[0] * row[0, k:] ** 2 / k
 
 
@@ -2401,16 +2448,16 @@ def decays_of_imbalance(t):
     """Rates at κ_p = 1, n² = r, the slowest first, and the modes δ that have them."""
     project = torch.eye(rank) - 1 / rank
     equal = torch.full((rank,), 1 / rank)
-    one_minus_s, _ = wide.negative_factors(equal, t, negatives)
+    one_minus_s, _ = negative_factors(equal, t, negatives)
     rho = 4 * one_minus_s * t / rank / math.cosh(t / rank) ** 2
     values, modes = torch.linalg.eigh(project * row.square() @ project)
     return rho / rank * values[1:], modes.mT[1:]  # the first is the common factor
 
 
 def aligned_flow(square, t, times):
-    begin = wide.WideState(square, square, torch.zeros(len(square)))
+    begin = WideState(square, square, torch.zeros(len(square)))
     s = row.expand(len(square), -1)
-    return wide.wide_flow(begin, s, 0.0, times, t, negatives).kappa_squared
+    return wide_flow(begin, s, 0.0, times, t, negatives).kappa_squared
 
 
 # %% tags=["solution", "hide-cell"]
@@ -2501,19 +2548,19 @@ def two_columns(beta):
 def share_of(k_a, k_b=None):
     """Alignment, one a map of a batch."""
     k_b = k_a if k_b is None else k_b
-    return scores.exact_alignment(correlation(k_a, k_b), k_a.shape[-1])
+    return exact_alignment(correlation(k_a, k_b), k_a.shape[-1])
 
 
 by_hand = torch.stack([two_columns(beta) for beta in (0.99, 1.01)])
 z, flipped = torch.tensor([1.0, 1.0]), torch.tensor([-1.0, 1.0])
 margin = ((by_hand @ z) * (by_hand @ (z - flipped))).sum(-1)
-conditions, found = scores.condition_number(by_hand, 2), share_of(by_hand)
+conditions, found = condition_number(by_hand, 2), share_of(by_hand)
 assert margin[0] > 0 > margin[1] and found.tolist() == [3 / 4, 5 / 8]
 assert 1 + 2**0.5 < float(conditions[1]) < 1.01 * (1 + 2**0.5)
 print("condition numbers", conditions.tolist(), "scores", found.tolist())
 for r in (2, 3, 5, 8):
     edge = math.sqrt((r**0.5 + 1) / (r**0.5 - 1))
-    maps = [scores.worst_alignment_map(r, edge * (1 + e)) for e in (-1e-4, 1e-4)]
+    maps = [worst_alignment_map(r, edge * (1 + e)) for e in (-1e-4, 1e-4)]
     inside, outside = share_of(torch.stack(maps)).tolist()
     assert inside == 1 - 2**-r and abs(inside - outside - 2 ** (1 - 2 * r)) < 1e-12
     print(f"r = {r}: least condition number that can lose {edge:.3f}")

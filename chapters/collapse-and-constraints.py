@@ -70,22 +70,63 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from contrastive_dynamics import constrained_descent as descent
-from contrastive_dynamics import datasets
-from contrastive_dynamics import naive_flow as naive
-from contrastive_dynamics import output_flow as flow
-from contrastive_dynamics import pair_trace as pairs
-from contrastive_dynamics.book import glue, open_chapter
-from contrastive_dynamics.ground import torch_defaults
-from contrastive_dynamics.half_moon_pairs import (
+from contrastive_dynamics.book import open_chapter
+from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
+    flow_map,
+    iterate,
+    largest_rate,
+    limit_projector,
+    new_point,
+    output_flow,
+    output_velocity,
+    polar_map,
+    polar_velocity,
+    projected_map,
+    projector_velocity,
+    vector_velocity,
+)
+from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
+    Weights,
+    descend,
+    descent_step,
+    draw_weights,
+    require_sizes,
+    trace_loss,
+)
+from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
+    outputs as network_outputs,
+)
+from contrastive_dynamics.collapse_and_constraints.pair_losses import (
+    expected_trace_matrix,
+    pair_loss,
+    pairing,
+    pairing_product,
+    stacked,
+    trace_matrix,
+)
+from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import (
+    blow_up,
+    kernel_flow,
+    linear_flow,
+    output_velocity_by_kernel,
+    projected_flow,
+    spectral_contrastive_loss,
+    spectral_flow,
+)
+from contrastive_dynamics.data.catalogue import check as check_data
+from contrastive_dynamics.data.catalogue import digits as load_digits
+from contrastive_dynamics.data.catalogue import mnist as load_mnist
+from contrastive_dynamics.data.half_moons import (
     half_moon_moments,
     half_moon_pairs,
     half_moons,
 )
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.representation_spectra import effective_rank
-from contrastive_dynamics.stiefel import grassmann_gradient, haar
-from contrastive_dynamics.two_class_problems import class_pairs, two_class_problem
+from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
+from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.ranks import effective_rank
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar
 
 # %%
 chapter = open_chapter("collapse-and-constraints", globals())
@@ -106,10 +147,10 @@ def streams(purpose, runs=starts, first=None):
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
-chapter.check(descent.require_sizes, width, inputs, outputs)
+chapter.check(require_sizes, width, inputs, outputs)
 chapter.check(half_moons, moons)
-chapter.check(datasets.check, data)
-source = datasets.digits() if data == "digits" else datasets.mnist("train")
+chapter.check(check_data, data)
+source = load_digits() if data == "digits" else load_mnist("train")
 images = torch.tensor(
     source.images.reshape(len(source.images), -1) / source.images.max()
 )
@@ -150,9 +191,9 @@ def trace_form_error(p, q, sign=1):
         for k, shape in enumerate([(20,), (20, p), (20, q)][: 3 if q else 2])
     )
     theta = torch.randn(outputs, inputs, generator=stream(seed, 0, "theta"))
-    loss = pairs.pair_loss(*(v @ theta.mT for v in (x, *views)))
-    c = sign * pairs.trace_matrix(x, *views)
-    return relative(descent.trace_loss(theta.mT, c), loss)
+    loss = pair_loss(*(v @ theta.mT for v in (x, *views)))
+    c = sign * trace_matrix(x, *views)
+    return relative(trace_loss(theta.mT, c), loss)
 
 
 cases = {f"p={p}, q={q}": (p, q) for p, q in ((1, 0), (3, 0), (1, 1), (2, 5), (4, 1))}
@@ -206,14 +247,14 @@ def moon_matrices(s, p=1, q=1, n=50, draws=400):
 
 # %%
 def printed_mean(x, positives, negatives, mean, moment):  # −n E[xxᵀ]
-    c = pairs.trace_matrix(x, positives, negatives)
+    c = trace_matrix(x, positives, negatives)
     return coefficient(c, -x.shape[-2] * moment)
 
 
 def exact_mean(x, positives, negatives, mean, moment):
-    c, n = pairs.trace_matrix(x, positives, negatives), x.shape[-2]
+    c, n = trace_matrix(x, positives, negatives), x.shape[-2]
     p, q = positives.shape[-2], negatives.shape[-2]
-    return coefficient(c, pairs.expected_trace_matrix(mean, moment, n, p, q))
+    return coefficient(c, expected_trace_matrix(mean, moment, n, p, q))
 
 
 def dependent(x, positives, negatives, mean, moment):
@@ -241,7 +282,7 @@ general = {
     for k, v in settings.items()
 }
 mean, moment = half_moon_moments(50, chapter.device)
-right = pairs.expected_trace_matrix(mean, moment, 50)
+right = expected_trace_matrix(mean, moment, 50)
 glue.number("cc-moons-off", relative(-50 * moment, right))
 general["shifted, p=2, q=3"] = [exact_mean(*centred(s, 2, 3, shift=0.7)) for s in block]
 
@@ -305,17 +346,22 @@ exact = {"linear": no_interaction(lambda v: v), "kernel": no_interaction(feature
 # diagonal it is not: with $N(0,1/h)$ in both layers the sum tends to $\mathbb E[\phi'\phi']$, as large as the first term.
 
 # %%
-from contrastive_dynamics import tangent_kernel as ntk
-from contrastive_dynamics.smooth_activations import WIDE
+from contrastive_dynamics.collapse_and_constraints.smooth_activations import WIDE
+from contrastive_dynamics.collapse_and_constraints.tangent_kernel import (
+    gaussian_weights,
+    off_diagonal_share,
+    relu_limit,
+    tangent_kernel,
+)
 
 
 def tangent(s, h, name, std2=None, tied=False):
     """Exact tangent kernels [point, point, output, output] of a random network."""
     draws = [stream(s, h, f"{name} first")], [stream(s, h, f"{name} second")]
-    w1, w2 = ntk.gaussian_weights(*draws, h, inputs, outputs, h**-0.5, std2 or h**-0.5)
+    w1, w2 = gaussian_weights(*draws, h, inputs, outputs, h**-0.5, std2 or h**-0.5)
     if tied:  # every output has the same weights
         w2 = w2[..., :1].expand(-1, -1, outputs)
-    return ntk.tangent_kernel(w1, w2, x, x, WIDE[name])[0]
+    return tangent_kernel(w1, w2, x, x, WIDE[name])[0]
 
 
 def log_slope(sizes, values):
@@ -328,7 +374,7 @@ kinds = ["linear", "relu", "tanh"]
 
 def shares(s, name, **options):
     kernels = (tangent(s, h, name, **options) for h in tangent_widths)
-    return [float(ntk.off_diagonal_share(k)) for k in kernels]
+    return [float(off_diagonal_share(k)) for k in kernels]
 
 
 # %%
@@ -407,10 +453,10 @@ def distance_slope(s, limit, skip=0):
 
 
 to_limit = {
-    name: [distance_slope(s, ntk.relu_limit(x, x), skip) for s in block]
+    name: [distance_slope(s, relu_limit(x, x), skip) for s in block]
     for skip, name in enumerate(("all widths", "without the smallest"))
 }
-to_top_layer = [distance_slope(s, ntk.relu_limit(x, x) / 2) for s in block]
+to_top_layer = [distance_slope(s, relu_limit(x, x) / 2) for s in block]
 
 # %% tags=["nbval-check-output"]
 chapter.judge("lem-1-c", observed=to_limit, control=to_top_layer)
@@ -469,16 +515,16 @@ def pair_data(s, q, n=12, p=1):
 def velocity_error(psi, q, half=False):
     """Proposition 1's velocity at new points against that of the gradient."""
     data, n = pair_data(seed, q), 12
-    points = psi(pairs.stacked(*data))
+    points = psi(stacked(*data))
     size = outputs, points.shape[-1]
     theta = torch.randn(size, generator=stream(seed, 2, "theta")).requires_grad_()
-    loss = pairs.pair_loss(*(psi(v) @ theta.mT for v in data if v is not None))
+    loss = pair_loss(*(psi(v) @ theta.mT for v in data if v is not None))
     (gradient,) = torch.autograd.grad(loss, theta)
     u = (points @ theta.mT).detach()
     kernel = psi(x) @ points.mT
     if half:  # only what the anchors' kernels carry
         kernel[:, n:] = 0
-    ours = naive.output_velocity_by_kernel(kernel, u, n, 1, q)
+    ours = output_velocity_by_kernel(kernel, u, n, 1, q)
     return relative(ours, -psi(x) @ gradient.mT)
 
 
@@ -520,19 +566,19 @@ theta0 = torch.stack(
 
 
 def linear_ranks(c):
-    return effective_rank(naive.linear_flow(theta0, c, times).direction)
+    return effective_rank(linear_flow(theta0, c, times).direction)
 
 
 # %%
 def kernel_ranks(q, span=40.0):
     """RBF kernel machines on their own points; time in units of the spectral gap."""
-    points = pairs.stacked(*pair_data(seed, q))
+    points = stacked(*pair_data(seed, q))
     kernel = torch.exp(-torch.cdist(points, points).square() / (2 * inputs))
     noise = [torch.randn(len(points), outputs, generator=g) for g in streams("kernel")]
-    root, s = torch.linalg.cholesky(kernel), pairs.pairing(12, 1, q)
+    root, s = torch.linalg.cholesky(kernel), pairing(12, 1, q)
     low, second = torch.linalg.eigvalsh(root.mT @ s.to(root) @ root)[:2]
     ts = torch.linspace(0, span / (2 * float(second - low)), 49)
-    found = naive.kernel_flow(root @ torch.stack(noise), kernel, 12, 1, q, ts)
+    found = kernel_flow(root @ torch.stack(noise), kernel, 12, 1, q, ts)
     return effective_rank(found.direction)
 
 
@@ -544,10 +590,8 @@ ranks = {
 }
 double = linear_ranks(torch.diag(torch.tensor([-3.0, -3.0] + [1.0] * (inputs - 2))))
 c, lam, v = spectrum(seed)
-start = descent.draw_weights(
-    streams("first"), streams("second"), width, inputs, outputs
-)
-q_path = flow.output_flow(v.mT @ descent.outputs(start), lam, times)
+start = draw_weights(streams("first"), streams("second"), width, inputs, outputs)
+q_path = output_flow(v.mT @ network_outputs(start), lam, times)
 bound = effective_rank(q_path)
 last = {k: float(r[-1].max()) for k, r in ranks.items()}
 
@@ -596,8 +640,11 @@ glue.figure(fig, "cc-plot-prop-1")
 # of the others changes.
 
 # %%
-from contrastive_dynamics.contrastive_covariance import contrastive_energy
-from contrastive_dynamics.pairwise_importance import infonce_importance, infonce_loss
+from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
+from contrastive_dynamics.losses.pairwise_importance import (
+    infonce_importance,
+    infonce_loss,
+)
 
 triple = pair_data(seed, 1)
 anchors, views = triple[0], triple[1][:, 0]
@@ -615,7 +662,7 @@ def infonce_fixed(theta):
 
 
 def spectral(theta):
-    return naive.spectral_contrastive_loss(*(v @ theta.mT for v in triple))
+    return spectral_contrastive_loss(*(v @ theta.mT for v in triple))
 
 
 # %%
@@ -654,11 +701,9 @@ def small_starts(s, runs=4):
 small = torch.cat([small_starts(s) for s in block])
 triples = zip(*(pair_data(s, 1, n=30) for s in block), strict=True)
 triples = [torch.stack(part).repeat_interleave(4, 0) for part in triples]
-spectral_end = naive.spectral_flow(
-    small, *triples, torch.tensor([0.0, 30.0]), tol=1e-6
-)[-1]
-c_small = torch.nn.functional.normalize(pairs.trace_matrix(*triples), dim=(-2, -1))
-naive_end = naive.linear_flow(small, c_small, torch.tensor([400.0])).direction[-1]
+spectral_end = spectral_flow(small, *triples, torch.tensor([0.0, 30.0]), tol=1e-6)[-1]
+c_small = torch.nn.functional.normalize(trace_matrix(*triples), dim=(-2, -1))
+naive_end = linear_flow(small, c_small, torch.tensor([400.0])).direction[-1]
 kept, collapsed = (
     effective_rank(end).unflatten(0, (-1, 4)).mean(-1).tolist()
     for end in (spectral_end, naive_end)
@@ -692,7 +737,7 @@ def projector(s, scale=None):
 def common_rate_error(a):
     """How far the velocity of AΘ is from one common multiple of UC."""
     c = spectrum(seed)[0]
-    gradient = torch.func.grad(lambda t: descent.trace_loss((a @ t).mT, c))(theta)
+    gradient = torch.func.grad(lambda t: trace_loss((a @ t).mT, c))(theta)
     velocity, shared = -a @ gradient, -2 * (a @ theta) @ c
     best = (velocity * shared).sum() / shared.square().sum()
     return relative(best * shared, velocity)
@@ -700,9 +745,7 @@ def common_rate_error(a):
 
 # %%
 def projected_rank(s):
-    ends = naive.projected_flow(
-        theta0, projector(s), spectrum(s)[0], torch.tensor([100.0])
-    )
+    ends = projected_flow(theta0, projector(s), spectrum(s)[0], torch.tensor([100.0]))
     return float(effective_rank(ends.direction[-1]).max())
 
 
@@ -745,8 +788,19 @@ chapter.values("rem-3")
 # end, and count how many starts reach it.
 
 # %%
-from contrastive_dynamics import constrained_optima as optima
-from contrastive_dynamics import norm_constrained_descent as constrained
+from contrastive_dynamics.collapse_and_constraints.constrained_optima import (
+    frobenius_optimum,
+    operator_optimum,
+)
+from contrastive_dynamics.collapse_and_constraints.norm_constrained_descent import (
+    Descent,
+    descend_frobenius,
+    descend_frobenius_nonlinear,
+    descend_operator_norms,
+    descend_product_norm,
+    descend_ratio,
+    rank_one_replacement,
+)
 
 c, lam, v = spectrum(seed)
 c1, c2 = 1.5, 0.8
@@ -766,14 +820,14 @@ def best(found):
 
 
 # %%
-in_balls = constrained.descend_frobenius(*gaussian_start("ball"), c, c1, c2)
+in_balls = descend_frobenius(*gaussian_start("ball"), c, c1, c2)
 frobenius, w = best(in_balls)
-goal = optima.frobenius_optimum(c, c1, c2)
+goal = frobenius_optimum(c, c1, c2)
 found = {
     "value": float((frobenius / goal - 1).abs()),
     "rank": float(effective_rank(w)) - 1,
 }
-_, w = best(constrained.descend_operator_norms(*gaussian_start("ball"), c))
+_, w = best(descend_operator_norms(*gaussian_start("ball"), c))
 not_frobenius = {"rank": float(effective_rank(w)) - 1}
 
 # %% tags=["nbval-check-output"]
@@ -791,16 +845,16 @@ f"of {starts} starts {int(rank_one.sum())} end at rank one, {int(lowest.sum())} 
 # %%
 def nonlinear_ends(name, q, runs=8):
     """Rank of W2 at the lowest end, and what rank one of the same norm gains."""
-    points = pairs.stacked(*pair_data(seed, q))
+    points = stacked(*pair_data(seed, q))
     given = points, 12, 1, q, WIDE[name]
     w1, w2 = gaussian_start(f"{name} {q}", runs=runs)
     hidden = WIDE[name].h(points @ w1.mT)
-    u, f = hidden @ w2, hidden.mT @ pairs.pairing_product(hidden, 12, 1, q)
-    here = (u * pairs.pairing_product(u, 12, 1, q)).sum((-2, -1))
-    gain = (constrained.rank_one_replacement(w1, w2, *given).value - here) / here.abs()
+    u, f = hidden @ w2, hidden.mT @ pairing_product(hidden, 12, 1, q)
+    here = (u * pairing_product(u, 12, 1, q)).sum((-2, -1))
+    gain = (rank_one_replacement(w1, w2, *given).value - here) / here.abs()
     top = torch.linalg.eigvalsh((f + f.mT) / 2)[:, -1]  # the wrong end of the spectrum
     lost = (w2.square().sum((-2, -1)) * top - here) / here.abs()
-    last = constrained.descend_frobenius_nonlinear(w1, w2, *given, steps=400)
+    last = descend_frobenius_nonlinear(w1, w2, *given, steps=400)
     rank = effective_rank(last.w2[last.value.argmin()])
     return {"replacement": float(gain.max()), "end": float(rank) - 1}, float(lost.max())
 
@@ -843,26 +897,24 @@ def error_of(found, goal):
 
 def orthogonal(h, steps=600):
     """Problem 4 by projected descent: value and weights."""
-    w = descent.draw_weights(
-        streams(f"four {h}"), streams(f"four {h}, 2"), h, inputs, outputs
-    )
-    w = descent.descend(w, c, 0.1, steps).weights
-    return constrained.Descent(*w, descent.trace_loss(descent.outputs(w), c))
+    w = draw_weights(streams(f"four {h}"), streams(f"four {h}, 2"), h, inputs, outputs)
+    w = descend(w, c, 0.1, steps).weights
+    return Descent(*w, trace_loss(network_outputs(w), c))
 
 
 # %%
-goal = optima.operator_optimum(c, outputs)
+goal = operator_optimum(c, outputs)
 k, narrowest = int(goal.rank), inputs + outputs - int(goal.rank)
 solved = {
-    "(1)": constrained.descend_ratio(*gaussian_start("ball"), c),
-    "(2)": constrained.descend_operator_norms(*gaussian_start("ball"), c),
-    "(3)": constrained.descend_product_norm(*gaussian_start("ball"), c),
+    "(1)": descend_ratio(*gaussian_start("ball"), c),
+    "(2)": descend_operator_norms(*gaussian_start("ball"), c),
+    "(3)": descend_product_norm(*gaussian_start("ball"), c),
     "(4)": orthogonal(narrowest),
 }
 error = {
     f"{n}, {x}": e for n, s in solved.items() for x, e in error_of(s, goal).items()
 }
-ball_only = error_of(constrained.descend_frobenius(*gaussian_start("ball"), c), goal)
+ball_only = error_of(descend_frobenius(*gaussian_start("ball"), c), goal)
 smallest = orthogonal(inputs)
 narrow_4 = error_of(smallest, goal) if narrowest > inputs else None
 
@@ -881,9 +933,7 @@ chapter.values("prop-3")
 # %%
 dimensions = {n: float(effective_rank(best(s)[1])) for n, s in solved.items()}
 one_negative = spectrum(seed, negative=1)[0]
-single = best(
-    constrained.descend_operator_norms(*gaussian_start("ball"), one_negative)
-)[1]
+single = best(descend_operator_norms(*gaussian_start("ball"), one_negative))[1]
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -901,9 +951,7 @@ chapter.values("prop-3-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.4, 3.3))
-w_ends = {
-    "Frobenius": best(constrained.descend_frobenius(*gaussian_start("ball"), c))[1]
-}
+w_ends = {"Frobenius": best(descend_frobenius(*gaussian_start("ball"), c))[1]}
 w_ends |= {f"problem {n}": best(s)[1] for n, s in solved.items()}
 w_ends[f"(4), h = {inputs}"] = best(smallest)[1]
 for n, (label, w_n) in enumerate(w_ends.items()):
@@ -937,9 +985,9 @@ glue.figure(fig, "cc-plot-prop-3")
 
 # %%
 moon_data = half_moon_pairs(streams("half moons"), 100)
-c_moon = pairs.trace_matrix(*moon_data) / 100
+c_moon = trace_matrix(*moon_data) / 100
 lam_moon, v_moon = torch.linalg.eigh(c_moon)
-w_moon = descent.draw_weights(streams("moon 1"), streams("moon 2"), 10, 2, 1)
+w_moon = draw_weights(streams("moon 1"), streams("moon 2"), 10, 2, 1)
 
 
 def scaled_path(w, c, eta=0.1, steps=400):
@@ -948,7 +996,7 @@ def scaled_path(w, c, eta=0.1, steps=400):
     kept = []
     for _ in range(steps + 1):
         norms = [torch.linalg.matrix_norm(layer, 2) for layer in (w1, w2)]
-        loss = descent.trace_loss(w1.mT @ w2, c) / (norms[0] * norms[1]).square()
+        loss = trace_loss(w1.mT @ w2, c) / (norms[0] * norms[1]).square()
         kept.append((w1.mT @ w2 / (norms[0] * norms[1])[:, None, None]).detach())
         grads = torch.autograd.grad(loss.sum(), (w1, w2))
         with torch.no_grad():
@@ -968,14 +1016,12 @@ def at_rest(path):
 
 def unconstrained_path(w, eta=0.1, steps=400):
     """Outputs of u = Θx under the plain loss, at the same starts and times."""
-    grown = naive.linear_flow(
-        descent.outputs(w).mT, c_moon, eta * torch.arange(steps + 1.0)
-    )
+    grown = linear_flow(network_outputs(w).mT, c_moon, eta * torch.arange(steps + 1.0))
     return (grown.direction * grown.log_norm.exp()[..., None, None]).mT
 
 
 scaled = scaled_path(w_moon, c_moon)
-projected = descent.descend(w_moon, c_moon, 0.1, 400, keep_every=1).outputs
+projected = descend(w_moon, c_moon, 0.1, 400, keep_every=1).outputs
 plain = unconstrained_path(w_moon)
 settled = {"scaled": at_rest(scaled), "projected": at_rest(projected)}
 
@@ -991,9 +1037,9 @@ chapter.values("ex-1")
 
 # %%
 late = torch.tensor([30.0, 40.0])
-grown = naive.linear_flow(descent.outputs(w_moon).mT, c_moon, late).log_norm
+grown = linear_flow(network_outputs(w_moon).mT, c_moon, late).log_norm
 growth = (grown[1] - grown[0]) / 10 / (2 * lam_moon[:, 0].abs())
-shrinking = naive.linear_flow(descent.outputs(w_moon).mT, -c_moon, late).log_norm
+shrinking = linear_flow(network_outputs(w_moon).mT, -c_moon, late).log_norm
 one_layer = (shrinking[1] - shrinking[0]) / 10 / (2 * lam_moon[:, 0].abs())
 
 # %% tags=["nbval-check-output"]
@@ -1003,7 +1049,7 @@ chapter.judge("fig-1", observed=growth.tolist(), control=one_layer.tolist())
 chapter.values("fig-1")
 
 # %%
-burst = naive.blow_up(*w_moon, c_moon)
+burst = blow_up(*w_moon, c_moon)
 late_norm = burst.log_norm[-1].exp() * burst.time_left[-1]
 rate_of = 4 * lam_moon[:, 0].abs()
 
@@ -1025,7 +1071,7 @@ for path, style, label in (
     (scaled, "k-", "scaled loss"),
     (projected, "k--", "projected weights"),
 ):
-    loss = descent.trace_loss(path, c_moon)
+    loss = trace_loss(path, c_moon)
     for i in range(6):
         axes[0].plot(
             when, loss[:, i].cpu(), style, lw=1, label=label if i == 0 else None
@@ -1126,7 +1172,7 @@ glue.figure(fig, "cc-plot-lem-2")
 # $h^{-3/2}$, where the theorem has $h^{-1/2}$. We fit both. Whether *one* $K$ serves all widths we ask of the ratio of the two sides: it must not grow.
 
 # %%
-from contrastive_dynamics.smooth_activations import CURVATURE
+from contrastive_dynamics.collapse_and_constraints.smooth_activations import CURVATURE
 
 points_1 = torch.nn.functional.normalize(
     torch.randn(8, inputs, generator=stream(seed, 0, "theorem 1")), dim=-1
@@ -1137,7 +1183,7 @@ points_1 = torch.nn.functional.normalize(
 def initial_gap(s, name, h, runs=4):
     """Mean of ‖u^φ − u^I‖, of ‖u^I‖, and the largest K that a point asks for."""
     g = streams(f"{h} first", runs, s), streams(f"{h} second", runs, s)
-    w1, w2 = descent.draw_weights(*g, h, inputs, outputs)
+    w1, w2 = draw_weights(*g, h, inputs, outputs)
     before = points_1 @ w1.mT
     off = ((WIDE[name].h(before) - before) @ w2).norm(dim=-1)
     bound = inputs * points_1.square().sum(-1) * math.log(h) ** 2 / h**0.5
@@ -1248,7 +1294,7 @@ glue.figure(fig, "cc-plot-thm-1")
 # meant. It does not name data, outputs, or whether the loss is summed. We train half moons with two outputs, by (1), which is a sum, with both layers projected back after a step. The linear twin starts at the same weights.
 
 # %%
-from contrastive_dynamics.half_moon_gap import half_moon_gap
+from contrastive_dynamics.collapse_and_constraints.figure_2 import half_moon_gap
 
 early = epochs // 10
 keep = {
@@ -1427,9 +1473,9 @@ glue.figure(fig, "cc-plot-fig-2")
 # %%
 def weights_and_grads(h, z):
     """Haar weights and the gradients of (8) by automatic differentiation."""
-    w = descent.draw_weights(streams("first", 8), streams("second", 8), h, inputs, z)
+    w = draw_weights(streams("first", 8), streams("second", 8), h, inputs, z)
     w1, w2 = (layer.requires_grad_() for layer in w)
-    loss = descent.trace_loss(w1.mT @ w2, c).sum()
+    loss = trace_loss(w1.mT @ w2, c).sum()
     return w1.detach(), w2.detach(), *torch.autograd.grad(loss, (w1, w2))
 
 
@@ -1437,7 +1483,7 @@ def theorem_2_error(h, z, project=grassmann_gradient):
     w1, w2, g1, g2 = weights_and_grads(h, z)
     v1, v2 = -project(w1, g1), -project(w2, g2)
     moved, q = v.mT @ (v1.mT @ w2 + w1.mT @ v2), v.mT @ w1.mT @ w2
-    off = flow.output_velocity(q, lam) - moved
+    off = output_velocity(q, lam) - moved
     return float(off.norm() / (lam.unsqueeze(-1) * q).norm())  # q may be at rest
 
 
@@ -1463,20 +1509,17 @@ chapter.values("thm-2")
 # $$ (cc-eq-riccati)
 
 # %%
-q = v.mT @ descent.outputs(start)
-velocity = flow.output_velocity(q, lam)
+q = v.mT @ network_outputs(start)
+velocity = output_velocity(q, lam)
 q1 = q[..., :1]
-ten = relative(
-    flow.vector_velocity(q1[..., 0], lam), flow.output_velocity(q1, lam)[..., 0]
-)
+ten = relative(vector_velocity(q1[..., 0], lam), output_velocity(q1, lam)[..., 0])
 no_turn = relative(
-    -2 * (1 - q1.square().sum(-2)) * lam * q1[..., 0],
-    flow.output_velocity(q1, lam)[..., 0],
+    -2 * (1 - q1.square().sum(-2)) * lam * q1[..., 0], output_velocity(q1, lam)[..., 0]
 )
 p, p_velocity = q @ q.mT, velocity @ q.mT + q @ velocity.mT
-riccati = relative(flow.projector_velocity(p, lam), p_velocity)
+riccati = relative(projector_velocity(p, lam), p_velocity)
 no_middle = relative(
-    flow.projector_velocity(p, lam) - 4 * p @ torch.diag(lam) @ p, p_velocity
+    projector_velocity(p, lam) - 4 * p @ torch.diag(lam) @ p, p_velocity
 )
 
 # %% tags=["nbval-check-output"]
@@ -1511,28 +1554,26 @@ chapter.values("riccati")
 # %%
 def closed_error(h, step, eta=0.05, steps=100):
     """Distance of a map of q from what a step of training does, over a path."""
-    w = descent.draw_weights(
-        streams("first", 8), streams("second", 8), h, inputs, outputs
-    )
-    path = v.mT @ descent.descend(w, c, eta, steps, keep_every=1).outputs
+    w = draw_weights(streams("first", 8), streams("second", 8), h, inputs, outputs)
+    path = v.mT @ descend(w, c, eta, steps, keep_every=1).outputs
     return relative(step(path[:-1], lam, eta), path[1:])
 
 
-error = {f"h={h}": closed_error(h, flow.polar_map) for h in (inputs, width, 200)}
+error = {f"h={h}": closed_error(h, polar_map) for h in (inputs, width, 200)}
 
 # %% tags=["nbval-check-output"]
-chapter.judge("closed-map", observed=error, control=closed_error(width, flow.flow_map))
+chapter.judge("closed-map", observed=error, control=closed_error(width, flow_map))
 
 # %%
 chapter.values("closed-map")
 
 # %%
 held_out = torch.randn(50, inputs, generator=stream(seed, 0, "held out"))
-path = descent.descend(start, c, rate, 400, keep_every=40)
-q_path = flow.iterate(flow.polar_map, v.mT @ path.outputs[0], lam, rate, 400, 40)
+path = descend(start, c, rate, 400, keep_every=40)
+q_path = iterate(polar_map, v.mT @ path.outputs[0], lam, rate, 400, 40)
 trained = held_out @ path.outputs
-new = relative(flow.new_point(q_path, v, held_out), trained)
-transposed = relative(flow.new_point(q_path, v.mT, held_out), trained)
+new = relative(new_point(q_path, v, held_out), trained)
+transposed = relative(new_point(q_path, v.mT, held_out), trained)
 
 # %% tags=["nbval-check-output"]
 chapter.judge("new-point", observed=new, control=transposed)
@@ -1549,8 +1590,8 @@ chapter.values("new-point")
 
 # %%
 def change_of_loss(eta):  # of every start, after one step, in units of ‖C‖
-    moved = descent.descent_step(start, c, eta)
-    before, after = (descent.trace_loss(descent.outputs(w), c) for w in (start, moved))
+    moved = descent_step(start, c, eta)
+    before, after = (trace_loss(network_outputs(w), c) for w in (start, moved))
     return (after - before) / lam.abs().max()
 
 
@@ -1576,20 +1617,15 @@ span, kept_points = 20.0, 400
 def figure_3(h, eta=rate, trained=4):
     """Outputs [kept, start, 2, 1] by (11) and (12), and by training some weights."""
     lam, v = torch.linalg.eigh(
-        pairs.trace_matrix(*half_moon_pairs(streams("data"), 100)) / 100
+        trace_matrix(*half_moon_pairs(streams("data"), 100)) / 100
     )
-    w = descent.draw_weights(streams(f"{h} first"), streams(f"{h} second"), h, 2, 1)
+    w = draw_weights(streams(f"{h} first"), streams(f"{h} second"), h, 2, 1)
     every = max(1, round(span / eta / kept_points))
-    q0, steps = v.mT @ descent.outputs(w), every * kept_points
-    some = descent.Weights(w.w1[:trained], w.w2[:trained])
+    q0, steps = v.mT @ network_outputs(w), every * kept_points
+    some = Weights(w.w1[:trained], w.w2[:trained])
     c = (v @ torch.diag_embed(lam) @ v.mT)[:trained]
-    path = (
-        v[:trained].mT @ descent.descend(some, c, eta, steps, keep_every=every).outputs
-    )
-    q11, q12 = (
-        flow.iterate(f, q0, lam, eta, steps, every)
-        for f in (flow.polar_map, flow.flow_map)
-    )
+    path = v[:trained].mT @ descend(some, c, eta, steps, keep_every=every).outputs
+    q11, q12 = (iterate(f, q0, lam, eta, steps, every) for f in (polar_map, flow_map))
     return lam, path, q11, q12
 
 
@@ -1614,7 +1650,7 @@ def one_term(q, lam, eta):  # (12) without its last term
     return q - 2 * eta * (2 * y - y @ (q.mT @ q))
 
 
-wrong = flow.iterate(one_term, q11[0], lam3, rate, 2000, 2000)[-1]
+wrong = iterate(one_term, q11[0], lam3, rate, 2000, 2000)[-1]
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -1630,7 +1666,7 @@ chapter.values("fig-3-a")
 narrow, broad = flow_widths[0], flow_widths[-1]
 lam3, _, q11, q12 = runs[narrow]
 euler, q11_end = losses(q12, lam3), losses(q11[-1], lam3)
-moved = flow.iterate(flow.projected_map, q11[0], lam3, rate, 5 * (len(q11) - 1), 5)
+moved = iterate(projected_map, q11[0], lam3, rate, 5 * (len(q11) - 1), 5)
 of_projected = losses(moved, lam3)
 chapter.judge(
     "fig-3-b",
@@ -1659,21 +1695,17 @@ etas = [0.01, 0.005, 0.0025]
 problems = [spectrum(s, negative=1) for s in block for _ in range(4)]
 c_gap, lam_gap, v_gap = (torch.stack(part) for part in zip(*problems, strict=True))
 draws = [[g for s in block for g in streams(f"gap {k}", 4, s)] for k in (1, 2)]
-w_gap = descent.draw_weights(*draws, width, inputs, 1)
-q_gap = v_gap.mT @ descent.outputs(w_gap)
+w_gap = draw_weights(*draws, width, inputs, 1)
+q_gap = v_gap.mT @ network_outputs(w_gap)
 
 
-def largest_gaps(
-    project=False, velocity=flow.output_velocity, retraction="polar", span=1.0
-):
+def largest_gaps(project=False, velocity=output_velocity, retraction="polar", span=1.0):
     """[seed, step size]: largest distance of (11) from a flow over time."""
-    exact = flow.output_flow(q_gap, lam_gap, torch.linspace(0, span, 11), velocity)
+    exact = output_flow(q_gap, lam_gap, torch.linspace(0, span, 11), velocity)
     found = []
     for eta in etas:
         steps = round(span / eta)
-        path = descent.descend(
-            w_gap, c_gap, eta, steps, retraction, project, steps // 10
-        )
+        path = descend(w_gap, c_gap, eta, steps, retraction, project, steps // 10)
         off = (v_gap.mT @ path.outputs - exact).norm(dim=(-2, -1)).amax(0)
         found.append(off.unflatten(0, (-1, 4)).mean(-1))
     return torch.stack(found, -1).tolist()
@@ -1683,7 +1715,7 @@ def largest_gaps(
 arms = {
     "as it is": {},
     "gradient first": {"project": True},
-    "polar flow": {"velocity": flow.polar_velocity},
+    "polar flow": {"velocity": polar_velocity},
     "QR": {"retraction": "qr"},
 }
 gaps = {
@@ -1724,7 +1756,7 @@ two = {
     for h, run in runs.items()
     for k, n in ((2, 11), (3, 12))
 }
-ahead = flow.iterate(flow.flow_map, q11[0], lam3.abs(), rate, 4000, 4000)
+ahead = iterate(flow_map, q11[0], lam3.abs(), rate, 4000, 4000)
 
 # %% tags=["nbval-check-output"]
 chapter.judge("fig-3-d", observed=two, control=ends(ahead))
@@ -1805,9 +1837,7 @@ def signed(runs, negative, purpose):
 
 # %%
 def end(q0, lam, time=100.0):
-    return flow.output_flow(q0, lam, torch.tensor([0.0, time]), rtol=1e-6, atol=1e-9)[
-        -1
-    ]
+    return output_flow(q0, lam, torch.tensor([0.0, time]), rtol=1e-6, atol=1e-9)[-1]
 
 
 def from_axis(q, k):
@@ -1828,11 +1858,11 @@ shrunk, turned = end(starts_3, positive), end(starts_3, negative)
 
 def on_the_sphere(lam, eta=0.05, steps=800, runs=16):
     """Networks with h = d, so ‖q‖ = 1, trained with the gradient projected first."""
-    w = descent.draw_weights(
+    w = draw_weights(
         streams("sphere 1", runs), streams("sphere 2", runs), inputs, inputs, 1
     )
     c = torch.diag_embed(lam[:runs])
-    return descent.outputs(descent.descend(w, c, eta, steps, project=True).weights)
+    return network_outputs(descend(w, c, eta, steps, project=True).weights)
 
 
 unit = on_the_sphere(positive)
@@ -1897,11 +1927,11 @@ lost = {
 
 
 # %%
-def limit_error(h, z, negative, rank=flow.limit_projector):
+def limit_error(h, z, negative, rank=limit_projector):
     """Largest distance of the end of (9) from the projector, over Haar starts."""
     lam = signed(starts, negative, f"limit {h} {z} {negative}")
-    w = descent.draw_weights(streams(f"{h} {z} 1"), streams(f"{h} {z} 2"), h, inputs, z)
-    q0 = descent.outputs(w)
+    w = draw_weights(streams(f"{h} {z} 1"), streams(f"{h} {z} 2"), h, inputs, z)
+    q0 = network_outputs(w)
     last = end(q0, lam)
     return float((last @ last.mT - rank(q0, lam)).norm(dim=(-2, -1)).max())
 
@@ -1934,15 +1964,13 @@ chapter.values("beyond-z")
 # %%
 tight = max(inputs, inputs + outputs - 2)  # at least two unit singular values
 lam_tight = signed(8, 1, "tight")
-w = descent.draw_weights(
-    streams("tight 1", 8), streams("tight 2", 8), tight, inputs, outputs
-)
-path = descent.descend(
+w = draw_weights(streams("tight 1", 8), streams("tight 2", 8), tight, inputs, outputs)
+path = descend(
     w, torch.diag_embed(lam_tight), 0.05, 600, project=True, keep_every=2
 ).outputs
 s = torch.linalg.svdvals(path)
 kept = inputs + outputs - tight
-reached = path[-1] @ path[-1].mT - flow.limit_projector(path[0], lam_tight)
+reached = path[-1] @ path[-1].mT - limit_projector(path[0], lam_tight)
 
 # %% tags=["nbval-check-output"]
 observed = {
@@ -1970,10 +1998,10 @@ pictures = [
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.2), sharey=True)
 for ax, (title, lam_p, n) in zip(axes, pictures, strict=False):
-    w = descent.draw_weights(
+    w = draw_weights(
         streams("picture 1", 1), streams("picture 2", 1), free, inputs, outputs
     )
-    p = flow.output_flow(descent.outputs(w), lam_p, when)[:, 0]
+    p = output_flow(network_outputs(w), lam_p, when)[:, 0]
     occupied = (p @ p.mT).diagonal(dim1=-2, dim2=-1).cpu()
     for j in range(inputs):
         ax.plot(
@@ -2009,7 +2037,10 @@ glue.figure(fig, "cc-plot-limits")
 # A slip on the way: $W_1^\top W_1=I_d$ needs $h\ge d$. MNIST has $d=784$, so no width below that satisfies the constraint of (8).
 
 # %%
-from contrastive_dynamics import update_cost as cost
+from contrastive_dynamics.collapse_and_constraints.update_cost import (
+    descent_step_cost,
+    flow_step_cost,
+)
 
 all_sizes = [
     (h, d, z)
@@ -2019,8 +2050,7 @@ all_sizes = [
 ]
 shares_4 = {
     what: max(
-        getattr(cost.flow_step_cost(d, z), what)
-        / getattr(cost.descent_step_cost(h, d, z), what)
+        getattr(flow_step_cost(d, z), what) / getattr(descent_step_cost(h, d, z), what)
         for h, d, z in all_sizes
     )
     for what in ("flops", "bytes")
@@ -2051,11 +2081,11 @@ def bend(count):
 
 
 def squared(h):  # with the h×h matrix I − WWᵀ written out
-    return cost.descent_step_cost(h, 10, 2).flops + 2 * h * h * (10 + 2)
+    return descent_step_cost(h, 10, 2).flops + 2 * h * h * (10 + 2)
 
 
 straight = {
-    what: bend(lambda h, what=what: getattr(cost.descent_step_cost(h, 10, 2), what))
+    what: bend(lambda h, what=what: getattr(descent_step_cost(h, 10, 2), what))
     for what in ("flops", "bytes")
 }
 
@@ -2072,14 +2102,14 @@ for ax, what in zip(axes, ("flops", "bytes"), strict=True):
         hs = [h for h in (10, 30, 100, 300, 1000, 3000, 10_000) if h >= d]
         ax.loglog(
             hs,
-            [getattr(cost.descent_step_cost(h, d, z), what) for h in hs],
+            [getattr(descent_step_cost(h, d, z), what) for h in hs],
             f"k{style}-",
             mfc="none",
             label=f"(11), d={d}",
         )
         ax.loglog(
             hs,
-            [getattr(cost.flow_step_cost(d, z), what)] * len(hs),
+            [getattr(flow_step_cost(d, z), what)] * len(hs),
             f"k{style}--",
             mfc="k",
             label=f"(12), d={d}",
@@ -2119,7 +2149,7 @@ def image_problem(s, pair):
     x, g = problem.x, stream(s, 1, f"{pair}")
     positives = x + 0.1**0.5 * torch.randn(x.shape, generator=g)
     negatives = x[torch.randint(len(x), (len(x),), generator=g)]
-    c = pairs.trace_matrix(x, positives.unsqueeze(-2), negatives.unsqueeze(-2)) / len(x)
+    c = trace_matrix(x, positives.unsqueeze(-2), negatives.unsqueeze(-2)) / len(x)
     d = x.shape[-1]
     w2 = haar([g], 2 * d, 2)[0]  # W1 may be taken as the first d unit vectors
     return problem, c, w2[:d]
@@ -2141,8 +2171,8 @@ def image_accuracies(s):
     problems, c, m = zip(*(image_problem(s, pair) for pair in image_pairs), strict=True)
     lam, v = torch.linalg.eigh(torch.stack(c))
     q0 = v.mT @ torch.stack(m)
-    maps = flow.polar_map, flow.flow_map
-    last = [flow.iterate(f, q0, lam, rate, image_steps, image_steps)[-1] for f in maps]
+    maps = polar_map, flow_map
+    last = [iterate(f, q0, lam, rate, image_steps, image_steps)[-1] for f in maps]
     return [
         [svm_accuracy(v[i] @ q[i], problems[i]) for q in (*last, q0)]
         for i in range(len(problems))
@@ -2262,7 +2292,7 @@ draw = stream(seed, 0, "exercise norm")
 point = torch.nn.functional.normalize(torch.randn(8, 5, 1, generator=draw), dim=1)
 point = point * torch.linspace(0.1, 1, 8)[:, None, None]  # the last has length 1
 value = torch.linspace(-1, 2, 5)
-moved, turned_by = flow.output_velocity(point, value), value[:, None] * point
+moved, turned_by = output_velocity(point, value), value[:, None] * point
 s, f = (point.mT @ other for other in (point, turned_by))
 assert relative(-2 * ((1 - s) * turned_by + turned_by - f * point), moved) < 1e-12
 growth_of_s = 2 * point.mT @ moved
@@ -2278,12 +2308,12 @@ def logistic(s0, number, t):
 when, inner = torch.linspace(0, 1.5, 16), 0.95 * point
 t, s0 = when[:, None, None, None], inner.mT @ inner
 for number in (-0.7, 0.7):
-    path = flow.output_flow(inner, torch.full((5,), number), when)
+    path = output_flow(inner, torch.full((5,), number), when)
     error = relative(inner * (logistic(s0, number, t) / s0).sqrt(), path)
     print(f"λ = {number}: distance from the logistic solution {error:.0e}")
     assert error < 1e-7
 
-path = flow.output_flow(inner, value, when)
+path = output_flow(inner, value, when)
 s, low, high = path.mT @ path, logistic(s0, 2, t), logistic(s0, -1, t)
 assert bool((low - 1e-8 <= s).all() and (s <= high + 1e-8).all())
 
@@ -2337,7 +2367,7 @@ assert bool((low - 1e-8 <= s).all() and (s <= high + 1e-8).all())
 c_rate, values, vectors = spectrum(seed, run=1, d=6)
 theta = torch.randn(8, 3, 6, generator=stream(seed, 0, "exercise rate"))
 when = torch.linspace(2, 3, 21)
-found = naive.linear_flow(theta, c_rate, when).direction
+found = linear_flow(theta, c_rate, when).direction
 sigma = torch.linalg.svdvals(found)
 r, rank = (sigma[..., 1] / sigma[..., 0]).square(), effective_rank(found)
 
@@ -2430,10 +2460,10 @@ def trained(view, n=20_000):  # three outputs of the constrained network
     (_, s, r), fresh = drawn[0], stream(seed, 0, "exercise views")
     x, positive = (torch.cat([s, y], -1) @ hidden.mT for y in (r, view(r, fresh)))
     negative = x[torch.randperm(n, generator=fresh)]
-    matrix = pairs.trace_matrix(x, positive[:, None], negative[:, None]) / n
+    matrix = trace_matrix(x, positive[:, None], negative[:, None]) / n
     w = [[stream(seed, layer, "exercise weights")] for layer in (1, 2)]
-    w = descent.descend(descent.draw_weights(*w, 20, 10, 3), matrix, 0.3, 250).weights
-    return descent.outputs(w)[0]
+    w = descend(draw_weights(*w, 20, 10, 3), matrix, 0.3, 250).weights
+    return network_outputs(w)[0]
 
 
 def redrawn(a):
@@ -2523,14 +2553,14 @@ def distance_after(step, values, eta, steps=300):
     """From ±e1, or from 0 for Λ ≻ 0, after a nudge; largest over eight of them."""
     rest = (torch.arange(len(values)) == 0).double()[:, None] * (values.min() < 0)
     nudge = torch.randn(8, len(values), 1, generator=stream(seed, 0, "exercise step"))
-    path = flow.iterate(step, rest - 1e-3 * nudge.abs(), values, eta, steps, steps)
+    path = iterate(step, rest - 1e-3 * nudge.abs(), values, eta, steps, steps)
     return float((path[-1] - rest).norm(dim=(-2, -1)).nan_to_num(9, 9).max())
 
 
 # %% tags=["solution", "hide-cell"]
 for raw in ([-2.0, -0.5, 0.7, 1.5], [-0.5, 0.2, 1.0, 4.0], [0.5, 1.0, 2.0, 3.0]):
     values = torch.tensor(raw)
-    bounds = float(flow.largest_rate(values)), polar_bound(values)
+    bounds = float(largest_rate(values)), polar_bound(values)
     if raw[0] < 0:
         by_hand = min(-1 / (4 * raw[0]), 1 / (raw[-1] - raw[0]))
         assert (bounds[1] > bounds[0]) == (raw[-1] < -11 / 4 * raw[0])
@@ -2538,22 +2568,22 @@ for raw in ([-2.0, -0.5, 0.7, 1.5], [-0.5, 0.2, 1.0, 4.0], [0.5, 1.0, 2.0, 3.0])
         by_hand = 1 / (2 * raw[-1])
     assert abs(bounds[0] - by_hand) < 1e-12
     print(f"Λ = {raw}: (12) up to η = {bounds[0]:.4f}, (11) up to {bounds[1]:.4f}")
-    for step, bound in zip((flow.flow_map, flow.polar_map), bounds, strict=True):
+    for step, bound in zip((flow_map, polar_map), bounds, strict=True):
         assert distance_after(step, values, 0.97 * bound) < 1e-5
         assert distance_after(step, values, 1.03 * bound) > 0.02
 
 # %% tags=["solution", "hide-cell"]
 alpha, axis = 1.1, torch.tensor([-2.0])
 inside = torch.tensor([[[0.5]]])
-cycle = flow.iterate(flow.flow_map, inside, axis, alpha / 8, 200)[-2:].flatten()
+cycle = iterate(flow_map, inside, axis, alpha / 8, 200)[-2:].flatten()
 spread = ((1 + alpha) ** 2 - 4) ** 0.5
 lengths = ((1 + alpha + torch.tensor([-spread, spread])) / (2 * alpha)).sqrt()
 assert relative(cycle.sort().values, lengths) < 1e-8
 for eta in (0.1, 1.0, 10.0):  # (11) on the axis: the length only grows, up to 1
-    r = flow.iterate(flow.polar_map, inside, axis, eta, 200).flatten()
+    r = iterate(polar_map, inside, axis, eta, 200).flatten()
     assert bool((r.diff() > -1e-12).all()) and float(r.max()) < 1 + 1e-9
 below = torch.tensor([-2.0, -1.0, -0.5])  # no positive eigenvalue: any step
-assert distance_after(flow.polar_map, below, 20.0) < 1e-6
+assert distance_after(polar_map, below, 20.0) < 1e-6
 print("(12) beyond its bound, in turn:", [round(x, 4) for x in lengths.tolist()])
 
 # %% [markdown]
@@ -2606,7 +2636,7 @@ for p in (1, 2, 3, 5):
     null = (edge * torch.outer(mean, mean) - p * moment) @ first_lost
     assert float(null.abs().max()) < 1e-12
     for q in range(1, 4 * p):
-        matrix = pairs.expected_trace_matrix(mean, moment, 1, p, q)
+        matrix = expected_trace_matrix(mean, moment, 1, p, q)
         assert int((torch.linalg.eigvalsh(matrix) > 0).sum()) == (q > edge)
         assert bool(mean @ matrix @ mean > 0) == (q > along)
     assert p > 1 or (math.ceil(edge), math.ceil(along)) == (2, 3)
@@ -2616,11 +2646,11 @@ for p in (1, 2, 3, 5):
 draws = [streams(f"exercise negatives {layer}", 4) for layer in (1, 2)]
 for q in (1, 4, 50):
     data_q = half_moon_pairs(streams(f"exercise moons {q}", 4), 1000, 1, q)
-    matrix = pairs.trace_matrix(*data_q) / 1000
-    w = descent.draw_weights(*draws, 6, 2, 2)
+    matrix = trace_matrix(*data_q) / 1000
+    w = draw_weights(*draws, 6, 2, 2)
     step = 0.25 / float(torch.linalg.matrix_norm(matrix, 2).max())
-    w = descent.descend(w, matrix, step, 800).weights
-    u, sigma, _ = torch.linalg.svd(descent.outputs(w))
+    w = descend(w, matrix, step, 800).weights
+    u, sigma, _ = torch.linalg.svd(network_outputs(w))
     cosine = (u[..., 0] @ mean).abs().max() / mean.norm()  # of the first direction
     print(f"q = {q}: singular values", [round(x, 3) for x in sigma.mean(0).tolist()])
     if q > 1:

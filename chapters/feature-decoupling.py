@@ -72,17 +72,19 @@ import torch
 from joblib import Parallel, cpu_count, delayed
 from kornia.color import rgb_to_grayscale
 
-from contrastive_dynamics import constructed_learners as built
-from contrastive_dynamics import datasets
-from contrastive_dynamics import decoupling_scores as scores
-from contrastive_dynamics import feature_visualisation as pictures
-from contrastive_dynamics import linear_probes as probes
-from contrastive_dynamics import unit_statistics as units
-from contrastive_dynamics import view_correlation as views
-from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.book import open_chapter
+from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.data.catalogue import data_folder
+from contrastive_dynamics.feature_decoupling.constructed_learners import (
+    collision_floor,
+    dense_learner,
+    dense_loss_bounds,
+    silent_share,
+    singleton_learner,
+)
 
 # %%
-from contrastive_dynamics.decoupled_training import (
+from contrastive_dynamics.feature_decoupling.decoupled_training import (
     Course,
     DecoupledTraining,
     Learner,
@@ -90,32 +92,79 @@ from contrastive_dynamics.decoupled_training import (
     stream_gradient,
     train,
 )
-from contrastive_dynamics.dictionaries import (
+from contrastive_dynamics.feature_decoupling.decoupling_scores import (
+    atom_shares,
+    chance_in_own_set,
+    matched_neurons,
+    neurons_won,
+    noise_dominance,
+    silence_probability,
+    span_share,
+    split_coefficients,
+)
+from contrastive_dynamics.feature_decoupling.dictionaries import (
     complement,
     flat_dictionary,
     flatness,
     local_dictionary,
     random_dictionary,
 )
+from contrastive_dynamics.feature_decoupling.feature_visualisation import (
+    colour_share,
+    high_frequency_share,
+    visualised_filters,
+    white_share,
+)
 
 # %%
-from contrastive_dynamics.encoder_arms import (
+from contrastive_dynamics.feature_decoupling.figure_arms import (
     ARMS,
     arm_training,
     labelled_images,
     trained_encoders,
 )
-from contrastive_dynamics.ground import torch_defaults
-from contrastive_dynamics.power_laws import fitted_power
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.sparse_coding import SparseCoding, paper_scales
-from contrastive_dynamics.supervised_codes import train_supervised
-from contrastive_dynamics.symmetrised_relu import (
+from contrastive_dynamics.feature_decoupling.linear_probes import (
+    classification_probe,
+    downstream_labels,
+    draw_w_star,
+    linear_limit,
+    regression_probe,
+    toss_ties,
+)
+from contrastive_dynamics.feature_decoupling.sparse_coding import (
+    SparseCoding,
+    paper_scales,
+)
+from contrastive_dynamics.feature_decoupling.supervised_codes import train_supervised
+from contrastive_dynamics.feature_decoupling.symmetrised_relu import (
     contrastive_gradient,
     contrastive_loss_value,
     features,
     logits,
 )
+from contrastive_dynamics.feature_decoupling.unit_statistics import (
+    active_share,
+    best_match,
+    colour_selectivity,
+    hoyer_sparsity,
+    neighbour_accuracy,
+    planar_embedding,
+    shuffled_match,
+    silhouette,
+)
+from contrastive_dynamics.feature_decoupling.view_correlation import (
+    cross_moment,
+    decoding_error,
+    direction_correlation,
+    enumerated_cross_moment,
+    growth_rates,
+    linear_share,
+    mask_overlap,
+    random_masks,
+)
+from contrastive_dynamics.numerics.power_laws import fitted_power
+from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 # %%
 chapter = open_chapter("feature-decoupling", globals())
@@ -258,7 +307,7 @@ chapter.values("sec-2-a")
 decoded, unscaled, along = [], [], []
 for d in trend_atoms:
     model = coding(d, 16 * d)
-    error = views.decoding_error(model, 500, streams("decode"), threshold=cap)
+    error = decoding_error(model, 500, streams("decode"), threshold=cap)
     decoded.append(error.counted / model.active)
     half = model.views(model.sample(500, streams("decode"))[1], streams("half"))[0] / 2
     seen = (half @ model.dictionary).abs() > cap
@@ -313,12 +362,12 @@ tiny = SparseCoding(
 )
 found = {
     f"{kind} ρ={rho}": relative(
-        views.enumerated_cross_moment(tiny, kind, rho), views.cross_moment(tiny, kind)
+        enumerated_cross_moment(tiny, kind, rho), cross_moment(tiny, kind)
     )
     for kind in ("masked", "independent", "plain")
     for rho in (0.5, 0.3)
 }
-kept = views.enumerated_cross_moment(tiny, "masked", 0.5)
+kept = enumerated_cross_moment(tiny, "masked", 0.5)
 whole = 0.3 * tiny.dictionary @ tiny.dictionary.mT  # the diagonal not taken away
 
 # %% tags=["nbval-check-output"]
@@ -363,7 +412,7 @@ for rho in rates:
 
 whole_correlation = {
     rho: [
-        float(views.direction_correlation(model, v, "masked", rho).mean())
+        float(direction_correlation(model, v, "masked", rho).mean())
         for v in (model.dictionary, dense)
     ]
     for rho in rates
@@ -416,7 +465,7 @@ def dense_directions(model, count):
 mixed, mixed_dense, mixed_local = [], [], []
 for d1 in long_dims[:-1]:
     m, count = coding(8, d1, flat_dictionary), 64
-    masks = views.random_masks(count, d1, streams("B.3"))
+    masks = random_masks(count, d1, streams("B.3"))
     alone = local_dictionary(d1, 8, 1, streams("local"))
     for into, left, right in (
         (mixed, m.dictionary, m.dictionary),
@@ -424,7 +473,7 @@ for d1 in long_dims[:-1]:
         (mixed_local, alone, alone),
     ):
         tries = count * 8 * left.shape[-1]
-        largest = views.mask_overlap(left, right, masks)
+        largest = mask_overlap(left, right, masks)
         into.append(largest / math.sqrt(2 * math.log(2 * tries)))
 
 # %% tags=["nbval-check-output"]
@@ -573,7 +622,7 @@ along = {
 across = {
     kind: drawn_rates(first, kind, dense).mean(-1) for kind in ("masked", "plain")
 }
-known = {kind: views.growth_rates(first, first.dictionary, kind) for kind in along}
+known = {kind: growth_rates(first, first.dictionary, kind) for kind in along}
 shrinks = -p * atoms / dims[0]  # what a mask leaves of a dense direction
 over = {kind: (along[kind] / known[kind]).mean(-1) for kind in along}
 
@@ -624,7 +673,7 @@ for d1 in long_dims[:3]:
     m = coding(8, d1)
     w = initial_weights(m, 1, 1.0, streams("any direction")).mT
     for into, kind in ((leaks, "masked"), (leaks_plain, "plain")):
-        pushed = views.cross_moment(m, kind) @ w
+        pushed = cross_moment(m, kind) @ w
         outside = pushed - m.dictionary @ (m.dictionary.mT @ pushed)
         into.append(outside.norm(dim=-2)[:, 0] / w.norm(dim=-2)[:, 0] / m.active)
 
@@ -698,7 +747,7 @@ glue.number("fd-batch", batch)
 # %%
 def share_at(course, model, when):
     """Mean share in span(M) at the first record from step `when`, one a run."""
-    shares = scores.span_share(course.weights, model.dictionary).mean(-1)
+    shares = span_share(course.weights, model.dictionary).mean(-1)
     late = (course.steps[:, None] >= when).long().argmax(0)
     return shares.gather(0, late[None])[0]
 
@@ -767,11 +816,11 @@ rough = replace(recipe, batch=max(1, batch // 16), bias="zero")
 at = torch.tensor(float(linear[2]))
 for d1 in dims:
     m, smooth = masked[d1]
-    shares = scores.span_share(smooth.weights[2], m.dictionary).mean(-1).double()
+    shares = span_share(smooth.weights[2], m.dictionary).mean(-1).double()
     against[d1] = shares / share_of_sgd(d1, max(1, batch * d1 // dim), linear[2])[-1]
-    noiseless[d1] = shares / views.linear_share(atoms, d1, *step_rates(d1), at, 1.0)
+    noiseless[d1] = shares / linear_share(atoms, d1, *step_rates(d1), at, 1.0)
     m, shaky = trained(d1, rough, linear, f"a small batch, d₁ = {d1}")
-    small = scores.span_share(shaky.weights[2], m.dictionary).mean(-1)
+    small = span_share(shaky.weights[2], m.dictionary).mean(-1)
     by_batch = [float(x.mean()) for x in (shares, small)]
     print(f"d₁ = {d1}: {by_batch[0]:.2f}, a batch 16 times smaller {by_batch[1]:.2f}")
 
@@ -802,7 +851,7 @@ for ax, runs, title in zip(
 ):
     for k, (d1, (m, c)) in enumerate(runs.items()):
         look = {"color": f"C{k}", "ls": ("--", "-.", "-", ":")[k % 4]}
-        shares = scores.span_share(c.weights, m.dictionary).mean(-1)
+        shares = span_share(c.weights, m.dictionary).mean(-1)
         band(ax, c.steps, shares, label=f"$d_1$ = {d1}", **look)
         if runs is masked:
             until = torch.arange(0, marks[2] + 1.0)
@@ -844,14 +893,14 @@ no_bias = trained(dims[0], replace(recipe, bias="zero"), marks, "no bias")
 def best_atom(run, time=-1):
     """⟨w, M_j⟩²/‖w‖² of the best atom [..., run, m], and which it is."""
     m, c = run
-    best = scores.atom_shares(c.weights[time], m.dictionary).max(-1)
+    best = atom_shares(c.weights[time], m.dictionary).max(-1)
     return best.values, best.indices
 
 
 def covered(run, time=-1):
     """Share of the atoms that some neuron has won, one a run."""
     m, c = run
-    won = scores.neurons_won(c.weights[time], m.dictionary)
+    won = neurons_won(c.weights[time], m.dictionary)
     return (won > 0).double().mean(-1)
 
 
@@ -892,7 +941,7 @@ def foreseen(leader):
 
 
 print(f"leader after T₁: {float(foreseen(led[after_t1]).mean()):.2f} of the winners")
-taken = scores.neurons_won(main[1].weights[-1], main[0].dictionary).flatten().double()
+taken = neurons_won(main[1].weights[-1], main[0].dictionary).flatten().double()
 least, most = int(taken.min()), int(taken.max())
 print(f"neurons an atom: {float(taken.mean()):.1f}, from {least} to {most}")
 
@@ -916,7 +965,7 @@ sides = {
 }
 for name, ((m, c), color, line) in sides.items():
     courses = (
-        scores.atom_shares(c.weights, m.dictionary).amax(-1).mean(-1),
+        atom_shares(c.weights, m.dictionary).amax(-1).mean(-1),
         (c.bias / c.weights.norm(dim=-1)).mean(-1),
         c.loss / full_loss,
     )
@@ -940,7 +989,7 @@ glue.figure(fig, "fd-plot-course")
 
 # %% tags=["hide-input", "remove-output"]
 unit = main[1].weights[-1] / main[1].weights[-1].norm(dim=-1, keepdim=True)
-split = scores.split_coefficients(unit, main[0].dictionary)
+split = split_coefficients(unit, main[0].dictionary)
 parts, outer = unit @ main[0].dictionary, unit @ dense_directions(main[0], 64)
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
 bins = torch.linspace(0, 1, 51).tolist()
@@ -990,8 +1039,8 @@ def coefficients(run, time=-1):
     """The split of Theorem 3.4, means over the neurons of a run."""
     m, c = run
     w = c.weights[time]
-    found = scores.split_coefficients(w, m.dictionary)
-    own = (scores.atom_shares(w, m.dictionary) * found.own).sum(-1)
+    found = split_coefficients(w, m.dictionary)
+    own = (atom_shares(w, m.dictionary) * found.own).sum(-1)
     dense_size = found.dense_rms * m.dictionary.shape[1] ** 0.5
     count = found.own.double().sum(-1)
     return {
@@ -1007,7 +1056,7 @@ flat_end, flat_middle = coefficients(no_bias), coefficients(no_bias, after_t1)
 size = {d1: coefficients(run, 8)["dense"] for d1, run in masked.items()}
 size_plain = {d1: coefficients(run)["dense"] for d1, run in plain.items()}
 
-by_chance = atoms * scores.chance_in_own_set(atoms, 0.5)
+by_chance = atoms * chance_in_own_set(atoms, 0.5)
 print(f"|N_i|: {with_spread(end['count'])}; by chance, in span(M), {by_chance:.2f}")
 powers = slopes(torch.stack(list(size.values())), dims)["all sizes"] - 0.5
 print(f"dense coefficient: a power {with_spread(powers)} of d₁")
@@ -1053,7 +1102,7 @@ chapter.values("thm-3.4-c")
 # %%
 def crowd(weights, dictionary):
     """Mean number of neurons an atom has of its own, over m/d, one a run."""
-    won = scores.neurons_won(weights, dictionary, threshold=0.5)
+    won = neurons_won(weights, dictionary, threshold=0.5)
     return won.double().mean(-1) * atoms / neurons
 
 
@@ -1088,7 +1137,7 @@ def masked_loss(model, weights, bias):
 def yardstick(model):
     """The least loss of the constructed learner over its scales, one a run."""
     sizes_c = [temperature**0.5 * c for c in (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)]
-    tried = (built.singleton_learner(model.dictionary, c, cap) for c in sizes_c)
+    tried = (singleton_learner(model.dictionary, c, cap) for c in sizes_c)
     return torch.stack([masked_loss(model, *each) for each in tried]).amin(0)
 
 
@@ -1141,7 +1190,7 @@ for d in trend_atoms:
     code = coding(d, 16 * d, dtype=single)
     noisy = replace(code, noise=paper_scales(trend_atoms[0], active, noise)[1])
     xi = code.dense_noise(1000, streams("silence"))
-    w, b = built.singleton_learner(code.dictionary, 1.0, cap)
+    w, b = singleton_learner(code.dictionary, 1.0, cap)
     floor.append(yardstick(code))
     floor_loud.append(yardstick(noisy))
     silent.append((features(xi, w, b) == 0).all(-1).double().mean(-1))
@@ -1149,7 +1198,7 @@ for d in trend_atoms:
 
 # %%
 of_equal_codes = [
-    built.collision_floor(d, paper_scales(d, active)[0], negatives) for d in trend_atoms
+    collision_floor(d, paper_scales(d, active)[0], negatives) for d in trend_atoms
 ]
 without_noise = torch.tensor(of_equal_codes) / math.log(1 + negatives)
 print("d              ", *(f"{d:>7}" for d in trend_atoms))
@@ -1161,9 +1210,9 @@ for name, values in (
     print(f"{name:16}", *(f"{float(v.mean()):7.3f}" for v in values))
 
 # %%
-ours = scores.noise_dominance(main[0], *main[1].learner(), 2000, streams("dominance"))
+ours = noise_dominance(main[0], *main[1].learner(), 2000, streams("dominance"))
 quiet = ours.silent.double().mean(-1)
-in_theory = scores.silence_probability(*main[1].learner(), main[0].dictionary, sigma)
+in_theory = silence_probability(*main[1].learner(), main[0].dictionary, sigma)
 print(f"trained, d = {atoms}: Pr[f(ξ) = 0] = {float(quiet.mean()):.3f};", end=" ")
 print(f"at least {float(in_theory.least.mean()):.3f} by its biases,", end=" ")
 print(f"{float(in_theory.by_atom.mean()):.3f} with one direction an atom")
@@ -1240,7 +1289,7 @@ print(
     *(f"{k:>12}" for k in ("b/‖w‖", "in span(M)", "best atom", "atoms won")),
 )
 for name, run in tried.items():
-    in_span = scores.span_share(run[1].weights[-1], run[0].dictionary).mean(-1)
+    in_span = span_share(run[1].weights[-1], run[0].dictionary).mean(-1)
     row = (level(run), in_span, best_atom(run)[0].mean(-1), covered(run))
     print(f"{name:14}", *(f"{with_spread(v):>12}" for v in row))
 judged = ("max, as above", "max, cap 0.5", "min", "trained")
@@ -1272,7 +1321,7 @@ chapter.values("thm-d5-b")
 def dominance(run, count=2000):
     """cos(f(x), f(ξ)) of fresh data, 0 where f(ξ) = 0; whether they have a signal."""
     model, learner = run[0], run[1].learner()
-    found = scores.noise_dominance(model, *learner, count, streams("dominance"))
+    found = noise_dominance(model, *learner, count, streams("dominance"))
     of_same_data = model.latents(count, streams("dominance"))
     return found.cosine.nan_to_num(0.0).double(), (of_same_data != 0).any(-1)
 
@@ -1376,9 +1425,9 @@ glue.figure(fig, "fd-plot-dominance")
 
 # %%
 label_counts = [128, 512, 2048]
-w_star = probes.draw_w_star(streams("w*"), atoms, 16, single)
+w_star = draw_w_star(streams("w*"), atoms, 16, single)
 probe_z, probe_x = main[0].sample(label_counts[-1] + 4000, streams("probe"))
-values_of, classes_of = probes.downstream_labels(probe_z, w_star)
+values_of, classes_of = downstream_labels(probe_z, w_star)
 inputs = {
     "with a mask": features(probe_x, *main[1].learner()),
     "without, b = 0": features(probe_x, *plain[dim][1].learner()),
@@ -1404,9 +1453,9 @@ def scored(kind, targets, names, counts):
 ends = label_counts[:: len(label_counts) - 1]
 # logistic regression on raw x, of hundreds of inputs, takes minutes
 quick = [n for n in inputs if n != "raw x"]
-r2 = scored(probes.regression_probe, values_of, inputs, label_counts)
-accuracy = scored(probes.classification_probe, classes_of[..., :2], quick, ends)
-coins = [probes.toss_ties(classes_of, streams(f"coin {k}")) for k in (0, 1)]
+r2 = scored(regression_probe, values_of, inputs, label_counts)
+accuracy = scored(classification_probe, classes_of[..., :2], quick, ends)
+coins = [toss_ties(classes_of, streams(f"coin {k}")) for k in (0, 1)]
 by_coin = float((coins[0] == coins[1]).double().mean())
 print(f"if a coin gave data without a signal a class: at most {by_coin:.2f} right")
 best_linear = p / (p + sigma**2)
@@ -1478,15 +1527,11 @@ clear, blurred = [], []
 for d in trend_atoms:
     code = coding(d, 16 * d, dtype=single)
     z, x = code.sample(4000, streams("clear"))
-    w, b = built.singleton_learner(code.dictionary, 1.0, 0.5)
-    targets = probes.downstream_labels(
-        z, probes.draw_w_star(streams("w*"), d, 1, single)
-    )[0]
+    w, b = singleton_learner(code.dictionary, 1.0, 0.5)
+    targets = downstream_labels(z, draw_w_star(streams("w*"), d, 1, single))[0]
     for into, level_of in ((clear, b), (blurred, 0 * b)):
         known, asked = features(x, w, level_of).chunk(2, 1)
-        score = probes.regression_probe(
-            known, targets[:, :2000], asked, targets[:, 2000:]
-        )
+        score = regression_probe(known, targets[:, :2000], asked, targets[:, 2000:])
         into.append(score.double().mean(-1))
 print("d ", *(f"{d:>6}" for d in trend_atoms))
 print("R²", *(f"{float(v.mean()):6.2f}" for v in clear))
@@ -1550,18 +1595,14 @@ def built_loss(weights, bias):
 
 unit = temperature**0.5 / sigma
 atoms_of = main[0].dictionary
-dense_built = built_loss(
-    *built.dense_learner(atoms_of, neurons, unit, streams("F.2 start"))
-)
+dense_built = built_loss(*dense_learner(atoms_of, neurons, unit, streams("F.2 start")))
 sizes_c = [temperature**0.5 * c for c in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)]
 raised, flat_m = (
-    torch.stack([built_loss(*built.singleton_learner(atoms_of, c, b)) for c in sizes_c])
+    torch.stack([built_loss(*singleton_learner(atoms_of, c, b)) for c in sizes_c])
     for b in (cap, 0.0)
 )
-floor_of_m = built.silent_share(atoms, p, sigma, cap)
-bounds = built.dense_loss_bounds(
-    torch.tensor(unit), neurons, sigma, negatives, temperature
-)
+floor_of_m = silent_share(atoms, p, sigma, cap)
+bounds = dense_loss_bounds(torch.tensor(unit), neurons, sigma, negatives, temperature)
 low, high = (float(each) / full_loss for each in bounds)
 found = float(dense_built.mean())
 print(f"dense: {found:.1g} in the mean, from {low:.1g} to {high:.1g} in theory")
@@ -1593,7 +1634,7 @@ chapter.values("lem-f2-a")
 # neuron of the one network is matched with the nearest direction in the other. The controls are the neurons trained without a mask, and random directions in span$(M)$.
 
 # %%
-tasks = probes.draw_w_star(streams("tasks"), atoms, 4 * atoms, single)
+tasks = draw_w_star(streams("tasks"), atoms, 4 * atoms, single)
 slower = {"batch": 512, "learning_rate": 1.5, "weight_decay": 0.0, "grown": 0.2}
 taught = replace(unmasked, bias="max", **slower)
 start = initial_weights(main[0], neurons, start_norm, streams("start"))
@@ -1611,13 +1652,13 @@ glue.number("fd-tasks", 4 * atoms)
 # %%
 def alike(run):
     """Mean |cosine| of a neuron with the nearest supervised neuron, one a run."""
-    nearest = scores.matched_neurons(run[1].weights[-1], labelled.weights[-1])[1]
+    nearest = matched_neurons(run[1].weights[-1], labelled.weights[-1])[1]
     return nearest.mean(-1).double()
 
 
 mixtures = [torch.randn(neurons, atoms, generator=g) for g in streams("mixtures")]
 mixed_up = torch.stack(mixtures).to(single) @ main[0].dictionary.mT
-in_span = scores.matched_neurons(mixed_up, labelled.weights[-1])[1].mean(-1).double()
+in_span = matched_neurons(mixed_up, labelled.weights[-1])[1].mean(-1).double()
 by_luck = {"unmasked": alike(plain[dim]), "random in span(M)": in_span}
 
 # %% tags=["nbval-check-output"]
@@ -1642,17 +1683,17 @@ chapter.values("sup-a")
 # By default the map is small; the [record](fd-record) has a large one. It is a map, not a search for a good cell, so failures stay in it. What is judged is that a larger batch lifts the gain, in every column and row, paired by seed; the control has the batches exchanged.
 
 # %%
-map_w_star = probes.draw_w_star(streams("w*"), atoms, 2, single)
+map_w_star = draw_w_star(streams("w*"), atoms, 2, single)
 
 
 def map_arm(run):
     """R² of a probe on 1000 labels, share of atoms won and share in span(M), [3, run]."""
     z, x = run[0].sample(2000, streams("map probe"))
-    y = probes.downstream_labels(z, map_w_star)[0]
+    y = downstream_labels(z, map_w_star)[0]
     f = features(x, *run[1].learner())
-    r2 = probes.regression_probe(f[:, ::2], y[:, ::2], f[:, 1::2], y[:, 1::2]).mean(-1)
-    won = scores.neurons_won(run[1].weights[-1], run[0].dictionary) > 0
-    share = scores.span_share(run[1].weights[-1], run[0].dictionary).mean(-1)
+    r2 = regression_probe(f[:, ::2], y[:, ::2], f[:, 1::2], y[:, 1::2]).mean(-1)
+    won = neurons_won(run[1].weights[-1], run[0].dictionary) > 0
+    share = span_share(run[1].weights[-1], run[0].dictionary).mean(-1)
     return torch.stack([r2.double(), won.double().mean(-1), share.double()])
 
 
@@ -1751,7 +1792,7 @@ if len(map_batches) > 1:
 # is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f`, {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts; colours, starts and order of the images are the same in all arms.
 
 # %%
-cache = datasets.data_folder() / "encoders" if data != "coloured-digits" else None
+cache = data_folder() / "encoders" if data != "coloured-digits" else None
 image_runs = tuple(range(image_seeds))
 
 
@@ -1791,8 +1832,8 @@ def sparsity(maps, label=""):
     """Of the activations of the last layer on each image, [run, n]."""
     flat = maps.flatten(2)
     return {
-        f"active share{label}": units.active_share(flat).double(),
-        f"Hoyer sparsity{label}": units.hoyer_sparsity(flat).double(),
+        f"active share{label}": active_share(flat).double(),
+        f"Hoyer sparsity{label}": hoyer_sparsity(flat).double(),
     }
 
 
@@ -1804,12 +1845,12 @@ def fired(weights, statistics):
     maps, *others = (network.responses(weights, statistics, x) for x in asked)
     seen, known, in_grey = (x.mean((-2, -1)) for x in (maps, *others))
     planted = (maps - 3 * maps.mean((1, 2, 3, 4), keepdim=True)).relu()  # a sparse code
-    index = units.colour_selectivity(seen, in_grey, max(10, len(grey) // 10))
-    near = units.neighbour_accuracy(known, images.labels[bank], seen, shown[1])
+    index = colour_selectivity(seen, in_grey, max(10, len(grey) // 10))
+    near = neighbour_accuracy(known, images.labels[bank], seen, shown[1])
     return {
         "responses": seen,
         "k-NN accuracy": near,
-        "silhouette": units.silhouette(seen, shown[1]),
+        "silhouette": silhouette(seen, shown[1]),
         **sparsity(maps),
         "colour selectivity": index.nanmean(-1).double(),
         **sparsity(planted, ", biased"),
@@ -1821,11 +1862,11 @@ def pictured(weights, statistics):
     """What drives each filter of the last layer most; one a run."""
     draw = [stream(seed, run, "visualise") for run in image_runs]
     how = (draw, shown[0].shape[-1])
-    best = pictures.visualised_filters(network, weights, statistics, *how, steps=40)
+    best = visualised_filters(network, weights, statistics, *how, steps=40)
     return {
         "pictures": best,
-        "colour of pictures": pictures.colour_share(best).mean(-1).double(),
-        "fine detail": pictures.high_frequency_share(best).mean(-1).double(),
+        "colour of pictures": colour_share(best).mean(-1).double(),
+        "fine detail": high_frequency_share(best).mean(-1).double(),
     }
 
 
@@ -1849,7 +1890,7 @@ for name in (n for n in found["full"] if n not in left_out and "biased" not in n
         " of pictures", ", images"
     )
     print(f"{short:14}", *(f"{with_spread(v):>11}" for v in row))
-print(f"fine detail of white noise: {pictures.white_share(shown[0].shape[-1]):.2f}")
+print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 
 # %% tags=["hide-input", "remove-output"]
 looks = ("supervised", "full", "crop", "none")
@@ -1868,7 +1909,7 @@ glue.figure(fig, "fd-plot-filters")
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.3), layout="constrained")
 for ax, arm in zip(axes, ("none", "crop", "full", "supervised"), strict=True):
-    flat = units.planar_embedding(found[arm]["responses"][0, :300]).cpu()
+    flat = planar_embedding(found[arm]["responses"][0, :300]).cpu()
     for label in range(10):
         at = (shown[1][:300] == label).cpu()
         ax.scatter(*flat[at].T, s=18, marker=f"${label}$", lw=0.3, color=f"C{label}")
@@ -1908,10 +1949,10 @@ glue.figure(fig, "fd-plot-firing")
 # %%
 ours = found["supervised"]["responses"]
 partners = {arm: v["responses"].roll(1, 0) for arm, v in found.items()}
-match = {a: units.best_match(ours, v).mean(-1) for a, v in partners.items()}
+match = {a: best_match(ours, v).mean(-1) for a, v in partners.items()}
 shuffle = [stream(seed, run, "shuffle") for run in image_runs]
 by_luck, within = (
-    units.shuffled_match(ours, partners["full"], shuffle, labels).mean(-1)
+    shuffled_match(ours, partners["full"], shuffle, labels).mean(-1)
     for labels in (None, shown[1])
 )
 glue.number("fd-match", match["full"].mean())
@@ -2231,7 +2272,7 @@ def share_when_grown(course, m):
     lengths = course.weights.norm(dim=-1).mean(-1)
     at = (lengths >= 1).long().argmax(0)
     assert bool((lengths[-1] >= 1).all())
-    return scores.span_share(course.weights, m).mean(-1).gather(0, at[None])[0]
+    return span_share(course.weights, m).mean(-1).gather(0, at[None])[0]
 
 
 # %% tags=["solution", "hide-cell"]
@@ -2239,7 +2280,7 @@ print(f"c_* = {c_least:.4f}, shares of the weights")
 for times in (0.0, 0.25, 4.0):
     loud_ex = CommonFactor(atoms_two, p_two, noise_two, s_two, times * c_least)
     ran = short_course(loud_ex, "exercise broken training", [0, 40, 160])
-    own, on_s = (scores.span_share(ran.weights, m) for m in (atoms_two, s_two))
+    own, on_s = (span_share(ran.weights, m) for m in (atoms_two, s_two))
     for k, step in ((1, 40), (2, 160)):
         shares = f"{float(own[k].mean()):.2f} span(M), {float(on_s[k].mean()):.2f} s"
         print(f"c = {times:4.2f} c_*, step {step:3}: {shares}")
@@ -2261,7 +2302,7 @@ def drawn_rate(how, count=20000):
     """E⟨v, x⁺⟩⟨v, x⁺⁺⟩ for v = s, and its mean for the atoms."""
     draws = streams("exercise broken views")[:ex_few]
     x = loud_ex.sample(count, draws)[1]
-    mask = views.random_masks(count, dim_two, draws, dtype=single)
+    mask = random_masks(count, dim_two, draws, dtype=single)
     first = 2 * mask * changed(x, how, draws)
     second = 2 * (1 - mask) * changed(x, how, draws)
     along = ((first @ v) * (second @ v) for v in (s_two, atoms_two))
@@ -2299,7 +2340,7 @@ class PairedNoise(SparseCoding):
         if not self.together:
             return super().views(x, generators, kind, rate)
         half = x.shape[1], x.shape[2] // 2
-        mask = views.random_masks(*half, generators, rate, x.dtype)
+        mask = random_masks(*half, generators, rate, x.dtype)
         mask = mask.repeat_interleave(2, -1)
         return mask * x / rate, (1 - mask) * x / (1 - rate)
 
@@ -2372,7 +2413,7 @@ spread_three = (64 - 4) / 4  # (d1 − d)/d
 
 def parts(kind, t, decay=0.0):
     """E‖w‖² in span(M) and outside, over its start, from the moment itself."""
-    moment = views.cross_moment(three, kind)[0] - decay * torch.eye(64)
+    moment = cross_moment(three, kind)[0] - decay * torch.eye(64)
     second = torch.linalg.matrix_exp(2 * t * moment) / 64
     inside = (three.dictionary[0].mT @ second @ three.dictionary[0]).trace()
     return float(inside), float(second.trace() - inside)
@@ -2535,8 +2576,8 @@ for name, law in laws.items():
     by_law = OtherLaw(m_law, p_ex, 0.2, law)
     begin = initial_weights(by_law, 16, 0.05, draws)
     ran = train(by_law, begin, with_bias, draws, [0, 250], workers=1).weights[-1]
-    best_by_law[name] = float(scores.atom_shares(ran, m_law).amax(-1).mean())
-    in_span = float(scores.span_share(ran, m_law).mean())
+    best_by_law[name] = float(atom_shares(ran, m_law).amax(-1).mean())
+    in_span = float(span_share(ran, m_law).mean())
     print(f"{name:8}: {in_span:.2f} in span(M), best atom {best_by_law[name]:.2f}")
     assert in_span > 0.9
 chance_best = torch.randn(4000, 8, generator=draws[0]).square()
@@ -2610,8 +2651,8 @@ assert ceiling < oracle_r2(best_t) < best_r2()
 probe_draws = streams("exercise ceiling")[:ex_few]
 probed = SparseCoding(random_dictionary(64, 8, probe_draws), p_ex, noise_ex)
 z_ex, x_ex = probed.sample(6000, probe_draws)
-w_star_ex = probes.draw_w_star(probe_draws, 8, 2)
-y_ex = probes.downstream_labels(z_ex, w_star_ex)[0]
+w_star_ex = draw_w_star(probe_draws, 8, 2)
+y_ex = downstream_labels(z_ex, w_star_ex)[0]
 mixing = torch.stack([torch.randn(40, 64, generator=g) for g in probe_draws])
 u_ex = x_ex @ probed.dictionary
 by_threshold = u_ex.sign() * (u_ex.abs() > best_t)
@@ -2620,13 +2661,13 @@ for name, given, expected in (
     ("40 mixtures of x", x_ex @ mixing.mT, None),
     ("oracle", by_threshold, oracle_r2(best_t)),
 ):
-    r2 = probes.regression_probe(
+    r2 = regression_probe(
         given[:, :3000], y_ex[:, :3000], given[:, 3000:], y_ex[:, 3000:]
     ).mean()
     print(f"{name}: R² = {float(r2):.3f}")
     assert abs(float(r2) - expected) < 0.06 if expected else float(r2) < ceiling
 limits = [
-    probes.linear_limit(w, probed.dictionary, p_ex, noise_ex, w_star_ex)
+    linear_limit(w, probed.dictionary, p_ex, noise_ex, w_star_ex)
     for w in (probed.dictionary.mT, mixing)
 ]
 assert relative(limits[0], torch.full_like(limits[0], ceiling)) < 1e-10

@@ -78,19 +78,90 @@ import torch
 from scipy import stats
 from torch.nn.functional import normalize
 
-from contrastive_dynamics import circle_landscape as circle
-from contrastive_dynamics import datasets, two_layer
-from contrastive_dynamics import latent_models as latent
-from contrastive_dynamics import locally_maximal as lme
-from contrastive_dynamics import modulated_growth as race
-from contrastive_dynamics import winning_probability as odds
-from contrastive_dynamics.activations import ACTIVATIONS, TRAINED, activation
-from contrastive_dynamics.book import glue, open_chapter
-from contrastive_dynamics.ground import torch_defaults
-from contrastive_dynamics.image_training import ImageTraining
-from contrastive_dynamics.matching_curves import default_workers
-from contrastive_dynamics.random_streams import stream
-from contrastive_dynamics.token_training import TokenTraining
+from contrastive_dynamics.book import open_chapter
+from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.data.catalogue import check as check_data
+from contrastive_dynamics.losses.activations import ACTIVATIONS, TRAINED, activation
+from contrastive_dynamics.nonlinearity.networks.image_training import ImageTraining
+from contrastive_dynamics.nonlinearity.networks.matching_curves import default_workers
+from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
+from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
+    FIGURE_8_POINTS,
+    blurred_landscape,
+    circle_fixed_points,
+    circle_grid,
+    count_energy_maxima,
+    count_maxima,
+    energy_maxima,
+    on_circle,
+)
+from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
+    energy as circle_energy,
+)
+from contrastive_dynamics.nonlinearity.one_filter.latent_models import (
+    CRITICAL_Q,
+    categorical_covariance,
+    closed_form_error,
+    critical_probability,
+    latent_categorical,
+    latent_summation,
+    orthonormal_patterns,
+    pattern_eigenvalues,
+    population_field,
+    summation_covariance,
+    tilted_patterns,
+)
+from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import (
+    eigen_check,
+    flow_jacobian,
+    growth_rate,
+    newton_fixed_points,
+)
+from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import (
+    roughness as lme_roughness,
+)
+from contrastive_dynamics.nonlinearity.one_filter.modulated_growth import (
+    basin_share,
+    blow_up_time,
+    circle_boundary,
+    earliest_blow_up,
+    integrated_blow_up,
+    largest_rate,
+    wins_by,
+    wins_flow,
+)
+from contrastive_dynamics.nonlinearity.one_filter.modulated_growth import (
+    growth as modulated_growth,
+)
+from contrastive_dynamics.nonlinearity.one_filter.winning_probability import (
+    leader_bound,
+    leader_bound_mended,
+    leader_excess,
+    rank_bound,
+    rank_bound_mended,
+    rank_excess,
+    single_modulation,
+    winning_probability,
+)
+from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
+    colinearity,
+    critical_filters,
+    field_covariances,
+    filter_spread,
+    hidden_outputs,
+    linear_gradient,
+    mean_path,
+    path_gradient,
+    rank_one_gram,
+    swap_path,
+    top_direction,
+    train_unit_filters,
+)
+from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
+    gradient as two_layer_gradient,
+)
+from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 # %%
 chapter = open_chapter("nonlinearity", globals())
@@ -128,7 +199,7 @@ for p, beta in product(grid_p, grid_beta):
     at_once = 10 * default_workers() if chapter.device == "cpu" else 200
     chapter.check(cell.require_memory, at_once, chapter.device)
 chapter.check(ImageTraining, rate=image_rate)
-chapter.check(datasets.check, data)
+chapter.check(check_data, data)
 chapter.check(yours.require_memory, len(block[:3]), chapter.device)
 
 # %% [markdown]
@@ -167,8 +238,11 @@ chapter.check(yours.require_memory, len(block[:3]), chapter.device)
 # The factor holds for $\tfrac12\operatorname{tr}$, as the text around (2) has it; a later line of Section 2 prints the energy without the ½.
 
 # %%
-from contrastive_dynamics.contrastive_covariance import contrastive_energy
-from contrastive_dynamics.pairwise_importance import infonce_importance, infonce_loss
+from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
+from contrastive_dynamics.losses.pairwise_importance import (
+    infonce_importance,
+    infonce_loss,
+)
 
 
 def alpha_cl_error(n, tau, eps, name, stop_gradient=True):
@@ -216,7 +290,7 @@ chapter.values("alpha-cl")
 # The proof shifts $g$ by a lower bound and expands the exponential. Equal products of the expansion are merged here, which changes nothing.
 
 # %%
-from contrastive_dynamics.pairwise_importance import (
+from contrastive_dynamics.losses.pairwise_importance import (
     gaussian_features,
     gaussian_importance,
 )
@@ -286,10 +360,14 @@ glue.figure(plt.gcf(), "plot-lem-1")
 # $O(1/N)$: (3) counts $i=j$, (24) leaves it out. The rate is not touched.
 
 # %%
-from contrastive_dynamics import finite_population as finite
-from contrastive_dynamics.contrastive_covariance import (
+from contrastive_dynamics.losses.contrastive_covariance import (
     contrastive_covariance,
     uniform_contrastive_covariance,
+)
+from contrastive_dynamics.nonlinearity.one_filter.finite_population import (
+    expansion_limit,
+    jittered_population,
+    sample_pairs,
 )
 
 x0 = 2 * torch.rand(12, 2, generator=stream(0, 0, "samples")) - 1
@@ -304,7 +382,7 @@ sizes = [128, 256, 512, 1024]
 
 def population(offsets):
     flat = torch.nn.functional.pad(x0, (0, 1))
-    pop, x = finite.jittered_population(flat, offsets, prob / prob.sum())
+    pop, x = jittered_population(flat, offsets, prob / prob.sum())
     a, b, c = x.unbind(-1)
     g = [1 + a, 1 + b + torch.sin(2 * a * b), torch.sin(c)]
     return pop, torch.stack(g, -1)
@@ -313,7 +391,7 @@ def population(offsets):
 # %%
 def covariances(pop, g, n, kind, seed, runs=32):
     streams = [stream(seed, run, f"pairs of {n}") for run in range(runs)]
-    sample, view, other = finite.sample_pairs(pop, n, streams)
+    sample, view, other = sample_pairs(pop, n, streams)
     if kind == "uniform":
         return uniform_contrastive_covariance(g[view], g[other])
 
@@ -338,8 +416,8 @@ def convergence(offsets, **mistake):
     cases = list(product(block, features.items()))
     for s, (kind, phi) in chapter.progress(cases, "batch sizes"):
         c = [covariances(pop, g, n, kind, s) for n in sizes]
-        right = finite.expansion_limit(g, pop, phi)
-        wrong = finite.expansion_limit(g, pop, phi, **mistake)
+        right = expansion_limit(g, pop, phi)
+        wrong = expansion_limit(g, pop, phi, **mistake)
         curves[kind] = [rms(each - right) for each in c]
         curves[kind, "wrong"] = [rms(each - wrong) for each in c]
         slopes[kind].append(slope(curves[kind]))
@@ -430,8 +508,8 @@ glue.figure(plt.gcf(), "plot-lem-2")
 # ```
 
 # %%
-from contrastive_dynamics.contrastive_covariance import one_layer_velocity
-from contrastive_dynamics.pairwise_importance import uniform_importance
+from contrastive_dynamics.losses.contrastive_covariance import one_layer_velocity
+from contrastive_dynamics.losses.pairwise_importance import uniform_importance
 
 
 def lem_3_error(name, kind, **switch):
@@ -468,8 +546,10 @@ chapter.values("lem-3")
 # The paper calls the maximal eigenvector "the one fixed point"; every eigenvector is one, only $\pm\phi_1$ is stable.
 
 # %%
-from contrastive_dynamics.contrastive_covariance import gated_contrastive_covariance
-from contrastive_dynamics.sphere_flow import (
+from contrastive_dynamics.losses.contrastive_covariance import (
+    gated_contrastive_covariance,
+)
+from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import (
     distinct_points,
     power_iteration,
     sphere_flow,
@@ -517,11 +597,9 @@ chapter.values("lin-1")
 # The smallest picture of what nonlinearity adds (Figure 8 of the paper): nine points on the unit circle, one filter $w=(\cos\theta,\sin\theta)$.
 
 # %%
-points = circle.on_circle(math.pi * torch.tensor(circle.FIGURE_8_POINTS))
-count = {
-    a.name: int(circle.count_energy_maxima(points[None], a)) for a in (relu, linear)
-}
-maxima = circle.energy_maxima(points, relu)  # exact: one quadratic form an arc
+points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
+count = {a.name: int(count_energy_maxima(points[None], a)) for a in (relu, linear)}
+maxima = energy_maxima(points, relu)  # exact: one quadratic form an arc
 
 # %% tags=["nbval-check-output"]
 chapter.judge("fig-8", observed=count["relu"], control=count["linear"])
@@ -536,9 +614,9 @@ chapter.judge("fig-8-a", observed=count["linear"], control=count["relu"])
 chapter.values("fig-8-a")
 
 # %% tags=["hide-input", "remove-output"]
-theta = circle.circle_grid(2000, points)
+theta = circle_grid(2000, points)
 energies = {
-    a.name: circle.energy(circle.on_circle(theta)[None], points[None], a)[0]
+    a.name: circle_energy(on_circle(theta)[None], points[None], a)[0]
     for a in (relu, linear)
 }
 fig, ax = plt.subplots(figsize=(6, 3.4))
@@ -557,7 +635,7 @@ ax.plot(
     "kv",
     label="exact maxima",
 )
-for t in circle.FIGURE_8_POINTS:
+for t in FIGURE_8_POINTS:
     ax.axvline(t, color="0.7", linestyle="--", linewidth=0.8)
 ax.set(xlabel="angle of the filter / π", ylabel="energy / largest", ylim=(0, 1.35))
 ax.legend(ncols=3, fontsize=8)
@@ -599,17 +677,17 @@ glue.figure(plt.gcf(), "plot-fig-8")
 # %%
 def error_8(seed, formula):
     g = stream(seed, 0, "eq-8")
-    u, p = latent.orthonormal_patterns(24, 16, g), torch.rand(16, generator=g)
+    u, p = orthonormal_patterns(24, 16, g), torch.rand(16, generator=g)
     p = p / p.sum()
-    model = latent.latent_categorical(u, p)
-    return latent.closed_form_error(model, u, lambda m: formula(u, p, m))
+    model = latent_categorical(u, p)
+    return closed_form_error(model, u, lambda m: formula(u, p, m))
 
 
 def second_moment(u, p, m):  # the mean is not taken off
     return p[m] * torch.outer(u[:, m], u[:, m])
 
 
-error = max(error_8(s, latent.categorical_covariance) for s in block)
+error = max(error_8(s, categorical_covariance) for s in block)
 uncentred = min(error_8(s, second_moment) for s in block)
 
 # %% tags=["nbval-check-output"]
@@ -622,18 +700,18 @@ chapter.values("eq-8")
 # %%
 def error_9(seed, formula):
     g = stream(seed, 0, "eq-9")
-    u = latent.orthonormal_patterns(10, 10, g)
+    u = orthonormal_patterns(10, 10, g)
     q = 0.05 + 0.9 * torch.rand(10, generator=g)
-    model = latent.latent_summation(u, q)
-    return latent.closed_form_error(model, u, lambda m: formula(u, q, m))
+    model = latent_summation(u, q)
+    return closed_form_error(model, u, lambda m: formula(u, q, m))
 
 
 def second_moment(u, q, m):  # the mean is not taken off
     mean_product = q[m] * (1 - q[m]) * torch.outer(u[:, m], u[:, m])
-    return latent.summation_covariance(u, q, m) + mean_product
+    return summation_covariance(u, q, m) + mean_product
 
 
-error = max(error_9(s, latent.summation_covariance) for s in block)
+error = max(error_9(s, summation_covariance) for s in block)
 uncentred = min(error_9(s, second_moment) for s in block)
 
 # %% tags=["nbval-check-output"]
@@ -650,9 +728,9 @@ chapter.values("eq-9")
 # %%
 def crossing(seed, centred=True):
     g = stream(seed, 0, "eq-9-a")
-    u, q = latent.orthonormal_patterns(8, 8, g), 0.05 + 0.9 * torch.rand(8, generator=g)
-    found = [latent.critical_probability(u, q, m, centred) for m in range(8)]
-    return max(abs(v - latent.CRITICAL_Q) for v in found)
+    u, q = orthonormal_patterns(8, 8, g), 0.05 + 0.9 * torch.rand(8, generator=g)
+    found = [critical_probability(u, q, m, centred) for m in range(8)]
+    return max(abs(v - CRITICAL_Q) for v in found)
 
 
 error = max(crossing(s) for s in block)
@@ -666,21 +744,17 @@ chapter.values("eq-9-a")
 
 # %% tags=["hide-input", "remove-output"]
 q = torch.linspace(0.02, 0.8, 40)
-u = latent.orthonormal_patterns(6, 6, stream(0, 0, "figure"))
+u = orthonormal_patterns(6, 6, stream(0, 0, "figure"))
 fields = [
-    latent.population_field(
-        *latent.latent_summation(u, torch.full((6,), float(v))), relu
-    )
-    for v in q
+    population_field(*latent_summation(u, torch.full((6,), float(v))), relu) for v in q
 ]
 along, across = zip(
-    *[latent.pattern_eigenvalues(f(u[None, :, 0]), u[None, :, 0]) for f in fields],
-    strict=True,
+    *[pattern_eigenvalues(f(u[None, :, 0]), u[None, :, 0]) for f in fields], strict=True
 )
 fig, ax = plt.subplots(figsize=(5, 3.2))
 ax.plot(q.cpu(), torch.cat(along).cpu(), "k-", label=r"along $u_m$")
 ax.plot(q.cpu(), torch.cat(across).cpu(), "k--", label=r"largest across $u_m$")
-ax.axvline(latent.CRITICAL_Q, color="k", linestyle=":", label=r"$q=(3-\sqrt{5})/2$")
+ax.axvline(CRITICAL_Q, color="k", linestyle=":", label=r"$q=(3-\sqrt{5})/2$")
 ax.set(xlabel=r"$q_m$", ylabel=r"eigenvalue of $A(u_m)$", ylim=(0, 1))
 ax.legend()
 glue.figure(plt.gcf(), "plot-eq-9")
@@ -703,10 +777,10 @@ glue.figure(plt.gcf(), "plot-eq-9")
 # %%
 def gains(case, act):  # two layers a seed
     seed, layer = case
-    u = latent.orthonormal_patterns(10, 10, stream(seed, layer, "many-k"))
+    u = orthonormal_patterns(10, 10, stream(seed, layer, "many-k"))
     u = u * torch.linspace(1, 1.5, 10)
-    model = latent.latent_summation(u, torch.full((10,), 0.2))
-    field = latent.population_field(*model, act)
+    model = latent_summation(u, torch.full((10,), 0.2))
+    field = population_field(*model, act)
     nodes = range(24 * layer, 24 * layer + 24)
     w0 = uniform_on_sphere([stream(seed, k, "node") for k in nodes], 10)
     w = sphere_flow(field, w0, step=1.0, tol=1e-6, max_steps=600).w
@@ -773,7 +847,7 @@ glue.figure(plt.gcf(), "plot-many-k")
 # We look for all fixed points of the flow on random densities on a disc, and nudge each LME that meets the condition.
 
 # %%
-from contrastive_dynamics.planar_density import (
+from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
     DiscPopulation,
     ascend_bound_ratio,
     random_disc_population,
@@ -789,12 +863,10 @@ def fixed_points(act):
     def field_at(i):
         return pop.at(i).matrix_field(act)
 
-    rest = circle.circle_fixed_points(
-        field_at, populations, pop.coefficients, angles=180
-    )
+    rest = circle_fixed_points(field_at, populations, pop.coefficients, angles=180)
     here, field = pop.at(rest.run), field_at(rest.run)
-    check = lme.eigen_check(field, rest.w)
-    return rest, here, check, check.gap - lme.roughness(field, rest.w)
+    check = eigen_check(field, rest.w)
+    return rest, here, check, check.gap - lme_roughness(field, rest.w)
 
 
 # %%
@@ -802,7 +874,7 @@ def after_nudge(act, meets, nudge=1e-4):
     """‖end − start‖ of the LMEs with gap > ρ (meets), or of those with gap <= ρ."""
     rest, here, check, margin = fixed_points(act)
     pick = check.is_lme & ((margin > 0) == meets)
-    nudged = circle.on_circle(rest.theta[pick] + nudge)
+    nudged = on_circle(rest.theta[pick] + nudge)
     end = sphere_flow(here.at(pick).matrix_field(act), nudged, step=1.0, tol=1e-9)
     return (end.w - rest.w[pick]).norm(dim=-1)
 
@@ -826,7 +898,9 @@ chapter.values("thm-1")
 
 
 # %%
-from contrastive_dynamics.gaussian_mixture import random_gaussian_mixture
+from contrastive_dynamics.nonlinearity.one_filter.gaussian_mixture import (
+    random_gaussian_mixture,
+)
 
 
 def lmes_of_mixtures(d, act, runs=3 * populations // 2, starts=20):
@@ -835,10 +909,10 @@ def lmes_of_mixtures(d, act, runs=3 * populations // 2, starts=20):
     pop = random_gaussian_mixture(streams, d)
     run = torch.arange(runs).repeat_interleave(starts)
     w0 = uniform_on_sphere([stream(seed, k, f"Newton {d}") for k in range(len(run))], d)
-    w, settled = lme.newton_fixed_points(pop.at(run).matrix_field(act), w0)
+    w, settled = newton_fixed_points(pop.at(run).matrix_field(act), w0)
     w, here = w[settled], pop.at(run[settled])
     field = here.matrix_field(act)
-    check, rho = lme.eigen_check(field, w), lme.roughness(field, w)
+    check, rho = eigen_check(field, w), lme_roughness(field, w)
     pick = check.is_lme
     return w[pick], here.at(pick), (check.gap > rho)[pick]
 
@@ -905,7 +979,7 @@ chapter.values("thm-1-a")
 fig, ax = plt.subplots(figsize=(5.5, 3.6))
 for act, marker in ((relu, "o"), (quadratic, "x")):
     rest, here, check, margin = fixed_points(act)
-    growth = lme.growth_rate(lme.flow_jacobian(here.matrix_field(act), rest.w))
+    growth = growth_rate(flow_jacobian(here.matrix_field(act), rest.w))
     dots = ((v / check.lambda1)[check.is_lme].cpu() for v in (margin, growth))
     ax.plot(*dots, "k" + marker, fillstyle="none", label=act.name)
 ax.plot(
@@ -929,10 +1003,8 @@ glue.figure(plt.gcf(), "plot-thm-1")
 
 # %%
 width = torch.tensor([1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01])
-e, rho, gap = circle.blurred_landscape(
-    math.pi * torch.tensor(circle.FIGURE_8_POINTS), width
-)
-optima = circle.count_maxima(e)
+e, rho, gap = blurred_landscape(math.pi * torch.tensor(FIGURE_8_POINTS), width)
+optima = count_maxima(e)
 peak = (e > e.roll(1, -1)) & (e >= e.roll(-1, -1))
 rough_at_optima = (rho * peak).sum(-1) / peak.sum(-1)
 
@@ -976,7 +1048,7 @@ glue.figure(plt.gcf(), "plot-thm-1-a")
 
 # %%
 def largest_ratio(power, pop, w):  # ρ from its definition over the bound
-    rho = lme.roughness(pop.matrix_field(relu), w, step=1e-4)
+    rho = lme_roughness(pop.matrix_field(relu), w, step=1e-4)
     return float((rho / pop.roughness_bound(w, power)).max())
 
 
@@ -1062,7 +1134,7 @@ chapter.values("cor-2")
 
 
 # %%
-from contrastive_dynamics.gated_covariance import gated_field
+from contrastive_dynamics.losses.gated_covariance import gated_field
 
 
 @cache
@@ -1074,9 +1146,9 @@ def stable_filters(population, seed, tau, runs=10):
         field_at, grid = (lambda i: pop.at(i).matrix_field(relu, tau)), (120, 1, 2)
     else:
         turns = torch.stack([torch.rand(population, generator=g) for g in streams])
-        x = circle.on_circle(2 * math.pi * turns)
+        x = on_circle(2 * math.pi * turns)
         field_at, grid = (lambda i: gated_field(x[i], relu, tau)), (1500, 1, 32)
-    rest = circle.circle_fixed_points(field_at, runs, w, *grid)
+    rest = circle_fixed_points(field_at, runs, w, *grid)
     return float(rest.stable.sum()) / runs
 
 
@@ -1167,14 +1239,23 @@ glue.figure(plt.gcf(), "plot-cor-2-a")
 # are tilted so that $\lVert U^\top U-I\rVert_2$ is small but not zero.
 
 # %%
-from contrastive_dynamics import local_convergence as local
+from contrastive_dynamics.nonlinearity.one_filter.local_convergence import (
+    angle_between,
+    check_theorem,
+    contraction,
+    contraction_slack,
+    irregularity,
+    pattern_angle_bound,
+    pattern_contraction,
+    starts_near,
+)
 
 
 def tilted(seed, deviation, q=0.2, m=8):
     g = stream(seed, 0, "tilted patterns")
-    u = latent.tilted_patterns(latent.orthonormal_patterns(m, m, g), deviation, g)
-    points, p = latent.latent_summation(u, torch.full((m,), q))
-    return u, points, latent.population_field(points, p, relu), g
+    u = tilted_patterns(orthonormal_patterns(m, m, g), deviation, g)
+    points, p = latent_summation(u, torch.full((m,), q))
+    return u, points, population_field(points, p, relu), g
 
 
 # %%
@@ -1183,8 +1264,8 @@ def worst(deviation, power=1.0):
     for s in block:
         u, points, field, g = tilted(s, deviation)
         away = 0.06 * torch.rand(200, generator=g)
-        w0 = local.starts_near(u.mT.repeat(25, 1), away, g)
-        check = local.check_theorem(field, points, w0, power=power)
+        w0 = starts_near(u.mT.repeat(25, 1), away, g)
+        check = check_theorem(field, points, w0, power=power)
         ratios = [ratio[check.holds].max() for ratio in (check.rate, check.stay)]
         found.append(torch.stack(ratios))
     return torch.stack(found).amax(0)
@@ -1210,18 +1291,18 @@ chapter.values("thm-3")
 # %%
 def from_patterns(seed, deviation):
     u, points, field, g = tilted(seed, deviation)
-    return u, power_iteration(field, local.starts_near(u.mT, 0.1, g), 60)
+    return u, power_iteration(field, starts_near(u.mT, 0.1, g), 60)
 
 
 def slack(deviation, predicted):
     runs = [from_patterns(s, deviation)[1] for s in block]
-    rates = [local.contraction(run.discrepancy) for run in runs]
-    slacks = local.contraction_slack(torch.stack(rates), predicted, deviation)
+    rates = [contraction(run.discrepancy) for run in runs]
+    slacks = contraction_slack(torch.stack(rates), predicted, deviation)
     return float(slacks.max())
 
 
 q = torch.tensor(0.2)
-factor = local.pattern_contraction(q)
+factor = pattern_contraction(q)
 right = {f"deviation {e}": slack(e, factor) for e in (0.02, 0.05, 0.1)}
 one_power = {f"deviation {e}": slack(e, q / (1 - q)) for e in (0.02, 0.05, 0.1)}
 
@@ -1234,9 +1315,9 @@ chapter.values("fig-1")
 
 # %%
 def distance(deviation, shift=0):
-    bound = float(local.pattern_angle_bound(q, deviation))
+    bound = float(pattern_angle_bound(q, deviation))
     runs = [from_patterns(s, deviation) for s in block]
-    angles = [local.angle_between(run.w[-1], u.mT.roll(shift, 0)) for u, run in runs]
+    angles = [angle_between(run.w[-1], u.mT.roll(shift, 0)) for u, run in runs]
     return float(torch.stack(angles).max()) / bound
 
 
@@ -1263,7 +1344,7 @@ for deviation, style in ((0.0, "-"), (0.05, "--"), (0.1, "-."), (0.3, ":")):
     ax.fill_between(
         range(45), steps.amin(-1)[:45], steps.amax(-1)[:45], color="0.5", alpha=0.15
     )
-t, factor = np.arange(3, 24), float(local.pattern_contraction(q))
+t, factor = np.arange(3, 24), float(pattern_contraction(q))
 ax.semilogy(
     t, 0.02 * factor ** (t - 2), "ko", ms=3, mfc="none", label="$q/(1-q)^2$ a step"
 )
@@ -1303,8 +1384,17 @@ glue.figure(plt.gcf(), "plot-fig-1")
 # another iteration. For the iteration as printed positive definiteness is the condition, and matrices of trace zero stand outside it.
 
 # %%
-from contrastive_dynamics import bound_search
-from contrastive_dynamics import power_iteration_bounds as step_bounds
+from contrastive_dynamics.nonlinearity.one_filter.power_iteration_bounds import (
+    AffineField,
+    check_region,
+    displacement_ratio,
+    expansion_ratio,
+    power_step,
+    shortfall_ratio,
+    spectral_matrix,
+    turning_ratio,
+)
+from contrastive_dynamics.numerics.bound_search import climb
 
 
 def free_numbers(rows, purpose, n=100):
@@ -1316,7 +1406,7 @@ def largest_found(ratio, start, steps=150):
     """Largest ratio, −∞ outside its region, and all points: random, the last ten climbed to."""
     seen = ratio(start)
     best = start[seen.topk(10).indices]
-    top = bound_search.climb(ratio, best, steps, rate=0.05)
+    top = climb(ratio, best, steps, rate=0.05)
     found = {"random": float(seen.max()), "climbed": float(ratio(top).max())}
     return found, torch.cat((start, top))
 
@@ -1328,8 +1418,8 @@ def without_trace(a):
 
 # %%
 def one_step(raw, change=lambda a: a):
-    a = change(step_bounds.spectral_matrix(raw[:, :-1]))
-    return step_bounds.power_step(a, normalize(raw[:, -1], dim=-1))
+    a = change(spectral_matrix(raw[:, :-1]))
+    return power_step(a, normalize(raw[:, -1], dim=-1))
 
 
 def within(step, ratio):  # where rounding does not count
@@ -1346,12 +1436,12 @@ def of_step(bound, change=lambda a: a, **mistake):
 
 # %%
 def without_sum(c, ratio):  # 1 + c forgotten
-    return local.irregularity(c, ratio) / (1 + c)
+    return irregularity(c, ratio) / (1 + c)
 
 
-shortfall, near_top = of_step(step_bounds.shortfall_ratio)
-forgotten, _ = of_step(step_bounds.shortfall_ratio, mu=without_sum)
-indefinite, _ = of_step(step_bounds.shortfall_ratio, without_trace)
+shortfall, near_top = of_step(shortfall_ratio)
+forgotten, _ = of_step(shortfall_ratio, mu=without_sum)
+indefinite, _ = of_step(shortfall_ratio, without_trace)
 
 # %% tags=["nbval-check-output"]
 chapter.judge("lem-7", observed=shortfall, control=forgotten, outside=indefinite)
@@ -1360,9 +1450,9 @@ chapter.judge("lem-7", observed=shortfall, control=forgotten, outside=indefinite
 chapter.values("lem-7")
 
 # %%
-length, moves = of_step(step_bounds.displacement_ratio)
-halved, _ = of_step(step_bounds.displacement_ratio, factor=1.0)
-backwards, _ = of_step(step_bounds.displacement_ratio, without_trace)
+length, moves = of_step(displacement_ratio)
+halved, _ = of_step(displacement_ratio, factor=1.0)
+backwards, _ = of_step(displacement_ratio, without_trace)
 mistakes = {"without the 2": halved["climbed"], "A not positive": backwards["climbed"]}
 
 # %% tags=["nbval-check-output"]
@@ -1390,11 +1480,11 @@ chapter.values("lem-8")
 
 # %%
 def matrix_and_change(raw):
-    return step_bounds.spectral_matrix(raw[:, :5]), (raw[:, 5:] + raw[:, 5:].mT) / 4
+    return spectral_matrix(raw[:, :5]), (raw[:, 5:] + raw[:, 5:].mT) / 4
 
 
 def expanded(raw, order=1.0):
-    return step_bounds.expansion_ratio(*matrix_and_change(raw), order)
+    return expansion_ratio(*matrix_and_change(raw), order)
 
 
 start = free_numbers(9, "expansion")
@@ -1420,9 +1510,9 @@ chapter.values("lem-9")
 
 # %%
 def turning(raw, factor=2.0):
-    field, w = step_bounds.AffineField.of(raw[:, :-1]), normalize(raw[:, -1], dim=-1)
-    step = step_bounds.power_step(field(w), w)
-    ratio = step_bounds.turning_ratio(step, field(step.image), field.lipschitz, factor)
+    field, w = AffineField.of(raw[:, :-1]), normalize(raw[:, -1], dim=-1)
+    step = power_step(field(w), w)
+    ratio = turning_ratio(step, field(step.image), field.lipschitz, factor)
     positive = (step.lowest > 0) & (field.lipschitz > 1e-4 * step.gap)
     return torch.where(positive, within(step, ratio), -torch.inf)
 
@@ -1452,7 +1542,7 @@ chapter.values("lem-10")
 
 # %%
 def near_start(raw, lipschitz=1.0, change=lambda a: a):  # in units of the field's L
-    field = step_bounds.AffineField.of(raw[:, :-1])
+    field = AffineField.of(raw[:, :-1])
     base = change(field.base)
     field = replace(field, base=base, lipschitz=lipschitz * field.lipschitz)
     top = torch.linalg.eigh(base).eigenvectors[..., -1]
@@ -1462,7 +1552,7 @@ def near_start(raw, lipschitz=1.0, change=lambda a: a):  # in units of the field
 def converging(raw, steps=20, power=1.0, positive=True, **field):
     """Ratios of rate and distance `[2, run]`; −∞ for a start that does not count."""
     field, w = near_start(raw, **field)
-    check = step_bounds.check_region(field, w, field.lipschitz, steps, power)
+    check = check_region(field, w, field.lipschitz, steps, power)
     counts = (check.lowest > 0) if positive else ~check.gamma.isnan()
     return torch.where(counts, torch.stack((check.fall, check.reach)), -torch.inf)
 
@@ -1502,8 +1592,8 @@ def falling(raw):
     return converging(raw)[0]
 
 
-ratio_7 = seen_in_step(step_bounds.shortfall_ratio)
-ratio_8 = seen_in_step(step_bounds.displacement_ratio)
+ratio_7 = seen_in_step(shortfall_ratio)
+ratio_8 = seen_in_step(displacement_ratio)
 
 # %% tags=["hide-input", "remove-output"]
 panels = (
@@ -1541,7 +1631,13 @@ glue.figure(plt.gcf(), "plot-lem-7")
 # no filter that the group moves can be a *strict* local optimum. Filters that it leaves in place, such as the poles of a rotation of $\mathbb R^3$, can.
 
 # %%
-from contrastive_dynamics import rotation_augmentation as augmentation
+from contrastive_dynamics.nonlinearity.one_filter.rotation_augmentation import (
+    augmentation_angles,
+    augmented_energy,
+    orbit_variation,
+    plane_generator,
+    rotations,
+)
 
 
 def draw(run, purpose, *size):
@@ -1550,19 +1646,19 @@ def draw(run, purpose, *size):
 
 x = torch.stack([draw(k, "data", 20, 3) for k in range(8)])
 plane = torch.stack([draw(k, "plane", 2, 3) for k in range(8)])
-spin = augmentation.plane_generator(plane[:, 0], plane[:, 1])
+spin = plane_generator(plane[:, 0], plane[:, 1])
 w = uniform_on_sphere([stream(seed, k, "start") for k in range(8)], 3)
-turned = augmentation.rotations(spin, torch.linspace(0, 6.2, 61))
+turned = rotations(spin, torch.linspace(0, 6.2, 61))
 orbit = torch.einsum("rtij,rj->rti", turned, w)
 importances = {"uniform α": None, "Gaussian α": gaussian_importance(x, 1.0)}
 
 
 # %%
 def variation(half_width, alpha, samples=4096):
-    angles = augmentation.augmentation_angles(samples, half_width, x)
-    views = augmentation.rotations(spin, angles)
-    e = augmentation.augmented_energy(orbit, x, views, relu, alpha)
-    return float(augmentation.orbit_variation(e).max())
+    angles = augmentation_angles(samples, half_width, x)
+    views = rotations(spin, angles)
+    e = augmented_energy(orbit, x, views, relu, alpha)
+    return float(orbit_variation(e).max())
 
 
 whole = {name: variation(math.pi, alpha) for name, alpha in importances.items()}
@@ -1576,16 +1672,16 @@ chapter.values("app-b5")
 
 # %%
 x = torch.stack([draw(k, "data", 9, 2) for k in range(20)])
-spin = augmentation.plane_generator(*torch.eye(2)).expand(20, 2, 2)
-filters = circle.on_circle(circle.circle_grid(360, x)).expand(20, -1, -1)
+spin = plane_generator(*torch.eye(2)).expand(20, 2, 2)
+filters = on_circle(circle_grid(360, x)).expand(20, -1, -1)
 
 
 def strict_maxima(half_width):
     # 360 rotations on the 360 angles of the grid: an exact group
-    angles = augmentation.augmentation_angles(360, half_width, x)
-    views = augmentation.rotations(spin, angles)
-    e = augmentation.augmented_energy(filters, x, views, relu)
-    return circle.count_maxima(e, rounding=4096)
+    angles = augmentation_angles(360, half_width, x)
+    views = rotations(spin, angles)
+    e = augmented_energy(filters, x, views, relu)
+    return count_maxima(e, rounding=4096)
 
 
 most, least = int(strict_maxima(math.pi).max()), int(strict_maxima(math.pi / 2).min())
@@ -1605,12 +1701,10 @@ for half_width, style in (
     (math.pi / 8, "-."),
     (0.01, ":"),
 ):
-    views = augmentation.rotations(
-        spin[:1], augmentation.augmentation_angles(360, half_width, x)
-    )
-    e = augmentation.augmented_energy(filters[:1], x[:1], views, relu)[0]
+    views = rotations(spin[:1], augmentation_angles(360, half_width, x))
+    e = augmented_energy(filters[:1], x[:1], views, relu)[0]
     angle, label = (
-        circle.circle_grid(360, x).cpu() / math.pi,
+        circle_grid(360, x).cpu() / math.pi,
         f"±{half_width / math.pi:.3g} π",
     )
     ax.plot(angle, (e / e.max()).cpu(), "k" + style, label=label)
@@ -1643,8 +1737,12 @@ glue.figure(plt.gcf(), "plot-app-b5")
 # The other side is the gradient of the loss itself through the network: InfoNCE, or the energy summed pair by pair.
 
 # %%
-from contrastive_dynamics import two_layer_flow
-from contrastive_dynamics.gated_covariance import project_out
+from contrastive_dynamics.losses.gated_covariance import project_out
+from contrastive_dynamics.nonlinearity.two_layers.two_layer_flow import (
+    hidden_layer,
+    top_layer_after,
+    two_layer_velocity,
+)
 
 
 def views_and_weights(purpose):
@@ -1681,9 +1779,7 @@ def lem_4_error(name, kind, project=project_out):
     energy, alpha = objective(kind, x, f, f_view)
     expected = torch.autograd.grad(energy, (v, w))
     v, w = v.detach(), w.detach()
-    top, flow = two_layer_flow.two_layer_velocity(
-        x, x_view, w, v, act, alpha, projected=False
-    )
+    top, flow = two_layer_velocity(x, x_view, w, v, act, alpha, projected=False)
     return float(max(map(relative, (top, project(w, flow)), expected)))
 
 
@@ -1717,9 +1813,9 @@ chapter.values("lem-4")
 def top_layer_error(rank):
     x, x_view, (v, w) = views_and_weights("lem-4-a")
     v, w = v.detach(), w.detach()
-    f, f_view = (two_layer_flow.hidden_layer(y, w, relu)[1] for y in (x, x_view))
+    f, f_view = (hidden_layer(y, w, relu)[1] for y in (x, x_view))
     c = contrastive_covariance(f, f_view, uniform_importance(f))
-    end = two_layer_flow.top_layer_after(v, c, 1e4)
+    end = top_layer_after(v, c, 1e4)
     s = torch.linalg.eigh(c)[1][:, -rank]
     return float((end.mT @ end - torch.outer(s, s)).norm())
 
@@ -1763,12 +1859,12 @@ def fields_of(seed, purpose):
 def sideways(seed, act=linear, rank=1, project=False):
     x, g = fields_of(seed, "thm-4")
     w = normalize(torch.randn(4, 5, 6, generator=g), dim=-1)
-    gram = two_layer.rank_one_gram(two_layer.top_direction(x, w, act))
+    gram = rank_one_gram(top_direction(x, w, act))
     for _ in range(rank - 1):
-        gram = gram + two_layer.rank_one_gram(torch.randn(4, 5, generator=g) / 20**0.5)
-    v = two_layer.gradient(x, w, gram, act)
+        gram = gram + rank_one_gram(torch.randn(4, 5, generator=g) / 20**0.5)
+    v = two_layer_gradient(x, w, gram, act)
     v = project_out(w, v) if project else v
-    return float(two_layer.colinearity(v).max())
+    return float(colinearity(v).max())
 
 
 # %%
@@ -1812,19 +1908,19 @@ def off_critical(seed, path, agree=False):
     x, g = fields_of(seed, "thm-4-a")
     x[..., -1] = 0  # no data in this direction, so that the filters need not vanish
     s = 0.2 + torch.rand(4, 5, generator=g)
-    s, c = (torch.ones_like(s) if agree else s), two_layer.field_covariances(x)
-    w = two_layer.critical_filters(s, c, g)
-    return float(two_layer.path_gradient(path, w, s, c))
+    s, c = (torch.ones_like(s) if agree else s), field_covariances(x)
+    w = critical_filters(s, c, g)
+    return float(path_gradient(path, w, s, c))
 
 
 # (163) prints the first path; the second leads to Σ s w / Σ s
-swapped = max(off_critical(s, two_layer.swap_path) for s in block)
-agreeing = max(off_critical(s, two_layer.swap_path, agree=True) for s in block)
-straight = max(off_critical(s, two_layer.mean_path) for s in block)
+swapped = max(off_critical(s, swap_path) for s in block)
+agreeing = max(off_critical(s, swap_path, agree=True) for s in block)
+straight = max(off_critical(s, mean_path) for s in block)
 
 
 def squared_path(w, a, s):
-    return two_layer.mean_path(w, a, s.square())
+    return mean_path(w, a, s.square())
 
 
 by_square = min(off_critical(s, squared_path) for s in block)
@@ -1840,19 +1936,17 @@ chapter.values("thm-4-a")
 # %% tags=["hide-input", "remove-output"]
 g = stream(0, 0, "figure")
 s = 0.2 + torch.rand(1, 3, generator=g)
-c = two_layer.field_covariances(
+c = field_covariances(
     torch.randn(200, 1, 4, generator=g) * torch.tensor([2.0, 1, 1, 0])
 )
-w, shares = two_layer.critical_filters(s, c, g), torch.linspace(0, 1, 41)
+w, shares = critical_filters(s, c, g), torch.linspace(0, 1, 41)
 fig, ax = plt.subplots(figsize=(5, 3))
 for path, style, label in (
-    (two_layer.swap_path, "k-", "printed: swap two filters, (163)"),
-    (two_layer.mean_path, "k--", r"mended: to $\sum s_m w_m/\sum s_m$"),
+    (swap_path, "k-", "printed: swap two filters, (163)"),
+    (mean_path, "k--", r"mended: to $\sum s_m w_m/\sum s_m$"),
 ):
-    gram = two_layer.rank_one_gram(s)
-    norms = [
-        two_layer.linear_gradient(path(w, a, s), gram, c).norm().item() for a in shares
-    ]
+    gram = rank_one_gram(s)
+    norms = [linear_gradient(path(w, a, s), gram, c).norm().item() for a in shares]
     ax.plot(shares.cpu(), norms, style, label=label)
 ax.set(
     xlabel="position $c$ on the path ($c=1$: the critical point)",
@@ -1881,8 +1975,8 @@ def trained_spread(act):
         for shape in ((200, 18), (18, 18), (3, 5, 6))
     )
     x = (x @ mix).view(-1, 200, 3, 6)
-    w = two_layer.train_unit_filters(x, normalize(w, dim=-1), act, 600)
-    return two_layer.filter_spread(w)
+    w = train_unit_filters(x, normalize(w, dim=-1), act, 600)
+    return filter_spread(w)
 
 
 spread = float(trained_spread(linear).max())
@@ -1925,18 +2019,28 @@ chapter.values("thm-4-b")
 # Each field has a few points, so every input can be enumerated with its probability. The right side never sees two fields together.
 
 # %%
-from contrastive_dynamics import conditional_independence as ci
+from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
+    ConditionalFields,
+    binary_moments,
+    decomposed_variance,
+    enumerate_inputs,
+    mended_strength,
+    modulated_velocity,
+    printed_strength,
+    random_fields,
+    strength,
+)
 
 
 def lem_5_error(name, c, power=2):
     draw, act = [stream(s, c, "lem-5") for s in block], activation(name)
-    model = ci.random_fields(draw, c, 3, 5, 4)
+    model = random_fields(draw, c, 3, 5, 4)
     w = torch.stack([torch.randn(3, 2, 4, generator=g) for g in draw])
-    x, p = ci.enumerate_inputs(model)
-    gated = two_layer.hidden_outputs(x, w, act)[0].flatten(2)  # [run, input, KMd]
+    x, p = enumerate_inputs(model)
+    gated = hidden_outputs(x, w, act)[0].flatten(2)  # [run, input, KMd]
     centred = gated - torch.einsum("rn,rni->ri", p, gated)[:, None]
     expected = torch.einsum("rn,rni,rnj->rij", p, centred, centred)
-    ours = ci.decomposed_variance(model, w, act, power)
+    ours = decomposed_variance(model, w, act, power)
     return relative(ours, expected, batch=1).tolist()
 
 
@@ -1974,22 +2078,22 @@ chapter.values("lem-5")
 # %%
 def fields_and_filters(purpose, k=4, runs=1):
     draw = [stream(s, run, purpose) for s in block for run in range(runs)]
-    model = ci.random_fields(draw, 2, k, 5, 4)
+    model = random_fields(draw, 2, k, 5, 4)
     w = torch.stack([torch.randn(k, 4, generator=g) for g in draw])
     first = normalize(model.points[:, :, 0], dim=-1)  # opens its filter: none is off
     return model, normalize(first + 0.9 * normalize(w, dim=-1), dim=-1)
 
 
 def enumerated_outputs(model, w, act):
-    x, p = ci.enumerate_inputs(model)
+    x, p = enumerate_inputs(model)
     f = act.h(torch.einsum("rnkd,rkd->rnk", x, w))
     return f - torch.einsum("rn,rnk->rk", p, f)[:, None], p
 
 
 # %%
-def thm_5_error(name, modulation=ci.strength, k=4):
+def thm_5_error(name, modulation=strength, k=4):
     (model, w), act = fields_and_filters("thm-5", k), activation(name)
-    flow = ci.modulated_velocity(model, w, act, modulation=modulation)
+    flow = modulated_velocity(model, w, act, modulation=modulation)
     w.requires_grad_()
     f, p = enumerated_outputs(model, w / w.norm(dim=-1, keepdim=True), act)
     variance = torch.einsum("rn,rni,rnj->rij", p, f, f)
@@ -2013,7 +2117,7 @@ without = {
 }
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-5", observed=thm_5_worst(ci.strength), control=without)
+chapter.judge("thm-5", observed=thm_5_worst(strength), control=without)
 
 # %%
 chapter.values("thm-5")
@@ -2021,9 +2125,9 @@ chapter.values("thm-5")
 # %% tags=["nbval-check-output"]
 chapter.judge(
     "thm-5-a",
-    observed=thm_5_worst(ci.printed_strength),
-    mended=thm_5_worst(ci.mended_strength),
-    planted=thm_5_worst(ci.printed_strength, k=1),
+    observed=thm_5_worst(printed_strength),
+    mended=thm_5_worst(mended_strength),
+    planted=thm_5_worst(printed_strength, k=1),
     control=without["no modulation"],
 )
 
@@ -2031,13 +2135,11 @@ chapter.judge(
 chapter.values("thm-5-a")
 
 # %% tags=["hide-input", "remove-output"]
-m = ci.binary_moments(*fields_and_filters("thm-5"), relu)
-exact = ci.strength(m).flatten().cpu()
+m = binary_moments(*fields_and_filters("thm-5"), relu)
+exact = strength(m).flatten().cpu()
 fig, ax = plt.subplots(figsize=(4.5, 3.4))
-ax.loglog(exact, ci.printed_strength(m).flatten().cpu(), "k.", label="as printed")
-ax.loglog(
-    exact, ci.mended_strength(m).flatten().cpu(), "ko", mfc="none", label="mended"
-)
+ax.loglog(exact, printed_strength(m).flatten().cpu(), "k.", label="as printed")
+ax.loglog(exact, mended_strength(m).flatten().cpu(), "ko", mfc="none", label="mended")
 ax.axline((0.01, 0.01), (1, 1), color="0.6", linewidth=1)
 ax.set(xlabel=r"$\delta_k$ of (143)", ylabel=r"second form of $\delta_k$")
 ax.legend(fontsize=8)
@@ -2068,12 +2170,12 @@ pairs = [(y0, b) for y0 in (0.01, 0.1, 0.5, 1.0) for b in (0.1, 0.5, 1.0, 3.0)]
 
 
 def time_error(y0, b, factor=1.0):
-    formula = factor * float(race.blow_up_time(torch.tensor(y0), torch.tensor(b)))
-    return abs(formula / race.integrated_blow_up(y0, b) - 1)
+    formula = factor * float(blow_up_time(torch.tensor(y0), torch.tensor(b)))
+    return abs(formula / integrated_blow_up(y0, b) - 1)
 
 
 def limit_error(y0, b):
-    end = race.growth(*map(torch.tensor, (-y0, b, 60.0)))
+    end = modulated_growth(*map(torch.tensor, (-y0, b, 60.0)))
     return abs(float(end) / -b - 1)
 
 
@@ -2098,9 +2200,9 @@ for y0, style in (
     (-0.8, (0, (8, 2, 1, 2, 1, 2))),
 ):
     y = torch.tensor(y0)
-    end = min(float(race.blow_up_time(y, b)), 6.0)
+    end = min(float(blow_up_time(y, b)), 6.0)
     t = torch.linspace(0, end * 0.999, 300)
-    path = race.growth(y, b, t).cpu()
+    path = modulated_growth(y, b, t).cpu()
     ax.plot(
         t.cpu(),
         path,
@@ -2138,7 +2240,7 @@ glue.figure(plt.gcf(), "plot-fig-7")
 # %%
 def widening(seed, c, n=1000, d=10):
     y = uniform_on_sphere([stream(seed, k, "thm-6 start") for k in range(n)], d)
-    return float(race.basin_share(y, c) - race.basin_share(y, 0.0))
+    return float(basin_share(y, c) - basin_share(y, 0.0))
 
 
 gained = [widening(s, 0.5) for s in chapter.progress(block, "basins")]
@@ -2153,15 +2255,9 @@ chapter.values("thm-6")
 # %%
 c = torch.linspace(-0.8, 0.8, 9)
 b = torch.stack([1 + c, torch.ones_like(c)], -1)
-boundary = race.circle_boundary(b, race.wins_flow)  # bisection of the flow itself
-scores = {
-    "time": race.earliest_blow_up,
-    "rate": race.largest_rate,
-    "start": lambda y0, b: y0,
-}
-predicted = {
-    name: race.circle_boundary(b, race.wins_by(score)) for name, score in scores.items()
-}
+boundary = circle_boundary(b, wins_flow)  # bisection of the flow itself
+scores = {"time": earliest_blow_up, "rate": largest_rate, "start": lambda y0, b: y0}
+predicted = {name: circle_boundary(b, wins_by(score)) for name, score in scores.items()}
 off = {name: float((p - boundary).abs().max()) for name, p in predicted.items()}
 
 # %% tags=["nbval-check-output"]
@@ -2193,17 +2289,19 @@ glue.figure(plt.gcf(), "plot-thm-6-a")
 # weighs little still move.
 
 # %%
-from contrastive_dynamics import token_fields
+from contrastive_dynamics.nonlinearity.two_layers.token_fields import (
+    boosted_tokens,
+    winning_tokens,
+)
 
 
 def drawn(seed, token, n=100, fields=4, d=6):
     w = uniform_on_sphere(
         [stream(seed, k, "thm-6-b filter") for k in range(n * fields)], d
     ).view(n, fields, d)
-    model = token_fields.boosted_tokens(fields, d, boost=0.5)
+    model = boosted_tokens(fields, d, boost=0.5)
     ends = [
-        token_fields.winning_tokens(model, w, relu, on, steps=150, rate=0.2)
-        for on in (1.0, 0.0)
+        winning_tokens(model, w, relu, on, steps=150, rate=0.2) for on in (1.0, 0.0)
     ]
     with_it, without = ((end == token).double().mean() for end in ends)
     return float(with_it - without)
@@ -2232,12 +2330,12 @@ def quadrature_error(formula):
     eps, worst = torch.linspace(-1.95, 1.5, 24), 0.0
     for d in (2, 3, 5, 10, 20):
         vectors = torch.cat([eps[:, None], torch.zeros(24, d - 1)], -1)
-        exact = odds.winning_probability(vectors)[:, 0]
+        exact = winning_probability(vectors)[:, 0]
         worst = max(worst, float((exact - formula(eps, d)).abs().max()))
     return worst
 
 
-single = odds.single_modulation
+single = single_modulation
 error, one_less = (
     quadrature_error(single),
     quadrature_error(lambda eps, d: single(eps, d - 1)),
@@ -2251,7 +2349,10 @@ chapter.values("eq-155")
 
 
 # %%
-from contrastive_dynamics.winning_probability import count_score, winning_count
+from contrastive_dynamics.nonlinearity.one_filter.winning_probability import (
+    count_score,
+    winning_count,
+)
 
 
 def largest_score(start_positive=True, n=100_000):
@@ -2301,7 +2402,6 @@ glue.figure(plt.gcf(), "plot-eq-155")
 # does not state: no probability exceeds ½, so (156) fails for leads above 1, and (157) turns negative for gaps above 2.
 
 # %%
-from contrastive_dynamics.bound_search import climb
 
 
 def excesses(eps, excess, size, limit, mended, stronger):
@@ -2323,7 +2423,7 @@ def excesses(eps, excess, size, limit, mended, stronger):
 
 # %%
 def lead(e):  # twice the bound (156)
-    return 2 * odds.leader_bound(e)
+    return 2 * leader_bound(e)
 
 
 def modulations(purpose):
@@ -2332,9 +2432,7 @@ def modulations(purpose):
 
 
 eps = modulations("eq-156")
-found = excesses(
-    eps, odds.leader_excess, lead, 1, odds.leader_bound_mended, stronger=lead
-)
+found = excesses(eps, leader_excess, lead, 1, leader_bound_mended, stronger=lead)
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -2355,11 +2453,11 @@ def spread(e):  # the largest gap
 
 
 def half_bound(e):
-    return odds.rank_bound(e) / 2
+    return rank_bound(e) / 2
 
 
-eps_157, mended = modulations("eq-157"), odds.rank_bound_mended
-found = excesses(eps_157, odds.rank_excess, spread, 2, mended, half_bound)
+eps_157, mended = modulations("eq-157"), rank_bound_mended
+found = excesses(eps_157, rank_excess, spread, 2, mended, half_bound)
 
 # %% tags=["nbval-check-output"]
 chapter.judge(
@@ -2375,7 +2473,7 @@ chapter.values("eq-157")
 
 # %% tags=["hide-input", "remove-output"]
 leads = lead(eps).cpu()
-p = leads / 2 - odds.leader_excess(eps).cpu()
+p = leads / 2 - leader_excess(eps).cpu()
 line = np.linspace(0, float(leads.max()), 50)
 fig, ax = plt.subplots(figsize=(5, 3.2))
 ax.plot(leads, p, ".", color="0.55", ms=2, label="exact $P[E]$, random $\\epsilon$")
@@ -2418,13 +2516,17 @@ glue.figure(plt.gcf(), "plot-eq-156")
 # matter.
 
 # %%
-from contrastive_dynamics import batch_norm as bn
+from contrastive_dynamics.nonlinearity.two_layers.batch_norm import (
+    BACKPROPAGATED,
+    batch_norm,
+    batch_norm_velocity,
+)
 
 
 def lem_6_gradient(name, kind, back, unit=False):
     (x, x_view, (v, w)), act = views_and_weights("lem-6"), activation(name)
     f = (act.h(torch.einsum("nkd,kmd->nkm", y, w)).flatten(1) for y in (x, x_view))
-    f, f_view = (y @ v.mT for y in bn.batch_norm(*f, back))
+    f, f_view = (y @ v.mT for y in batch_norm(*f, back))
     f, f_view = (normalize(y, dim=1) if unit else y for y in (f, f_view))
     energy, alpha = objective(kind, x, f, f_view)
     setting = x, x_view, w.detach(), v.detach(), act, alpha
@@ -2433,7 +2535,7 @@ def lem_6_gradient(name, kind, back, unit=False):
 
 def lem_6_error(name, kind, back, taken):
     expected, setting = lem_6_gradient(name, kind, back)
-    flow = bn.batch_norm_velocity(*setting, taken)
+    flow = batch_norm_velocity(*setting, taken)
     return float(max(map(relative, flow, expected)))
 
 
@@ -2444,7 +2546,7 @@ def through_the_mean(name, kind, back, unit=False):
 
 # %%
 cases = list(product(ACTIVATIONS, ("uniform", "Gaussian", "InfoNCE")))
-errors = {b: max(lem_6_error(*c, b, b) for c in cases) for b in bn.BACKPROPAGATED}
+errors = {b: max(lem_6_error(*c, b, b) for c in cases) for b in BACKPROPAGATED}
 swaps = ("mean", "both"), ("both", "mean"), ("variance", "none"), ("none", "variance")
 swapped = {f"{b} as {t}": min(lem_6_error(*c, b, t) for c in cases) for b, t in swaps}
 pairs = ("mean", "none"), ("both", "variance")
@@ -2484,7 +2586,7 @@ def normalised_variance(model, w, act, through=True):
 
 def cor_3_error(name, variance_through=False):
     (model, w), act = fields_and_filters("cor-3"), activation(name)
-    flow = ci.modulated_velocity(model, w, act, batch_norm=True, projected=False)
+    flow = modulated_velocity(model, w, act, batch_norm=True, projected=False)
     w.requires_grad_()
     variance, _ = normalised_variance(model, w, act, variance_through)
     energy = torch.linalg.eigvalsh(variance)[:, -1].sum() / 2
@@ -2494,7 +2596,7 @@ def cor_3_error(name, variance_through=False):
 # %%
 def eigenvector_error(name):
     (model, w), act = fields_and_filters("cor-3"), activation(name)
-    m = ci.binary_moments(model, w, act, batch_norm=True)
+    m = binary_moments(model, w, act, batch_norm=True)
     s = torch.linalg.eigh(normalised_variance(model, w, act)[0])[1][..., -1]
     ours = normalize(m.b / m.gap, dim=-1)
     ours = ours * (ours * s).sum(-1, keepdim=True).sign()
@@ -2503,7 +2605,7 @@ def eigenvector_error(name):
 
 def evenness_error(name):
     (model, w), act = fields_and_filters("cor-3"), activation(name)
-    m = ci.binary_moments(model, w, act)
+    m = binary_moments(model, w, act)
     h = act.h(torch.einsum("rkad,rkd->rka", model.points, w))[:, None]
     mean = (model.given * h).sum(-1, keepdim=True)
     within = (model.given * (h - mean).square()).sum(-1)  # V[f_k | z]
@@ -2537,10 +2639,10 @@ def evened_out(equal, shift):
     model, w = fields_and_filters("cor-3-a", runs=40)
     draw = [stream(s, 0, "scales") for s in block]
     scale = [(2 * torch.rand(40, 4, generator=g) - 1).exp() for g in draw]
-    scale = ci.binary_moments(model, w, relu).d.rsqrt() if equal else torch.cat(scale)
+    scale = binary_moments(model, w, relu).d.rsqrt() if equal else torch.cat(scale)
     points = model.points * scale[..., None, None]
-    model = ci.ConditionalFields(points, model.given, model.prior)
-    d, d_bn = (ci.binary_moments(model, w, relu, b).d for b in (False, True))
+    model = ConditionalFields(points, model.given, model.prior)
+    d, d_bn = (binary_moments(model, w, relu, b).d for b in (False, True))
     d_bn = d * (d_bn / d).roll(shift, -1)  # with a shift: σ of another field
     return d.amax(-1) / d.amin(-1), d_bn.amax(-1) / d_bn.amin(-1)
 
@@ -2625,8 +2727,8 @@ print("two views: ", *(written(v) for v in pair))
 # 50 and 150: one candidate missed is about one token in $\bar\chi_+$, one other token learned about one in $\bar\chi_-$.
 
 # %%
-from contrastive_dynamics.matching_curves import matching_curves
-from contrastive_dynamics.matching_score import shows_candidate
+from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
+from contrastive_dynamics.nonlinearity.networks.matching_score import shows_candidate
 
 AUTHOR = {"plus": 0.9982131, "minus": 0.0026302}  # the printed run
 TOKENS = {"plus": 50, "minus": 150}
@@ -2669,7 +2771,7 @@ chapter.values("author-log")
 # Where does the author's pair lie among ours? Counted are the networks that end at or below it.
 
 # %%
-from contrastive_dynamics.matching_score import matching_scores
+from contrastive_dynamics.nonlinearity.networks.matching_score import matching_scores
 
 for name, curve in runs.items():
     ends = {k: curve[k][:, -1] for k in AUTHOR}
@@ -3613,9 +3715,26 @@ glue.figure(fig, "plot-survival")
 # five such times, and 5,000 are at the rate 0.02 of the author's command. Cut shorter, the crops are compared with noise and Figure 13 holds for no reason.
 
 # %%
-from contrastive_dynamics import filter_spectra as spectra
-from contrastive_dynamics.image_fields import quadrants
-from contrastive_dynamics.image_training import digit_images, trained_filters
+from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
+    alive as alive_filters,
+)
+from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
+    effective_rank as spectral_rank,
+)
+from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
+    high_frequency_share,
+    mean_of_kept,
+    principal_components,
+    share_within,
+)
+from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
+    pictures as filter_pictures,
+)
+from contrastive_dynamics.nonlinearity.networks.image_training import (
+    digit_images,
+    trained_filters,
+)
+from contrastive_dynamics.numerics.image_patches import quadrants
 
 on_images, ten = ImageTraining(rate=image_rate), block[:10]
 five_decays = math.isclose(image_rate * image_minibatches, 100)
@@ -3637,12 +3756,12 @@ one_crop = on("images with one crop", shared)
 
 # %%
 def mean_of_alive(values, w):  # one value a network
-    return spectra.mean_of_kept(values, spectra.alive(w)).mean(-1)
+    return mean_of_kept(values, alive_filters(w)).mean(-1)
 
 
 def likeness(w, other=lambda places: places):
-    seen = spectra.principal_components(other(parts))
-    return mean_of_alive(spectra.share_within(w, seen), w).tolist()
+    seen = principal_components(other(parts))
+    return mean_of_alive(share_within(w, seen), w).tolist()
 
 
 # %% tags=["nbval-check-output"]
@@ -3667,7 +3786,7 @@ def parts_drawn(w, among):  # as many as filters, at random, less their mean
 
 
 def diversity(w, measured):
-    rank = partial(spectra.effective_rank, kept=spectra.alive(w))
+    rank = partial(spectral_rank, kept=alive_filters(w))
     drawn = parts_drawn(w, torch.arange(len(images), device=digit.device))
     return (rank(measured).mean(-1) / rank(drawn).mean(-1)).tolist()
 
@@ -3686,8 +3805,8 @@ chapter.values("fig-12-a")
 
 # %%
 def roughness(w, order=slice(None)):
-    pictures = spectra.pictures(w[..., order])
-    return mean_of_alive(spectra.high_frequency_share(pictures), w)
+    pictures = filter_pictures(w[..., order])
+    return mean_of_alive(high_frequency_share(pictures), w)
 
 
 def smoother(w, **options):  # with crops over without, network by network
@@ -3713,11 +3832,11 @@ chapter.values("fig-13")
 # smoother. Both can be told apart: give the two views of an image **the same** crop. Then the images are augmented, but the views do not differ.
 
 # %%
-of_parts = float(spectra.high_frequency_share(spectra.pictures(parts)).nanmean())
+of_parts = float(high_frequency_share(filter_pictures(parts)).nanmean())
 arms = {"no crops": plain, "two crops": cropped, "one crop": one_crop}
 print(f"the parts of the digits themselves: {of_parts:.2f}")
 for name, w in arms.items():
-    living = float(spectra.alive(w).double().mean())
+    living = float(alive_filters(w).double().mean())
     print(
         f"{name}: roughness {float(roughness(w).mean()):.2f}, decayed {1 - living:.0%}"
     )
@@ -3733,7 +3852,7 @@ for half, (name, w) in zip((axes[:4], axes[4:]), list(arms.items())[:2], strict=
     for k, row in enumerate(half):
         length = w[0, k].norm(dim=-1)
         for ax, m in zip(row, length.argsort(descending=True), strict=False):
-            picture = spectra.pictures(w[0, k, m]).cpu()
+            picture = filter_pictures(w[0, k, m]).cpu()
             top = float(picture.abs().max()) or 1.0
             ax.imshow(picture, cmap="PuOr", vmin=-top, vmax=top)
             ax.set(xticks=[], yticks=[])
@@ -3861,7 +3980,7 @@ glue.figure(plt.gcf(), "plot-own")
 # ```
 
 # %% tags=["solution", "hide-cell"]
-from contrastive_dynamics.pairwise_importance import half_squared_distances
+from contrastive_dynamics.losses.pairwise_importance import half_squared_distances
 
 margin, tau, n = 0.5, 0.2, 32
 draw, others = stream(seed, 0, "exercise importance"), 1 - torch.eye(n)
@@ -3935,16 +4054,16 @@ print(f"soft triplet − InfoNCE: {shift.item():.6f}, predicted {n * margin:.6f}
 # ```
 
 # %% tags=["solution", "hide-cell"]
-u = latent.orthonormal_patterns(6, 6, stream(seed, 0, "exercise rest"))
+u = orthonormal_patterns(6, 6, stream(seed, 0, "exercise rest"))
 q, values = torch.tensor([0.1, 0.2, 0.35, 0.4, 0.6, 0.8]), 6 - torch.arange(6.0)
-a, model = u * values @ u.mT, latent.latent_summation(u, q)
+a, model = u * values @ u.mT, latent_summation(u, q)
 cases = {  # the field, the predicted rates at the six directions
     "linear": (lambda w: a.expand(6, 6, 6), torch.tensor([-1.0, 1, 2, 3, 4, 5])),
-    "ReLU": (latent.population_field(*model, relu), q - (1 - q) ** 2),
+    "ReLU": (population_field(*model, relu), q - (1 - q) ** 2),
 }
 for name, (field, rate) in cases.items():
-    check = lme.eigen_check(field, u.mT)
-    found = lme.growth_rate(lme.flow_jacobian(field, u.mT, step=1e-4))
+    check = eigen_check(field, u.mT)
+    found = growth_rate(flow_jacobian(field, u.mT, step=1e-4))
     assert float(check.residual.max()) < 1e-10
     assert float((found - rate).abs().max()) < 1e-5
     assert check.is_lme.tolist() == (rate < 0).tolist()
@@ -3952,15 +4071,17 @@ for name, (field, rate) in cases.items():
     print("rates", [round(r, 4) for r in found.tolist()])
 
 # %% tags=["solution", "hide-cell"]
-from contrastive_dynamics.gaussian_mixture import GaussianMixture
+from contrastive_dynamics.nonlinearity.one_filter.gaussian_mixture import (
+    GaussianMixture,
+)
 
 sigma = torch.tensor([1.0, 0.8])  # a², b²
 gaussian = torch.zeros(1, 1, 2), torch.diag(sigma)[None, None], torch.ones(1, 1)
 field, axes = GaussianMixture(*gaussian).matrix_field(relu), torch.eye(2)
 for w, sign, axis in zip(axes, (-1, 1), ("long", "short"), strict=True):
-    check = lme.eigen_check(field, w[None])
+    check = eigen_check(field, w[None])
     rate = sign * (1 - 1 / math.pi) * (sigma[0] - sigma[1]) / 2
-    found = lme.growth_rate(lme.flow_jacobian(field, w[None], step=1e-4))[0]
+    found = growth_rate(flow_jacobian(field, w[None], step=1e-4))[0]
     assert float(check.residual) < 1e-10 and abs(float(found - rate)) < 1e-6
     assert not bool(check.is_lme)
     print(f"{axis} axis: no LME, rate {found.item():.4f}, predicted {rate.item():.4f}")
@@ -4012,13 +4133,13 @@ start = normalize(torch.randn(4, 5, 6, generator=g), dim=-1)  # five filters a f
 
 
 def kept(w, r):  # the r largest eigenvalues of C[f_1] and their directions
-    f = two_layer.hidden_outputs(x, w, linear)[1].flatten(-2)
+    f = hidden_outputs(x, w, linear)[1].flatten(-2)
     values, s = torch.linalg.eigh(torch.cov(f.mT, correction=0))
     return values[-r:], s[:, -r:].mT.unflatten(-1, w.shape[:2])
 
 
 def gradients(w, s):
-    return two_layer.gradient(x, w, two_layer.rank_one_gram(s).sum(0), linear)
+    return two_layer_gradient(x, w, rank_one_gram(s).sum(0), linear)
 
 
 for r in range(1, 8):
@@ -4030,7 +4151,7 @@ for r in range(1, 8):
 # %% tags=["solution", "hide-cell"]
 values, s = kept(start, 2)
 pull = torch.einsum("rkm,kmd->rkd", s, start)
-b = torch.einsum("kdle,rle->rkd", two_layer.field_covariances(x), pull)
+b = torch.einsum("kdle,rle->rkd", field_covariances(x), pull)
 common = torch.einsum("rkd,rke,r->kde", b, b, 1 / values)
 found = gradients(start, s)
 assert float((start @ common - found).norm() / found.norm()) < 1e-10
@@ -4112,7 +4233,7 @@ def predicted(a, b, d):
 n = 100_000
 for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
     eps, p = torch.cat([torch.tensor([a, b]), torch.zeros(d - 2)]), predicted(a, b, d)
-    exact = odds.winning_probability(eps)[:2]
+    exact = winning_probability(eps)[:2]
     count = winning_count(eps, n, stream(seed, d, f"exercise race {b}"))[:2]
     score = count_score(count, n, p)
     assert float((p - exact).abs().max()) < 1e-12
@@ -4161,7 +4282,9 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # ```
 
 # %% tags=["solution", "hide-cell"]
-from contrastive_dynamics.conditional_independence import between_variance
+from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
+    between_variance,
+)
 
 model, d, used = pool.fields(), 20, pool.candidates()[0]
 fixed = (pool.patterns[0].unsqueeze(-1) == torch.arange(d)).double().mean(0)

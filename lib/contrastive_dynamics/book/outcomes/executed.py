@@ -1,0 +1,63 @@
+"""Which definitions of the library a chapter's code executes, and whether a digest covers them."""
+
+import contextlib
+import cProfile
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..provenance.digests import Made
+from ..provenance.slices import Story
+from .mutants import LIBRARY, PACKAGE
+
+
+class Executed:
+    """The library's definitions that each unit executes, seen by the interpreter's own profiler.
+
+    What a module does when it is imported belongs to no unit: imports are units of their own, which are not watched.
+    Nor is machinery, nor what every run stands on: a digest holds the seeds and the device that it gives, and the
+    statements by which it sets torch's defaults.
+    """
+
+    def __init__(self, story: Story):
+        self.story, self._ran = story, {}
+        self._known: dict[tuple[str, int], str | None] = {}
+
+    @contextlib.contextmanager
+    def unit(self, n: int) -> Iterator[None]:
+        """Watch while unit n runs."""
+        if self.story.units[n].imports:
+            yield
+            return
+        with cProfile.Profile(builtins=False) as profile:
+            yield
+        codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
+        bodies = {c for c in codes if c.co_filename.startswith(str(LIBRARY)) and c.co_flags & inspect.CO_OPTIMIZED}
+        self._ran.setdefault(n, set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
+
+    def by(self, units: Iterable[int]) -> list[str]:
+        """`module.name` of what some units executed, in alphabetical order."""
+        places = set().union(*(self._ran.get(n, ()) for n in units))
+        return sorted({name for file, line in places if (name := self._at(file, line))})
+
+    def _at(self, file: str, line: int) -> str | None:
+        if (file, line) not in self._known:
+            parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
+            module = ".".join((PACKAGE, *parts))
+            found = None if parts[0] in ("book", "ground") else self.story.library.definition_at(module, line)
+            self._known[file, line] = str(found).partition(".")[2] if found else None
+        return self._known[file, line]
+
+
+def uncovered(made: Made, names: Iterable[str]) -> list[str]:
+    """What of the executed definitions a digest does not cover."""
+    return [name for name in names if f"{PACKAGE}.{name}" not in made.reaches]
+
+
+def holes(ran: dict[str, tuple[Made, list[str]]]) -> list[str]:
+    """What claims executed and their digests do not cover, given what each is made of and what it executed.
+
+    Claims that executed nothing of the library, all of them, are a line too: then it was the watching that failed.
+    """
+    found = [f"{c}: {name} is executed and not covered" for c, (made, n) in ran.items() for name in uncovered(made, n)]
+    return found + ([] if any(names for _, names in ran.values()) else ["nothing was executed"])

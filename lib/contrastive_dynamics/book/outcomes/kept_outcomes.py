@@ -1,0 +1,193 @@
+"""What runs of mutated chapters, and of chapters on another device, gave: kept in a file, believed while its key holds.
+
+`tests/outcomes/CHAPTER.json` has an entry for each mutation, and one for each claim on another device, with the arms
+that were measured; they are judged anew each time. An entry's key is a digest over what its run depends on: the digest
+of the claim's reading (`book.provenance.digests`), for a mutation with and without it, and the versions of torch, numpy
+and scipy. An entry whose key or seal does not fit is not believed: the run is made again. So is a sample of those that
+are believed, another one with each commit (`samples.py`). `make outcomes` runs this file: it makes and keeps the runs
+that are missing.
+"""
+
+import ast
+import json
+import os
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from ..ground.sources import ChapterFiles, chapter_names, find_root
+from ..provenance.library import Library
+from ..provenance.slices import CHAPTER, Story
+from . import other_device
+from .executed import Executed, uncovered
+from .mutants import Mutation, load_mutations, run_script, words
+from .outcome_keys import Keys, agree, holds, load, save, say_what_is_missing, sealed
+from .samples import drawn
+
+MUTATION_SECONDS, DEVICE_SECONDS = 35.0, 15.0  # of a chapter's sample
+DIVERGED = "diverged"  # in the place of a verdict
+_SHOWN = re.compile(rf"^\s*{CHAPTER}\.values\('(.+?)'\)$", re.MULTILINE)
+
+
+class Mutations:
+    """The mutations of one chapter: which are run, which are believed, their verdicts."""
+
+    def __init__(
+        self,
+        files: ChapterFiles,
+        rows: Sequence[Mutation],
+        seconds: float = MUTATION_SECONDS,
+        library: Library | None = None,
+    ):
+        self.files, self.rows, self.keys = files, [m for m in rows if m.chapter == files.name], Keys(files, library)
+        self.wanted = {m.claim: self.keys.of_mutation(m) for m in self.rows}
+        kept = load(files)["mutations"]
+        self.believed = {claim: kept[claim] for claim, key in self.wanted.items() if holds(kept.get(claim), key)}
+        cost = {claim: sum(entry["seconds"]) for claim, entry in self.believed.items()}
+        self.sampled = drawn(cost, seconds, f"mutations of {files.name}")
+        self.missing = [m for m in self.rows if m.claim not in self.believed]
+        self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
+
+    def together(self, mutation: Mutation) -> tuple[str, ...]:
+        """The claims that are run with a mutation's parameters; itself alone where these are none."""
+        run = [m for m in self.rows if m in self.missing or m.claim in self.sampled]
+        alike = tuple(m.claim for m in run if m.parameters == mutation.parameters)
+        return alike if mutation.parameters and mutation in run else (mutation.claim,)
+
+    def measure(self, mutation: Mutation) -> dict:
+        """An entry: the claim's arms without and with the mutation, from the units that it needs.
+
+        Claims with the same parameters are run together without a mutation, once. `seconds` are those of either run,
+        `executed` is what the one without a mutation executed; raises AssertionError where the digest misses of it. A
+        mutation by which a training diverges leaves no arms.
+        """
+        claims, claim, changes = self.together(mutation), mutation.claim, mutation.parameters
+        alike = json.dumps([claims, changes])
+        if alike not in self.unbroken:
+            seconds, watched = {}, Executed(self.keys.story)
+            arms = run_script(self.files, claims, changes=changes, clock=seconds, around=watched.unit)
+            self.unbroken[alike] = arms, seconds, watched
+        (sound, seconds, watched), clock, made = self.unbroken[alike], {}, self.keys.made(mutation)
+        try:
+            broken = run_script(self.files, claim, mutation, changes=changes, clock=clock)
+        except FloatingPointError:  # a broken training may diverge, on one processor and not on another
+            broken = {claim: None}
+        took = [round(sum(seconds[n] for n in made.units), 1), round(sum(clock.values()), 1)]
+        executed = watched.by(made.units)
+        assert not uncovered(made, executed), f"{mutation.id}: executed and not covered: {uncovered(made, executed)}"
+        entry = {"key": self.wanted[claim], "seconds": took, "executed": executed}
+        return sealed(entry | {"sound": sound[claim], "broken": broken[claim]})
+
+    def words(self, claim: str, entry: dict) -> tuple[str, str]:
+        """The verdicts without and with the mutation, by the present rule."""
+        arms = (entry["sound"], entry["broken"])
+        return tuple(words(self.files, {claim: one})[claim] if one else DIVERGED for one in arms)
+
+    def verdicts(self, mutation: Mutation) -> tuple[str, str]:
+        """Those that are kept, or of a run where none are; of both, which must agree, where it is in the sample."""
+        claim, kept = mutation.claim, self.believed.get(mutation.claim)
+        if kept and claim not in self.sampled:
+            return self.words(claim, kept)
+        if mutation in self.missing[:1]:
+            say_what_is_missing(self.files, f"{len(self.missing)} of {len(self.rows)} mutations")
+        found = self.words(claim, self.measure(mutation))
+        if kept:
+            before = self.words(claim, kept)
+            known = slice(1 if DIVERGED in before + found else None)  # then the verdict without it must agree
+            agree(f"{mutation.id}, mutated", before[known], found[known])
+        return found
+
+
+class Elsewhere:
+    """A chapter on another device: its claims, and the cells that no claim needs, which only have to run."""
+
+    def __init__(self, files: ChapterFiles, seconds: float = DEVICE_SECONDS, library: Library | None = None):
+        self.files, self.keys = files, Keys(files, library)
+        self.story = self.keys.story
+        self.units, self.wanted = dict(self.story.claims), {}
+        for claim, at in self.story.claims.items():
+            self.wanted[claim] = self.keys.of_unit(at, claim)
+        for at in ends(self.story):
+            key = self.keys.of_unit(at, None)
+            self.units[f"cell {key[:16]}"], self.wanted[f"cell {key[:16]}"] = at, key
+        kept = load(files)["elsewhere"]
+        self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
+        self.missing = [name for name in self.wanted if name not in self.believed]
+        cost = {name: entry["seconds"] for name, entry in self.believed.items()}
+        self.sampled = drawn(cost, seconds, f"{files.name} elsewhere")
+
+    def needed(self, name: str) -> set[int]:
+        """The units of a claim or a cell; a cell shows no values of a claim that was not judged."""
+        at = self.units[name]
+        shown = _SHOWN.findall(ast.unparse(list(self.story.units[at].body)))
+        return {n for end in (at, *map(self.story.judging, shown)) for n in self.story.needed(end)}
+
+    def measure(self, names: Collection[str]) -> dict[str, dict]:
+        """Entries from one run of all that they need: arms, if it is a claim and judged at this size; CPU seconds."""
+        clock: dict[int, float] = {}
+        units = set().union(*map(self.needed, names))
+        arms = other_device.run_elsewhere(self.files, units, clock)
+        entries = {}
+        for name in names:
+            seconds = round(sum(clock[n] for n in self.needed(name)), 1)
+            entries[name] = sealed({"key": self.wanted[name], "seconds": seconds, "arms": arms.get(name)})
+        return entries
+
+    def words(self, entries: dict[str, dict]) -> dict[str, str]:
+        """The verdicts by the present rules, of what has arms."""
+        return words(self.files, {name: entry["arms"] for name, entry in entries.items() if entry["arms"]})
+
+    def verdicts(self) -> dict[str, str]:
+        """Claim → verdict: those that are kept, a sample of them run again; of a run where none are kept."""
+        if self.missing:
+            say_what_is_missing(self.files, f"{len(self.missing)} claims and cells on the other device")
+        run = [name for name in self.wanted if name in self.sampled or name in self.missing]
+        found = self.measure(run) if run else {}
+        for name in sorted(self.sampled):
+            kept, again = (self.words({name: entries[name]}) for entries in (self.believed, found))
+            agree(f"{self.files.name}/{name}, on another device", kept, again)
+        entries = found | self.believed
+        return self.words({name: entries[name] for name in self.wanted})
+
+
+def ends(story: Story) -> list[int]:
+    """The units that no claim needs and no other unit, but for imports and for lines that only show a claim."""
+    rest = set(range(len(story.units))) - set(story.union(story.claims))
+    rest = {n for n in rest if not story.units[n].imports and not all(map(_shows_claims, story.units[n].body))}
+    inner = {n for at in rest for n in story.needed(at) if n != at}
+    return sorted(rest - inner)
+
+
+def _shows_claims(statement: ast.stmt) -> bool:
+    return ast.unparse(statement).startswith((f"{CHAPTER}.values(", f"{CHAPTER}.close("))
+
+
+def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:
+    """Make the runs whose outcome is missing and keep them, drop what no row names; yields what was run."""
+    plan, there = Mutations(files, rows, seconds=0.0), Elsewhere(files, seconds=0.0)
+    order, found = [m.claim for m in plan.rows], dict(plan.believed)
+    for mutation in plan.missing:
+        found[mutation.claim] = plan.measure(mutation)
+        save(files, "mutations", {claim: found[claim] for claim in order if claim in found})  # if it is cut short
+        yield mutation.id
+    save(files, "mutations", {claim: found[claim] for claim in order})
+    if there.missing:
+        there.believed |= there.measure(there.missing)
+        yield f"{files.name}, on another device"
+    save(files, "elsewhere", {name: there.believed[name] for name in there.wanted})
+
+
+def _renew(name: str) -> None:
+    root = find_root()
+    os.environ["CLBOOK_ROOT"] = str(root)
+    for done in renew(ChapterFiles.find(name, root), load_mutations(root / "tests" / "mutations")):
+        print(done, flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the processes below
+    names = sys.argv[1:] or chapter_names(find_root())
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(_renew, names))

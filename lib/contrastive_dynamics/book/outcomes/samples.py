@@ -1,0 +1,19 @@
+"""Samples of what a test run tries again: the commit of this checkout chooses them."""
+
+from functools import cache
+from pathlib import Path
+
+from ..ground.draws import drawn as drawn_from
+from ..ground.draws import drawn_by
+from ..ground.sources import find_root
+
+
+@cache
+def commit(root: Path) -> str:
+    """The commit that is checked out; without git, a digest of the sources."""
+    return drawn_by(root)
+
+
+def drawn(seconds: dict[str, float], budget: float, what: str, by: str | None = None) -> set[str]:
+    """Names in an order that the commit chooses, one after the other until the budget is spent."""
+    return set(drawn_from(seconds, budget, f"{by or commit(find_root())} {what}"))

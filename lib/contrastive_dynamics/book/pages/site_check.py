@@ -1,0 +1,154 @@
+"""Check of the built pages: `python -m contrastive_dynamics.book.pages.site_check _build/html`, one line a problem.
+
+No broken internal link or anchor, no anchor of a claim twice, no error output, a text for every image, a title for
+every page. Where the working folder is the book's, a chapter's page has the buttons that open its notebook elsewhere.
+"""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from bs4 import BeautifulSoup
+
+from ..ground.errors import BookError
+from ..running.launch import button_addresses
+
+# element, its attribute that points somewhere
+_REFERENCES = {"a": "href", "link": "href", "img": "src", "script": "src", "iframe": "src", "source": "src"}
+# class -> what it shows: myst-nb's outputs of a failed cell, docutils' marks of what it could not read
+_ERROR_CLASSES = {
+    "traceback": "error output",
+    "stderr": "stderr output",
+    "system-message": "a docutils message",
+    "problematic": "markup that could not be read",
+}
+
+
+def _name(page: Path, root: Path) -> str:
+    return page.relative_to(root).as_posix()
+
+
+def read_pages(root: Path) -> dict[Path, BeautifulSoup]:
+    """All HTML pages below a folder, parsed; files of the theme (`_static`) are not pages."""
+    pages = (p for p in sorted(root.rglob("*.html")) if "_static" not in p.relative_to(root).parts)
+    return {page.resolve(): BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages}
+
+
+def _anchors(soup: BeautifulSoup) -> set[str]:
+    return {tag["id"] for tag in soup.find_all(id=True)} | {
+        tag["name"] for tag in soup.find_all("a", attrs={"name": True})
+    }
+
+
+def title_problems(soup: BeautifulSoup) -> list[str]:
+    """A page needs a title, except one that only forwards to another."""
+    if soup.find("meta", attrs={"http-equiv": re.compile("^refresh$", re.IGNORECASE)}):
+        return []
+    return [] if soup.title and soup.title.get_text(strip=True) else ["no title"]
+
+
+def image_problems(soup: BeautifulSoup) -> list[str]:
+    """An image needs an alternative text that is not a file name."""
+    found = []
+    for image in soup.find_all("img"):
+        source, text = image.get("src", ""), (image.get("alt") or "").strip()
+        shown = source if len(source) < 80 else source[:60] + "…"
+        file = PurePosixPath(urlsplit(source).path)
+        if not text:
+            found.append(f"image without alt text: {shown}")
+        elif PurePosixPath(text).name in (file.name, file.stem):
+            found.append(f"image whose alt text is its file name: {shown}")
+    return found
+
+
+def claim_problems(soup: BeautifulSoup) -> list[str]:
+    """The claims page links to a claim by its id, which no label or heading of the page may take too."""
+    ids = Counter(tag["id"] for tag in soup.find_all(id=True))
+    claims = dict.fromkeys(tag["id"] for tag in soup.find_all(class_="claim", id=True))
+    return [f"the anchor of a claim stands {ids[claim]} times: #{claim}" for claim in claims if ids[claim] > 1]
+
+
+def error_problems(soup: BeautifulSoup) -> list[str]:
+    """No output of a failed cell, no warning output, no markup that was not understood."""
+    found = [what for name, what in _ERROR_CLASSES.items() for _ in soup.find_all(class_=name)]
+    outputs = soup.select(".cell_output")
+    found += ["a traceback in an output" for o in outputs if "Traceback (most recent call last)" in o.get_text()]
+    if soup.find("script", attrs={"type": re.compile("jupyter.widget-view")}):
+        found.append("a widget, which is dead on a page")
+    return list(dict.fromkeys(found))
+
+
+def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Path, set[str]]) -> list[str]:
+    """Every reference into the site must have its file, and its anchor if it names one."""
+    found = []
+    for element, attribute in _REFERENCES.items():
+        for tag in soup.find_all(element, attrs={attribute: True}):
+            parts = urlsplit(tag[attribute])
+            if parts.scheme or parts.netloc:
+                continue
+            path = unquote(parts.path)
+            base = root if path.startswith("/") else page.parent
+            target = (base / path.lstrip("/")).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            anchor = unquote(parts.fragment)
+            if not target.is_relative_to(root):
+                found.append(f"link leaves the site: {tag[attribute]}")
+            elif not target.is_file():
+                found.append(f"broken link: {tag[attribute]}")
+            elif anchor and target in anchors and anchor not in anchors[target]:
+                found.append(f"broken anchor: {tag[attribute]}")
+    return list(dict.fromkeys(found))
+
+
+def launch_problems(page: Path, root: Path, soup: BeautifulSoup, book: Path) -> list[str]:
+    """The page of a notebook of the book needs the buttons that open this notebook at the repository's address."""
+    notebook = page.relative_to(root).with_suffix(".ipynb").as_posix()
+    if not (book / notebook).is_file():
+        return []
+    links = {tag["href"] for tag in soup.find_all("a", href=True)}
+    return [f"no button {to}: {url}" for to, url in button_addresses(book, notebook).items() if url not in links]
+
+
+def check_site(root: Path, book: Path | None = None) -> list[str]:
+    """All problems of a built site, as `page: problem`; raises FileNotFoundError if there is no page.
+
+    Buttons are checked where `book`, the folder that the site was built from, is given.
+    """
+    root = root.resolve()
+    pages = read_pages(root)
+    if not pages:
+        raise FileNotFoundError(f"no HTML page below {root.name or root}: build the book first")
+    anchors = {page: _anchors(soup) for page, soup in pages.items()}
+    return [
+        f"{_name(page, root)}: {problem}"
+        for page, soup in pages.items()
+        for problem in [
+            *title_problems(soup),
+            *error_problems(soup),
+            *image_problems(soup),
+            *claim_problems(soup),
+            *link_problems(page, root, soup, anchors),
+            *(launch_problems(page, root, soup, book) if book else []),
+        ]
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the problems; status 1 if there is one, 2 if there is nothing to check."""
+    if len(arguments) != 1:
+        print("usage: python -m contrastive_dynamics.book.pages.site_check FOLDER", file=sys.stderr)
+        return 2
+    try:
+        problems = check_site(Path(arguments[0]), Path.cwd())
+    except (FileNotFoundError, BookError) as error:
+        print(f"site_check: {error}", file=sys.stderr)
+        return 2
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

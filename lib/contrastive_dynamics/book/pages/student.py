@@ -1,0 +1,123 @@
+"""The student edition: chapters without their solutions, a stub and the expected output in the place of each."""
+
+import ast
+import copy
+import shutil
+from itertools import groupby
+from pathlib import Path
+
+from ..ground.aside import folder_aside
+from ..ground.errors import BookError
+from ..ground.sources import ChapterFiles, chapter_names
+from ..running.jupyter_kernel import disk_errors
+from ..running.notebooks import normalise
+from ..running.notebooks import write as write_notebook
+
+SOLUTION = "solution"
+_TODO = "raise NotImplementedError  # your turn"
+
+
+def is_solution(cell) -> bool:
+    return SOLUTION in cell.metadata.get("tags", [])
+
+
+def stub(source: str) -> str:
+    """What a solution's code leaves to a student: imports, constants, and functions and classes without their bodies.
+
+    A class keeps its fields. Everything that computes goes; so a stub is made of its solution and cannot drift from it.
+    """
+    kept = [text for node in ast.parse(source).body if (text := _kept(node))]
+    return "\n\n".join(kept)
+
+
+def _kept(node: ast.stmt) -> str:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return ast.unparse(node)
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node) if _is_given(node.value) else ""
+    if isinstance(node, ast.FunctionDef):
+        return ast.unparse(_emptied(node))
+    if isinstance(node, ast.ClassDef):
+        body = [_emptied(part) if isinstance(part, ast.FunctionDef) else part for part in node.body]
+        return ast.unparse(
+            ast.ClassDef(node.name, node.bases, node.keywords, body, node.decorator_list, type_params=[])
+        )
+    return ""
+
+
+def _is_given(value: ast.expr) -> bool:
+    """A constant; not an empty list or dictionary, which is there to be filled."""
+    try:
+        return ast.literal_eval(value) not in ([], {}, set(), "")
+    except (ValueError, TypeError):
+        return False
+
+
+def _emptied(function: ast.FunctionDef) -> ast.FunctionDef:
+    """The function with its docstring and nothing else; of a default that was computed it says that there is one."""
+    says = function.body[:1] if ast.get_docstring(function) is not None else []
+    todo = ast.parse("raise NotImplementedError").body
+    args = copy.deepcopy(function.args)
+    args.defaults = [d if isinstance(d, ast.Constant) else ast.Constant(...) for d in args.defaults]
+    args.kw_defaults = [d if d is None or isinstance(d, ast.Constant) else ast.Constant(...) for d in args.kw_defaults]
+    parts = {name: getattr(function, name) for name in ("name", "decorator_list", "returns")}
+    return ast.fix_missing_locations(ast.FunctionDef(**parts, args=args, body=[*says, *todo], type_params=[]))
+
+
+def student_notebook(notebook):
+    """An executed notebook without solutions and outputs; in place of each a stub, and what its code printed."""
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+
+    cells = []
+    for solved, group in groupby(notebook.cells, key=is_solution):
+        found = list(group)
+        if not solved:
+            cells += found
+            continue
+        code = [cell for cell in found if cell.cell_type == "code"]
+        if not code:
+            continue
+        printed = "".join(o.text for cell in code for o in cell.outputs if o.output_type == "stream")
+        if printed:
+            cells.append(new_markdown_cell(f"Expected output:\n\n```text\n{printed.rstrip()}\n```"))
+        body = "\n\n\n".join(filter(None, (stub(cell.source) for cell in code)))
+        cells.append(new_code_cell(body.replace("raise NotImplementedError", _TODO) or "# your turn"))
+    for cell in cells:
+        if cell.cell_type == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    notebook.cells = cells
+    return normalise(notebook)
+
+
+def write_edition(root: Path, out: Path) -> list[Path]:
+    """Write the student edition of all chapters to a new folder, which runs where the book's environment is active.
+
+    Returns its notebooks. Raises BookError for a folder that is not empty, or a chapter without executed notebook.
+    """
+    from ..running.runs import check_output
+
+    out = out.absolute()
+    check_output(out)
+    chapters = [ChapterFiles(root, name) for name in chapter_names(root)]
+    for files in chapters:
+        if not files.notebook.is_file():
+            raise BookError(
+                f"{files.name}: no executed notebook, from which expected outputs are read; run `clbook execute`"
+            )
+    with disk_errors(out), folder_aside(out) as folder:
+        for files in chapters:
+            _write_chapter(files, ChapterFiles(folder, files.name))
+        if (root / "chapters" / "profiles").is_dir():
+            shutil.copytree(root / "chapters" / "profiles", folder / "chapters" / "profiles")
+    return [ChapterFiles(out, files.name).notebook for files in chapters]
+
+
+def _write_chapter(files: ChapterFiles, theirs: ChapterFiles) -> None:
+    import jupytext
+    import nbformat
+
+    theirs.claims.parent.mkdir(parents=True, exist_ok=True)
+    notebook = student_notebook(nbformat.read(files.notebook, as_version=4))
+    write_notebook(notebook, theirs.notebook)
+    jupytext.write(notebook, theirs.source, fmt="py:percent")
+    shutil.copy(files.claims, theirs.claims)

@@ -1,0 +1,137 @@
+"""Which stored results the present sources would make again, and what has changed where they would not.
+
+Needs neither torch nor git: everything is read from the sources.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..claims.claim_table import Claims
+from ..ground.errors import BookError
+from ..ground.parameters import profile_parameters
+from ..ground.sources import ChapterFiles, chapter_names
+from .digests import ChapterDigests, rule_digest
+from .library import Library
+from .slices import Story
+from .stamps import MIME, check, reaches
+
+CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
+
+
+@dataclass(frozen=True)
+class State:
+    """Whether a stored reading is what the present sources would make; `changed` names what differs if not."""
+
+    chapter: str
+    claim: str
+    where: str
+    state: str
+    changed: tuple[str, ...] = ()
+
+
+def notebook_stamp(path: Path) -> dict | None:
+    """The stamp that a notebook's outputs hold, or None; raises BookError for one that is damaged."""
+    if not path.is_file():
+        return None
+    for cell in reversed(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+        for output in cell.get("outputs", []):
+            if MIME in output.get("data", {}):
+                return check(loaded(output["data"][MIME]), path.name)
+    return None
+
+
+def loaded(data: object) -> object:
+    """A stamp from the text that a notebook's output has; what is no text, or no JSON, is returned as it is."""
+    try:
+        return json.loads(data) if isinstance(data, str) else data
+    except json.JSONDecodeError:
+        return data
+
+
+def read_record(path: Path) -> dict:
+    """A record: its `run` and those on `other_seeds`; raises BookError for one that is damaged or of another format."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise BookError(f"{path}: not readable as a record: {error}") from None
+    if not isinstance(found, dict) or "run" not in found:
+        raise BookError(f"{path}: holds no stored run")
+    for stamp in (found["run"], *found.get("other_seeds", ())):
+        check(stamp, f"{path.parent.name}/{path.name}")
+    return {"other_seeds": []} | found
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A stored run: where it lies, its stamp, the parameters that it would have now; is it to hold every claim?"""
+
+    where: str
+    stamp: dict
+    parameters: dict[str, object]
+    whole: bool = True
+
+
+def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
+    """The run of the committed notebook and each of each record."""
+    if stamp := notebook_stamp(files.notebook):
+        yield Stored(f"chapters/{files.notebook.name}", stamp, profile_parameters(files, "default"))
+    for path in files.records():
+        record, where = read_record(path), f"records/{files.name}/{path.name}"
+        yield Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))
+        for stamp in record["other_seeds"]:
+            block = {"first_seed": stamp["parameters"].get("first_seed")}
+            now = parameters_now(files, path.stem, stamp) | block
+            yield Stored(f"{where}, first_seed={block['first_seed']}", stamp, now, whole=False)
+
+
+def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
+    """The profile's present parameters, on the device that the stored run had; of no profile those that it had."""
+    if profile != "default" and not files.profile(profile).is_file():
+        return stamp["parameters"]
+    now = profile_parameters(files, profile)
+    return now | {k: stamp["parameters"][k] for k in ("device",) if k in now and k in stamp["parameters"]}
+
+
+def states(
+    story: Story, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
+) -> dict[str, State]:
+    """The state of each claim that a stored run holds, or that the chapter judges and the run does not hold.
+
+    `parameters` are those that the run would have now, if they differ from its own.
+    """
+    digests, found = ChapterDigests(story, stamp["parameters"] if parameters is None else parameters), {}
+    for claim, row in stamp["claims"].items():
+        said, changed = CURRENT, ()
+        if claim not in story.claims:
+            said, changed = STALE, ("no cell judges it any more",)
+        elif digests.digest(story.claims[claim], claim) != row["reading"]:
+            said, changed = STALE, _changed(reaches(stamp, claim), digests.claim(claim).reaches)
+        elif claims and row["rule"] and row["rule"] != rule_digest(claims.rows[claim]):
+            said, changed = RULE_CHANGED, ("its rule",)
+        found[claim] = State(story.files.name, claim, where, said, changed)
+    missing = [claim for claim in story.claims if claim not in found]
+    return found | {c: State(story.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
+
+
+def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
+    """Names of what a reading reaches and whose own text differs or is new; else of what it reaches no more."""
+    names = [name for name in now if before.get(name) != now[name]] or [name for name in before if name not in now]
+    return tuple(names) or ("what its parameters or data give",)
+
+
+def all_states(root: Path, names: list[str] | None = None) -> list[State]:
+    """The states of all stored readings of some chapters, or of all."""
+    library, found = Library(), []
+    for name in names or chapter_names(root):
+        files = ChapterFiles.find(name, root)
+        story, claims = Story(files, library), Claims.load(files.claims)
+        for one in stored_stamps(files):
+            rows = states(story, one.stamp, claims, one.where, one.parameters)
+            found += [row for claim, row in rows.items() if one.whole or claim in one.stamp["claims"]]
+    return found
+
+
+def as_json(found: list[State]) -> str:
+    return json.dumps([asdict(state) for state in found], indent=1, ensure_ascii=False)

@@ -1,0 +1,93 @@
+"""What a person asks for on the command line, checked before any work: parameters, device, data."""
+
+import difflib
+from collections.abc import Iterable
+
+from ...data import registry
+from ...data.catalogue import DataError
+from ..chapter.chapter import device_of
+from ..claims.claim_table import Claims
+from ..ground.errors import BookError
+from ..ground.parameters import Parameter
+from ..ground.sources import ChapterFiles
+
+SEED_STEP = 1000  # between blocks of seeds
+
+
+def known_parameter(name: str, known: dict[str, Parameter], where: str) -> Parameter:
+    """Raises BookError, with the nearest name, for an unknown one."""
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(known)}{hint}")
+    return known[name]
+
+
+def read_assignments(given: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
+    """Read `name=value` texts; raises BookError, with the nearest name for an unknown one."""
+    values = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BookError(f"-p {text}: not of the form name=value")
+        values[name] = known_parameter(name, known, where).from_text(value)
+    return values
+
+
+def with_device(
+    parameters: dict, known: dict[str, Parameter], device: str | None, where: str, elsewhere: bool = False
+) -> dict:
+    """The parameters with the device that was asked for; it must be here, if not `elsewhere`. Raises BookError."""
+    if device is not None:
+        if "device" not in known and device != "cpu":
+            raise BookError(f"{where}: the chapter has no parameter 'device', it runs on the CPU")
+        if "device" in known:
+            parameters = parameters | {"device": known["device"].from_text(device)}
+    if str(parameters.get("device", "cpu")).startswith("cuda") and not elsewhere:
+        try:
+            device_of(parameters["device"])
+        except ImportError:
+            raise BookError("torch is not installed: install the extra that runs chapters") from None
+    return parameters
+
+
+def named_profile(profile: str, base: dict, parameters: dict) -> str:
+    """The profile's name where the parameters are its own, on whatever device, else `custom`."""
+    return profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
+
+
+def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tuple[str, ...]:
+    """Claims by their ids; raises BookError for one that the chapter does not have, or has no cell for."""
+    rows, found = Claims.load(files.claims).rows, []
+    for claim in (text.strip() for text in given):
+        if claim not in rows:
+            near = difflib.get_close_matches(claim, rows, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BookError(f"{option}: {files.name} has no claim {claim!r}{hint}")
+        if rows[claim].rule is None:
+            raise BookError(f"{option}: {files.name}/{claim} has no cell, it is not run: {rows[claim].needs}")
+        found.append(claim)
+    return tuple(dict.fromkeys(found))
+
+
+def check_data(parameters: dict, where: str) -> None:
+    """The data that the parameters ask for must be here, or come here now; raises BookError."""
+    if name := parameters.get("data"):
+        try:
+            registry.check(name)
+        except DataError as error:
+            raise BookError(f"{where}: data={name}: {error}") from None
+
+
+def seed_blocks(
+    files: ChapterFiles, known: dict[str, Parameter], parameters: dict, others: int, option: str, step: int = SEED_STEP
+) -> list[dict]:
+    """What differs in a run and in `others` more, each with a block of seeds of its own; raises BookError."""
+    if others and not {"first_seed", "seeds"} <= parameters.keys():
+        raise BookError(f"{option}: {files.name} has no parameters first_seed and seeds")
+    if others < 0 or others and parameters["seeds"] > step:
+        raise BookError(f"{option}: got {others}, allowed is 0 or more, with seeds at most {step}")
+    if not others:
+        return [{}]
+    starts = (parameters["first_seed"] + step * k for k in range(others + 1))
+    return [{"first_seed": known["first_seed"].check(start, f"{option}: ")} for start in starts]

@@ -1,0 +1,52 @@
+"""How far a reading that is computed again may be from the stored one."""
+
+from collections.abc import Iterable
+
+from ..claims.claim_table import Claims
+from ..claims.statistics import Sample
+
+
+def same_arithmetic(before: dict, now: dict) -> bool:
+    """Whether two runs must agree to the last bit; a stamp that does not say its instructions is not held to it."""
+    keys = ("versions", "device", "capability", "threads")
+    return all(key in before and before[key] == now[key] for key in keys)
+
+
+def distances(claims: Claims, claim: str, stored: dict, now: dict) -> Iterable[float]:
+    """How far each sample is off, in units of what is allowed; infinite where arms or cases differ."""
+    if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
+        yield float("inf")
+        return
+    for arm, cases in stored.items():
+        for case, value in cases.items():
+            yield _distance(claims, claim, Sample.of(value), Sample.of(now[arm][case]))
+
+
+def _distance(claims: Claims, claim: str, before: Sample, after: Sample) -> float:
+    """How far two samples are apart, over what is allowed: rounding, an identity's rule, or what chance leaves open.
+
+    Where seeds decide, other rounding may lead a training elsewhere: the mean may move by half of its interval.
+    """
+    row = claims.rows[claim]
+    if before.size != after.size:
+        return float("inf")
+    if before == after:
+        return 0.0
+    if before.by_chance and row.by_chance:
+        low, high = before.interval()
+        return abs(before.estimate - after.estimate) / max((high - low) / 2, 1e-6 * abs(before.estimate), 1e-300)
+    allowed = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
+    pairs = zip(before.values, after.values, strict=True)
+    return max(abs(a - b) / max(allowed, 1e-6 * abs(a), 1e-300) for a, b in pairs)
+
+
+def first_difference(stored: dict, now: dict) -> str:
+    """The first value that differs, in words."""
+    for arm in stored.keys() | now.keys():
+        for case in stored.get(arm, {}).keys() | now.get(arm, {}).keys():
+            a, b = stored.get(arm, {}).get(case), now.get(arm, {}).get(case)
+            if repr(a) != repr(b):
+                pairs = zip(a, b, strict=False) if isinstance(a, list) and isinstance(b, list) else [(a, b)]
+                x, y = next(((x, y) for x, y in pairs if repr(x) != repr(y)), (a, b))
+                return f"{arm} {case}: stored is {x}, computed {y}".replace(" :", ":")
+    return "stored and computed differ"

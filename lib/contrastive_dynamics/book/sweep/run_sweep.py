@@ -1,0 +1,291 @@
+"""A sweep: the runs of a grid made into a folder, on a cluster, in any order, any number of times interrupted."""
+
+import contextlib
+import fcntl
+import functools
+import json
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from ..claims.claim_table import Claims
+from ..ground.aside import write_aside
+from ..ground.errors import BookError
+from ..ground.parameters import profile_parameters
+from ..ground.sources import ChapterFiles
+from ..provenance.digests import code_digest
+from ..provenance.slices import Story
+from ..running.jupyter_kernel import DiskFull, disk_errors
+from ..running.request import named_profile
+from .grid import Grid
+
+VERSION = 1  # of the folder's layout and of its table
+ATTEMPTS = 2
+REASON = "reason.txt"  # of a run that failed for good
+DEFINITION, POINTS = "sweep.json", "points.json"  # written in the order of POINTS, DEFINITION
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is told: plain values alone, so that any version of Python can read them."""
+
+    root: str
+    chapter: str
+    profile: str
+    parameters: dict
+    out: str
+    code: str
+
+
+@dataclass
+class Outcome:
+    """How the runs of a sweep stand; `failed` has the reason of each."""
+
+    done: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def run_folder(sweep: Path, run: str) -> Path:
+    return sweep / "runs" / run
+
+
+def is_done(sweep: Path, run: str) -> bool:
+    """A run's folder is moved into place when it is whole."""
+    return (run_folder(sweep, run) / "run.json").is_file()
+
+
+@functools.cache
+def _code(files: ChapterFiles) -> str:
+    """The code that this process would run; a worker reads it once."""
+    return code_digest(Story(files), Claims.load(files.claims))
+
+
+def run_job(job: Job) -> dict:
+    """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
+
+    There are no seconds where another worker had made it. Nothing is raised, since a cluster may not know the
+    exception; a worker that is killed says nothing.
+    """
+    out, began, said = Path(job.out), time.monotonic(), ""
+    if (out / "run.json").is_file():  # a worker that its client has lost goes on
+        return {"status": "done", "said": ""}
+    try:
+        _make(job, out)
+    except DiskFull as error:
+        return {"status": "full", "said": str(error)}
+    except BookError as error:
+        said = str(error)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+    if (out / "run.json").is_file():  # whoever made it
+        return {"status": "done", "said": "", "seconds": time.monotonic() - began}
+    return {"status": "failed", "said": said or "the run left no result"}
+
+
+def _make(job: Job, out: Path) -> None:
+    from ..running import runs
+
+    files = ChapterFiles(Path(job.root), job.chapter)
+    if not out.parent.is_dir():
+        raise BookError(f"{out.parent} is not on {socket.gethostname()}: workers must share the sweep's folder")
+    if _code(files) != job.code:
+        raise BookError(f"{socket.gethostname()} has other code of the book: workers must have that of the sweep")
+    runs.run(runs.Plan(files, job.parameters, job.profile, out))
+
+
+def default_folder(grid: Grid) -> Path:
+    return grid.files.root / "sweeps" / f"{grid.files.name}-{grid.profile}"
+
+
+def failed_folder(sweep: Path, run: str) -> Path:
+    """Where a run that failed leaves its partial notebook, and what was said in `reason.txt`."""
+    return sweep / "runs" / f"{run}.failed"
+
+
+def read_definition(folder: Path) -> dict:
+    """What a folder says it is a sweep of; raises BookError."""
+    try:
+        found = json.loads((folder / DEFINITION).read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        raise BookError(f"{folder}: no sweep, it has no readable {DEFINITION}") from None
+    if found.get("version") != VERSION:
+        raise BookError(
+            f"{folder}: a sweep of layout {found.get('version')}, this version reads {VERSION}; run it anew"
+        )
+    return found
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """The folder for one sweep at a time; raises BookError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise BookError(f"{folder}: another sweep is running here ({lock.read().strip()})") from None
+        except OSError as error:
+            raise BookError(f"{folder}: cannot be locked ({error.strerror}); choose --out on another disk") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+        lock.flush()
+        yield
+
+
+def _claim(grid: Grid, folder: Path) -> None:
+    """Write what the folder holds, or see that it holds this very sweep; raises BookError."""
+    wanted = {"version": VERSION, **grid.to_json()}
+    if (folder / DEFINITION).exists():
+        found = read_definition(folder)
+        differ = [key for key, value in wanted.items() if found.get(key) != value]
+        if differ == ["points"]:
+            said = "made by other code, with other fixed parameters or another choice of --fold"
+            raise BookError(f"{folder}: {said}; choose another --out")
+        if differ:
+            raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
+        return
+    if any(path.name not in (".lock", POINTS) for path in folder.iterdir()):
+        raise BookError(f"{folder}: not empty and no sweep; choose another --out")
+    points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
+    for name, content in {POINTS: points, DEFINITION: wanted}.items():
+        write_aside(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
+
+
+def _clear(folder: Path) -> None:
+    """Remove what workers that were killed left half-written."""
+    for path in (folder / "runs").glob(".*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Bar:
+    """Runs done, under way and failed, and the remaining time, in a terminal or a notebook."""
+
+    def __init__(self, total: int, done: int):
+        from tqdm import tqdm
+
+        text = "{n_fmt} of {total_fmt} runs |{bar}| {elapsed}, {remaining} left{postfix}"
+        file = sys.stdout if "ipykernel" in sys.modules else sys.stderr  # in a notebook stderr is shown in red
+        self.bar = tqdm(total=total, initial=done, bar_format=text, file=file, disable=None, leave=False)
+
+    def say(self, text: str) -> None:
+        self.bar.write(text)
+
+    def show(self, outcome: Outcome, running: int) -> None:
+        self.bar.set_postfix_str(f"{running} running, {len(outcome.failed)} failed", refresh=False)
+        self.bar.n = len(outcome.done) + len(outcome.failed)
+        self.bar.refresh()
+
+
+def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Callable[[str], None] = None) -> Outcome:
+    """Make all runs of a grid that have no result yet; `pool`, of `cluster.open_pool`, is opened if there are any.
+
+    The first is made alone, and what it took says what the rest will cost. A run that fails keeps its partial notebook
+    beside its place, ID.failed, and is tried once more. Raises BookError for a folder that holds something
+    else or is in use, a full disk, a scheduler that is lost; what is finished stays, and the same call goes on from it.
+    """
+    folder = folder.absolute()
+    with _held(folder):
+        _claim(grid, folder)
+        (folder / "runs").mkdir(exist_ok=True)
+        outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
+        done = set(outcome.done)
+        waiting = [run for run in grid.runs if run not in done]
+        with _table_at_the_end(folder):
+            if waiting:
+                with pool as workers:
+                    if workers.local:  # nobody else writes here
+                        _clear(folder)
+                    bar = Bar(len(grid.runs), len(outcome.done))
+                    with contextlib.closing(bar.bar):
+                        _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
+                    _clear(folder)
+        return outcome
+
+
+@contextlib.contextmanager
+def _table_at_the_end(folder: Path) -> Iterator[None]:
+    """Write the sweep's table, also when it is interrupted; then what interrupted it is what is raised."""
+    from .sweep_table import TABLE, read_table, write_table
+
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError, BookError):
+            write_table(read_table(folder), folder / TABLE)
+        raise
+    write_table(read_table(folder), folder / TABLE)
+
+
+def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
+    """Keep the pool busy; only as many runs as it can take are handed over at a time."""
+    queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
+    base = profile_parameters(grid.files, grid.profile)
+    mine = uuid4().hex[:8]  # keys are the scheduler's, which may have another sweep of the same points
+    if not pool.places():
+        say("no worker that can take a point has come yet; waiting for the first (Ctrl-C ends it)")
+    while queue or running:
+        while queue and len(running) < (1 if first else pool.room()):
+            run = queue.pop()
+            running.add(run)
+            out = str(run_folder(folder, run))
+            profile = named_profile(grid.profile, base, grid.runs[run])
+            job = Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], out, grid.code)
+            pool.submit(f"{run}-{tries[run]}-{mine}", job)
+        bar.show(outcome, len(running))
+        key, result = pool.next()
+        run = key.partition("-")[0]
+        running.remove(run)
+        tries[run] += 1
+        if result["status"] == "full":
+            raise BookError(f"{folder}: the disk is full; what is finished stays: make room and run the same command")
+        if result["status"] == "done":
+            outcome.done.append(run)
+            shutil.rmtree(failed_folder(folder, run), ignore_errors=True)
+            if first and "seconds" in result:
+                first = False
+                if queue:
+                    say(cost(result["seconds"], len(queue), pool.places()))
+        elif tries[run] < ATTEMPTS:
+            queue.append(run)
+        else:
+            _fail(folder, run, result["said"], outcome)
+            first = False
+    bar.show(outcome, 0)
+
+
+def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
+    """Keep the reason beside the partial notebook."""
+    outcome.failed[run] = said
+    failed_folder(folder, run).mkdir(exist_ok=True)
+    (failed_folder(folder, run) / REASON).write_text(said + "\n", encoding="utf-8")
+
+
+def cost(seconds: float, runs: int, places: int) -> str:
+    """What the runs that are left will take, by one that was measured."""
+    left = seconds * -(-runs // max(places, 1))
+    said = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
+    return f"one run took {seconds:.0f} s; {runs} more, {places} at a time: about {said}"
+
+
+def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
+    """Run a sweep and say how it ended; 1 if points failed. Raises BookError."""
+    from .cluster import gpus, open_pool
+    from .sweep_table import TABLE
+
+    devices = {str(parameters.get("device", "cpu")) for parameters in grid.runs.values()}
+    on_gpu = any(device.startswith("cuda") for device in devices)
+    on_gpu = on_gpu or "auto" in devices and scheduler is None and bool(gpus())
+    with disk_errors(folder):
+        outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
+    for run, said in outcome.failed.items():
+        print(f"{run} failed: {said}", file=sys.stderr)
+    print(f"{len(outcome.done)} of {len(grid.runs)} runs done, {len(outcome.failed)} failed: {folder / TABLE}")
+    return 1 if outcome.failed else 0

@@ -1,0 +1,156 @@
+"""A sweep as one table: a row a point with its parameters, and statistic and verdict of every claim."""
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..chapter.results import notebook_stamp, verdicts_of
+from ..claims.claim_table import Claims, Reading
+from ..claims.rules import Rule
+from ..claims.statistics import Sample
+from ..ground.aside import write_aside
+from ..ground.errors import BookError
+from ..ground.sources import ChapterFiles
+from .run_sweep import POINTS, REASON, failed_folder, is_done, read_definition, run_folder
+
+TABLE = "table.csv"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point: `claims` has the statistic and the verdict of each claim that was judged.
+
+    Points of one run share its notebook, and each has its part of the seconds.
+    """
+
+    point: str
+    status: str  # done, failed or waiting
+    parameters: dict[str, object]
+    claims: dict[str, tuple[float, str]]
+    seconds: float | None = None
+    device: str = ""
+    notebook: str = ""  # relative to the sweep's folder
+
+
+@dataclass(frozen=True)
+class Table:
+    """All points of a sweep in the order of its grid; `axes` are what varies, `first_seed` among them for blocks."""
+
+    chapter: str
+    profile: str
+    axes: dict[str, list]
+    rows: list[Row]
+
+    @property
+    def claims(self) -> list[str]:
+        """The claims that any point has judged, in the order of the first that has them."""
+        return list(dict.fromkeys(claim for row in self.rows for claim in row.claims))
+
+
+def margin(rule: Rule, sample: Sample) -> float:
+    """How far the estimate lies inside of what the rule allows; negative outside."""
+    at, first, last = sample.estimate, rule.numbers[0], rule.numbers[-1]
+    if rule.name in ("rate", "equals"):
+        return -abs(at - first)
+    low, high = {"at_most": (-math.inf, first), "at_least": (first, math.inf)}.get(rule.name, (first, last))
+    return min(at - low, high - at)
+
+
+def statistic(rule: Rule, reading: Reading) -> float:
+    """The estimate of the case that decides a claim: the one least inside of what the rule allows."""
+    return min(reading.observed.values(), key=lambda sample: margin(rule, sample)).estimate
+
+
+def read_table(folder: Path) -> Table:
+    """Read a sweep's points as they stand, judged by the present rules; raises BookError."""
+    definition = read_definition(folder)
+    files = ChapterFiles.find(definition["chapter"])
+    claims = Claims.load(files.claims)
+    try:
+        points = json.loads((folder / POINTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BookError(f"{folder}: its {POINTS} is missing or damaged; run the sweep anew in another folder") from None
+    together = Counter(point["run"] for point in points.values())
+    stamps = _Stamps(folder, files)
+    rows = [_row(stamps, claims, i, point, together[point["run"]]) for i, point in points.items()]
+    axes = dict(definition["axes"])
+    if definition["blocks"] > 1:
+        axes["first_seed"] = list(dict.fromkeys(row.parameters["first_seed"] for row in rows))
+    return Table(files.name, definition["profile"], axes, rows)
+
+
+class _Stamps:
+    """The results of the runs; the last one is kept, since the points of a run follow each other."""
+
+    def __init__(self, folder: Path, files: ChapterFiles):
+        self.folder, self.files, self.last = folder, files, ("", {})
+
+    def notebook(self, run: str) -> Path:
+        """Relative to the sweep's folder: of a run that is done or failed."""
+        place = (run_folder if is_done(self.folder, run) else failed_folder)(self.folder, run)
+        return (place / f"{self.files.name}.ipynb").relative_to(self.folder)
+
+    def of(self, run: str) -> dict:
+        if run != self.last[0]:
+            stamp = notebook_stamp(self.folder / self.notebook(run))
+            if stamp is None:
+                place = run_folder(self.folder, run)
+                raise BookError(f"{place}: its notebook holds no result; delete the folder and run the sweep again")
+            self.last = run, stamp
+        return self.last[1]
+
+
+def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) -> Row:
+    run, parameters, folder = how["run"], how["parameters"], stamps.folder
+    where = stamps.notebook(run)
+    if not is_done(folder, run):
+        status = "failed" if (failed_folder(folder, run) / REASON).is_file() else "waiting"
+        return Row(point, status, parameters, {}, notebook=str(where) if (folder / where).is_file() else "")
+    stamp = stamps.of(run)
+    readings = stamp["readings"]
+    if together > 1:
+        readings = block_readings(readings, how["block"], together, parameters["seeds"])
+    # what is left out of a block counts for Holm's correction, as it does in a run of the block alone
+    found = {
+        i: v
+        for i, v in verdicts_of(stamp | {"readings": stamp["readings"] | readings}, claims).items()
+        if i in readings
+    }
+    judged = {i: (statistic(c.rule, found[i].reading), found[i].verdict) for i, c in claims.rows.items() if i in found}
+    return Row(point, "done", parameters, judged, stamp["seconds"] / together, stamp["device"], str(where))
+
+
+def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: int) -> dict[str, dict]:
+    """Of a run's readings those of one of its blocks of seeds: of claims that have, in all arms, one value a seed.
+
+    A claim with a number for the whole run, or values of other draws, cannot be told apart by blocks and is left out.
+    """
+    part = slice(block * seeds, (block + 1) * seeds)
+
+    def by_seed(value: object) -> bool:
+        return isinstance(value, list) and len(value) == blocks * seeds
+
+    return {
+        claim: {arm: {case: value[part] for case, value in cases.items()} for arm, cases in arms.items()}
+        for claim, arms in readings.items()
+        if all(by_seed(value) for cases in arms.values() for value in cases.values())
+    }
+
+
+def write_table(table: Table, path: Path) -> None:
+    """Write it as CSV and move it into place: `CLAIM` is a verdict, `CLAIM statistic` its number, lists are JSON."""
+    parameters = list(table.rows[0].parameters) if table.rows else []
+    claims = table.claims  # of all rows, once
+    heads = [head for claim in claims for head in (f"{claim} statistic", claim)]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["point", "status", *parameters, "seconds", "device", "notebook", *heads])
+    for row in table.rows:
+        values = (v if isinstance(v, str) else json.dumps(v) for v in row.parameters.values())
+        judged = (cell for claim in claims for cell in row.claims.get(claim, ("", "")))
+        writer.writerow([row.point, row.status, *values, row.seconds, row.device, row.notebook, *judged])
+    write_aside(path, text.getvalue())

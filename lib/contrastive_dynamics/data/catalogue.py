@@ -1,0 +1,232 @@
+"""Real data sets: digits, MNIST, CIFAR-10. Each file is held against its known sum before it is parsed.
+
+Files lie below one folder, in `mnist/` and `cifar10/`: the folder that is given, else the one that the environment
+variable CONTRASTIVE_DATA names, else the user's cache folder. Which data a run uses is named, never guessed from
+what lies there.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .formats import read_batch, read_idx, read_npz
+
+VARIABLE = "CONTRASTIVE_DATA"
+MNIST_MIRRORS = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
+CIFAR_ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+_BATCHES = "cifar10/cifar-10-batches-py"
+_EXACT = "cifar10/cifar10_exact.npz"
+_COMPACT = {"train": "cifar10/cifar10_train.npz", "test": "cifar10/cifar10_test.npz"}
+
+# Data set → file → sum. The authors publish md5 for CIFAR-10; the files of MNIST have the published md5 too.
+SUMS: dict[str, dict[str, str]] = {
+    "generated": {},
+    "digits": {},
+    "mnist": {
+        "mnist/train-images-idx3-ubyte.gz": "sha256:440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        "mnist/train-labels-idx1-ubyte.gz": "sha256:3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        "mnist/t10k-images-idx3-ubyte.gz": "sha256:8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+        "mnist/t10k-labels-idx1-ubyte.gz": "sha256:f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    },
+    "cifar10": {
+        f"{_BATCHES}/data_batch_1": "md5:c99cafc152244af753f735de768cd75f",
+        f"{_BATCHES}/data_batch_2": "md5:d4bba439e000b95fd0a9bffe97cbabec",
+        f"{_BATCHES}/data_batch_3": "md5:54ebc095f3ab1f0389bbae665268c751",
+        f"{_BATCHES}/data_batch_4": "md5:634d18415352ddfa80567beed471001a",
+        f"{_BATCHES}/data_batch_5": "md5:482c414d41f54cd18b22e5b47cb7c3cb",
+        f"{_BATCHES}/test_batch": "md5:40351d587109b95175f43aff81a1287e",
+    },
+    "cifar10-jpeg": {
+        _COMPACT["train"]: "sha256:46a2f047c9212aa01d74344b0c13ff348e12977bd1bebd12f2d19fc0ed10985b",
+        _COMPACT["test"]: "sha256:c90e4a29fd171db76d7dd2125c4525eb4ec2c2ce04fbcb89b565904f3f5b6afd",
+    },
+    "cifar10-exact": {_EXACT: "sha256:c5bec52491213671c475751625ee70d5acdb28e9ba787b543b599b587f31936e"},
+}
+
+
+class DataError(ValueError):
+    """A data set that cannot be used: which file, what is wrong with it, what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Images and what belongs to them, row by row.
+
+    images: UInt8[ndarray, "n height width"], or "n height width 3" in RGB; labels: UInt8[ndarray, "n"], 0..9;
+    index: Int64[ndarray, "n"], the position of each image in the official order of its split.
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+    index: np.ndarray
+
+
+def digits() -> Data:
+    """The 1797 digits of 8 x 8 pixels, values 0..16, that scikit-learn ships.
+
+    Source: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits (1998), test part.
+    """
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    return _data("digits", found.images.astype(np.uint8), found.target.astype(np.uint8), (8, 8))
+
+
+def mnist(split: str, folder: Path | str | None = None) -> Data:
+    """MNIST, 28 x 28 pixels, values 0..255: 60000 images for `train`, 10000 for `test`, from the four idx files.
+
+    Downloads the split's two files if they are missing.
+    Source: LeCun, Bottou, Bengio, Haffner, Gradient-Based Learning Applied to Document Recognition (1998).
+    Raises: DataError for a file that is missing and cannot be fetched, has another sum or is malformed.
+    """
+    part = {"train": "train", "test": "t10k"}[_split(split)]
+    images, labels = f"mnist/{part}-images-idx3-ubyte.gz", f"mnist/{part}-labels-idx1-ubyte.gz"
+    pixels = _parse(read_idx, "mnist", images, folder, 3)
+    return _data(images, pixels, _parse(read_idx, "mnist", labels, folder, 1), (28, 28))
+
+
+def cifar10(split: str, folder: Path | str | None = None, *, name: str = "cifar10") -> Data:
+    """CIFAR-10, 32 x 32 pixels in RGB, values 0..255, from the copy that `name` says.
+
+    cifar10: the official python batches, 50000 and 10000 images;
+    cifar10-jpeg: a JPEG copy of the first 20000 and 5000;
+    cifar10-exact: the original pixels of 8068 and 1017.
+    Source: Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009).
+    Raises: DataError for a file that is missing, has another sum or is malformed.
+    """
+    _split(split)
+    if name == "cifar10":
+        files = ["test_batch"] if split == "test" else [f"data_batch_{k}" for k in range(1, 6)]
+        parts = [_parse(read_batch, name, f"{_BATCHES}/{file}", folder) for file in files]
+        return _data(_BATCHES, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)), (32, 32, 3))
+    if name == "cifar10-jpeg":
+        file, keys = _COMPACT[split], ["images", "labels"]
+    elif name == "cifar10-exact":
+        file, keys = _EXACT, [f"{split}_images", f"{split}_labels", f"{split}_index"]
+    else:
+        raise DataError(f"cifar10: got {name!r}, allowed are cifar10, cifar10-jpeg, cifar10-exact")
+    images, labels, *index = _parse(read_npz, name, file, folder, keys)
+    return _data(file, images, labels, (32, 32, 3), *index)
+
+
+def check(name: str, folder: Path | str | None = None) -> None:
+    """Every file of a data set is there with its known sum; fetches what is missing and can be fetched.
+
+    `generated` and `digits` need no file.
+    Cost: reads every file once, parses none.
+    Raises: DataError for an unknown name, and for a file that is missing and cannot be fetched or has another sum.
+    """
+    if name not in SUMS:
+        raise DataError(f"no data set {name!r}, allowed are {', '.join(SUMS)}")
+    for file in SUMS[name]:
+        _read(name, file, folder)
+
+
+def data_folder(folder: Path | str | None = None) -> Path:
+    """The folder that data sets lie in; raises DataError if CONTRASTIVE_DATA names a relative path."""
+    if folder is not None:
+        return Path(folder)
+    if named := os.environ.get(VARIABLE):
+        path = Path(named).expanduser()
+        if not path.is_absolute():  # a chapter runs in another working folder than the command that starts it
+            raise DataError(f"{VARIABLE}: got {named!r}, allowed is an absolute path")
+        return path
+    try:
+        import pooch
+    except ImportError:
+        raise DataError(f"{VARIABLE} is not set: set it to a folder for data sets, or install pooch") from None
+    return Path(pooch.os_cache("contrastive-dynamics"))
+
+
+def _split(split: str) -> str:
+    if split not in ("train", "test"):
+        raise DataError(f"split: got {split!r}, allowed are train, test")
+    return split
+
+
+def _read(name: str, file: str, folder: Path | str | None) -> bytes:
+    """The content of a file of a data set, fetched if it is missing; raises DataError unless it has its known sum."""
+    path, known = data_folder(folder) / file, SUMS[name][file]
+    if not path.is_file():
+        _fetch(name, path, known)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror})") from None
+    kind = known.partition(":")[0]
+    found = f"{kind}:{hashlib.new(kind, content, usedforsecurity=False).hexdigest()}"
+    if found != known:
+        raise DataError(f"{path} has the sum {found}, expected {known}; delete it, then {_advice(name, path)}")
+    return content
+
+
+def _parse(read: Callable, name: str, file: str, folder: Path | str | None, *how):
+    """What `read` makes of a file; raises DataError, with the file's name, for what it refuses."""
+    content = _read(name, file, folder)
+    try:
+        return read(content, *how)
+    except ValueError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def _advice(name: str, path: Path) -> str:
+    """How a person gets a file."""
+    if name == "mnist":
+        return f"run again, or get it from {MNIST_MIRRORS[0]}{path.name}"
+    if name == "cifar10":
+        return f"unpack {CIFAR_ARCHIVE} into {path.parents[1]}"
+    return f"copy it anew into {path.parent}; it is not for download, data 'cifar10' are the official files"
+
+
+def _fetch(name: str, path: Path, known: str) -> None:
+    """Put a missing file into place if a mirror serves it; raises DataError if none does."""
+    reasons = _download(path, known, MNIST_MIRRORS) if name == "mnist" else []
+    if reasons is not None:
+        failed = f" and could not be downloaded ({'; '.join(reasons)})" if reasons else ""
+        raise DataError(
+            f"{path} ({known}) is missing{failed}; {_advice(name, path)}; {VARIABLE} names another folder for data sets"
+        )
+
+
+def _download(path: Path, known: str, mirrors: tuple[str, ...]) -> list[str] | None:
+    """Write aside, check the sum, move into place, from the first mirror that serves; else why each of them failed."""
+    try:
+        import pooch
+    except ImportError:
+        return ["pooch is not installed"]
+    pooch.get_logger().setLevel("WARNING")  # nothing on stderr, which a notebook would store
+    missing, reasons = [p for p in path.parents if not p.exists()], []
+    try:
+        for mirror in mirrors:
+            try:
+                downloader = pooch.HTTPDownloader(timeout=20)
+                pooch.retrieve(mirror + path.name, known, path.name, path.parent, downloader=downloader)
+                return None
+            except (OSError, ValueError) as error:  # requests' errors are OSErrors; a wrong sum is a ValueError
+                reason = "wrong sum" if type(error) is ValueError else getattr(error, "strerror", None)
+                reasons.append(f"{mirror}: {reason or type(error).__name__}")
+        return reasons
+    finally:
+        for folder in missing:
+            with contextlib.suppress(OSError):  # not empty: the file is there
+                folder.rmdir()
+
+
+def _data(file: str, images: np.ndarray, labels: np.ndarray, size: tuple[int, ...], index=None) -> Data:
+    """Images, labels and positions that fit together; raises DataError."""
+    count = len(labels)
+    index = np.arange(count) if index is None else index.astype(np.int64)
+    for what, array, shape in (("images", images, (count, *size)), ("labels", labels, (count,))):
+        if array.shape != shape or array.dtype != np.uint8:
+            raise DataError(f"{file}: {what} are {array.dtype} {array.shape}, expected uint8 {shape}")
+    if index.shape != (count,) or (count and labels.max() > 9):
+        raise DataError(f"{file}: labels beyond 9, or an index that does not fit {count} images")
+    return Data(images, labels, index)

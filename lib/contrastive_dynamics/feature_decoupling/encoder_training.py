@@ -1,0 +1,240 @@
+"""Wide residual networks trained on images by contrast or with labels, all runs of one arm; stops and goes on.
+
+Shapes: images `[n, 3, s, s]` of values 0 to 1, labels int64 `[n]`; weights `[run, ...]` by name, those of the network
+and of the head on its representation: `head.hidden` `[run, 64k, 64k]`, `head.out` `[run, out, 64k]`, `head.shift`
+`[run, out]`.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
+
+from ..numerics.memory import keep_freed_memory
+from ..numerics.random_streams import stream
+from .image_augmentations import Augmentation
+from .wide_resnet import Weights, WideResNet, each_run
+
+OBJECTIVES = ("contrastive", "supervised")
+_PURPOSES = ("weights", "minibatches", "augmentations")
+
+
+@dataclass(frozen=True)
+class EncoderTraining:
+    """One arm: a network, what it is asked for, and its training.
+
+    The paper prints none of this; it is the field's practice. Contrastive: both views of a minibatch through network
+    and head W²·ReLU(W¹h), NT-Xent with a temperature (`nt_xent`; the paper's theory has no head and no length taken
+    away); where views are the images themselves they pass once. Supervised: one view, cross entropy of a linear layer.
+    SGD with momentum, weight decay on matrices and filters alone, a rate that falls as a cosine to 0, no warm-up.
+    Source: Chen et al., A Simple Framework for Contrastive Learning (2020), Sections 2.1, 3; wen-li-2021, Figures 1–4.
+    Fields: objective, one of OBJECTIVES; batch N ≥ 2; epochs ≥ 1; projection, outputs of the contrastive head;
+    autocast: products in bfloat16, weights in float32. Raises: ValueError outside.
+    """
+
+    objective: str = "contrastive"
+    network: WideResNet = field(default_factory=WideResNet)
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    epochs: int = 20
+    batch: int = 128
+    rate: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    temperature: float = 0.5
+    projection: int = 64
+    autocast: bool = False
+
+    def __post_init__(self):
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"objective: got {self.objective!r}, allowed are {', '.join(OBJECTIVES)}")
+        if self.epochs < 1 or self.batch < 2 or self.projection < 1:
+            got = f"{self.epochs}, {self.batch}, {self.projection}"
+            raise ValueError(f"epochs, batch, projection: got {got}, allowed are 1, 2, 1 or more")
+        if not (self.rate > 0 and self.temperature > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
+            got = f"{self.rate}, {self.temperature}, {self.momentum}, {self.weight_decay}"
+            raise ValueError(f"rate, temperature, momentum, weight_decay: got {got}, allowed are > 0, > 0, [0, 1), ≥ 0")
+
+    def initial_weights(self, generators: list[torch.Generator], classes: int, dtype: torch.dtype) -> Weights:
+        """Network as `WideResNet.initial_weights`, then the head: N(0, 2/fan-in) before a ReLU, else N(0, 1/fan-in)."""
+        weights, c = self.network.initial_weights(generators, dtype), self.network.channels[-1]
+
+        def drawn(out: int, gain: float) -> Tensor:
+            how = {"dtype": dtype, "device": generators[0].device}
+            return torch.stack([torch.randn(out, c, generator=g, **how) for g in generators]) * (gain / c) ** 0.5
+
+        if self.objective == "supervised":
+            shift = weights["last.shift"].new_zeros(len(generators), classes)
+            return weights | {"head.out": drawn(classes, 1), "head.shift": shift}
+        return weights | {"head.hidden": drawn(c, 2), "head.out": drawn(self.projection, 1)}
+
+
+class Streams(NamedTuple):
+    """One generator a run and purpose, all on one device."""
+
+    weights: list[torch.Generator]
+    minibatches: list[torch.Generator]
+    augmentations: list[torch.Generator]
+
+    @classmethod
+    def of(cls, seed: int, runs: Iterable[int], device: torch.device | str | None = None) -> "Streams":
+        """The streams of some runs of a seed: arms of one seed start alike and see one order of images."""
+        runs = list(runs)
+        return cls(*([stream(seed, run, purpose, device) for run in runs] for purpose in _PURPOSES))
+
+
+def nt_xent(z: Tensor, z_view: Tensor, temperature: float) -> Tensor:
+    """The normalised, temperature-scaled cross entropy of 2N outputs, each with its other view as its class.
+
+    −(1/2N) Σ_i log(e^{s_ii'/τ} / Σ_{j ≠ i} e^{s_ij/τ}), s the cosines, j over the other 2N − 1, i' the other view.
+    Source: Chen et al. (2020), eq. (1). Args: z, z_view `[N, out]`, N ≥ 2; τ > 0. Returns: `[]`.
+    Cost: 8·N²·out flops, 8·N² numbers.
+    """
+    both = normalize(torch.cat([z, z_view]), dim=-1)
+    logits = (both @ both.mT / temperature).fill_diagonal_(-math.inf)
+    return cross_entropy(logits, torch.arange(len(both), device=z.device).roll(len(z)))
+
+
+def train_encoders(
+    training: EncoderTraining,
+    images: Tensor,
+    labels: Tensor,
+    streams: Streams,
+    *,
+    path: Path | str | None = None,
+    save_every: float = 300.0,
+    watch: Callable[[Sequence[int]], Iterable[int]] = iter,
+) -> tuple[Weights, Tensor]:
+    """Train all runs of an arm to the end, from where the file at `path` left off if there is one.
+
+    Every epoch takes the images in an order of its own for each run and leaves out the last n mod N. The state, streams
+    included, is written aside and moved into place every `save_every` seconds and at the end. Read again it gives what
+    an uninterrupted training gives, bit by bit on a CPU (on CUDA as far as its convolutions repeat themselves).
+    Source: wen-li-2021, Figures 1 to 4. Args: images, labels on the device of the streams; labels from 0, not read by
+    the contrastive objective; watch wraps the steps that are left, as a progress bar does.
+    Returns: weights `[run, ...]`, and the loss of every step `[step, run]`.
+    Raises: ValueError for arguments outside, a file of another training.
+    Cost: a step and run, 6·views·N·`multiplications` flops, and about 30·views·N·channels·s² numbers.
+    """
+    _check(training, images, labels, streams)
+    if images.device.type == "cpu":
+        keep_freed_memory()
+    state, saved = _State.start(training, images, labels, streams, path), time.monotonic()
+    for step in watch(range(state.step, state.steps)):
+        state.advance(training, images, labels, streams)
+        if path is not None and (time.monotonic() - saved >= save_every or step + 1 == state.steps):
+            state.save(path, streams)
+            saved = time.monotonic()
+    return state.weights, state.losses
+
+
+@dataclass
+class _State:
+    key: str
+    step: int
+    steps: int
+    weights: Weights
+    velocity: Weights
+    order: Tensor  # [run, n], of the epoch
+    losses: Tensor  # [step, run]
+
+    @classmethod
+    def start(cls, training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams, path) -> "_State":
+        runs, n = len(streams.weights), len(images)
+        key = _key(training, images, labels, streams)
+        if path is not None and Path(path).exists():
+            return cls.load(key, path, images.device, streams)
+        weights = training.initial_weights(streams.weights, int(labels.max()) + 1, images.dtype)
+        steps = training.epochs * (n // training.batch)
+        velocity = {name: torch.zeros_like(w) for name, w in weights.items()}
+        order = torch.zeros(runs, n, dtype=torch.int64, device=images.device)
+        return cls(key, 0, steps, weights, velocity, order, images.new_zeros(steps, runs))
+
+    @classmethod
+    def load(cls, key: str, path: Path | str, device: torch.device, streams: Streams) -> "_State":
+        found = torch.load(path, map_location="cpu", weights_only=True)
+        if found["key"] != key:
+            raise ValueError(f"train_encoders: got a state of {found['key']} at {path}, allowed is one of {key}")
+        for generators, states in zip(streams, found.pop("streams"), strict=True):
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state(state)
+        return cls(**{name: _to(value, device) for name, value in found.items()})
+
+    def save(self, path: Path | str, streams: Streams) -> None:
+        path = Path(path)
+        aside = path.with_name(f"{path.name}.part")
+        torch.save(vars(self) | {"streams": [[g.get_state() for g in part] for part in streams]}, aside)
+        aside.replace(path)
+
+    def advance(self, training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> None:
+        n, b, device = len(images), training.batch, images.device
+        k = self.step % (n // b)
+        if k == 0:
+            self.order = torch.stack([torch.randperm(n, generator=g, device=device) for g in streams.minibatches])
+        at = self.order[:, k * b : (k + 1) * b]
+        views = _views(training, images[at], streams.augmentations)
+        rate = training.rate * (1 + math.cos(math.pi * self.step / self.steps)) / 2
+        for run, weights in enumerate(each_run(self.weights)):
+            leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+            with torch.enable_grad():
+                loss = _loss(training, leaves, views[run], labels[at[run]])
+                gradients = torch.autograd.grad(loss, list(leaves.values()))
+            self.losses[self.step, run] = loss.detach()
+            _descend(weights, each_run(self.velocity)[run], gradients, rate, training)
+        self.step += 1
+
+
+def _views(training: EncoderTraining, batch: Tensor, streams: list[torch.Generator]) -> Tensor:
+    """`[run, N or 2N, 3, s, s]`, first views first; N where there is one view or both are the images themselves."""
+    if training.objective == "contrastive" and training.augmentation.arm != "none":
+        batch = torch.cat([batch, batch], 1)
+    return training.augmentation(batch, streams)
+
+
+def _loss(training: EncoderTraining, weights: Weights, views: Tensor, labels: Tensor) -> Tensor:
+    with torch.autocast(views.device.type, torch.bfloat16) if training.autocast else nullcontext():
+        h = training.network.representation(weights, views)
+        if training.objective == "supervised":
+            return cross_entropy((h @ weights["head.out"].mT + weights["head.shift"]).to(views.dtype), labels)
+        z = ((h @ weights["head.hidden"].mT).relu() @ weights["head.out"].mT).to(views.dtype)
+        first, second = z.chunk(2) if len(views) > training.batch else (z, z)
+        return nt_xent(first, second, training.temperature)
+
+
+@torch.no_grad()
+def _descend(weights: Weights, velocity: Weights, gradients: tuple, rate: float, training: EncoderTraining) -> None:
+    """v ← μv + g + λw, w ← w − ηv, in place, λ for matrices and filters only."""
+    for (name, w), g in zip(weights.items(), gradients, strict=True):
+        v = velocity[name].mul_(training.momentum).add_(g)
+        if w.ndim > 1:
+            v.add_(w, alpha=training.weight_decay)
+        w.sub_(v, alpha=rate)
+
+
+def _key(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> str:
+    """What a state belongs to: the arm, the seeds of the streams, and sums of images and labels."""
+    seeds = [[generator.initial_seed() for generator in part] for part in streams]
+    sums = int((255 * images).round().long().sum()), int(labels.sum())
+    return f"{asdict(training)}, streams {seeds}, {len(images)} images of {images.dtype}, sums {sums}"
+
+
+def _to(value, device: torch.device):
+    if isinstance(value, dict):
+        return {name: part.to(device) for name, part in value.items()}
+    return value.to(device) if isinstance(value, Tensor) else value
+
+
+def _check(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> None:
+    if images.ndim != 4 or images.shape[1] != 3 or images.shape[-1] % 4 or images.shape[-1] != images.shape[-2]:
+        raise ValueError(f"train_encoders: got images {tuple(images.shape)}, allowed are [n, 3, s, s], s = 4, 8, ...")
+    if len(images) < training.batch or labels.shape != (len(images),):
+        got = f"{len(images)} images, labels {tuple(labels.shape)}"
+        raise ValueError(f"train_encoders: got {got}, allowed are {training.batch} or more, one a label")
+    if not streams.weights or len({len(part) for part in streams}) > 1:
+        raise ValueError("train_encoders: got streams of different numbers or none, allowed are three a run")

@@ -1,0 +1,102 @@
+"""The arms of Figures 1 to 4 by name: images, augmentation and training of each, on digits in colour or CIFAR-10."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data import catalogue
+from ..data.coloured_digits import coloured_digits
+from ..numerics.random_streams import stream
+from .encoder_training import EncoderTraining, Streams, train_encoders
+from .image_augmentations import Augmentation
+from .wide_resnet import WideResNet
+
+ARMS = ("none", "crop", "full", "supervised")
+DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
+
+
+class LabelledImages(NamedTuple):
+    """Images `[n, 3, s, s]` of values 0 to 1 and labels `[n]`, to train on and to test."""
+
+    images: Tensor
+    labels: Tensor
+    test_images: Tensor
+    test_labels: Tensor
+
+
+def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") -> LabelledImages:
+    """The images of one data set, float32.
+
+    coloured-digits: `coloured_digits`, colours drawn from `seed`; the others: CIFAR-10 as `catalogue.cifar10` names it.
+    Raises: ValueError for another name, DataError for files that are missing or damaged.
+    """
+    _check("labelled_images", data)
+    if data == "coloured-digits":
+        return LabelledImages(*coloured_digits(stream(seed, 0, "colours", device)))
+    parts = [catalogue.cifar10(split, name=data) for split in ("train", "test")]
+    return LabelledImages(*(x for part in parts for x in _tensors(part.images, part.labels, device)))
+
+
+def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> EncoderTraining:
+    """How an arm is trained. Supervised training sees the crops, as is usual, and no other colours.
+
+    Digits: crops of 60 to 100 % of the area, not mirrored, colours of any hue; CIFAR-10: SimCLR's crops, mirror and
+    colours. The rest is `EncoderTraining`'s, at a rate of 0.3, on CUDA with products in bfloat16.
+    Source: wen-li-2021, Figures 1 to 4, where none of it is printed; Chen et al. (2020), Appendix B.9, for CIFAR-10.
+    Raises: ValueError for another name, depth, width or number of epochs.
+    """
+    _check("arm_training", data, arm)
+    kind = "crop" if arm == "supervised" else arm
+    if data == "coloured-digits":
+        views = Augmentation(kind, scale=(0.6, 1.0), flip=False, strength=1.0, hue=0.5)
+    else:
+        views = Augmentation(kind, scale=(0.2, 1.0), flip=True, strength=0.5, hue=0.1)
+    goal = "supervised" if arm == "supervised" else "contrastive"
+    return EncoderTraining(goal, WideResNet(depth, width), views, epochs=epochs, rate=0.3)
+
+
+def trained_encoders(
+    data: str,
+    arm: str,
+    depth: int,
+    width: int,
+    epochs: int,
+    seed: int,
+    runs: tuple[int, ...],
+    device: str = "cpu",
+    *,
+    watch: Callable[[Iterable], Iterable] = iter,
+    folder: Path | None = None,
+) -> dict[str, Tensor]:
+    """Weights `[run, ...]` of an arm after training, on the CPU.
+
+    With a folder the state is kept there every 5 minutes, and an interrupted call goes on from it; it is deleted at
+    the end. Args: as `labelled_images` and `arm_training`; `runs` of `seed`; watch wraps a progress bar.
+    Raises: as they do. Cost: as `train_encoders`.
+    """
+    training = replace(arm_training(data, arm, depth, width, epochs), autocast=torch.device(device).type == "cuda")
+    found = labelled_images(data, seed, device)
+    path = None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{data}-{arm}-{depth}-{width}-{epochs}-{seed}-{'_'.join(map(str, runs))}.pt"
+    streams = Streams.of(seed, runs, device)
+    weights, _ = train_encoders(training, found.images, found.labels, streams, path=path, watch=watch)
+    if path is not None:
+        path.unlink(missing_ok=True)
+    return {name: value.cpu() for name, value in weights.items()}
+
+
+def _tensors(images: np.ndarray, labels: np.ndarray, device: torch.device | str) -> tuple[Tensor, Tensor]:
+    shaped = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).to(device)
+    return shaped.float() / 255, torch.from_numpy(labels).to(device).long()
+
+
+def _check(name: str, data: str, arm: str = "none") -> None:
+    if data not in DATA or arm not in ARMS:
+        raise ValueError(f"{name}: got {data!r}, {arm!r}, allowed are {', '.join(DATA)} and {', '.join(ARMS)}")

@@ -1,0 +1,201 @@
+"""Two-layer networks trained on images by contrast: a configuration, and all its seeds as one program."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import islice
+from typing import get_origin
+
+import torch
+from torch import Tensor
+
+from ...data import catalogue
+from ...losses.activations import TRAINED, activation
+from ...losses.named_losses import contrastive_loss
+from ...numerics.image_patches import ImageBatch, check_crops, check_images, image_batch, random_resized_crops
+from ...numerics.memory import require_memory
+from ...numerics.random_streams import stream
+from ..two_layers.batch_norm import Statistics
+from .ensemble_training import sgd_steps
+from .field_network import FieldNetwork, Weights, initial_weights
+
+PLACES = 4
+DIGITS = {"digits": 16, "mnist": 255}  # data sets of digits and their brightest pixel
+MOST = 50_000  # images of MNIST that the paper trains on
+CHUNK = 50  # minibatches drawn at a time; a constant, since a stream's numbers depend on the shapes drawn from it
+
+
+@dataclass(frozen=True)
+class ImageTraining:
+    """One configuration: a network of 4 receptive fields with M filters each, and its training.
+
+    Without crops both views are the image itself; with crops each is a random resized crop of its own, or with
+    one_crop both are the same crop: the images are augmented, but views do not differ.
+    Source: tian-2023, Appendix E.3, for batch and crops, and Appendix E.2 for the rest as in `TokenTraining`; the
+    number of filters is not printed. Fields: filters, outputs ≥ 1; batch N ≥ 2; `activation` one of TRAINED, `loss`
+    one of LOSSES, `batch_norm` off, both, mean, variance or none; scale and ratio as in `check_crops`.
+    Raises: ValueError, in one line, outside.
+    """
+
+    activation: str = "relu"
+    loss: str = "infonce"
+    batch_norm: str = "mean"
+    views_apart: bool = True
+    crops: bool = False
+    one_crop: bool = False
+    scale: tuple[float, float] = (0.5, 1.0)
+    ratio: tuple[float, float] = (0.5, 1.5)
+    filters: int = 25
+    outputs: int = 50
+    batch: int = 8
+    rate: float = 0.02
+    momentum: float = 0.9
+    weight_decay: float = 5e-3
+
+    def __post_init__(self):
+        for field in fields(self):
+            self._check_type(field.name, get_origin(field.type) or field.type)
+        activation(self.activation, among=TRAINED)
+        contrastive_loss(self.loss)
+        Statistics.of([self.batch_norm])
+        check_crops(self.scale, self.ratio)
+        if self.one_crop and not self.crops:
+            raise ValueError("one_crop: got True without crops, allowed is False")
+        if self.batch < 2:
+            raise ValueError(f"batch: got {self.batch}, allowed are 2 samples or more: a loss needs a negative pair")
+        if self.filters < 1 or self.outputs < 1:
+            raise ValueError(f"filters, outputs: got {self.filters}, {self.outputs}, allowed are 1 or more")
+        if not (self.rate > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
+            raise ValueError(
+                f"rate, momentum, weight_decay: got {self.rate}, {self.momentum}, {self.weight_decay}, "
+                "allowed are rate > 0, 0 ≤ momentum < 1, weight_decay ≥ 0"
+            )
+
+    def _check_type(self, name: str, kind: type) -> None:
+        """Raises ValueError unless a field is of its kind; integers count as numbers, truth values do not."""
+        value, said = getattr(self, name), "a pair of numbers" if kind is tuple else kind.__name__
+        pair = kind is tuple and isinstance(value, tuple) and len(value) == 2
+        parts, kind = (value, float) if pair else ((value,), kind)
+        allowed = (int, float) if kind is float else kind
+        if kind is tuple or not all(
+            isinstance(part, allowed) and isinstance(part, bool) is (kind is bool) for part in parts
+        ):
+            raise ValueError(f"{name}: got {value!r}, allowed is {said}")
+        if kind is float and not all(math.isfinite(part) for part in parts):
+            raise ValueError(f"{name}: got {value}, allowed are finite numbers")
+
+    @property
+    def groups(self) -> int:
+        """Groups of views with statistics of their own."""
+        return 2 if self.views_apart and self.batch_norm != "off" else 1
+
+    def bytes_needed(self, runs: int, images: Tensor, dtype: torch.dtype = torch.float32) -> int:
+        """Memory of `train_on_images`, estimated: images, weights with gradients and momentum, tables, drawn views."""
+        pixels, n = images.shape[-1] ** 2, 2 * self.batch
+        weights = self.filters * (pixels + PLACES * self.outputs)
+        tables = PLACES * n * (6 * self.filters + 3 * self.outputs)
+        return dtype.itemsize * (images.numel() + runs * (4 * weights + tables + 5 * CHUNK * n * pixels))
+
+
+def train_on_images(
+    training: ImageTraining,
+    images: Tensor,
+    seeds: Sequence[int],
+    steps: int,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Iterator[Weights]:
+    """Train one network a seed for `steps` minibatches; yields the weights after each, changed in place.
+
+    Filters `[run, 4, M, (s/2)²]`, top layer `[run, 4, M, j]`. With and without crops, networks of one seed start alike
+    and see the same images in the same order; a run is the same alone and beside others.
+    Source: tian-2023, Appendix E.3. Args: images `[n, s, s]` of values 0 to 1, n ≥ batch, s even; steps ≥ 1.
+    Cost: 12·N·4·M·(s²/4 + j) flops a step and run. Raises: ValueError outside, and for too little memory.
+    """
+    seeds, device = list(seeds), torch.get_default_device() if device is None else torch.device(device)
+    _check_run(training, images, seeds, steps)
+    what = f"{len(seeds)} networks of 4·{training.filters} filters on {len(images)} images"
+    require_memory(training.bytes_needed(len(seeds), images, dtype), device, what)
+    streams = [stream(seed, 0, "weights", device) for seed in seeds]
+    size = PLACES, training.filters, images.shape[-1] ** 2 // PLACES, training.outputs
+    yield from sgd_steps(
+        FieldNetwork(activation(training.activation, TRAINED), Statistics.of([training.batch_norm])),
+        initial_weights(streams, *size, dtype),
+        islice(image_minibatches(training, images.to(device, dtype), seeds), steps),
+        contrastive_loss(training.loss),
+        rate=training.rate,
+        momentum=training.momentum,
+        weight_decay=training.weight_decay,
+    )
+
+
+def image_minibatches(training: ImageTraining, images: Tensor, seeds: Sequence[int]) -> Iterator[ImageBatch]:
+    """Minibatches without end, drawn CHUNK at a time on the device of the images and in their dtype.
+
+    Every pass takes the images in a new random order and leaves out the last n mod N. Args: as `train_on_images`.
+    """
+    device = images.device
+    orders = [_passes(stream(seed, 0, "minibatches", device), len(images), training.batch) for seed in seeds]
+    boxes = [stream(seed, 0, "crops", device) for seed in seeds]
+    while True:
+        seen = torch.stack([torch.stack(list(islice(order, CHUNK))) for order in orders])  # [run, step, N]
+        views = images[seen].unsqueeze(2)
+        if training.crops:
+            views = views.expand(-1, -1, 1 if training.one_crop else 2, -1, -1, -1)
+            views = random_resized_crops(views, boxes, training.scale, training.ratio)
+        for step in views.unbind(1):
+            yield image_batch(step, training.groups)
+
+
+def _passes(g: torch.Generator, count: int, batch: int) -> Iterator[Tensor]:
+    """Positions of the images of one minibatch after the other, int64 `[N]`."""
+    while True:
+        yield from torch.randperm(count, generator=g, device=g.device)[: count - count % batch].view(-1, batch)
+
+
+def _check_run(training: ImageTraining, images: Tensor, seeds: Sequence[int], steps: int) -> None:
+    """Raises ValueError in one line for no steps or seeds and for images that cannot be trained on."""
+    if steps < 1 or not seeds:
+        raise ValueError(f"train_on_images: got {steps} steps, {len(seeds)} seeds, allowed are 1 or more")
+    if images.ndim != 3 or len(images) < training.batch:
+        raise ValueError(
+            f"train_on_images: got images {tuple(images.shape)}, allowed are [n, s, s], n ≥ {training.batch}, the batch"
+        )
+    check_images(images)
+    if not images.is_floating_point() or not (images.min() >= 0 and images.max() <= 1):
+        raise ValueError(
+            f"train_on_images: got {images.dtype} values {images.min()} to {images.max()}, allowed are fractions 0 to 1"
+        )
+
+
+def digit_images(data: str, device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
+    """Images `[n, s, s]` as fractions of the brightest pixel, and the digits they show, int64 `[n]`.
+
+    Args: data, "digits" (1797 of 8 × 8 pixels) or "mnist" (the first 50,000 for training, 28 × 28).
+    Source: tian-2023, Appendix E.3. Raises: ValueError for another name; DataError as `datasets`.
+    """
+    if data not in DIGITS:
+        raise ValueError(f"digit_images: got {data!r}, allowed are {', '.join(DIGITS)}")
+    found = catalogue.digits() if data == "digits" else catalogue.mnist("train")
+    device = torch.get_default_device() if device is None else torch.device(device)
+    images, labels = (torch.from_numpy(part[:MOST]).to(device) for part in (found.images, found.labels))
+    return images.float() / DIGITS[data], labels.long()
+
+
+def trained_filters(
+    training: ImageTraining,
+    data: str,
+    seeds: Sequence[int],
+    steps: int,
+    *,
+    device: torch.device | str | None = None,
+    watch: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> Tensor:
+    """The filters w `[run, K, M, d]` after training on `digit_images`; watch wraps the steps, as a progress bar does.
+
+    Raises: as `digit_images` and `train_on_images`.
+    """
+    weights = train_on_images(training, digit_images(data, device)[0], seeds, steps, device)
+    for _ in watch(range(steps)):
+        last = next(weights)
+    return last.w

@@ -1,0 +1,143 @@
+import math
+
+import pytest
+import torch
+
+from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
+    bound,
+    closed_form,
+    condition_growth_bound,
+    condition_rate_bound,
+    convergence_time_bound,
+    coupled_growth_bound,
+    draw_process,
+    solve,
+)
+from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
+    WideState,
+    condition_number,
+    non_contrastive_solution,
+    wide_flow,
+    wide_start,
+    wide_velocity,
+)
+from contrastive_dynamics.numerics.random_streams import stream
+
+F64 = torch.float64
+RUNS, TIMES = 12, torch.linspace(0, 3, 13, dtype=F64)
+
+
+def streams(purpose, run=RUNS):
+    return [stream(0, k, purpose) for k in range(run)]
+
+
+def uniform(purpose, low, high, *shape):
+    return low + (high - low) * torch.stack([torch.rand(shape, generator=g, dtype=F64) for g in streams(purpose)])
+
+
+def pair():
+    a = draw_process(len(TIMES), streams("a"))
+    return a, *(uniform(name, 0.2, 2) for name in ("x0", "y0", "b", "c"))
+
+
+def test_the_closed_form_solves_the_pair_and_stays_below_the_bound():
+    a, x0, y0, b, c = pair()
+    x, y = solve(a, TIMES, x0, y0, b, c)
+    exact = closed_form(a, TIMES, x0, y0, b, c)
+    assert torch.allclose(x, exact[0], rtol=1e-8, atol=1e-9) and torch.allclose(y, exact[1], rtol=1e-8)
+    top = bound(x0, y0, b, c)
+    assert bool((y <= top).all()) and bool((y.diff(dim=0) > 0).all())
+    long = closed_form(10 * a, TIMES, x0, y0, b, c)
+    assert float((long[0] / x0)[-1].max()) < 1e-3
+    assert torch.allclose(long[1][-1] * (b / c * long[0][-1]).exp(), top, rtol=1e-12)
+    alone = solve(a[3:4], TIMES, x0[3], y0[3], b[3], c[3])
+    assert torch.allclose(x[:, 3:4], alone[0], atol=1e-8) and torch.allclose(y[:, 3:4], alone[1], rtol=1e-8)
+    assert bound(2.0, 3.0, 1.0, 4.0) == pytest.approx(3 * math.exp(0.5))
+
+
+def test_two_processes_exceed_the_bound_by_no_more_than_their_ratio():
+    a, x0, y0, b, c = pair()
+    other = draw_process(len(TIMES), streams("b"))
+    y = solve(a, TIMES, x0, y0, b, c, other)[1]
+    over = y[-1] > bound(x0, y0, b, c)
+    assert bool(over.any()) and not bool(over.all())
+    assert bool((y[-1] < bound(x0, y0, b * (other / a).amax(-1), c)).all())
+
+
+def test_a_process_is_drawn_by_run():
+    a = draw_process(5, streams("a"), 0.5)
+    assert a.shape == (RUNS, 5) and bool((a > 0).all())
+    assert torch.equal(draw_process(5, streams("a")[2:3], 0.5), a[2:3])
+    assert torch.equal(draw_process(5, streams("a"), 0.0), torch.ones_like(a))
+
+
+@pytest.mark.parametrize("noise_columns", [0.0, 3.0, 1e8])
+def test_the_condition_number_never_outgrows_its_bounds(noise_columns):
+    sigma, noise = uniform("sigma", 0.5, 3, 4), 0.2
+    thetas = torch.cat([torch.logspace(-3, 3, 60, dtype=F64), torch.tensor([math.inf], dtype=F64)])
+    start = wide_start(sigma, noise, noise_columns)
+    path = non_contrastive_solution(start, sigma, noise, thetas)
+    assert bool((condition_number(path) <= condition_growth_bound(sigma, 4 + noise_columns)).all())
+    if noise_columns == 0:
+        coupled = coupled_growth_bound(start, path, sigma)
+        assert bool((condition_number(path) <= coupled * (1 + 1e-12)).all())
+        first = condition_number(start)  # X falls from 1 to 0
+        assert torch.allclose(coupled[-1], first * (first.square() / 2).exp(), rtol=1e-12)
+    # almost reached by one large σ of two
+    two = torch.tensor([[5.0, 1.0]], dtype=F64)
+    end = non_contrastive_solution(wide_start(two, noise, noise_columns), two, noise, thetas[-1:])
+    assert 1 <= float(condition_growth_bound(two, 2 + noise_columns) / condition_number(end)) < 1.01
+
+
+def aligned():
+    sigma, k = uniform("sigma", 0.5, 2, 4), (4 * uniform("k", -1, 1, 4)).exp()
+    return WideState(k, k, k.new_zeros(RUNS)), sigma, uniform("tau", 0.2, 6), uniform("negatives", 0.2, 4)
+
+
+def test_the_condition_number_falls_as_fast_as_its_bound():
+    state, sigma, tau, negatives = aligned()
+    rate, top = condition_rate_bound(state, sigma, tau, negatives)
+    assert bool((rate <= top).all()) and bool((top < 0).all())
+    k, slope = state.kappa_squared, wide_velocity(state, sigma, 0.0, tau, negatives).kappa_squared
+    k = torch.func.jvp(lambda x: x.amax(-1) / x.amin(-1), (k,), (slope,))[1]
+    assert torch.allclose(rate, k, rtol=1e-12)
+    # equal σ, two columns: T̄ cancels and the bound is the rate
+    state = WideState(*(x[..., :2] for x in state[:2]), state.noise_squared)
+    assert torch.allclose(*condition_rate_bound(state, torch.ones(RUNS, 2, dtype=F64), tau, negatives), rtol=1e-9)
+
+
+def test_noise_breaks_the_rate_bound():
+    state, sigma, tau, negatives = aligned()
+    noisy = state._replace(noise_squared=100 * state.kappa_squared.sum(-1))
+    rate, top = condition_rate_bound(noisy, sigma, tau, negatives)
+    assert bool((rate > top).any())
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 1.0])
+def test_the_flow_is_balanced_by_the_time_that_the_bound_names(tolerance):
+    state, sigma, tau, negatives = aligned()
+    time = convergence_time_bound(state, sigma, tau, negatives, tolerance)
+    assert bool((time > 0).all())
+    shares = torch.tensor([0.0, 1e-3, 1.0], dtype=F64).unsqueeze(-1)
+    path = wide_flow(state, sigma, 0.0, shares * time, tau, negatives, rtol=1e-6)
+    ratio = condition_number(path).square()
+    assert bool((ratio[-1] <= 1 + tolerance).all()) and bool((ratio[1] > 1 + tolerance).any())
+    there = WideState(*(x[-1] for x in path))
+    assert not bool(convergence_time_bound(there, sigma, tau, negatives, tolerance).any())
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda a, s: solve(-a, TIMES, 1.0, 1.0, 1.0, 1.0), "solve: got a, X_0, Y_0, b or c of -"),
+        (lambda a, s: solve(a, TIMES, 1.0, 1.0, 1.0, 1.0, -a), "solve: got other (12, 13)"),
+        (lambda a, s: closed_form(a, TIMES.flip(0), 1.0, 1.0, 1.0, 1.0), "closed_form: got a (12, 13), times (13,)"),
+        (lambda a, s: draw_process(1, streams("a")), "draw_process: got 1 knots, 12 generators, spread 1"),
+        (lambda a, s: condition_growth_bound(s[1], 3), "condition_growth_bound: got columns 3"),
+        (lambda a, s: convergence_time_bound(*s, 0.0), "convergence_time_bound: got tolerance, τ², K from 0"),
+    ],
+)
+def test_bad_input_is_named(call, text):
+    with pytest.raises(ValueError) as caught:
+        call(pair()[0], aligned())
+    assert text in str(caught.value) and "\n" not in str(caught.value)

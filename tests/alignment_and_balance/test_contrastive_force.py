@@ -1,0 +1,129 @@
+import itertools
+import math
+
+import pytest
+import torch
+
+from contrastive_dynamics.alignment_and_balance import contrastive_force
+from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force, population_loss
+from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, sobol_signs
+from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from contrastive_dynamics.numerics.random_streams import stream
+
+
+def draw(*shape, purpose="g"):
+    return torch.randn(*shape, generator=stream(0, 0, purpose), dtype=torch.float64)
+
+
+def tensor(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def sign_vectors(n, d):
+    return [tensor(*signs) / math.sqrt(d) for signs in itertools.product((-1, 1), repeat=n)]
+
+
+def loss_one_by_one(g, rank, tau_squared, negatives):
+    """Every positive pair in a loop, and for each of them every negative: no cosh, no half of the states."""
+    d = g.shape[-1]
+    strangers, total = torch.stack(sign_vectors(d, d)), []
+    for z in sign_vectors(rank, d):
+        for noise_a, noise_b in itertools.product(sign_vectors(d - rank, d), repeat=2):
+            u_a, u_b = torch.cat([z, noise_a]), torch.cat([z, noise_b])
+            alike = torch.exp(tau_squared * (u_a @ g @ u_b))
+            for unlike in (u_a @ g @ strangers.mT, strangers @ g @ u_b):
+                total.append(-(alike / (alike + negatives * torch.exp(tau_squared * unlike).mean())).log())
+    return 2 * torch.stack(total).mean()
+
+
+@pytest.mark.parametrize(("rank", "d"), [(2, 3), (2, 4), (3, 3)])
+def test_loss_and_force_are_those_of_positives_and_negatives_enumerated(rank, d):
+    g, tau_squared, negatives = 2 * draw(2, d, d), tensor(0.7, 2.5), tensor(0.5, 4)
+    losses, forces = [], []
+    for run in range(2):
+        part = g[run].clone().requires_grad_()
+        losses.append(loss_one_by_one(part, rank, tau_squared[run], negatives[run]))
+        forces.append(-torch.autograd.grad(losses[-1], part)[0] / tau_squared[run])
+    given = (g, all_signs(rank, d), tau_squared, negatives)
+    assert torch.allclose(population_loss(*given), torch.stack(losses).detach(), rtol=1e-10)
+    assert torch.allclose(force(*given), torch.stack(forces), rtol=1e-10, atol=1e-14)
+    # The modalities exchanged; and one run alone, with plain numbers.
+    mirrored = Signs(given[1].u_b, given[1].u_a)
+    assert torch.allclose(force(g.mT, mirrored, tau_squared, negatives).mT, force(*given), rtol=1e-12, atol=1e-15)
+    alone = (g[1:], given[1], 2.5, 4.0)
+    assert torch.allclose(force(*alone), force(*given)[1:], rtol=1e-12, atol=1e-15)
+    assert torch.allclose(population_loss(*alone), population_loss(*given)[1:], rtol=1e-12)
+
+
+def test_some_states_are_enough_and_blocks_do_not_matter(monkeypatch):
+    g, exact = draw(2, 4, 4), all_signs(2, 4)
+    some = sobol_signs(2, 4, 8, stream(0, 0, "sobol"))  # of 32
+    part = g.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(population_loss(part, some, 2.0, 3.0).sum(), part)
+    assert torch.allclose(force(g, some, 2.0, 3.0), -slope / 2, rtol=1e-10, atol=1e-14)  # its own loss, exactly
+    gaps = [
+        (force(g, part, 2.0, 3.0) - force(g, exact, 2.0, 3.0)).norm()
+        for part in (some, sobol_signs(2, 4, 64, stream(0, 0, "sobol")))
+    ]
+    assert gaps[0] > 1e-3 and gaps[1] < 1e-13
+    whole = force(g, exact, 2.0, 3.0), population_loss(g, exact, 2.0, 3.0)
+    for block in (1, 8 * 5):
+        monkeypatch.setattr(contrastive_force, "_BLOCK", block)
+        assert torch.allclose(force(g, exact, 2.0, 3.0), whole[0], rtol=1e-12, atol=1e-15)
+        assert torch.allclose(population_loss(g, exact, 2.0, 3.0), whole[1], rtol=1e-12)
+
+
+def test_at_a_high_temperature_the_force_is_a_multiple_of_the_non_contrastive_one():
+    g, k = draw(1, 4, 4), 3.0
+    limit = 2 * k / (1 + k) * non_contrastive_force(2, 4)
+    assert torch.equal(non_contrastive_force(2, 4), torch.diag(tensor(0.25, 0.25, 0, 0)))
+    states = all_signs(2, 4)
+    assert torch.allclose(non_contrastive_force(2, 4), states.u_a.mT @ states.u_b / len(states.u_a), atol=1e-15)
+    gaps = [(force(g, states, tau_squared, k) - limit).norm() for tau_squared in (2e-4, 1e-4)]
+    assert gaps[0] < 1e-3 and gaps[0] / gaps[1] == pytest.approx(2, rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_at_a_low_temperature_nothing_overflows(dtype):
+    # f_A = f_B = u·√c: e^{τ²s}/Z → 2^d, so S → 1/(1 + K 2^{-d}), and tanh(τ²c u√d)/√d → u leaves no force.
+    eye, k = torch.eye(3, dtype=dtype).unsqueeze(0), 5.0
+    states = all_signs(3, 3, dtype=dtype)
+    rtol = 1e-2 if dtype == torch.float32 else 1e-10  # ε·τ²|G|
+    loss = population_loss(1e3 * eye, states, 1e2, k)
+    assert loss.dtype == dtype and loss.item() == pytest.approx(2 * math.log1p(k / 8), rel=rtol)
+    assert force(1e3 * eye, states, 1e2, k).abs().max() < 1e-6
+    # Opposite embeddings: the loss is linear in τ²c, and every pair pulls with all its force.
+    loss = population_loss(-1e3 * eye, states, 1e2, k)
+    assert loss.item() == pytest.approx(2 * (2e5 + math.log(k / 8)), rel=rtol)
+    assert torch.allclose(force(-1e3 * eye, states, 1e2, k), 4 * eye / 3, rtol=rtol, atol=1e-6)
+    assert torch.equal(force(0 * eye, states, 1e-30, k).isfinite(), eye.isfinite())
+
+
+TWO = all_signs(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: force(draw(3, 3), TWO, 1.0, 1.0), r"force: got \[3, 3\], \[8, 3\], \[8, 3\], allowed are"),
+        (lambda: force(draw(1, 4, 4), TWO, 1.0, 1.0), r"force: got \[1, 4, 4\]"),
+        (lambda: population_loss(draw(1, 3, 3), TWO, 0.0, 1.0), "population_loss: got tau_squared .* 0 at least"),
+        (lambda: force(draw(1, 3, 3), TWO, math.nan, 1.0), "force: got tau_squared"),
+        (lambda: force(draw(2, 3, 3), TWO, tensor(1, -1), 1.0), "force: got tau_squared .2. of -1 at least"),
+        (lambda: force(draw(1, 3, 3), TWO, 1.0, -2.0), "force: got negatives .. of -2 at least"),
+        (lambda: force(draw(1, 3, 3), TWO, 1.0, tensor(1, 1, 1)), r"force: got negatives \[3\]"),
+        (lambda: force(torch.zeros(1, 200, 200), Signs(*[torch.zeros(1, 200)] * 2), 1.0, 1.0), "got d=200, allowed"),
+        (lambda: non_contrastive_force(4, 3), "non_contrastive_force: got rank=4, dim=3"),
+    ],
+)
+def test_bad_input_is_named(call, text):
+    with pytest.raises(ValueError, match=text) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_everything_stays_on_the_device_of_its_inputs():
+    with elsewhere():
+        states, g = Signs(*(part.to(ELSEWHERE) for part in TWO)), draw(2, 3, 3).to(ELSEWHERE)
+        results = force(g, states, 1.0, tensor(1, 2)), population_loss(g, states, 2.0, 1.0)
+        assert {part.device for part in (*results, non_contrastive_force(1, 2, device=ELSEWHERE))} == {ELSEWHERE}

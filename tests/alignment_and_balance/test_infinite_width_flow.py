@@ -1,0 +1,233 @@
+import itertools
+import math
+
+import pytest
+import torch
+
+from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
+    WideState,
+    condition_number,
+    negative_factors,
+    noise_signal_ratio,
+    non_contrastive_exponent,
+    non_contrastive_solution,
+    rest,
+    wide_balance,
+    wide_flow,
+    wide_flow_rescaled,
+    wide_start,
+    wide_velocity,
+)
+from contrastive_dynamics.numerics.random_streams import stream
+
+F64 = torch.float64
+TAU, K = torch.tensor([0.7, 2.0, 9.0], dtype=F64), torch.tensor([1.0, 3.0, 0.4], dtype=F64)
+NOISE = torch.tensor([0.3, 0.1, 0.6], dtype=F64)
+INFINITY = torch.tensor([math.inf], dtype=F64)
+
+
+def signs(n):
+    return torch.tensor(list(itertools.product([-1.0, 1.0], repeat=n)), dtype=F64)
+
+
+def problem(run=3, r=3):
+    """Different σ, a state halfway to alignment, noise columns."""
+    draws = [torch.rand(3, r, generator=stream(0, k, "wide"), dtype=F64) for k in range(run)]
+    sigma, k, rho = (torch.stack(parts) for parts in zip(*draws, strict=True))
+    k = 0.5 + 2 * k
+    return 0.7 + sigma, WideState(k, (2 * rho - 0.5).clamp(max=0.99) * k, 1 + k[:, 0])
+
+
+def columns(k, k_hat, noise_squared, noise_columns):
+    """Maps of both modalities with these squares and exactly orthogonal columns."""
+    r = len(k)
+    a, b = (torch.zeros(2 * (r + noise_columns), r + noise_columns, dtype=F64) for _ in range(2))
+    each = math.sqrt(noise_squared / noise_columns)
+    for p in range(r):
+        a[p, p] = k[p].sqrt()
+        b[p, p], b[r + p, p] = k_hat[p] / k[p].sqrt(), (k[p] - k_hat[p] ** 2 / k[p]).sqrt()
+    for q in range(noise_columns):
+        a[2 * r + q, r + q] = b[2 * r + noise_columns + q, r + q] = each
+    return a, b
+
+
+def enumerated_loss(a, b, r, tau, k):
+    """L of all sign vectors: every positive pair, every negative, N from E‖Ku‖²; k None for the loss without them."""
+    d = a.shape[1]
+    u, pairs = signs(d) / d**0.5, signs(r + 2 * (d - r)) / d**0.5
+    f_a, f_b = (m / (u @ m.mT).square().sum(-1).mean().sqrt() for m in (a, b))
+    x = pairs[:, :d] @ f_a.mT
+    y = torch.cat([pairs[:, :r], pairs[:, d:]], -1) @ f_b.mT
+    positive = (x * y).sum(-1)
+    if k is None:
+        return -positive.mean()
+    loss = 0
+    for anchor, other in ((x, f_b), (y, f_a)):
+        negative = (tau * anchor @ (u @ other.mT).mT).exp().mean(-1)
+        top = (tau * positive).exp()
+        loss = loss - (top / (top + k * negative)).log().mean()
+    return loss / tau
+
+
+def gram_velocity(a, b, sigma, noise, tau, k):
+    """d/dt of KᵀK of both and between them, K' = −∂L/∂K D; by autograd."""
+    scales = torch.cat([sigma, noise.expand(a.shape[1] - len(sigma))]).square()
+    a, b = a.requires_grad_(), b.requires_grad_()
+    da, db = (-g * scales for g in torch.autograd.grad(enumerated_loss(a, b, len(sigma), tau, k), (a, b)))
+    return da.mT @ a + a.mT @ da, db.mT @ b + b.mT @ db, da.mT @ b + a.mT @ db
+
+
+@pytest.mark.parametrize("contrast", [True, False])
+def test_the_velocity_is_that_of_orthogonal_columns(contrast):
+    (sigma, state), r = problem(r=2), 2
+    velocity = wide_velocity(state, sigma, NOISE, TAU if contrast else None, K)
+    for run in range(3):
+        maps = columns(*(x[run] for x in state), 2)
+        of_a, of_b, cross = gram_velocity(*maps, sigma[run], NOISE[run], TAU[run], K[run] if contrast else None)
+        expected = torch.diag(torch.cat([velocity.kappa_squared[run], velocity.noise_squared[run].expand(2) / 2]))
+        assert torch.allclose(of_a, expected, atol=1e-13) and torch.allclose(of_b, expected, atol=1e-13)
+        between = torch.zeros_like(cross)
+        between[:r, :r] = torch.diag(velocity.kappa_hat_squared[run])
+        assert torch.allclose(cross, between, atol=1e-13)
+
+
+def test_expectations_over_the_negatives():
+    g = problem()[0] / 5
+    one_minus_s, t = negative_factors(g, TAU, K)
+    z = signs(3)
+    for run in range(3):
+        for plus in z:
+            e = (TAU[run] * (z * g[run] * plus).sum(-1)).exp()
+            assert torch.allclose((e.unsqueeze(-1) * z * plus).mean(0), e.mean() * t[run], rtol=1e-12)
+            top = (TAU[run] * g[run].sum()).exp()
+            assert torch.allclose(K[run] * e.mean() / (top + K[run] * e.mean()), one_minus_s[run], rtol=1e-12)
+    cold, t = negative_factors(torch.full((1, 4), 0.25, dtype=F64), 3000.0, 2.0)
+    assert torch.allclose(cold.log(), torch.tensor(math.log(1 / 9), dtype=F64)) and bool((t == 1).all())
+    near = negative_factors(torch.tensor([[0.9]], dtype=F64), 3000.0, 1e-300)[0]  # log K − log 2
+    assert torch.allclose(near.log(), torch.tensor(math.log(0.5e-300), dtype=F64))
+
+
+def test_small_tau_is_the_flow_without_contrast_up_to_tau_squared():
+    sigma, state = problem()
+    plain = wide_velocity(state, sigma, NOISE, None)
+    gaps = []
+    for tau in (1e-3, 1e-4):
+        hot = wide_velocity(state, sigma, NOISE, tau, K)
+        parts = zip(hot, plain, (K.unsqueeze(-1), K.unsqueeze(-1), K), strict=True)
+        gaps.append(max(float((x - 2 * k / (1 + k) * y).abs().max()) for x, y, k in parts))
+    assert gaps[0] < 1e-2 and 9 < gaps[0] / gaps[1] < 11
+
+
+def invariant(state, sigma):
+    return (state.kappa_squared / sigma.square()).sum(-1) + state.noise_squared / NOISE.square()
+
+
+@pytest.mark.parametrize("tau", [None, TAU])
+def test_the_flow_moves_by_its_velocity_and_keeps_the_invariant(tau):
+    sigma, state = problem()
+    times = torch.linspace(0, 4, 9, dtype=F64)
+    path = wide_flow(state, sigma, NOISE, times, tau, K)
+    assert all(torch.allclose(x[0], y, rtol=1e-14) for x, y in zip(path, state, strict=True))
+    assert torch.allclose(invariant(path, sigma), invariant(state, sigma).expand(9, 3), rtol=1e-8)
+    h = 1e-3
+    near = wide_flow(WideState(*(x[4] for x in path)), sigma, NOISE, torch.tensor([0, h, 2 * h], dtype=F64), tau, K)
+    speeds = wide_velocity(WideState(*(x[1] for x in near)), sigma, NOISE, tau, K)
+    assert all(torch.allclose((x[2] - x[0]) / (2 * h), v, atol=1e-5) for x, v in zip(near, speeds, strict=True))
+
+
+@pytest.mark.parametrize("tau", [None, TAU])
+def test_both_clocks_tell_the_same_and_each_run_may_have_its_own(tau):
+    sigma, state = problem()
+    thetas = torch.tensor([0, 0.3, 1, 4, 12], dtype=F64)
+    path, t = wide_flow_rescaled(state, sigma, NOISE, thetas, tau, K)
+    again = wide_flow(state, sigma, NOISE, t, tau, K)
+    assert all(torch.allclose(x, y, rtol=1e-6) for x, y in zip(path, again, strict=True))
+    alone = wide_flow(
+        WideState(*(x[1:2] for x in state)), sigma[1:2], NOISE[1], t[:, 1], None if tau is None else tau[1], K[1]
+    )
+    assert all(torch.allclose(x[:, 1:2], y, rtol=1e-6) for x, y in zip(path, alone, strict=True))
+
+
+def test_the_flow_without_contrast_has_an_exact_solution():
+    sigma = torch.tensor([[2.0, 1.5, 1.0], [3.0, 1.0, 1.0], [1.2, 1.0, 0.8]], dtype=F64)
+    start = wide_start(sigma, NOISE, torch.tensor([1e12, 1e3, 0.0], dtype=F64))
+    thetas = torch.tensor([0, 0.1, 1, 3, 10, 40, 200], dtype=F64)
+    noise = torch.where(start.noise_squared > 0, NOISE, 0)
+    for begin in (start, WideState(*(problem()[1]))):
+        exact = non_contrastive_solution(begin, sigma, NOISE, thetas)
+        path, _ = wide_flow_rescaled(begin, sigma, NOISE, thetas, None)
+        assert all(torch.allclose(x, y, rtol=1e-6, atol=1e-30) for x, y in zip(exact, path, strict=True))
+        limit = WideState(*(x[0] for x in non_contrastive_solution(begin, sigma, NOISE, INFINITY)))
+        late = WideState(*(x[0] for x in non_contrastive_solution(begin, sigma, NOISE, 1e4 * thetas[-1:])))
+        assert torch.allclose(limit.kappa_squared, late.kappa_squared, rtol=1e-12)
+        assert torch.equal(limit.kappa_squared, limit.kappa_hat_squared) and not bool(limit.noise_squared.any())
+        assert torch.allclose(invariant(limit, sigma), invariant(begin, sigma), rtol=1e-12)
+        assert bool((rest(path, None).diff(dim=0) <= 0).all()) and bool((rest(limit, None) == 0).all())
+    absent = non_contrastive_solution(WideState(*(x[2:] for x in start)), sigma[2:], noise[2:], thetas)
+    without = WideState(*(x[:, 2:] for x in non_contrastive_solution(start, sigma, NOISE, thetas)))
+    assert all(torch.allclose(x, y, rtol=1e-12, atol=0) for x, y in zip(absent, without, strict=True))
+
+
+def final_condition(d, r, high, noise):
+    sigma = torch.cat([torch.full_like(d, high).unsqueeze(-1), d.new_ones(len(d), r - 1)], -1)
+    return condition_number(non_contrastive_solution(wide_start(sigma, noise, d - r), sigma, noise, INFINITY))[0]
+
+
+@pytest.mark.parametrize("high", [1.5, 2.0, 5.0])
+def test_the_exponent_of_the_final_condition_number(high):
+    d = 10.0 ** torch.arange(5, 14, dtype=F64)
+    slope = final_condition(d, 4, high, 0.2).log10().diff()
+    power = non_contrastive_exponent(high, 1.0)
+    assert torch.allclose(slope, torch.full_like(slope, power), atol=2e-3)
+    assert abs(float(slope[-1]) - power) < 1e-6
+    assert torch.allclose(final_condition(d, 4, high, 0.2), final_condition(d, 4, high, 0.5), rtol=1e-12)
+    below = final_condition(torch.full((1,), 4.0, dtype=F64), 4, high, 0.2)  # d = r: no noise
+    assert float(below) < high * 5 ** ((1 - high**-2) / 2)
+
+
+def test_the_exponent_where_the_rank_grows():
+    for rank_power, power in ((0.5, 0.375), (0.9, 0.15)):
+        d = torch.tensor([1e5, 1e6], dtype=F64)
+        ends = torch.cat([final_condition(x.reshape(1), round(float(x) ** rank_power), 2.0, 0.2) for x in d])
+        assert non_contrastive_exponent(2.0, 1.0, rank_power) == pytest.approx(power)
+        assert abs(float(ends.log10().diff()) - power) < 0.01
+
+
+def test_two_stages_align_then_balance():
+    sigma, columns = torch.tensor([[2.0, 1.0, 1.0, 0.8]], dtype=F64), 1e4
+    start, thetas = wide_start(sigma, 0.5, columns), torch.tensor([0.0, 100.0], dtype=F64)
+    first, _ = wide_flow_rescaled(start, sigma, 0.5, thetas, 0.01)
+    end = WideState(*(x[-1] for x in first))
+    assert float(noise_signal_ratio(start)) == pytest.approx(2500 / 6.64) and float(noise_signal_ratio(end)) < 1e-4
+    assert float(condition_number(end)) > 20 and float(wide_balance(end, columns)) < 1.01
+    last = WideState(*(x[-1] for x in wide_flow_rescaled(end, sigma, 0.5, 5 * thetas, 3.0)[0]))
+    assert float(condition_number(last)) < 1.001 and abs(float(wide_balance(last, columns)) - 4) < 1e-2
+    assert float(rest(last, 3.0)) < 1e-4
+
+
+def test_balance_counts_every_noise_column():
+    k = torch.tensor([[3.0, 2.0]], dtype=F64)
+    state = WideState(k, k, torch.tensor([8.0], dtype=F64))
+    assert float(wide_balance(state, 4)) == pytest.approx((9 + 4 + 4 * 4) / 9)
+    assert float(wide_balance(state, 2)) == pytest.approx((9 + 4 + 2 * 16) / 16)
+    assert float(condition_number(state)) == pytest.approx(1.5**0.5)
+    assert float(wide_balance(WideState(k, k, torch.zeros(1, dtype=F64)), 0)) == pytest.approx(13 / 9)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda s, x, t: wide_start(-s, 0.1, 3), "wide_start: got sigma, noise, columns from -"),
+        (lambda s, x, t: wide_velocity(x, s, 0.1, -1.0), "wide_velocity: got τ², K from -1, 1"),
+        (lambda s, x, t: wide_flow(x, s, NOISE, t, 1.0, 0.0), "wide_flow: got τ², K from 1, 0"),
+        (lambda s, x, t: wide_flow(x, s, NOISE, t.flip(0), None), "wide_flow: got times [2]"),
+        (lambda s, x, t: wide_flow_rescaled(x, s, 0.0, t, None), "wide_flow_rescaled: got σ_ξ = 0"),
+        (lambda s, x, t: non_contrastive_solution(x, s, NOISE, -t), "non_contrastive_solution: got thetas from -1"),
+        (lambda s, x, t: non_contrastive_exponent(1.0, 2.0), "non_contrastive_exponent: got 1, 2, 0"),
+    ],
+)
+def test_bad_input_is_named(call, text):
+    sigma, state = problem()
+    with pytest.raises(ValueError) as caught:
+        call(sigma, state, torch.tensor([0.0, 1.0], dtype=F64))
+    assert text in str(caught.value) and "\n" not in str(caught.value)

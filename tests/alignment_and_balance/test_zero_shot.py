@@ -1,0 +1,145 @@
+import itertools
+
+import pytest
+import torch
+
+from contrastive_dynamics.alignment_and_balance import zero_shot
+from contrastive_dynamics.alignment_and_balance.zero_shot import (
+    alignment_score,
+    best_constant_answer,
+    macro_recall,
+    output_balance,
+    output_condition_number,
+    predictions,
+    zero_shot_accuracy,
+)
+from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from contrastive_dynamics.numerics.random_streams import stream
+
+RUNS, N, L, OUT = 2, 9, 5, 4
+
+
+def draw(purpose, *shape):
+    return torch.randn(*shape, generator=stream(0, 0, purpose), dtype=torch.float64)
+
+
+def outputs():
+    return (
+        draw("images", RUNS, N, OUT),
+        draw("texts", RUNS, N, OUT),
+        draw("prompts", RUNS, L, OUT),
+        draw("labels", N, L) > 0.3,
+    )
+
+
+def test_hits_and_recalls_one_image_at_a_time():
+    images, _, prompts, labels = outputs()
+    for run in range(RUNS):
+        hits, found = 0, [0] * L
+        for i in range(N):
+            cosines = [torch.cosine_similarity(images[run, i], prompts[run, k], dim=0).item() for k in range(L)]
+            answer = cosines.index(max(cosines))
+            hits += labels[i, answer].item()
+            found[answer] += labels[i, answer].item()
+        recalls = [f / c for f, c in zip(found, labels.sum(0).tolist(), strict=True) if c]
+        assert zero_shot_accuracy(images, prompts, labels)[run].item() == pytest.approx(hits / N, rel=1e-12)
+        assert macro_recall(images, prompts, labels)[run].item() == pytest.approx(
+            sum(recalls) / len(recalls), rel=1e-12
+        )
+
+
+def test_lengths_of_outputs_do_not_move_the_answer():
+    images, _, prompts, _ = outputs()
+    scales = torch.linspace(0.1, 9, L, dtype=torch.float64).unsqueeze(-1)
+    assert torch.equal(predictions(images, prompts), predictions(7.0 * images, scales * prompts))
+
+
+def test_ties_share_alike_and_a_constant_answer_scores_one_over_the_labels():
+    images, _, prompts, labels = outputs()
+    labels[:, 2] = False
+    labels[:, 4] = torch.arange(N) < 7
+    tied = zero_shot_accuracy(0 * images, prompts, labels)
+    torch.testing.assert_close(tied, labels.double().mean().expand(RUNS), rtol=1e-12, atol=0)
+    constant = torch.zeros(1, N, OUT, dtype=torch.float64)
+    constant[..., 0] = 1
+    answers = -torch.eye(L, OUT, dtype=torch.float64).unsqueeze(0)
+    answers[0, 4, 0] = 1  # label 4, whatever the image
+    assert zero_shot_accuracy(constant, answers, labels).item() == pytest.approx(7 / 9)
+    assert best_constant_answer(labels).item() == pytest.approx(7 / 9)
+    assert macro_recall(constant, answers, labels).item() == pytest.approx(1 / 4)  # label 2 does not occur
+
+
+@pytest.mark.parametrize("entries", [1, 40, 2**24])
+def test_alignment_pair_by_pair(entries, monkeypatch):
+    monkeypatch.setattr(zero_shot, "_ENTRIES", entries)
+    images, texts, _, labels = outputs()
+    labels[5], labels[1] = labels[3], labels[0]
+    for run in range(RUNS):
+        for given in (None, labels):
+            wins = []
+            for i, j in itertools.permutations(range(N), 2):
+                if given is None or not torch.equal(given[i], given[j]):
+                    wins.append(images[run, i] @ texts[run, i] > images[run, i] @ texts[run, j])
+            found = alignment_score(images, texts, given)[run].item()
+            assert found == pytest.approx(sum(wins).item() / len(wins), rel=1e-12)
+
+
+def test_limits_of_alignment():
+    one = draw("one", 1, 4000, 1) * torch.tensor([0.6, 0.8], dtype=torch.float64)
+    assert alignment_score(one, one).item() == pytest.approx(0.75, abs=0.01)  # one direction: 3/4, not 1
+    assert alignment_score(torch.ones_like(one), torch.ones_like(one)).item() == 0  # all alike: ties
+    sphere = torch.nn.functional.normalize(draw("sphere", 1, 100, 5), dim=-1)
+    assert alignment_score(sphere, sphere).item() == 1 and alignment_score(sphere, -sphere).item() == 0
+
+
+def test_balance_and_condition_number_by_eigenvalues():
+    f = draw("f", 3, 40, 6) * torch.tensor([3.0, 2.0, 1.0, 1.0, 0.5, 0.1], dtype=torch.float64) + 0.2
+    for k in range(3):
+        values = torch.linalg.eigvalsh(sum(torch.outer(row, row) for row in f[k]) / 40)
+        assert output_balance(f)[k].item() == pytest.approx((values.square().sum() / values[-1] ** 2).item(), rel=1e-10)
+        found = output_condition_number(f, 4)[k].item()
+        assert found == pytest.approx((values[-1] / values[-4]).sqrt().item(), rel=1e-8)
+    even = torch.eye(5, 7, dtype=torch.float64)
+    assert output_balance(even).item() == pytest.approx(5) and output_condition_number(even, 5).item() == pytest.approx(
+        1
+    )
+    assert output_balance(torch.ones(5, 7)).item() == pytest.approx(1)  # a point: one direction
+
+
+def test_a_run_is_the_same_alone():
+    images, texts, prompts, labels = outputs()
+    for measure, others in ((zero_shot_accuracy, (prompts, labels)), (macro_recall, (prompts, labels))):
+        assert torch.equal(measure(images, *others)[1:], measure(images[1:], others[0][1:], labels))
+    assert torch.equal(alignment_score(images, texts)[1:], alignment_score(images[1:], texts[1:]))
+    torch.testing.assert_close(output_balance(images)[1], output_balance(images[1]), rtol=1e-12, atol=0)
+
+
+def test_bad_input_is_named():
+    images, texts, prompts, labels = outputs()
+    with pytest.raises(
+        ValueError, match=r"predictions: got \(2, 9, 4\), \(2, 5, 3\), allowed are \[run, n, o\], \[run"
+    ):
+        predictions(images, prompts[..., :3])
+    for measure in (zero_shot_accuracy, macro_recall):
+        with pytest.raises(
+            ValueError, match=measure.__name__ + r": got labels torch.bool \(8, 5\), allowed are bool \[9"
+        ):
+            measure(images, prompts, labels[1:])
+        with pytest.raises(ValueError, match=r"got labels torch.float64"):
+            measure(images, prompts, labels.double())
+    with pytest.raises(ValueError, match=r"alignment_score: got \(2, 9, 4\), \(2, 8, 4\)"):
+        alignment_score(images, texts[:, 1:])
+    with pytest.raises(ValueError, match="alignment_score: got images that all carry the same labels"):
+        alignment_score(images, texts, torch.ones(N, L, dtype=torch.bool))
+    for rank in (0, 5):
+        with pytest.raises(ValueError, match=f"output_condition_number: got rank={rank}, allowed are 1 to 4"):
+            output_condition_number(images, rank)
+
+
+def test_everything_stays_on_the_device_of_its_inputs():
+    with elsewhere():
+        images, texts, prompts, labels = (part.to(ELSEWHERE) for part in outputs())
+        found = [zero_shot_accuracy(images, prompts, labels), macro_recall(images, prompts, labels)]
+        found += [alignment_score(images, texts, labels), best_constant_answer(labels)]
+        found += [output_balance(images), output_condition_number(images, 2)]
+        assert all(part.device == ELSEWHERE for part in found)

@@ -1,0 +1,64 @@
+"""Figures and numbers under a name: stored as myst-nb reads them, silent outside a notebook."""
+
+import base64
+import sys
+
+import matplotlib
+import pytest
+
+from contrastive_dynamics.book.chapter.chapter import glue
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+
+@pytest.fixture
+def drawn():
+    """A figure, made before the notebook is feigned (pyplot asks IPython for its display hook)."""
+    return plt.subplots()[0]
+
+
+@pytest.fixture
+def published(drawn, monkeypatch):
+    """What a notebook's cell would store."""
+    kept = []
+    monkeypatch.setattr("IPython.get_ipython", lambda: object())
+    monkeypatch.setattr("IPython.display.display", lambda data, raw, metadata: kept.append((data, metadata)))
+    return kept
+
+
+def test_a_figure_is_shown_under_its_name_and_closed(drawn, published):
+    glue.figure(drawn, "fig-8", dpi=50)
+    ((data, metadata),) = published
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+    assert metadata == {"scrapbook": {"name": "fig-8", "mime_prefix": ""}}
+    assert not plt.get_fignums()
+
+
+def test_a_number_is_kept_and_not_shown(published):
+    glue.number("crossing", 1 / 3)
+    assert published == [
+        (
+            {"application/papermill.record/text/plain": repr(1 / 3)},
+            {"scrapbook": {"name": "crossing", "mime_prefix": "application/papermill.record/"}},
+        )
+    ]
+
+
+def test_a_picture_has_the_same_bytes_again():
+    def draw():
+        fig, ax = plt.subplots()
+        ax.plot([1, 2])
+        made = glue.png(fig, dpi=50)
+        plt.close(fig)
+        return made
+
+    assert draw() == draw()
+    assert b"Software" not in draw()
+
+
+def test_nothing_happens_outside_a_notebook(capsys, monkeypatch):
+    glue.number("x", 1.0)
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    glue.number("x", 1.0)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,166 @@
+"""Claims: every verdict by its definition, every fault of a claims file named."""
+
+import pytest
+
+from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claim, Claims, Reading, judge, judge_all, p_value
+from contrastive_dynamics.book.ground.errors import BookError
+
+ROW = {
+    "id": "thm-1",
+    "locator": "Theorem 1",
+    "statement": "Small.",
+    "kind": "identity",
+    "regime": "here",
+    "statistic": "error",
+    "expected": "0 (derived)",
+    "rule": {"at_most": 1.0},
+    "tolerance_reason": "rounding",
+    "control": "a factor",
+}
+
+
+def claim(**changes):
+    return Claim.parse(ROW | changes, "file.yaml")
+
+
+def verdict(row, data="generated", **arms):
+    return judge(row, Reading.of(**{"control": 2.0, **arms}), data=data)
+
+
+def test_met_is_reproduced_and_missed_is_not_reproduced():
+    assert verdict(claim(), observed=0.5).verdict == "reproduced"
+    assert verdict(claim(), observed=1.5).verdict == "not reproduced"
+
+
+def test_the_worst_case_counts():
+    assert verdict(claim(), observed={"a": 0.1, "b": 1.5}).verdict == "not reproduced"
+    assert verdict(claim(), observed={"a": 0.1, "b": [0.5, 1.4]}).verdict == "undecided"
+    assert verdict(claim(), observed={"a": 1.5, "b": [0.5, 1.4]}).verdict == "not reproduced"
+
+
+@pytest.mark.parametrize("control", [0.5, [0.5, 1.4], {"a": 2.0, "b": 0.5}, {}])
+def test_a_control_that_does_not_miss_leaves_it_undecided(control):
+    found = verdict(claim(), observed=0.5, control=control)
+    assert found.verdict == "undecided" and "control" in found.reason
+
+
+def test_undecided_says_how_many_seeds_would_decide():
+    found = verdict(claim(), observed=[0.5, 1.4, 0.9, 0.8])
+    assert found.verdict == "undecided" and "4 seeds, about" in found.reason and "contains 1;" in found.reason
+    assert "no number of seeds would decide" in verdict(claim(), observed=[0.5, 1.5]).reason
+
+
+def test_contradicted_needs_an_erratum_and_a_mended_form_that_meets_the_rule():
+    erratum = claim(erratum="a factor 2")
+    assert verdict(erratum, observed=1.5, mended=0.1).verdict == "contradicted"
+    assert verdict(erratum, observed=1.5, mended=0.1).reason == "a factor 2"
+    assert verdict(erratum, observed=1.5, mended=1.5).verdict == "not reproduced"
+    assert verdict(erratum, observed=1.5).verdict == "not reproduced"
+    assert verdict(claim(), observed=1.5, mended=0.1).verdict == "not reproduced"
+    assert verdict(erratum, observed=0.5, mended=0.1).verdict == "reproduced"
+
+
+def test_a_planted_case_that_misses_takes_the_contradiction_back():
+    erratum = claim(erratum="a factor 2")
+    assert verdict(erratum, observed=1.5, mended=0.1, planted=0.2).verdict == "contradicted"
+    assert verdict(erratum, observed=1.5, planted=0.2).verdict == "contradicted"
+    assert verdict(erratum, observed=1.5, mended=0.1, planted=1.2).verdict == "not reproduced"
+
+
+def test_with_conditions_needs_a_failure_outside():
+    row = claim(conditions="wide enough")
+    assert verdict(row, observed=0.5, outside=1.5).verdict == "with conditions"
+    assert verdict(row, observed=0.5, outside={"a": 1.5, "b": 0.5}).verdict == "undecided"
+    assert verdict(row, observed=0.5).verdict == "reproduced"
+
+
+def test_substitute_data_is_a_condition():
+    row = claim(data="cifar10")
+    found = verdict(row, data="digits", observed=0.5)
+    assert (found.verdict, found.reason) == ("with conditions", "data: digits in place of cifar10")
+    assert verdict(row, data="cifar10", observed=0.5).verdict == "reproduced"
+
+
+def test_a_claim_without_a_rule_cannot_be_judged():
+    row = Claim.parse({k: ROW[k] for k in ("id", "locator", "statement", "kind")} | {"needs": "a GPU"}, "f")
+    with pytest.raises(BookError, match=r"thm-1 has no rule: it stands as not run \(a GPU\)"):
+        verdict(row, observed=1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "guess"}, "file.yaml: claim thm-1: kind is 'guess', allowed are identity, bound"),
+        ({"colour": "red"}, "unknown colour; allowed are"),
+        ({"rule": {"below": 1}}, "claim thm-1: rule is {'below': 1}"),
+    ],
+)
+def test_a_faulty_row_is_named(changes, said):
+    with pytest.raises(BookError) as caught:
+        claim(**changes)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("field", sorted(ROW.keys() - {"id"}))
+def test_a_missing_field_is_named(field):
+    with pytest.raises(BookError, match=f"claim thm-1: missing {field}"):
+        Claim.parse({k: v for k, v in ROW.items() if k != field}, "file.yaml")
+
+
+def load(tmp_path, text):
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    return Claims.load(path)
+
+
+HEAD = "paper: p\ntitle: t\nlabels: {theorem: 1}\nclaims:\n"
+NOT_RUN = "- {id: a, locator: l, statement: s, kind: bound, needs: time}\n"
+
+
+def test_a_claims_file_is_read_and_its_faults_named(tmp_path):
+    claims = load(tmp_path, HEAD + NOT_RUN)
+    assert (claims.paper, claims.labels, claims.by_chance) == ("p", {"theorem": 1}, 0)
+    assert claims.rows["a"].rule is None and claims.rows["a"].needs == "time"
+    with pytest.raises(BookError, match="small.yaml: claim a stands twice"):
+        load(tmp_path, HEAD + NOT_RUN + NOT_RUN)
+    with pytest.raises(BookError, match="small.yaml: not readable as YAML"):
+        load(tmp_path, "claims: [")
+
+
+def test_the_wording_is_not_part_of_what_a_result_depends_on():
+    assert claim(statement="Other.").rule_for_hash() == claim().rule_for_hash()
+    for change in ({"rule": {"at_most": 2.0}}, {"by_chance": True}, {"erratum": "e"}, {"data": "digits"}):
+        assert claim(**change).rule_for_hash() != claim().rule_for_hash()
+
+
+def test_a_reading_survives_being_stored():
+    reading = Reading.of(observed={"hits": 3, "trials": 4}, control={"a": [1, 2], "b": 3}, mended=None)
+    assert list(reading.observed) == [""] and list(reading.control) == ["a", "b"] and reading.mended == {}
+    assert Reading.of(**reading.to_json()) == reading
+
+
+def chance_claims(count):
+    rows = {f"c{i}": claim(id=f"c{i}", by_chance=True) for i in range(count)}
+    return Claims("p", "t", {}, rows | {"exact": claim(id="exact")})
+
+
+def test_claims_decided_by_chance_are_corrected_and_others_are_not():
+    claims = chance_claims(5)
+    near = Reading.of(observed=[0.7, 0.8, 0.75, 0.95], control=2.0)
+    assert 0.01 < p_value(claim(), near) < 0.05
+    alone = judge_all(chance_claims(1), {"c0": near})
+    among = judge_all(claims, {f"c{i}": near for i in range(5)} | {"exact": Reading.of(observed=0.5, control=2.0)})
+    assert alone["c0"].verdict == "reproduced" and alone["c0"].level == 0.05
+    assert {v.verdict for i, v in among.items() if i != "exact"} == {"undecided"}
+    assert among["exact"].level == 0.05 and among["exact"].verdict == "reproduced"
+
+
+def test_one_case_that_misses_decides_a_claim_at_its_own_p_value_times_the_cases():
+    reading = Reading.of(observed={"near": [0.9, 1.05, 1.0], "far": [5.0, 5.1, 5.2]}, control=2.0)
+    far = claim().rule.p_value(reading.observed["far"])
+    near = claim().rule.p_value(reading.observed["near"])
+    assert far < near and p_value(claim(), reading) == pytest.approx(2 * far)
+
+
+def test_the_vocabulary_is_told_apart_by_shape():
+    assert len(set(VERDICTS.values())) == len(VERDICTS) == 6

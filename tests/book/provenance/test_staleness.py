@@ -1,0 +1,150 @@
+"""What of the stored results the present sources would make anew, and why: `clbook stale`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from stand_in import build_stand_in
+from typer.testing import CliRunner
+
+from contrastive_dynamics.book.cli import app
+from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
+from contrastive_dynamics.book.provenance.library import Library
+from contrastive_dynamics.book.provenance.slices import Story
+from contrastive_dynamics.book.provenance.staleness import CURRENT, all_states, notebook_stamp, states, stored_stamps
+from contrastive_dynamics.book.provenance.stamps import seal
+
+ROOT = Path(__file__).parents[3]
+EXCUSED = ROOT / "records" / "stale.yaml"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    return build_stand_in(tmp_path)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def changed(root: Path) -> dict[str, tuple]:
+    return {one.claim: (one.state, one.changed) for one in all_states(root) if one.state != CURRENT}
+
+
+def test_a_fresh_run_is_current(files):
+    assert changed(files.root) == {} and len(all_states(files.root)) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("# A stand-in", "# Another", {}),
+        ("-scale)", "-2 * scale)", {"thm-1-a": ("stale", ("the cell of falling",))}),
+        ('mode: str = "plain"', 'mode: str = "fancy"', {}),
+        ("first_seed: int = 1000", "first_seed: int = 1", {"fig-1": ("stale", ("the cell that judges fig-1",))}),
+        ("control=scale)", "control=2 * scale)", {"thm-1": ("stale", ("the cell that judges thm-1",))}),
+    ],
+)  # fmt: skip
+def test_a_change_makes_stale_what_it_may_change_and_names_itself(files, old, new, found):
+    edit(files.source, old, new)
+    assert changed(files.root) == found
+
+
+def test_a_changed_default_makes_stale_what_reads_it(files):
+    edit(files.source, "scale: float = 1.0", "scale: float = 1.5")
+    assert {claim: state for claim, (state, _) in changed(files.root).items()} == {"thm-1": "stale", "thm-1-a": "stale"}
+
+
+def test_a_changed_rule_asks_for_a_judgement(files):
+    edit(files.claims, "at_most: 1.0e-10", "at_most: 1.0e-9")
+    assert changed(files.root) == {"thm-1": ("rule changed", ("its rule",))}
+
+
+def test_a_claim_that_is_new_or_gone_is_stale(files):
+    edit(files.source, 'judge("fig-1"', 'judge("lem-1"')
+    assert changed(files.root) == {
+        "fig-1": ("stale", ("no cell judges it any more",)),
+        "lem-1": ("stale", ("no reading is stored",)),
+    }
+
+
+def test_the_command_lists_and_counts(files):
+    edit(files.source, "-scale)", "-2 * scale)")
+    done = CliRunner().invoke(app, ["stale"])
+    assert "chapters/stand-in.ipynb, stale: thm-1-a\n    the cell of falling\n" in done.stdout
+    assert "1 of 3 stored readings are not current" in done.stdout and done.exit_code == 0
+    rows = json.loads(CliRunner().invoke(app, ["stale", "--json"]).stdout)
+    assert rows[1] == {
+        "chapter": "stand-in",
+        "claim": "thm-1-a",
+        "where": "chapters/stand-in.ipynb",
+        "state": "stale",
+        "changed": ["the cell of falling"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s: s.update(format=1), "records/stand-in/paper.json: format 1"),
+        (lambda s: s["readings"].clear(), "stand-in/paper.json: does not fit its seal"),
+    ],
+)
+def test_a_record_of_another_format_or_a_damaged_one_is_one_line(files, change, said):
+    stamp = notebook_stamp(files.notebook)
+    change(stamp)
+    path = files.record("paper")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"run": stamp}))
+    done = CliRunner().invoke(app, ["stale"])
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1 and said.partition("/")[2] in done.stderr
+    path.write_text("<<<<<<< ours")
+    assert "not readable as a record" in CliRunner().invoke(app, ["stale"]).stderr
+
+
+def test_records_are_held_against_their_profile_as_it_is_now(files):
+    stamp = notebook_stamp(files.notebook)
+    path = files.record("smoke")
+    path.parent.mkdir(parents=True)
+    small = stamp | {"profile": "smoke", "parameters": stamp["parameters"] | {"seeds": 3}}
+    path.write_text(json.dumps({"run": seal(small), "other_seeds": [seal(small)]}))
+    assert {one.claim for one in all_states(files.root) if one.state != CURRENT} == {"fig-1"}  # made with four seeds
+    wheres = [one.where.removeprefix("records/stand-in/") for one in stored_stamps(files)]
+    assert wheres == ["chapters/stand-in.ipynb", "smoke.json", "smoke.json, first_seed=1000"]
+
+
+def test_it_needs_neither_torch_nor_git():
+    code = (
+        "import sys; from contrastive_dynamics.book.provenance.staleness import all_states; from pathlib import Path; "
+        f"print(len(all_states(Path({str(ROOT)!r}), ['collapse-and-constraints'])), 'torch' in sys.modules)"
+    )
+    environment = {"PATH": "", "PYTHONPATH": str(ROOT / "lib")}  # no git is found
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and int(done.stdout.split()[0]) > 50 and done.stdout.split()[1] == "False", done.stderr
+
+
+def test_what_is_committed_is_current_or_excused_with_a_reason():
+    """No headline changes hands silently: a stale record stands in records/stale.yaml, and nothing else does."""
+    excused = yaml.safe_load(EXCUSED.read_text(encoding="utf-8")) or {}
+    found: dict[str, list[str]] = {}
+    for one in all_states(ROOT):
+        if one.state != CURRENT:
+            found.setdefault(one.where, []).append(one.claim)
+    assert {where: claims for where, claims in found.items() if where not in excused} == {}
+    for where, row in excused.items():
+        assert where.startswith("records/") and sorted(row["claims"]) == sorted(found.get(where, [])), where
+        assert len(row["reason"]) > 20, f"{where}: say why it is stale, and what would mend it"
+
+
+@pytest.mark.parametrize("name", chapter_names(ROOT))
+def test_every_reading_that_is_stored_has_its_digests(name):
+    story = Story(ChapterFiles(ROOT, name), Library())
+    for one in stored_stamps(ChapterFiles(ROOT, name)):
+        assert one.stamp["readings"].keys() <= one.stamp["claims"].keys() == story.claims.keys()
+        assert states(story, one.stamp, None).keys() == story.claims.keys()

@@ -1,0 +1,135 @@
+"""What a reader types: the README's plain commands are the Makefile's, pins are exact, CI only calls make."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[3]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+BLOCK = re.compile(r"<!-- make (?P<target>\w+)(?P<given>.*?) -->\n```sh\n(?P<lines>.*?)```", re.DOTALL)
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+
+
+def expand(text: str, variables: dict[str, str]) -> str:
+    """Expand `$(NAME)` and `$(if $(NAME),then)` of a recipe."""
+    text = re.sub(r"\$\(if \$\((\w+)\),(.*?\))\)", lambda m: m[2] if variables.get(m[1]) else "", text)
+    while match := re.search(r"\$\((\w+)\)", text):
+        text = text.replace(match[0], variables.get(match[1], ""))
+    return text.strip()
+
+
+def commands(target: str, given: dict[str, str], done: set[str] | None = None) -> list[str]:
+    """The commands of a target and what it needs, in order, without the housekeeping (lines with `@`)."""
+    done = set() if done is None else done
+    variables = dict(re.findall(r"^(\w+) [:?]= ?(.*)$", MAKEFILE, re.MULTILINE)) | {"BUILT": "BUILT"} | given
+    text = MAKEFILE.replace("\\\n", " ").replace("$(BUILT):", "BUILT:").replace("$(ZIP):", "ZIP:")
+    rule = re.search(rf"^{re.escape(target)}:(?!=)(.*)\n((?:\t.*\n)*)", text, re.MULTILINE)
+    if rule is None or target in done:
+        return []
+    done.add(target)
+    found = []
+    for needed in expand(rule[1].replace("|", " "), variables).split():
+        found += commands(needed, given, done)
+    recipe = [line.strip() for line in rule[2].splitlines()]
+    return found + [expand(line, variables) for line in recipe if not line.startswith("@")]
+
+
+@pytest.mark.parametrize("block", list(BLOCK.finditer(README)), ids=lambda m: m["target"])
+def test_plain_commands_are_those_of_the_makefile(block):
+    given = dict(word.split("=") for word in block["given"].split())
+    assert block["lines"].splitlines() == commands(block["target"], given)
+
+
+def test_readme_gives_the_plain_commands_of_what_a_reader_needs():
+    assert [m["target"] for m in BLOCK.finditer(README)] == ["book", "test", "run"]
+
+
+def test_the_end_of_the_book_build_follows_the_tests():
+    assert re.search(r"^test:.*\n(\t.*\n)*\t@\$\(MAKE\) .*book\n", MAKEFILE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[0].split())
+def test_every_target_stands_in_the_readme(target):
+    assert target == "chapter-named" or f"`make {target}" in README
+
+
+def test_the_work_of_a_makefile_that_changes_one_command_is_noticed(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "MAKEFILE", MAKEFILE.replace("-W -n --keep", "-n --keep"))
+    block = next(BLOCK.finditer(README))
+    assert block["lines"].splitlines() != commands("book", {})
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "make run: name a chapter"),
+        ([".venv/.made", "PYTHON=no-such-python"], "make: Python 3.11 to 3.13 is needed, PYTHON is 'no-such-python'"),
+    ],
+)
+def test_a_slip_in_a_make_command_is_one_line_and_leaves_nothing(arguments, message, tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run(["make", *arguments], cwd=tmp_path, env=clean, capture_output=True, text=True)
+    assert done.returncode and not (tmp_path / ".venv").exists()
+    assert [line for line in done.stderr.splitlines() if message in line]
+    assert "Traceback" not in done.stderr
+
+
+def test_pins_are_exact_and_have_no_local_part():
+    assert not [pin for pin in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", pin)]
+
+
+def test_pins_cover_and_satisfy_what_the_project_asks_for():
+    pinned = {canonicalize_name(name): version for name, version in (pin.split("==") for pin in PINS)}
+    extras = [r for group in PROJECT["optional-dependencies"].values() for r in group]
+    asked = [Requirement(r) for r in [*PROJECT["dependencies"], *extras]]
+    asked = [r for r in asked if r.name != PROJECT["name"]]
+    assert not [r.name for r in asked if not r.specifier.contains(pinned.get(canonicalize_name(r.name), "0"))]
+
+
+def test_every_pin_admits_the_first_python_that_is_allowed():
+    """What is installed here says so of itself; one pin for a late 3.11 makes `make book` fail on an early one."""
+    refused = []
+    for name, version in (pin.split("==") for pin in PINS):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            asks = SpecifierSet(metadata.metadata(name).get("Requires-Python") or "")
+            installed = metadata.version(name).split("+")[0] == version
+            refused += [f"{name} {asks}"] if installed and not asks.contains("3.11.0") else []
+    assert refused == []
+
+
+def test_the_book_is_built_without_torch():
+    light = [Requirement(r).name for r in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["book"]]]
+    assert not {"torch", "torchdiffeq", "contrastive-dynamics"} & set(light)
+
+
+def test_python_is_bounded_alike_everywhere():
+    assert SpecifierSet(PROJECT["requires-python"]) == SpecifierSet(">=3.11,<3.14")
+    assert "(3, 11) <= sys.version_info < (3, 14)" in MAKEFILE
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    assert "python >=3.11,<3.14" in conda
+    assert conda[-1] == {"pip": ["-c constraints.txt", "-e .[test]"]}
+
+
+def test_ci_only_calls_make_test():
+    script = ROOT / ".ci" / "run"
+    lines = [line.strip() for line in script.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert os.access(script, os.X_OK)
+    assert lines[-1] == "exec make test"
+    assert not [line for line in lines if re.search(r"\b(pip|pytest|curl|ruff)\b", line)]

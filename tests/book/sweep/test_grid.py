@@ -1,0 +1,116 @@
+"""A sweep's grid is read and checked whole before anything runs."""
+
+import pytest
+from stand_in import SOURCE, build_stand_in
+
+from contrastive_dynamics.book.ground.errors import BookError
+from contrastive_dynamics.book.sweep.grid import plan_grid
+
+WITH_LIST = SOURCE.replace('mode: str = "plain"', 'sizes: list[int] = [1, 2]  # sizes, 1..9\nmode: str = "plain"')
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    return build_stand_in(tmp_path, source=WITH_LIST)
+
+
+def planned(*grid, **options):
+    return plan_grid("stand-in", list(grid), **options)
+
+
+def test_points_are_all_combinations_with_the_profile_and_what_is_fixed(files):
+    grid = planned("scale=0.5,1,2", "mode=plain,fancy", profile="smoke", given=["sizes=3"])
+    assert [(p.parameters["scale"], p.parameters["mode"]) for p in grid.points] == [
+        (scale, mode) for scale in (0.5, 1.0, 2.0) for mode in ("plain", "fancy")
+    ]
+    assert all(p.parameters["seeds"] == 3 and p.parameters["sizes"] == [3] for p in grid.points)
+    assert len({p.id for p in grid.points}) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("seeds=2..5", [2, 3, 4, 5]),
+        ("seeds=2..11:3", [2, 5, 8, 11]),
+        ("scale=0.5..1:0.1", [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        ("scale=1, 2", [1.0, 2.0]),
+        ("sizes=1,2;3", [[1, 2], [3]]),
+        ("sizes=[1, 2];[3]", [[1, 2], [3]]),
+    ],
+)
+def test_values_of_an_axis(files, text, values):
+    (axis,) = planned(text).axes
+    assert list(axis.values) == values
+
+
+def test_blocks_of_seeds_follow_each_other_and_are_points_of_their_own(files):
+    grid = planned("scale=1,2", seeds=3)
+    assert [p.parameters["first_seed"] for p in grid.points] == [1000, 1004, 1008] * 2
+    assert [p.id for p in grid.points] == [p.run for p in grid.points] == list(grid.runs)
+
+
+def test_folded_blocks_are_one_run_with_the_same_points(files):
+    apart, grid = planned("scale=1,2", seeds=3), planned("scale=1,2", seeds=3, fold=True)
+    assert [p.id for p in grid.points] == [p.id for p in apart.points] and len(grid.runs) == 2
+    assert [(p.run, p.block) for p in grid.points] == [(run, k) for run in grid.runs for k in range(3)]
+    assert [(r["first_seed"], r["seeds"]) for r in grid.runs.values()] == [(1000, 12)] * 2
+
+
+def test_an_id_names_parameters_and_code(files):
+    before = planned("scale=1,2")
+    assert [p.id for p in planned("scale=2,1").points] == [p.id for p in reversed(before.points)]
+    files.source.write_text(files.source.read_text().replace("2.0 * scale", "scale * 2.0"))
+    after = planned("scale=1,2")
+    assert not {p.id for p in after.points} & {p.id for p in before.points} and after.code != before.code
+
+
+@pytest.mark.parametrize(
+    ("grid", "options", "said"),
+    [
+        (["scal=1,2"], {}, "no parameter 'scal', allowed are .*; did you mean scale?"),
+        (["scale="], {}, "--grid scale=: got no values, allowed is"),
+        (["scale"], {}, "--grid scale: got no values, allowed is"),
+        (["scale=1,1.0"], {}, "the value 1.0 stands twice"),
+        (["scale=1,5"], {}, "scale: got 5, allowed is float 0.5..2"),
+        (["scale=1,two"], {}, "scale: got 'two'"),
+        (["seeds=5..2"], {}, "--grid seeds=5..2: a range without a value"),
+        (["seeds=2..5:0"], {}, "a step above 0"),
+        (["seeds=2..x"], {}, "not a range low..high:step"),
+        (["scale=1..nan"], {}, "not a range low..high:step"),
+        (["scale=2..1.5"], {}, "--grid scale=2..1.5: a range without a value"),
+        (["seeds=2..9999999"], {}, "9999998 values, allowed are at most 100000"),
+        (["scale=1,2", "scale=0.5,1"], {}, "--grid scale: given twice"),
+        (["scale=1,2"], {"given": ["scale=1"]}, "scale: both an axis of the grid and set by -p"),
+        (["first_seed=1,2"], {"seeds": 2}, "first_seed: both set and chosen by --seeds"),
+        (["scale=1,2"], {"seeds": 2, "given": ["first_seed=5"]}, "first_seed: both set and chosen by --seeds"),
+        (["scale=1,2"], {"seeds": 0}, "--seeds: got 0, allowed is 1 or more"),
+        (["scale=1,2"], {"seeds": 9, "given": ["first_seed=99990"], "fold": True}, "first_seed: both set"),
+        (["scale=1,2"], {"seeds": 24800}, "--seeds: first_seed: got 100004, allowed is int 0..100000"),
+        (["scale=1,2"], {"seeds": 2, "fold": True, "given": ["sizes=1,2,3,4,5,6,7,8"]}, "--fold: 8 seeds .* sizes has"),
+        (["scale=1,2"], {"seeds": 26, "fold": True}, "--fold: seeds: got 104, allowed is int 2..100"),
+        (["scale=1,2"], {"fold": True}, "--fold: got one block of seeds, allowed is --seeds 2 or more"),
+        (["scale=1"], {}, "a sweep of one point"),
+        ([], {}, "a sweep of one point"),
+        (["first_seed=0..9999", "seeds=2..50"], {}, "490000 points, allowed are at most 100000"),
+        (["scale=1,2"], {"profile": "huge"}, "no profile 'huge'"),
+    ],
+)
+def test_an_empty_or_contradictory_grid_is_one_line(files, grid, options, said):
+    with pytest.raises(BookError, match=said) as error:
+        planned(*grid, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_a_device_that_is_not_here_may_be_elsewhere(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    build_stand_in(
+        tmp_path, source=SOURCE.replace("mode: str", 'device: str = "cpu"  # where, auto|cpu|cuda\nmode: str')
+    )
+    with pytest.raises(BookError, match="got 'cuda', but this machine offers none"):
+        planned("scale=1,2", device="cuda")
+    runs = planned("scale=1,2", device="cuda", elsewhere=True).runs.values()
+    assert [parameters["device"] for parameters in runs] == ["cuda", "cuda"]

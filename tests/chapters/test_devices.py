@@ -1,0 +1,46 @@
+"""The chapters on a device that is not the CPU: every tensor where its inputs are, and the same verdicts."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from contrastive_dynamics.book.ground.sources import ChapterFiles
+from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from contrastive_dynamics.book.outcomes.kept_outcomes import Elsewhere
+from contrastive_dynamics.book.outcomes.mutants import class_a_chapter, words
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_elsewhere_is_a_device_of_its_own():
+    with elsewhere():
+        x = torch.tensor([1.0, 2.0], device=ELSEWHERE)
+        assert (x.device, x.tolist(), float((x @ x).sqrt() ** 2)) == (ELSEWHERE, [1.0, 2.0], pytest.approx(5))
+        with pytest.raises(RuntimeError, match="two devices"):
+            x + torch.ones(2)
+        with pytest.raises((RuntimeError, TypeError)):
+            x.numpy()
+        assert torch.equal(x.cpu() + torch.ones(2), torch.tensor([2.0, 3.0]))
+    assert torch.ones(1).device.type == "cpu"
+
+
+def of_chapter(name: str) -> type:
+    """The test of one chapter."""
+
+    class OnAnother:
+        def test_it_runs_on_another_device_with_the_same_verdicts(self, monkeypatch):
+            monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+            files = ChapterFiles(ROOT, name)
+            here = words(files, notebook_stamp(files.notebook)["readings"])
+            there = Elsewhere(files).verdicts()
+            decided = {claim for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
+            in_both = {claim for claim in decided if here[claim] != "undecided"}
+            assert {claim: there[claim] for claim in in_both} == {claim: here[claim] for claim in in_both}
+            assert len(decided) >= 0.7 * len(here)
+
+    return OnAnother
+
+
+globals().update(class_a_chapter(of_chapter, ROOT))

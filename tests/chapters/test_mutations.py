@@ -1,0 +1,177 @@
+"""One broken line of a claim's kernel changes the claim's verdict, and the digest of its reading."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from stand_in import SOURCE, write_stand_in
+
+from contrastive_dynamics.book.claims.claim_table import Claims
+from contrastive_dynamics.book.ground.errors import BookError
+from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
+from contrastive_dynamics.book.outcomes.kept_outcomes import Mutations
+from contrastive_dynamics.book.outcomes.mutants import (
+    LIBRARY,
+    PACKAGE,
+    Mutation,
+    class_a_chapter,
+    fresh_library,
+    load_mutations,
+    run_script,
+)
+from contrastive_dynamics.book.outcomes.outcome_keys import Keys
+from contrastive_dynamics.book.provenance.digests import Made
+
+ROOT = Path(__file__).parents[2]
+MUTATIONS = load_mutations(ROOT / "tests" / "mutations")
+
+
+@cache
+def ruled(root: Path) -> set[str]:
+    """`chapter/claim` of every claim with a rule."""
+    rows = {name: Claims.load(ChapterFiles(root, name).claims).rows for name in chapter_names(root)}
+    return {f"{name}/{i}" for name, claims in rows.items() for i, claim in claims.items() if claim.rule}
+
+
+def changed(root: Path, mutation: Mutation, *others: Mutation) -> tuple[str, str]:
+    """The claim's verdict without and with the mutation, from a run in its own chapter."""
+    plan = Mutations(ChapterFiles(root, mutation.chapter), [mutation, *others])
+    return plan.words(mutation.claim, plan.measure(mutation))
+
+
+def unseen(keys: Keys, rows: list[Mutation]) -> list[str]:
+    """Mutations that leave the digest of their claim's reading as it is."""
+    return [m.id for m in rows if keys.made(m).digest == keys.made_broken(m).digest]
+
+
+def cells(made: Made) -> dict[str, str]:
+    """What a digest over a chapter's cells alone would be made of."""
+    return {name: own for name, own in made.reaches.items() if not name.startswith(f"{PACKAGE}.")}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)
+def test_the_line_to_break_stands_once(mutation):
+    assert mutation.source.count(mutation.old) == 1
+    compile(mutation.broken, mutation.module, "exec")
+
+
+def test_every_claim_with_a_rule_has_a_mutation():
+    assert {m.id for m in MUTATIONS} == ruled(ROOT)
+
+
+def of_chapter(name: str) -> type:
+    """The tests of one chapter."""
+
+    class Broken:
+        rows = [m for m in MUTATIONS if m.chapter == name and m.id in ruled(ROOT)]
+        plan = staticmethod(cache(lambda: Mutations(ChapterFiles(ROOT, name), Broken.rows)))
+
+        @pytest.mark.parametrize("mutation", rows, ids=lambda m: m.id)
+        def test_a_broken_kernel_changes_the_verdict(self, mutation, monkeypatch):
+            monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+            sound, broken = self.plan().verdicts(mutation)
+            assert broken != sound
+
+        def test_each_changes_the_digest_of_its_claim(self):
+            assert self.rows and not unseen(self.plan().keys, self.rows)
+
+        def test_none_changes_the_cells(self):
+            keys = self.plan().keys
+            assert all(cells(keys.made(m)) == cells(keys.made_broken(m)) != {} for m in self.rows)
+
+    return Broken
+
+
+globals().update(class_a_chapter(of_chapter, ROOT))
+
+
+RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
+LINEAR = 'double = ACTIVATIONS["linear"]'
+LEAK = replace(RELU, old="LEAK = 0.05", new="LEAK = 0.06")
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    return write_stand_in(tmp_path)
+
+
+def test_a_mutation_of_the_stand_in_changes_its_verdict(stand_in):
+    assert changed(stand_in.root, RELU) == ("reproduced", "not reproduced")
+
+
+def test_a_line_that_does_not_matter_changes_nothing(stand_in):
+    assert changed(stand_in.root, LEAK) == ("reproduced", "reproduced")
+
+
+def test_a_digest_changes_where_the_claim_reaches_what_is_changed_and_nowhere_else():
+    rows = [replace(LEAK, chapter=m.chapter, claim=m.claim) for m in MUTATIONS if m.chapter == "nonlinearity"]
+    keys = Keys(ChapterFiles(ROOT, "nonlinearity"))
+    spared = [m.id for m in rows if f"{PACKAGE}.activations.LEAK" not in keys.made(m).reaches]
+    assert unseen(keys, rows) == spared and 0 < len(spared) < len(rows)
+
+
+@pytest.fixture
+def both(stand_in):
+    """The root of two chapters with the same claims; no ReLU enters the theorem of the second."""
+    write_stand_in(stand_in.root, SOURCE.replace('double = ACTIVATIONS["relu"]', LINEAR), name="twin")
+    return stand_in.root
+
+
+def test_a_mutation_is_looked_up_in_its_own_chapter(both):
+    assert changed(both, RELU) == ("reproduced", "not reproduced")
+    assert changed(both, replace(RELU, chapter="twin")) == ("reproduced", "reproduced")
+
+
+def test_claims_of_one_id_are_run_with_those_of_their_own_chapter(both):
+    wide = replace(RELU, parameters={"scale": 2.0})
+    others = [replace(wide, claim="fig-1"), replace(wide, chapter="twin"), replace(RELU, claim="thm-1-a")]
+    plan = Mutations(ChapterFiles(both, "stand-in"), [wide, *others])
+    assert [plan.together(m) for m in (wide, others[2])] == [("thm-1", "fig-1"), ("thm-1-a",)]
+    assert changed(both, wide, *others) == ("reproduced", "not reproduced")
+
+
+def test_every_chapter_has_mutations_of_its_own(both, tmp_path):
+    folder = tmp_path / "mutations"
+    folder.mkdir()
+    row = "- {claim: thm-1, module: activations, old: a, new: b}\n"
+    for name, rows in {"stand-in": row + row.replace("thm-1", "fig-1"), "twin": row, "empty": "# none yet\n"}.items():
+        (folder / f"{name}.yaml").write_text(rows)
+    assert [m.id for m in load_mutations(folder)] == ["stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"]
+    assert ruled(both) - {m.id for m in load_mutations(folder)} == {"stand-in/thm-1-a", "twin/thm-1-a", "twin/fig-1"}
+
+
+def test_a_module_that_the_claim_does_not_use_is_refused(stand_in):
+    with pytest.raises(ValueError, match="do not import winning_probability"):
+        run_script(stand_in, "thm-1", replace(RELU, module="winning_probability", old="return", new="return "))
+    with pytest.raises(BookError, match="no cell judges thm-9"):
+        run_script(stand_in, "thm-9")
+
+
+def test_the_smoke_profile_is_used(stand_in):
+    assert len(run_script(stand_in)["fig-1"]["observed"][""]) == 3
+
+
+def test_the_library_stands_unbroken_afterwards(stand_in):
+    import contrastive_dynamics.losses.activations as before
+
+    text = (LIBRARY / "activations.py").read_bytes()
+    run_script(stand_in, "thm-1", RELU)
+    import contrastive_dynamics.losses.activations as after
+
+    assert after is before and (LIBRARY / "activations.py").read_bytes() == text
+
+
+def test_what_was_imported_and_the_default_dtype_are_put_back_after_a_failure():
+    import sys
+
+    import torch
+
+    kept, dtype = dict(sys.modules), torch.get_default_dtype()
+    with pytest.raises(ZeroDivisionError), fresh_library(RELU):
+        torch.set_default_dtype(torch.float64)
+        raise ZeroDivisionError
+    ours = [name for name in kept if name.startswith("contrastive_dynamics")]
+    assert ours and all(sys.modules[name] is kept[name] for name in ours)
+    assert torch.get_default_dtype() is dtype and not any(type(f).__name__ == "_Finder" for f in sys.meta_path)

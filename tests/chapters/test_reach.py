@@ -1,0 +1,211 @@
+"""A digest covers what runs: all that a claim's cells execute lies within it, and they give their reading alone.
+
+`make test` tries a few claims of each chapter, others with each commit. With CLBOOK_EVERY set to `1`, or to the name of
+a chapter, every claim is tried, which takes many minutes.
+"""
+
+import itertools
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from stand_in import SOURCE, write_stand_in
+
+from contrastive_dynamics.book.ground.sources import ChapterFiles
+from contrastive_dynamics.book.outcomes.executed import Executed, holes
+from contrastive_dynamics.book.outcomes.kept_outcomes import Mutations
+from contrastive_dynamics.book.outcomes.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
+from contrastive_dynamics.book.outcomes.samples import drawn
+from contrastive_dynamics.book.provenance.library import Library
+from contrastive_dynamics.book.provenance.slices import Story
+from contrastive_dynamics.book.provenance.syntax import Definition
+
+ROOT = Path(__file__).parents[2]
+EVERY = os.environ.get("CLBOOK_EVERY", "")
+SECONDS, START_SECONDS = 20.0, 3.5  # of CPU: of a chapter's sample, to start a process for one claim
+UNKNOWN_SECONDS = 5.0  # of a claim that nothing is kept of
+
+
+def differing(together: dict[str, dict], apart: dict[str, dict | None]) -> list[str]:
+    """Claims whose arms are not the same to the last bit; one line where nothing was compared."""
+    found = [claim for claim, arms in apart.items() if repr(arms) != repr(together.get(claim))]
+    return found + ([] if apart and all(apart.values()) else ["nothing was compared"])
+
+
+def beside(story: Story, claim: str) -> str:
+    """The claim whose cells have most in common with those of another, and least else."""
+
+    def cells(of: str) -> set[int]:
+        return {n for n in story.needed(story.judging(of)) if story.units[n].whole}
+
+    own, others = cells(claim), [other for other in story.claims if other != claim]
+    return max(others, key=lambda other: (len(own & cells(other)), -len(cells(other) - own)))
+
+
+def sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
+    """A row that the commit chooses, and those with the same parameters after it while the time lasts."""
+    kept = {claim: entry["seconds"][0] for claim, entry in plan.believed.items()}
+    cost = {m.claim: 2 * kept.get(m.claim, UNKNOWN_SECONDS) + START_SECONDS for m in plan.rows}
+    (first,) = drawn(cost, START_SECONDS / 2, f"alone {plan.files.name}")
+    at = [m.claim for m in plan.rows].index(first)
+    alike = [m for m in plan.rows[at:] + plan.rows[:at] if m.parameters == plan.rows[at].parameters]
+    spent = itertools.accumulate(cost[m.claim] for m in alike)
+    return [m for m, total in zip(alike, spent, strict=True) if m is alike[0] or total < seconds]
+
+
+def together(plan: Mutations, rows: list[Mutation]) -> tuple[dict[str, dict], list[str]]:
+    """A run of rows with the same parameters: the arms, and what is executed and not covered.
+
+    A single one is run together with the claim that has most cells in common with it.
+    """
+    claims, changes = [m.claim for m in rows], rows[0].parameters
+    more = [beside(plan.keys.story, claims[0])] if len(claims) == 1 else []
+    executed = Executed(plan.keys.story)
+    arms = run_script(plan.files, [*claims, *more], changes=changes, around=executed.unit)
+    made = {claim: plan.keys.digests(changes).claim(claim) for claim in claims}
+    return arms, holes({claim: (one, executed.by(one.units)) for claim, one in made.items()})
+
+
+def unlike(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list[str]:
+    """Those of the rows whose cells give other readings alone."""
+    return differing(arms, run_alone(plan.files, [m.claim for m in rows], rows[0].parameters))
+
+
+def of_chapter(name: str) -> type:
+    """The tests of one chapter."""
+
+    class Reach:
+        files = ChapterFiles(ROOT, name)
+        plan = staticmethod(cache(lambda: Mutations(Reach.files, load_mutations(ROOT / "tests" / "mutations"), 0.0)))
+
+        @pytest.fixture(autouse=True)
+        def root(self, monkeypatch):
+            monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+
+        @staticmethod
+        @cache
+        def tried() -> tuple[list[Mutation], dict[str, dict], list[str]]:
+            """A sample, its arms from one run, what of that run is not covered."""
+            rows = sample(Reach.plan())
+            return rows, *together(Reach.plan(), rows)
+
+        @staticmethod
+        @cache
+        def whole() -> tuple[dict[str, dict], Executed]:
+            """A run of the whole chapter: arms, what it executed."""
+            executed = Executed(Reach.plan().keys.story)
+            return run_script(Reach.files, around=executed.unit), executed
+
+        def test_what_is_kept_as_executed_is_covered(self):
+            plan = self.plan()
+            kept = {m.claim: m for m in plan.rows if m.claim in plan.believed}
+            if not kept:
+                pytest.skip("nothing of the present code is kept; the runs that are made instead are checked")
+            ran = {c: (plan.keys.made(m), plan.believed[c]["executed"]) for c, m in kept.items()}
+            assert not holes(ran)
+
+        def test_what_a_sample_executes_is_covered(self):
+            assert not self.tried()[2]
+
+        def test_a_sample_gives_the_same_readings_alone(self):
+            rows, arms, _ = self.tried()
+            assert not unlike(self.plan(), rows, arms)
+
+        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
+        def test_all_that_a_whole_run_executes_is_covered(self):
+            (arms, executed), keys = self.whole(), self.plan().keys
+            made = {claim: keys.digests({}).claim(claim) for claim in keys.story.claims}
+            assert len(arms) >= 0.6 * len(made)
+            assert not holes({claim: (one, executed.by(one.units)) for claim, one in made.items()})
+
+        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
+        def test_every_claim_gives_the_same_reading_alone(self):
+            arms = self.whole()[0]
+            assert not differing(arms, run_alone(self.files, arms, {}))
+
+        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
+        def test_so_does_every_claim_that_has_no_reading_at_smoke_size(self):
+            rows = [m for m in self.plan().rows if m.claim not in self.whole()[0]]
+            for row in rows:
+                group = [m for m in rows if m.parameters == row.parameters]
+                if group[0] is row:
+                    arms, found = together(self.plan(), group)
+                    assert not found + unlike(self.plan(), group, arms)
+
+    return Reach
+
+
+globals().update(class_a_chapter(of_chapter, ROOT))
+
+
+LIVELY = {
+    "import ACTIVATIONS": "import ACTIVATIONS, mixed_activation",
+    'double = ACTIVATIONS["relu"]': 'double = mixed_activation(["relu", "linear"])',
+    "torch.tensor(2.0 * scale)).item": "torch.tensor([2.0 * scale, 1.0]))[0].item",
+}
+ROWS = [Mutation("stand-in", claim, "activations", "LEAK = 0.05", "LEAK = 0.06") for claim in ("thm-1", "fig-1")]
+
+
+def stand_in(root: Path, *changes: dict[str, str]) -> Mutations:
+    """The stand-in with parts of its source replaced."""
+    source = SOURCE
+    for old, new in [item for change in changes for item in change.items()]:
+        assert old in source
+        source = source.replace(old, new)
+    return Mutations(write_stand_in(root, source), ROWS)
+
+
+@pytest.fixture(autouse=True)
+def in_tmp(request, monkeypatch):
+    if "tmp_path" in request.fixturenames:
+        monkeypatch.setenv("CLBOOK_ROOT", str(request.getfixturevalue("tmp_path")))
+
+
+def test_a_stand_in_is_covered_and_gives_its_readings_alone(tmp_path):
+    plan = stand_in(tmp_path, LIVELY)
+    arms, found = together(plan, ROWS)
+    assert arms.keys() == {"thm-1", "fig-1"} and not found + unlike(plan, ROWS, arms)
+
+
+def test_a_digest_without_one_edge_is_found(tmp_path, monkeypatch):
+    spelled, lost = Library.spelled, Definition("contrastive_dynamics.losses.activations", "activation")
+    monkeypatch.setattr(Library, "spelled", lambda *given: [token for token in spelled(*given) if token != lost])
+    plan = stand_in(tmp_path, LIVELY)
+    assert together(plan, ROWS)[1] == ["thm-1: activations.activation is executed and not covered"]
+    with pytest.raises(AssertionError, match=r"stand-in/thm-1: executed and not covered: \['activations.activation'\]"):
+        plan.measure(ROWS[0])
+
+
+def test_claims_that_execute_nothing_are_found(tmp_path):
+    assert together(stand_in(tmp_path), ROWS)[1] == ["nothing was executed"]
+
+
+def test_a_later_cell_that_changes_an_object_of_an_earlier_one_is_found(tmp_path):
+    earlier = {"# %%\ndouble =": "# %%\nshown = [1.0, 1.01, 1.02]\n\n# %%\ndouble ="}
+    later = {"control=scale)": "control=scale)\nalias = shown\nalias.append(5.0)"}
+    read = {"observed=[1.0 + 0.01 * (s % 3) for s in chapter.seeds]": "observed=shown[-3:]"}
+    plan = stand_in(tmp_path, earlier, later, read)
+    assert unlike(plan, ROWS, together(plan, ROWS)[0]) == ["fig-1"]
+
+
+def test_a_comparison_of_nothing_is_found():
+    assert differing({"a": {}}, {}) == ["nothing was compared"]
+    assert differing({}, {"a": None}) == ["nothing was compared"]
+    arms = {"observed": {"": 0.1 + 0.2}}
+    assert differing({"a": arms}, {"a": {"observed": {"": 0.1 + 0.2}}}) == []
+    assert differing({"a": arms}, {"a": {"observed": {"": 0.3}}}) == ["a"]
+
+
+def test_a_sample_is_a_row_and_its_neighbours_with_the_same_parameters(tmp_path, monkeypatch):
+    plan = stand_in(tmp_path)
+    wide = {"scale": 2.0}
+    plan.rows = [replace(ROWS[0], claim=f"c-{n}", parameters=wide if n % 2 else {}) for n in range(8)]
+    found = set()
+    for n in range(60):
+        monkeypatch.setattr("contrastive_dynamics.book.outcomes.samples.commit", lambda root, n=n: f"commit {n}")
+        rows = sample(plan, seconds=2.5 * (2 * UNKNOWN_SECONDS + START_SECONDS))
+        assert len(rows) == 2 and rows[0].parameters == rows[1].parameters
+        found.add(rows[0].claim)
+    assert found == {m.claim for m in plan.rows}

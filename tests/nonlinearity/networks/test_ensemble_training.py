@@ -1,0 +1,56 @@
+"""One program for many configurations: what it refuses, compiled steps, steps replayed as a graph."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+
+from contrastive_dynamics.nonlinearity.networks import ensemble_training
+from contrastive_dynamics.nonlinearity.networks.ensemble_training import train
+from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
+
+SMALL = TokenTraining(candidates=2, beta=2, places=4, tokens=6, generators=7, length=2, outputs=5, batch=12)
+RUNS = [
+    (SMALL, 3),
+    (replace(SMALL, activation="sigmoid", loss="quadratic_over_tau", batch_norm="both"), 3),
+    (replace(SMALL, candidates=1, beta=4, zeta=2.0, batch_norm="off"), 5),
+]
+
+
+def last(runs, steps=20, **options):
+    for weights in train(runs, steps, dtype=torch.float64, **options):  # noqa: B007
+        pass
+    return weights
+
+
+def distance(a, b):
+    return float((a - b).abs().max() / b.abs().max())
+
+
+def test_sizes_and_optimisers_that_differ_are_refused():
+    with pytest.raises(ValueError, match="got runs of 2 sizes or optimisers, allowed is one") as error:
+        next(train([(SMALL, 0), (replace(SMALL, beta=3), 0)], 5))
+    assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match="got runs of 0 sizes"):
+        next(train([], 5))
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_no_steps_are_refused(steps):
+    with pytest.raises(ValueError, match=f"got {steps} steps, allowed are 1 or more"):
+        next(train(RUNS, steps))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler here, which torch.compile needs")
+def test_a_compiled_step_is_the_eager_one():
+    eager, compiled = last(RUNS), last(RUNS, compiled=True)
+    assert distance(compiled.w, eager.w) < 1e-9 and distance(compiled.v, eager.v) < 1e-9
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here, which graphs need")
+def test_a_replayed_step_is_the_eager_one(monkeypatch):
+    replayed = last(RUNS, device="cuda")
+    monkeypatch.setattr(ensemble_training, "replayed", lambda step: step)
+    eager = last(RUNS, device="cuda")
+    assert distance(replayed.w, eager.w) < 1e-9 and distance(replayed.v, eager.v) < 1e-9

@@ -1,0 +1,41 @@
+"""The book's own pages around chapters that a test writes, built as `make book` builds them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contrastive_dynamics.book.pages.book_pages import book_pages
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_book(root: Path) -> dict[str, str]:
+    """Write all but the chapters below a root, as if every planned chapter were written; returns chapter → paper."""
+    book = ROOT / "book"
+    for source in [*book.glob("*.md"), book / "references.bib", *(book / "_static").iterdir(), ROOT / "_config.yml"]:
+        target = root / source.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    (root / "chapters").mkdir(exist_ok=True)
+    planned = {"shows": ["something"], "prerequisites": ["nothing"]}
+    fronts = {name: planned | front for name, front in book_pages.load_chapters(ROOT).items()}
+    (root / "book" / "chapters.yaml").write_text(yaml.safe_dump(fronts, sort_keys=False), encoding="utf-8")
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    part = next(part for part in contents["parts"] if part["chapters"][0]["file"].startswith("chapters/"))
+    part["chapters"] = [{"file": f"chapters/{name}"} for name in fronts]
+    (root / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False), encoding="utf-8")
+    return {name: front["cite"] for name, front in fronts.items()}
+
+
+def build(root: Path) -> Path:
+    """The folder of the built pages; an assertion fails for the first warning."""
+    pytest.importorskip("jupyter_book")
+    book_pages.copy_mathjax(root / "book" / "_generated" / "static")
+    run = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", run, "build", ".", "-W", "-n", "--keep-going"]
+    built = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
+    return root / "_build" / "html"

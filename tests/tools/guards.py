@@ -1,0 +1,280 @@
+"""Guards over a committed chapter: each takes a chapter and returns its problems, one line each."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import jupytext
+import nbformat
+
+from contrastive_dynamics.book.chapter.results import verdicts_of
+from contrastive_dynamics.book.chapter.shown import differences, stamp_of
+from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims, Reading, judge
+from contrastive_dynamics.book.claims.rules import MET, MISSED
+from contrastive_dynamics.book.claims.statistics import FAMILY_LEVEL
+from contrastive_dynamics.book.ground.parameters import read_parameters
+from contrastive_dynamics.book.ground.sources import ChapterFiles
+from contrastive_dynamics.book.provenance.slices import Story
+from contrastive_dynamics.book.provenance.staleness import CURRENT, states
+from contrastive_dynamics.book.provenance.stamps import seal
+
+CHECKED = "nbval-check-output"
+PREFIXES = {
+    "theorem": "thm",
+    "lemma": "lem",
+    "proposition": "prop",
+    "corollary": "cor",
+    "figure": "fig",
+    "table": "table",
+}
+_WORDS = "|".join(map(re.escape, VERDICTS))
+_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?P<word>{_WORDS})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A committed chapter: its source, its executed notebook, its claims and the result stored in the notebook."""
+
+    files: ChapterFiles
+
+    @cached_property
+    def notebook(self) -> nbformat.NotebookNode:
+        return nbformat.read(self.files.notebook, as_version=4)
+
+    @cached_property
+    def code(self) -> list[nbformat.NotebookNode]:
+        return [cell for cell in self.notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+    @cached_property
+    def claims(self) -> Claims:
+        return Claims.load(self.files.claims)
+
+    @cached_property
+    def stamp(self) -> dict | None:
+        return stamp_of(self.notebook)
+
+    @cached_property
+    def readings(self) -> dict[str, Reading]:
+        """Stored readings of claims that the YAML still holds to a rule."""
+        stored = self.stamp["readings"] if self.stamp else {}
+        rows = self.claims.rows
+        return {i: Reading.of(**arms) for i, arms in stored.items() if i in rows and rows[i].rule}
+
+    def level(self, claim: str) -> float:
+        """The confidence level at which the notebook prints a claim's verdict."""
+        return FAMILY_LEVEL / self.claims.by_chance if self.claims.rows[claim].by_chance else FAMILY_LEVEL
+
+    def word(self, claim: str) -> str:
+        """The verdict on the stored values by the present rules."""
+        data = self.stamp["data"]
+        return judge(self.claims.rows[claim], self.readings[claim], self.level(claim), data).verdict
+
+    def printed(self) -> list[tuple[str, str]]:
+        """(claim, verdict) as the checked cells show them."""
+        return [
+            (match["id"], match["word"])
+            for cell in self.code
+            if CHECKED in cell.metadata.get("tags", [])
+            for output in cell.outputs
+            for match in _PRINTED.finditer(output.get("data", {}).get("text/plain", "") or output.get("text", ""))
+        ]
+
+    def not_judged(self) -> set[str]:
+        """Claims whose regime the committed run does not reach, as the checked cells show them."""
+        texts = [
+            output.get("data", {}).get("text/plain", "")
+            for cell in self.code
+            if CHECKED in cell.metadata.get("tags", [])
+            for output in cell.outputs
+        ]
+        return {text.partition(":")[0] for text in texts if ": not judged," in text}
+
+
+def _at(count: int, cell) -> str:
+    return f"code cell {count} ({cell.source.strip().splitlines()[0][:50]!r})"
+
+
+def pair(chapter: Committed) -> list[str]:
+    """Source and notebook have the same cells: kind, source, tags."""
+
+    def cells(path):
+        found = jupytext.read(path).cells
+        return [(c.cell_type, c.source.strip(), tuple(c.metadata.get("tags", []))) for c in found]
+
+    source, notebook = cells(chapter.files.source), cells(chapter.files.notebook)
+    if len(source) != len(notebook):
+        return [f"{len(source)} cells in the .py, {len(notebook)} in the .ipynb"]
+    return [
+        f"cell {n}: {what} differs between .py and .ipynb"
+        for n, both in enumerate(zip(source, notebook, strict=True), 1)
+        for what, a, b in zip(("kind", "source", "tags"), *both, strict=True)
+        if a != b
+    ]
+
+
+def execution_counts(chapter: Committed) -> list[str]:
+    """Every code cell that is not empty was run, in order, from 1."""
+    return [
+        f"{_at(n, cell)}: execution count {cell.execution_count}, not {n}"
+        for n, cell in enumerate(chapter.code, 1)
+        if cell.execution_count != n
+    ]
+
+
+def errors(chapter: Committed) -> list[str]:
+    """No stored traceback and no stored stderr text."""
+    return [
+        f"{_at(n, cell)}: stored {'error' if output.output_type == 'error' else 'stderr'}"
+        for n, cell in enumerate(chapter.code, 1)
+        for output in cell.outputs
+        if output.output_type == "error" or output.get("name") == "stderr"
+    ]
+
+
+def stripped(chapter: Committed) -> list[str]:
+    """Every checked cell has an output, there is such a cell, and the notebook holds a stamp."""
+    checked = [(n, c) for n, c in enumerate(chapter.code, 1) if CHECKED in c.metadata.get("tags", [])]
+    found = [f"{_at(n, cell)}: checked, but without output" for n, cell in checked if not cell.outputs]
+    found += [] if checked else [f"no cell is tagged {CHECKED}"]
+    return found + ([] if chapter.stamp else ["no stored result: run the chapter"])
+
+
+def sealed(chapter: Committed) -> list[str]:
+    """The stored result fits its seal."""
+    kept = chapter.stamp is None or chapter.stamp.get("seal") == seal(chapter.stamp)["seal"]
+    return [] if kept else ["the stored result does not fit its seal: it was changed by hand"]
+
+
+def stale(chapter: Committed) -> list[str]:
+    """The stored result was made by the present code, rules and parameters."""
+    if chapter.stamp is None:
+        return []
+    now = {p.name: p.default for p in read_parameters(chapter.files.cells(), chapter.files.source.name).values()}
+    return [
+        f"{claim}: {found.state} ({', '.join(found.changed[:3])}); run `make execute`"
+        for claim, found in states(Story(chapter.files), chapter.stamp, chapter.claims, parameters=now).items()
+        if found.state != CURRENT
+    ]
+
+
+def shown(chapter: Committed) -> list[str]:
+    """Every line and picture is the one that the stored result gives."""
+    if chapter.stamp is None:
+        return []
+    return list(differences(chapter.notebook, Story(chapter.files), chapter.stamp, chapter.claims))
+
+
+def default_parameters(chapter: Committed) -> list[str]:
+    """The stored result was made with the defaults, and says so."""
+    if chapter.stamp is None:
+        return []
+    known = read_parameters(chapter.files.cells(), chapter.files.source.name)
+    stored, profile = chapter.stamp["parameters"], chapter.stamp["profile"]
+    defaults = {p.name: p.default for p in known.values()}
+    found = [
+        f"parameter {name}: stored {stored.get(name)!r}, default {defaults.get(name)!r}"
+        for name in sorted(stored.keys() | defaults.keys())
+        if stored.get(name) != defaults.get(name)
+    ]
+    return found + ([] if profile == "default" else [f"profile: stored {profile!r}, must be 'default'"])
+
+
+def verdicts(chapter: Committed) -> list[str]:
+    """Each printed verdict is what the stored values give, and the claims page says the same.
+
+    The page may decide what a line left open: a line is judged at the first, strictest level of Holm's correction.
+    """
+    printed = chapter.printed()
+    ids = [claim for claim, _ in printed]
+    found = [f"{claim}: printed {ids.count(claim)} times" for claim in dict.fromkeys(ids) if ids.count(claim) > 1]
+    found += [f"{claim}: stored, but no checked cell prints it" for claim in chapter.readings if claim not in ids]
+    paged = verdicts_of(chapter.stamp, chapter.claims) if chapter.stamp else {}
+    for claim, word in printed:
+        if claim not in chapter.readings:
+            found.append(f"{claim}: printed, but without stored values")
+        elif word != chapter.word(claim):
+            found.append(f"{claim}: printed {word!r}, the stored values give {chapter.word(claim)!r}")
+        elif word not in (paged[claim].verdict, "undecided"):
+            found.append(f"{claim}: printed {word!r}, the claims page says {paged[claim].verdict!r}")
+    return found
+
+
+def readings(chapter: Committed) -> list[str]:
+    """Every claim with a rule was measured or is shown as not judged here, every other says what it takes."""
+    stored = chapter.stamp["readings"] if chapter.stamp else {}
+    rows = chapter.claims.rows
+    excused = chapter.not_judged()
+    missing = [i for i, c in rows.items() if c.rule and i not in stored and i not in excused]
+    found = [f"{i}: has a rule, but no stored values" for i in missing]
+    found += [f"{i}: not run, but does not say what it takes" for i, c in rows.items() if not (c.rule or c.needs)]
+    return found + [f"{i}: stored, but no claim with a rule" for i in stored if i not in rows or not rows[i].rule]
+
+
+def labels(chapter: Committed) -> list[str]:
+    """Every numbered statement, figure and table of the paper has a claim.
+
+    Where the paper numbers a kind from 1, the YAML holds the count; else a list of the labels as printed, in quotes.
+    """
+    if not chapter.claims.labels:
+        return ["labels: none are counted"]
+    found = []
+    for label, printed in chapter.claims.labels.items():
+        if label not in PREFIXES:
+            found.append(f"labels: {label!r} is unknown, allowed are {', '.join(PREFIXES)}")
+            continue
+        if isinstance(printed, int):
+            numbers, part = map(str, range(1, printed + 1)), "(-?[a-z])?"
+        elif isinstance(printed, list) and printed and all(isinstance(n, str) for n in printed):
+            numbers, part = printed, "(-[a-z0-9]|[a-z])?"  # a digit stands behind a hyphen: b12 is no part of b1
+        else:  # YAML reads 4.10 as the number 4.1
+            found.append(f"labels: {label}: got {printed!r}, allowed are a count or a list of labels in quotes")
+            continue
+        for n in numbers:
+            form = re.compile(rf"{PREFIXES[label]}-{re.escape(n)}{part}")
+            if not any(form.fullmatch(i) for i in chapter.claims.rows):
+                found.append(f"{label} {n}: no claim {PREFIXES[label]}-{n}")
+    return found
+
+
+def controls(chapter: Committed) -> list[str]:
+    """Every claim has a control, and each of its cases misses the rule at the level of the claims page."""
+    found = [f"{i}: no control" for i, r in chapter.readings.items() if not r.control]
+    paged = verdicts_of(chapter.stamp, chapter.claims) if chapter.stamp else {}
+    return found + [
+        f"{i}: control{' ' + case if case else ''} does not miss the rule {chapter.claims.rows[i].rule}"
+        for i, reading in chapter.readings.items()
+        for case, sample in reading.control.items()
+        if chapter.claims.rows[i].rule.outcome(sample, paged[i].level) != MISSED
+    ]
+
+
+def negatives(chapter: Committed) -> list[str]:
+    """A negative verdict stands beside a planted or mended case that meets the rule."""
+
+    def meets(claim: str, arm: dict) -> bool:
+        rule = chapter.claims.rows[claim].rule
+        return bool(arm) and all(rule.outcome(s, chapter.level(claim)) == MET for s in arm.values())
+
+    return [
+        f"{i}: {chapter.word(i)}, but neither a planted nor a mended case meets the rule"
+        for i, reading in chapter.readings.items()
+        if chapter.word(i) in ("not reproduced", "contradicted")
+        and not (meets(i, reading.planted) or meets(i, reading.mended))
+    ]
+
+
+GUARDS = (
+    pair,
+    execution_counts,
+    errors,
+    stripped,
+    sealed,
+    stale,
+    shown,
+    default_parameters,
+    verdicts,
+    readings,
+    labels,
+    controls,
+    negatives,
+)

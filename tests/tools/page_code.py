@@ -1,0 +1,18 @@
+"""The code that a page of the book shows, for the tests that run it."""
+
+import re
+from pathlib import Path
+
+BOOK = Path(__file__).parents[2] / "book"
+
+
+def code_blocks(page: str) -> list[tuple[str, str]]:
+    """Language and code of each block of `book/PAGE.md`, in order."""
+    text = (BOOK / f"{page}.md").read_text(encoding="utf-8")
+    return re.findall(r"^```(sh|python|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def shell_lines(page: str) -> list[str]:
+    """The lines of its shell blocks, what a backslash continues in one."""
+    shell = (code for kind, code in code_blocks(page) if kind == "sh")
+    return [line.strip() for code in shell for line in code.replace("\\\n", " ").splitlines()]
