@@ -145,8 +145,7 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
     output_condition_number,
     zero_shot_accuracy,
 )
-from contrastive_dynamics.book import open_chapter
-from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.book import glue, open_chapter
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 

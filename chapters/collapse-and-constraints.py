@@ -70,8 +70,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from contrastive_dynamics.book import open_chapter
-from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.book import glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
     flow_map,
     iterate,

@@ -72,8 +72,7 @@ import torch
 from joblib import Parallel, cpu_count, delayed
 from kornia.color import rgb_to_grayscale
 
-from contrastive_dynamics.book import open_chapter
-from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.book import glue, open_chapter
 from contrastive_dynamics.data.catalogue import data_folder
 from contrastive_dynamics.feature_decoupling.constructed_learners import (
     collision_floor,

@@ -78,8 +78,7 @@ import torch
 from scipy import stats
 from torch.nn.functional import normalize
 
-from contrastive_dynamics.book import open_chapter
-from contrastive_dynamics.book.chapter.chapter import glue
+from contrastive_dynamics.book import glue, open_chapter
 from contrastive_dynamics.data.catalogue import check as check_data
 from contrastive_dynamics.losses.activations import ACTIVATIONS, TRAINED, activation
 from contrastive_dynamics.nonlinearity.networks.image_training import ImageTraining

@@ -37,11 +37,11 @@ def room(module: str) -> str:
     return module.split(".")[1]
 
 
-def imported(name: str, everywhere: bool = True) -> set[str]:
-    """Every module that a module imports, absolute; inside functions too if `everywhere`."""
+def imported(name: str) -> set[str]:
+    """Every module that a module imports, absolute, inside functions too."""
     tree, found = ast.parse(MODULES[name].read_text(encoding="utf-8")), set()
     parts = name.split(".")
-    for node in ast.walk(tree) if everywhere else tree.body:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -51,9 +51,9 @@ def imported(name: str, everywhere: bool = True) -> set[str]:
     return found
 
 
-def ours(name: str, everywhere: bool = True) -> set[str]:
+def ours(name: str) -> set[str]:
     """The modules of the package that a module imports."""
-    return {other for other in imported(name, everywhere) if other in MODULES} - {name, PACKAGE}
+    return {other for other in imported(name) if other in MODULES} - {name, PACKAGE}
 
 
 def test_there_are_these_rooms_and_nothing_lies_outside():
@@ -83,7 +83,7 @@ def test_no_two_rooms_of_kernels_import_each_other():
 
 
 def test_modules_do_not_import_in_a_circle():
-    order = graphlib.TopologicalSorter({name: ours(name, everywhere=False) for name in MODULES}).static_order()
+    order = graphlib.TopologicalSorter({name: ours(name) for name in MODULES}).static_order()
     assert set(order) == set(MODULES)
 
 

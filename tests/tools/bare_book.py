@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contrastive_dynamics.book.pages.book_pages import book_pages
+from contrastive_dynamics.book.pages import book_pages
 
 ROOT = Path(__file__).parents[2]
 

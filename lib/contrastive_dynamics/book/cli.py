@@ -121,13 +121,14 @@ def sweep(
 ) -> int:
     """Run a chapter at every point of a grid, on one machine or many; go on where it was interrupted."""
     from .sweep import grid as grids
-    from .sweep import run_sweep as sweeps
+    from .sweep.run_sweep import command
+    from .sweep.sweep_folder import default_folder
 
     options = {"seeds": seeds, "fold": fold, "given": parameter or [], "profile": profile, "device": device}
     wanted = grids.plan_grid(chapter, grid or [], elsewhere=scheduler is not None, **options)
-    folder = out or sweeps.default_folder(wanted)
+    folder = out or default_folder(wanted)
     print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")
-    return 0 if plan else sweeps.command(wanted, folder, jobs, scheduler)
+    return 0 if plan else command(wanted, folder, jobs, scheduler)
 
 
 @app.command()

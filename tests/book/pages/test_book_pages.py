@@ -13,7 +13,7 @@ from bare_book import build, write_book
 from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.book.pages.book_pages import book_pages, claims_page
+from contrastive_dynamics.book.pages import book_pages, claims_page
 
 ROOT = Path(__file__).parents[3]
 BOOK = ROOT / "book"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book.chapter.chapter import glue, pieces
+from contrastive_dynamics.book.chapter import glue, pieces
 from contrastive_dynamics.book.chapter.pieces import Keeper, OutOfTime
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import ChapterFiles

@@ -12,7 +12,7 @@ from stand_in import CLAIMS, SOURCE, build_stand_in
 
 from contrastive_dynamics.book.chapter.glue import png
 from contrastive_dynamics.book.chapter.results import load_results, notebook_stamp
-from contrastive_dynamics.book.pages.book_pages import book_pages
+from contrastive_dynamics.book.pages import book_pages
 from contrastive_dynamics.book.pages.claims_page import claims_page, count_line
 from contrastive_dynamics.book.pages.site_check import check_site
 from contrastive_dynamics.book.provenance.stamps import seal

@@ -10,8 +10,9 @@ from stand_in import SOURCE, build_stand_in
 
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.provenance.stamps import MIME, seal
+from contrastive_dynamics.book.sweep import job as job_module
+from contrastive_dynamics.book.sweep import run_sweep, sweep_folder, sweep_table
 from contrastive_dynamics.book.sweep.grid import plan_grid
-from contrastive_dynamics.book.sweep.run_sweep import run_sweep
 from contrastive_dynamics.book.sweep.sweep_page import default_claim, write_page
 from contrastive_dynamics.book.sweep.sweep_table import (
     TABLE,
@@ -125,9 +126,9 @@ def test_a_point_that_fails_is_tried_once_more_and_the_others_run(grid, tmp_path
     )
     outcome = run(grid, tmp_path / "a", always)
     assert outcome.failed == {bad: "cell [3]"} and len(outcome.done) == 5 and always.ran.count(bad) == 2
-    assert (run_sweep.failed_folder(tmp_path / "a", bad) / "reason.txt").read_text() == "cell [3]\n"
+    assert (sweep_folder.failed_folder(tmp_path / "a", bad) / "reason.txt").read_text() == "cell [3]\n"
     assert run(grid, tmp_path / "a", Pool()).done == [p.id for p in grid.points if p.id != bad] + [bad]
-    assert not run_sweep.failed_folder(tmp_path / "a", bad).exists()
+    assert not sweep_folder.failed_folder(tmp_path / "a", bad).exists()
     tries = []
 
     def once(job):
@@ -159,8 +160,10 @@ def test_whatever_a_run_raises_is_the_reason_of_its_point(grid, tmp_path, monkey
         raise LookupError("no template\nwith a second line")
 
     monkeypatch.setattr("contrastive_dynamics.book.running.runs.run", refuse)
-    job = run_sweep.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"), grid.code)
-    assert run_sweep.run_job(job) == {"status": "failed", "said": "LookupError: no template\nwith a second line"}
+    job = job_module.Job(
+        str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"), grid.code
+    )
+    assert job_module.run_job(job) == {"status": "failed", "said": "LookupError: no template\nwith a second line"}
 
 
 def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
@@ -168,7 +171,7 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
     pool = Pool(lambda job: {"status": "full" if job.out.endswith(bad) else "done", "said": "", "seconds": 1})
     with pytest.raises(BookError, match="the disk is full; what is finished stays: make room and run the same command"):
         run(grid, tmp_path / "a", pool)
-    assert any(run_sweep.is_done(tmp_path / "a", point.id) for point in grid.points)
+    assert any(sweep_folder.is_done(tmp_path / "a", point.id) for point in grid.points)
     assert len(run(grid, tmp_path / "a", Pool()).done) == 6
 
 
@@ -203,7 +206,7 @@ def test_a_folder_is_for_one_sweep(grid, tmp_path):
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
     with pytest.raises(BookError, match="not empty and no sweep"):
         run(grid, tmp_path / "full", Pool())
-    with pytest.raises(BookError, match="no sweep, it has no readable run_sweep.json"):
+    with pytest.raises(BookError, match="no sweep, it has no readable sweep.json"):
         read_table(tmp_path / "full")
     definition = tmp_path / "a" / "sweep.json"
     definition.write_text(definition.read_text().replace('"version": 1', '"version": 0'))
@@ -216,8 +219,8 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
     from contrastive_dynamics.book.running.jupyter_kernel import DiskFull
 
     parameters, out = grid.points[0].parameters, str(tmp_path / "runs" / "x")
-    job = run_sweep.Job(str(tmp_path), "stand-in", "custom", parameters, out, grid.code)
-    assert "workers must share the sweep's folder" in run_sweep.run_job(job)["said"]
+    job = job_module.Job(str(tmp_path), "stand-in", "custom", parameters, out, grid.code)
+    assert "workers must share the sweep's folder" in job_module.run_job(job)["said"]
     (tmp_path / "runs").mkdir()
     for error, status in (
         (BookError("cell [2] failed"), "failed"),
@@ -225,13 +228,13 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
         (OSError("net"), "failed"),
     ):
         monkeypatch.setattr(runs, "run", lambda plan, error=error: (_ for _ in ()).throw(error))
-        assert run_sweep.run_job(job)["status"] == status
+        assert job_module.run_job(job)["status"] == status
     monkeypatch.setattr(runs, "run", lambda plan: None)
-    assert run_sweep.run_job(job) == {"status": "failed", "said": "the run left no result"}
+    assert job_module.run_job(job) == {"status": "failed", "said": "the run left no result"}
     monkeypatch.setattr(runs, "run", lambda plan: plan.out.mkdir() or (plan.out / "run.json").touch())
-    assert run_sweep.run_job(job)["status"] == "done"
-    other = run_sweep.Job(str(tmp_path), "stand-in", "custom", parameters, f"{out}-other", "of another version")
-    assert "has other code of the book: workers must have that of the sweep" in run_sweep.run_job(other)["said"]
+    assert job_module.run_job(job)["status"] == "done"
+    other = job_module.Job(str(tmp_path), "stand-in", "custom", parameters, f"{out}-other", "of another version")
+    assert "has other code of the book: workers must have that of the sweep" in job_module.run_job(other)["said"]
 
 
 def test_a_run_that_another_worker_has_finished_first_is_done(grid, tmp_path, monkeypatch):
@@ -244,8 +247,8 @@ def test_a_run_that_another_worker_has_finished_first_is_done(grid, tmp_path, mo
         raise OSError(39, "Directory not empty")
 
     monkeypatch.setattr(runs, "run", late)
-    job = run_sweep.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "x"), grid.code)
-    assert run_sweep.run_job(job)["status"] == "done"
+    job = job_module.Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "x"), grid.code)
+    assert job_module.run_job(job)["status"] == "done"
 
 
 def test_the_cost_is_told_by_the_first_run_that_succeeds(grid, tmp_path):
@@ -255,10 +258,10 @@ def test_the_cost_is_told_by_the_first_run_that_succeeds(grid, tmp_path):
         tries.append(job.out)
         return {"status": "failed" if len(tries) == 1 else "done", "said": "cell [3]", "seconds": 40.0}
 
-    run_sweep.run_folder(tmp_path / "b", grid.points[0].id).mkdir(parents=True)
-    (run_sweep.run_folder(tmp_path / "b", grid.points[0].id) / "run.json").touch()
-    there = run_sweep.Job(str(tmp_path), "stand-in", "smoke", {}, str(tmp_path / "b" / "runs" / grid.points[0].id), "")
-    assert "seconds" not in run_sweep.run_job(there)  # another worker's: it tells nothing
+    sweep_folder.run_folder(tmp_path / "b", grid.points[0].id).mkdir(parents=True)
+    (sweep_folder.run_folder(tmp_path / "b", grid.points[0].id) / "run.json").touch()
+    there = job_module.Job(str(tmp_path), "stand-in", "smoke", {}, str(tmp_path / "b" / "runs" / grid.points[0].id), "")
+    assert "seconds" not in job_module.run_job(there)  # another worker's: it tells nothing
     run(grid, tmp_path / "a", Pool(second_time), said)
     assert tries[0] == tries[1] and said == ["one run took 40 s; 5 more, 2 at a time: about 2 min"]
 
@@ -293,7 +296,7 @@ def test_a_point_whose_second_try_was_interrupted_waits(grid, tmp_path):
 
     def interrupted(job):
         tries.append(1)
-        run_sweep.failed_folder(tmp_path / "a", bad).mkdir(
+        sweep_folder.failed_folder(tmp_path / "a", bad).mkdir(
             exist_ok=True
         )  # with the partial notebook, as a run leaves it
         return {"status": "failed", "said": "cell [3]", "seconds": 1} if len(tries) == 1 else None
@@ -379,8 +382,6 @@ def test_grids_of_any_shape_are_drawn(tmp_path, monkeypatch, axes):
 
 def test_what_a_block_leaves_out_counts_for_the_correction_of_its_verdicts(tmp_path, monkeypatch):
     """As in a run of the block alone, whose claims are all judged together."""
-    from contrastive_dynamics.book.sweep.run_sweep import sweep_table
-
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
     build_stand_in(tmp_path)
     together, verdicts_of = [], sweep_table.verdicts_of

@@ -16,9 +16,10 @@ import pytest
 from stand_in import SOURCE, build_stand_in
 
 from contrastive_dynamics.book.ground.errors import BookError
+from contrastive_dynamics.book.sweep import cluster
 from contrastive_dynamics.book.sweep.cluster import _why, open_pool
 from contrastive_dynamics.book.sweep.grid import plan_grid
-from contrastive_dynamics.book.sweep.run_sweep import cluster, run_sweep
+from contrastive_dynamics.book.sweep.run_sweep import run_sweep
 from contrastive_dynamics.book.sweep.sweep_table import TABLE, read_table, write_table
 
 LIGHT = SOURCE.replace("import torch\n", "")  # seconds of import for each of the points

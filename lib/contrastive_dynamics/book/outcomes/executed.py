@@ -44,7 +44,8 @@ class Executed:
         if (file, line) not in self._known:
             parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
             module = ".".join((PACKAGE, *parts))
-            found = None if parts[0] == "book" or parts[-1] == "run_defaults" else self.story.library.definition_at(module, line)
+            apart = parts[0] == "book" or parts[-1] == "run_defaults"  # that counts as statements of the set-up
+            found = None if apart else self.story.library.definition_at(module, line)
             self._known[file, line] = str(found).partition(".")[2] if found else None
         return self._known[file, line]
 

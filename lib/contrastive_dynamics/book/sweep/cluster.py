@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..ground.errors import BookError
-from .run_sweep import Job, run_job
+from .job import Job, run_job
 
 ANSWER_SECONDS = 10  # that a scheduler is given
 FILE_SECONDS = 60  # that one is given to write its file, on the disk of a cluster

@@ -2,46 +2,29 @@
 
 import contextlib
 import fcntl
-import functools
 import json
 import os
 import shutil
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from ..claims.claim_table import Claims
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
 from ..ground.parameters import profile_parameters
-from ..ground.sources import ChapterFiles
-from ..provenance.digests import code_digest
-from ..provenance.slices import Story
-from ..running.jupyter_kernel import DiskFull, disk_errors
+from ..running.jupyter_kernel import disk_errors
 from ..running.request import named_profile
+from .cluster import gpus, open_pool
 from .grid import Grid
+from .job import Job
+from .sweep_folder import DEFINITION, POINTS, REASON, VERSION, failed_folder, is_done, read_definition, run_folder
+from .sweep_table import TABLE, read_table, write_table
 
-VERSION = 1  # of the folder's layout and of its table
 ATTEMPTS = 2
-REASON = "reason.txt"  # of a run that failed for good
-DEFINITION, POINTS = "sweep.json", "points.json"  # written in the order of POINTS, DEFINITION
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker is told: plain values alone, so that any version of Python can read them."""
-
-    root: str
-    chapter: str
-    profile: str
-    parameters: dict
-    out: str
-    code: str
 
 
 @dataclass
@@ -50,76 +33,6 @@ class Outcome:
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-
-
-def run_folder(sweep: Path, run: str) -> Path:
-    return sweep / "runs" / run
-
-
-def is_done(sweep: Path, run: str) -> bool:
-    """A run's folder is moved into place when it is whole."""
-    return (run_folder(sweep, run) / "run.json").is_file()
-
-
-@functools.cache
-def _code(files: ChapterFiles) -> str:
-    """The code that this process would run; a worker reads it once."""
-    return code_digest(Story(files), Claims.load(files.claims))
-
-
-def run_job(job: Job) -> dict:
-    """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
-
-    There are no seconds where another worker had made it. Nothing is raised, since a cluster may not know the
-    exception; a worker that is killed says nothing.
-    """
-    out, began, said = Path(job.out), time.monotonic(), ""
-    if (out / "run.json").is_file():  # a worker that its client has lost goes on
-        return {"status": "done", "said": ""}
-    try:
-        _make(job, out)
-    except DiskFull as error:
-        return {"status": "full", "said": str(error)}
-    except BookError as error:
-        said = str(error)
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-    if (out / "run.json").is_file():  # whoever made it
-        return {"status": "done", "said": "", "seconds": time.monotonic() - began}
-    return {"status": "failed", "said": said or "the run left no result"}
-
-
-def _make(job: Job, out: Path) -> None:
-    from ..running import runs
-
-    files = ChapterFiles(Path(job.root), job.chapter)
-    if not out.parent.is_dir():
-        raise BookError(f"{out.parent} is not on {socket.gethostname()}: workers must share the sweep's folder")
-    if _code(files) != job.code:
-        raise BookError(f"{socket.gethostname()} has other code of the book: workers must have that of the sweep")
-    runs.run(runs.Plan(files, job.parameters, job.profile, out))
-
-
-def default_folder(grid: Grid) -> Path:
-    return grid.files.root / "sweeps" / f"{grid.files.name}-{grid.profile}"
-
-
-def failed_folder(sweep: Path, run: str) -> Path:
-    """Where a run that failed leaves its partial notebook, and what was said in `reason.txt`."""
-    return sweep / "runs" / f"{run}.failed"
-
-
-def read_definition(folder: Path) -> dict:
-    """What a folder says it is a sweep of; raises BookError."""
-    try:
-        found = json.loads((folder / DEFINITION).read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        raise BookError(f"{folder}: no sweep, it has no readable {DEFINITION}") from None
-    if found.get("version") != VERSION:
-        raise BookError(
-            f"{folder}: a sweep of layout {found.get('version')}, this version reads {VERSION}; run it anew"
-        )
-    return found
 
 
 @contextlib.contextmanager
@@ -213,8 +126,6 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
 @contextlib.contextmanager
 def _table_at_the_end(folder: Path) -> Iterator[None]:
     """Write the sweep's table, also when it is interrupted; then what interrupted it is what is raised."""
-    from .sweep_table import TABLE, read_table, write_table
-
     try:
         yield
     except BaseException:
@@ -277,9 +188,6 @@ def cost(seconds: float, runs: int, places: int) -> str:
 
 def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
     """Run a sweep and say how it ended; 1 if points failed. Raises BookError."""
-    from .cluster import gpus, open_pool
-    from .sweep_table import TABLE
-
     devices = {str(parameters.get("device", "cpu")) for parameters in grid.runs.values()}
     on_gpu = any(device.startswith("cuda") for device in devices)
     on_gpu = on_gpu or "auto" in devices and scheduler is None and bool(gpus())

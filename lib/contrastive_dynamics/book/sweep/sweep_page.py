@@ -134,11 +134,14 @@ def draw(table: Table, claim: str):
 def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
     """Picture and table of one claim as an HTML page, with links to the notebooks below the sweep's folder."""
     import matplotlib
+    import matplotlib.pyplot as plt
 
     matplotlib.use("Agg")
     picture = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sweep"}):
-        draw(table, claim).savefig(picture, format="svg", metadata={"Date": None})
+        fig = draw(table, claim)
+        fig.savefig(picture, format="svg", metadata={"Date": None})
+        plt.close(fig)
     svg = picture.getvalue()
     counted = ", ".join(f"{sum(r.status == s for r in table.rows)} {s}" for s in ("done", "failed", "waiting"))
     heads = "".join(f"<th>{escape(head)}</th>" for head in (*table.axes, "verdict", "statistic", "seconds", "notebook"))

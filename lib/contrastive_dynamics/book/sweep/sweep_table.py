@@ -15,7 +15,7 @@ from ..claims.statistics import Sample
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
 from ..ground.sources import ChapterFiles
-from .run_sweep import POINTS, REASON, failed_folder, is_done, read_definition, run_folder
+from .sweep_folder import POINTS, REASON, failed_folder, is_done, read_definition, run_folder
 
 TABLE = "table.csv"
 
