@@ -320,11 +320,8 @@ a1, a1_control = (
     relative((a @ weights_force(pair_forces(k)).mT), jacobian) for k in (1, 0)
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a1", observed=a1, control=a1_control)
-
-# %%
-chapter.values("lem-a1")
 
 
 # %%
@@ -353,23 +350,14 @@ a3_control = relative(unscaled, slope_a.mT @ a)
 a6 = relative(a @ weights_force(m_hat)[0].mT, positive_a)
 a6_control = relative(a @ weights_force(m_hat, norm=0)[0].mT, positive_a)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a2", observed=a2, control=a2_control)
 
-# %%
-chapter.values("lem-a2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a3", observed=a3, control=a3_control)
 
-# %%
-chapter.values("lem-a3")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a6", observed=a6, control=a6_control)
-
-# %%
-chapter.values("lem-a6")
 
 # %% [markdown]
 # Corollary A.4 names the blocks of the force, and Lemma A.5 splits the motion of a column. The blocks are compared with autograd of the enumerated loss in $G$,
@@ -410,17 +398,11 @@ a5 = {
 raw = velocity(*maps, small_scales, m)[0][0] / maps[0][0].norm(dim=-2)
 a5_control = relative(raw, directions)  # without the projection across the column
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a4", observed=a4, control=a4_control)
 
-# %%
-chapter.values("lem-a4")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a5", observed=a5, control=a5_control)
-
-# %%
-chapter.values("lem-a5")
 
 # %% [markdown]
 # ## Infinite width
@@ -504,11 +486,8 @@ cosines = {
 }
 shared_part = slopes(by_width(tied_errors.signal), widths)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-7", observed=cosines, control=shared_part)
-
-# %%
-chapter.values("eq-7")
 
 # %% tags=["hide-input", "remove-output"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -591,11 +570,8 @@ turned = torch.eye(dim) + 0.3 * torch.eye(dim).roll(1, 0)
 moved = gram_velocities(a_o @ turned, b_o).unflatten(0, (2, dim)).unflatten(2, (2, dim))
 moves = float(moved[~own].abs().max() / moved[own].abs().max())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-7-a", observed=stays, control=moves)
-
-# %%
-chapter.values("eq-7-a")
 
 # %%
 state = WideState(
@@ -616,11 +592,8 @@ a7 = {
 }
 half = relative(rates[0][0] / 2, enumerated_rates[0])  # 2(1 − S) in place of 4(1 − S)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a7", observed=a7, control=half)
-
-# %%
-chapter.values("lem-a7")
 
 # %% [markdown]
 # How far is a finite width from this curve? We compare $\kappa_p^2$ and $\hat\kappa_p^2$ along both stages, relative to $\sum_p\kappa_p^2$, and fit the power of $m$.
@@ -651,15 +624,12 @@ gaps = by_width(gap_to(curve, path_a, path_b))
 late = WideState(*(x[:-3] for x in curve))  # the curve, three points of time late
 late_gaps = by_width(gap_to(late, path_a[3:], path_b[3:]))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-a7-a",
     observed=with_and_without_smallest(gaps, widths),
     control=slopes(late_gaps, widths),
 )
-
-# %%
-chapter.values("lem-a7-a")
 
 # %% [markdown]
 # ## Two tools
@@ -686,23 +656,17 @@ _, y_other = solve_comparison(process, *pair, other=second)
 y_closed = comparison_closed_form(process, *pair)[1]
 largest = gronwall_bound(*pair[1:])
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-5.2", observed=relative(y, y_closed), control=relative(y_other, y_closed)
 )
 
-# %%
-chapter.values("lem-5.2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-5.2-a",
     observed=float((y / largest).max()),
     control=float((y_other / largest).max()),
 )
-
-# %%
-chapter.values("lem-5.2-a")
 
 # %% [markdown]
 # The other tool are the expectations of Lemma C.2: with $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for signs $s,s'$ and orthogonal columns,
@@ -735,11 +699,8 @@ c2_control = relative(
     (weight[:, None] * agree).mean(0), product * strength
 )  # g for tanh g
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c2", observed=c2, control=c2_control)
-
-# %%
-chapter.values("lem-c2")
 
 # %% [markdown]
 # ## Stage 1: a small temperature is no contrast at all
@@ -772,21 +733,15 @@ rest_slopes = slopes(
 )
 no_constant = [remainder(t, factor / 2) for t in small_taus]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b9", observed=limit, control=limit_control)
 
-# %%
-chapter.values("lem-b9")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-b9-a",
     observed=rest_slopes,
     control=slopes(torch.stack(no_constant), small_taus),
 )
-
-# %%
-chapter.values("lem-b9-a")
 
 # %%
 middle = len(widths) // 2
@@ -809,11 +764,8 @@ unscaled = slopes(
     torch.stack([ending(t, late) for t in small_taus[1::2]]), small_taus[1::2]
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b9-b", observed=trajectories, control=unscaled)
-
-# %%
-chapter.values("lem-b9-b")
 
 # %% [markdown]
 # ### What stage 1 brings
@@ -865,21 +817,15 @@ aligned, ratio, condition = (
 unpaired = no_pairs.map_a[-1], no_pairs.map_b[-1]
 b1_control = column_alignment(*unpaired, rank).amin(-1)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-5.1", observed=aligned[30, middle], control=b1_control)
 
-# %%
-chapter.values("lem-5.1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-5.1-a",
     observed=ratio[30, middle],
     control=noise_signal_ratio(unpaired[0], rank),
 )
-
-# %%
-chapter.values("lem-5.1-a")
 
 # %%
 s_row = torch.tensor(sigma)[None]
@@ -900,21 +846,15 @@ b12 = {
 b12_control = largest_seen[-1] / no_noise  # C = r: as if noise gave nothing to grow on
 glue.number("ab-end", predicted_end)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b12", observed=b12, control=b12_control)
 
-# %%
-chapter.values("lem-b12")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-b12-a",
     observed=ended / predicted_end,
     control=ended / (max(sigma) / min(sigma)),
 )
-
-# %%
-chapter.values("lem-b12-a")
 
 # %% [markdown]
 # ### Errors of a finite width
@@ -943,35 +883,20 @@ def peak_slopes(name):
     )
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b13", **peak_slopes("norms"))
 
-# %%
-chapter.values("lem-b13")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b14", **peak_slopes("noise_norms"))
 
-# %%
-chapter.values("lem-b14")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b15", **peak_slopes("signal"))
 
-# %%
-chapter.values("lem-b15")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b16", **peak_slopes("signal_noise"))
 
-# %%
-chapter.values("lem-b16")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b16-a", **peak_slopes("noise"))
-
-# %%
-chapter.values("lem-b16-a")
 
 # %% [markdown]
 # ## What positive pairs alone end in
@@ -1041,11 +966,8 @@ shares = {
     for end, pick in (("least", torch.min), ("largest", torch.max))
 }
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b17", observed=shares, control=float(noiseless.max()))
-
-# %%
-chapter.values("lem-b17")
 
 # %%
 every_d = torch.logspace(1, 9, 81)
@@ -1117,17 +1039,11 @@ still_unpaired = contrastive_flow(
 unpaired_end = still_unpaired.map_a[-1], still_unpaired.map_b[-1]
 unpaired_aligned = column_alignment(*unpaired_end, rank).amin(-1)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-5.3", observed=condition[60, middle], control=only_condition)
 
-# %%
-chapter.values("lem-5.3")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-5.3-a", observed=aligned[60, middle], control=unpaired_aligned)
-
-# %%
-chapter.values("lem-5.3-a")
 
 # %% [markdown]
 # "These errors can at most double" (proof of Lemma C.1). Lemma by lemma, how often the largest value in stage 2 doubles what was there at its beginning: cosines of signals (C.12), of signals and noises (C.13), of
@@ -1185,47 +1101,26 @@ def growth(name):
     )
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c12", **growth("signal"))
 
-# %%
-chapter.values("lem-c12")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c13", **growth("signal_noise"))
 
-# %%
-chapter.values("lem-c13")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c14", **growth("noise"))
 
-# %%
-chapter.values("lem-c14")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c15", **growth("norms"))
 
-# %%
-chapter.values("lem-c15")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c16", **growth("noise_norms"))
 
-# %%
-chapter.values("lem-c16")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c17", **growth("alignment"))
 
-# %%
-chapter.values("lem-c17")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c18", **growth("ratio"))
-
-# %%
-chapter.values("lem-c18")
 
 # %% tags=["hide-input", "remove-output"]
 names = {
@@ -1294,11 +1189,8 @@ c19_control = float(
     (2 * too_fast[1] / too_fast[0]).max()
 )  # 8(1 − S) in place of 4(1 − S)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c19", observed=sharp, control=c19_control)
-
-# %%
-chapter.values("lem-c19")
 
 # %% [markdown]
 # The same along stage 2 of the widest networks, whose columns are neither quite aligned nor free of noise: how much $\log(\kappa_1^2/\kappa_r^2)$ falls between two points of the path, and how much the bound, integrated, asks for.
@@ -1319,11 +1211,8 @@ twice_asked = torch.where(squared_ratio[1:] > 1.1, 2 * asked_fall / seen_fall, 0
     0
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c19-a", observed=share_asked, control=twice_asked)
-
-# %%
-chapter.values("lem-c19-a")
 
 # %%
 tolerance, flow_runs = 0.1, 64
@@ -1345,11 +1234,8 @@ needed = shares_of_time[above.sum(0).clamp(max=400)]
 done = float(needed.max()) if not bool(above[-1].any()) else math.inf
 size_left_out = needed * (part[0] / part[1] ** 2).sum(-1)  # as if C were 1
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-c20", observed=done, control=float(size_left_out.max()))
-
-# %%
-chapter.values("cor-c20")
 
 # %% [markdown]
 # ## Theorem 4.3: aligned, and balanced or not
@@ -1420,51 +1306,36 @@ def in_rank(found, k):
     )
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-4.3a",
     observed=of_each(without, 0, torch.min),
     control=of_each(narrow, 0, torch.min),
 )
 
-# %%
-chapter.values("thm-4.3a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-4.3a-1",
     observed=of_each(without, 1, torch.max),
     control=float(against[ranks[-1]][1].min()),
 )
 
-# %%
-chapter.values("thm-4.3a-1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-4.3b",
     observed=of_each(against, 0, torch.min),
     control=float(unpaired_ends[0].min()),
 )
 
-# %%
-chapter.values("thm-4.3b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-4.3b-1", observed=in_rank(against, 1), control=in_rank(plain, 1))
 
-# %%
-chapter.values("thm-4.3b-1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-4.3b-2",
     observed=of_each(against, 2, torch.max),
     control=of_each(plain, 2, torch.min),
 )
-
-# %%
-chapter.values("thm-4.3b-2")
 
 # %% [markdown]
 # Part (b) is for *every* valid $\sigma$, and these runs have few noises. At $d=10^6$, where positive pairs alone collapse, the infinite-width flow {eq}`ab-eq-wide` is cheap: both stages from a hundred random $\sigma$, with values in $[1,2]$.
@@ -1487,11 +1358,8 @@ for duration, t in ((time_first, tau_first), (10 * time_second, tau_second)):
 many_sigma = float(wide_condition_number(state).max())
 many_collapsed = float(wide_condition_number(collapsed).quantile(0.5))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-4.3b-3", observed=many_sigma, control=many_collapsed)
-
-# %%
-chapter.values("thm-4.3b-3")
 
 # %% [markdown]
 # (ab-width)=
@@ -1513,11 +1381,8 @@ def at_width(d, factor):
 wide_runs = {f"d={d:.0e}": float(at_width(d, 100).min()) for d in sizes[:3]}
 narrow_runs = {f"d={d:.0e}": float(at_width(d, 0.01).max()) for d in sizes[:3]}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-4.3a-2", observed=wide_runs, control=narrow_runs)
-
-# %%
-chapter.values("thm-4.3a-2")
 
 # %% tags=["hide-input", "remove-output"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -1602,11 +1467,8 @@ turned = {f"r={r}": least_share(r, spread, "random") for r in signals}
 a_far, _ = random_maps(3, spread)
 unrelated = float(exact_share(a_far, a_far.roll(1, 0), 3, 5).min())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-4.4", observed=orthogonal, outside=turned, control=unrelated)
-
-# %%
-chapter.values("lem-4.4")
 
 
 # %%
@@ -1620,11 +1482,8 @@ within, beyond = (
     {f"r={r}": worst_share(r, f) for r in (2, 3, 5, 8)} for f in (0.999, 1.001)
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-4.4-a", observed=within, control=beyond)
-
-# %%
-chapter.values("lem-4.4-a")
 
 # %% [markdown]
 # For 4.5 the singular values $s_i$ of $K_A$ are all that counts: the balance is $\sum s_i^4/s_1^4\ge1+(r-1)/C^4$ for a condition number $C$. The fourth power makes it sharp: $C=1.2$ may cost half of the balance. The paper's example of an
@@ -1648,23 +1507,14 @@ one_lost = torch.diag(torch.tensor([100.0, 1, 1, 0]))[None]
 lost_score = float(exact_share(one_lost, one_lost, 4, 4))
 equal = torch.eye(4)[None]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-4.5", observed=near_one, control=far_from_one)
 
-# %%
-chapter.values("lem-4.5")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("ex-4", observed=example_score, control=lost_score)
 
-# %%
-chapter.values("ex-4")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("ex-4-a", observed=float(balance(example)), control=float(balance(equal)))
-
-# %%
-chapter.values("ex-4-a")
 
 # %% [markdown]
 # ## Figure 1: a simulation
@@ -1745,27 +1595,18 @@ glue.figure(fig, "ab-plot-fig-1")
 start_condition = first_row[2][0]
 both_rows = {"first": first_row[0][-1], "second": second_row[0][-1]}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1",
     observed=first_row[2][-1] / start_condition,
     control=second_row[2][-1] / start_condition,
 )
 
-# %%
-chapter.values("fig-1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-1-c", observed=both_rows, control=unpaired_aligned)
 
-# %%
-chapter.values("fig-1-c")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-1-a", observed=second_row[2][-1], control=first_row[2][-1])
-
-# %%
-chapter.values("fig-1-a")
 
 # %%
 uniform_taus = [0.1, 0.3, 0.5, 1.0, 2.0, 4.0]
@@ -1795,13 +1636,10 @@ def peak_over_start(t):
 
 peaks = {f"τ²={t}": peak_over_start(t) for t in (0.3, 1.0)}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1-b", observed=peaks, outside=peak_over_start(4.0), control=hump(first_row[2])
 )
-
-# %%
-chapter.values("fig-1-b")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
@@ -1858,13 +1696,10 @@ def apart(ends, from_):
 by_step = torch.stack([apart(ends_of(step), exact) for step in steps_sizes])
 noisy = torch.stack([apart(ends_of(step, batches[0]), exact) for step in steps_sizes])
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "app-d", observed=slopes(by_step, steps_sizes), control=slopes(noisy, steps_sizes)
 )
-
-# %%
-chapter.values("app-d")
 
 # %% [markdown]
 # The batches are compared with exact expectations at the same learning rate, so that the gap above does not enter. The control leaves it in, with a learning rate so large that it hides the batches.
@@ -1879,15 +1714,12 @@ by_batch = torch.stack(
 )
 hidden = torch.stack([apart(ends_of(1.0, n), exact) for n in batches])
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "app-d-a",
     observed=with_and_without_smallest(by_batch, batches),
     control=slopes(hidden, batches),
 )
-
-# %%
-chapter.values("app-d-a")
 
 # %% [markdown]
 # ## Figure 2: images and captions
@@ -2044,57 +1876,36 @@ def over(numbers, name):
     )
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2", **over(accuracy, "zero-shot accuracy"))
 
-# %%
-chapter.values("fig-2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2-a", **over(recall, "macro recall"))
 
-# %%
-chapter.values("fig-2-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-b", observed=align[contrastive_arm], control=mixed_up["alignment"][-1, 0]
 )
 
-# %%
-chapter.values("fig-2-b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2-c", observed=align[plain_arm], control=align[contrastive_arm])
 
-# %%
-chapter.values("fig-2-c")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2-d", observed=rank_of[plain_arm], control=rank_of[contrastive_arm])
 
-# %%
-chapter.values("fig-2-d")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-e",
     observed=rank_of[contrastive_arm] / rank_of[plain_arm],
     control=rank_of[plain_arm].roll(1) / rank_of[plain_arm],
 )
 
-# %%
-chapter.values("fig-2-e")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-f",
     observed=cond_of[contrastive_arm] / cond_of[plain_arm],
     control=cond_of[plain_arm].roll(1) / cond_of[plain_arm],
 )
-
-# %%
-chapter.values("fig-2-f")
 
 # %% [markdown]
 # (ab-record)=

@@ -199,11 +199,8 @@ cases = {f"p={p}, q={q}": (p, q) for p, q in ((1, 0), (3, 0), (1, 1), (2, 5), (4
 error = {name: trace_form_error(*case) for name, case in cases.items()}
 printed = trace_form_error(1, 0, sign=-1)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-8", observed=error, control=printed)
-
-# %%
-chapter.values("eq-8")
 
 # %% [markdown]
 # ### What the matrix is on average
@@ -266,13 +263,10 @@ inside = [printed_mean(*centred(s)) for s in block]
 moons_printed = [printed_mean(*moon_matrices(s)) for s in block]
 views_as_negatives = [printed_mean(*dependent(*moon_matrices(s))) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "eq-ec", observed=inside, control=views_as_negatives, outside=moons_printed
 )
-
-# %%
-chapter.values("eq-ec")
 
 # %%
 settings = {"p=1, q=1": (1, 1), "p=3, q=1": (3, 1), "p=1, q=2": (1, 2)}
@@ -285,11 +279,8 @@ right = expected_trace_matrix(mean, moment, 50)
 glue.number("cc-moons-off", relative(-50 * moment, right))
 general["shifted, p=2, q=3"] = [exact_mean(*centred(s, 2, 3, shift=0.7)) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-ec-a", observed=general, control=moons_printed)
-
-# %%
-chapter.values("eq-ec-a")
 
 # %% [markdown]
 # ## Outputs that do not talk to each other
@@ -397,19 +388,13 @@ fall = {
 }
 tied = [log_slope(tangent_widths, shares(s, "relu", tied=True)) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-1", observed=fall, control=tied)
 
-# %%
-chapter.values("lem-1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 whole = (x @ x.mT)[..., None, None] * torch.eye(outputs)
 network = relative(tangent(seed, tangent_widths[0], "linear"), whole)
 chapter.judge("lem-1-a", observed=exact, control=network)
-
-# %%
-chapter.values("lem-1-a")
 
 # %% [markdown]
 # So Lemma 1 is right about $l\ne j$, and for the models it names. As a statement on the two-layer linear network its diagonal is off by a factor 2:
@@ -437,11 +422,8 @@ both = [times_gram(tangent(s, largest, "linear")) for s in block]
 small_top = [times_gram(tangent(s, largest, "linear", std2=1 / largest)) for s in block]
 unit_top = [times_gram(tangent(s, largest, "linear", std2=1.0)) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-1-b", observed=both, control=unit_top, mended=small_top)
-
-# %%
-chapter.values("lem-1-b")
 
 
 # %%
@@ -457,11 +439,8 @@ to_limit = {
 }
 to_top_layer = [distance_slope(s, relu_limit(x, x) / 2) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-1-c", observed=to_limit, control=to_top_layer)
-
-# %%
-chapter.values("lem-1-c")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.2, 3.4))
@@ -536,11 +515,8 @@ cases = {
 error = {k: velocity_error(*case) for k, case in cases.items()}
 half = {k: velocity_error(*case, half=True) for k, case in cases.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("prop-1", observed=error, control=half)
-
-# %%
-chapter.values("prop-1")
 
 # %% [markdown]
 # "At convergence" needs care. The losses are quadratic in $\Theta$, so the flow $\dot\Theta=-2\Theta C$ has the solution $\Theta(t)=\Theta(0)e^{-2Ct}$. As soon as
@@ -594,16 +570,13 @@ q_path = output_flow(v.mT @ network_outputs(start), lam, times)
 bound = effective_rank(q_path)
 last = {k: float(r[-1].max()) for k, r in ranks.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "prop-1-a",
     observed=last,
     control=float(bound[-1].min()),
     outside=float(double[-1].min()),
 )
-
-# %%
-chapter.values("prop-1-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.6, 3.4))
@@ -673,16 +646,13 @@ def coupling(loss):
     return relative(there, here)
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "rem-2-a",
     observed=coupling(infonce),
     control=coupling(spectral),
     mended=coupling(infonce_fixed),
 )
-
-# %%
-chapter.values("rem-2-a")
 
 # %% [markdown]
 # Whether InfoNCE collapses is not tested here, only that its outputs are coupled. So the sentence on InfoNCE holds for the quadratic loss that InfoNCE is with its weights $\alpha_{ij}$ held fixed. In training these weights are
@@ -708,11 +678,8 @@ kept, collapsed = (
     for end in (spectral_end, naive_end)
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("rem-2", observed=kept, control=collapsed)
-
-# %%
-chapter.values("rem-2")
 
 # %%
 f"effective rank of the starts: {float(effective_rank(small).mean()):.2f}"
@@ -750,7 +717,7 @@ def projected_rank(s):
 
 orthogonal, unequal = torch.ones(2), torch.tensor([1.0, 2.0])
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "rem-3-a",
     observed=common_rate_error(projector(seed)),
@@ -758,18 +725,12 @@ chapter.judge(
     mended=common_rate_error(projector(seed, orthogonal)),
 )
 
-# %%
-chapter.values("rem-3-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "rem-3",
     observed=max(projected_rank(s) for s in block),
     control=float(bound[-1].min()),
 )
-
-# %%
-chapter.values("rem-3")
 
 # %% [markdown]
 # ## What a constraint buys
@@ -829,11 +790,8 @@ found = {
 _, w = best(descend_operator_norms(*gaussian_start("ball"), c))
 not_frobenius = {"rank": float(effective_rank(w)) - 1}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("prop-2", observed=found, control=not_frobenius)
-
-# %%
-chapter.values("prop-2")
 
 # %%
 rank_one = effective_rank(in_balls.w1.mT @ in_balls.w2) < 1.001
@@ -865,11 +823,8 @@ for name, q in product(("tanh", "relu", "sigmoid"), (0, 1)):
     found, wrong_end[case] = nonlinear_ends(name, q)
     ends_2 |= {f"{case}, {k}": x for k, x in found.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("prop-2-a", observed=ends_2, control=wrong_end)
-
-# %%
-chapter.values("prop-2-a")
 
 # %% [markdown]
 # ```{prf:proposition} no. 3 of the paper: operator norms and orthogonality
@@ -917,7 +872,7 @@ ball_only = error_of(descend_frobenius(*gaussian_start("ball"), c), goal)
 smallest = orthogonal(inputs)
 narrow_4 = error_of(smallest, goal) if narrowest > inputs else None
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "prop-3",
     observed=error,
@@ -927,23 +882,17 @@ chapter.judge(
 )
 
 # %%
-chapter.values("prop-3")
-
-# %%
 dimensions = {n: float(effective_rank(best(s)[1])) for n, s in solved.items()}
 one_negative = spectrum(seed, negative=1)[0]
 single = best(descend_operator_norms(*gaussian_start("ball"), one_negative))[1]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "prop-3-a",
     observed=dimensions,
     control=float(effective_rank(single)),
     regime=k >= 2,
 )
-
-# %%
-chapter.values("prop-3-a")
 
 # %% [markdown]
 # "No collapse" is at most $k$ dimensions: with one negative eigenvalue, the control, the constrained optimum has rank one, too.
@@ -1024,11 +973,8 @@ projected = descend(w_moon, c_moon, 0.1, 400, keep_every=1).outputs
 plain = unconstrained_path(w_moon)
 settled = {"scaled": at_rest(scaled), "projected": at_rest(projected)}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("ex-1", observed=settled, control=at_rest(plain))
-
-# %%
-chapter.values("ex-1")
 
 # %% [markdown]
 # How the unconstrained loss diverges can be said exactly. For $u=\Theta x$ the outputs grow at the rate $2\lvert\lambda_{\min}\rvert$. With two layers the growth feeds on itself: $\lVert W_2^\top W_1\rVert\to1/\bigl(4\lvert\lambda_{\min}\rvert(t^*-t)\bigr)$, so they
@@ -1041,26 +987,20 @@ growth = (grown[1] - grown[0]) / 10 / (2 * lam_moon[:, 0].abs())
 shrinking = linear_flow(network_outputs(w_moon).mT, -c_moon, late).log_norm
 one_layer = (shrinking[1] - shrinking[0]) / 10 / (2 * lam_moon[:, 0].abs())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-1", observed=growth.tolist(), control=one_layer.tolist())
-
-# %%
-chapter.values("fig-1")
 
 # %%
 burst = blow_up(*w_moon, c_moon)
 late_norm = burst.log_norm[-1].exp() * burst.time_left[-1]
 rate_of = 4 * lam_moon[:, 0].abs()
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1-a",
     observed=(late_norm * rate_of).tolist(),
     control=(late_norm * rate_of / 2).tolist(),  # a factor 2
 )
-
-# %%
-chapter.values("fig-1-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
@@ -1124,15 +1064,12 @@ def exceeds(bound):
     return {"hits": hits, "trials": len(tops[last_size])}
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-2",
     observed=exceeds(math.log(last_size) / last_size**0.5),
     control=exceeds(last_size**-0.5),
 )
-
-# %%
-chapter.values("lem-2")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.4, 3.3))
@@ -1206,24 +1143,15 @@ def with_and_without(name):
     return {"all widths": slopes(name), "without the smallest": slopes(name, skip=1)}
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 needed = {name: slopes(name, part=2) for name in ("tanh", "soft")}
 chapter.judge("thm-1", observed=needed, control=slopes("sigmoid", part=2))
 
-# %%
-chapter.values("thm-1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-1-a", observed=with_and_without("tanh"), control=slopes("relu"))
 
-# %%
-chapter.values("thm-1-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-1-b", observed=with_and_without("soft"), control=slopes("relu"))
-
-# %%
-chapter.values("thm-1-b")
 
 # %%
 constants = {
@@ -1243,11 +1171,8 @@ violating = ["relu", "half", "sigmoid"]
 plain_fall = {n: slopes(n) for n in violating}
 ratio_fall = {n: slopes(n, per_output=True) for n in violating}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2-d", observed=plain_fall, control=slopes("tanh"), mended=ratio_fall)
-
-# %%
-chapter.values("fig-2-d")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.5))
@@ -1339,7 +1264,7 @@ in_full = epochs >= judged_at and max(widths) >= 1000
 # %% [markdown]
 # tanh: "with increasing layer size the difference between linear and non-linear goes to zero", at the start and after training.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 when_2 = {"epoch 0": 0, f"epoch {epochs}": -1}
 chapter.judge(
     "fig-2-a",
@@ -1348,15 +1273,12 @@ chapter.judge(
     regime=in_full,
 )
 
-# %%
-chapter.values("fig-2-a")
-
 # %% [markdown]
 # "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." At the start, yes, for the reason above. After training, no: at the widest networks the difference is still of the order of the linear outputs. It need not vanish at any width: the odd part of
 # $u^{\mathrm{ReLU}}$ is half of $W_2^\top W_1x$, and $\lVert W_2^\top W_1\rVert\le1$ at any width; so once the linear twin has all singular values 1, the two differ, averaged over $x$ and $-x$, by at least $\tfrac12\lVert u^{\mathbb I}(x)\rVert$. The anchors are not symmetric, so what is measured on them can be smaller.
 # What goes to zero must be small at the widest networks: that is what is judged.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-b",
     observed=widest("relu"),
@@ -1365,19 +1287,13 @@ chapter.judge(
     regime=in_full,
 )
 
-# %%
-chapter.values("fig-2-b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-c",
     observed=width_slopes("sigmoid"),
     control=width_slopes("sigmoid", 0),
     regime=in_full,
 )
-
-# %%
-chapter.values("fig-2-c")
 
 # %% [markdown]
 # Sigmoid: the difference grows with the width, up to about $\tfrac12\sqrt h$: $W_2$ finds the direction $\phi(0)\mathbf 1$ that all hidden layers share, of length $\tfrac12\sqrt h$. The control is the start, where it is flat.
@@ -1386,7 +1302,7 @@ chapter.values("fig-2-c")
 # widths: a difference of order $h^{-1}$ at the start grows, at first exponentially, as $W_1$ leaves the region where $\phi$ is linear. At a fixed time a large enough width may well win, which is what the conjecture says; but the wider the network, the later, not the smaller, the final
 # difference: see the second column of the figure.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "conj-1",
     observed={
@@ -1397,9 +1313,6 @@ chapter.judge(
     outside=widest("soft"),
     regime=in_full,
 )
-
-# %%
-chapter.values("conj-1")
 
 
 # %% tags=["hide-input"]
@@ -1493,11 +1406,8 @@ sizes = {
 error = {k: theorem_2_error(*size) for k, size in sizes.items()}
 free = theorem_2_error(width, outputs, project=lambda w, g: g)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-2", observed=error, control=free)
-
-# %%
-chapter.values("thm-2")
 
 # %% [markdown]
 # For $z=1$ it reads $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$ (10); the first exercise derives it. The authors mention "a differential equation
@@ -1521,17 +1431,11 @@ no_middle = relative(
     projector_velocity(p, lam) - 4 * p @ torch.diag(lam) @ p, p_velocity
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-10", observed=ten, control=no_turn)
 
-# %%
-chapter.values("eq-10")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("riccati", observed=riccati, control=no_middle)
-
-# %%
-chapter.values("riccati")
 
 # %% [markdown]
 # ### Points that were not trained on
@@ -1560,11 +1464,8 @@ def closed_error(h, step, eta=0.05, steps=100):
 
 error = {f"h={h}": closed_error(h, polar_map) for h in (inputs, width, 200)}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("closed-map", observed=error, control=closed_error(width, flow_map))
-
-# %%
-chapter.values("closed-map")
 
 # %%
 held_out = torch.randn(50, inputs, generator=stream(seed, 0, "held out"))
@@ -1574,11 +1475,8 @@ trained = held_out @ path.outputs
 new = relative(new_point(q_path, v, held_out), trained)
 transposed = relative(new_point(q_path, v.mT, held_out), trained)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("new-point", observed=new, control=transposed)
-
-# %%
-chapter.values("new-point")
 
 # %% [markdown]
 # ### Gradient descent and the differential equation (Figure 3)
@@ -1594,16 +1492,13 @@ def change_of_loss(eta):  # of every start, after one step, in units of ‖C‖
     return (after - before) / lam.abs().max()
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "eq-11",
     observed=float(change_of_loss(-rate).min()),
     control=float(change_of_loss(-2 * rate).min()),
     mended=float(change_of_loss(rate).max()),
 )
-
-# %%
-chapter.values("eq-11")
 
 # %% [markdown]
 # Figure 3 has one output, $h\in\{10,100,1000\}$ and $\eta=0.01$; its data are not named. We take the half moons of Example 1 with 100 points, and $C$ of the mean of
@@ -1651,17 +1546,14 @@ def one_term(q, lam, eta):  # (12) without its last term
 
 wrong = iterate(one_term, q11[0], lam3, rate, 2000, 2000)[-1]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-3-a",
     observed=final,
     control=float((losses(wrong, lam3) / a[-1] - 1).abs().max()),
 )
 
-# %%
-chapter.values("fig-3-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 narrow, broad = flow_widths[0], flow_widths[-1]
 lam3, _, q11, q12 = runs[narrow]
 euler, q11_end = losses(q12, lam3), losses(q11[-1], lam3)
@@ -1674,9 +1566,6 @@ chapter.judge(
     outside=slower[broad],
     regime=narrow <= 10 and broad >= 1000,
 )
-
-# %%
-chapter.values("fig-3-b")
 
 # %% [markdown]
 # Same final loss, as the paper says; (12) is slower at the smallest width only. The control projects the gradient before the step: then (12) is its discretisation, and no slower. Now (12) is meant as a discretisation of what (11) does, and then the distance from (11) should
@@ -1722,16 +1611,13 @@ gaps = {
 }
 order = {k: [log_slope(etas, g) for g in found] for k, found in gaps.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-3-c",
     observed=order["as it is"],
     control=order["QR"],
     mended={k: order[k] for k in ("gradient first", "polar flow")},
 )
-
-# %%
-chapter.values("fig-3-c")
 
 # %% [markdown]
 # So "slightly slower" holds at the smallest width. At the largest, where the start is small, the two go through the same linear stage and turn to $e_1$ before $qq^\top$ matters; what is left
@@ -1757,11 +1643,8 @@ two = {
 }
 ahead = iterate(flow_map, q11[0], lam3.abs(), rate, 4000, 4000)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-3-d", observed=two, control=ends(ahead))
-
-# %%
-chapter.values("fig-3-d")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3))
@@ -1869,7 +1752,7 @@ blind = starts_3.clone()
 blind[:, 0] = 0  # q ⟂ e1
 second = end(blind, negative)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 size = {
     k: float(q.norm(dim=(-2, -1)).max()) for k, q in (("zero", shrunk), ("one", turned))
 }
@@ -1880,19 +1763,13 @@ chapter.judge(
     outside=float(unit.norm(dim=(-2, -1)).min()),
 )
 
-# %%
-chapter.values("thm-3")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3-a",
     observed=float(from_axis(turned, 0).max()),
     control=float(from_axis(shrunk, 0).min()),
     outside=float(from_axis(second, 0).min()),
 )
-
-# %%
-chapter.values("thm-3-a")
 
 # %%
 lost = {
@@ -1948,13 +1825,10 @@ cases = {
 }
 error = {k: limit_error(*case) for k, case in cases.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "beyond-z", observed=error, control=limit_error(free, outputs, 1, full_rank)
 )
-
-# %%
-chapter.values("beyond-z")
 
 # %% [markdown]
 # For $h<d+z$ the unit singular values have to be followed in the weights, since rounding would lose them along (9). They stay, and hold the network on positive eigenvalues
@@ -1971,7 +1845,7 @@ s = torch.linalg.svdvals(path)
 kept = inputs + outputs - tight
 reached = path[-1] @ path[-1].mT - limit_projector(path[0], lam_tight)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 observed = {
     "unit singular values": float((s[..., :kept] - 1).abs().max()),
     "limit": float(reached.norm(dim=(-2, -1)).max()),
@@ -1982,9 +1856,6 @@ chapter.judge(
     control=lambda: float((s - s[0])[..., kept:].abs().max()),
     regime=kept < outputs,
 )
-
-# %%
-chapter.values("beyond-z-a")
 
 # %% tags=["hide-input"]
 when = torch.linspace(0, 6, 61)
@@ -2063,11 +1934,8 @@ def careless(h, d, z):
 
 miscounted = max(careless(*size) for size in all_sizes)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-4a", observed=shares_4, control=miscounted)
-
-# %%
-chapter.values("fig-4a")
 
 
 # %%
@@ -2088,11 +1956,8 @@ straight = {
     for what in ("flops", "bytes")
 }
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-4a-h", observed=straight, control=bend(squared))
-
-# %%
-chapter.values("fig-4a-h")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
@@ -2188,11 +2053,8 @@ scores = np.array(
 coincide = scores[..., 0] - scores[..., 1]
 untrained = scores[..., 2] - scores[..., 1]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-4b", observed=coincide.mean(1), control=untrained.mean(1))
-
-# %%
-chapter.values("fig-4b")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.6, 3.4))

@@ -278,25 +278,19 @@ for d1 in long_dims:
     apart.append(overlap(xi))
     apart_inside.append(overlap(inside))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "sec-2",
     observed=slopes(torch.stack(ratios), long_dims),
     control=slopes(torch.stack(ratios_inside), long_dims),
 )
 
-# %%
-chapter.values("sec-2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "sec-2-a",
     observed=slopes(torch.stack(apart), long_dims),
     control=slopes(torch.stack(apart_inside), long_dims),
 )
-
-# %%
-chapter.values("sec-2-a")
 
 # %% [markdown]
 # A signal can be read off by a threshold, $\operatorname{sign}(u)\,\mathbb 1\{|u|>t\}$ with $u=\langle M_j,x\rangle$, and that from half of the coordinates, too. We take the share of wrong entries over that of the answer "nothing is there", $p$, and follow it
@@ -315,7 +309,7 @@ for d in trend_atoms:
     xi = model.dense_noise(100, streams("along"))
     along.append((xi @ model.dictionary).square().mean((1, 2)).sqrt())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "sec-2-b",
     observed=slopes(torch.stack(along), trend_atoms),
@@ -325,17 +319,11 @@ chapter.judge(
 )
 
 # %%
-chapter.values("sec-2-b")
-
-# %%
 print("d             ", *(f"{d:>7}" for d in trend_atoms))
 print("wrong, over p ", *(f"{float(v.mean()):7.3f}" for v in decoded))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("sec-2-c", observed=decoded[-1], control=unscaled[-1])
-
-# %%
-chapter.values("sec-2-c")
 
 # %% [markdown]
 # ## The principle: what a mask does to a pair
@@ -369,11 +357,8 @@ found = {
 kept = enumerated_cross_moment(tiny, "masked", 0.5)
 whole = 0.3 * tiny.dictionary @ tiny.dictionary.mT  # the diagonal not taken away
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c2", observed=found, control=relative(kept, whole))
-
-# %%
-chapter.values("lem-c2")
 
 # %%
 single = torch.float32
@@ -422,21 +407,15 @@ for rho, (sparse_one, dense_one) in whole_correlation.items():
 spread_out, on_one = (float(flatness(m).max()) for m in (model.dictionary, points))
 print(f"‖M_j‖∞ √d₁ at most: {spread_out:.1f}, atoms of one coordinate {on_one:.1f}")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("principle", observed=both, control=one_by_one)
 
-# %%
-chapter.values("principle")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "principle-a",
     observed={rho: 1 - a for rho, (a, _) in point_like.items()},
     control={rho: 1 - b for rho, (_, b) in point_like.items()},
 )
-
-# %%
-chapter.values("principle-a")
 
 # %% [markdown]
 # What is kept is the moment that drives learning, $\mathbb E\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle=p$ up to $d/d_1$. As a *correlation* it is small, since each view has its own noise; it is largest at $\rho=\frac12$. The control of the last claim has atoms of a single coordinate: a mask that hides it from one view hides the signal from the pair. What must hold is the spread of the atoms, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$. It also bounds what a mask mixes
@@ -475,25 +454,19 @@ for d1 in long_dims[:-1]:
         largest = mask_overlap(left, right, masks)
         into.append(largest / math.sqrt(2 * math.log(2 * tries)))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-b3",
     observed=slopes(torch.stack(mixed), long_dims[:-1]),
     control=slopes(torch.stack(mixed_local), long_dims[:-1]),
 )
 
-# %%
-chapter.values("lem-b3")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-b3-a",
     observed=slopes(torch.stack(mixed_dense), long_dims[:-1]),
     control=slopes(torch.stack(mixed_local), long_dims[:-1]),
 )
-
-# %%
-chapter.values("lem-b3-a")
 
 # %% [markdown]
 # ## The learner and its gradient
@@ -539,11 +512,8 @@ for kind in ("masked", "plain"):
             ours, by_autograd(bias, pair, held=False)
         )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("grad", observed=grad, control=grad_control)
-
-# %%
-chapter.values("grad")
 
 # %% [markdown]
 # ```{prf:lemma} C.3 of the paper, restored
@@ -575,15 +545,12 @@ for length in lengths:
     near.append(unevenness(outputs))
     normalised.append(unevenness([f / f.norm(dim=-1, keepdim=True) for f in outputs]))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-c3",
     observed=slopes(torch.stack(near), lengths),
     control=slopes(torch.stack(normalised), lengths),
 )
-
-# %%
-chapter.values("lem-c3")
 
 # %% [markdown]
 # With $\ell=1/(|\mathfrak N|+1)$ and $b=0$ the negatives average out, and what is left of {eq}`fd-eq-gradient` is linear in $w_i$ with the matrix {eq}`fd-eq-moment`:
@@ -625,43 +592,31 @@ known = {kind: growth_rates(first, first.dictionary, kind) for kind in along}
 shrinks = -p * atoms / dims[0]  # what a mask leaves of a dense direction
 over = {kind: (along[kind] / known[kind]).mean(-1) for kind in along}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-c2-a",
     observed=over["masked"],
     control=(along["plain"] / known["masked"]).mean(-1),
 )
 
-# %%
-chapter.values("lem-c2-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-c2-b", observed=across["masked"] / shrinks, control=across["plain"] / shrinks
 )
 
-# %%
-chapter.values("lem-c2-b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-f1",
     observed=over["plain"],
     control=(along["masked"] / known["plain"]).mean(-1),
 )
 
-# %%
-chapter.values("lem-f1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-f1-a",
     observed=across["plain"] / first.noise**2,
     control=across["masked"] / first.noise**2,
 )
-
-# %%
-chapter.values("lem-f1-a")
 
 # %% [markdown]
 # Over $d_1$ the closed form is enough: what $\mathbb E[x^+x^{++\top}]$ makes of a neuron in a random direction, as they all are at the start, is taken apart, and its dense part divided by $p$. The lemma says $\tilde O(1/\sqrt{d_1})$; it is of the order of $d/d_1$.
@@ -676,15 +631,12 @@ for d1 in long_dims[:3]:
         outside = pushed - m.dictionary @ (m.dictionary.mT @ pushed)
         into.append(outside.norm(dim=-2)[:, 0] / w.norm(dim=-2)[:, 0] / m.active)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-c2-c",
     observed=slopes(torch.stack(leaks), long_dims[:3]),
     control=slopes(torch.stack(leaks_plain), long_dims[:3]),
 )
-
-# %%
-chapter.values("lem-c2-c")
 
 # %% [markdown]
 # ## Training, with a mask and without
@@ -762,17 +714,11 @@ at_t1_twice = share_at(twice, model, twice.grown_at)
 
 reached = all(bool((c.grown_at >= 0).all()) for c in (course, plain_course, twice))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-c1", observed=at_t1, control=at_t1_twice, regime=reached)
 
-# %%
-chapter.values("thm-c1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-c1-a", observed=at_t1_plain, control=at_t1, regime=reached)
-
-# %%
-chapter.values("thm-c1-a")
 
 # %% [markdown]
 # How much is exact? A neuron in a random direction has the share $d/d_1$ at the start, and with the rates of Lemma C.2 the linear flow has $\frac{d\,a^2}{d\,a^2+(d_1-d)\,b^2}$ at step $t$, $a$ and $b$ being the growth along the two kinds. SGD stays below it, by the noise of the gradient, and by how much can be computed: with $S$ and $D$ the squared
@@ -823,16 +769,13 @@ for d1 in dims:
     by_batch = [float(x.mean()) for x in (shares, small)]
     print(f"d₁ = {d1}: {by_batch[0]:.2f}, a batch 16 times smaller {by_batch[1]:.2f}")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-c1-b",
     observed=against,
     control=noiseless,
     regime=bool((course.grown_at > linear[2]).all()),
 )
-
-# %%
-chapter.values("thm-c1-b")
 
 
 # %% tags=["hide-input", "remove-output"]
@@ -906,7 +849,7 @@ def covered(run, time=-1):
 main = masked[dim]
 after_t1 = int((main[1].steps[:, None] >= main[1].grown_at).all(-1).long().argmax())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-d5",
     observed=best_atom(main)[0].mean(-1),
@@ -914,16 +857,10 @@ chapter.judge(
     regime=reached,
 )
 
-# %%
-chapter.values("thm-d5")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-d5-a", observed=covered(main), control=covered(main, after_t1), regime=reached
 )
-
-# %%
-chapter.values("thm-d5-a")
 
 # %% [markdown]
 # Who wins? The paper says: who was lucky at the start. Of the neurons that have won an atom we count those in which it was the largest already at the start. The control asks for the next neuron's start; and the leader after $T_1$ is printed beside.
@@ -944,16 +881,13 @@ taken = neurons_won(main[1].weights[-1], main[0].dictionary).flatten().double()
 least, most = int(taken.min()), int(taken.max())
 print(f"neurons an atom: {float(taken.mean()):.1f}, from {least} to {most}")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-d5-c",
     observed=foreseen(led[0]),
     control=foreseen(led[0].roll(1, -1)),
     regime=reached,
 )
-
-# %%
-chapter.values("thm-d5-c")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
@@ -1060,23 +994,17 @@ print(f"|N_i|: {with_spread(end['count'])}; by chance, in span(M), {by_chance:.2
 powers = slopes(torch.stack(list(size.values())), dims)["all sizes"] - 0.5
 print(f"dense coefficient: a power {with_spread(powers)} of d₁")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.4", observed=end["outside"], control=middle["outside"], regime=reached
 )
 
-# %%
-chapter.values("thm-3.4")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.4-a", observed=end["count"], control=middle["count"], regime=reached
 )
 
-# %%
-chapter.values("thm-3.4-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.4-b",
     observed=end["other"] / middle["other"],
@@ -1084,14 +1012,8 @@ chapter.judge(
     regime=reached,
 )
 
-# %%
-chapter.values("thm-3.4-b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-3.4-c", observed=size, control=size_plain)
-
-# %%
-chapter.values("thm-3.4-c")
 
 # %% [markdown]
 # That every atom lies in some $N_i$ is `thm-d5-a`. **At most $o(m/d)$ neurons an atom** cannot hold beside the rest of the theorem: with all other coefficients $o(1/\sqrt d)$ and $o(1/\sqrt{d_1})$ of $\lVert w_i\rVert$ they sum up to $o(\lVert w_i\rVert^2)$, so no $N_i$ is empty, $\sum_j\#\{i:j\in N_i\}\ge m$, and some
@@ -1109,11 +1031,8 @@ one_atom = main[0].dictionary[..., :1].mT.expand(-1, neurons, -1)
 all_on_one = crowd(one_atom, main[0].dictionary)
 own_end, own_start = (crowd(main[1].weights[t], main[0].dictionary) for t in (-1, 0))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-3.4-d", observed=own_end, control=all_on_one, planted=own_start)
-
-# %%
-chapter.values("thm-3.4-d")
 
 # %% [markdown]
 # (fd-loss)=
@@ -1155,17 +1074,11 @@ late = range(len(marks) - len(marks) // 4 - 1, len(marks))
 gone = torch.stack([way(main, t) for t in late])
 never = way(plain[dim], -1, (0.1, 0.2, 0.3, 0.5, 0.7, 1.0))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-3.4-e", observed=gone[-1], control=never)
 
-# %%
-chapter.values("thm-3.4-e")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-e1", observed=gone.mean(0), control=never)
-
-# %%
-chapter.values("thm-e1")
 
 # %%
 stays = best_atom(main, late[0])
@@ -1174,11 +1087,8 @@ held = (stays[0] > 0.5).double().sum(-1).clamp(min=1)
 kept = (same & (stays[0] > 0.5)).double().sum(-1) / held
 other_neuron = (best_atom(main)[1].roll(1, -1) == stays[1]).double().mean(-1)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-e1-a", observed=kept, control=other_neuron)
-
-# %%
-chapter.values("thm-e1-a")
 
 # %% [markdown]
 # The yardstick itself, over $d$: at the paper's scales its loss falls, and it falls silent on pure noise. This is the sense in which the statements are asymptotic. The second row is the loss that is left without any noise, when codes that agree on the atoms of a datum cannot be told from it: most of the loss is of that kind. The controls keep the noise of the smallest $d$ while $d$ grows, and a bias of zero.
@@ -1216,21 +1126,15 @@ print(f"trained, d = {atoms}: Pr[f(ξ) = 0] = {float(quiet.mean()):.3f};", end="
 print(f"at least {float(in_theory.least.mean()):.3f} by its biases,", end=" ")
 print(f"{float(in_theory.by_atom.mean()):.3f} with one direction an atom")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.4-f",
     observed=slopes(torch.stack(floor), trend_atoms),
     control=slopes(torch.stack(floor_loud), trend_atoms),
 )
 
-# %%
-chapter.values("thm-3.4-f")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-3.4-g", observed=silent[-1], control=loud[-1], outside=silent[0])
-
-# %%
-chapter.values("thm-3.4-g")
 
 # %% [markdown]
 # ### What if the biases were trained?
@@ -1253,17 +1157,11 @@ def level(run, time=-1):
 dip = torch.stack([level(free, t) for t in range(len(marks))]).amin(0)
 glue.number("fd-dip", dip.mean())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fn-4", observed=level(free), control=level(free_plain))
 
-# %%
-chapter.values("fn-4")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
-
-# %%
-chapter.values("fn-4-a")
 
 # %% [markdown]
 # So it is, with one surprise: at first both fall. While the weights are tiny a negative bias, too, makes outputs of a pair larger; with a mask it turns later, after a dip to {glue:text}`fd-dip:.2f`.
@@ -1294,11 +1192,8 @@ for name, run in tried.items():
 judged = ("max, as above", "max, cap 0.5", "min", "trained")
 won_by_schedule = {n: covered(tried[n]) for n in judged}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-d5-b", observed=won_by_schedule, control=covered(no_bias))
-
-# %%
-chapter.values("thm-d5-b")
 
 # %% [markdown]
 # Nothing hangs on max or min, and trained biases come to the same end. A largest bias of 0.8 leaves a neuron little to fire on at this noise: it is slower, and wins fewer atoms in this time; a larger $d$ has more room. Without any bias no atom is won.
@@ -1351,24 +1246,18 @@ over_dims = torch.stack([1 - mean_cosine(run) for run in plain.values()])
 power_of = slopes(over_dims, dims)["all sizes"]
 print(f"1 − cosine, b = 0: a power {with_spread(power_of)} of d₁")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.2", observed=last["b = 0"], control=last["untrained"], outside=last["with b"]
 )
 
-# %%
-chapter.values("thm-3.2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.2-a",
     observed=cosines["b = 0"],
     control=cosines["masked"],
     outside=cosines["with b"],
 )
-
-# %%
-chapter.values("thm-3.2-a")
 
 # %% [markdown]
 # It is a statement of a limit, in which $p/\sigma_\xi^2\to0$. The distance from one falls as the noise grows, for any network in proportion to $\sigma_\xi^{-2}$. In the trained one it falls faster: by the linear flow, up to a given length, it is in proportion to $\sigma_\xi^{-2}W^{2p/\sigma_\xi^2}$, since more noise leaves the signals less time to catch up.
@@ -1380,15 +1269,12 @@ for level_of in noisy_levels:
     rest.append(1 - mean_cosine(run))
     start_rest.append(1 - mean_cosine(first_record(run)))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3.2-b",
     observed=slopes(torch.stack(rest), noisy_levels),
     control=slopes(torch.stack(start_rest), noisy_levels),
 )
-
-# %%
-chapter.values("thm-3.2-b")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(6.5, 2.8), layout="constrained")
@@ -1473,7 +1359,7 @@ lost = {n: found[-1] - linear_right for n, found in accuracy.items()}
 few = r2["with a mask"][0] / r2["with a mask"][-1]
 print(f"R² with {label_counts[0]} labels over that with all: {with_spread(few)}")
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "cor-3.3",
     observed=explained["without, b = 0"],
@@ -1481,42 +1367,27 @@ chapter.judge(
     outside=explained["without, with b"],
 )
 
-# %%
-chapter.values("cor-3.3")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-3.3-a", observed=lost["without, b = 0"], control=lost["z itself"])
 
-# %%
-chapter.values("cor-3.3-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "cor-3.5", observed=explained["with a mask"], control=explained["without, b = 0"]
 )
 
-# %%
-chapter.values("cor-3.5")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "cor-3.5-a",
     observed=lost["with a mask"] - lost["without, b = 0"],
     control=lost["Mᵀx"].roll(1) - lost["z itself"],
 )
 
-# %%
-chapter.values("cor-3.5-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "cor-3.5-d",
     observed=r2["with a mask"][-1] - r2["without, with b"][-1],
     control=r2["without, b = 0"][-1] - r2["without, with b"][-1],
 )
-
-# %%
-chapter.values("cor-3.5-d")
 
 # %% [markdown]
 # The rest is a limit again: with the paper's scales the thresholded atoms tell $z$ the better the larger $d$ is. The learner of E.11 on unmasked data, with a bias of one half, over $d$; the control without threshold stays where every linear representation is.
@@ -1535,11 +1406,8 @@ for d in trend_atoms:
 print("d ", *(f"{d:>6}" for d in trend_atoms))
 print("R²", *(f"{float(v.mean()):6.2f}" for v in clear))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-3.5-b", observed=clear[-1], control=blurred[-1])
-
-# %%
-chapter.values("cor-3.5-b")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
@@ -1607,21 +1475,15 @@ found = float(dense_built.mean())
 print(f"dense: {found:.1g} in the mean, from {low:.1g} to {high:.1g} in theory")
 glue.number("fd-silent", floor_of_m)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
-# %%
-chapter.values("lem-f2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-f2-a",
     observed=raised.amin(0) / floor_of_m,
     control=flat_m.amin(0) / floor_of_m,
 )
-
-# %%
-chapter.values("lem-f2-a")
 
 # %% [markdown]
 # A share {glue:text}`fd-silent:.2f` of the data is silent, and at no scale is the loss below it.
@@ -1660,19 +1522,13 @@ mixed_up = torch.stack(mixtures).to(single) @ main[0].dictionary.mT
 in_span = matched_neurons(mixed_up, labelled.weights[-1])[1].mean(-1).double()
 by_luck = {"unmasked": alike(plain[dim]), "random in span(M)": in_span}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("sup", observed=alike(main), control=by_luck)
 
-# %%
-chapter.values("sup")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "sup-a", observed=covered((main[0], labelled)), control=covered(main, after_t1)
 )
-
-# %%
-chapter.values("sup-a")
 
 # %% [markdown]
 # (fd-map)=
@@ -1728,11 +1584,8 @@ grown = {
 glue.number("fd-map-cells", len(cells))
 glue.number("fd-map-won", int((points[:, 0].amin(-1) > 0).sum()))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-3.5-c", observed=grown, control={c: -v for c, v in grown.items()})
-
-# %%
-chapter.values("cor-3.5-c")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(
@@ -1971,21 +1824,15 @@ def exchanged(difference):
     return dict(observed=difference, control=-difference)
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1", observed=match["full"] - second_best, control=by_luck - second_best
 )
 
-# %%
-chapter.values("fig-1")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-1-a", **exchanged(over("colour of pictures", "supervised", "full")))
 
-# %%
-chapter.values("fig-1-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1-b",
     observed=over("colour selectivity", "supervised", "full"),
@@ -1993,26 +1840,14 @@ chapter.judge(
     planted=over("colour selectivity", "crop", "full"),
 )
 
-# %%
-chapter.values("fig-1-b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2", **exchanged(over("fine detail", "none", "full")))
 
-# %%
-chapter.values("fig-2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2-a", **exchanged(over("colour selectivity", "crop", "full")))
 
-# %%
-chapter.values("fig-2-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-2-b", **exchanged(over("colour of pictures", "crop", "full")))
-
-# %%
-chapter.values("fig-2-b")
 
 # %% [markdown]
 # What is alike are mostly answers to the class: with the partner's images shuffled *within* each class the correlation is {glue:text}`fd-match-within:.2f`, against {glue:text}`fd-match:.2f`.
@@ -2035,17 +1870,11 @@ def over_best(name):
     return torch.minimum(over(name, "full", "none"), over(name, "full", "crop"))
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-3", **exchanged(over_best("k-NN accuracy")))
 
-# %%
-chapter.values("fig-3")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-3-a", **exchanged(over_best("silhouette")))
-
-# %%
-chapter.values("fig-3-a")
 
 # %% [markdown]
 # ### Figure 4: sparse firing
@@ -2072,17 +1901,11 @@ def firing(name, sparse):
     )
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-4", **firing("active share", "lower"))
 
-# %%
-chapter.values("fig-4")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-4-a", **firing("Hoyer sparsity", "higher"))
-
-# %%
-chapter.values("fig-4-a")
 
 # %% [markdown]
 # (fd-record)=

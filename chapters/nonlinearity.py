@@ -262,11 +262,8 @@ grid = list(product((4, 16, 128), (0.1, 0.5, 2.0), (0.0, 1.0, 5.0), ACTIVATIONS)
 error = max(alpha_cl_error(*case) for case in grid)
 through = min(alpha_cl_error(*case, stop_gradient=False) for case in grid)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("alpha-cl", observed=error, control=through)
-
-# %%
-chapter.values("alpha-cl")
 
 # %% [markdown]
 # ### Kernel structure
@@ -307,13 +304,10 @@ def expansion(shift=None):
 
 (errors, least), (errors_0, least_0) = expansion(), expansion(shift=0.0)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-1", observed=max(errors[-1], -least), control=max(errors_0[-1], -least_0)
 )
-
-# %%
-chapter.values("lem-1")
 
 # %% tags=["hide-input", "remove-output"]
 from scipy.stats import poisson
@@ -431,17 +425,11 @@ def convergence(offsets, **mistake):
 curves, rate, slopes = convergence(offsets, inner_mean=False)
 curves_1, rate_1, slopes_1 = convergence(torch.zeros(1, 3), adjusted=False)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-2", observed=rate, control=slopes["Gaussian", "wrong"])
 
-# %%
-chapter.values("lem-2")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-1", observed=rate_1, control=slopes_1["Gaussian", "wrong"])
-
-# %%
-chapter.values("cor-1")
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
@@ -532,11 +520,8 @@ cases = list(product(ACTIVATIONS, ("uniform", "Gaussian", "InfoNCE")))
 error = max(lem_3_error(*case) for case in cases)
 unprojected = min(lem_3_error(*case, projected=False) for case in cases)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-3", observed=error, control=unprojected)
-
-# %%
-chapter.values("lem-3")
 
 # %% [markdown]
 # ### Linear filters find one pattern
@@ -584,11 +569,8 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
     error[name] = max(distance_from_top(linear, alpha, s) for s in block[:4])
     with_relu[name] = min(distance_from_top(relu, alpha, s, 100) for s in block[:2])
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lin-1", observed=error, control=with_relu)
-
-# %%
-chapter.values("lin-1")
 
 # %% [markdown]
 # ### Nine points on a circle
@@ -600,17 +582,11 @@ points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
 count = {a.name: int(count_energy_maxima(points[None], a)) for a in (relu, linear)}
 maxima = energy_maxima(points, relu)  # exact: one quadratic form an arc
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-8", observed=count["relu"], control=count["linear"])
 
-# %%
-chapter.values("fig-8")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-8-a", observed=count["linear"], control=count["relu"])
-
-# %%
-chapter.values("fig-8-a")
 
 # %% tags=["hide-input", "remove-output"]
 theta = circle_grid(2000, points)
@@ -689,11 +665,8 @@ def second_moment(u, p, m):  # the mean is not taken off
 error = max(error_8(s, categorical_covariance) for s in block)
 uncentred = min(error_8(s, second_moment) for s in block)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-8", observed=error, control=uncentred)
-
-# %%
-chapter.values("eq-8")
 
 
 # %%
@@ -713,11 +686,8 @@ def second_moment(u, q, m):  # the mean is not taken off
 error = max(error_9(s, summation_covariance) for s in block)
 uncentred = min(error_9(s, second_moment) for s in block)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-9", observed=error, control=uncentred)
-
-# %%
-chapter.values("eq-9")
 
 # %% [markdown]
 # The pattern $u_m$ is an LME as long as $(1-q_m)^2>q_m$, that is $q_m<(3-\sqrt5)/2\approx0.382$. We find the crossing on the
@@ -735,11 +705,8 @@ def crossing(seed, centred=True):
 error = max(crossing(s) for s in block)
 uncentred = min(crossing(s, centred=False) for s in block)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-9-a", observed=error, control=uncentred)
-
-# %%
-chapter.values("eq-9-a")
 
 # %% tags=["hide-input", "remove-output"]
 q = torch.linspace(0.02, 0.8, 40)
@@ -797,11 +764,8 @@ plain = [gains(case, linear) for case in chapter.progress(layers[:3], "linear no
 more = {f"K = {k}": [g[k] for g in found] for k in found[0]}
 with_linear = {f"K = {k}": [g[k] for g in plain] for k in found[0]}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("many-k", observed=more, control=with_linear)
-
-# %%
-chapter.values("many-k")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5, 3.2))
@@ -884,11 +848,8 @@ meeting = {a.name: after_nudge(a, True) for a in acts}
 missing = {a.name: after_nudge(a, False) for a in (relu, quadratic)}
 moved = {name: float(d.max()) for name, d in meeting.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-1", observed=moved, control=float(missing["quadratic"].min()))
-
-# %%
-chapter.values("thm-1")
 
 # %% [markdown]
 # The plane has one direction to be nudged in. Gaussian mixtures have a density too, and all that is needed of them is known in
@@ -936,11 +897,8 @@ meet = {
 }
 every = float(torch.cat([nudged["quadratic", d][0] for d in (3, 5, 8)]).max())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-1-b", observed=meet, control=every)
-
-# %%
-chapter.values("thm-1-b")
 
 # %% [markdown]
 # The condition is sufficient. Is it what decides? The paper adds that lowering the roughness "could lead to more local optima".
@@ -968,11 +926,8 @@ def share_left(
 left, planted = share_left("relu", False), share_left("quadratic", False)
 smooth = share_left("relu", True)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-1-a", observed=left, control=smooth, planted=planted)
-
-# %%
-chapter.values("thm-1-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.5, 3.6))
@@ -1063,11 +1018,8 @@ ensembles = {
 printed = {name: largest_ratio(3, *e) for name, e in ensembles.items()}
 mended = {name: largest_ratio(2, *e) for name, e in ensembles.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-2", observed=printed, mended=mended, control=2 * mended["climbed"])
-
-# %%
-chapter.values("thm-2")
 
 # %% tags=["hide-input", "remove-output"]
 radius = torch.logspace(-2, 1, 31)
@@ -1120,11 +1072,8 @@ def error(tau_of_z0):  # r(w, α_g) is summed over the expansion, r(w, α_u) has
     return float((ratio / pop.z0(w, relu, tau_of_z0) - 1).abs().max())
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-2", observed=error(tau), control=error(tau / 2))
-
-# %%
-chapter.values("cor-2")
 
 # %% [markdown]
 # The paper concludes that a Gaussian importance creates more local optima. We count the stable filters of $P^\perp A_{\alpha(w)}(w)w$ for both,
@@ -1164,11 +1113,8 @@ settings = {"few": (9, 0.01), "density": ("density", 0.1), "same": (9, 100.0)}
 cells = chapter.progress(settings.items(), "importances", len(settings))
 few, density, same = (chapter.piece(n, gaussian_minus_uniform, *of) for n, of in cells)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-2-a", observed=few, outside=density, control=same)
-
-# %%
-chapter.values("cor-2-a")
 
 # %%
 kinds = {"density": "o-", 20: "s--", 9: "^:"}
@@ -1276,11 +1222,8 @@ for e in deviations:
     ratios[f"rate at {e}"], ratios[f"cap at {e}"] = worst(e).tolist()
 squared = float(worst(0.1, power=2.0)[0])
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-3", observed=ratios, control=squared)
-
-# %%
-chapter.values("thm-3")
 
 # %% [markdown]
 # Near a pattern the discrepancy $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ a step (Figure 1, right), and the limit
@@ -1305,11 +1248,8 @@ factor = pattern_contraction(q)
 right = {f"deviation {e}": slack(e, factor) for e in (0.02, 0.05, 0.1)}
 one_power = {f"deviation {e}": slack(e, q / (1 - q)) for e in (0.02, 0.05, 0.1)}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-1", observed=right, control=one_power)
-
-# %%
-chapter.values("fig-1")
 
 
 # %%
@@ -1323,11 +1263,8 @@ def distance(deviation, shift=0):
 own = {f"deviation {e}": distance(e) for e in (0.02, 0.05, 0.1)}
 neighbour = {f"deviation {e}": distance(e, shift=1) for e in (0.02, 0.05, 0.1)}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-3-a", observed=own, control=neighbour)
-
-# %%
-chapter.values("thm-3-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.5, 3.4))
@@ -1442,11 +1379,8 @@ shortfall, near_top = of_step(shortfall_ratio)
 forgotten, _ = of_step(shortfall_ratio, mu=without_sum)
 indefinite, _ = of_step(shortfall_ratio, without_trace)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-7", observed=shortfall, control=forgotten, outside=indefinite)
-
-# %%
-chapter.values("lem-7")
 
 # %%
 length, moves = of_step(displacement_ratio)
@@ -1454,11 +1388,8 @@ halved, _ = of_step(displacement_ratio, factor=1.0)
 backwards, _ = of_step(displacement_ratio, without_trace)
 mistakes = {"without the 2": halved["climbed"], "A not positive": backwards["climbed"]}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-8", observed=length, control=mistakes)
-
-# %%
-chapter.values("lem-8")
 
 # %% [markdown]
 # Both can be approached, Lemma 8 only where $\mu_t\to0$, since it holds without $\mu_tc_t$: with $\lambda_1=1$ and $q_i=(\phi_i^\top w)^2$,
@@ -1490,11 +1421,8 @@ start = free_numbers(9, "expansion")
 remainder, changes = largest_found(expanded, start)
 wrong_sign, _ = largest_found(lambda raw: expanded(raw, order=-1.0), start, steps=20)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-9", observed=remainder, control=wrong_sign["climbed"])
-
-# %%
-chapter.values("lem-9")
 
 # %% [markdown]
 # ```{prf:lemma} no. 10 of the paper: the top eigenvector between two steps
@@ -1520,11 +1448,8 @@ start = free_numbers(12, "turning")
 turned, turns = largest_found(turning, start)
 half_turn = largest_found(lambda raw: turning(raw, factor=1.0), start)[0]["climbed"]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-10", observed=turned, control=half_turn)
-
-# %%
-chapter.values("lem-10")
 
 # %% [markdown]
 # ```{prf:lemma} no. 11 of the paper: convergence near the start
@@ -1565,11 +1490,8 @@ near_limit["rate, climbed"] = first_step["climbed"]
 squared = float(converging(start, power=2.0)[0].max())  # γ² in place of γ
 loose = float(converging(start, positive=False, change=without_trace)[0].max())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-11", observed=near_limit, control=squared, outside=loose)
-
-# %%
-chapter.values("lem-11")
 
 
 # %% tags=["hide-input"]
@@ -1663,11 +1585,8 @@ def variation(half_width, alpha, samples=4096):
 whole = {name: variation(math.pi, alpha) for name, alpha in importances.items()}
 half = {name: variation(math.pi / 2, alpha) for name, alpha in importances.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("app-b5", observed=whole, control=half)
-
-# %%
-chapter.values("app-b5")
 
 # %%
 x = torch.stack([draw(k, "data", 9, 2) for k in range(20)])
@@ -1686,11 +1605,8 @@ def strict_maxima(half_width):
 most, least = int(strict_maxima(math.pi).max()), int(strict_maxima(math.pi / 2).min())
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("app-b5-a", observed=most, control=least)
-
-# %%
-chapter.values("app-b5-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5.5, 3.2))
@@ -1795,11 +1711,8 @@ cases = list(product(ACTIVATIONS, ("uniform", "Gaussian", "InfoNCE")))
 error = max(lem_4_error(*case) for case in cases)
 mistakes = {n: min(lem_4_error(*case, p) for case in cases) for n, p in others.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-4", observed=error, control=mistakes)
-
-# %%
-chapter.values("lem-4")
 
 # %% [markdown]
 # As in Lemma 3, $x^2$ brings the factor $1/p=\tfrac12$ in $\dot w$.
@@ -1819,11 +1732,8 @@ def top_layer_error(rank):
     return float((end.mT @ end - torch.outer(s, s)).norm())
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-4-a", observed=top_layer_error(1), control=top_layer_error(2))
-
-# %%
-chapter.values("lem-4-a")
 
 # %% [markdown]
 # ## Two layers: linear filters stay colinear
@@ -1871,11 +1781,8 @@ others = {"ReLU": {"act": relu}, "rank-2 S": {"rank": 2}, "with P⊥": {"project
 off_line = max(sideways(s) for s in block)
 otherwise = {n: min(sideways(s, **other) for s in block) for n, other in others.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-4", observed=off_line, control=otherwise)
-
-# %%
-chapter.values("thm-4")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5, 2.6))
@@ -1924,13 +1831,10 @@ def squared_path(w, a, s):
 
 by_square = min(off_critical(s, squared_path) for s in block)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-4-a", observed=swapped, mended=straight, planted=agreeing, control=by_square
 )
-
-# %%
-chapter.values("thm-4-a")
 
 # %% tags=["hide-input", "remove-output"]
 g = stream(0, 0, "figure")
@@ -1981,11 +1885,8 @@ def trained_spread(act):
 spread = float(trained_spread(linear).max())
 spread_relu = float(trained_spread(relu).min())
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-4-b", observed=spread, control=spread_relu)
-
-# %%
-chapter.values("thm-4-b")
 
 # %% [markdown]
 # ## Two layers: a global variable
@@ -2048,11 +1949,8 @@ cases = list(product(ACTIVATIONS, (2, 3, 5)))
 error = max(e for case in cases for e in lem_5_error(*case))
 not_squared = min(e for case in cases for e in lem_5_error(*case, power=1))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-5", observed=error, control=not_squared)
-
-# %%
-chapter.values("lem-5")
 
 # %% [markdown]
 # The second term has rank $C-1$ at most, one less than the proof says, because $\sum_cp_c(1-p_c)\Delta(c)=0$.
@@ -2115,13 +2013,10 @@ without = {
     for n, other in others.items()
 }
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-5", observed=thm_5_worst(strength), control=without)
 
-# %%
-chapter.values("thm-5")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-5-a",
     observed=thm_5_worst(printed_strength),
@@ -2129,9 +2024,6 @@ chapter.judge(
     planted=thm_5_worst(printed_strength, k=1),
     control=without["no modulation"],
 )
-
-# %%
-chapter.values("thm-5-a")
 
 # %% tags=["hide-input", "remove-output"]
 m = binary_moments(*fields_and_filters("thm-5"), relu)
@@ -2182,11 +2074,8 @@ errors = {"blow-up time": max(time_error(*c) for c in pairs)}
 errors["limit −b"] = max(limit_error(y0, b) for y0, b in pairs if b >= 0.5)
 without_b = max(time_error(y0, b, factor=b) for y0, b in pairs)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-7", observed=errors, control=without_b)
-
-# %%
-chapter.values("fig-7")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5, 3.2))
@@ -2245,11 +2134,8 @@ def widening(seed, c, n=1000, d=10):
 gained = [widening(s, 0.5) for s in chapter.progress(block, "basins")]
 lost = [widening(s, -0.5) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-6", observed=gained, control=lost)
-
-# %%
-chapter.values("thm-6")
 
 # %%
 c = torch.linspace(-0.8, 0.8, 9)
@@ -2259,11 +2145,8 @@ scores = {"time": earliest_blow_up, "rate": largest_rate, "start": lambda y0, b:
 predicted = {name: circle_boundary(b, wins_by(score)) for name, score in scores.items()}
 off = {name: float((p - boundary).abs().max()) for name, p in predicted.items()}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-6-a", observed=off["time"], mended=off["rate"], control=off["start"])
-
-# %%
-chapter.values("thm-6-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5, 3.2))
@@ -2311,11 +2194,8 @@ to_delta = [
 ]  # token 0 is that of Δ_k
 to_other = [drawn(s, token=1) for s in block]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-6-b", observed=to_delta, control=to_other)
-
-# %%
-chapter.values("thm-6-b")
 
 # %% [markdown]
 # ### How likely is each pattern?
@@ -2340,12 +2220,8 @@ error, one_less = (
     quadrature_error(lambda eps, d: single(eps, d - 1)),
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-155", observed=error, control=one_less)
-
-# %%
-chapter.values("eq-155")
-
 
 # %%
 from contrastive_dynamics.nonlinearity.one_filter.winning_probability import (
@@ -2367,11 +2243,8 @@ def largest_score(start_positive=True, n=100_000):
 
 score, unconditional = largest_score(), largest_score(start_positive=False)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-155-a", observed=score, control=unconditional)
-
-# %%
-chapter.values("eq-155-a")
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(5, 3.2))
@@ -2433,7 +2306,7 @@ def modulations(purpose):
 eps = modulations("eq-156")
 found = excesses(eps, leader_excess, lead, 1, leader_bound_mended, stronger=lead)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "eq-156",
     observed={name: found[name] for name in ("random", "climbed")},
@@ -2441,9 +2314,6 @@ chapter.judge(
     mended=found["mended"],
     control=found["stronger"],
 )
-
-# %%
-chapter.values("eq-156")
 
 
 # %%
@@ -2458,7 +2328,7 @@ def half_bound(e):
 eps_157, mended = modulations("eq-157"), rank_bound_mended
 found = excesses(eps_157, rank_excess, spread, 2, mended, half_bound)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "eq-157",
     observed={name: found[name] for name in ("random", "climbed")},
@@ -2466,9 +2336,6 @@ chapter.judge(
     mended=found["mended"],
     control=found["stronger"],
 )
-
-# %%
-chapter.values("eq-157")
 
 # %% tags=["hide-input", "remove-output"]
 leads = lead(eps).cpu()
@@ -2554,11 +2421,8 @@ swapped["through μ, unit outputs"] = min(
     through_the_mean(*c, pair, unit=True) for c in cases for pair in pairs
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-6", observed=errors, control=swapped)
-
-# %%
-chapter.values("lem-6")
 
 # %% [markdown]
 # (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
@@ -2621,11 +2485,8 @@ errors = {
 }
 through = min(min(cor_3_error(name, True)) for name in ACTIVATIONS)
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-3", observed=errors, control=through)
-
-# %%
-chapter.values("cor-3")
 
 # %% [markdown]
 # The scale of a field drops out of $d^{bn}_k$. This is the sense of the remark that $d^{bn}_k$ is more uniform than $d_k$, measured by the
@@ -2651,16 +2512,13 @@ def share_evened(equal=False, shift=0):
     return {"hits": int((after < before).sum()), "trials": len(before)}
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "cor-3-a",
     observed=share_evened(),
     outside=share_evened(equal=True),
     control=share_evened(shift=1),
 )
-
-# %%
-chapter.values("cor-3-a")
 
 # %% [markdown]
 # (nl-trained)=
@@ -2755,16 +2613,13 @@ runs = trained(
     },
 )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "author-log",
     observed=off_by(runs["author"]),
     control=off_by(runs["rate 0.002"]),
     regime=full_length,
 )
-
-# %%
-chapter.values("author-log")
 
 # %% [markdown]
 # Where does the author's pair lie among ours? Counted are the networks that end at or below it.
@@ -2856,7 +2711,7 @@ def per_size(share, *case, **options):
     return {f"d = {d}": share(*case, d, **options) for d in (20, 8)}
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-5",
     observed=per_size(share_of_tokens, "relu"),
@@ -2864,19 +2719,13 @@ chapter.judge(
     regime=full_length,
 )
 
-# %%
-chapter.values("fig-5")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-5-a",
     observed=per_size(share_of_tokens, "relu", kind=False),
     control=per_size(share_of_tokens, "relu", kind=False, places_off=1),
     regime=full_length,
 )
-
-# %%
-chapter.values("fig-5-a")
 
 
 # %%
@@ -2886,16 +2735,13 @@ def more_filters(name, d, **options):  # ReLU less linear, network by network
     return gap.tolist()
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-5-b",
     observed=per_size(more_filters, "linear"),
     control=per_size(more_filters, "linear", places_off=1),
     regime=full_length,
 )
-
-# %%
-chapter.values("fig-5-b")
 
 # %% [markdown]
 # What are the others? A ReLU filter whose weights are all negative is closed for every token: nothing moves it, and weight decay shrinks it. Linear
@@ -3056,7 +2902,7 @@ def works_well(variant="InfoNCE", act="linear", planted=0.0, **how):
     return clear(score(variant, act, one, **how) - 0.9 + planted)
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-4-a",
     observed=works_well,
@@ -3065,14 +2911,11 @@ chapter.judge(
     regime=bool(one_filter) and trained_with("InfoNCE", "linear", "relu", cells=one),
 )
 
-# %%
-chapter.values("fig-4-a")
-
 # %% [markdown]
 # The score of linear filters is that of the program, $\lvert\cos\rvert$: their sign is free. By (16) as it is printed the statement fails
 # ([below](nl-text-program)). "On the other hand, when $P=1$, linear activation works better": clearly better than ReLU?
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 ten_times = [(p, b) for p, b in one if b >= 10]
 chapter.judge(
     "fig-4-f",
@@ -3083,9 +2926,6 @@ chapter.judge(
     regime=bool(one_filter and ten_times)
     and trained_with("InfoNCE", "linear", "relu", cells=one, networks=10),
 )
-
-# %%
-chapter.values("fig-4-f")
 
 # %% [markdown]
 # "ReLU requires large over-parameterization", for $P=1$, and "the larger $\beta$ is, the better": does its score gain more than 0.1 from the smallest to
@@ -3098,7 +2938,7 @@ def gain(variant="InfoNCE", act="relu", **how):  # of the largest β over the le
     return score(variant, act, last, **how) - score(variant, act, start, **how)
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 wide = len(all_beta) > 1
 chapter.judge(
     "fig-4-e",
@@ -3108,13 +2948,10 @@ chapter.judge(
     regime=wide and trained_with("InfoNCE", "relu", "linear", networks=10),
 )
 
-# %%
-chapter.values("fig-4-e")
-
 # %% [markdown]
 # "When each $R_k$ has multiple patterns … ReLU models can capture diverse patterns better than linear ones in the over-parameterization region $\beta>1$":
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-4-b",
     observed=lambda: above("InfoNCE", "relu", "linear", many),
@@ -3122,9 +2959,6 @@ chapter.judge(
     planted=lambda: above("InfoNCE", "relu", "linear", many, planted=1.0),
     regime=bool(one_filter) and trained_with("InfoNCE", "relu", "linear", cells=many),
 )
-
-# %%
-chapter.values("fig-4-b")
 
 # %% [markdown]
 # "We found similar trend for other homogeneous activations such as LeakyReLU … and quadratic": are they, too, above linear there?
@@ -3136,7 +2970,7 @@ def others_above(cells, variant="InfoNCE", **how):
     return float(np.mean([above(variant, a, "linear", cells, **how) for a in acts]))
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 acts = ("linear", "leaky_relu", "quadratic")
 chapter.judge(
     "fig-4-d",
@@ -3145,9 +2979,6 @@ chapter.judge(
     planted=lambda: others_above(many, planted=1.0),
     regime=bool(one_filter) and trained_with("InfoNCE", *acts, cells=many),
 )
-
-# %%
-chapter.values("fig-4-d")
 
 # %%
 if trained_with("InfoNCE", *acts, cells=many):
@@ -3170,7 +3001,7 @@ def less_affected(act="linear", variant="InfoNCE", **how):
     return of_relu / 3 - change
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-4-c",
     observed=lambda: less_affected().tolist(),
@@ -3179,9 +3010,6 @@ chapter.judge(
     regime=wide
     and trained_with("InfoNCE", "linear", "relu", "leaky_relu", networks=10),
 )
-
-# %%
-chapter.values("fig-4-c")
 
 # %% [markdown]
 # Figure 9 adds the other tokens. ReLU networks "stay focus on relevant local patterns … (i.e. low $\bar\chi_-$)", and "among all activations (homogeneous or
@@ -3200,7 +3028,7 @@ def lowest(cells, act="relu", variant="InfoNCE", rivals=None, **how):
     return float(np.mean(found))
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-9-b",
     observed=low,
@@ -3208,9 +3036,6 @@ chapter.judge(
     planted=lambda: low(planted=1.0),
     regime=trained_with("InfoNCE", "relu", "linear", cells=many),
 )
-
-# %%
-chapter.values("fig-9-b")
 
 # %%
 if trained_with("InfoNCE", "relu", cells=many):
@@ -3222,7 +3047,7 @@ if trained_with("InfoNCE", "relu", cells=many):
 # $\bar\chi_-$ is on its way down, and networks that were trained for twice as many, on seeds that are not judged, ended at 0.001. See it with
 # `clbook run nonlinearity -p 'grid_p=[10]' -p 'grid_beta=[10]' -p minibatches=10000`.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 elsewhere = [cell for cell in grid if cell not in many]
 chapter.judge(
     "fig-9-a",
@@ -3232,9 +3057,6 @@ chapter.judge(
     planted=lambda: lowest(many, planted=1.0),
     regime=bool(many and elsewhere) and trained_with("InfoNCE", *TRAINED),
 )
-
-# %%
-chapter.values("fig-9-a")
 
 # %% [markdown]
 # Outside that region, where $P=1$ or $\beta=1$, LeakyReLU networks come as low in most cells, and inside it in one, $P=3$, $\beta=2$.
@@ -3362,7 +3184,7 @@ def less_effective(cells, better="InfoNCE", worse="quadratic", planted=0.0):
     return clear(torch.stack(gaps))
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 several = [(p, b) for p, b in grid if p > 1]
 chapter.judge(
     "fig-10-a",
@@ -3375,10 +3197,7 @@ chapter.judge(
     and trained_with("quadratic", *ACTS),
 )
 
-# %%
-chapter.values("fig-10-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-10-b",
     observed=lambda: above("quadratic", "relu", "linear", many),
@@ -3386,9 +3205,6 @@ chapter.judge(
     planted=lambda: above("quadratic", "relu", "linear", many, planted=1.0),
     regime=bool(one_filter) and trained_with("quadratic", "relu", "linear", cells=many),
 )
-
-# %%
-chapter.values("fig-10-b")
 
 # %%
 if trained_with("quadratic", "relu", "linear", cells=many):
@@ -3414,7 +3230,7 @@ def helps_little(zeta, planted=0.05):
     return above(zeta, "off", "mean", many, planted)
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 normed = trained_with("ζ = 10", "off", "mean", cells=many)
 chapter.judge(
     "fig-11-a",
@@ -3424,10 +3240,7 @@ chapter.judge(
     regime=normed,
 )
 
-# %%
-chapter.values("fig-11-a")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-11-b",
     observed=lambda: helps_little("ζ = 2"),
@@ -3435,9 +3248,6 @@ chapter.judge(
     planted=lambda: helps_little("ζ = 2", 1.0),
     regime=normed and trained_with("ζ = 2", "off", "mean", cells=many),
 )
-
-# %%
-chapter.values("fig-11-b")
 
 # %% tags=["hide-input", "remove-output"]
 panels(
@@ -3512,7 +3322,7 @@ def ordered(cells, columns=COLUMNS, planted=0.0):
     return float((without + planted > with_it).double().mean())
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 beyond = [(p, b) for p, b in in_table if p == 10 and b >= 5]
 fewer = [cell for cell in in_table if cell not in beyond]
 chapter.judge(
@@ -3523,9 +3333,6 @@ chapter.judge(
     planted=lambda: ordered(fewer, planted=1.0),
     regime=tabled and bool(fewer and beyond),
 )
-
-# %%
-chapter.values("table-1-a")
 
 # %% [markdown]
 # Is it the same table? Compared are the ranks of its scores, of the cells trained, network by network, and each difference with its standard error, of three printed networks and
@@ -3551,7 +3358,7 @@ def same(found):
     return float(((found.mean(-1) - mean).abs() <= 3 * error.sqrt()).double().mean())
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "table-1-b",
     observed=lambda: rank_correlations(ours(in_table)),
@@ -3560,10 +3367,7 @@ chapter.judge(
     regime=tabled,
 )
 
-# %%
-chapter.values("table-1-b")
-
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "table-1-c",
     observed=lambda: same(ours(in_table)),
@@ -3571,9 +3375,6 @@ chapter.judge(
     planted=lambda: same(as_printed()),
     regime=tabled,
 )
-
-# %%
-chapter.values("table-1-c")
 
 # %%
 if tabled:
@@ -3763,16 +3564,13 @@ def likeness(w, other=lambda places: places):
     return mean_of_alive(share_within(w, seen), w).tolist()
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-12",
     observed=likeness(plain),
     control=likeness(plain, other=lambda places: places.flip(0)),
     regime=five_decays,
 )
-
-# %%
-chapter.values("fig-12")
 
 
 # %%
@@ -3790,16 +3588,13 @@ def diversity(w, measured):
     return (rank(measured).mean(-1) / rank(drawn).mean(-1)).tolist()
 
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-12-a",
     observed=diversity(plain, plain),
     control=diversity(plain, parts_drawn(plain, (digit == 0).nonzero()[:, 0])),
     regime=five_decays,
 )
-
-# %%
-chapter.values("fig-12-a")
 
 
 # %%
@@ -3815,16 +3610,13 @@ def smoother(w, **options):  # with crops over without, network by network
 pixels = parts.shape[-1]
 shuffled = torch.randperm(pixels, generator=stream(seed, 0, "pixels"))
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-13",
     observed=smoother(cropped),
     control=smoother(cropped, order=shuffled),
     regime=five_decays,
 )
-
-# %%
-chapter.values("fig-13")
 
 # %% [markdown]
 # Why are they smoother? The appendix says that the augmentation removes local optima. But a resized crop is also interpolated, so the images themselves are

@@ -129,12 +129,18 @@ def test_the_flow_is_balanced_by_the_time_that_the_bound_names(tolerance):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda a, s: solve(-a, TIMES, 1.0, 1.0, 1.0, 1.0), "solve: got a, X_0, Y_0, b or c of -"),
-        (lambda a, s: solve(a, TIMES, 1.0, 1.0, 1.0, 1.0, -a), "solve: got other (12, 13)"),
-        (lambda a, s: closed_form(a, TIMES.flip(0), 1.0, 1.0, 1.0, 1.0), "closed_form: got a (12, 13), times (13,)"),
-        (lambda a, s: draw_process(1, streams("a")), "draw_process: got 1 knots, 12 generators, spread 1"),
-        (lambda a, s: condition_growth_bound(s[1], 3), "condition_growth_bound: got columns 3"),
-        (lambda a, s: convergence_time_bound(*s, 0.0), "convergence_time_bound: got tolerance, τ², K from 0"),
+        (lambda a, s: solve(-a, TIMES, 1.0, 1.0, 1.0, 1.0), "solve: a, X_0, Y_0, b and c must be > 0, got -"),
+        (
+            lambda a, s: solve(a, TIMES, 1.0, 1.0, 1.0, 1.0, -a),
+            "other must be > 0 and of shape (12, 13), got (12, 13) from -",
+        ),
+        (
+            lambda a, s: closed_form(a, TIMES.flip(0), 1.0, 1.0, 1.0, 1.0),
+            "increasing knots, got a (12, 13), times (13,)",
+        ),
+        (lambda a, s: draw_process(1, streams("a")), "≥ 2, ≥ 1 and ≥ 0, got 1 knots, 12 generators, spread 1"),
+        (lambda a, s: condition_growth_bound(s[1], 3), "columns must be ≥ r = 4, got 3"),
+        (lambda a, s: convergence_time_bound(*s, 0.0), "tolerance, τ² and K must be > 0, got 0"),
     ],
 )
 def test_bad_input_is_named(call, text):

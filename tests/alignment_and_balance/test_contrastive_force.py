@@ -105,15 +105,30 @@ TWO = all_signs(2, 3)
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: force(draw(3, 3), TWO, 1.0, 1.0), r"force: got \[3, 3\], \[8, 3\], \[8, 3\], allowed are"),
-        (lambda: force(draw(1, 4, 4), TWO, 1.0, 1.0), r"force: got \[1, 4, 4\]"),
-        (lambda: population_loss(draw(1, 3, 3), TWO, 0.0, 1.0), "population_loss: got tau_squared .* 0 at least"),
-        (lambda: force(draw(1, 3, 3), TWO, math.nan, 1.0), "force: got tau_squared"),
-        (lambda: force(draw(2, 3, 3), TWO, tensor(1, -1), 1.0), "force: got tau_squared .2. of -1 at least"),
-        (lambda: force(draw(1, 3, 3), TWO, 1.0, -2.0), "force: got negatives .. of -2 at least"),
-        (lambda: force(draw(1, 3, 3), TWO, 1.0, tensor(1, 1, 1)), r"force: got negatives \[3\]"),
-        (lambda: force(torch.zeros(1, 200, 200), Signs(*[torch.zeros(1, 200)] * 2), 1.0, 1.0), "got d=200, allowed"),
-        (lambda: non_contrastive_force(4, 3), "non_contrastive_force: got rank=4, dim=3"),
+        (
+            lambda: force(draw(3, 3), TWO, 1.0, 1.0),
+            r"force: g and both signs must be .*, got \[3, 3\], \[8, 3\], \[8, 3\]$",
+        ),
+        (lambda: force(draw(1, 4, 4), TWO, 1.0, 1.0), r"force: g .* must be .*, got \[1, 4, 4\]"),
+        (
+            lambda: population_loss(draw(1, 3, 3), TWO, 0.0, 1.0),
+            "population_loss: tau_squared must be > 0, .* got .* 0 at least",
+        ),
+        (lambda: force(draw(1, 3, 3), TWO, math.nan, 1.0), "force: tau_squared must be > 0"),
+        (
+            lambda: force(draw(2, 3, 3), TWO, tensor(1, -1), 1.0),
+            "force: tau_squared must .* got tau_squared .2. of -1 at least",
+        ),
+        (lambda: force(draw(1, 3, 3), TWO, 1.0, -2.0), "force: negatives must .* got negatives .. of -2 at least"),
+        (
+            lambda: force(draw(1, 3, 3), TWO, 1.0, tensor(1, 1, 1)),
+            r"force: negatives must be > 0, one number or \[run\], got negatives \[3\]",
+        ),
+        (
+            lambda: force(torch.zeros(1, 200, 200), Signs(*[torch.zeros(1, 200)] * 2), 1.0, 1.0),
+            "force: d must be < 128, got 200",
+        ),
+        (lambda: non_contrastive_force(4, 3), "rank must be 1 to dim, got rank=4, dim=3"),
     ],
 )
 def test_bad_input_is_named(call, text):

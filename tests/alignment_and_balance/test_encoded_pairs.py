@@ -141,18 +141,18 @@ def test_features_are_kept_in_the_user_s_cache_folder_unless_another_is_given(tm
 
 def test_what_does_not_fit_is_refused_before_any_work(tmp_path):
     for how, said in (
-        ({"captions": 3}, "captions=3, batch=2, dtype=torch.float16, allowed are captions 1..2"),
-        ({"batch": 0}, "batch=0, dtype=torch.float16, allowed are captions 1..2, batch >= 1, float16 or float32"),
+        ({"captions": 3}, "1 to 2, ≥ 1 and float16 or float32, got captions=3, batch=2, dtype=torch.float16"),
+        ({"batch": 0}, "got captions=.*, batch=0, dtype=torch.float16"),
         ({"dtype": torch.int8}, "dtype=torch.int8"),
     ):
         image, text = both()
-        with pytest.raises(ValueError, match=f"encode_pairs: got .*{said}"):
+        with pytest.raises(ValueError, match=f"captions, batch and dtype must be .*{said}"):
             encoded(tmp_path / "new", image, text, **how)
         assert not image.calls and not (tmp_path / "new").exists()
     image, text = both()
     object.__setattr__(text.encoder, "encode", lambda items: torch.full((len(items), 3), 1e5))
-    with pytest.raises(ValueError, match="encode_pairs: captions are not finite in torch.float16"):
+    with pytest.raises(ValueError, match="captions must be finite in torch.float16, got inf"):
         encoded(tmp_path, image, text)
     a, b = torch.zeros(2, 4), torch.zeros(3, 4)
-    with pytest.raises(ValueError, match=r"EncodedPairs: got captions \(1, 5, 4\), allowed are \(2, 5, 4\)"):
+    with pytest.raises(ValueError, match=r"captions must be \(2, 5, 4\), got \(1, 5, 4\)"):
         EncodedPairs(a, torch.zeros(1, 5, 4), b, torch.zeros(2, 3), torch.zeros(2), torch.zeros(2), ("a", "b", "c"), {})

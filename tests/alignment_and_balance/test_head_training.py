@@ -141,21 +141,19 @@ def test_negatives_keep_several_directions_of_which_one_is_left_without_them():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(
-        ValueError, match=r"train_heads: got images \(23, 6\), captions \(23, 3, 5\), batch=24, allowed"
-    ):
+    with pytest.raises(ValueError, match=r"and 2 to n, got images \(23, 6\), captions \(23, 3, 5\), batch=24"):
         train([ONE], [1], batch=24)
     with pytest.raises(ValueError, match=r"captions \(22, 3, 5\)"):
         train([ONE], [1], captions=draw("captions", 22, C, Q))
-    with pytest.raises(ValueError, match="train_heads: got 2 generators for 2 runs, or a recipe not"):
+    with pytest.raises(ValueError, match=r"generators and recipe must be 2 and \[2\], got 2 and "):
         wrong = recipe([ONE])
         pair = start([ONE, ONE])
         train_heads(*pair, draw("i", N, P), draw("c", N, C, Q), [stream(0, 0, "b")] * 2, wrong, [1])
     for arm in ((True, 0.0, 1.0), (True, 1.0, -1.0)):
-        with pytest.raises(ValueError, match="train_heads: got tau_squared, negatives or step_size not above 0"):
+        with pytest.raises(ValueError, match="tau_squared, negatives and step_size must be > 0, got"):
             train([arm], [1])
     for record in ([], [-1, 2], [3, 3]):
-        with pytest.raises(ValueError, match=r"train_heads: got record=.*, allowed are steps that ascend"):
+        with pytest.raises(ValueError, match=r"record must be increasing steps, from 0 or later, got \["):
             train([ONE], record)
 
 

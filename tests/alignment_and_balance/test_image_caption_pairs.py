@@ -45,7 +45,7 @@ def test_the_default_dtype_does_not_matter(dtype):
 
 @pytest.mark.parametrize("data, scenes", [("mnist", 60), ("scenes", 1)])
 def test_what_is_not_allowed_is_said(data, scenes):
-    with pytest.raises(ValueError, match="image_caption_pairs: got .* allowed are scenes, coco-human"):
+    with pytest.raises(ValueError, match="data and scenes must be one of scenes, coco-human.* and ≥ 2, got '"):
         pairs(data, scenes)
 
 

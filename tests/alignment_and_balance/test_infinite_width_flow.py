@@ -217,13 +217,13 @@ def test_balance_counts_every_noise_column():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda s, x, t: wide_start(-s, 0.1, 3), "wide_start: got sigma, noise, columns from -"),
-        (lambda s, x, t: wide_velocity(x, s, 0.1, -1.0), "wide_velocity: got τ², K from -1, 1"),
-        (lambda s, x, t: wide_flow(x, s, NOISE, t, 1.0, 0.0), "wide_flow: got τ², K from 1, 0"),
-        (lambda s, x, t: wide_flow(x, s, NOISE, t.flip(0), None), "wide_flow: got times [2]"),
-        (lambda s, x, t: wide_flow_rescaled(x, s, 0.0, t, None), "wide_flow_rescaled: got σ_ξ = 0"),
-        (lambda s, x, t: non_contrastive_solution(x, s, NOISE, -t), "non_contrastive_solution: got thetas from -1"),
-        (lambda s, x, t: non_contrastive_exponent(1.0, 2.0), "non_contrastive_exponent: got 1, 2, 0"),
+        (lambda s, x, t: wide_start(-s, 0.1, 3), "> 0, ≥ 0 and ≥ 0, got -"),
+        (lambda s, x, t: wide_velocity(x, s, 0.1, -1.0), "> 0, got -1, 1"),
+        (lambda s, x, t: wide_flow(x, s, NOISE, t, 1.0, 0.0), "wide_flow: τ² and K must"),
+        (lambda s, x, t: wide_flow(x, s, NOISE, t.flip(0), None), "increasing, got [2]"),
+        (lambda s, x, t: wide_flow_rescaled(x, s, 0.0, t, None), "wide_flow_rescaled: σ_ξ must be > 0"),
+        (lambda s, x, t: non_contrastive_solution(x, s, NOISE, -t), "thetas must be ≥ 0, got -1"),
+        (lambda s, x, t: non_contrastive_exponent(1.0, 2.0), "in [0, 1), got 1, 2, 0"),
     ],
 )
 def test_bad_input_is_named(call, text):

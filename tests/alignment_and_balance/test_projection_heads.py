@@ -95,17 +95,15 @@ def test_the_start_is_that_of_a_linear_layer():
 
 def test_bad_input_is_named():
     given, x = heads(), inputs(6)
-    with pytest.raises(ValueError, match=r"init_heads: got 0 generators, features=5, width=7, out=4, allowed are 1 or"):
+    with pytest.raises(ValueError, match=r"and out must be ≥ 1, got 0 generators, features=5, width=7, out=4"):
         init_heads([], P, WIDTH, OUT)
-    with pytest.raises(ValueError, match="init_heads: got 1 generators, features=5, width=0"):
+    with pytest.raises(ValueError, match="must be ≥ 1, got 1 generators, features=5, width=0"):
         init_heads([stream(0, 0, "heads")], P, 0, OUT)
-    with pytest.raises(ValueError, match="apply_heads: got output 'whole', allowed are batch, unit, none"):
+    with pytest.raises(ValueError, match="output must be one of batch, unit, none, got 'whole'"):
         apply_heads(given, x, output="whole")
-    with pytest.raises(
-        ValueError, match=r"apply_heads: got x \(3, 6, 4\), allowed are \[n, 5\] or \[run, n, 5\], n of 2"
-    ):
+    with pytest.raises(ValueError, match=r"x must be \[n, 5\] or \[run, n, 5\], n of 2 .*, got \(3, 6, 4\)"):
         apply_heads(given, x[..., :4])
-    with pytest.raises(ValueError, match=r"apply_heads: got x \(3, 1, 5\)"):
+    with pytest.raises(ValueError, match=r"x must be .*, got \(3, 1, 5\)"):
         apply_heads(given, x[:, :1])
 
 

@@ -257,13 +257,16 @@ TWO = all_signs(2, 3)
     ("call", "text"),
     [
         (lambda: non_contrastive_flow(MAPS[0], MAPS[1][0], MAPS[2], 2, tensor(0, 1)), r"got \[1, 4, 3\], \[4, 3\]"),
-        (lambda: non_contrastive_flow(*MAPS[:2], tensor(1, 1), 2, tensor(0, 1)), r"and scales \[run, d\] or \[d\]"),
-        (lambda: non_contrastive_flow(*MAPS, 4, tensor(0, 1)), "non_contrastive_force: got rank=4"),
-        (lambda: non_contrastive_flow(0 * MAPS[0], *MAPS[1:], 2, tensor(0, 1)), "non_contrastive_flow: got a map of 0"),
-        (lambda: contrastive_flow(*MAPS, TWO, tensor(1, 2), 1.0, 1.0), r"got times \[1.0, 2.0\], allowed are"),
-        (lambda: contrastive_flow(*MAPS, TWO, tensor(0, 2, 1), 1.0, 1.0), "ascending from 0"),
-        (lambda: contrastive_flow(*MAPS, TWO, tensor(0, 1), 0.0, 1.0), "force: got tau_squared"),
-        (lambda: contrastive_flow(*MAPS, TWO, tensor(0, 1), 1.0, 1.0, rtol=1e-15), "contrastive_flow: got rtol=1e-15"),
+        (lambda: non_contrastive_flow(*MAPS[:2], tensor(1, 1), 2, tensor(0, 1)), r"and \[run, d\] or \[d\], got"),
+        (lambda: non_contrastive_flow(*MAPS, 4, tensor(0, 1)), "rank must be 1 to dim, got rank=4"),
+        (
+            lambda: non_contrastive_flow(0 * MAPS[0], *MAPS[1:], 2, tensor(0, 1)),
+            "non_contrastive_flow: every run .* got 0",
+        ),
+        (lambda: contrastive_flow(*MAPS, TWO, tensor(1, 2), 1.0, 1.0), r"times must be .* got \[1.0, 2.0\]"),
+        (lambda: contrastive_flow(*MAPS, TWO, tensor(0, 2, 1), 1.0, 1.0), "increasing from 0"),
+        (lambda: contrastive_flow(*MAPS, TWO, tensor(0, 1), 0.0, 1.0), "force: tau_squared must be > 0"),
+        (lambda: contrastive_flow(*MAPS, TWO, tensor(0, 1), 1.0, 1.0, rtol=1e-15), "rtol must be > 100·ε, got 1e-15"),
     ],
 )
 def test_bad_input_is_named(call, text):

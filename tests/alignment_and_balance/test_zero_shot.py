@@ -116,23 +116,21 @@ def test_a_run_is_the_same_alone():
 
 def test_bad_input_is_named():
     images, texts, prompts, labels = outputs()
-    with pytest.raises(
-        ValueError, match=r"predictions: got \(2, 9, 4\), \(2, 5, 3\), allowed are \[run, n, o\], \[run"
-    ):
+    with pytest.raises(ValueError, match=r"must be \[run, n, o\] and \[run, L, o\], got \(2, 9, 4\), \(2, 5, 3\)"):
         predictions(images, prompts[..., :3])
     for measure in (zero_shot_accuracy, macro_recall):
         with pytest.raises(
-            ValueError, match=measure.__name__ + r": got labels torch.bool \(8, 5\), allowed are bool \[9"
+            ValueError, match=measure.__name__ + r": labels must be torch.bool \[9, L\], got torch.bool \(8, 5\)"
         ):
             measure(images, prompts, labels[1:])
-        with pytest.raises(ValueError, match=r"got labels torch.float64"):
+        with pytest.raises(ValueError, match=r"labels must be torch.bool .*, got torch.float64"):
             measure(images, prompts, labels.double())
-    with pytest.raises(ValueError, match=r"alignment_score: got \(2, 9, 4\), \(2, 8, 4\)"):
+    with pytest.raises(ValueError, match=r"must be \[run, n, o\], n ≥ 2, got \(2, 9, 4\), \(2, 8, 4\)"):
         alignment_score(images, texts[:, 1:])
-    with pytest.raises(ValueError, match="alignment_score: got images that all carry the same labels"):
+    with pytest.raises(ValueError, match="labels must differ between two images"):
         alignment_score(images, texts, torch.ones(N, L, dtype=torch.bool))
     for rank in (0, 5):
-        with pytest.raises(ValueError, match=f"output_condition_number: got rank={rank}, allowed are 1 to 4"):
+        with pytest.raises(ValueError, match=f"rank must be 1 to 4, got {rank}"):
             output_condition_number(images, rank)
 
 

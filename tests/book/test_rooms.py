@@ -127,7 +127,8 @@ def test_all_of_the_machinery_imports_without_torch():
 
 def test_results_are_read_and_judged_without_torch():
     code = """
-from contrastive_dynamics.book.claims.claim_table import Claim, Reading, judge
+from contrastive_dynamics.book.claims.claim_table import Claim
+from contrastive_dynamics.book.claims.judging import Reading, judge
 row = dict(id="a", locator="l", statement="s", kind="bound", regime="r", statistic="s", expected="0",
            rule={"at_most": 1}, tolerance_reason="t", control="c")
 print(judge(Claim.parse(row, "f"), Reading.of(observed=0, control=2)).verdict)

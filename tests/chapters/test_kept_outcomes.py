@@ -130,14 +130,6 @@ def test_cells_that_no_claim_needs_are_found_by_where_they_end(stand_in):
     assert [story.units[n].source for n in ends(story)] == ["print(half)", 'print(f"twice: {double:.1f}")']
 
 
-def test_a_cell_that_shows_a_claim_s_values_is_run_with_the_cell_that_judges_it(stand_in):
-    edit(stand_in.source, 'print(f"twice', 'chapter.values("thm-1-a")\nprint(f"twice')
-    there = Elsewhere(stand_in)
-    cell = there.missing[3]
-    assert there.story.judging("thm-1-a") in there.needed(cell)
-    assert there.measure([cell])[cell]["arms"] is None
-
-
 def test_what_is_kept_is_believed_and_judged_by_the_present_rule(kept, no_run):
     plan = Mutations(kept, ROWS, seconds=0.0)
     assert plan.verdicts(RELU) == CHANGED and plan.missing == []

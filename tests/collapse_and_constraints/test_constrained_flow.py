@@ -223,12 +223,15 @@ def test_new_points_along_a_training():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda q, t: output_flow(q, MIXED, t.flip(0)), "output_flow: got times of shape [2]"),
-        (lambda q, t: output_flow(q, MIXED, t[:1]), "output_flow: got times of shape [1]"),
-        (lambda q, t: output_flow(3 * q / q.norm(), MIXED, t), "output_flow: got q0 of norm"),
-        (lambda q, t: output_flow(q * float("nan"), MIXED, t), "output_flow: got q0 of norm nan"),
-        (lambda q, t: iterate(flow_map, q, MIXED, 0.1, 4, 3), "iterate: got steps = 4, keep_every = 3"),
-        (lambda q, t: iterate(flow_map, q, MIXED, 0.1, -1), "iterate: got steps = -1"),
+        (lambda q, t: output_flow(q, MIXED, t.flip(0)), "times must be [t], t ≥ 2, and increase, got [1.0, 0.0]"),
+        (lambda q, t: output_flow(q, MIXED, t[:1]), "times must be [t], t ≥ 2, and increase, got [0.0]"),
+        (lambda q, t: output_flow(3 * q / q.norm(), MIXED, t), "must have norm ≤ 1, got norm 3"),
+        (lambda q, t: output_flow(q * float("nan"), MIXED, t), "must have norm ≤ 1, got norm nan"),
+        (lambda q, t: iterate(flow_map, q, MIXED, 0.1, 4, 3), "a divisor of it, got steps = 4, keep_every = 3"),
+        (
+            lambda q, t: iterate(flow_map, q, MIXED, 0.1, -1),
+            "steps must be ≥ 0 and keep_every ≥ 1 a divisor of it, got steps = -1",
+        ),
     ],
 )
 def test_bad_input_is_named(call, text):

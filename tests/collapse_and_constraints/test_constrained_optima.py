@@ -164,16 +164,19 @@ def test_dtype_follows_and_rounding_is_no_negative_eigenvalue(dtype):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda c: operator_optimum(c, 0), "operator_optimum: got z=0, allowed are 1 or more"),
+        (lambda c: operator_optimum(c, 0), "z must be ≥ 1, got 0"),
         (
             lambda c: orthogonal_optimum(c, 3, 5),
-            r"orthogonal_optimum: got d=6, z=3, h=5, allowed are z >= 1 and h >= max",
+            r"z must be ≥ 1 and h ≥ max\(d, z\), got d=6, z=3, h=5",
         ),
-        (lambda c: orthogonal_optimum(c, 0, 8), "orthogonal_optimum: got d=6, z=0"),
-        (lambda c: frobenius_optimum(c, -1.0, 1.0), "frobenius_optimum: got c1=-1.0, c2=1.0, allowed are 0 or more"),
-        (lambda c: frobenius_optimum(c.triu(), 1.0, 1.0), "frobenius_optimum: got a matrix .* off symmetric"),
-        (lambda c: operator_optimum(c[:, :2], 1), "operator_optimum: got a matrix"),
-        (lambda c: orthogonal_optimum(c[0], 1, 8), "orthogonal_optimum: got a matrix"),
+        (lambda c: orthogonal_optimum(c, 0, 8), "got d=6, z=0"),
+        (lambda c: frobenius_optimum(c, -1.0, 1.0), "c1 and c2 must be ≥ 0, got c1=-1.0, c2=1.0"),
+        (
+            lambda c: frobenius_optimum(c.triu(), 1.0, 1.0),
+            "frobenius_optimum: the matrix must be symmetric, got a difference of .* of its largest entry",
+        ),
+        (lambda c: operator_optimum(c[:, :2], 1), "operator_optimum: the matrix must be square"),
+        (lambda c: orthogonal_optimum(c[0], 1, 8), "orthogonal_optimum: the matrix must be square"),
     ],
 )
 def test_bad_input_is_named(call, text):

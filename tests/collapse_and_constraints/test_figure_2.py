@@ -42,10 +42,10 @@ def test_blocks_are_watched():
     ("changes", "message"),
     [
         ({"name": "gelu"}, "activation: got 'gelu', allowed are linear, relu, tanh"),
-        ({"h": 1}, "half_moon_gap: got h=1"),
+        ({"h": 1}, "h must be ≥ 2, networks and outputs ≥ 1, got h=1"),
         ({"networks": 0}, "networks=0"),
-        ({"n": 5}, "half_moons: got n=5"),
-        ({"keep": [1, 2]}, r"got keep = \[1, 2\]"),
+        ({"n": 5}, "n must be an even integer ≥ 2, got 5"),
+        ({"keep": [1, 2]}, r"keep must begin with 0 and ascend, got \[1, 2\]"),
     ],
 )
 def test_bad_choices_are_one_line(changes, message):

@@ -358,26 +358,35 @@ def nonlinear(points=None, n=10, p=1, q=1, **options):
     [
         (
             lambda: descend_ratio(*starts(), matrix(), rate=2.0),
-            "descend_ratio: got rate=2.0, steps=500, allowed are 0 <",
+            r"descend_ratio: rate must be in \(0, 2\) and steps ≥ 1, got rate=2.0, steps=500",
         ),
-        (lambda: descend_frobenius(*starts(), matrix(), steps=0), "descend_frobenius: got rate=1.0, steps=0"),
-        (lambda: descend_frobenius(*starts(), matrix(), c1=0.0), "descend_frobenius: got c1=0.0, c2=1.0, allowed are"),
-        (lambda: descend_product_norm(*starts(), matrix().triu()), "descend_product_norm: got a matrix"),
-        (lambda: descend_operator_norms(*starts(), matrix()[:5, :5]), r"got C \[5, 5\] for W1 \[16, 12, 6\], allowed"),
-        (lambda: descend_operator_norms(*starts(), matrix().expand(3, 6, 6)), r"got C \[3, 6, 6\] for W1"),
+        (lambda: descend_frobenius(*starts(), matrix(), steps=0), "descend_frobenius: .* got rate=1.0, steps=0"),
+        (
+            lambda: descend_frobenius(*starts(), matrix(), c1=0.0),
+            "descend_frobenius: c1 and c2 must be > 0, got c1=0.0, c2=1.0",
+        ),
+        (
+            lambda: descend_product_norm(*starts(), matrix().triu()),
+            "descend_product_norm: the matrix must be symmetric",
+        ),
+        (
+            lambda: descend_operator_norms(*starts(), matrix()[:5, :5]),
+            r"C must be .*, got \[5, 5\] for W1 \[16, 12, 6\]",
+        ),
+        (lambda: descend_operator_norms(*starts(), matrix().expand(3, 6, 6)), r"C must be .*, got \[3, 6, 6\] for W1"),
         (
             lambda: descend_operator_norms(starts()[0], starts(h=9)[1], matrix()),
-            r"allowed are \[run, h, d\], \[run, h, z",
+            r"W1, W2 must be \[run, h, d\], \[run, h, z\], got",
         ),
-        (lambda: descend_ratio(starts()[0], 0 * starts()[1], matrix()), "descend_ratio: got weights of 0, allowed"),
-        (lambda: descend_ratio(*starts(), matrix([1.0] * 6)), "descend_ratio: got C >= 0, allowed is one with"),
-        (lambda: nonlinear(n=9), r"descend_frobenius_nonlinear: got points \[30, 4\], n=9, p=1, q=1 for W1"),
+        (lambda: descend_ratio(starts()[0], 0 * starts()[1], matrix()), "w1 and w2 must not be 0"),
+        (lambda: descend_ratio(*starts(), matrix([1.0] * 6)), "c must have a negative eigenvalue, got C ⪰ 0"),
+        (lambda: nonlinear(n=9), r"descend_frobenius_nonlinear: .* got points \[30, 4\], n=9, p=1, q=1 for W1"),
         (lambda: nonlinear(p=0, q=2), "n=10, p=0, q=2"),
-        (lambda: nonlinear(c2=-1.0), "got c1=1.0, c2=-1.0, allowed are above 0"),
-        (lambda: nonlinear(points=pairs(d=5)[0]), "descend_frobenius_nonlinear: got points"),
+        (lambda: nonlinear(c2=-1.0), "must be > 0, got c1=1.0, c2=-1.0"),
+        (lambda: nonlinear(points=pairs(d=5)[0]), "descend_frobenius_nonlinear: points must be"),
         (
             lambda: rank_one_replacement(*narrow(), pairs()[0], 10, 2, 1, WIDE["relu"]),
-            "rank_one_replacement: got points",
+            "rank_one_replacement: points must be",
         ),
     ],
 )

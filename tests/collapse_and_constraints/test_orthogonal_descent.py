@@ -128,7 +128,7 @@ def test_a_run_is_the_same_alone_and_in_a_batch(dtype):
 
 @pytest.mark.parametrize(("h", "d", "z"), [(3, 5, 2), (5, 3, 4), (5, 3, 0)])
 def test_bad_sizes_are_named(h, d, z):
-    text = f"constrained_descent: got h = {h}, d = {d}, z = {z}, allowed are 1 ≤ z ≤ d and h ≥ max"
+    text = rf"sizes must satisfy 1 ≤ z ≤ d and h ≥ max\(d, z\), got h = {h}, d = {d}, z = {z}"
     with pytest.raises(ValueError, match=text):
         require_sizes(h, d, z)
     with pytest.raises(ValueError, match=text):
@@ -138,14 +138,14 @@ def test_bad_sizes_are_named(h, d, z):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"c": symmetric(4) + torch.ones(4, 4).triu(1)}, "|C − Cᵀ| up to 1, allowed"),
-        ({"c": symmetric(4) * float("nan")}, "entry that is not finite"),
-        ({"c": symmetric(3)}, "c [3, 3], allowed are [run, h, d]"),
-        ({"rate": 0.0}, "got rate 0.0"),
-        ({"rate": float("nan")}, "got rate nan"),
-        ({"steps": -1}, "got steps = -1"),
+        ({"c": symmetric(4) + torch.ones(4, 4).triu(1)}, "c must be symmetric, got |C − Cᵀ| up to 1"),
+        ({"c": symmetric(4) * float("nan")}, "c must be finite, got an entry that is not finite"),
+        ({"c": symmetric(3)}, "w1, w2, c must be [run, h, d], [run, h, z], [d, d] or [run, d, d], got"),
+        ({"rate": 0.0}, "rate must be finite and > 0, got 0.0"),
+        ({"rate": float("nan")}, "rate must be finite and > 0, got nan"),
+        ({"steps": -1}, "steps must be ≥ 0 and keep_every 0 or a divisor of steps, got steps = -1"),
         ({"keep_every": 3}, "got steps = 4, keep_every = 3"),
-        ({"retraction": "svd"}, "got retraction 'svd', allowed are polar, qr"),
+        ({"retraction": "svd"}, "retraction must be one of polar, qr, got 'svd'"),
     ],
 )
 def test_bad_input_is_named(change, text):

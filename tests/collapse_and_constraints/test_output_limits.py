@@ -154,7 +154,7 @@ def test_dtype_follows_the_input(dtype):
 @pytest.mark.parametrize(
     ("lam", "text"),
     [
-        (MIXED * (MIXED != -1), "limit_projector: got an eigenvalue 0"),
+        (MIXED * (MIXED != -1), "lam must be nonzero with a gap above the k-th, got an eigenvalue 0"),
         (torch.tensor([-1.0, -1, 1, 2]), "or a k-th equal to the next"),
     ],
 )

@@ -96,8 +96,8 @@ def test_the_projection_is_a_part_of_the_cost():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: flow_step_cost(3, 0), "flow_step_cost: got d = 3, z = 0, allowed are 1 or more"),
-        (lambda: descent_step_cost(0, 3, 1), "descent_step_cost: got h = 0, d = 3, z = 1, allowed are 1 or more"),
+        (lambda: flow_step_cost(3, 0), "flow_step_cost: sizes must be ≥ 1, got d = 3, z = 0"),
+        (lambda: descent_step_cost(0, 3, 1), "descent_step_cost: sizes must be ≥ 1, got h = 0, d = 3, z = 1"),
     ],
 )
 def test_bad_sizes_are_named(call, text):

@@ -171,16 +171,19 @@ def test_dtype_follows_the_input(dtype):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda w, x: train(w, x, WIDE["tanh"], 0.0, 3), "train: got rate = 0.0, epochs = 3, allowed are"),
-        (lambda w, x: train(w, x, WIDE["tanh"], float("nan"), 3), "train: got rate = nan"),
-        (lambda w, x: train(w, x, WIDE["tanh"], 0.1, -1), "epochs = -1, allowed are rate > 0 and epochs ≥ 0"),
-        (lambda w, x: linear_gap(w, x, WIDE["tanh"], -0.1, [0, 1]), "train: got rate = -0.1"),
-        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, []), "linear_gap: got keep = [], allowed are"),
-        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, [1, 2]), "linear_gap: got keep = [1, 2]"),
-        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, [0, 3, 2]), "epochs that begin with 0 and ascend"),
-        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, [0, 3, 3]), "linear_gap: got keep = [0, 3, 3]"),
-        (lambda w, x: network_gradients(w, x._replace(p=2), WIDE["tanh"]), "pairing_product: got u (1, 12, 2)"),
-        (lambda w, x: linear_gap(w, x._replace(q=0), WIDE["tanh"], 0.1, [0]), "pairing_product: got u (1, 12, 3)"),
+        (lambda w, x: train(w, x, WIDE["tanh"], 0.0, 3), "rate must be > 0 and epochs ≥ 0, got rate = 0.0, epochs = 3"),
+        (lambda w, x: train(w, x, WIDE["tanh"], float("nan"), 3), "rate must be > 0 and epochs ≥ 0, got rate = nan"),
+        (
+            lambda w, x: train(w, x, WIDE["tanh"], 0.1, -1),
+            "rate must be > 0 and epochs ≥ 0, got rate = 0.1, epochs = -1",
+        ),
+        (lambda w, x: linear_gap(w, x, WIDE["tanh"], -0.1, [0, 1]), "got rate = -0.1"),
+        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, []), "keep must begin with 0 and ascend, got []"),
+        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, [1, 2]), "ascend, got [1, 2]"),
+        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, [0, 3, 2]), "ascend, got [0, 3, 2]"),
+        (lambda w, x: linear_gap(w, x, WIDE["tanh"], 0.1, [0, 3, 3]), "ascend, got [0, 3, 3]"),
+        (lambda w, x: network_gradients(w, x._replace(p=2), WIDE["tanh"]), "z], got (1, 12, 2)"),
+        (lambda w, x: linear_gap(w, x._replace(q=0), WIDE["tanh"], 0.1, [0]), "z], got (1, 12, 3)"),
     ],
 )
 def test_bad_input_is_named(call, text):

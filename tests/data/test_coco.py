@@ -90,7 +90,7 @@ def test_made_captions_name_up_to_three_labels_in_every_order_and_are_fixed():
         "a photo of a bowl and an orange",
         "a photo of a bowl and an orange",
     ]
-    with pytest.raises(ValueError, match="captions_of_labels: got no name, allowed are 1 or more"):
+    with pytest.raises(ValueError, match="names must hold at least one name, got none"):
         captions_of_labels(9, [])
 
 
@@ -171,11 +171,11 @@ def test_a_compact_file_that_is_missing_or_has_another_sum_is_one_line(tmp_path,
 
 
 def test_what_is_unknown_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no data set 'coco', allowed are coco-human, coco-labels, coco-2014"):
+    with pytest.raises(DataError, match="data set must be one of coco-human, coco-labels, coco-2014, got 'coco'"):
         check("coco", tmp_path)
-    with pytest.raises(DataError, match="coco_2014: got split 'test', allowed are train, val"):
+    with pytest.raises(DataError, match="split must be train or val, got 'test'"):
         coco_2014("test", tmp_path)
-    with pytest.raises(DataError, match="coco_compact: got captions 'all', allowed are human, labels"):
+    with pytest.raises(DataError, match="captions must be human or labels, got 'all'"):
         coco_compact("all", tmp_path)
     assert NAMES == ("coco-human", "coco-labels", "coco-2014")
 

@@ -49,5 +49,5 @@ def test_they_are_the_same_elsewhere():
 
 @pytest.mark.parametrize("hint", [-0.1, 1.1, float("nan")])
 def test_other_hints_are_refused(hint):
-    with pytest.raises(ValueError, match=r"coloured_digits: got hint=.*, allowed are 0 to 1"):
+    with pytest.raises(ValueError, match=f"hint must be from 0 to 1, got {hint}"):
         made(hint)

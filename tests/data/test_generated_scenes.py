@@ -105,7 +105,7 @@ def test_bad_input_is_named():
     bad = ({"count": 0}, {"captions": 0}, {"decay": 0.0}, {"decay": 1.1}, {"mention": -0.1}, {"noise": float("nan")})
     for how in bad:
         with pytest.raises(
-            ValueError, match="draw_scenes: got count=.*, allowed are count, captions of 1 or more, 0 < d"
+            ValueError, match="draw_scenes must have count, captions of 1 or more, 0 < decay .*, got count="
         ):
             scene_pairs(**{"count": 5, "generator": stream(0, 0, "scenes")} | how)
 

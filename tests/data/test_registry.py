@@ -34,5 +34,5 @@ def test_what_is_missing_is_said(name, monkeypatch, tmp_path):
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(DataError, match="no data set 'minst', allowed are generated, scenes, digits, "):
+    with pytest.raises(DataError, match="data set must be one of generated, scenes, digits, .*, got 'minst'"):
         registry.check("minst")

@@ -36,12 +36,12 @@ def test_pairs_are_read_two_by_two():
 @pytest.mark.parametrize(
     ("classes", "per_class", "message"),
     [
-        ([0, 1, 2], 5, "got 3 classes, allowed are pairs"),
-        ([], 5, "got 0 classes"),
-        ([1, 1], 5, r"got the pair \(1, 1\), allowed are two different classes"),
-        ([0, 7], 5, "got class 7, allowed are 0, 1, 2"),
-        ([1, 0], 21, "got 21 images a class, allowed are 2 to 20: class 0 has 22"),
-        ([0, 1], 1, "got 1 images a class, allowed are 2 to 20"),
+        ([0, 1, 2], 5, "classes must be pairs, an even number ≥ 2, got 3 classes"),
+        ([], 5, "classes must be pairs, .*, got 0 classes"),
+        ([1, 1], 5, r"a pair must be two different classes, got \(1, 1\)"),
+        ([0, 7], 5, "class must be one of 0, 1, 2, got 7"),
+        ([1, 0], 21, "per_class must be 2 to 20, as class 0 has 22 images .*, got 21"),
+        ([0, 1], 1, "per_class must be 2 to 20, .*, got 1"),
     ],
 )
 def test_bad_choices_are_one_line(classes, per_class, message):

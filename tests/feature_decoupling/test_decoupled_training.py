@@ -156,43 +156,38 @@ def test_initial_weights_have_the_norm_that_is_asked():
 
 
 @pytest.mark.parametrize(
-    ("how", "allowed"),
+    ("how", "allowed", "got"),
     [
-        ({"views": "crop"}, "views = 'crop', allowed is masked, independent, plain"),
-        ({"rate": 1.0}, r"rate = 1.0, allowed is the open interval \(0, 1\)"),
-        ({"batch": 0}, "batch = 0, allowed is 1 or more"),
-        ({"negatives": 0}, "negatives = 0, allowed is 1 or more"),
-        ({"learning_rate": 0.0}, "learning_rate = 0.0, allowed is any above 0"),
-        ({"temperature": float("nan")}, "temperature = nan, allowed is any above 0"),
-        ({"weight_decay": 4.0}, "weight_decay = 4.0, allowed is 0 to below 1/learning_rate"),
-        ({"bias": "mean"}, "bias = 'mean', allowed is max, min, zero, trained"),
-        ({"grown": 0.0}, "grown = 0.0, allowed is any above 0"),
-        ({"raise_rate": -1.0}, "raise_rate = -1.0, allowed is any above 0"),
-        ({"cap": 1.0}, r"cap = 1.0, allowed is the open interval \(0, 1\)"),
+        ({"views": "crop"}, "masked, independent, plain", "'crop'"),
+        ({"rate": 1.0}, r"the open interval \(0, 1\)", "1.0"),
+        ({"batch": 0}, "1 or more", "0"),
+        ({"negatives": 0}, "1 or more", "0"),
+        ({"learning_rate": 0.0}, "any above 0", "0.0"),
+        ({"temperature": float("nan")}, "any above 0", "nan"),
+        ({"weight_decay": 4.0}, "0 to below 1/learning_rate", "4.0"),
+        ({"bias": "mean"}, "max, min, zero, trained", "'mean'"),
+        ({"grown": 0.0}, "any above 0", "0.0"),
+        ({"raise_rate": -1.0}, "any above 0", "-1.0"),
+        ({"cap": 1.0}, r"the open interval \(0, 1\)", "1.0"),
     ],
 )
-def test_bad_settings_are_named(how, allowed):
-    with pytest.raises(ValueError, match=f"^DecoupledTraining: got {allowed}$"):
+def test_bad_settings_are_named(how, allowed, got):
+    (name,) = how
+    with pytest.raises(ValueError, match=rf"^{name} must be one of the allowed values \({allowed}\), got {got}$"):
         small(**how)
 
 
 def test_bad_input_is_named():
     model, weights = setting(2)
     for record in ([], [-1, 2], [3, 3]):
-        with pytest.raises(ValueError, match=r"train: got record_at = .*, allowed are steps that increase, from 0"):
+        with pytest.raises(ValueError, match=r"train: record_at must be increasing steps, from 0, got \["):
             train(model, weights, small(), streams(2), record)
-    with pytest.raises(
-        ValueError, match="train: got 3 generators and 2 dictionaries for 2 runs of weights, allowed is"
-    ):
+    with pytest.raises(ValueError, match="must be one per run of weights, 2, got 3 and 2"):
         train(model, weights, small(), streams(3), [1])
-    with pytest.raises(
-        ValueError, match="train: got 2 generators and 2 dictionaries for 1 runs of weights, allowed is"
-    ):
+    with pytest.raises(ValueError, match="must be one per run of weights, 1, got 2 and 2"):
         train(model, weights[:1], small(), streams(2), [1])
     for neurons, norm in ((0, 1.0), (3, 0.0)):
-        with pytest.raises(
-            ValueError, match=f"initial_weights: got neurons = {neurons}, norm = {norm}, allowed are 1 or"
-        ):
+        with pytest.raises(ValueError, match=f"neurons and norm must be ≥ 1 and > 0, got {neurons} and {norm}"):
             initial_weights(model, neurons, norm, streams(2))
 
 

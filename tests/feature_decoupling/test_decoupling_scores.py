@@ -146,15 +146,15 @@ def test_neurons_find_their_partners_whatever_order_sign_and_length_they_have():
 def test_bad_input_is_refused_in_one_line():
     dictionary, _ = basis()
     weights, bias = normal(4, DIM), torch.zeros(RUNS, 4).double()
-    with pytest.raises(ValueError, match=r"split_coefficients: got threshold = 0, allowed is \(0, 1\]"):
+    with pytest.raises(ValueError, match=r"split_coefficients: threshold must be in \(0, 1\], got 0"):
         split_coefficients(weights, dictionary, 0)
-    with pytest.raises(ValueError, match=r"neurons_won: got threshold = 1.5"):
+    with pytest.raises(ValueError, match=r"neurons_won: threshold must be .*, got 1.5"):
         neurons_won(weights, dictionary, 1.5)
-    with pytest.raises(ValueError, match="chance_in_own_set: got 1 atoms"):
+    with pytest.raises(ValueError, match="atoms must be ≥ 2, got 1"):
         chance_in_own_set(1, 0.5)
-    with pytest.raises(ValueError, match="noise_dominance: got count = 0, allowed are 1 or more"):
+    with pytest.raises(ValueError, match="count must be ≥ 1, got 0"):
         noise_dominance(SparseCoding(dictionary, 0.2, 0.3), weights, bias, 0, streams("samples"))
-    with pytest.raises(ValueError, match="silence_probability: got noise = 0.3, least bias -1.0"):
+    with pytest.raises(ValueError, match="noise and bias must be > 0 and ≥ 0, got 0.3 and -1.0"):
         silence_probability(weights, bias - 1, dictionary, 0.3)
     with pytest.raises(ValueError, match="m_a ≤ m_b for one_to_one"):
         matched_neurons(weights, weights[:, :2], one_to_one=True)

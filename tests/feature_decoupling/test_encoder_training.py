@@ -127,10 +127,10 @@ def test_a_state_of_another_training_is_refused(tmp_path):
     train("none", path=path)
     images, labels = data()
     for changed in ((images.flip(0) / 2, labels), (images, labels + 1)):
-        with pytest.raises(ValueError, match="train_encoders: got a state of "):
+        with pytest.raises(ValueError, match="state at .* must be of "):
             train_encoders(training("none"), *changed, Streams.of(0, (0, 1)), path=path)
     for other in ({"rate": 0.2}, {"runs": [0]}, {"dtype": torch.float32}, {"arm": "crop"}, {"runs": [0, 2]}):
-        with pytest.raises(ValueError, match="train_encoders: got a state of .* allowed is one of "):
+        with pytest.raises(ValueError, match="state at .* must be of .*, got "):
             train(**{"arm": "none", "path": path} | other)
 
 
@@ -160,10 +160,10 @@ def test_it_trains_elsewhere_too():
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"objective": "clip"}, "objective: got 'clip', allowed are contrastive, supervised"),
-        ({"batch": 1}, "allowed are 1, 2, 1 or more"),
-        ({"rate": 0.0}, "rate, temperature, momentum, weight_decay: got 0.0"),
-        ({"momentum": 1.0}, r"allowed are > 0, > 0, \[0, 1\)"),
+        ({"objective": "clip"}, "objective must be one of contrastive, supervised, got 'clip'"),
+        ({"batch": 1}, "epochs, batch, projection must be ≥ 1, ≥ 2, ≥ 1, got .*, 1, "),
+        ({"rate": 0.0}, "rate, temperature, momentum, weight_decay must be .*, got 0.0"),
+        ({"momentum": 1.0}, r"must be > 0, > 0, in \[0, 1\), ≥ 0, got"),
     ],
 )
 def test_other_trainings_are_refused(how, said):
@@ -174,11 +174,11 @@ def test_other_trainings_are_refused(how, said):
 def test_other_images_are_refused():
     x, labels = data()
     for images, classes, said in (
-        (x[:, :1], labels, r"got images \(14, 1, 8, 8\)"),
-        (x[:4], labels[:4], "got 4 images"),
-        (x, labels[:3], "14 images, labels"),
+        (x[:, :1], labels, r"images must be \[n, 3, s, s\], .*, got \(14, 1, 8, 8\)"),
+        (x[:4], labels[:4], "images must be ≥ .*, got 4 images"),
+        (x, labels[:3], "one label each, got 14 images, labels"),
     ):
-        with pytest.raises(ValueError, match=f"train_encoders: {said}|train_encoders: got {said}"):
+        with pytest.raises(ValueError, match=said):
             train_encoders(training("none"), images, classes, Streams.of(0, [0]))
-    with pytest.raises(ValueError, match="train_encoders: got streams of different numbers or none"):
+    with pytest.raises(ValueError, match=r"streams must be three per run, one per purpose, got \[0, 0, 0\]"):
         train_encoders(training("none"), x, labels, Streams.of(0, []))

@@ -100,5 +100,5 @@ def test_share_of_colour_of_greys_and_of_pure_colours():
 
 @pytest.mark.parametrize("how", [{"layer": 5}, {"steps": 0}, {"rate": 0.0}, {"decay": -1.0}, {"jitter": -1}])
 def test_other_settings_are_refused(how):
-    with pytest.raises(ValueError, match="visualised_filters: got layer=.*allowed are 1 to 4"):
+    with pytest.raises(ValueError, match="settings must be layer 1 to 4, .*, got layer="):
         images(**how)

@@ -58,5 +58,5 @@ def test_an_interrupted_training_goes_on(tmp_path, monkeypatch):
     "call", [lambda: labelled_images("cifar", 0), lambda: arm_training("cifar10", "blur", 10, 1, 1)]
 )
 def test_unknown_names_are_refused(call):
-    with pytest.raises(ValueError, match="allowed are coloured-digits, cifar10-exact"):
+    with pytest.raises(ValueError, match="data and arm must be of coloured-digits, cifar10-exact.*, got 'cifar"):
         call()

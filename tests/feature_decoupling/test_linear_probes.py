@@ -120,13 +120,13 @@ def test_classification_of_one_noisy_latent_errs_as_its_noise_does():
 
 def test_bad_input_is_refused_in_one_line():
     x, y = normal(10, 3), normal(10, 2)
-    with pytest.raises(ValueError, match="draw_w_star: got atoms = 3, tasks = 0, allowed are 1 or more"):
+    with pytest.raises(ValueError, match="atoms and tasks must be ≥ 1, got 3 and 0"):
         draw_w_star(streams("w"), 3, tasks=0)
-    with pytest.raises(ValueError, match=r"regression_probe: got shapes \[.*n ≥ 2, twice"):
+    with pytest.raises(ValueError, match=r"regression_probe: shapes must be .* n ≥ 2, twice, got \["):
         regression_probe(x, y[:, :9], x, y)
-    with pytest.raises(ValueError, match=r"regression_probe: got ridges = \(0.0, 1.0\), allowed are one or more above"):
+    with pytest.raises(ValueError, match=r"ridges must be one or more numbers > 0, got \(0.0, 1.0\)"):
         regression_probe(x, y, x, y, (0.0, 1.0))
-    with pytest.raises(ValueError, match="classification_probe: got strength = 0"):
+    with pytest.raises(ValueError, match="strength must be > 0, got 0"):
         classification_probe(x, y.sign(), x, y.sign(), 0)
-    with pytest.raises(ValueError, match="classification_probe: got training rows of one class"):
+    with pytest.raises(ValueError, match="train_classes must have both classes .*, got one class"):
         classification_probe(x, y.sign().abs(), x, y.sign())

@@ -104,13 +104,11 @@ def test_a_run_is_the_same_alone_or_in_a_batch_with_masked_data_too():
 def test_bad_input_is_refused_in_one_line():
     model, weights, tasks = start()
     training = DecoupledTraining()
-    with pytest.raises(
-        ValueError, match=r"train_supervised: got record_at = \[5, 5\], allowed are steps that increase"
-    ):
+    with pytest.raises(ValueError, match=r"train_supervised: record_at must be increasing steps, from 0, got \[5, 5\]"):
         train_supervised(model, weights, tasks, training, streams("data"), [5, 5])
-    with pytest.raises(ValueError, match="train_supervised: got K = 5 tasks, allowed are d = 6 or more"):
+    with pytest.raises(ValueError, match="tasks must be K ≥ d = 6, got 5"):
         train_supervised(model, weights, tasks[:, :5], training, streams("data"), [5])
-    with pytest.raises(ValueError, match=r"train_supervised: got \[2, 2, 2, 3\] dictionaries, weights, tasks and gen"):
+    with pytest.raises(ValueError, match=r"tasks and generators must be one per run, got \[2, 2, 2, 3\]"):
         train_supervised(model, weights, tasks, training, streams("data", 3), [5])
-    with pytest.raises(ValueError, match="supervised_gradient: got 0 data"):
+    with pytest.raises(ValueError, match="x must be ≥ 1 samples, got 0"):
         supervised_gradient(weights, weights[..., 0], tasks.new_zeros(2, 3, 12), weights[:, :0], tasks[:, :0])

@@ -145,10 +145,10 @@ def test_a_run_is_the_same_alone_or_in_a_batch():
 def test_bad_input_is_named():
     weights, bias = learner(0.0)
     first, second, negatives = data("masked")
-    with pytest.raises(ValueError, match="contrastive_gradient: got 0 negatives, allowed are 1 or more"):
+    with pytest.raises(ValueError, match="negatives must be ≥ 1, got 0"):
         contrastive_gradient(weights, bias, first, second, negatives[:, :0], 1.0)
     for temperature in (0.0, float("nan")):
-        with pytest.raises(ValueError, match=f"contrastive_gradient: got temperature = {temperature}, allowed is any"):
+        with pytest.raises(ValueError, match=f"temperature must be > 0, got {temperature}"):
             contrastive_gradient(weights, bias, first, second, negatives, temperature)
 
 

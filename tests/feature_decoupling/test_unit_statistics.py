@@ -35,7 +35,7 @@ def test_shares_and_sparsity_unit_by_unit():
         assert float(sparsity) == pytest.approx((math.sqrt(F) - ratio) / (math.sqrt(F) - 1), rel=1e-12, abs=1e-12)
     limits = torch.stack([torch.ones(F), torch.eye(F)[0], torch.zeros(F)])
     torch.testing.assert_close(hoyer_sparsity(limits), torch.tensor([0.0, 1.0, 1.0]), atol=1e-6, rtol=0)
-    with pytest.raises(ValueError, match="hoyer_sparsity: got 1 units, allowed are 2 or more"):
+    with pytest.raises(ValueError, match="units must be ≥ 2, got 1"):
         hoyer_sparsity(a[..., :1])
 
 
@@ -49,7 +49,7 @@ def test_colour_selectivity_of_filters_whose_loss_of_response_is_known():
     torch.testing.assert_close(colour_selectivity(colour, grey, 9), torch.full_like(expected, 0.5))
     assert colour_selectivity(torch.zeros(5, 1), torch.ones(5, 1), 3).isnan().all()
     for top in (0, N + 1):
-        with pytest.raises(ValueError, match=rf"colour_selectivity: got .*top={top}, allowed are one shape"):
+        with pytest.raises(ValueError, match=rf"both responses and top must be of one shape .*, got .*top={top}"):
             colour_selectivity(colour, grey, top)
 
 
@@ -63,7 +63,7 @@ def test_best_match_pair_by_pair_and_of_scaled_copies():
     torch.testing.assert_close(best_match(a, copies), torch.ones(RUNS, F, dtype=torch.float64))
     dead = torch.cat([a[..., :1], torch.full_like(a[..., :1], 0.3)], -1)
     assert best_match(dead, copies)[:, 1].tolist() == [0, 0]
-    with pytest.raises(ValueError, match=r"best_match: got .* allowed are \[..., n, f\] and \[..., n, g\]"):
+    with pytest.raises(ValueError, match=r"must be \[..., n, f\] and \[..., n, g\], got \("):
         best_match(a, b[:, :-1])
 
 
@@ -85,7 +85,7 @@ def test_shuffled_images_leave_chance_and_within_classes_what_classes_explain():
     alone = shuffled_match(a[1:], a[1:], [stream(0, 1, "order")])
     both = shuffled_match(a, a, [stream(0, run, "order") for run in range(RUNS)])
     torch.testing.assert_close(alone[0], both[1])
-    with pytest.raises(ValueError, match="shuffled_match: got 1 generators for 2 runs, allowed is one a run"):
+    with pytest.raises(ValueError, match="generators must be one per run, 2, got 1"):
         shuffled_match(a, a, streams[:1])
 
 

@@ -218,7 +218,7 @@ def test_bad_input_is_named():
         lambda **how: enumerated_cross_moment(model, **how),
         lambda **how: decoding_error(model, 3, streams(2), **how),
     ):
-        with pytest.raises(ValueError, match="got views = 'crop', allowed are masked, independent, plain"):
+        with pytest.raises(ValueError, match="views must be one of masked, independent, plain, got 'crop'"):
             call(views="crop")
     for call in (
         lambda rate: second_moment(model, rate=rate),
@@ -228,13 +228,13 @@ def test_bad_input_is_named():
         lambda rate: random_masks(3, 4, streams(2), rate=rate),
     ):
         for rate in (0.0, 1.0, float("nan")):
-            with pytest.raises(ValueError, match=f"got rate = {rate}, allowed is the open interval"):
+            with pytest.raises(ValueError, match=rf"rate must be in \(0, 1\), got {rate}"):
                 call(rate)
-    with pytest.raises(ValueError, match="enumerated_cross_moment: got d = 2, d1 = 6, allowed are d ≤ 3 and d1 ≤ 5"):
+    with pytest.raises(ValueError, match="d and d1 must be d ≤ 3 and d1 ≤ 5, got 2 and 6"):
         enumerated_cross_moment(small(6, 2))
-    with pytest.raises(ValueError, match="decoding_error: got threshold = 1.0, allowed is the open interval"):
+    with pytest.raises(ValueError, match=r"threshold must be in \(0, 1\), got 1.0"):
         decoding_error(model, 3, streams(2), 1.0)
-    with pytest.raises(ValueError, match="linear_share: got d1 = 3, d = 4, allowed are 1 ≤ d ≤ d1"):
+    with pytest.raises(ValueError, match="d must be 1 to d1 = 3, got 4"):
         linear_share(4, 3, 1.0, 1.0, torch.zeros(1))
 
 

@@ -139,11 +139,14 @@ def test_gated_covariance_of_many_filters_without_augmentation():
 @pytest.mark.parametrize(
     "call, text",
     [
-        (lambda a, b, al: contrastive_covariance(a, a[:3], al), r"got a, a_view, b, b_view of \(11, 4\), \(3, 4\)"),
-        (lambda a, b, al: contrastive_covariance(a, a, al, b=b), "got one of b and b_view"),
-        (lambda a, b, al: contrastive_covariance(a, a, al[:3]), r"alpha: got \(3, 11\), allowed is \[..., 11, 11\]"),
-        (lambda a, b, al: contrastive_covariance(a, a, al, block=0), "block: got 0, allowed are whole numbers"),
-        (lambda a, b, al: uniform_contrastive_covariance(a, a, b=b[:5], b_view=b[:5]), "allowed are equal"),
+        (lambda a, b, al: contrastive_covariance(a, a[:3], al), r"a and a_view must be .*, got \(11, 4\), \(3, 4\)"),
+        (lambda a, b, al: contrastive_covariance(a, a, al, b=b), "b and b_view must be given together"),
+        (lambda a, b, al: contrastive_covariance(a, a, al[:3]), r"alpha must be \[..., 11, 11\], got \(3, 11\)"),
+        (lambda a, b, al: contrastive_covariance(a, a, al, block=0), "block must be ≥ 1, got 0"),
+        (
+            lambda a, b, al: uniform_contrastive_covariance(a, a, b=b[:5], b_view=b[:5]),
+            r"b and b_view \[..., N, e\], got",
+        ),
     ],
 )
 def test_bad_input(call, text):

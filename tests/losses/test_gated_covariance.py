@@ -86,5 +86,5 @@ def test_project_out():
 
 
 def test_bad_temperature_is_named():
-    with pytest.raises(ValueError, match="tau must be positive, got 0"):
+    with pytest.raises(ValueError, match="tau must be > 0, got 0"):
         gated_field(draw(5, 2), activation("relu"), tau=0.0)(draw(1, 2))

@@ -33,5 +33,5 @@ def test_rows_do_not_see_each_other():
 
 @pytest.mark.parametrize("bad", [{"steps": 0}, {"rate": 0.0}])
 def test_bad_numbers_are_refused(bad):
-    with pytest.raises(ValueError, match="climb: need"):
+    with pytest.raises(ValueError, match="steps must be ≥ 1 and rate > 0, got"):
         climb(torch.sum, torch.zeros(1), **bad)

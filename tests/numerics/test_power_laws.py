@@ -35,6 +35,6 @@ def test_a_value_without_a_logarithm_gives_no_power():
 @pytest.mark.parametrize("sizes", [[1, 2, 3], [5, 5], [0, 2]])
 def test_bad_input_is_refused_in_one_line(sizes):
     with pytest.raises(
-        ValueError, match="fitted_power: got 2 values .*, allowed are a value a size, two sizes or more"
+        ValueError, match="sizes must be one per value, two or more different ones, all > 0, got 2 values"
     ):
         fitted_power(torch.tensor([1.0, 2.0]), sizes)

@@ -45,5 +45,5 @@ def test_streams_are_uncorrelated():
 
 @pytest.mark.parametrize("seed, run", [(-1, 0), (0, -2)])
 def test_negative_seed_or_run(seed, run):
-    with pytest.raises(ValueError, match=f"must be 0 or more, got seed={seed}, run={run}"):
+    with pytest.raises(ValueError, match=f"seed and run must be ≥ 0, got seed={seed}, run={run}"):
         stream(seed, run, "start")

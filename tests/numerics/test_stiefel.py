@@ -145,5 +145,5 @@ def test_a_run_is_the_same_alone_and_in_a_batch():
 
 @pytest.mark.parametrize(("h", "d"), [(2, 3), (3, 0)])
 def test_bad_sizes_are_named(h, d):
-    with pytest.raises(ValueError, match=f"haar: got h = {h}, d = {d}, allowed are 1 ≤ d ≤ h"):
+    with pytest.raises(ValueError, match=f"h and d must satisfy 1 ≤ d ≤ h, got h = {h}, d = {d}"):
         haar(streams(1), h, d)

@@ -7,9 +7,11 @@ from functools import cached_property
 import jupytext
 import nbformat
 
-from contrastive_dynamics.book.chapter.results import verdicts_of
+from contrastive_dynamics.book.chapter.display import NEAR
+from contrastive_dynamics.book.chapter.results import headlines, verdicts_of
 from contrastive_dynamics.book.chapter.shown import differences, stamp_of
-from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims, Reading, judge
+from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims
+from contrastive_dynamics.book.claims.judging import Reading, judge
 from contrastive_dynamics.book.claims.rules import MET, MISSED
 from contrastive_dynamics.book.claims.statistics import FAMILY_LEVEL
 from contrastive_dynamics.book.ground.parameters import read_parameters
@@ -28,7 +30,7 @@ PREFIXES = {
     "table": "table",
 }
 _WORDS = "|".join(map(re.escape, VERDICTS))
-_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?P<word>{_WORDS})$", re.MULTILINE)
+_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?:{NEAR}\n<<)?(?P<word>{_WORDS})(?:$| \|)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,9 @@ def shown(chapter: Committed) -> list[str]:
     """Every line and picture is the one that the stored result gives."""
     if chapter.stamp is None:
         return []
-    return list(differences(chapter.notebook, Story(chapter.files), chapter.stamp, chapter.claims))
+    story = Story(chapter.files)
+    found = headlines(chapter.files, story.library)
+    return list(differences(chapter.notebook, story, chapter.stamp, chapter.claims, found))
 
 
 def default_parameters(chapter: Committed) -> list[str]:

@@ -43,19 +43,17 @@ chapter = open_chapter("stand-in", globals())
 double = ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1", observed=abs(double - 2 * scale), control=scale)
-
-# %%
-chapter.values("thm-1")
+chapter.judge("thm-1", observed=abs(double - 2 * scale), advocate=2.0, control=scale)
 
 # %%
 falling = ACTIVATIONS["relu"].h(torch.tensor(-scale)).item()
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1-a", observed={"a": 3.0 + falling}, control=0.0, mended=1e-12)
+chapter.judge("thm-1-a", observed={"a": 3.0 + falling}, advocate=2.0, control=0.0, mended=1e-12)
 
 # %% tags=["nbval-check-output"]
-chapter.judge("fig-1", observed=[1.0 + 0.01 * (s % 3) for s in chapter.seeds], control=[-1.0, -1.1, -1.2])
+rows = [1.0 + 0.01 * (s % 3) for s in chapter.seeds]
+chapter.judge("fig-1", observed=rows, advocate=[-1.0, -1.1, -1.2], control=[-1.0, -1.1, -1.2])
 
 # %% tags=["remove-cell"]
 chapter.close()
@@ -75,6 +73,7 @@ claims:
   rule: {at_most: 1.0e-10}
   tolerance_reason: rounding
   control: a factor
+  advocate: twice in another base
 - id: thm-1-a
   locator: Theorem 1, printed form
   statement: The printed form holds.
@@ -86,6 +85,7 @@ claims:
   tolerance_reason: rounding
   control: nothing at all
   erratum: a factor 3 is missing
+  advocate: the printed form of another edition
 - id: fig-1
   locator: Figure 1
   statement: It is positive.
@@ -97,6 +97,7 @@ claims:
   tolerance_reason: a sign
   by_chance: true
   control: the opposite sign
+  advocate: it is negative
 - id: lem-1
   locator: Lemma 1
   statement: This takes long.

@@ -1,4 +1,4 @@
-"""Frozen features of images, of their captions and of one prompt a category: made once, kept in files, read again.
+"""Frozen features of images, of their captions and of one prompt per category: made once, stored in files, read again.
 
 Shapes: n images, c captions each, L categories, p and q features of images and sentences. Features are float16 (or
 float32, as asked) on the CPU; `EncodedPairs.to` moves them.
@@ -20,7 +20,7 @@ from ..data.coco import Coco
 from ..data.formats import read_npz
 from .pretrained_encoders import Encoder
 
-VERSION = 1  # of what is made of the same images and sentences: another number, another cache
+VERSION = 1  # of how features are made from the same images and sentences; another number uses another cache
 PROMPT = "This is a {}"
 _TENSORS = ("images", "captions", "prompts", "labels", "ids", "test")
 
@@ -29,9 +29,16 @@ _TENSORS = ("images", "captions", "prompts", "labels", "ids", "test")
 class EncodedPairs:
     """Features and labels, row by row.
 
-    images: `[n, p]`; captions: `[n, c, q]`; prompts: `[L, q]`, of "This is a person" and so on; labels: `[n, L]`, bool;
-    ids: `[n]`, int64; test: `[n]`, bool, rows kept out of training; names: of the L categories; made: key → value,
-    what made the features (data set, files with their sums, encoders, versions).
+    Fields:
+        images: `[n, p]`.
+        captions: `[n, c, q]`.
+        prompts: `[L, q]`, of "This is a person" and so on.
+        labels: `[n, L]`, bool.
+        ids: `[n]`, int64.
+        test: `[n]`, bool, the rows kept out of training.
+        names: of the L categories.
+        made: what the features were made from (data set, files with their checksums, encoders, versions), key → value.
+    Raises: ValueError for shapes that do not fit together.
     """
 
     images: Tensor
@@ -48,26 +55,26 @@ class EncodedPairs:
         shapes = {"images": (n, p), "captions": (n, self.captions.shape[1], q), "prompts": (count, q)}
         for what, shape in (shapes | {"labels": (n, count), "test": (n,)}).items():
             if (found := tuple(getattr(self, what).shape)) != shape:
-                raise ValueError(f"EncodedPairs: got {what} {found}, allowed are {shape}")
+                raise ValueError(f"{what} must be {shape}, got {found}")
 
     def to(self, device: torch.device | str, dtype: torch.dtype = torch.float32) -> "EncodedPairs":
-        """The same on a device, features in a dtype."""
+        """The same pairs on a device, with the features in a dtype."""
         moved = {what: getattr(self, what).to(device) for what in _TENSORS}
         return replace(self, **moved | {what: moved[what].to(dtype) for what in ("images", "captions", "prompts")})
 
     def part(self, rows: Tensor) -> "EncodedPairs":
-        """Some rows, by bool or position, as `pairs.part(~pairs.test)`."""
+        """Some of the rows, by bool or position, as in `pairs.part(~pairs.test)`."""
         return replace(self, **{what: getattr(self, what)[rows] for what in _TENSORS if what != "prompts"})
 
     def save(self, path: Path | str) -> None:
-        """One npz without pickle, written aside and moved into place."""
+        """Write one npz without pickle, to a temporary file that is then moved into place."""
         arrays = {what: getattr(self, what).cpu().numpy() for what in _TENSORS}
         arrays["labels"] = np.packbits(arrays["labels"], axis=1)
         _write(Path(path), arrays | {"names": np.array(self.names), "made": np.array(json.dumps(self.made))})
 
 
 def load(path: Path | str) -> EncodedPairs:
-    """What `EncodedPairs.save` wrote; raises DataError for a file that is missing or is something else."""
+    """Read what `EncodedPairs.save` wrote; raises DataError if the file is missing or is something else."""
     try:
         *arrays, names, made = read_npz(Path(path).read_bytes(), [*_TENSORS, "names", "made"])
         found = dict(zip(_TENSORS, map(torch.from_numpy, arrays), strict=True))
@@ -92,19 +99,26 @@ def encode_pairs(
 ) -> EncodedPairs:
     """The features of every image, of its first captions and of the prompts.
 
-    Each batch goes to a file of its own, aside and then into place; a run that was interrupted continues after the last
-    of them. The folder is named by the sha256 of what makes the features (`made`): other data, weights, packages or
-    settings, another folder.
-    Args: captions ≥ 1, at most what every image has; batch ≥ 1, images at once; dtype, float16 or float32; cache, a
-        folder, by default in the user's cache folder; watch wraps the list of batches that are left.
-    Returns: EncodedPairs on the CPU. Raises: ValueError for a setting outside its range, before any work; ValueError
-    for features that are not finite; DataError for an image that cannot be read.
+    Each batch goes to a file of its own, moved into place when complete; an interrupted run continues after the last of
+    them. The name of the folder is the sha256 of what the features are made from (`made`), so that other data, weights,
+    packages or settings use another folder.
+    Args:
+        data: images with their captions and labels.
+        image, text: encoders of the images and of the sentences.
+        captions: per image, 1 to the smallest number that any image has.
+        batch: images encoded at once, ≥ 1.
+        dtype: float16 or float32.
+        cache: folder for the files, by default in the user's cache folder.
+        watch: wraps the list of batches still to be encoded, as a progress bar does.
+    Returns: EncodedPairs on the CPU.
+    Raises: ValueError for a setting outside its range, before any work; ValueError for features that are not finite;
+        DataError for an image that cannot be read.
     Cost: one pass of each encoder; n·(p + c·q) numbers on disk, twice as many in memory at the end.
     """
     fewest = min(map(len, data.captions), default=0)
     if not 1 <= captions <= fewest or batch < 1 or dtype not in (torch.float16, torch.float32):
         got = f"captions={captions}, batch={batch}, dtype={dtype}"
-        raise ValueError(f"encode_pairs: got {got}, allowed are captions 1..{fewest}, batch >= 1, float16 or float32")
+        raise ValueError(f"captions, batch and dtype must be 1 to {fewest}, ≥ 1 and float16 or float32, got {got}")
     made = _made(data, image, text, captions, batch, dtype)
     folder = _cache(cache) / hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,12 +161,12 @@ def _cache(folder: Path | str | None) -> Path:
 def _finite(what: str, found: Tensor, dtype: torch.dtype) -> np.ndarray:
     found = found.to(dtype)
     if not bool(found.isfinite().all()):
-        raise ValueError(f"encode_pairs: {what} are not finite in {dtype}")
+        raise ValueError(f"{what} must be finite in {dtype}, got {found[~found.isfinite()][0]:g}")
     return found.numpy()
 
 
 def _shard(path: Path, *keys: str) -> list[Tensor]:
-    """Features that were kept; raises DataError for a damaged file, with what to do."""
+    """Stored features; raises DataError for a damaged file, saying what to do."""
     try:
         return [torch.from_numpy(array) for array in read_npz(path.read_bytes(), list(keys))]
     except ValueError as error:
@@ -160,7 +174,7 @@ def _shard(path: Path, *keys: str) -> list[Tensor]:
 
 
 def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """An npz that is there as a whole or not at all; parallel writers do not meet."""
+    """Write an npz that exists either completely or not at all; parallel writers do not collide."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -18,7 +18,7 @@ _DECAYS = [name.startswith("w") for name in Heads._fields] * 2  # weight matrice
 
 
 class Snapshot(NamedTuple):
-    """Heads after a number of steps, and the loss of the batch that the next step would take."""
+    """The heads after a number of steps, and the loss of the batch that the next step would take."""
 
     step: int
     image: Heads
@@ -27,7 +27,7 @@ class Snapshot(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How each run is trained: its loss, and what all share."""
+    """How the runs are trained: the loss of each, and the settings that all share."""
 
     contrastive: Tensor  # [run], bool
     tau_squared: Tensor  # [run], τ² > 0
@@ -44,9 +44,14 @@ def pair_losses(f_a: Tensor, f_b: Tensor, contrastive: Tensor, tau_squared: Tens
     L = −mean_i(log S_A,i + log S_B,i), S_A,i = e^{τ²s_ii}/(e^{τ²s_ii} + K mean_{j≠i} e^{τ²s_ij}), s_ij = f_A,i·f_B,j,
     S_B with s_ji; L̂ = −mean_i s_ii. The division by τ² is the paper's rescaling of gradients. For K = b − 1 L is the
     sum of CLIP's two cross entropies.
-    Source: ren-li-2023, eqs. (3), (4), the negatives of a pair the others of its batch.
-    Args: f_a, f_b `[run, b, out]`, b ≥ 2; contrastive (bool), tau_squared > 0, negatives > 0, all `[run]`.
-    Returns: `[run]`. Cost: 2·b²·out flops a run.
+    Source: ren-li-2023, eqs. (3), (4); the negatives of a pair are the others of its batch.
+    Args:
+        f_a, f_b: outputs of both heads, `[run, b, out]`, b ≥ 2.
+        contrastive: `[run]`, bool, whether the run has negatives.
+        tau_squared: τ² > 0, `[run]`.
+        negatives: K > 0, `[run]`.
+    Returns: `[run]`.
+    Cost: 2·b²·out flops per run.
     """
     s = f_a @ f_b.mT
     aligned = s.diagonal(dim1=-2, dim2=-1)
@@ -66,16 +71,23 @@ def train_heads(
     recipe: Recipe,
     record: list[int],
 ) -> Iterator[Snapshot]:
-    """AdamW on both heads; the features are not trained.
+    """Train both heads by AdamW; the features are not trained.
 
-    A step takes b images without repetition (each epoch an order of its own) and one caption of each at random, drawn
-    from the run's generator: runs with generators of one stream see the same batches. Weight decay is on the weight
-    matrices, not on gains, shifts and bias. The runs' losses are added, and AdamW acts per entry: no run sees another.
+    A step takes b images without repetition (each epoch has its own order) and one random caption of each, drawn from
+    the run's generator: runs with generators of one stream see the same batches. Weight decay acts on the weight
+    matrices, not on gains, shifts and bias. The runs' losses are added, and AdamW acts on each entry separately, so
+    that the runs do not affect each other.
     Source: ren-li-2023, Algorithm 3.1 and Section 6; optimiser and batch size are not stated there.
-    Args: image, text, heads to start from; images `[n, p]`; captions `[n, c, q]`; generators, one a run; recipe;
-        record, steps to yield at, ascending from 0 or later.
-    Yields: Snapshot at each of record. Raises: ValueError for an argument outside its range.
-    Cost: 6·b·(weights of both heads) flops a step and run, about 100·b·width numbers.
+    Args:
+        image, text: heads to start from.
+        images: features, `[n, p]`.
+        captions: features, `[n, c, q]`.
+        generators: one per run.
+        recipe: losses `[run]` and settings; batch from 2 to n, step_size > 0.
+        record: steps to yield at, increasing, from 0 or later.
+    Yields: a Snapshot at each step of record.
+    Raises: ValueError for an argument outside its range.
+    Cost: 6·b·(weights of both heads) flops per step and run, about 100·b·width numbers.
     """
     _check(image, images, captions, generators, recipe, record)
     return _steps(image, text, images, captions, generators, recipe, record)
@@ -99,7 +111,7 @@ def _steps(image, text, images, captions, generators, recipe, record) -> Iterato
 
 
 def _batches(images: Tensor, captions: Tensor, generators: list, b: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Features of b images of every run, `[run, b, p]`, and of one caption of each, `[run, b, q]`; no end."""
+    """Endlessly, features of b images of every run, `[run, b, p]`, and of one caption of each, `[run, b, q]`."""
     n, c, device = len(images), captions.shape[1], images.device
     while True:
         orders = torch.stack([torch.randperm(n, generator=g, device=device) for g in generators])
@@ -111,7 +123,7 @@ def _batches(images: Tensor, captions: Tensor, generators: list, b: int) -> Iter
 
 @torch.no_grad()
 def _adamw(parameters: list, gradients: tuple, moments: list, recipe: Recipe, t: int) -> None:
-    """p ← (1 − ηλ)p − η m̂/(√v̂ + ε), in place; torch.optim, imported for the first time, takes longer than a run."""
+    """p ← (1 − ηλ)p − η m̂/(√v̂ + ε), in place; merely importing torch.optim would take longer than a run."""
     rate, (beta1, beta2) = recipe.step_size, _BETAS
     for p, g, (m, v), decays in zip(parameters, gradients, moments, _DECAYS, strict=True):
         m.lerp_(g, 1 - beta1)
@@ -125,11 +137,17 @@ def _check(image: Heads, images: Tensor, captions: Tensor, generators: list, rec
     runs, n = len(image.w1), len(images)
     if captions.ndim != 3 or images.ndim != 2 or len(captions) != n or not 2 <= recipe.batch <= n:
         got = f"images {tuple(images.shape)}, captions {tuple(captions.shape)}, batch={recipe.batch}"
-        raise ValueError(f"train_heads: got {got}, allowed are [n, p], [n, c, q], a batch of 2 to n")
+        raise ValueError(f"images, captions and batch must be [n, p], [n, c, q] and 2 to n, got {got}")
     per_run = (recipe.contrastive, recipe.tau_squared, recipe.negatives)
     if len(generators) != runs or any(part.shape != (runs,) for part in per_run):
-        raise ValueError(f"train_heads: got {len(generators)} generators for {runs} runs, or a recipe not [{runs}]")
+        raise ValueError(
+            f"generators and recipe must be {runs} and [{runs}], got {len(generators)} and "
+            f"{[list(part.shape) for part in per_run]}"
+        )
     if not (recipe.tau_squared > 0).all() or not (recipe.negatives > 0).all() or not recipe.step_size > 0:
-        raise ValueError("train_heads: got tau_squared, negatives or step_size not above 0, allowed are above 0")
+        raise ValueError(
+            f"tau_squared, negatives and step_size must be > 0, got {recipe.tau_squared.min():g}, "
+            f"{recipe.negatives.min():g} and {recipe.step_size}"
+        )
     if not record or record[0] < 0 or any(late <= early for early, late in zip(record, record[1:], strict=False)):
-        raise ValueError(f"train_heads: got record={record}, allowed are steps that ascend from 0 or later")
+        raise ValueError(f"record must be increasing steps, from 0 or later, got {record}")

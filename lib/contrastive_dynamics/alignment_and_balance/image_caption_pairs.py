@@ -11,13 +11,13 @@ from torch import Tensor
 from ..numerics.random_streams import stream
 
 NAMES = ("scenes", "coco-human", "coco-labels", "coco-2014")
-MODELS = "CONTRASTIVE_MODELS"  # a folder with both models of the paper; without it they come from the hub
+MODELS = "CONTRASTIVE_MODELS"  # names a folder with both models of the paper; without it they come from the hub
 IMAGE_MODEL, TEXT_MODEL = "microsoft/resnet-101", "roberta-base"
 _TEST_SCENES = 1000
 
 
 class Pairs(NamedTuple):
-    """Features, standardised by the training part; rows of one split."""
+    """Features, standardised by the training part; the rows of one split."""
 
     images: Tensor  # [n, p], float32
     captions: Tensor  # [n, c, q]
@@ -33,20 +33,25 @@ def image_caption_pairs(
     device: torch.device | str,
     watch: Callable[[Iterable, str], Iterable] = lambda items, label: items,
 ) -> tuple[Pairs, Pairs]:
-    """Training and test pairs through frozen encoders.
+    """Training and test pairs passed through frozen encoders.
 
     scenes: `generated_scenes.scene_pairs`, `scenes` for training and 1000 for test, drawn from `seed`;
     coco-human, coco-labels: the compact copy of COCO through the small encoders; coco-2014: the official files through
-    RoBERTa and ResNet101, train2014 and val2014. `encoded_pairs` keeps the features, which take minutes to hours. The
-    environment variable CONTRASTIVE_MODELS names a folder with `resnet-101` and `roberta-base`, else the hub is asked.
+    RoBERTa and ResNet101, train2014 and val2014. `encoded_pairs` stores the features, which take minutes to hours. The
+    environment variable CONTRASTIVE_MODELS names a folder with `resnet-101` and `roberta-base`; without it they are
+    fetched from the hub.
     Source: ren-li-2023, Section 6.
-    Args: data, one of NAMES; scenes, 2 or more; watch(iterable, label) wraps a progress bar around long work.
-    Returns: (training, test). Raises: ValueError for another name, DataError for files that are missing.
+    Args:
+        data: one of NAMES.
+        scenes: number of training scenes, ≥ 2.
+        seed: of the generated scenes.
+        device: of the features.
+        watch: watch(iterable, label) wraps a progress bar around long work.
+    Returns: (training, test).
+    Raises: ValueError for another name or fewer scenes, DataError for files that are missing.
     """
     if data not in NAMES or scenes < 2:
-        raise ValueError(
-            f"image_caption_pairs: got {data!r} and {scenes} scenes, allowed are {', '.join(NAMES)}, 2 or more"
-        )
+        raise ValueError(f"data and scenes must be one of {', '.join(NAMES)} and ≥ 2, got {data!r} and {scenes}")
     if data == "scenes":
         from ..data.generated_scenes import scene_pairs
 
@@ -58,7 +63,7 @@ def image_caption_pairs(
 
 
 def _standardised(train, test) -> tuple[Pairs, Pairs]:
-    """Mean 0 and variance 1 of every feature over the training part; features that do not vary are 0."""
+    """Every feature with mean 0 and variance 1 over the training part; features that do not vary become 0."""
 
     def by(values: Tensor) -> Callable[[Tensor], Tensor]:
         mean, scale = values.mean(0), values.std(0)
@@ -72,7 +77,7 @@ def _standardised(train, test) -> tuple[Pairs, Pairs]:
 
 
 def _coco(data: str, device: torch.device | str, watch: Callable[[Iterable, str], Iterable]) -> list:
-    """The two parts of a COCO data set as `encoded_pairs.EncodedPairs`, float32 on the device."""
+    """Both parts of a COCO data set as `encoded_pairs.EncodedPairs`, float32 on the device."""
     from ..data import coco
     from .encoded_pairs import encode_pairs
     from .pretrained_encoders import paper_pair, small_pair
@@ -90,7 +95,7 @@ def _coco(data: str, device: torch.device | str, watch: Callable[[Iterable, str]
 
 
 def _models() -> tuple[str, str]:
-    """Where ResNet101 and RoBERTa are found."""
+    """The places of ResNet101 and RoBERTa."""
     folder = os.environ.get(MODELS)
     names = IMAGE_MODEL, TEXT_MODEL
     return names if folder is None else tuple(str(Path(folder) / Path(name).name) for name in names)

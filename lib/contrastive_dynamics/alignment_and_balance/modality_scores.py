@@ -1,8 +1,8 @@
-"""How good two linear maps of paired data are: alignment, balance, condition number, and how far from infinite width.
+"""Scores of two linear maps of paired data: alignment, balance, condition number, and distance from infinite width.
 
-Shapes: map_a, map_b `[..., m, d]`, columns 1 to r of the signal, K_A and K_B, the others of noise, K_{A,ξ} and K_{B,ξ};
-G `[..., d, d]` of `two_modality.correlation`, f_A·f_B = u_AᵀG u_B. Leading axes are batch axes. At infinite width all
-columns are orthogonal but for the pairs [K_A]_p, [K_B]_p.
+Shapes: map_a, map_b `[..., m, d]`: columns 1 to r are the signal's, K_A and K_B; the others are the noise's, K_{A,ξ}
+and K_{B,ξ}; G `[..., d, d]` of `model.correlation`, f_A·f_B = u_AᵀG u_B. Leading axes are batch axes. At
+infinite width all columns are orthogonal except for the pairs [K_A]_p, [K_B]_p.
 """
 
 import math
@@ -16,11 +16,11 @@ from .model import sample_signs, sign_vectors
 
 LARGEST_DIM = 13  # of the exact alignment: 2^12 sorts of 2^13 numbers
 BLOCK = 2**22  # numbers in one block of it
-TIE = 1e-9  # of the largest |f_A·f_B|: what differs by less is equal up to rounding
+TIE = 1e-9  # relative to the largest |f_A·f_B|: values that differ by less are equal up to rounding
 
 
 class DiscretisationErrors(NamedTuple):
-    """How far the columns of two maps are from infinite width, each `[...]` and 0 there."""
+    """How far the columns of two maps are from infinite width, each `[...]`, 0 at infinite width."""
 
     norms: Tensor  # max_p of ‖[K_A]_p‖²/‖[K_B]_p‖² or its inverse, the larger, minus 1
     noise_norms: Tensor  # largest over smallest squared norm of a noise column of A or B, minus 1
@@ -30,21 +30,29 @@ class DiscretisationErrors(NamedTuple):
 
 
 def exact_alignment(g: Tensor, rank: int, *, other_signal: bool = False) -> Tensor:
-    """P[f_A⁺·f_B⁺ > f_A⁺·f_B⁻], u_A and u_B⁺ a positive pair, u_B⁻ independent; all sign vectors enumerated.
+    """P[f_A⁺·f_B⁺ > f_A⁺·f_B⁻], u_A and u_B⁺ a positive pair, u_B⁻ independent; all sign vectors are enumerated.
 
-    A tie is no success, so G = 0 scores 0. Where u_B⁻ has the signal of u_B⁺, probability 2^{−r}, the two may be
-    exchanged: a success half of the time that they differ. So the ceiling is 1 − 2^{−r} where no noise arrives, and
-    1 − (2^{−r} + 2^{−d})/2 where any does, however little. K_A = K_B of orthogonal columns without noise reaches it.
-    With other_signal the probability is that given that the signal of u_B⁻ is not that of u_B⁺: the ceiling is 1.
-    Source: ren-li-2023, Definition 4.1. Args: g `[..., d, d]`, finite, d ≤ 13; rank r, 1 to d. Returns: `[...]`.
-    Raises: ValueError for another g or rank. Error: values within 1e-9 of the largest count as equal.
-    Cost: 2^{d−1} sorts of 2^d numbers a matrix, d = 12: about 1 s; memory 2^{d−1}·d numbers a matrix and blocks of 2²².
+    A tie is not a success, so G = 0 scores 0. Where u_B⁻ has the signal of u_B⁺, with probability 2^{−r}, the two may
+    be exchanged: a success in half of the cases in which they differ. So the ceiling is 1 − 2^{−r} if no noise arrives,
+    and 1 − (2^{−r} + 2^{−d})/2 if any does, however little. K_A = K_B of orthogonal columns without noise reaches it.
+    With other_signal the probability is conditional on u_B⁻ having another signal than u_B⁺: the ceiling is 1.
+    Source: ren-li-2023, Definition 4.1.
+    Args:
+        g: G, `[..., d, d]`, finite, d ≤ 13.
+        rank: r, 1 to d.
+        other_signal: whether to condition on another signal.
+    Returns: `[...]`.
+    Raises: ValueError for another g or rank.
+    Error: values within 1e-9 of the largest count as equal.
+    Cost: 2^{d−1} sorts of 2^d numbers per matrix, about 1 s at d = 12; memory 2^{d−1}·d numbers per matrix and blocks
+        of
+        2²².
     """
     d = g.shape[-1]
     if not 1 <= rank <= d <= LARGEST_DIM or g.shape[-2:] != (d, d) or not bool(g.isfinite().all()):
         raise ValueError(
-            f"exact_alignment: got g {list(g.shape)} and rank {rank}, "
-            f"allowed are finite [..., d, d] with 1 ≤ rank ≤ d ≤ {LARGEST_DIM}; see sampled_alignment"
+            f"g and rank must be finite [..., d, d] and 1 ≤ rank ≤ d ≤ {LARGEST_DIM} (else see sampled_alignment), "
+            f"got {list(g.shape)} and {rank}"
         )
     u = sign_vectors(d, g.device, g.dtype) / math.sqrt(d)
     half, noises = 2 ** (d - 1), 2 ** (d - rank)
@@ -59,7 +67,7 @@ def exact_alignment(g: Tensor, rank: int, *, other_signal: bool = False) -> Tens
 
 
 def _wins(values: Tensor, signal: Tensor, tie: Tensor, other_signal: bool) -> Tensor:
-    """For each u_A the number of (u_B⁺, u_B⁻) where u_B⁺ has the larger value; values `[u_A, signal, noise]`."""
+    """For each u_A the number of (u_B⁺, u_B⁻) for which u_B⁺ has the larger value; values `[u_A, signal, noise]`."""
     positive = values[torch.arange(len(values), device=values.device), signal]
     beaten = positive - tie.unsqueeze(-1)
     wins = torch.searchsorted(values.flatten(1).sort(-1).values, beaten).sum(-1)
@@ -73,14 +81,21 @@ def _tie(largest: Tensor) -> Tensor:
 def sampled_alignment(g: Tensor, rank: int, count: int, generators: list[torch.Generator]) -> tuple[Tensor, int]:
     """Independent trials of the event of `exact_alignment`, for any d: a binomial count, so it has a Wilson interval.
 
-    Source: ren-li-2023, Definition 4.1. Args: g `[run, d, d]`; rank r; count of trials a run; generators, one a run.
-    Returns: successes `[run]`, int64, and the number of trials. Raises: ValueError for another g.
-    Error: values within 1e-9 of the largest drawn count as equal. Cost: 2·count·d² flops a run, 4·count·d numbers.
+    Source: ren-li-2023, Definition 4.1.
+    Args:
+        g: G, `[run, d, d]`.
+        rank: r, 1 to d.
+        count: trials per run, ≥ 1.
+        generators: one per run.
+    Returns: successes `[run]`, int64, and the number of trials.
+    Raises: ValueError for another g, rank or count.
+    Error: values within 1e-9 of the largest drawn count as equal.
+    Cost: 2·count·d² flops per run, 4·count·d numbers.
     """
     d = g.shape[-1]
     if g.shape != (len(generators), d, d):
         raise ValueError(
-            f"sampled_alignment: got g {list(g.shape)} and {len(generators)} generators, one a run allowed"
+            f"g and generators must be [run, d, d] and one per run, got {list(g.shape)} and {len(generators)}"
         )
     u_a, u_b = sample_signs(rank, d, count, generators, g.dtype)
     other, _ = sample_signs(d, d, count, generators, g.dtype)
@@ -91,21 +106,24 @@ def sampled_alignment(g: Tensor, rank: int, count: int, generators: list[torch.G
 
 
 def alignment_condition(rank: int) -> float:
-    """√((√r + 1)/(√r − 1)): below this condition number of K_A = K_B the noiseless alignment is 1 − 2^{−r}, and
-    not always at it or above.
+    """√((√r + 1)/(√r − 1)), the sharp bound on the condition number of K_A = K_B for noiseless alignment 1 − 2^{−r}.
 
-    For sign vectors z ≠ z' let S be where they differ: zᵀG(z − z') = 2 zᵀG z_S, G = KᵀK with eigenvalues in [λ, Λ].
-    Write G = (Λ + λ)/2 + E, ‖E‖ ≤ (Λ − λ)/2. As z·z_S = |S| and ‖z‖‖z_S‖ = √(r|S|),
+    Below it the alignment is 1 − 2^{−r}; at it or above, not always.
+    For sign vectors z ≠ z' let S be the set where they differ: zᵀG(z − z') = 2 zᵀG z_S, G = KᵀK with eigenvalues in
+    [λ, Λ]. Write G = (Λ + λ)/2 + E, ‖E‖ ≤ (Λ − λ)/2. As z·z_S = |S| and ‖z‖‖z_S‖ = √(r|S|),
     2 zᵀG z_S ≥ (Λ + λ)|S| − (Λ − λ)√(r|S|), positive for all |S| iff it is for |S| = 1: √r < (Λ + λ)/(Λ − λ).
-    `worst_alignment_map` reaches the bound for every r, so it is sharp. Columns that are orthogonal need no bound:
-    2 zᵀG z_S = 2 Σ_{p∈S} κ_p². It falls to 1 as 1 + 1/√r: Lemma 4.4 bounds the condition number only, by what need
-    not be near 1, and its reason is that z' ≠ z is at a distance, where Definition 4.1 compares inner products. So the
-    lemma needs the near orthogonality of the columns that the flow keeps.
-    Source: derived; ren-li-2023, Lemma 4.4. Args: rank r, 1 or more. Returns: above 1; infinite for r = 1.
+    `worst_alignment_map` reaches the bound for every r, so it is sharp. Orthogonal columns need no bound:
+    2 zᵀG z_S = 2 Σ_{p∈S} κ_p². The bound decreases to 1 as 1 + 1/√r: Lemma 4.4 bounds the condition number only, by a
+    constant that need not be near 1, and argues that z' ≠ z is at a distance, whereas Definition 4.1 compares inner
+    products. So the lemma needs the near orthogonality of the columns that the flow preserves.
+    Source: derived; ren-li-2023, Lemma 4.4.
+    Args:
+        rank: r ≥ 1.
+    Returns: above 1; infinite for r = 1.
     Raises: ValueError for another rank.
     """
     if rank < 1:
-        raise ValueError(f"alignment_condition: got rank {rank}, allowed are 1 or more")
+        raise ValueError(f"rank must be ≥ 1, got {rank}")
     root = math.sqrt(rank)
     return math.sqrt((root + 1) / (root - 1)) if rank > 1 else math.inf
 
@@ -114,9 +132,11 @@ def sufficient_alignment_margin(map_a: Tensor, rank: int) -> Tensor:
     """[Λ + λ − √r(Λ − λ)]/‖K_A‖_F², Λ and λ the extreme eigenvalues of K_AᵀK_A.
 
     Where it is positive it is a lower bound of f_A⁺·f_B⁺ − f_A⁺·f_B⁻ over all z' ≠ z, for K_B = K_A without noise:
-    2/r for orthogonal columns of one length. Positive iff the condition number is below `alignment_condition(r)`.
-    Source: derived, see there. Args: map_a `[..., m, d]`; rank r. Returns: `[...]`.
-    Raises and cost: as `condition_number`.
+    2/r for orthogonal columns of equal length. It is positive iff the condition number is below
+    `alignment_condition(r)`.
+    Source: derived, see there.
+    Args, Raises and Cost: as `condition_number`.
+    Returns: `[...]`.
     """
     values = _singular_values(map_a, rank, "sufficient_alignment_margin").square()
     high, low = values[..., 0], values[..., -1]
@@ -126,18 +146,21 @@ def sufficient_alignment_margin(map_a: Tensor, rank: int) -> Tensor:
 def worst_alignment_map(
     rank: int, condition: float, device: torch.device | str | None = None, dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """K = Kᵀ of condition number κ with the least zᵀKᵀK(z − z') for z = (1, …, 1) and z' of the first sign changed.
+    """K = Kᵀ of condition number κ with the least zᵀKᵀK(z − z') for z = (1, …, 1) and z' with the first sign changed.
 
-    With x = z/√r and y = e_1 its eigenvectors are x − y for κ, x + y for 1, and all orthogonal ones for √κ. Then
-    E of `alignment_condition` maps x to −y(κ² − 1)/2. Just beyond that bound this z and −z lose to one z' each:
+    With x = z/√r and y = e_1 its eigenvectors are x − y for κ, x + y for 1, and all vectors orthogonal to both for √κ.
+    Then E of `alignment_condition` maps x to −y(κ² − 1)/2. Just beyond that bound this z and −z lose to one z' each:
     the alignment falls by 2^{1−2r}.
-    Source: derived, see there. Args: rank r, 2 or more; condition κ, 1 or more. Returns: `[r, r]`.
+    Source: derived, see there.
+    Args:
+        rank: r ≥ 2.
+        condition: κ ≥ 1.
+        device, dtype: of the result.
+    Returns: `[r, r]`.
     Raises: ValueError for others.
     """
     if rank < 2 or not condition >= 1:
-        raise ValueError(
-            f"worst_alignment_map: got rank {rank}, condition {condition}, allowed are rank ≥ 2, condition ≥ 1"
-        )
+        raise ValueError(f"rank and condition must be ≥ 2 and ≥ 1, got {rank} and {condition}")
     unit = torch.eye(rank, device=device, dtype=dtype)
     x, y, middle = unit.sum(0) / math.sqrt(rank), unit[0], math.sqrt(condition)
     high, low = ((v / v.norm()).outer(v / v.norm()) for v in (x - y, x + y))
@@ -147,9 +170,13 @@ def worst_alignment_map(
 def balance(map_a: Tensor, rank: int | None = None) -> Tensor:
     """‖Σ‖_F²/‖Σ‖_2² = Σ_i s_i⁴/max s_i⁴, Σ = E[f_A f_Aᵀ] = map_a map_aᵀ/(d·N_A²), s_i the singular values of map_a.
 
-    It is the stable rank of the covariance, not of the map: 1 to d, r for equal s_i of r signal columns alone.
-    Source: ren-li-2023, Definition 4.2. Args: map_a `[..., m, d]`; rank, r for the signal columns alone.
-    Returns: `[...]`, 0 for a map 0. Raises: ValueError for another rank, or a map that is not finite.
+    It is the stable rank of the covariance, not of the map: 1 to d; r for r signal columns alone with equal s_i.
+    Source: ren-li-2023, Definition 4.2.
+    Args:
+        map_a: `[..., m, d]`.
+        rank: r, to use the signal columns alone; by default all columns.
+    Returns: `[...]`, 0 for a zero map.
+    Raises: ValueError for another rank, or a map that is not finite.
     Cost: 2·m·d² flops and the singular values of a d×d matrix.
     """
     k = map_a if rank is None else _signal(map_a, rank, "balance")
@@ -157,29 +184,39 @@ def balance(map_a: Tensor, rank: int | None = None) -> Tensor:
 
 
 def condition_number(map_a: Tensor, rank: int) -> Tensor:
-    """s_max/s_min of the signal columns K_A, infinite where they are dependent.
+    """s_max/s_min of the signal columns K_A, infinite where they are linearly dependent.
 
-    Source: ren-li-2023, Lemmas 4.4 and 4.5. Args: map_a `[..., m, d]`, m ≥ r; rank r, 1 to d. Returns: `[...]`.
-    Raises: ValueError for another rank. Cost: about 4·m·r² flops.
+    Source: ren-li-2023, Lemmas 4.4 and 4.5.
+    Args:
+        map_a: `[..., m, d]`, m ≥ r.
+        rank: r, 1 to d.
+    Returns: `[...]`.
+    Raises: ValueError for another rank.
+    Cost: about 4·m·r² flops.
     """
     values = _singular_values(map_a, rank, "condition_number")
     return values[..., 0] / values[..., -1]
 
 
 def column_ratio(map_a: Tensor, rank: int) -> Tensor:
-    """max_p ‖[K_A]_p‖/min_p ‖[K_A]_p‖ of the signal columns: the condition number where they are orthogonal, else
-    not above it.
+    """max_p ‖[K_A]_p‖/min_p ‖[K_A]_p‖ of the signal columns.
 
-    Source: ren-li-2023, κ_max/κ_min of (8). Args, Returns and Raises: as `condition_number`. Cost: 2·m·r flops.
+    It equals the condition number where the columns are orthogonal and does not exceed it elsewhere.
+    Source: ren-li-2023, κ_max/κ_min of (8).
+    Args, Returns and Raises: as `condition_number`.
+    Cost: 2·m·r flops.
     """
     norms = _signal(map_a, rank, "column_ratio").norm(dim=-2)
     return norms.amax(-1) / norms.amin(-1)
 
 
 def noise_signal_ratio(map_a: Tensor, rank: int) -> Tensor:
-    """‖K_{A,ξ}‖_F²/‖K_A‖_F². Source: ren-li-2023, Lemma 5.1.
+    """‖K_{A,ξ}‖_F²/‖K_A‖_F².
 
-    Args and Raises: as `condition_number`. Returns: `[...]`, 0 for r = d. Cost: 2·m·d flops.
+    Source: ren-li-2023, Lemma 5.1.
+    Args and Raises: as `condition_number`.
+    Returns: `[...]`, 0 for r = d.
+    Cost: 2·m·d flops.
     """
     squares = map_a.square().sum(-2)
     return squares[..., rank:].sum(-1) / _signal(squares, rank, "noise_signal_ratio").sum(-1)
@@ -188,8 +225,13 @@ def noise_signal_ratio(map_a: Tensor, rank: int) -> Tensor:
 def column_alignment(map_a: Tensor, map_b: Tensor, rank: int) -> Tensor:
     """κ̂_p²/κ_p² = 2⟨[K_A]_p, [K_B]_p⟩/(‖[K_A]_p‖² + ‖[K_B]_p‖²), −1 to 1; 1 iff the two columns are equal.
 
-    Source: ren-li-2023, Lemma 5.1, with κ_p² the mean of both modalities. Args: map_a, map_b `[..., m, d]`; rank r.
-    Returns: `[..., r]`. Raises: ValueError for another rank. Cost: 6·m·r flops.
+    Source: ren-li-2023, Lemma 5.1, with κ_p² the mean of both modalities.
+    Args:
+        map_a, map_b: `[..., m, d]`.
+        rank: r, 1 to d.
+    Returns: `[..., r]`.
+    Raises: ValueError for another rank.
+    Cost: 6·m·r flops.
     """
     a, b = (_signal(x, rank, "column_alignment") for x in (map_a, map_b))
     return 2 * (a * b).sum(-2) / (a.square() + b.square()).sum(-2)
@@ -198,11 +240,16 @@ def column_alignment(map_a: Tensor, map_b: Tensor, rank: int) -> Tensor:
 def discretisation_errors(map_a: Tensor, map_b: Tensor, rank: int) -> DiscretisationErrors:
     """Relative differences of norms and cosines of columns that are 0 at infinite width.
 
-    The text at hand has lost (11) and (17); these follow its words (norms of corresponding columns alike, columns of
-    all four matrices orthogonal) and the lemmas on each. Between noises it has all pairs, q = q of A and B too.
+    The text at hand has lost (11) and (17); these scores follow its words (equal norms of corresponding columns,
+    orthogonal columns of all four matrices) and the lemmas on each. Among the noise columns all pairs count, also equal
+    q of A and B.
     Source: ren-li-2023, eqs. (11), (17), Lemmas B.13 to B.16, C.12 to C.17.
-    Args: map_a, map_b `[..., m, d]`; rank r, 1 to d. Returns: DiscretisationErrors; what needs a noise column, or a
-    second signal, is 0 without one, and a column 0 has cosine 0. Raises: ValueError for another rank.
+    Args:
+        map_a, map_b: `[..., m, d]`.
+        rank: r, 1 to d.
+    Returns: DiscretisationErrors; scores that need a noise column, or a second signal, are 0 without one, and a zero
+        column has cosine 0.
+    Raises: ValueError for another rank.
     Cost: 8·m·d² flops, 4·d² numbers.
     """
     d, columns = map_a.shape[-1], torch.cat([map_a, map_b], -1)
@@ -223,7 +270,7 @@ def discretisation_errors(map_a: Tensor, map_b: Tensor, rank: int) -> Discretisa
 
 
 def _spread(squares: Tensor) -> Tensor:
-    """Largest over smallest, minus 1; 0 where there is none or all are 0."""
+    """Largest over smallest, minus 1; 0 if there are none or all are 0."""
     if squares.shape[-1] == 0:
         return squares.sum(-1)
     high, low = squares.amax(-1), squares.amin(-1)
@@ -232,11 +279,11 @@ def _spread(squares: Tensor) -> Tensor:
 
 def _signal(columns: Tensor, rank: int, name: str) -> Tensor:
     if not 1 <= rank <= columns.shape[-1]:
-        raise ValueError(f"{name}: got rank {rank} of {columns.shape[-1]} columns, allowed are 1 ≤ rank ≤ d")
+        raise ValueError(f"{name}: rank must be 1 to d = {columns.shape[-1]}, got {rank}")
     return columns[..., :rank]
 
 
 def _singular_values(map_a: Tensor, rank: int, name: str) -> Tensor:
     if map_a.shape[-2] < rank:
-        raise ValueError(f"{name}: got {map_a.shape[-2]} rows for rank {rank}, allowed are rank or more")
+        raise ValueError(f"{name}: map_a must have ≥ rank = {rank} rows, got {map_a.shape[-2]}")
     return torch.linalg.svdvals(_signal(map_a, rank, name))

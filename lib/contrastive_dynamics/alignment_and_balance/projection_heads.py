@@ -1,4 +1,4 @@
-"""Three fully-connected layers with batch norm between them, over frozen features: what is trained for Figure 2.
+"""Three fully-connected layers with batch norm between them, over frozen features: the part trained for Figure 2.
 
 Shapes: runs first; inputs `[n, in]` for all runs or `[run, n, in]`, weights `[run, in, out]`, outputs `[run, n, out]`.
 """
@@ -13,7 +13,7 @@ OUTPUTS = ("batch", "unit", "none")
 
 
 class Heads(NamedTuple):
-    """Parameters of a head of every run. A bias before a batch norm would be taken away by it; there is none."""
+    """Parameters of one head for every run. There is no bias before a batch norm, which would subtract it."""
 
     w1: Tensor  # [run, in, width]
     gain1: Tensor  # [run, 1, width]
@@ -26,7 +26,7 @@ class Heads(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What is subtracted and divided by: `[run, 1, width]` each, mean3 `[run, 1, out]`, scale3 `[run, 1, 1]`."""
+    """Means and scales of the normalisations: `[run, 1, width]` each, mean3 `[run, 1, out]`, scale3 `[run, 1, 1]`."""
 
     mean1: Tensor
     scale1: Tensor
@@ -41,12 +41,18 @@ def init_heads(
 ) -> Heads:
     """PyTorch's default start of a Linear, U(−1/√in, 1/√in) for weights and bias; gains 1, shifts 0.
 
-    Args: generators, one a run, all of one device; features, width and out of 1 or more.
-    Returns: Heads, a run's by its own generator. Raises: ValueError for an argument outside its range.
+    Args:
+        generators: one per run, all on one device.
+        features: inputs of the head, ≥ 1.
+        width: of both hidden layers, ≥ 1.
+        out: outputs, ≥ 1.
+        dtype: of the parameters.
+    Returns: Heads, each run's drawn from its own generator.
+    Raises: ValueError for an argument outside its range.
     """
     if not generators or min(features, width, out) < 1:
         got = f"{len(generators)} generators, features={features}, width={width}, out={out}"
-        raise ValueError(f"init_heads: got {got}, allowed are 1 or more of each")
+        raise ValueError(f"generators, features, width and out must be ≥ 1, got {got}")
     device = generators[0].device
 
     def uniform(rows: int, columns: int, fan_in: int) -> Tensor:
@@ -67,20 +73,23 @@ def apply_heads(
     BN is per feature, (h − mean)/√(var + ε)·gain + shift, with the batch's biased variance, ε = 10⁻⁵.
     output = "batch", the paper's learner: f = (y − E y)/√E‖y − E y‖², so E f = 0 and E‖f‖² = 1 over the batch;
     "unit", as CLIP: f = y/‖y‖; "none": f = y.
-    Means and scales are those of x itself in training. Evaluation takes them from one pass over the whole training set,
-    `_, statistics = apply_heads(heads, training)`; there is no running average.
+    In training, means and scales are those of x itself. Evaluation takes them from one pass over the whole training
+    set, `_, statistics = apply_heads(heads, training)`; there is no running average.
     Source: ren-li-2023, Section 6 (layers), Section 3 (output).
-    Args: heads; x `[n, in]` or `[run, n, in]`, n ≥ 2 without statistics; output one of OUTPUTS.
-    Returns: f `[run, n, out]`, and the statistics that were used. Raises: ValueError for another x or output.
-    Cost: 2·n·(in·width + width² + width·out) flops and about 3·n·width numbers a run.
+    Args:
+        heads: parameters.
+        x: `[n, in]` or `[run, n, in]`; n ≥ 2 without statistics.
+        statistics: means and scales to use; None for those of x.
+        output: one of OUTPUTS.
+    Returns: f `[run, n, out]`, and the statistics used.
+    Raises: ValueError for another x or output.
+    Cost: 2·n·(in·width + width² + width·out) flops and about 3·n·width numbers per run.
     """
     if output not in OUTPUTS:
-        raise ValueError(f"apply_heads: got output {output!r}, allowed are {', '.join(OUTPUTS)}")
+        raise ValueError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
     if x.shape[-1:] != heads.w1.shape[-2:-1] or x.ndim not in (2, 3) or (statistics is None and x.shape[-2] < 2):
         features, few = heads.w1.shape[-2], "" if statistics else ", n of 2 or more without statistics"
-        raise ValueError(
-            f"apply_heads: got x {tuple(x.shape)}, allowed are [n, {features}] or [run, n, {features}]{few}"
-        )
+        raise ValueError(f"x must be [n, {features}] or [run, n, {features}]{few}, got {tuple(x.shape)}")
     h, mean1, scale1 = _normalised(x @ heads.w1, statistics and statistics[0:2])
     h = torch.addcmul(heads.shift1, h, heads.gain1).relu()
     h, mean2, scale2 = _normalised(h @ heads.w2, statistics and statistics[2:4])

@@ -1,11 +1,11 @@
 """Mini-batch gradient descent of the two-modality model, in the maps from latents to embeddings.
 
 Shapes and scales as in `two_modality_flow`; a batch is `[run, n, d]` sign vectors of each modality. The batch loss is
-the population loss with means over n positive pairs and over l negatives of their own in place of expectations, and
-N_A² = mean ‖map_a u_A‖² = Tr(map_a C_A map_aᵀ) over the positive pairs, C_A = mean u_A u_Aᵀ, as a batch norm has it.
+the population loss with expectations replaced by means over n positive pairs and over l separate negatives, and
+N_A² = mean ‖map_a u_A‖² = Tr(map_a C_A map_aᵀ) over the positive pairs, C_A = mean u_A u_Aᵀ, as in a batch norm.
 
 A step of W along −∂L/∂W moves map = WᵀĀ by the same times D, so nothing is lost by leaving W out. It is orthogonal to
-map D^{-1} for any batch: ‖map D^{-1/2}‖_F², which the flow keeps, grows by the square of the step, and only grows.
+map D^{-1} for any batch: ‖map D^{-1/2}‖_F², which the flow conserves, grows by the square of the step and never falls.
 """
 
 import math
@@ -23,10 +23,18 @@ def batch_force(
 ) -> Tensor:
     """−(1/τ²)∂L/∂G of the batch loss: E[(1 − S_A)u_A(u_B − ū_B)ᵀ + (1 − S_B)(u_A − ū_A)u_Bᵀ] over positive pairs.
 
-    S_A = e^{τ²s}/(e^{τ²s} + K mean_j e^{τ²u_AᵀGu_Bj⁻}); ū_B = Σ_j p_j u_Bj⁻, p the softmax of τ²u_AᵀGu_Bj⁻, where the
-    population has t_A; S_B and ū_A mirrored. Source: ren-li-2023, Lemma A.1, Algorithm 3.1.
-    Args: g `[run, d, d]`; positive `[run, n, d]`, negative `[run, l, d]`; tau_squared, negatives, one number or
-        `[run]`. Returns: `[run, d, d]`. Error: rounding, in logarithms. Cost: 8·run·n·l·d flops, 3·run·n·l numbers.
+    S_A = e^{τ²s}/(e^{τ²s} + K mean_j e^{τ²u_AᵀGu_Bj⁻}); ū_B = Σ_j p_j u_Bj⁻, p the softmax of τ²u_AᵀGu_Bj⁻, takes the
+    place of the population's t_A; S_B and ū_A mirrored.
+    Source: ren-li-2023, Lemma A.1, Algorithm 3.1.
+    Args:
+        g: correlations G, `[run, d, d]`.
+        positive: pairs, `[run, n, d]` each.
+        negative: negatives of each modality, `[run, l, d]` each.
+        tau_squared: τ² > 0, a number or `[run]`.
+        negatives: K > 0, a number or `[run]`.
+    Returns: `[run, d, d]`.
+    Error: rounding, in logarithms.
+    Cost: 8·run·n·l·d flops, 3·run·n·l numbers.
     """
     tau, k = (torch.as_tensor(x, dtype=g.dtype, device=g.device).reshape(-1, 1) for x in (tau_squared, negatives))
 
@@ -52,9 +60,13 @@ def batch_velocity(
 ) -> tuple[Tensor, Tensor]:
     """[K_B Mᵀ/(N_A N_B) − ⟨M, G⟩K_A C_A/N_A²]D and its mirror: minus the gradient of the batch loss over τ², in W.
 
-    M is `batch_force`, or mean u_A u_Bᵀ for tau_squared None, the non-contrastive loss, which takes no negatives.
+    M is `batch_force`, or mean u_A u_Bᵀ if tau_squared is None, for the non-contrastive loss, which takes no negatives.
     Source: ren-li-2023, eqs. (5) and (6) with means over a batch; the derivative of N_A goes through C_A.
-    Args: as `velocity` and `batch_force`. Returns: as the maps. Cost: 4·run·(n + m)·d² flops and `batch_force`.
+    Args:
+        map_a, map_b, scales: as `velocity`.
+        positive, negative, tau_squared, negatives: as `batch_force`.
+    Returns: as the maps.
+    Cost: 4·run·(n + m)·d² flops and `batch_force`.
     """
     second_a, second_b = (map_ @ (u.mT @ u) / u.shape[-2] for map_, u in zip((map_a, map_b), positive, strict=True))
     square_a = (map_a * second_a).sum((-2, -1), keepdim=True)
@@ -89,16 +101,25 @@ def descend(
 ) -> tuple[Tensor, Tensor]:
     """map ← map + η·`batch_velocity`, each step from a fresh batch of n positive and n negative pairs.
 
-    For batch None the expectations are exact, the mean over positive pairs that over `signs`: plain gradient descent,
-    which follows the flow at time η·step up to O(η). A batch adds noise of order n^{-1/2} a step and, as S, ū and N_A
-    are not linear in its means, a bias of order 1/n.
+    With batch None the expectations are exact, with the mean over positive pairs taken over `signs`: plain gradient
+    descent, which follows the flow at time η·step up to O(η). A batch adds noise of order n^{-1/2} per step and, as S,
+    ū and N_A are not linear in its means, a bias of order 1/n.
     Source: ren-li-2023, Algorithm 3.1 and Appendix D.
-    Args: map_a, map_b `[run, m, d]`; scales `[run, d]` or `[d]`; rank r; generators, one a run (none for batch None);
-        step_size η, above 0, one number or `[run]`; batch n ≥ 1 or None; tau_squared τ² above 0, or None for the
-        non-contrastive loss; negatives K above 0, unless τ² is None; keep, ascending step numbers from 0 to steps, 0
-        the start; signs, for batch None with τ².
-    Returns: the maps after the kept steps, `[kept, run, m, d]` twice. Raises: ValueError outside.
-    Cost: a step is one `batch_velocity`, or one `force` and `velocity`.
+    Args:
+        map_a, map_b: `[run, m, d]`.
+        scales: `[run, d]` or `[d]`.
+        rank: r, 1 to d.
+        generators: one per run; none needed if batch is None.
+        step_size: η > 0, a number or `[run]`.
+        steps: ≥ 0.
+        batch: n ≥ 1, or None.
+        tau_squared: τ² > 0, a number or `[run]`; None for the non-contrastive loss.
+        negatives: K > 0, a number or `[run]`; not used if τ² is None.
+        keep: increasing step numbers from 0 to steps, 0 being the start.
+        signs: positive pairs of the mean, needed if batch is None and τ² is not.
+    Returns: the maps after the kept steps, `[kept, run, m, d]` twice.
+    Raises: ValueError for an argument outside its range.
+    Cost: per step one `batch_velocity`, or one `force` and `velocity`.
     """
     _check(map_a, map_b, scales, step_size, steps, batch, keep)
     _check_loss(map_a, rank, generators, batch, tau_squared, negatives, signs)
@@ -135,14 +156,14 @@ def _check(
 ) -> None:
     if map_a.ndim != 3 or map_a.shape != map_b.shape or scales.shape not in (map_a.shape[::2], map_a.shape[2:]):
         got = ", ".join(str(list(part.shape)) for part in (map_a, map_b, scales))
-        raise ValueError(f"descend: got {got}, allowed are maps [run, m, d], twice, and scales [run, d] or [d]")
+        raise ValueError(f"map_a, map_b and scales must be [run, m, d], twice, and [run, d] or [d], got {got}")
     eta = torch.as_tensor(step_size)
     if eta.shape not in ((), map_a.shape[:1]) or not bool((eta > 0).all()) or steps < 0:
-        raise ValueError(f"descend: got step_size={step_size}, steps={steps}, allowed are above 0 and 0 or more")
+        raise ValueError(f"step_size and steps must be > 0, one number or [run], and ≥ 0, got {step_size} and {steps}")
     if batch is not None and batch < 1:
-        raise ValueError(f"descend: got batch={batch}, allowed are 1 or more and None")
+        raise ValueError(f"batch must be ≥ 1 or None, got {batch}")
     if not keep or list(keep) != sorted(set(keep)) or keep[0] < 0 or keep[-1] > steps:
-        raise ValueError(f"descend: got keep={keep}, allowed are ascending numbers from 0 to {steps}")
+        raise ValueError(f"keep must be increasing numbers from 0 to {steps}, got {keep}")
 
 
 def _check_loss(
@@ -155,14 +176,14 @@ def _check_loss(
     signs: Signs | None,
 ) -> None:
     if not 1 <= rank <= map_a.shape[-1]:
-        raise ValueError(f"descend: got rank={rank}, allowed are 1 to {map_a.shape[-1]}")
+        raise ValueError(f"rank must be 1 to d = {map_a.shape[-1]}, got {rank}")
     if batch is not None and len(generators) != map_a.shape[0]:
-        raise ValueError(f"descend: got {len(generators)} generators, allowed is one a run, {map_a.shape[0]}")
+        raise ValueError(f"generators must be one per run, {map_a.shape[0]}, got {len(generators)}")
     if tau_squared is None:
         return
     if batch is None and signs is None:
-        raise ValueError("descend: got batch=None without signs, allowed are a batch or the signs of the mean")
+        raise ValueError("signs must be the positive pairs of the mean if batch is None, got None")
     for label, value in (("tau_squared", tau_squared), ("negatives", negatives)):
         number = torch.as_tensor(math.nan if value is None else value)
         if number.shape not in ((), map_a.shape[:1]) or not bool((number > 0).all()):
-            raise ValueError(f"descend: got {label}={value}, allowed are one number or [run], above 0")
+            raise ValueError(f"{label} must be > 0, one number or [run], got {value}")

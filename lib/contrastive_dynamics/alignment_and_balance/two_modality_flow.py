@@ -5,7 +5,7 @@ of the data, σ_1..σ_r and σ_ξ; D = diag(scales²); N_A² = ‖map_a‖_F²/d
 
 - Gradients are divided by τ² and time is that of W̊ = −∂L/∂W/τ².
 - ‖map D^{-1/2}‖_F of either modality is conserved for any M, as the outputs do not change with the scale of W.
-- The Gram matrices of the columns follow an equation of their own, so the width enters through the start only: a
+- The Gram matrices of the columns satisfy an equation of their own, so the width enters through the start only: a
   start of m > 2d rows may be replaced by the R factor of [map_a map_b].
 - The batch norm pulls a column along itself only; directions turn through M alone (`column_rates`).
 """
@@ -21,7 +21,7 @@ from .model import Signs, correlation
 
 
 class Trajectory(NamedTuple):
-    """The maps along the flow, and how well it kept what it keeps."""
+    """The maps along the flow, and how well the conserved quantities were preserved."""
 
     map_a: Tensor  # [time, run, m, d]
     map_b: Tensor  # [time, run, m, d]
@@ -32,8 +32,12 @@ def velocity(map_a: Tensor, map_b: Tensor, scales: Tensor, m: Tensor) -> tuple[T
     """K̊_A = [K_B Mᵀ/(N_A N_B) − ⟨M, G⟩K_A/(d N_A²)]D and K̊_B = [K_A M/(N_A N_B) − ⟨M, G⟩K_B/(d N_B²)]D.
 
     Source: ren-li-2023, eq. (5) and Lemma A.3, and eq. (6) for the non-contrastive M, there column by column.
-    Args: map_a, map_b `[run, m, d]`; scales `[run, d]` or `[d]`; m the force M, `[run, d, d]` or `[d, d]`.
-    Returns: both velocities, as the maps. Cost: 6·run·m·d² flops.
+    Args:
+        map_a, map_b: `[run, m, d]`.
+        scales: `[run, d]` or `[d]`.
+        m: the force M, `[run, d, d]` or `[d, d]`.
+    Returns: both velocities, as the maps.
+    Cost: 6·run·m·d² flops.
     """
     d, products = map_a.shape[-1], scales.square().unsqueeze(-2)
     square_a, square_b = (x.square().sum((-2, -1), keepdim=True) / d for x in (map_a, map_b))
@@ -48,8 +52,11 @@ def column_rates(map_a: Tensor, map_b: Tensor, scales: Tensor, m: Tensor) -> tup
     """How the columns of K_A grow and turn along the flow; for K_B call it with the maps exchanged and Mᵀ.
 
     d‖k_p‖²/dt = 2σ_p²[⟨k_p, h_p⟩ − ⟨M, G⟩‖k_p‖²/(d N_A²)] and d(k_p/‖k_p‖)/dt = σ_p²(I − k_p k_pᵀ/‖k_p‖²)h_p/‖k_p‖,
-    h_p column p of K_B Mᵀ/(N_A N_B). Source: ren-li-2023, Lemma A.5.
-    Args: as `velocity`; no column of map_a is 0. Returns: `[run, d]` and `[run, m, d]`. Cost: as `velocity`.
+    h_p column p of K_B Mᵀ/(N_A N_B).
+    Source: ren-li-2023, Lemma A.5.
+    Args: as `velocity`; no column of map_a may be 0.
+    Returns: `[run, d]` and `[run, m, d]`.
+    Cost: as `velocity`.
     """
     moved, _ = velocity(map_a, map_b, scales, m)
     size = map_a.norm(dim=-2, keepdim=True)
@@ -69,15 +76,22 @@ def contrastive_flow(
     *,
     rtol: float = 1e-7,
 ) -> Trajectory:
-    """The flow of the contrastive loss at one τ²; a schedule is one call a stage, from where the last one ended.
+    """The flow of the contrastive loss at one τ²; a schedule is one call per stage, from where the last one ended.
 
+    Runs share the steps, so a run is the same alone and in a batch up to the error.
     Source: ren-li-2023, eq. (5), Algorithm 3.1 in continuous time.
-    Args: map_a, map_b `[run, m, d]`, not 0; scales `[run, d]` or `[d]`; signs of the mean over positive pairs; times
-        `[t]`, ascending from 0; tau_squared, negatives, above 0, one number or `[run]`; rtol, a step's tolerance in
-        every run, relative to the entries and to their rms at the start.
-    Returns: Trajectory. Raises: ValueError for other shapes and values.
-    Error: about rtol times the steps (dopri5), `error` shows a part of it. Runs share the steps, so a run is the same
-        alone and in a batch up to that. Cost: 6 `force` a step; t·run·m·2d numbers.
+    Args:
+        map_a, map_b: at the start, `[run, m, d]`, finite, not 0.
+        scales: `[run, d]` or `[d]`.
+        signs: of the mean over positive pairs, `[state, d]` each.
+        times: `[t]`, increasing from 0.
+        tau_squared: τ² > 0, a number or `[run]`.
+        negatives: K > 0, a number or `[run]`.
+        rtol: tolerance per step in every run, relative to the entries and to their rms at the start; > 100·ε.
+    Returns: Trajectory.
+    Raises: ValueError for other shapes and values.
+    Error: about rtol times the number of steps (dopri5); `error` shows a part of it.
+    Cost: 6 `force` per step; t·run·m·2d numbers.
     """
 
     def pull(a: Tensor, b: Tensor) -> Tensor:
@@ -89,9 +103,14 @@ def contrastive_flow(
 def non_contrastive_flow(
     map_a: Tensor, map_b: Tensor, scales: Tensor, rank: int, times: Tensor, *, rtol: float = 1e-7
 ) -> Trajectory:
-    """The flow of the loss of positive pairs alone, L̂ = −E f_A·f_B. Source: ren-li-2023, eq. (6).
+    """The flow of the loss of positive pairs alone, L̂ = −E f_A·f_B.
 
-    Args: rank r of the signal; the rest, Returns, Raises and Error as `contrastive_flow`. Cost: 36·run·m·d² a step.
+    Source: ren-li-2023, eq. (6).
+    Args:
+        rank: r of the signal, 1 to d.
+        others: as `contrastive_flow`.
+    Returns, Raises and Error: as `contrastive_flow`.
+    Cost: 36·run·m·d² flops per step.
     """
     m = non_contrastive_force(rank, map_a.shape[-1], map_a.device, map_a.dtype)
     return _integrate(map_a, map_b, scales, lambda a, b: m, times, rtol, "non_contrastive_flow")
@@ -110,8 +129,8 @@ def _integrate(
     from torchdiffeq import odeint
 
     start = torch.stack([map_a, map_b])
-    size = start.square().mean((0, 2, 3)).sqrt()[:, None, None]  # a run's own unit: neither runs nor units mix
-    # The worst run decides on a step, however many are at rest beside it.
+    size = start.square().mean((0, 2, 3)).sqrt()[:, None, None]  # one unit per run: neither runs nor units mix
+    # The worst run determines a step, however many others are at rest.
     how = {"norm": lambda y: y.square().mean((0, -2, -1)).amax().sqrt()}
     path = odeint(
         lambda _, y: torch.stack(velocity(*y, scales, pull(*y))),
@@ -129,10 +148,10 @@ def _integrate(
 def _check(map_a: Tensor, map_b: Tensor, scales: Tensor, times: Tensor, rtol: float, name: str) -> None:
     if map_a.ndim != 3 or map_a.shape != map_b.shape or scales.shape not in (map_a.shape[::2], map_a.shape[2:]):
         got = ", ".join(str(list(part.shape)) for part in (map_a, map_b, scales))
-        raise ValueError(f"{name}: got {got}, allowed are maps [run, m, d], twice, and scales [run, d] or [d]")
+        raise ValueError(f"{name}: map_a, map_b and scales must be [run, m, d], twice, and [run, d] or [d], got {got}")
     if not all(bool(part.isfinite().all() & part.flatten(1).any(-1).all()) for part in (map_a, map_b)):
-        raise ValueError(f"{name}: got a map of 0, NaN or infinity, allowed are finite ones, not 0")
+        raise ValueError(f"{name}: every run of both maps must be finite and not 0, got 0, NaN or infinity")
     if times.ndim != 1 or not times.numel() or times[0] != 0 or not bool((times.diff() > 0).all()):
-        raise ValueError(f"{name}: got times {times.tolist()}, allowed are [t], ascending from 0")
+        raise ValueError(f"{name}: times must be [t], increasing from 0, got {times.tolist()}")
     if rtol <= 100 * torch.finfo(map_a.dtype).eps:
-        raise ValueError(f"{name}: got rtol={rtol}, allowed are numbers above 100·ε")
+        raise ValueError(f"{name}: rtol must be > 100·ε, got {rtol}")

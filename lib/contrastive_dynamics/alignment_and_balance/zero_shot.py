@@ -1,7 +1,7 @@
-"""What Figure 2 measures: zero-shot predictions by prompts, alignment and balance of outputs on evaluation data.
+"""The measurements of Figure 2: zero-shot predictions by prompts, alignment and balance of outputs on evaluation data.
 
 Shapes: runs first; outputs of n images and of their captions `[run, n, o]`, of the L prompts `[run, L, o]`; labels
-`[n, L]`, bool, several an image.
+`[n, L]`, bool; an image may have several.
 """
 
 import torch
@@ -9,19 +9,23 @@ from torch import Tensor
 
 from ..numerics.ranks import stable_rank
 
-_ENTRIES = 2**24  # of an array of correlations of pairs
+_ENTRIES = 2**24  # of one array of correlations of pairs
 
 
 def predictions(image_out: Tensor, prompt_out: Tensor) -> Tensor:
-    """The prompt of highest correlation with the image, cos(f_A(x), f_B(prompt)), as shares: ties share alike.
+    """The prompt of highest correlation with the image, cos(f_A(x), f_B(prompt)), as shares, equal between ties.
 
     Source: ren-li-2023, Section 6 ("highest correlation", as in Radford et al. (2021)).
-    Args: `[run, n, o]`, `[run, L, o]`. Returns: `[run, n, L]`, nonnegative, 1 in sum. Raises: ValueError for sizes that
-    do not fit. Cost: 2·n·L·o flops a run.
+    Args:
+        image_out: `[run, n, o]`.
+        prompt_out: `[run, L, o]`.
+    Returns: `[run, n, L]`, nonnegative, summing to 1.
+    Raises: ValueError for sizes that do not fit.
+    Cost: 2·n·L·o flops per run.
     """
     if image_out.ndim != 3 or prompt_out.ndim != 3 or image_out.shape[::2] != prompt_out.shape[::2]:
         got = f"{tuple(image_out.shape)}, {tuple(prompt_out.shape)}"
-        raise ValueError(f"predictions: got {got}, allowed are [run, n, o], [run, L, o]")
+        raise ValueError(f"image_out and prompt_out must be [run, n, o] and [run, L, o], got {got}")
     correlation = image_out @ torch.nn.functional.normalize(prompt_out, dim=-1).mT  # ‖f_A‖ does not move the maximum
     best = (correlation == correlation.amax(-1, keepdim=True)).to(image_out.dtype)
     return best / best.sum(-1, keepdim=True)
@@ -30,7 +34,12 @@ def predictions(image_out: Tensor, prompt_out: Tensor) -> Tensor:
 def zero_shot_accuracy(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tensor:
     """Share of the images whose prediction is one of their labels.
 
-    Source: ren-li-2023, Section 6. Args, raises: as `predictions`; labels `[n, L]`, bool. Returns: `[run]`, 0 to 1.
+    Source: ren-li-2023, Section 6.
+    Args:
+        image_out, prompt_out: as `predictions`.
+        labels: `[n, L]`, bool.
+    Returns: `[run]`, 0 to 1.
+    Raises: as `predictions`, and ValueError for other labels.
     """
     _check(labels, image_out, "zero_shot_accuracy")
     return (predictions(image_out, prompt_out) * labels).sum(-1).mean(-1)
@@ -41,7 +50,8 @@ def macro_recall(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tenso
 
     A constant answer among the labels that occur scores one over their number. An image gets one answer, so images
     with several labels keep even the best answers below 1.
-    Args, raises: as `zero_shot_accuracy`. Returns: `[run]`, 0 to 1.
+    Args and Raises: as `zero_shot_accuracy`.
+    Returns: `[run]`, 0 to 1.
     """
     _check(labels, image_out, "macro_recall")
     occurrences = labels.sum(0)
@@ -50,7 +60,7 @@ def macro_recall(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tenso
 
 
 def best_constant_answer(labels: Tensor) -> Tensor:
-    """Accuracy of the one label that is right most often. Args: labels `[n, L]`, bool. Returns: a number, float64."""
+    """Accuracy of the one label that is right most often, a float64 number, for labels `[n, L]`, bool."""
     return labels.double().mean(0).amax()
 
 
@@ -58,14 +68,19 @@ def alignment_score(image_out: Tensor, text_out: Tensor, labels: Tensor | None =
     """P[f_A(x⁺)·f_B(x⁺) > f_A(x⁺)·f_B(x⁻)] over all pairs of an image and the caption of another.
 
     Ties do not count: outputs that are all the same score 0. Outputs that are aligned along one direction, f = xe with
-    x symmetric and continuous, score 3/4 = P[y < x | x > 0], however well they agree: more takes more directions.
-    With labels, captions of images that carry exactly the same labels are no negatives.
-    Source: ren-li-2023, Definition 4.1. Args: `[run, n, o]` each, n ≥ 2; labels `[n, L]` or none. Returns: `[run]`.
-    Raises: ValueError for other sizes, and if no negative is left. Cost: 2·n²·o flops a run.
+    x symmetric and continuous, score 3/4 = P[y < x | x > 0], however well they agree: a higher score takes more
+    directions. With labels, captions of images that carry exactly the same labels do not count as negatives.
+    Source: ren-li-2023, Definition 4.1.
+    Args:
+        image_out, text_out: `[run, n, o]`, n ≥ 2.
+        labels: `[n, L]`, bool, or None.
+    Returns: `[run]`.
+    Raises: ValueError for other sizes, and if no negative is left.
+    Cost: 2·n²·o flops per run.
     """
     if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
         got = f"{tuple(image_out.shape)}, {tuple(text_out.shape)}"
-        raise ValueError(f"alignment_score: got {got}, allowed are [run, n, o] twice, n of 2 or more")
+        raise ValueError(f"image_out and text_out must be [run, n, o], n ≥ 2, got {got}")
     runs, n, _ = image_out.shape
     if labels is None:
         kinds = torch.arange(n, device=image_out.device)
@@ -78,16 +93,20 @@ def alignment_score(image_out: Tensor, text_out: Tensor, labels: Tensor | None =
         wins = wins + ((image_out[:, rows] @ text_out.mT < aligned[:, rows]) & other).sum((-2, -1))
         pairs = pairs + other.sum()
     if pairs == 0:
-        raise ValueError("alignment_score: got images that all carry the same labels, allowed are two kinds or more")
+        raise ValueError("labels must differ between two images, got the same for all")
     return wins.to(image_out.dtype) / pairs
 
 
 def output_balance(outputs: Tensor) -> Tensor:
-    """‖Σ‖_F²/‖Σ‖₂² of Σ = E[f fᵀ]: k where the outputs fill k directions alike, 1 where they fill one.
+    """‖Σ‖_F²/‖Σ‖₂² of Σ = E[f fᵀ]: k where the outputs fill k directions equally, 1 where they fill one.
 
     Σ is not centred: the learner's outputs are, and those of heads that are not may collapse to one point, which is 1.
-    Source: ren-li-2023, Definition 4.2. Args: `[..., n, o]`. Returns: `[...]`, 1 to o, 0 for outputs that are all 0.
-    Raises: ValueError for outputs that are not finite. Cost: 2·n·o² flops.
+    Source: ren-li-2023, Definition 4.2.
+    Args:
+        outputs: f, `[..., n, o]`.
+    Returns: `[...]`, 1 to o, 0 for outputs that are all 0.
+    Raises: ValueError for outputs that are not finite.
+    Cost: 2·n·o² flops.
     """
     return stable_rank(outputs.mT @ outputs)
 
@@ -95,11 +114,17 @@ def output_balance(outputs: Tensor) -> Tensor:
 def output_condition_number(outputs: Tensor, rank: int) -> Tensor:
     """√(λ_1/λ_rank) of Σ = E[f fᵀ], λ descending.
 
-    Source: ren-li-2023, after Definition 4.2. Args: `[..., n, o]`; rank from 1 to min(n, o). Returns: `[...]`, 1 or
-    more. Raises: ValueError for another rank. Error: up to ε times the result, relative. Cost: about 4·n·o² flops.
+    Source: ren-li-2023, after Definition 4.2.
+    Args:
+        outputs: f, `[..., n, o]`.
+        rank: 1 to min(n, o).
+    Returns: `[...]`, ≥ 1.
+    Raises: ValueError for another rank.
+    Error: up to ε times the result, relative.
+    Cost: about 4·n·o² flops.
     """
     if not 1 <= rank <= min(outputs.shape[-2:]):
-        raise ValueError(f"output_condition_number: got rank={rank}, allowed are 1 to {min(outputs.shape[-2:])}")
+        raise ValueError(f"rank must be 1 to {min(outputs.shape[-2:])}, got {rank}")
     sigma = torch.linalg.svdvals(outputs)
     return sigma[..., 0] / sigma[..., rank - 1]
 
@@ -107,4 +132,4 @@ def output_condition_number(outputs: Tensor, rank: int) -> Tensor:
 def _check(labels: Tensor, image_out: Tensor, name: str) -> None:
     if labels.ndim != 2 or labels.dtype != torch.bool or len(labels) != image_out.shape[1]:
         got = f"{labels.dtype} {tuple(labels.shape)}"
-        raise ValueError(f"{name}: got labels {got}, allowed are bool [{image_out.shape[1]}, L]")
+        raise ValueError(f"{name}: labels must be torch.bool [{image_out.shape[1]}, L], got {got}")

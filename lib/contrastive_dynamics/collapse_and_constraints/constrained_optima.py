@@ -1,4 +1,4 @@
-"""The least losses Tr(W2ᵀW1 C W1ᵀW2) under constraints on the weights, in closed form.
+"""The smallest losses Tr(W2ᵀW1 C W1ᵀW2) under constraints on the weights, in closed form.
 
 Shapes: C `[..., d, d]`, symmetric, eigenvalues λ_1 ≤ … ≤ λ_d; W1 `[h, d]`, W2 `[h, z]`; W = W1ᵀW2 `[d, z]`, so that
 the loss is Tr(C WWᵀ).
@@ -13,7 +13,7 @@ from .pair_losses import require_trace_matrix
 
 
 class Optimum(NamedTuple):
-    """The least value and the WWᵀ that takes it, a projector, unique where λ_rank < λ_{rank+1} (and no λ is 0)."""
+    """The minimum and the WWᵀ that attains it, a projector, unique if λ_rank < λ_{rank+1} (and no λ is 0)."""
 
     value: Tensor  # [...] sum of the `rank` smallest eigenvalues
     projector: Tensor  # [..., d, d] onto their eigenvectors
@@ -21,32 +21,45 @@ class Optimum(NamedTuple):
 
 
 def frobenius_optimum(c: Tensor, c1: float | Tensor, c2: float | Tensor) -> Tensor:
-    """min Tr(W2ᵀW1 C W1ᵀW2) under ‖W1‖_F ≤ c1, ‖W2‖_F ≤ c2:  c1² c2² min(λ_1, 0), taken at rank one.
+    """min Tr(W2ᵀW1 C W1ᵀW2) under ‖W1‖_F ≤ c1, ‖W2‖_F ≤ c2:  c1² c2² min(λ_1, 0), attained at rank one.
 
-    For given W1 the loss is Tr(M W2W2ᵀ), M = W1CW1ᵀ: at least c2² min(λ_1(M), 0), and W2 = c2 v e_1ᵀ takes it. A unit v
-    has vᵀMv ≥ λ_1 ‖W1ᵀv‖² ≥ λ_1 c1², and W1 = c1 v v_1ᵀ takes that, v_1 the eigenvector of C. Any h, z ≥ 1.
-    Source: esser-2023, Proposition 2 for φ(x) = x. Args: c `[..., d, d]`; c1, c2 ≥ 0, numbers or `[...]`.
-    Returns: `[...]`. Raises: ValueError for a C that is not symmetric or a bound below 0. Cost: 9·d³ flops.
+    For given W1 the loss is Tr(M W2W2ᵀ), M = W1CW1ᵀ: at least c2² min(λ_1(M), 0), attained by W2 = c2 v e_1ᵀ. A unit v
+    has vᵀMv ≥ λ_1 ‖W1ᵀv‖² ≥ λ_1 c1², attained by W1 = c1 v v_1ᵀ with v_1 the eigenvector of C. This holds for any
+    h, z ≥ 1.
+
+    Source: esser-2023, Proposition 2 for φ(x) = x.
+    Args:
+        c: C, `[..., d, d]`.
+        c1: bound on ‖W1‖_F, ≥ 0, a number or `[...]`.
+        c2: bound on ‖W2‖_F, ≥ 0, a number or `[...]`.
+    Returns: `[...]`.
+    Raises: ValueError for a C that is not symmetric or a negative bound.
+    Cost: 9·d³ flops.
     """
     require_trace_matrix(c, "frobenius_optimum")
     if not all(bool((torch.as_tensor(bound) >= 0).all()) for bound in (c1, c2)):
-        raise ValueError(f"frobenius_optimum: got c1={c1}, c2={c2}, allowed are 0 or more")
+        raise ValueError(f"c1 and c2 must be ≥ 0, got c1={c1}, c2={c2}")
     return torch.linalg.eigvalsh(c)[..., 0].clamp(max=0) * c1**2 * c2**2
 
 
 def operator_optimum(c: Tensor, z: int) -> Optimum:
-    """Sum of the k = min(d, z, #negative) most negative eigenvalues of C, at WWᵀ the projector on their eigenvectors.
+    """Sum of the k = min(d, z, #negative) most negative eigenvalues of C, where WWᵀ projects onto their eigenvectors.
 
-    The least value of problems 1 to 3 for h ≥ k: the ratio to ‖W1‖₂²‖W2‖₂², both norms ≤ 1, and ‖W2ᵀW1‖₂ ≤ 1. Each
-    comes to 0 ⪯ P = WWᵀ ⪯ I of rank z at most, and over these Tr(CP) is least at a projector (Ky Fan). k ≥ 2 means
-    that no collapse to one dimension occurs. With no negative eigenvalue it is 0, at W = 0.
+    This is the minimum of problems 1 to 3 for h ≥ k: the ratio to ‖W1‖₂²‖W2‖₂², both norms ≤ 1, and ‖W2ᵀW1‖₂ ≤ 1. Each
+    reduces to 0 ⪯ P = WWᵀ ⪯ I of rank at most z, and among these Tr(CP) is smallest at a projector (Ky Fan). k ≥ 2
+    means that there is no collapse to one dimension. If no eigenvalue is negative, the minimum is 0, at W = 0.
+
     Source: esser-2023, Proposition 3, problems 1–3; the text prints the loss as a norm, where this trace is meant.
-    Args: c `[..., d, d]`; z ≥ 1. Returns: Optimum. An eigenvalue within d·ε·‖C‖₂ of 0 does not count as negative.
-    Raises: ValueError for a C that is not symmetric or z below 1. Cost: 9·d³ flops.
+    Args:
+        c: C, `[..., d, d]`.
+        z: number of outputs, ≥ 1.
+    Returns: Optimum. An eigenvalue within d·ε·‖C‖₂ of 0 does not count as negative.
+    Raises: ValueError for a C that is not symmetric or z < 1.
+    Cost: 9·d³ flops.
     """
     require_trace_matrix(c, "operator_optimum")
     if z < 1:
-        raise ValueError(f"operator_optimum: got z={z}, allowed are 1 or more")
+        raise ValueError(f"z must be ≥ 1, got {z}")
     eigenvalues, vectors = torch.linalg.eigh(c)
     return _lowest(eigenvalues, vectors, _negatives(eigenvalues).clamp(max=z))
 
@@ -54,19 +67,26 @@ def operator_optimum(c: Tensor, z: int) -> Optimum:
 def orthogonal_optimum(c: Tensor, z: int, h: int) -> Optimum:
     """Sum of the max(m, k) smallest eigenvalues, m = max(0, d + z − h), k = min(z, #negative): W1ᵀW1 = I, W2ᵀW2 = I.
 
-    W1 and W2 are orthonormal frames of a d- and a z-dimensional space in ℝ^h, which meet in m dimensions or more, so
-    that at least m singular values of W (cosines of principal angles) are 1. Nothing else binds: W2 = W1W + N B, N an
-    orthonormal basis of the h − d dimensions left, needs BᵀB = I − WᵀW, of rank h − d at most. So P = WWᵀ has
-    0 ⪯ P ⪯ I, m ≤ Tr P, rank min(d, z) at most, and Tr(CP) is least at a projector of rank max(m, k).
-    For h ≥ d + z − k it is `operator_optimum`; for a smaller h it lies above, by Σ_{k<i≤m} λ_i. The proof of
-    Proposition 3 finds it for every h: it pads W1 and W2 with zero rows, which is at rank k < d no W1ᵀW1 = I.
-    Source: esser-2023, Proposition 3, problem 4. Args: c `[..., d, d]`; z ≥ 1, more than d too; h ≥ max(d, z).
-    Returns: Optimum. Raises: ValueError for a C that is not symmetric, or z, h outside. Cost: 9·d³ flops.
+    W1 and W2 are orthonormal frames of a d- and a z-dimensional subspace of ℝ^h, which meet in m dimensions or more, so
+    at least m singular values of W (cosines of principal angles) are 1. There is no other restriction: W2 = W1W + N B,
+    with N an orthonormal basis of the remaining h − d dimensions, needs BᵀB = I − WᵀW, of rank at most h − d. So P =
+    WWᵀ has 0 ⪯ P ⪯ I, m ≤ Tr P, rank at most min(d, z), and Tr(CP) is smallest at a projector of rank max(m, k). For h
+    ≥ d + z − k it equals `operator_optimum`; for smaller h it is larger by Σ_{k<i≤m} λ_i. The proof of Proposition 3
+    obtains `operator_optimum` for every h: it pads W1 and W2 with zero rows, which for rank k < d violates W1ᵀW1 = I.
+
+    Source: esser-2023, Proposition 3, problem 4.
+    Args:
+        c: C, `[..., d, d]`.
+        z: number of outputs, ≥ 1; may exceed d.
+        h: width, ≥ max(d, z).
+    Returns: Optimum.
+    Raises: ValueError for a C that is not symmetric, or z or h outside its range.
+    Cost: 9·d³ flops.
     """
     require_trace_matrix(c, "orthogonal_optimum")
     d = c.shape[-1]
     if z < 1 or h < max(d, z):
-        raise ValueError(f"orthogonal_optimum: got d={d}, z={z}, h={h}, allowed are z >= 1 and h >= max(d, z)")
+        raise ValueError(f"z must be ≥ 1 and h ≥ max(d, z), got d={d}, z={z}, h={h}")
     eigenvalues, vectors = torch.linalg.eigh(c)
     return _lowest(eigenvalues, vectors, _negatives(eigenvalues).clamp(max=z).clamp(min=max(0, d + z - h)))
 

@@ -1,4 +1,4 @@
-"""Figure 2 of esser-2023: how far wide networks are from their linear twins while they train on half moons."""
+"""Figure 2 of esser-2023: how far wide networks stray from their linear twins while they train on half moons."""
 
 from collections.abc import Callable, Iterable
 
@@ -30,19 +30,30 @@ def half_moon_gap(
     device: torch.device | str | None = None,
     watch: Callable[[list[range]], Iterable[range]] = iter,
 ) -> dict[str, Tensor]:
-    """Gap of networks of one width, each on its own pairs from its own start, at the epochs of `keep`.
+    """Gaps of networks of one width, each with its own pairs and its own start, at the epochs of `keep`.
 
-    Network k draws from the seed, k and the width alone: it is the same among more networks.
-    Source: esser-2023, Figure 2. Args: name, one of `smooth_activations.WIDE`; h ≥ 2; n half moons, even; rate > 0;
-    keep, epochs, ascending from 0; mean, of the pairs, in place of the sum of (1); watch wraps the blocks of networks.
+    What network k draws depends only on the seed, k and the width: it is the same among more networks.
+
+    Source: esser-2023, Figure 2.
+    Args:
+        name: a key of `smooth_activations.WIDE`.
+        h: width, ≥ 2.
+        n: number of half-moon points, even, ≥ 2.
+        networks: number of networks, ≥ 1.
+        first_seed: seed of all networks.
+        rate: learning rate, > 0.
+        keep: epochs to measure at, ascending from 0.
+        mean: whether the loss is the mean over the pairs, instead of the sum in (1).
+        outputs: number of outputs z, 1 or 2.
+        device: device of the computation.
+        watch: wraps the blocks of networks, for instance in a progress bar.
     Returns: `difference` and `linear` of `wide_training.linear_gap`, `[epoch, network]`, on the CPU.
-    Raises: ValueError for another name or size, before any work. Cost: networks × `wide_training.train`.
+    Raises: ValueError for another name or size, before any work.
+    Cost: networks × `wide_training.train`.
     """
     act = activation(name, WIDE)
     if h < 2 or networks < 1 or outputs < 1:
-        raise ValueError(
-            f"half_moon_gap: got h={h}, networks={networks}, outputs={outputs}, allowed are h ≥ 2, 1 or more"
-        )
+        raise ValueError(f"h must be ≥ 2, networks and outputs ≥ 1, got h={h}, networks={networks}, outputs={outputs}")
     parts = []
     for runs in watch([range(k, min(k + AT_ONCE, networks)) for k in range(0, networks, AT_ONCE)]):
         data, first, second = (

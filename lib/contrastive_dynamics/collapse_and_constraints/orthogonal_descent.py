@@ -21,16 +21,16 @@ class Weights(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A training: where it ends, and the outputs on the way."""
+    """A training run: its final weights, and the outputs along the way."""
 
     weights: Weights
     outputs: Tensor  # [kept, run, d, z] after steps 0, keep_every, 2·keep_every, …; empty for keep_every = 0
 
 
 def require_sizes(h: int, d: int, z: int) -> None:
-    """Raises ValueError, in one line, unless 1 ≤ z ≤ d and both layers can have orthonormal columns."""
+    """Raise ValueError, in one line, unless 1 ≤ z ≤ d and both layers can have orthonormal columns."""
     if not (1 <= z <= d and h >= max(d, z)):
-        raise ValueError(f"constrained_descent: got h = {h}, d = {d}, z = {z}, allowed are 1 ≤ z ≤ d and h ≥ max(d, z)")
+        raise ValueError(f"sizes must satisfy 1 ≤ z ≤ d and h ≥ max(d, z), got h = {h}, d = {d}, z = {z}")
 
 
 def draw_weights(
@@ -41,23 +41,38 @@ def draw_weights(
     z: int,
     dtype: torch.dtype = torch.float64,
 ) -> Weights:
-    """Independent Haar-uniform layers, each run from its own two generators. Source: esser-2023, eq. (8), Lemma 2.
+    """Independent Haar-uniform layers, each run from its own two generators.
 
-    Returns: Weights. Raises: ValueError as `require_sizes`. Cost: 4·h·(d² + z²) flops a run.
+    Source: esser-2023, eq. (8), Lemma 2.
+    Args:
+        generators_1: for W1, one per run.
+        generators_2: for W2, one per run.
+        h: width, ≥ max(d, z).
+        d: number of inputs, ≥ z.
+        z: number of outputs, ≥ 1.
+        dtype: dtype of the result.
+    Returns: Weights.
+    Raises: ValueError as `require_sizes`.
+    Cost: 4·h·(d² + z²) flops per run.
     """
     require_sizes(h, d, z)
     return Weights(haar(generators_1, h, d, dtype), haar(generators_2, h, z, dtype))
 
 
 def outputs(weights: Weights) -> Tensor:
-    """m = W1ᵀW2: column l is u_l as a vector, row j is u(e_j). Returns: `[run, d, z]`. Cost: 2·h·d·z flops."""
+    """m = W1ᵀW2, `[run, d, z]`: column l is u_l as a vector, row j is u(e_j). Cost: 2·h·d·z flops."""
     return weights.w1.mT @ weights.w2
 
 
 def trace_loss(m: Tensor, c: Tensor) -> Tensor:
-    """Tr(mᵀCm) = Tr(W2ᵀW1CW1ᵀW2). Source: esser-2023, eq. (8).
+    """Tr(mᵀCm) = Tr(W2ᵀW1CW1ᵀW2).
 
-    Args: m `[..., d, z]`; c `[..., d, d]`. Returns: `[...]`. Cost: 2·d²·z flops.
+    Source: esser-2023, eq. (8).
+    Args:
+        m: outputs, `[..., d, z]`.
+        c: C, `[..., d, d]`.
+    Returns: `[...]`.
+    Cost: 2·d²·z flops.
     """
     return (m * (c @ m)).sum((-2, -1))
 
@@ -66,8 +81,11 @@ def gradients(weights: Weights, c: Tensor) -> Weights:
     """Gradients of (8) in both layers: G1 = 2 W2 (Cm)ᵀ, G2 = 2 W1 (Cm), with m = W1ᵀW2.
 
     Source: esser-2023, proof of Theorem 2, there as 2W2W2ᵀW1C and 2W1CW1ᵀW2.
-    Args: c symmetric. Returns: Weights of gradients, shaped as the weights.
-    Cost: 6·h·d·z + 2·d²·z flops; d·z numbers beside the result, no h×h matrix.
+    Args:
+        weights: both layers.
+        c: C, symmetric.
+    Returns: Weights of gradients, shaped as the weights.
+    Cost: 6·h·d·z + 2·d²·z flops; d·z numbers besides the result, no h×h matrix.
     """
     y = 2 * (c @ outputs(weights))
     return Weights(weights.w2 @ y.mT, weights.w1 @ y)
@@ -76,16 +94,23 @@ def gradients(weights: Weights, c: Tensor) -> Weights:
 def descent_step(weights: Weights, c: Tensor, rate: float, retraction: str = "polar", project: bool = False) -> Weights:
     """One step W ← retract(W − ηG) of both layers, from gradients at the same point.
 
-    project=True takes (I − WWᵀ)G in place of G. As η → 0 the outputs then follow (9), whatever the retraction.
-    With project=False and the polar retraction they follow `output_flow.polar_velocity`, not (9). With project=False
+    project=True uses (I − WWᵀ)G in place of G. As η → 0 the outputs then follow (9), with either retraction. With
+    project=False and the polar retraction they follow `constrained_flow.polar_velocity`, not (9). With project=False
     and "qr" they follow a third flow, which depends on the basis in which C is written.
-    Source: esser-2023, eq. (11) and the sentence below it; (11) is printed with +η, which raises the loss.
-    Args: c symmetric; rate η; retraction, one of `stiefel.RETRACTIONS`. Returns: Weights.
-    Raises: ValueError for an unknown retraction. Cost: `update_cost.descent_step_cost`, plus 4·h·(d² + z²) flops for
-        project=True.
+
+    Source: esser-2023, eq. (11) and the sentence below it; (11) is printed with +η, which increases the loss.
+    Args:
+        weights: both layers.
+        c: C, symmetric.
+        rate: η.
+        retraction: a key of `stiefel.RETRACTIONS`.
+        project: whether to project the gradients.
+    Returns: Weights.
+    Raises: ValueError for an unknown retraction.
+    Cost: `update_cost.descent_step_cost`, plus 4·h·(d² + z²) flops for project=True.
     """
     if retraction not in RETRACTIONS:
-        raise ValueError(f"descent_step: got retraction {retraction!r}, allowed are {', '.join(RETRACTIONS)}")
+        raise ValueError(f"retraction must be one of {', '.join(RETRACTIONS)}, got {retraction!r}")
     moved = []
     for w, g in zip(weights, gradients(weights, c), strict=True):
         g = grassmann_gradient(w, g) if project else g
@@ -102,19 +127,27 @@ def descend(
     project: bool = False,
     keep_every: int = 0,
 ) -> Path:
-    """Follow `descent_step` for a number of steps. Source: esser-2023, eq. (11), Figure 3.
+    """Follow `descent_step` for a number of steps.
 
-    Args: weights semi-orthogonal; rate η > 0; steps ≥ 0; keep_every, 0 for no outputs or a divisor of steps.
-    Returns: Path. Raises: ValueError for sizes, C, rate, steps or retraction outside this.
+    Source: esser-2023, eq. (11), Figure 3.
+    Args:
+        weights: semi-orthogonal layers.
+        c: C, `[d, d]` or `[run, d, d]`, symmetric.
+        rate: η, finite, > 0.
+        steps: ≥ 0.
+        retraction: as in `descent_step`.
+        project: as in `descent_step`.
+        keep_every: a divisor of steps, or 0 to keep no outputs.
+    Returns: Path.
+    Raises: ValueError for sizes, C, rate, steps, keep_every or retraction outside their ranges.
     Cost: steps × `descent_step`; keep_every > 0 holds (steps/keep_every + 1)·run·d·z numbers.
     """
     _require_problem(weights, c)
     if not (math.isfinite(rate) and rate > 0):
-        raise ValueError(f"descend: got rate {rate}, allowed are finite numbers above 0")
+        raise ValueError(f"rate must be finite and > 0, got {rate}")
     if steps < 0 or keep_every < 0 or (keep_every and steps % keep_every):
         raise ValueError(
-            f"descend: got steps = {steps}, keep_every = {keep_every}, allowed are steps ≥ 0 and "
-            "keep_every 0 or a divisor of steps"
+            f"steps must be ≥ 0 and keep_every 0 or a divisor of steps, got steps = {steps}, keep_every = {keep_every}"
         )
     start = outputs(weights)
     kept = [start] if keep_every else []
@@ -130,12 +163,12 @@ def _require_problem(weights: Weights, c: Tensor) -> None:
     require_sizes(h, d, z)
     if weights.w2.shape[:-1] != weights.w1.shape[:-1] or c.shape[-2:] != (d, d):
         raise ValueError(
-            f"descend: got w1 {list(weights.w1.shape)}, w2 {list(weights.w2.shape)}, c {list(c.shape)}, "
-            "allowed are [run, h, d], [run, h, z], [d, d] or [run, d, d]"
+            "w1, w2, c must be [run, h, d], [run, h, z], [d, d] or [run, d, d], "
+            f"got w1 {list(weights.w1.shape)}, w2 {list(weights.w2.shape)}, c {list(c.shape)}"
         )
     if not bool(c.isfinite().all()):
-        raise ValueError("descend: got a C with an entry that is not finite, allowed are finite symmetric matrices")
+        raise ValueError("c must be finite, got an entry that is not finite")
     excess = float((c - c.mT).abs().max())
-    # √ε of the largest entry: rounding passes, the C̃ of (7) before it is made symmetric does not.
+    # √ε of the largest entry: rounding passes, but the C̃ of (7), before it is made symmetric, does not.
     if excess > torch.finfo(c.dtype).eps ** 0.5 * float(c.abs().max()):
-        raise ValueError(f"descend: got a C with |C − Cᵀ| up to {excess:.3g}, allowed are finite symmetric matrices")
+        raise ValueError(f"c must be symmetric, got |C − Cᵀ| up to {excess:.3g}")

@@ -1,4 +1,4 @@
-"""The tangent kernel ⟨∇u_a(x), ∇u_b(y)⟩ of u(x) = W2ᵀφ(W1 x): exact at a finite width, and its limits.
+"""The tangent kernel ⟨∇u_a(x), ∇u_b(y)⟩ of u(x) = W2ᵀφ(W1 x): exact at finite width, and its limits.
 
 Shapes: W1 `[run, h, d]`, W2 `[run, h, z]`; points x `[k, d]`, y `[l, d]`; kernels `[run, k, l, z, z]`.
 """
@@ -22,18 +22,30 @@ def gaussian_weights(
     std2: float,
     dtype: torch.dtype = torch.float64,
 ) -> tuple[Tensor, Tensor]:
-    """Independent normal entries: W1 of standard deviation std1, W2 of std2.
+    """Independent normal entries, of standard deviation std1 in W1 and std2 in W2.
 
-    Source: esser-2023, proof of Lemma 1 ("a normalized gaussian"): 1/√h in both layers; 1/h in W2 leaves W1 untrained.
-    Args: one generator a run for each layer; h, d, z of 1 or more; std1, std2 > 0.
-    Returns: W1 `[run, h, d]`, W2 `[run, h, z]`. A run draws the same in any batch. Raises: ValueError outside.
+    A run draws the same numbers in any batch.
+
+    Source: esser-2023, proof of Lemma 1 ("a normalized gaussian"): 1/√h in both layers; with 1/h in W2, W1 does not
+        train.
+    Args:
+        generators_1: for W1, one per run.
+        generators_2: for W2, one per run.
+        h: width, ≥ 1.
+        d: number of inputs, ≥ 1.
+        z: number of outputs, ≥ 1.
+        std1: > 0.
+        std2: > 0.
+        dtype: dtype of the result.
+    Returns: W1 `[run, h, d]`, W2 `[run, h, z]`.
+    Raises: ValueError for an argument outside its range, or different numbers of generators.
     """
     if len(generators_1) != len(generators_2) or not generators_1:
         got = f"{len(generators_1)} and {len(generators_2)} generators"
-        raise ValueError(f"gaussian_weights: got {got}, allowed are equally many, 1 or more")
+        raise ValueError(f"generators must be equally many for both layers, 1 or more, got {got}")
     if min(h, d, z) < 1 or not (std1 > 0 and std2 > 0):
         got = f"h={h}, d={d}, z={z}, std1={std1}, std2={std2}"
-        raise ValueError(f"gaussian_weights: got {got}, allowed are sizes of 1 or more and deviations above 0")
+        raise ValueError(f"h, d, z must be ≥ 1 and std1, std2 > 0, got {got}")
 
     def draw(generators: list[torch.Generator], width: int) -> Tensor:
         return torch.stack([torch.randn(h, width, generator=g, dtype=dtype, device=g.device) for g in generators])
@@ -45,12 +57,19 @@ def tangent_kernel(w1: Tensor, w2: Tensor, x: Tensor, y: Tensor, act: Activation
     """Θ_ab(x, y) = ⟨∇u_a(x), ∇u_b(y)⟩ over the parameters of both layers, exact.
 
     Θ_ab(x, y) = δ_ab φ(W1x)ᵀφ(W1y) + xᵀy Σ_i W2_ia W2_ib φ'(w_iᵀx) φ'(w_iᵀy), w_i the rows of W1: the first term is
-    the gradient in W2, the second that in W1, which alone joins two outputs.
+    the gradient in W2, the second the gradient in W1, which alone couples different outputs.
+
     Source: esser-2023, Lemma 1 and its proof.
-    Args: w1 `[run, h, d]`; w2 `[run, h, z]`; x `[k, d]`; y `[l, d]`; act, any; block, hidden units at a time, ≥ 1.
-    Returns: `[run, k, l, z, z]`, the last two a and b.
-    Raises: ValueError for shapes that do not fit, and where the device has not the memory.
-    Cost: 2·run·h·k·l·(z² + 1) flops; run·[block·(k + l)·(z + 4) + 2·k·l·(z² + 1)] numbers beside the arguments.
+    Args:
+        w1: first layer, `[run, h, d]`.
+        w2: second layer, `[run, h, z]`.
+        x: points, `[k, d]`.
+        y: points, `[l, d]`.
+        act: any activation φ.
+        block: hidden units at a time, ≥ 1.
+    Returns: `[run, k, l, z, z]`, the last two axes for a and b.
+    Raises: ValueError for shapes that do not fit, or if the device does not have enough memory.
+    Cost: 2·run·h·k·l·(z² + 1) flops; run·[block·(k + l)·(z + 4) + 2·k·l·(z² + 1)] numbers besides the arguments.
     """
     _check_shapes(w1, w2, x, y, block)
     (run, h, z), k, l = w2.shape, len(x), len(y)  # noqa: E741
@@ -69,12 +88,18 @@ def tangent_kernel(w1: Tensor, w2: Tensor, x: Tensor, y: Tensor, act: Activation
 def linear_limit(x: Tensor, y: Tensor) -> Tensor:
     """2 xᵀy, the limit of Θ_aa(x, y) as h → ∞ for φ(x) = x and N(0, 1/h) in both layers; for a ≠ b it is 0.
 
-    Each layer brings xᵀy: W1ᵀW1 → I and Σ_i W2_ia² → 1. Lemma 1 prints xᵀy: its proof drops the gradient in W1, as the
-    entries of W1 move little; but there are many of them. With standard deviation 1/h in W2 that term does vanish, and
-    the limit is xᵀy, half of this. Any φ with φ(0) = 0 and φ' continuous with φ'(0) = 1 has the same two limits,
-    as the preactivations, N(0, ‖x‖²/h), vanish; for φ(0) ≠ 0 the kernel grows like h φ(0)².
-    Source: esser-2023, Lemma 1. Args: x `[..., k, d]`; y `[..., l, d]`. Returns: `[..., k, l]`.
-    Error at width h: O(h^{-1/2}) for random weights. Cost: 2·k·l·d flops.
+    Each layer contributes xᵀy: W1ᵀW1 → I and Σ_i W2_ia² → 1. Lemma 1 prints xᵀy: its proof drops the gradient in W1
+    because the entries of W1 move little; but there are many of them. With standard deviation 1/h in W2 that term does
+    vanish, and the limit is xᵀy, half of this. Any φ with φ(0) = 0 and φ' continuous with φ'(0) = 1 has the same two
+    limits, as the preactivations, N(0, ‖x‖²/h), vanish; for φ(0) ≠ 0 the kernel grows like h φ(0)².
+
+    Source: esser-2023, Lemma 1.
+    Args:
+        x: points, `[..., k, d]`.
+        y: points, `[..., l, d]`.
+    Returns: `[..., k, l]`.
+    Error: at width h, O(h^{-1/2}) for random weights.
+    Cost: 2·k·l·d flops.
     """
     return 2 * (x @ y.mT)
 
@@ -82,16 +107,22 @@ def linear_limit(x: Tensor, y: Tensor) -> Tensor:
 def relu_limit(x: Tensor, y: Tensor) -> Tensor:
     """The limit of Θ_aa(x, y) as h → ∞ for ReLU and N(0, 1/h) in both layers; for a ≠ b it is 0.
 
-    ‖x‖‖y‖/(2π) · (sin θ + (π − θ) cos θ) + xᵀy (π − θ)/(2π), θ the angle of x and y: half the arc-cosine kernels of
-    order 1 (W2) and 0 (W1). On the diagonal it is ‖x‖². With standard deviation 1/h in W2 the first term remains.
+    ‖x‖‖y‖/(2π) · (sin θ + (π − θ) cos θ) + xᵀy (π − θ)/(2π), θ the angle between x and y: half the arc-cosine kernels
+    of order 1 (W2) and 0 (W1). On the diagonal it is ‖x‖². With standard deviation 1/h in W2 only the first term
+    remains.
+
     Source: esser-2023, Lemma 1 (the kernel k); Cho and Saul 2009, Kernel methods for deep learning, eqs. (3), (4), (6).
-    Args: x `[..., k, d]`; y `[..., l, d]`; 0 where either is 0. Returns: `[..., k, l]`.
-    Error at width h: O(h^{-1/2}) for random weights. Cost: 6·k·l·d flops and k·l·d numbers.
+    Args:
+        x: points, `[..., k, d]`.
+        y: points, `[..., l, d]`.
+    Returns: `[..., k, l]`; 0 where x or y is 0.
+    Error: at width h, O(h^{-1/2}) for random weights.
+    Cost: 6·k·l·d flops and k·l·d numbers.
     """
     sizes = x.norm(dim=-1, keepdim=True) * y.norm(dim=-1).unsqueeze(-2)
     a = torch.nn.functional.normalize(x, dim=-1).unsqueeze(-2)
     b = torch.nn.functional.normalize(y, dim=-1).unsqueeze(-3)
-    # The arc cosine of xᵀy loses half the digits of a small angle; this does not.
+    # The arc cosine of xᵀy would lose half the digits of a small angle; this does not.
     angle = 2 * torch.atan2((a - b).norm(dim=-1), (a + b).norm(dim=-1))
     order_1 = sizes * (angle.sin() + (math.pi - angle) * angle.cos())
     return (order_1 + x @ y.mT * (math.pi - angle)) / (2 * math.pi)
@@ -100,18 +131,22 @@ def relu_limit(x: Tensor, y: Tensor) -> Tensor:
 def off_diagonal_share(kernel: Tensor) -> Tensor:
     """‖Θ_ab, a ≠ b‖_F / ‖Θ_aa‖_F over all pairs of points; falls like h^{-1/2} with the width.
 
-    Source: esser-2023, Lemma 1 (0 for a ≠ b). Args: kernel `[..., k, l, z, z]`, as of `tangent_kernel`.
-    Returns: `[...]`, ≥ 0; 0 for z = 1. Raises: ValueError for another shape. Cost: 2·k·l·z² flops.
+    Source: esser-2023, Lemma 1 (0 for a ≠ b).
+    Args:
+        kernel: `[..., k, l, z, z]`, as returned by `tangent_kernel`.
+    Returns: `[...]`, ≥ 0; 0 for z = 1.
+    Raises: ValueError for another shape.
+    Cost: 2·k·l·z² flops.
     """
     if kernel.ndim < 4 or kernel.shape[-1] != kernel.shape[-2]:
-        raise ValueError(f"off_diagonal_share: got {list(kernel.shape)}, allowed are [..., k, l, z, z]")
+        raise ValueError(f"kernel must be [..., k, l, z, z], got {list(kernel.shape)}")
     same = torch.eye(kernel.shape[-1], dtype=torch.bool, device=kernel.device)
     own, other = kernel.masked_fill(~same, 0), kernel.masked_fill(same, 0)
     return other.flatten(-4).norm(dim=-1) / own.flatten(-4).norm(dim=-1)
 
 
 def _gated(before: Tensor, tops: Tensor, act: Activation) -> Tensor:
-    """φ'(w_iᵀx) W2_ia as `[run, k·z, block]`. Args: before `[run, k, block]`; tops `[run, block, z]`."""
+    """φ'(w_iᵀx) W2_ia as `[run, k·z, block]`, from before `[run, k, block]` and tops `[run, block, z]`."""
     return (act.slope(before).unsqueeze(2) * tops.mT.unsqueeze(1)).flatten(1, 2)
 
 
@@ -120,4 +155,4 @@ def _check_shapes(w1: Tensor, w2: Tensor, x: Tensor, y: Tensor, block: int) -> N
     if not fits or w1.shape[:2] != w2.shape[:2] or not w1.shape[2] == x.shape[1] == y.shape[1] or block < 1:
         got = ", ".join(str(list(t.shape)) for t in (w1, w2, x, y))
         allowed = "[run, h, d], [run, h, z], [k, d], [l, d] and a block of 1 or more"
-        raise ValueError(f"tangent_kernel: got {got}, block {block}, allowed are {allowed}")
+        raise ValueError(f"w1, w2, x, y must be {allowed}, got {got} and block {block}")

@@ -1,7 +1,7 @@
-"""Wide two-layer networks under orthogonality constraints, trained beside their linear twins.
+"""Wide two-layer networks under orthogonality constraints, trained alongside their linear twins.
 
 Shapes: runs first; first layer W1 `[run, h, d]`, second W2 `[run, h, z]`, both with orthonormal columns; points
-`[run, m, d]`, m = n(1 + p + q): anchors, their positives, their negatives, as `pair_trace.stacked` makes them.
+`[run, m, d]`, m = n(1 + p + q): anchors, then positives, then negatives, as `pair_losses.stacked` orders them.
 """
 
 import itertools
@@ -18,11 +18,11 @@ from .constrained_flow import polar_map
 from .orthogonal_descent import Weights
 from .pair_losses import pairing_product
 
-_ENTRIES = 2**18  # of an array of activations: a few megabytes stay in the cache, and with the allocator when freed
+_ENTRIES = 2**18  # of an array of activations: a few megabytes fit the cache, and the allocator keeps them when freed
 
 
 class Pairs(NamedTuple):
-    """Points of n anchors, p positives and q negatives each, `[run, m, d]`, and a factor on their loss."""
+    """Points of n anchors with p positives and q negatives each, `[run, m, d]`, and a factor on their loss."""
 
     points: Tensor
     n: int
@@ -37,18 +37,32 @@ class Pairs(NamedTuple):
 
 
 def network(weights: Weights, x: Tensor, act: Activation) -> Tensor:
-    """u(x) = W2ᵀφ(W1x) of every run. Args: x `[run, k, d]`. Returns: `[run, k, z]`. Cost: 2·k·h·(d + z) flops."""
+    """u(x) = W2ᵀφ(W1x) of every run.
+
+    Args:
+        weights: both layers.
+        x: points, `[run, k, d]`.
+        act: activation φ.
+    Returns: `[run, k, z]`.
+    Cost: 2·k·h·(d + z) flops.
+    """
     return act.h(x @ weights.w1.mT) @ weights.w2
 
 
 def network_gradients(weights: Weights, pairs: Pairs, act: Activation) -> Weights:
     """Gradients of scale · Tr(UᵀSU), U = φ(XW1ᵀ)W2, S the pairing: ∂/∂W2 = HᵀD, ∂/∂W1 = (DW2ᵀ ∘ φ')ᵀX, D = 2SU.
 
-    φ' is that of autograd, which takes it from φ where it can: tanh' without a second tanh.
+    φ' comes from autograd, which derives it from φ where it can: tanh' without a second tanh.
+
     Source: esser-2023, eqs. (1), (2) in the form of the proof of Prop. 2.
-    Args: weights, pairs of the same runs. Returns: Weights of gradients, shaped as the weights.
-    Raises: ValueError for points that are not n(1 + p + q). Cost: m·h·(4d + 6z) flops, φ and φ' of m·h numbers. On a
-        CPU a few runs at a time: 16 runs of m = 300 and h = 2000 take less than half the time of all at once.
+    Args:
+        weights: both layers.
+        pairs: points of the same runs.
+        act: activation φ.
+    Returns: Weights of gradients, shaped as the weights.
+    Raises: ValueError if the number of points is not n(1 + p + q).
+    Cost: m·h·(4d + 6z) flops, φ and φ' of m·h numbers. On a CPU it takes a few runs at a time: 16 runs of m = 300 and
+        h = 2000 need less than half the time of all at once.
     """
     runs, (m, h) = len(pairs.points), (pairs.points.shape[-2], weights.w1.shape[-2])
     block = max(1, _ENTRIES // (m * h)) if pairs.points.device.type == "cpu" else runs
@@ -71,14 +85,21 @@ def _gradients(weights: Weights, pairs: Pairs, act: Activation) -> Weights:
 
 
 def train(weights: Weights, pairs: Pairs, act: Activation, rate: float, epochs: int) -> Iterator[Weights]:
-    """Projected gradient descent (11), both layers returned to orthonormal columns by the polar factor after a step.
+    """Projected gradient descent (11): after each step both layers return to orthonormal columns by the polar factor.
 
-    Source: esser-2023, eq. (11), Conjecture 1. Yields: the weights after 0, 1, …, epochs steps.
-    Raises: ValueError for a rate that is not positive or epochs below 0.
-    Cost: a step, `network_gradients` and `stiefel.polar` of both layers.
+    Source: esser-2023, eq. (11), Conjecture 1.
+    Args:
+        weights: semi-orthogonal layers.
+        pairs: points of the same runs.
+        act: activation φ.
+        rate: η, > 0.
+        epochs: number of steps, ≥ 0.
+    Yields: the weights after 0, 1, …, epochs steps.
+    Raises: ValueError for a rate that is not positive or epochs < 0.
+    Cost: per step, `network_gradients` and `stiefel.polar` of both layers.
     """
     if not rate > 0 or epochs < 0:
-        raise ValueError(f"train: got rate = {rate}, epochs = {epochs}, allowed are rate > 0 and epochs ≥ 0")
+        raise ValueError(f"rate must be > 0 and epochs ≥ 0, got rate = {rate}, epochs = {epochs}")
     return _steps(weights, pairs, act, rate, epochs)
 
 
@@ -103,13 +124,21 @@ class Gap(NamedTuple):
 def linear_gap(weights: Weights, pairs: Pairs, act: Activation, rate: float, keep: list[int]) -> Gap:
     """How far a network is from the linear one that starts at the same weights and is trained in the same way.
 
-    The linear twin needs no weights: its outputs follow `output_flow.polar_map` exactly, whatever the width.
+    The linear twin needs no weights: its outputs follow `constrained_flow.polar_map` exactly, at any width.
+
     Source: esser-2023, Theorem 1, Conjecture 1, Figure 2.
-    Args: weights semi-orthogonal; rate η > 0; keep, epochs to measure at, ascending, from 0. Returns: Gap.
-    Raises: ValueError for another rate or keep. Cost: as `train` with keep[-1] epochs.
+    Args:
+        weights: semi-orthogonal layers.
+        pairs: points of the same runs.
+        act: activation φ.
+        rate: η, > 0.
+        keep: epochs to measure at, ascending, from 0.
+    Returns: Gap.
+    Raises: ValueError for another rate or keep.
+    Cost: as `train` with keep[-1] epochs.
     """
     if not keep or keep[0] != 0 or any(late <= early for early, late in itertools.pairwise(keep)):
-        raise ValueError(f"linear_gap: got keep = {keep}, allowed are epochs that begin with 0 and ascend")
+        raise ValueError(f"keep must begin with 0 and ascend, got {keep}")
     lam, v = torch.linalg.eigh(pairs.trace_matrix)
     q = v.mT @ weights.w1.mT @ weights.w2
     anchors, kept = pairs.points[..., : pairs.n, :], set(keep)

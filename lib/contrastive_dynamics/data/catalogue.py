@@ -1,8 +1,8 @@
-"""Real data sets: digits, MNIST, CIFAR-10. Each file is held against its known sum before it is parsed.
+"""Real data sets: digits, MNIST, CIFAR-10. Every file is checked against its known checksum before it is parsed.
 
-Files lie below one folder, in `mnist/` and `cifar10/`: the folder that is given, else the one that the environment
-variable CONTRASTIVE_DATA names, else the user's cache folder. Which data a run uses is named, never guessed from
-what lies there.
+The files lie in `mnist/` and `cifar10/` below one folder: the folder that is passed in, or else the one that the
+environment variable CONTRASTIVE_DATA names, or else the user's cache folder. A run names the data set it uses; nothing
+is guessed from which files are present.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _BATCHES = "cifar10/cifar-10-batches-py"
 _EXACT = "cifar10/cifar10_exact.npz"
 _COMPACT = {"train": "cifar10/cifar10_train.npz", "test": "cifar10/cifar10_test.npz"}
 
-# Data set → file → sum. The authors publish md5 for CIFAR-10; the files of MNIST have the published md5 too.
+# Data set → file → checksum. CIFAR-10 is published with md5 sums; the MNIST files also have their published md5 sums.
 SUMS: dict[str, dict[str, str]] = {
     "generated": {},
     "digits": {},
@@ -53,14 +53,15 @@ SUMS: dict[str, dict[str, str]] = {
 
 
 class DataError(ValueError):
-    """A data set that cannot be used: which file, what is wrong with it, what to do."""
+    """A data set that cannot be used; the message names the file, what is wrong with it and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Images and what belongs to them, row by row.
+    """Images with their labels and positions, row by row.
 
-    images: UInt8[ndarray, "n height width"], or "n height width 3" in RGB; labels: UInt8[ndarray, "n"], 0..9;
+    images: UInt8[ndarray, "n height width"], or "n height width 3" in RGB.
+    labels: UInt8[ndarray, "n"], 0 to 9.
     index: Int64[ndarray, "n"], the position of each image in the official order of its split.
     """
 
@@ -70,7 +71,7 @@ class Data:
 
 
 def digits() -> Data:
-    """The 1797 digits of 8 x 8 pixels, values 0..16, that scikit-learn ships.
+    """The 1797 digits of 8 × 8 pixels, values 0 to 16, that come with scikit-learn.
 
     Source: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits (1998), test part.
     """
@@ -81,11 +82,17 @@ def digits() -> Data:
 
 
 def mnist(split: str, folder: Path | str | None = None) -> Data:
-    """MNIST, 28 x 28 pixels, values 0..255: 60000 images for `train`, 10000 for `test`, from the four idx files.
+    """MNIST, 28 × 28 pixels, values 0 to 255: 60000 images for `train`, 10000 for `test`, from the four idx files.
 
-    Downloads the split's two files if they are missing.
+    Downloads the two files of the split if they are missing.
+
     Source: LeCun, Bottou, Bengio, Haffner, Gradient-Based Learning Applied to Document Recognition (1998).
-    Raises: DataError for a file that is missing and cannot be fetched, has another sum or is malformed.
+    Args:
+        split: `train` or `test`.
+        folder: folder of the data sets; by default as in `data_folder`.
+    Returns: Data.
+    Raises: DataError for another split, or for a file that is missing and cannot be downloaded, has the wrong checksum
+        or is malformed.
     """
     part = {"train": "train", "test": "t10k"}[_split(split)]
     images, labels = f"mnist/{part}-images-idx3-ubyte.gz", f"mnist/{part}-labels-idx1-ubyte.gz"
@@ -94,13 +101,16 @@ def mnist(split: str, folder: Path | str | None = None) -> Data:
 
 
 def cifar10(split: str, folder: Path | str | None = None, *, name: str = "cifar10") -> Data:
-    """CIFAR-10, 32 x 32 pixels in RGB, values 0..255, from the copy that `name` says.
+    """CIFAR-10, 32 × 32 pixels in RGB, values 0 to 255, from the copy called `name`.
 
-    cifar10: the official python batches, 50000 and 10000 images;
-    cifar10-jpeg: a JPEG copy of the first 20000 and 5000;
-    cifar10-exact: the original pixels of 8068 and 1017.
     Source: Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009).
-    Raises: DataError for a file that is missing, has another sum or is malformed.
+    Args:
+        split: `train` or `test`.
+        folder: folder of the data sets; by default as in `data_folder`.
+        name: `cifar10`, the official Python batches (50000 training and 10000 test images); `cifar10-jpeg`, a JPEG copy
+            of the first 20000 and 5000; `cifar10-exact`, the original pixels of 8068 and 1017.
+    Returns: Data.
+    Raises: DataError for another split or name, or for a file that is missing, has the wrong checksum or is malformed.
     """
     _split(split)
     if name == "cifar10":
@@ -112,31 +122,36 @@ def cifar10(split: str, folder: Path | str | None = None, *, name: str = "cifar1
     elif name == "cifar10-exact":
         file, keys = _EXACT, [f"{split}_images", f"{split}_labels", f"{split}_index"]
     else:
-        raise DataError(f"cifar10: got {name!r}, allowed are cifar10, cifar10-jpeg, cifar10-exact")
+        raise DataError(f"name must be cifar10, cifar10-jpeg or cifar10-exact, got {name!r}")
     images, labels, *index = _parse(read_npz, name, file, folder, keys)
     return _data(file, images, labels, (32, 32, 3), *index)
 
 
 def check(name: str, folder: Path | str | None = None) -> None:
-    """Every file of a data set is there with its known sum; fetches what is missing and can be fetched.
+    """Check that every file of a data set is present with its known checksum; download missing files where possible.
 
-    `generated` and `digits` need no file.
+    `generated` and `digits` need no files.
+
+    Args:
+        name: a key of SUMS.
+        folder: folder of the data sets; by default as in `data_folder`.
+    Raises: DataError for an unknown name, or for a file that is missing and cannot be downloaded or has the wrong
+        checksum.
     Cost: reads every file once, parses none.
-    Raises: DataError for an unknown name, and for a file that is missing and cannot be fetched or has another sum.
     """
     if name not in SUMS:
-        raise DataError(f"no data set {name!r}, allowed are {', '.join(SUMS)}")
+        raise DataError(f"data set must be one of {', '.join(SUMS)}, got {name!r}")
     for file in SUMS[name]:
         _read(name, file, folder)
 
 
 def data_folder(folder: Path | str | None = None) -> Path:
-    """The folder that data sets lie in; raises DataError if CONTRASTIVE_DATA names a relative path."""
+    """The folder that holds the data sets; raises DataError if CONTRASTIVE_DATA names a relative path."""
     if folder is not None:
         return Path(folder)
     if named := os.environ.get(VARIABLE):
         path = Path(named).expanduser()
-        if not path.is_absolute():  # a chapter runs in another working folder than the command that starts it
+        if not path.is_absolute():  # a chapter and the command that starts it have different working folders
             raise DataError(f"{VARIABLE}: got {named!r}, allowed is an absolute path")
         return path
     try:
@@ -148,12 +163,12 @@ def data_folder(folder: Path | str | None = None) -> Path:
 
 def _split(split: str) -> str:
     if split not in ("train", "test"):
-        raise DataError(f"split: got {split!r}, allowed are train, test")
+        raise DataError(f"split must be train or test, got {split!r}")
     return split
 
 
 def _read(name: str, file: str, folder: Path | str | None) -> bytes:
-    """The content of a file of a data set, fetched if it is missing; raises DataError unless it has its known sum."""
+    """The content of a file, downloaded if it is missing; raises DataError unless it has its known checksum."""
     path, known = data_folder(folder) / file, SUMS[name][file]
     if not path.is_file():
         _fetch(name, path, known)
@@ -169,7 +184,7 @@ def _read(name: str, file: str, folder: Path | str | None) -> bytes:
 
 
 def _parse(read: Callable, name: str, file: str, folder: Path | str | None, *how):
-    """What `read` makes of a file; raises DataError, with the file's name, for what it refuses."""
+    """The content of a file as `read` parses it; if `read` refuses it, raises DataError with the file's name."""
     content = _read(name, file, folder)
     try:
         return read(content, *how)
@@ -178,7 +193,7 @@ def _parse(read: Callable, name: str, file: str, folder: Path | str | None, *how
 
 
 def _advice(name: str, path: Path) -> str:
-    """How a person gets a file."""
+    """How a person can get the file."""
     if name == "mnist":
         return f"run again, or get it from {MNIST_MIRRORS[0]}{path.name}"
     if name == "cifar10":
@@ -187,7 +202,7 @@ def _advice(name: str, path: Path) -> str:
 
 
 def _fetch(name: str, path: Path, known: str) -> None:
-    """Put a missing file into place if a mirror serves it; raises DataError if none does."""
+    """Download a missing file from a mirror; raises DataError if there is no mirror or none serves the file."""
     reasons = _download(path, known, MNIST_MIRRORS) if name == "mnist" else []
     if reasons is not None:
         failed = f" and could not be downloaded ({'; '.join(reasons)})" if reasons else ""
@@ -197,12 +212,15 @@ def _fetch(name: str, path: Path, known: str) -> None:
 
 
 def _download(path: Path, known: str, mirrors: tuple[str, ...]) -> list[str] | None:
-    """Write aside, check the sum, move into place, from the first mirror that serves; else why each of them failed."""
+    """Download from the first mirror that serves the file; returns None, or else why each mirror failed.
+
+    The file is written elsewhere, checked against its checksum and then moved into place.
+    """
     try:
         import pooch
     except ImportError:
         return ["pooch is not installed"]
-    pooch.get_logger().setLevel("WARNING")  # nothing on stderr, which a notebook would store
+    pooch.get_logger().setLevel("WARNING")  # keep stderr empty: a notebook would store it
     missing, reasons = [p for p in path.parents if not p.exists()], []
     try:
         for mirror in mirrors:
@@ -210,23 +228,26 @@ def _download(path: Path, known: str, mirrors: tuple[str, ...]) -> list[str] | N
                 downloader = pooch.HTTPDownloader(timeout=20)
                 pooch.retrieve(mirror + path.name, known, path.name, path.parent, downloader=downloader)
                 return None
-            except (OSError, ValueError) as error:  # requests' errors are OSErrors; a wrong sum is a ValueError
+            except (OSError, ValueError) as error:  # errors of requests are OSErrors; a wrong checksum is a ValueError
                 reason = "wrong sum" if type(error) is ValueError else getattr(error, "strerror", None)
                 reasons.append(f"{mirror}: {reason or type(error).__name__}")
         return reasons
     finally:
         for folder in missing:
-            with contextlib.suppress(OSError):  # not empty: the file is there
+            with contextlib.suppress(OSError):  # not empty: it holds the file
                 folder.rmdir()
 
 
 def _data(file: str, images: np.ndarray, labels: np.ndarray, size: tuple[int, ...], index=None) -> Data:
-    """Images, labels and positions that fit together; raises DataError."""
+    """The images, labels and positions as Data; raises DataError unless they fit together."""
     count = len(labels)
     index = np.arange(count) if index is None else index.astype(np.int64)
     for what, array, shape in (("images", images, (count, *size)), ("labels", labels, (count,))):
         if array.shape != shape or array.dtype != np.uint8:
-            raise DataError(f"{file}: {what} are {array.dtype} {array.shape}, expected uint8 {shape}")
+            raise DataError(f"{file}: {what} must be uint8 {shape}, got {array.dtype} {array.shape}")
     if index.shape != (count,) or (count and labels.max() > 9):
-        raise DataError(f"{file}: labels beyond 9, or an index that does not fit {count} images")
+        raise DataError(
+            f"{file}: labels must be 0 to 9 and the index must have {count} entries, "
+            f"got labels up to {labels.max(initial=0)} and an index of shape {index.shape}"
+        )
     return Data(images, labels, index)

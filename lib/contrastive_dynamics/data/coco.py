@@ -1,7 +1,8 @@
 """Images of MSCOCO with captions and labels, from a compact copy or from the official files of 2014.
 
-Below the folder for data sets (`datasets.data_folder`): `coco/`, 5000 smaller images, 536 of them with captions, each
-file held against its known sum; `coco2014/`, the official layout. Which of them a run uses is named, never guessed.
+They lie below the folder of the data sets (`catalogue.data_folder`): in `coco/` 5000 smaller images, 536 of them with
+captions, every file checked against its known checksum; in `coco2014/` the official layout. A run names the copy it
+uses; nothing is guessed.
 Shapes: n images, 80 categories.
 """
 
@@ -26,17 +27,22 @@ SUMS = {
 }
 _HOST = "http://images.cocodataset.org"
 _ANNOTATIONS = "coco2014/annotations"
-_CAPTIONS, _MOST = 5, 3  # captions made for an image without any; categories in each of them, at most
+_CAPTIONS, _MOST = 5, 3  # captions made for an image that has none; the most categories in one of them
 _PAIRS = ("skis", "scissors")  # the two names that take no article
 
 
 @dataclass(frozen=True, eq=False)
 class Coco:
-    """Images and what belongs to them, row by row, ids ascending.
+    """Images with their captions and labels, row by row, in ascending order of their ids.
 
-    name: of data set and split; ids: Int64[ndarray, "n"]; captions: n lists of strings; labels: Bool[ndarray, "n 80"];
-    categories: the 80 names in COCO's order; test: Bool[ndarray, "n"], images kept out of training; read: row → the
-    bytes of its JPEG file; sums: file → sum of its content.
+    name: name of the data set and split.
+    ids: Int64[ndarray, "n"].
+    captions: n lists of strings.
+    labels: Bool[ndarray, "n 80"].
+    categories: the 80 names in COCO's order.
+    test: Bool[ndarray, "n"], True for images kept out of training.
+    read: function from a row to the bytes of its JPEG file.
+    sums: the checksum of each file, by the file's name.
     """
 
     name: str
@@ -50,13 +56,17 @@ class Coco:
 
 
 def check(name: str, folder: Path | str | None = None) -> None:
-    """Every file of a data set is there; those of the compact copy have their known sums.
+    """Check that every file of a data set is present; for the compact copy, that each has its known checksum.
 
-    Cost: reads the compact copy once (59 MB); looks only for the names of the official files, not of each image.
-    Raises: DataError for an unknown name, a file or folder that is missing, a file with another sum.
+    Args:
+        name: one of NAMES.
+        folder: folder of the data sets; by default as in `catalogue.data_folder`.
+    Raises: DataError for an unknown name, a missing file or folder, or a file with the wrong checksum.
+    Cost: reads the compact copy once (59 MB); for the official files it looks only for the annotation files and the
+        image folders, not for each image.
     """
     if name not in NAMES:
-        raise DataError(f"no data set {name!r}, allowed are {', '.join(NAMES)}")
+        raise DataError(f"data set must be one of {', '.join(NAMES)}, got {name!r}")
     if name != "coco-2014":
         for file in SUMS:
             _content(file, folder)
@@ -66,22 +76,29 @@ def check(name: str, folder: Path | str | None = None) -> None:
 
 
 def in_test(image_id: int) -> bool:
-    """Whether an image of the compact copy is kept out of training, as about a quarter of all ids is.
+    """Whether an image of the compact copy is kept out of training, as about a quarter of all ids are.
 
-    Those whose sha256, of the id in decimal digits, starts with two bits of zero: a function of the id alone.
+    These are the ids whose SHA-256, taken of the id in decimal digits, starts with two zero bits: a function of the id
+    alone.
     """
     return hashlib.sha256(b"%d" % image_id).digest()[0] < 64
 
 
 def captions_of_labels(image_id: int, names: list[str]) -> list[str]:
-    """Five captions made of category names, as "a photo of a dog, a person and a car".
+    """Five captions made from category names, such as "a photo of a dog, a person and a car".
 
-    Each names one to three of them, number, choice and order by sha256 of id, caption and name: a function of the id
-    and the set of names alone. Two images with one name each, the same, have the same captions.
-    Raises: ValueError for no name.
+    Each caption names one to three categories. Their number, choice and order come from SHA-256 of the id, the
+    caption's number and the name, so they depend on the id and the set of names alone. Two images that have only one
+    name, the same one, get the same captions.
+
+    Args:
+        image_id: COCO's id of the image.
+        names: category names of the image, at least one; repeats do not matter.
+    Returns: five strings.
+    Raises: ValueError if there are no names.
     """
     if not names:
-        raise ValueError("captions_of_labels: got no name, allowed are 1 or more")
+        raise ValueError("names must hold at least one name, got none")
 
     def drawn(caption: int, what: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{image_id} {caption} {what}".encode()).digest()[:8])
@@ -96,17 +113,23 @@ def captions_of_labels(image_id: int, names: list[str]) -> list[str]:
 
 
 def coco_compact(captions: str, folder: Path | str | None = None) -> Coco:
-    """The compact copy: the images with human captions, or the others with captions made of their labels.
+    """The compact copy: the images with human captions, or the others with captions made from their labels.
 
-    human: 536 images with 5 or 6 captions each; labels: the other images that have a label, with
-    `captions_of_labels`. `test` is `in_test`. Labels are instance annotations joined with the categories that human
-    captions mention, so that they are not independent of those captions. Short side 224, most squashed to a square.
+    With `human` these are 536 images with 5 or 6 captions each; with `labels`, the other images that have a label, with
+    `captions_of_labels`. `test` is `in_test`. The labels are the instance annotations joined with the categories that
+    the human captions mention, so they are not independent of those captions. The short side is 224 pixels; most images
+    are squashed to a square.
+
     Source: Lin et al., Microsoft COCO (2014); labels: Rohrbach et al., Object Hallucination in Image Captioning (2018).
-    Raises: DataError for other `captions`, for a file that is missing or has another sum.
-    Cost: 59 MB of memory, kept as long as `read`.
+    Args:
+        captions: `human` or `labels`.
+        folder: folder of the data sets; by default as in `catalogue.data_folder`.
+    Returns: Coco.
+    Raises: DataError for other `captions`, or for a file that is missing or has the wrong checksum.
+    Cost: 59 MB of memory, held for as long as `read` exists.
     """
     if captions not in ("human", "labels"):
-        raise DataError(f"coco_compact: got captions {captions!r}, allowed are human, labels")
+        raise DataError(f"captions must be human or labels, got {captions!r}")
     written, known, tar = (_content(file, folder) for file in SUMS)
     written, known, place = _ids(json.loads(written)), json.loads(known), _places(tar)
     categories, named, human = known["categories"], _ids(known["labels"]), captions == "human"
@@ -126,14 +149,19 @@ def coco_compact(captions: str, folder: Path | str | None = None) -> Coco:
 def coco_2014(split: str, folder: Path | str | None = None) -> Coco:
     """MSCOCO-2014 in its official layout, `train` or `val`; `test` is all of `val` and none of `train`.
 
-    Labels are the instance annotations; an image without any has none. No sums are published: `sums` has those of the
-    split's two annotation files as they are; the images go unchecked.
+    Labels are the instance annotations; an image without annotations has no labels. COCO publishes no checksums: `sums`
+    holds those of the two annotation files of the split as they are found, and the images are not checked.
+
     Source: Lin et al., Microsoft COCO: Common Objects in Context (2014).
-    Raises: DataError for another split, for a file, folder or image that is missing, for a malformed file.
-    Cost: the bytes and the text of one annotation file at a time.
+    Args:
+        split: `train` or `val`.
+        folder: folder of the data sets; by default as in `catalogue.data_folder`.
+    Returns: Coco.
+    Raises: DataError for another split, for a missing file, folder or image, or for a malformed file.
+    Cost: memory for the bytes and the text of one annotation file at a time.
     """
     if split not in ("train", "val"):
-        raise DataError(f"coco_2014: got split {split!r}, allowed are train, val")
+        raise DataError(f"split must be train or val, got {split!r}")
     images, *files = _official(split, folder)
     (texts, one), (columns, categories, two) = _annotations(files[0], _texts), _annotations(files[1], _columns)
     ids = sorted(texts)
@@ -156,7 +184,7 @@ def coco_2014(split: str, folder: Path | str | None = None) -> Coco:
 
 
 def _content(file: str, folder: Path | str | None) -> bytes:
-    """A file of the compact copy; raises DataError unless it is there with its known sum."""
+    """A file of the compact copy; raises DataError unless it is present with its known checksum."""
     path = data_folder(folder) / file
     try:
         content = path.read_bytes()
@@ -174,7 +202,7 @@ def _sum(content: bytes) -> str:
 
 
 def _official(split: str, folder: Path | str | None) -> list[Path]:
-    """Image folder, captions and instances of a split; raises DataError for one that is missing."""
+    """Image folder, captions file and instances file of a split; raises DataError if one is missing."""
     top = data_folder(folder)
     names = [f"{what}_{split}2014.json" for what in ("captions", "instances")]
     paths = [top / "coco2014" / f"{split}2014", *(top / _ANNOTATIONS / name for name in names)]
@@ -185,7 +213,7 @@ def _official(split: str, folder: Path | str | None) -> list[Path]:
 
 
 def _advice(path: Path) -> str:
-    """How a person gets an annotation file or an image folder."""
+    """How a person can get an annotation file or an image folder."""
     archive, into = ("zips/" + path.name, path.parent)
     if path.suffix:
         archive, into = "annotations/annotations_trainval2014", path.parents[1]
@@ -193,10 +221,10 @@ def _advice(path: Path) -> str:
 
 
 def _parsed(file: str, content: bytes, pick: Callable):
-    """What `pick` takes out of a JSON file; raises DataError, with the file's name, for what it does not find."""
+    """What `pick` extracts from a JSON file; raises DataError, with the file's name, if something is not there."""
 
     def slim(record: dict):
-        """An instance annotation without its outline, which is most of the file; any other record as it is."""
+        """An instance annotation without its outline, which makes up most of the file; other records unchanged."""
         return (record["image_id"], record["category_id"]) if record.keys() >= {"image_id", "category_id"} else record
 
     try:
@@ -206,7 +234,7 @@ def _parsed(file: str, content: bytes, pick: Callable):
 
 
 def _annotations(path: Path, pick: Callable) -> tuple:
-    """What `pick` takes out of an annotation file, and its sum."""
+    """What `pick` extracts from an annotation file, and the file's checksum."""
     content = path.read_bytes()
     return *_parsed(path.name, content, pick), _sum(content)
 
@@ -216,7 +244,7 @@ def _ids(found: dict) -> dict[int, list[str]]:
 
 
 def _texts(found: dict) -> tuple[dict[int, list[str]]]:
-    """Captions of each image, in the order of their own ids."""
+    """The captions of each image, in the order of the captions' ids."""
     texts = {}
     for record in sorted(found["annotations"], key=lambda record: record["id"]):
         texts.setdefault(record["image_id"], []).append(record["caption"])
@@ -224,7 +252,7 @@ def _texts(found: dict) -> tuple[dict[int, list[str]]]:
 
 
 def _columns(found: dict) -> tuple[dict[int, set[int]], list[str]]:
-    """Which categories each image has, by position, and their names in the order of their ids."""
+    """The categories of each image, as positions, and the category names in the order of their ids."""
     categories, columns = sorted((c["id"], c["name"]) for c in found["categories"]), {}
     position = {key: at for at, (key, _) in enumerate(categories)}
     for image, category in found["annotations"]:
@@ -240,6 +268,6 @@ def _mark(columns: list[list[int]], categories: list[str]) -> np.ndarray:
 
 
 def _places(tar: bytes) -> dict[int, tuple[int, int]]:
-    """Where the file of each image id starts in a tar and how long it is."""
+    """For each image id, where its file starts in a tar archive and how long the file is."""
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as members:
         return {int(m.name.removesuffix(".jpg")): (m.offset_data, m.size) for m in members}

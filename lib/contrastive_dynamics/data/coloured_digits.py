@@ -1,6 +1,6 @@
-"""Digits of 8 × 8 pixels in colours of their own: colour tells an image from the others, shape tells its class.
+"""Digits of 8 × 8 pixels in random colours: the colour tells an image from the others, the shape tells its class.
 
-Shapes: images `[n, 3, 8, 8]`, RGB of values 0 to 1, float32; labels int64 `[n]`.
+Shapes: images `[n, 3, 8, 8]`, RGB with values from 0 to 1, float32; labels int64 `[n]`.
 """
 
 import math
@@ -11,15 +11,15 @@ from torch import Tensor
 
 from ..data import catalogue
 
-GAP = 0.25  # least difference of luminance between stroke and ground
-TRIES = 32  # pairs of colours drawn for an image; 38 % are far enough apart
+GAP = 0.25  # smallest difference in luminance between stroke and ground
+TRIES = 32  # pairs of colours drawn for each image; 38 % are far enough apart
 TEST = 5  # every fifth image, in the order of the file, is for the test
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue, ITU-R BT.601
 _HEXAGON = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # red, green and blue in the plane of hues
 
 
 class ColouredDigits(NamedTuple):
-    """Images and the digits they show, split once for all: 1437 to train on and 360 to test."""
+    """Images and the digits they show, always split in the same way: 1437 for training and 360 for testing."""
 
     images: Tensor  # [1437, 3, 8, 8]
     labels: Tensor  # [1437]
@@ -30,15 +30,22 @@ class ColouredDigits(NamedTuple):
 def coloured_digits(generator: torch.Generator, hint: float = 0.0) -> ColouredDigits:
     """scikit-learn's 1797 digits, each in a random colour on a random ground: (1 − a)·ground + a·stroke.
 
-    a is the pixel over its largest value. Both colours are uniform in the RGB cube, the lighter is the stroke; of 32
-    pairs the first whose luminances differ by ¼ is taken, so that the shape is there in grey as well (if none do, the
-    first: one image in 10⁶). Colours are drawn apart from the class, except that with probability `hint` an image takes
-    the pair whose stroke is nearest to the hue of its class, 36° a class: then colour is evidence of the class too, as
-    it is in natural images. The named substitute for CIFAR-10 of a default run, for wen-li-2021, Figures 1 to 4.
-    Args: generator, on whose device all is made; hint, 0 to 1. Raises: ValueError for another hint. Cost: 10⁶ flops.
+    Here a is the pixel divided by its largest value. Both colours are uniform in the RGB cube, and the lighter one is
+    the stroke. Of 32 pairs of colours the first whose luminances differ by at least ¼ is taken, so that the shape
+    remains visible in grey (if there is none, the first pair: one image in 10⁶). Colours are drawn independently of the
+    class, except that with probability `hint` an image takes the pair whose stroke is closest to the hue of its class;
+    the hues of the classes are 36° apart. Colour then carries evidence of the class too, as it does in natural images.
+    This is the declared substitute for CIFAR-10 in a default run, for wen-li-2021, Figures 1 to 4.
+
+    Args:
+        generator: source of the random numbers; the result is on its device.
+        hint: probability, 0 to 1.
+    Returns: ColouredDigits.
+    Raises: ValueError for another hint.
+    Cost: 10⁶ flops.
     """
     if not 0 <= hint <= 1:
-        raise ValueError(f"coloured_digits: got hint={hint}, allowed are 0 to 1")
+        raise ValueError(f"hint must be from 0 to 1, got {hint}")
     found, device = catalogue.digits(), generator.device
     amount = torch.from_numpy(found.images).to(device).float().view(-1, 1, 8, 8) / 16
     labels = torch.from_numpy(found.labels).to(device).long()
@@ -49,7 +56,7 @@ def coloured_digits(generator: torch.Generator, hint: float = 0.0) -> ColouredDi
 
 
 def _colours(labels: Tensor, hint: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Ground and stroke `[n, 3]`, the stroke the lighter."""
+    """Ground and stroke colours `[n, 3]`, the stroke being the lighter."""
     count, how = len(labels), {"device": generator.device, "dtype": torch.float32}
     drawn = torch.rand(count, TRIES, 2, 3, generator=generator, **how)
     hinted = torch.rand(count, 1, generator=generator, **how) < hint

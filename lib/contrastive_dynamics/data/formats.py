@@ -1,4 +1,4 @@
-"""File formats of data sets, bytes to arrays: idx (MNIST), python batches (CIFAR-10), npz. Nothing in a file is run."""
+"""File formats of data sets, from bytes to arrays: idx (MNIST), Python batches (CIFAR-10), npz. No code is executed."""
 
 import gzip
 import io
@@ -10,11 +10,14 @@ import numpy as np
 
 
 def read_idx(content: bytes, dims: int) -> np.ndarray:
-    """A gzip'd idx file of bytes: the number 0x0800 + dims, the sizes (32 bits, big-endian), the bytes.
+    """A gzipped idx file of bytes: the number 0x0800 + dims, the sizes (32 bits each, big-endian), then the bytes.
 
-    Args: dims, the number of axes that the file must have.
-    Returns: UInt8[ndarray], of the sizes in the file.
-    Raises: ValueError for another magic number, a number of bytes that does not fit the sizes, a broken gzip file.
+    Args:
+        content: the bytes of the file.
+        dims: number of axes that the file must have.
+    Returns: UInt8[ndarray] with the sizes given in the file.
+    Raises: ValueError for another magic number, a number of bytes that does not match the sizes, or a damaged gzip
+        file.
     """
     try:
         raw = gzip.decompress(content)
@@ -23,17 +26,19 @@ def read_idx(content: bytes, dims: int) -> np.ndarray:
     start = 4 + 4 * dims
     magic, *shape = (int.from_bytes(raw[k : k + 4], "big") for k in range(0, start, 4))
     if magic != 0x0800 + dims:
-        raise ValueError(f"magic number {magic}, expected {0x0800 + dims}")
+        raise ValueError(f"magic number must be {0x0800 + dims}, got {magic}")
     if len(raw) != start + math.prod(shape):
-        raise ValueError(f"{len(raw)} bytes, expected {start + math.prod(shape)}")
+        raise ValueError(f"content must have {start + math.prod(shape)} bytes, got {len(raw)}")
     return np.frombuffer(raw, np.uint8, offset=start).reshape(shape).copy()
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Admits numpy arrays and plain containers: whatever else a pickle names is refused before it is called."""
+    """Admits numpy arrays and plain containers; anything else that a pickle names is refused, not called."""
 
     _ARRAY = {
-        ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],  # its module is private since numpy 2
+        ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[
+            0
+        ],  # its module has been private since numpy 2
         ("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
         ("numpy", "ndarray"): np.ndarray,
         ("numpy", "dtype"): np.dtype,
@@ -41,14 +46,18 @@ class _PlainUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> object:
         if (module, name) not in self._ARRAY:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, allowed are numpy arrays and plain containers")
+            raise pickle.UnpicklingError(f"it must hold only numpy arrays and plain containers, got {module}.{name}")
         return self._ARRAY[module, name]
 
 
 def read_batch(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """A python batch of CIFAR-10: a pickled dictionary with `data`, one image a row (red, green, blue plane), `labels`.
+    """A Python batch of CIFAR-10: a pickled dictionary of `data` and `labels`.
 
-    Returns: images UInt8[ndarray, "n 32 32 3"], labels UInt8[ndarray, "n"].
+    Each row of `data` is one image: the red, the green and the blue plane.
+
+    Args:
+        content: the bytes of the file.
+    Returns: images UInt8[ndarray, "n 32 32 3"] and labels UInt8[ndarray, "n"].
     Raises: ValueError for a pickle that is damaged, names anything but arrays and containers, or holds something else.
     """
     try:
@@ -65,7 +74,14 @@ def read_batch(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_npz(content: bytes, keys: list[str]) -> list[np.ndarray]:
-    """Arrays of an npz file by name, without pickle; raises ValueError for a broken file or an absent name."""
+    """Arrays of an npz file by name, without unpickling anything.
+
+    Args:
+        content: the bytes of the file.
+        keys: names of the arrays.
+    Returns: the arrays in the order of the keys.
+    Raises: ValueError for a damaged file or a name that is not in it.
+    """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return [arrays[key] for key in keys]

@@ -1,8 +1,8 @@
 """Generated pictures with captions: one to four of twelve named objects on a small canvas, and encoders without labels.
 
-Shapes: n scenes, L = 12 objects, c captions a scene; pictures `[n, 3, 24, 24]`, captions `[n, c, 17]` as numbers of
-WORDS, −1 where there is none, features of pictures `[n, 192]` and of texts `[..., 192]`. Real tensors are float32.
-Objects and encoders are the same for every generator: whatever is random in them has streams of its own.
+Shapes: n scenes, L = 12 objects, c captions per scene; pictures `[n, 3, 24, 24]`; captions `[n, c, 17]` as indices into
+WORDS, with −1 where there is no word; features `[n, 192]` of pictures and `[..., 192]` of texts. Real tensors are
+float32. Objects and encoders are the same for every generator: their random parts have streams of their own.
 """
 
 import functools
@@ -20,11 +20,11 @@ _SIZES = ("small", "large")
 WORDS = (*NAMES, *"there is we see here this shows and a".split(), *_SIZES)
 _SIDE, _MOST = 24, 4
 _FEATURES, _WORD_SIZE = 192, 64
-_BLOCK = 50  # pictures that are filtered at once: they stay in the cache
+_BLOCK = 50  # pictures filtered at once, few enough to stay in the cache
 
 
 class Scenes(NamedTuple):
-    """Pictures, captions in words, and which objects are there."""
+    """Pictures, captions as word indices, and which objects are present."""
 
     pictures: Tensor  # [n, 3, 24, 24]
     captions: Tensor  # [n, c, 17]
@@ -32,7 +32,7 @@ class Scenes(NamedTuple):
 
 
 class ScenePairs(NamedTuple):
-    """Frozen features of pictures, captions and the prompts "this is a NAME", and the labels."""
+    """Frozen features of the pictures, of the captions and of the prompts "this is a NAME", and the labels."""
 
     images: Tensor  # [n, 192]
     captions: Tensor  # [n, c, 192]
@@ -50,9 +50,11 @@ def scene_pairs(
     noise: float = 0.05,
     captions: int = 2,
 ) -> ScenePairs:
-    """Scenes through both frozen encoders.
+    """Scenes passed through both frozen encoders.
 
-    Args and raises: as `draw_scenes`. Returns: ScenePairs on the generator's device. Cost: 1.2·10⁷ flops a scene.
+    Args and Raises: as `draw_scenes`.
+    Returns: ScenePairs on the generator's device.
+    Cost: 1.2·10⁷ flops per scene.
     """
     scenes = draw_scenes(count, generator, decay=decay, mention=mention, noise=noise, captions=captions)
     prompts = encode_texts(_numbers([f"this is a {name}" for name in NAMES], generator.device))
@@ -68,22 +70,28 @@ def draw_scenes(
     noise: float = 0.05,
     captions: int = 2,
 ) -> Scenes:
-    """One to four objects a scene, each number as likely, drawn one by one without repetition with weights decay^l.
+    """Scenes of one to four objects, each number equally likely, drawn without replacement with weights decay^l.
 
-    Objects lie anywhere, in a size, an angle and a brightness of their own, the later over the earlier. A caption has
-    one of four openings and the objects in an order of its own, "there is a ring and a small cross"; it says small or
-    large of half of those that are so.
-    Args: count ≥ 1; decay in (0, 1], the default for objects in 47 % to 5 % of the scenes, 1 for all alike; mention in
-        [0, 1], probability with which a caption names an object that is there, one at least; noise ≥ 0, deviation of a
-        pixel, colours are in [0, 1]; captions ≥ 1, of a scene.
-    Returns: Scenes on the generator's device. Raises: ValueError for an argument outside its range.
+    Objects lie anywhere, each with its own size, angle and brightness; later ones cover earlier ones. A caption starts
+    with one of four openings and lists the objects in its own random order, as in "there is a ring and a small cross";
+    half of the small or large objects are called so.
+
+    Args:
+        count: number of scenes, ≥ 1.
+        generator: source of the random numbers; the result is on its device.
+        decay: in (0, 1]; with the default, objects appear in 47 % to 5 % of the scenes; with 1, all equally often.
+        mention: in [0, 1], the probability that a caption names an object of the scene; it always names at least one.
+        noise: ≥ 0, standard deviation of the noise of a pixel; colours are in [0, 1].
+        captions: captions per scene, ≥ 1.
+    Returns: Scenes on the generator's device.
+    Raises: ValueError for an argument outside its range.
     """
     if count < 1 or captions < 1 or not (0 < decay <= 1 and 0 <= mention <= 1 and 0 <= noise < math.inf):
         got = f"count={count}, decay={decay}, mention={mention}, noise={noise}, captions={captions}"
         allowed = "count, captions of 1 or more, 0 < decay <= 1, 0 <= mention <= 1, noise of 0 or more"
-        raise ValueError(f"draw_scenes: got {got}, allowed are {allowed}")
+        raise ValueError(f"draw_scenes must have {allowed}, got {got}")
     rank = torch.arange(len(NAMES), device=generator.device)
-    # the largest of ln(weight) + Gumbel noise are a draw one by one without repetition
+    # the largest values of ln(weight) + Gumbel noise are a weighted draw without replacement
     gumbel = -(-_uniform(generator, count, len(NAMES)).log()).log()
     objects = (rank.float() * math.log(decay) + gumbel).topk(_MOST).indices
     numbers = torch.randint(1, _MOST + 1, (count, 1), generator=generator, device=generator.device)
@@ -100,18 +108,30 @@ def sentence(words: Tensor) -> str:
 
 
 def encode_pictures(pictures: Tensor) -> Tensor:
-    """Random 5×5 filters with random shifts, ReLU, the mean over the picture; standardised by fixed reference scenes.
+    """Random 5 × 5 filters with random shifts, ReLU, the mean over the picture; standardised by reference scenes.
 
-    Args: pictures `[n, 3, 24, 24]`. Returns: `[n, 192]`. Error: float32. Cost: 1.2·10⁷ flops a picture.
+    The reference scenes are fixed.
+
+    Args:
+        pictures: `[n, 3, 24, 24]`.
+    Returns: `[n, 192]`.
+    Error: that of float32.
+    Cost: 1.2·10⁷ flops per picture.
     """
     mean, scale = (part.to(pictures.device) for part in _reference()[:2])
     return (_picture_features(pictures) - mean) / scale
 
 
 def encode_texts(words: Tensor) -> Tensor:
-    """tanh(½Wv/√64), v the sum of random vectors of the words, in any order; standardised by fixed reference captions.
+    """tanh(½Wv/√64), with v the sum of random vectors of the words; standardised by fixed reference captions.
 
-    Args: words `[..., words]`, −1 for none. Returns: `[..., 192]`. Error: float32. Cost: 2.5·10⁴ flops a text.
+    The order of the words does not matter.
+
+    Args:
+        words: `[..., words]`, indices into WORDS, −1 for no word.
+    Returns: `[..., 192]`.
+    Error: that of float32.
+    Cost: 2.5·10⁴ flops per text.
     """
     mean, scale = (part.to(words.device) for part in _reference()[2:])
     return (_text_features(words) - mean) / scale
@@ -119,7 +139,7 @@ def encode_texts(words: Tensor) -> Tensor:
 
 @functools.cache
 def _reference() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Mean and deviation of the features of a thousand scenes that are the same always: they belong to the encoders."""
+    """Mean and deviation of the features of a thousand fixed scenes; these are part of the encoders."""
     scenes = draw_scenes(1000, stream(0, 0, "reference scenes", "cpu"))
     features = _picture_features(scenes.pictures), _text_features(scenes.captions).flatten(0, 1)
     return tuple(part for f in features for part in (f.mean(0), f.std(0)))
@@ -141,7 +161,7 @@ def _picture_features(pictures: Tensor) -> Tensor:
 
 def _text_features(words: Tensor) -> Tensor:
     vectors = _encoder("words", len(WORDS), _WORD_SIZE).to(words.device)
-    vectors = torch.cat([vectors, torch.zeros_like(vectors[:1])])  # −1, no word, is the last
+    vectors = torch.cat([vectors, torch.zeros_like(vectors[:1])])  # the last row stands for −1, no word
     weights = _encoder("texts", _WORD_SIZE, _FEATURES).to(words.device) / (2 * _WORD_SIZE**0.5)
     return (vectors[words].sum(-2) @ weights).tanh()
 
@@ -168,7 +188,7 @@ def _paint(objects: Tensor, there: Tensor, size: Tensor, noise: float, generator
     centres = half + (_SIDE - 2 * half) * _uniform(generator, 2, n, _MOST)
     bright = 0.6 + 0.4 * _uniform(generator, n, _MOST, 1)
     kinds = torch.arange(len(NAMES), device=device, dtype=torch.float32)
-    turns = 2 * math.pi * 5 / 12 * kinds  # a circle of hues, neighbours far apart
+    turns = 2 * math.pi * 5 / 12 * kinds  # a circle of hues on which neighbouring objects are far apart
     hues = 0.6 + 0.4 * torch.stack([(turns + phase).cos() for phase in (0.0, 2.1, 4.2)], -1)
     colours = (bright * hues[objects])[..., None, None]
     at = torch.arange(_SIDE, device=device, dtype=torch.float32) + 0.5
@@ -183,7 +203,7 @@ def _paint(objects: Tensor, there: Tensor, size: Tensor, noise: float, generator
 
 
 def _numbers(texts: list[str] | tuple[str, ...], device: torch.device) -> Tensor:
-    """Texts of equally many words, `[text, words]`."""
+    """Word indices of texts with equally many words, `[text, words]`."""
     return torch.tensor([[WORDS.index(word) for word in text.split()] for text in texts], device=device)
 
 
@@ -193,7 +213,7 @@ def _captions(
     shape, device = (len(objects), captions, _MOST), objects.device
     which = torch.randint(len(_OPENINGS), shape[:2], generator=generator, device=device)
     named = there.unsqueeze(1) & (_uniform(generator, *shape) < mention)
-    # what is named comes first, then what else is there: the first of these is said even where none is named
+    # named objects come first, then the unnamed ones that are present; the first in line is always mentioned
     order = (_uniform(generator, *shape) + 2 * ~there.unsqueeze(1) + ~named).argsort(-1)
     said = torch.cat([torch.ones_like(named[..., :1]), named.gather(-1, order)[..., 1:]], -1).unsqueeze(-1)
     objects, size = (part.unsqueeze(1).expand(shape).gather(-1, order) for part in (objects, size))
@@ -202,4 +222,4 @@ def _captions(
     how = torch.where(told & (size < 0.3), small, torch.where(told & (size > 0.7), large, -1))
     link, article = torch.full_like(objects, WORDS.index("and")), torch.full_like(objects, WORDS.index("a"))
     words = torch.where(said, torch.stack([link, article, how, objects], -1), -1).flatten(-2)
-    return torch.cat([_numbers(_OPENINGS, device)[which], words[..., 1:]], -1)  # no "and" before the first
+    return torch.cat([_numbers(_OPENINGS, device)[which], words[..., 1:]], -1)  # no "and" before the first object

@@ -1,6 +1,7 @@
-"""Every data set by the name that a chapter's parameter `data` has: a new one is added here and nowhere else.
+"""Every data set, by the name that a chapter's parameter `data` takes: a new one is added here and nowhere else.
 
-What a run makes by itself or a dependency ships needs nothing; of the others a function checks that they are here.
+Data that a run generates or that come with a dependency need no check; each of the others has a function that checks
+whether its files are present.
 """
 
 from collections.abc import Callable
@@ -23,16 +24,16 @@ NEEDS: dict[str, Callable[[str], None] | None] = {
 
 
 def comes_along(name: str) -> bool:
-    """Whether a data set needs no file from outside."""
+    """Whether a data set needs no files from outside."""
     return name in NEEDS and NEEDS[name] is None
 
 
 def check(name: str) -> None:
-    """A data set is here, or is fetched now, with its known sums.
+    """Check that a data set is present with its known checksums; download it if possible.
 
-    Raises: DataError for an unknown name, and for a file that is missing or has another sum.
+    Raises: DataError for an unknown name, or for a file that is missing or has the wrong checksum.
     """
     if name not in NEEDS:
-        raise catalogue.DataError(f"no data set {name!r}, allowed are {', '.join(NEEDS)}")
+        raise catalogue.DataError(f"data set must be one of {', '.join(NEEDS)}, got {name!r}")
     if need := NEEDS[name]:
         need(name)

@@ -1,7 +1,7 @@
-"""Small two-class problems from a labelled image set: what is trained on, what is held out.
+"""Small two-class problems from a labelled set of images, split into training and held-out rows.
 
-Shapes: images `[count, d]`, one row an image; of a problem the training rows `[2·m, d]` (m of each class, first class
-first) and the held-out rows.
+Shapes: images `[count, d]`, one row per image; the training rows of a problem `[2·m, d]` (m of each class, the first
+class first), then its held-out rows.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Problem(NamedTuple):
-    """Rows of one problem; y is 0 for the first class of the pair and 1 for the second."""
+    """The rows of one problem; y is 0 for the first class of the pair and 1 for the second."""
 
     x: Tensor  # [2·per_class, d]
     y: Tensor  # [2·per_class]
@@ -20,26 +20,30 @@ class Problem(NamedTuple):
 
 
 def class_pairs(classes: list[int], labels: Tensor, per_class: int) -> list[tuple[int, int]]:
-    """A flat list of classes as pairs, once every pair can be drawn.
+    """A flat list of classes grouped into pairs, after checking that every pair has enough images.
 
-    Args: classes, an even number, two different ones a pair; labels `[count]`; per_class, 2 or more, images of a class
-        that are trained on, so that at least as many as a tenth of it are held out.
-    Raises: ValueError, in one line, for classes that no image has, a class paired with itself, too many images.
+    Args:
+        classes: the classes of all pairs in a row; each pair has two different ones.
+        labels: class of each image, `[count]`.
+        per_class: training images per class, ≥ 2; every class must have at least a tenth as many more, to hold out.
+    Returns: the pairs.
+    Raises: ValueError for an odd number of classes or none, a class paired with itself, a class that no image has, or a
+        per_class outside its range.
     """
     if not classes or len(classes) % 2:
-        raise ValueError(f"class_pairs: got {len(classes)} classes, allowed are pairs, an even number of 2 or more")
+        raise ValueError(f"classes must be pairs, an even number ≥ 2, got {len(classes)} classes")
     pairs = list(zip(classes[::2], classes[1::2], strict=True))
     if same := [pair for pair in pairs if pair[0] == pair[1]]:
-        raise ValueError(f"class_pairs: got the pair {same[0]}, allowed are two different classes")
+        raise ValueError(f"a pair must be two different classes, got {same[0]}")
     for one in dict.fromkeys(classes):
         count = int((labels == one).sum())
         if count == 0:
             allowed = ", ".join(map(str, labels.unique().tolist()))
-            raise ValueError(f"class_pairs: got class {one}, allowed are {allowed}")
+            raise ValueError(f"class must be one of {allowed}, got {one}")
         if not 2 <= per_class <= count * 10 // 11:
             raise ValueError(
-                f"class_pairs: got {per_class} images a class, allowed are 2 to {count * 10 // 11}: "
-                f"class {one} has {count}, and a tenth as many are held out"
+                f"per_class must be 2 to {count * 10 // 11}, as class {one} has {count} images "
+                f"and a tenth as many are held out, got {per_class}"
             )
     return pairs
 
@@ -47,10 +51,17 @@ def class_pairs(classes: list[int], labels: Tensor, per_class: int) -> list[tupl
 def two_class_problem(
     images: Tensor, labels: Tensor, pair: tuple[int, int], per_class: int, generator: torch.Generator
 ) -> Problem:
-    """per_class random images of either class to train on; of the others up to as many to hold out, alike of both.
+    """per_class random training images of each class, and up to the same number held out, equally from both classes.
 
-    Source: esser-2023, Figure 4: "two classes with 200 datapoints each". Args: as `class_pairs`; the generator lives on
-    the CPU. Returns: Problem on the device of the images. Cost: one permutation a class.
+    Source: esser-2023, Figure 4: "two classes with 200 datapoints each".
+    Args:
+        images: one row per image, `[count, d]`.
+        labels: class of each image, `[count]`.
+        pair: the two classes.
+        per_class: training images per class, as checked by `class_pairs`.
+        generator: on the CPU.
+    Returns: Problem on the device of the images.
+    Cost: one permutation per class.
     """
     rows = [torch.nonzero(labels == one).squeeze(-1).cpu() for one in pair]
     rows = [r[torch.randperm(len(r), generator=generator, device="cpu")] for r in rows]

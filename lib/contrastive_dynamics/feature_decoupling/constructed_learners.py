@@ -1,17 +1,17 @@
-"""Learners made by hand, whose contrastive loss shows which features it rewards: dense ones, and one neuron an atom.
+"""Hand-made learners whose contrastive loss shows which features it rewards: dense ones, and one neuron per atom.
 
 Shapes: dictionary M `[run, d1, d]`, weights `[run, m, d1]`, biases `[run, m]`. A `scale` is a number or a tensor
 `[run]`. Their losses over a population: `decoupled_training.stream_gradient(...).loss`.
 
 In units of τ, with N negatives, plain views and f of scale c:
-- Dense features (`dense_learner`): Sim(x, x) = c²σ_ξ²r² and Sim(x, x_s) = c²σ_ξ²rζ_s, r² ~ χ²_m, ζ_s ~ N(0, 1). What
-  makes the loss small is m ≫ log N (`dense_loss_bounds`): at c² = τ/σ_ξ² it is at most N·2^{-m/2}.
+- Dense features (`dense_learner`): Sim(x, x) = c²σ_ξ²r² and Sim(x, x_s) = c²σ_ξ²rζ_s, r² ~ χ²_m, ζ_s ~ N(0, 1). The
+  loss is small if m ≫ log N (`dense_loss_bounds`): at c² = τ/σ_ξ² it is at most N·2^{-m/2}.
 - M with b = 0 (`singleton_learner`): f = c(z + ξ_M), ξ_M ~ N(0, σ_ξ² I_d) in all d coordinates of every sample, which
   tells the samples apart as dense features do, with d in place of m: o(1) too, if d ≫ log N.
 - M with b > 0: f(x) = 0 for a share P of the samples (`silent_share`), near (1 - p)^d where b silences the noise. Each
   of them costs log(1 + N), so that the loss is at least P log(1 + N) at any scale.
 - As c → ∞ none of them goes to zero: the similarity is not normalised, some negative has ⟨f(x), f(x_s)⟩ > ‖f(x)‖², and
-  the loss ends in E max(0, max_s⟨f(x), f(x_s)⟩ - ‖f(x)‖²)/τ, which grows like c². So there is a best scale.
+  the loss tends to E max(0, max_s⟨f(x), f(x_s)⟩ - ‖f(x)‖²)/τ, which grows like c². So there is a best scale.
 """
 
 from math import log
@@ -27,14 +27,21 @@ def dense_learner(
 ) -> tuple[Tensor, Tensor]:
     """(weights, biases): orthogonal w_i of norm c in the complement of span(M), uniform among these, and b = 0.
 
-    Source: wen-li-2021, Lemma F.2. Args: neurons 1 to d1 - d; scale c > 0; one generator a run.
-    Raises: ValueError outside. Cost: 4·d1·m·(d + m) flops a run.
+    Source: wen-li-2021, Lemma F.2.
+    Args:
+        dictionary: M, `[run, d1, d]`.
+        neurons: m, 1 to d1 - d.
+        scale: c > 0, a number or `[run]`.
+        generators: one per run.
+    Returns: `[run, m, d1]` and `[run, m]`.
+    Raises: ValueError outside these ranges.
+    Cost: 4·d1·m·(d + m) flops per run.
     """
     runs, dim, atoms = dictionary.shape
     if not 1 <= neurons <= dim - atoms or len(generators) != runs:
         raise ValueError(
-            f"dense_learner: got {neurons} neurons, d1 - d = {dim - atoms}, {len(generators)} generators for {runs} "
-            "runs, allowed are 1 to d1 - d neurons and one generator a run"
+            f"neurons and generators must be 1 to d1 - d = {dim - atoms} and one per run, {runs}, "
+            f"got {neurons} and {len(generators)}"
         )
     norms = _scales("dense_learner", dictionary, scale)
     drawn = torch.stack(
@@ -45,14 +52,20 @@ def dense_learner(
 
 
 def singleton_learner(dictionary: Tensor, scale: float | Tensor, bias_ratio: float) -> tuple[Tensor, Tensor]:
-    """(weights, biases): w_j = c M_j and b_j = bias_ratio·c, one neuron an atom.
+    """(weights, biases): w_j = c M_j and b_j = bias_ratio·c, one neuron per atom.
 
-    k neurons an atom, each of norm c/√k, give the same similarities, and so the same loss.
+    k neurons per atom, each of norm c/√k, give the same similarities, and so the same loss.
     Source: wen-li-2021, Definition E.10 (its weights are lost in our copy; we give all atoms the same scale); Lemma
-    F.2, the remark below it. Args: scale c > 0; bias_ratio in [0, 1). Raises: ValueError outside.
+    F.2, the remark below it.
+    Args:
+        dictionary: M, `[run, d1, d]`.
+        scale: c > 0, a number or `[run]`.
+        bias_ratio: b_j/‖w_j‖, in [0, 1).
+    Returns: `[run, d, d1]` and `[run, d]`.
+    Raises: ValueError outside these ranges.
     """
     if not 0 <= bias_ratio < 1:
-        raise ValueError(f"singleton_learner: got bias_ratio = {bias_ratio}, allowed is 0 to below 1")
+        raise ValueError(f"bias_ratio must be in [0, 1), got {bias_ratio}")
     weights = dictionary.mT * _scales("singleton_learner", dictionary, scale)
     return weights, bias_ratio * weights.norm(dim=-1)
 
@@ -64,17 +77,24 @@ def dense_loss_bounds(
 
     With κ = c²σ_ξ²/τ and r² ~ χ²_m the loss is τ E log(1 + Σ_s e^{κ(rζ_s - r²)}), and
         τ E log(1 + N e^{-κr²}) ≤ loss ≤ τ (κ/s) E log(1 + N e^{-s(1 - s/2)r²}), s = min(κ, 1).
-    Below: log-sum-exp is convex in ζ. Above: (1 + Σx_s)^θ ≤ 1 + Σx_s^θ for θ = s/κ ≤ 1, then the logarithm is concave.
-    Both come near N e^{-κm} for small κ: that r² ≈ m and |rζ_s| ≪ m is what Johnson-Lindenstrauss says. Since
+    Lower bound: log-sum-exp is convex in ζ. Upper bound: (1 + Σx_s)^θ ≤ 1 + Σx_s^θ for θ = s/κ ≤ 1, and the logarithm
+    is concave. Both are close to N e^{-κm} for small κ: r² ≈ m and |rζ_s| ≪ m is what Johnson-Lindenstrauss says. Since
     E e^{-r²/2} = 2^{-m/2}, the loss at κ = 1 is at most τN·2^{-m/2}.
     Source: wen-li-2021, Lemma F.2 (its bound is lost in our copy); derived.
-    Args: scale c > 0, float64; the others above 0. Raises: ValueError outside.
+    Args:
+        scale: c > 0, a tensor; it is used in float64.
+        neurons: m ≥ 1.
+        noise: σ_ξ > 0.
+        negatives: N ≥ 1.
+        temperature: τ > 0.
+    Returns: two tensors of float64.
+    Raises: ValueError outside these ranges.
     Error: rounding: the trapezoidal rule over log r², whose integrand is smooth and decays, for m ≤ 4096.
     """
     if not bool((scale > 0).all()) or min(neurons, negatives) < 1 or not min(noise, temperature) > 0:
         raise ValueError(
-            f"dense_loss_bounds: got scale from {float(scale.min())}, neurons = {neurons}, noise = {noise}, negatives "
-            f"= {negatives}, temperature = {temperature}, allowed are any above 0"
+            f"scale, neurons, noise, negatives and temperature must be > 0, got {float(scale.min())}, {neurons}, "
+            f"{noise}, {negatives} and {temperature}"
         )
     log_square = torch.linspace(-60, 12, 8192, dtype=torch.float64, device=scale.device)
     degrees = torch.tensor(float(neurons), dtype=torch.float64, device=scale.device)
@@ -90,17 +110,24 @@ def dense_loss_bounds(
 def silent_share(atoms: int, active: float, noise: float, bias_ratio: float) -> float:
     """P[f(x) = 0] of `singleton_learner`: ((1 - p) P[|ξ| ≤ β] + p P[|1 + ξ| ≤ β])^d, ξ ~ N(0, σ_ξ²), β the bias ratio.
 
-    The loss is at least τ log(1 + N) times it, at any scale: where f is 0 all similarities are. Exact for x itself; for
-    a masked view at rate 1/2 with √2 σ_ξ for σ_ξ, up to the masks' effect on Mz, about 1/√d1 at flat atoms.
-    Source: wen-li-2021, the remark below Lemma F.2; derived. Args: as `SparseCoding`; bias_ratio ≥ 0.
-    Raises: ValueError outside.
+    The loss is at least τ log(1 + N) times this share, at any scale: where f is 0 all similarities are 0. Exact for x
+    itself; for a masked view at rate 1/2 replace σ_ξ by √2 σ_ξ, up to the masks' effect on Mz, about 1/√d1 at flat
+    atoms.
+    Source: wen-li-2021, the remark below Lemma F.2; derived.
+    Args:
+        atoms: d ≥ 1.
+        active: p in (0, 1).
+        noise: σ_ξ > 0.
+        bias_ratio: β ≥ 0.
+    Returns: a probability.
+    Raises: ValueError outside these ranges.
     """
     from scipy.special import ndtr
 
     if atoms < 1 or not 0 < active < 1 or not noise > 0 or bias_ratio < 0:
         raise ValueError(
-            f"silent_share: got atoms = {atoms}, active = {active}, noise = {noise}, bias_ratio = {bias_ratio}, "
-            "allowed are 1 or more, (0, 1), above 0, from 0"
+            "atoms, active, noise and bias_ratio must be ≥ 1, in (0, 1), > 0 and ≥ 0, "
+            f"got {atoms}, {active}, {noise} and {bias_ratio}"
         )
     inside = [float(ndtr((bias_ratio - z) / noise) - ndtr((-bias_ratio - z) / noise)) for z in (0, 1)]
     return ((1 - active) * inside[0] + active * inside[1]) ** atoms
@@ -110,32 +137,37 @@ def collision_floor(atoms: int, active: float, negatives: int) -> float:
     """The least loss/τ of the noiseless f = cz: E log(1 + K), K ~ Binomial(N, (p/2)^k), k ~ Binomial(d, p).
 
     k is the number of non-zero z_j, and K that of the negatives whose z agrees with it there: only these have
-    ⟨z, z_s⟩ = ‖z‖², whatever else is in z_s, and all others less. So loss/τ falls to it as c → ∞. k = 0 gives
-    (1 - p)^d log(1 + N). `singleton_learner` comes near it where c²/τ ≫ 1 ≫ σ_ξ c²/τ. Noise costs more on masked views;
-    on plain ones it tells samples apart, and the loss of a noisy f may lie below.
-    Source: derived; wen-li-2021, Lemma E.11. Args: atoms and negatives 1 or more; p in (0, 1). Raises: ValueError
-    outside. Cost: d·N evaluations of a binomial.
+    ⟨z, z_s⟩ = ‖z‖², whatever the other entries of z_s are; for all others it is less. So loss/τ falls to this value as
+    c → ∞. k = 0 contributes (1 - p)^d log(1 + N). `singleton_learner` comes near it where c²/τ ≫ 1 ≫ σ_ξ c²/τ. Noise
+    costs more on masked views; on plain ones it tells samples apart, and the loss of a noisy f may be below this value.
+    Source: derived; wen-li-2021, Lemma E.11.
+    Args:
+        atoms: d ≥ 1.
+        active: p in (0, 1).
+        negatives: N ≥ 1.
+    Returns: the loss in units of τ.
+    Raises: ValueError outside these ranges.
+    Cost: d·N evaluations of a binomial.
     """
     import numpy as np
     from scipy.stats import binom
 
     if min(atoms, negatives) < 1 or not 0 < active < 1:
         raise ValueError(
-            f"collision_floor: got atoms = {atoms}, negatives = {negatives}, active = {active}, allowed are 1 or more, "
-            "1 or more, (0, 1)"
+            f"atoms, negatives and active must be ≥ 1, ≥ 1 and in (0, 1), got {atoms}, {negatives} and {active}"
         )
     sizes, others = np.arange(atoms + 1), np.arange(negatives + 1)
-    agree = np.maximum((active / 2) ** sizes.reshape(-1, 1), 1e-30)  # below it scipy's binomial overflows, none is seen
+    agree = np.maximum((active / 2) ** sizes.reshape(-1, 1), 1e-30)  # below it scipy's binomial overflows; none occurs
     collisions = binom.pmf(others, negatives, agree)
     return float(binom.pmf(sizes, atoms, active) @ collisions @ np.log1p(others))
 
 
 def _scales(name: str, dictionary: Tensor, scale: float | Tensor) -> Tensor:
-    """`[run or 1, 1, 1]`."""
+    """The scales as `[run or 1, 1, 1]`, after the checks."""
     scales = torch.as_tensor(scale, dtype=dictionary.dtype, device=dictionary.device).reshape(-1, 1, 1)
     if len(scales) not in (1, len(dictionary)) or not bool((scales > 0).all()):
         raise ValueError(
-            f"{name}: got {len(scales)} scales for {len(dictionary)} runs, least {float(scales.min())}, "
-            "allowed are 1 or one a run, above 0"
+            f"{name}: scale must be > 0, one number or one per run, {len(dictionary)}, got {len(scales)} from "
+            f"{float(scales.min())}"
         )
     return scales

@@ -1,4 +1,4 @@
-"""The contrastive learner trained over the population of sparse codes: all runs at once, data in a stream."""
+"""The contrastive learner trained over the population of sparse codes: all runs at once, on a stream of fresh data."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from torch import Tensor
 from .sparse_coding import VIEWS, SparseCoding
 from .symmetrised_relu import Gradient, contrastive_gradient
 
-CHUNK = 512  # positives held at a time; a constant, since a stream's numbers depend on the shapes drawn from it
+CHUNK = 512  # positives in memory at a time; a constant, as a stream's numbers depend on the shapes drawn from it
 BIASES = ("max", "min", "zero", "trained")
 
 
@@ -25,9 +25,19 @@ class DecoupledTraining:
     up to b_i = cap·‖w_i‖; "zero" stays 0; "trained" is a parameter of its own from the first step, and starts at 0.
     Source: wen-li-2021, Section 2.2, Training algorithm using SGD; its formula is lost in our copy, and both max and
     min fit the text; `cap` stands for the paper's polylog(d)/√d.
-    Fields: `views` one of VIEWS at mask rate `rate`; `batch` positives and `negatives` a step, ≥ 1; learning rate η
-    > 0; τ > 0; λ ≥ 0; `grown` > 0; 0 < cap < 1.
-    Raises: ValueError, in one line, outside.
+    Fields:
+        views: one of VIEWS.
+        rate: ρ of the masks, in (0, 1).
+        batch: positives per step, ≥ 1.
+        negatives: N per step, ≥ 1.
+        learning_rate: η > 0.
+        temperature: τ > 0.
+        weight_decay: λ, with 0 ≤ ηλ < 1.
+        bias: one of BIASES.
+        grown: norm that every ‖w_i‖ reaches at T1, > 0.
+        raise_rate: of the bias after T1, > 0.
+        cap: largest b_i/‖w_i‖, in (0, 1).
+    Raises: ValueError, in one line, outside these ranges.
     """
 
     views: str = "masked"
@@ -58,11 +68,11 @@ class DecoupledTraining:
         }
         for name, (fits, what) in allowed.items():
             if not fits:
-                raise ValueError(f"DecoupledTraining: got {name} = {getattr(self, name)!r}, allowed is {what}")
+                raise ValueError(f"{name} must be one of the allowed values ({what}), got {getattr(self, name)!r}")
 
 
 class Learner(NamedTuple):
-    """Weights `[run, m, d1]`, biases `[run, m]`, and whether T1 is behind each run `[run]`."""
+    """Weights `[run, m, d1]`, biases `[run, m]`, and whether each run has passed T1, `[run]`."""
 
     weights: Tensor
     bias: Tensor
@@ -70,7 +80,7 @@ class Learner(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A training as recorded: time first, then run.
+    """The record of a training: time first, then run.
 
     `steps` `[time]`, weights `[time, run, m, d1]`, biases `[time, run, m]`, the loss of the next batch `[time, run]`,
     and the step of T1 `[run]`, -1 where it was not reached.
@@ -88,12 +98,18 @@ class Course(NamedTuple):
 
 
 def initial_weights(model: SparseCoding, neurons: int, norm: float, generators: list[torch.Generator]) -> Tensor:
-    """w_i ~ N(0, σ_0² I) with σ_0 = norm/√d1, so that ‖w_i‖ ≈ norm; `[run, m, d1]`. Source: wen-li-2021, Section 2.2.
+    """w_i ~ N(0, σ_0² I) with σ_0 = norm/√d1, so that ‖w_i‖ ≈ norm; `[run, m, d1]`.
 
+    Source: wen-li-2021, Section 2.2.
+    Args:
+        model: its dictionary gives d1, the device and the dtype.
+        neurons: m ≥ 1.
+        norm: > 0.
+        generators: one per run.
     Raises: ValueError for no neurons or a norm that is not positive.
     """
     if neurons < 1 or not norm > 0:
-        raise ValueError(f"initial_weights: got neurons = {neurons}, norm = {norm}, allowed are 1 or more and above 0")
+        raise ValueError(f"neurons and norm must be ≥ 1 and > 0, got {neurons} and {norm}")
     dim = model.dictionary.shape[-2]
     return torch.stack(
         [torch.randn(neurons, dim, generator=g, device=model.device, dtype=model.dtype) for g in generators]
@@ -101,7 +117,7 @@ def initial_weights(model: SparseCoding, neurons: int, norm: float, generators: 
 
 
 def chunked_mean(part: Callable[[int], Iterable[Tensor]], count: int) -> list[Tensor]:
-    """Means over `count` data of what `part(n)` gives as means over n fresh ones, at most CHUNK at a time."""
+    """Means over `count` samples, put together from those of `part(n)` over n fresh ones, at most CHUNK at a time."""
     total, left = None, count
     while left:
         taken = min(CHUNK, left)
@@ -112,9 +128,9 @@ def chunked_mean(part: Callable[[int], Iterable[Tensor]], count: int) -> list[Te
 
 
 def check_times(name: str, times: list[int]) -> None:
-    """Raises ValueError unless the steps to record at, of which there are some, increase from 0 or later."""
+    """Raises ValueError unless `times` is not empty and increases, from 0 or later."""
     if not times or times[0] < 0 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
-        raise ValueError(f"{name}: got record_at = {times}, allowed are steps that increase, from 0")
+        raise ValueError(f"{name}: record_at must be increasing steps, from 0, got {times}")
 
 
 def stream_gradient(
@@ -122,7 +138,14 @@ def stream_gradient(
 ) -> Gradient:
     """The gradient over a batch of fresh data, accumulated over chunks of positives that share the negatives.
 
-    Source: wen-li-2021, Appendix A.1. Memory: chunks of 512 positives, whatever the batch.
+    Source: wen-li-2021, Appendix A.1.
+    Args:
+        model: that draws the data.
+        learner: weights and biases.
+        training: batch, negatives, views and temperature.
+        generators: one per run.
+    Returns: Gradient, as `contrastive_gradient`.
+    Memory: chunks of 512 positives, whatever the batch.
     """
     negatives = model.sample(training.negatives, generators)[1]
 
@@ -134,7 +157,15 @@ def stream_gradient(
 
 
 def sgd_step(learner: Learner, gradient: Gradient, training: DecoupledTraining, atoms: int) -> Learner:
-    """w ← (1 - ηλ) w - η ∂L/∂w, then the bias by its schedule. Source: wen-li-2021, Section 2.2."""
+    """w ← (1 - ηλ) w - η ∂L/∂w, then the bias by its schedule.
+
+    Source: wen-li-2021, Section 2.2.
+    Args:
+        learner: before the step.
+        gradient: of its loss.
+        training: η, λ and the schedule.
+        atoms: d.
+    """
     eta = training.learning_rate
     weights = learner.weights * (1 - eta * training.weight_decay) - eta * gradient.weights
     before, norms = learner.weights.norm(dim=-1), weights.norm(dim=-1)
@@ -161,18 +192,28 @@ def train(
 ) -> Course:
     """SGD over the population from given weights, recorded before the steps named in `record_at`.
 
-    On a CPU the runs are shared by `workers` threads (default: a core each, 4 at most), elsewhere they are one batch;
-    a run is the same in any. Source: wen-li-2021, Section 2.2.
-    Args: weights `[run, m, d1]`; one generator a run; `record_at` increasing, from 0; `watch` wraps
-    the steps in a progress bar. Raises: ValueError if record_at is empty or does not increase.
-    Cost: that of `contrastive_gradient` a step, a normal draw an entry of the data and a uniform one for masked views.
+    On a CPU the runs are shared by `workers` threads (default: one per core, at most 4); elsewhere they are one batch.
+    A run is the same in either case.
+    Source: wen-li-2021, Section 2.2.
+    Args:
+        model: with one dictionary per run.
+        weights: to start from, `[run, m, d1]`; the biases start at 0.
+        training: settings.
+        generators: one per run.
+        record_at: increasing steps, from 0; the last ends the training.
+        watch: wraps the steps in a progress bar.
+        workers: threads on a CPU.
+    Returns: Course.
+    Raises: ValueError if record_at is empty or does not increase, or for other numbers of generators or dictionaries.
+    Cost: that of `contrastive_gradient` per step, one normal draw per entry of the data and a uniform one for masked
+        views.
     """
     times, runs = list(record_at), len(weights)
     check_times("train", times)
     if len(generators) != runs or len(model.dictionary) != runs:
         raise ValueError(
-            f"train: got {len(generators)} generators and {len(model.dictionary)} dictionaries for {runs} runs of "
-            "weights, allowed is one a run"
+            f"generators and dictionaries must be one per run of weights, {runs}, got {len(generators)} and "
+            f"{len(model.dictionary)}"
         )
     workers = (workers or min(4, cpu_count())) if model.device.type == "cpu" else 1
     bounds = [runs * k // workers for k in range(workers + 1)]

@@ -1,6 +1,7 @@
-"""How far a learner has told the sparse signals from the dense noise: shares of its weights, and f(ξ) beside f(x).
+"""How far a learner has separated the sparse signals from the dense noise: shares of its weights; f(ξ) beside f(x).
 
-Shapes: weights `[..., run, m, d1]`, biases `[..., run, m]`, dictionary M `[run, d1, d]`; a time axis may lead the run.
+Shapes: weights `[..., run, m, d1]`, biases `[..., run, m]`, dictionary M `[run, d1, d]`; a time axis may precede the
+run.
 """
 
 from math import sqrt
@@ -17,10 +18,10 @@ MAJORITY = sqrt(0.5)  # a neuron above it has more than half of its square on on
 
 
 class Split(NamedTuple):
-    """The coefficients of each neuron, over ‖w_i‖, in three parts.
+    """The coefficients of each neuron, divided by ‖w_i‖, in three parts.
 
     `own` N_i as a mask `[..., m, d]`; `other_max` and `other_rms` `[..., m]`: |⟨w_i, M_j⟩|/‖w_i‖ over j outside N_i,
-    0 where there is none; `dense_rms` `[..., m]`: root mean square of ⟨w_i, M⊥_j⟩/‖w_i‖ over the d1 - d directions;
+    0 if there are none; `dense_rms` `[..., m]`: root mean square of ⟨w_i, M⊥_j⟩/‖w_i‖ over the d1 - d directions;
     `dense_max` `[..., m]` or None: the largest in a basis of the complement, on which it depends.
     """
 
@@ -39,7 +40,7 @@ class NoiseDominance(NamedTuple):
 
 
 class SilenceProbability(NamedTuple):
-    """P[f(ξ) = 0] `[..., run]`: what it never falls below, and what it is for one direction an atom."""
+    """P[f(ξ) = 0] `[..., run]`: a lower bound, and the value for one direction per atom."""
 
     least: Tensor
     by_atom: Tensor
@@ -53,7 +54,12 @@ def _cosines(weights: Tensor, dictionary: Tensor) -> Tensor:
 def atom_shares(weights: Tensor, dictionary: Tensor) -> Tensor:
     """⟨w_i, M_j⟩²/‖w_i‖², the share of atom j in neuron i: 0 to 1.
 
-    Source: wen-li-2021, Theorem D.5. Returns: `[..., run, m, d]`, nan for w_i = 0. Cost: 2·m·d1·(d + 1) flops a run.
+    Source: wen-li-2021, Theorem D.5.
+    Args:
+        weights: `[..., run, m, d1]`.
+        dictionary: M, `[run, d1, d]`.
+    Returns: `[..., run, m, d]`, nan for w_i = 0.
+    Cost: 2·m·d1·(d + 1) flops per run.
     """
     return _cosines(weights, dictionary).square()
 
@@ -61,7 +67,9 @@ def atom_shares(weights: Tensor, dictionary: Tensor) -> Tensor:
 def span_share(weights: Tensor, dictionary: Tensor) -> Tensor:
     """‖MMᵀw_i‖²/‖w_i‖², the share of span(M) in neuron i: 0 to 1, and d/d1 on average for a random direction.
 
-    Source: wen-li-2021, Theorem C.1. Returns: `[..., run, m]`, nan for w_i = 0. Cost: as `atom_shares`.
+    Source: wen-li-2021, Theorem C.1.
+    Args and Cost: as `atom_shares`.
+    Returns: `[..., run, m]`, nan for w_i = 0.
     """
     return atom_shares(weights, dictionary).sum(-1)
 
@@ -71,18 +79,24 @@ def split_coefficients(
 ) -> Split:
     """w_i = Σ_{j∈N_i} α_ij M_j + Σ_{j∉N_i} α'_ij M_j + Σ_j β_ij M⊥_j with N_i = {j: |⟨w_i, M_j⟩| ≥ threshold·‖w_i‖}.
 
-    The theorem asks for α = Θ(1), α' = o(1/√d) and β = o(1/√d1), of ‖w_i‖. With a threshold t no N_i has more than
-    1/t² members. `chance_in_own_set` says what chance puts into it: much, while 1/√d is not far below t.
-    Source: wen-li-2021, Theorem 3.4; E.1. Args: threshold in (0, 1]; complement M⊥ `[run, d1, d1 - d]`, orthonormal,
-    only for `dense_max`. Raises: ValueError for another threshold. Cost: as `atom_shares`, and 2·m·d1·(d1 - d) flops a
-    run with a complement.
+    The theorem asks for α = Θ(1), α' = o(1/√d) and β = o(1/√d1), relative to ‖w_i‖. With a threshold t no N_i has more
+    than 1/t² members. `chance_in_own_set` tells how much enters it by chance: a lot, unless 1/√d is far below t.
+    Source: wen-li-2021, Theorem 3.4; E.1.
+    Args:
+        weights: `[..., run, m, d1]`.
+        dictionary: M, `[run, d1, d]`.
+        threshold: in (0, 1].
+        complement: M⊥ `[run, d1, d1 - d]`, orthonormal, needed only for `dense_max`.
+    Returns: Split.
+    Raises: ValueError for another threshold.
+    Cost: as `atom_shares`, and 2·m·d1·(d1 - d) flops per run with a complement.
     """
     _check_threshold("split_coefficients", threshold)
     cosines = _cosines(weights, dictionary).abs()
     own = cosines >= threshold
     other = cosines.masked_fill(own, 0)
     dim, atoms = dictionary.shape[-2:]
-    # not 1 - Σ cos²: the dense part of a learned neuron may be the smaller one by far
+    # not 1 - Σ cos²: the dense part of a learned neuron may be by far the smaller one
     dense = weights - weights @ dictionary @ dictionary.mT
     dense_rms = dense.norm(dim=-1) / weights.norm(dim=-1) / sqrt(max(dim - atoms, 1))
     other_rms = (other.square().sum(-1) / (~own).sum(-1).clamp(min=1)).sqrt()
@@ -94,21 +108,30 @@ def chance_in_own_set(atoms: int, threshold: float) -> float:
     """P[|u_j| ≥ t] for one coordinate of a uniform direction u in span(M): I_{1-t²}((d - 1)/2, 1/2).
 
     Times d it is the mean of |N_i| by chance: at d = 16 it is 0.65 for t = 1/2 and 0.02 for t = 1/√2.
-    Source: derived: u_j² ~ Beta(1/2, (d - 1)/2). Args: atoms, 2 or more; threshold in (0, 1]. Raises: ValueError.
+    Source: derived: u_j² ~ Beta(1/2, (d - 1)/2).
+    Args:
+        atoms: d ≥ 2.
+        threshold: t in (0, 1].
+    Raises: ValueError outside these ranges.
     """
     from scipy.special import betainc
 
     _check_threshold("chance_in_own_set", threshold)
     if atoms < 2:
-        raise ValueError(f"chance_in_own_set: got {atoms} atoms, allowed are 2 or more")
+        raise ValueError(f"atoms must be ≥ 2, got {atoms}")
     return float(betainc((atoms - 1) / 2, 0.5, 1 - threshold**2))
 
 
 def neurons_won(weights: Tensor, dictionary: Tensor, threshold: float = MAJORITY) -> Tensor:
-    """How many neurons each atom has of its own: N_i = {j}.
+    """For each atom, the number of neurons that have it alone: N_i = {j}.
 
-    Source: wen-li-2021, Theorem 3.4 (at least one, at most o(m/d) there). Args: threshold in (0, 1]; above 1/√2 no N_i
-    has two members. Returns: `[..., run, d]`, int64. Raises, Cost: as `split_coefficients`.
+    Source: wen-li-2021, Theorem 3.4 (at least one, at most o(m/d) there).
+    Args:
+        weights: `[..., run, m, d1]`.
+        dictionary: M, `[run, d1, d]`.
+        threshold: in (0, 1]; above 1/√2 no N_i has two members.
+    Returns: `[..., run, d]`, int64.
+    Raises and Cost: as `split_coefficients`.
     """
     _check_threshold("neurons_won", threshold)
     own = _cosines(weights, dictionary).abs() >= threshold
@@ -118,15 +141,23 @@ def neurons_won(weights: Tensor, dictionary: Tensor, threshold: float = MAJORITY
 def noise_dominance(
     model: SparseCoding, weights: Tensor, bias: Tensor, count: int, generators: list[torch.Generator]
 ) -> NoiseDominance:
-    """What of f(x), x = Mz + ξ, is f(ξ).
+    """How much of f(x), x = Mz + ξ, is f(ξ).
 
-    Before any training, with b = 0, the cosine is near √(d1·σ_ξ²/(d1·σ_ξ² + d·p)) already, so that a cosine near 1 is
-    no sign of learning; for f = Mᵀ it is near √(σ_ξ²/(σ_ξ² + p)). Source: wen-li-2021, Theorems 3.2 and 3.4.
-    Args: weights `[run, m, d1]`, biases `[run, m]`; one generator a run. Raises: ValueError for a count below 1.
-    Cost: 2·count·m·(d1 + d) flops and a normal draw an entry of ξ; count·d1 entries a run.
+    Before any training, with b = 0, the cosine is already near √(d1·σ_ξ²/(d1·σ_ξ² + d·p)), so that a cosine near 1 is
+    not a sign of learning; for f = Mᵀ it is near √(σ_ξ²/(σ_ξ² + p)).
+    Source: wen-li-2021, Theorems 3.2 and 3.4.
+    Args:
+        model: that draws z and ξ.
+        weights: `[run, m, d1]`.
+        bias: `[run, m]`.
+        count: samples per run, ≥ 1.
+        generators: one per run.
+    Returns: NoiseDominance.
+    Raises: ValueError for a count below 1.
+    Cost: 2·count·m·(d1 + d) flops and one normal draw per entry of ξ; count·d1 entries per run.
     """
     if count < 1:
-        raise ValueError(f"noise_dominance: got count = {count}, allowed are 1 or more")
+        raise ValueError(f"count must be ≥ 1, got {count}")
     latents = model.latents(count, generators)
     pre = preactivations(model.dense_noise(count, generators), weights)
     of_noise = symmetrised_relu(pre, bias)
@@ -137,20 +168,25 @@ def noise_dominance(
 
 
 def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise: float) -> SilenceProbability:
-    """P[f(ξ) = 0] = P[|⟨w_i, ξ⟩| ≤ b_i for all i], of which P_i = 1 - 2Q(t_i/σ_ξ), t_i = b_i/‖w_i‖, is neuron i's.
+    """P[f(ξ) = 0] = P[|⟨w_i, ξ⟩| ≤ b_i for all i]; neuron i contributes P_i = 1 - 2Q(t_i/σ_ξ), t_i = b_i/‖w_i‖.
 
     least: Π_i P_i. It is exact for orthogonal w_i, and a lower bound for any, by Šidák's inequality.
-    by_atom: the product of P_i over one neuron an atom, of those whose largest |⟨w_i, M_j⟩| is that atom's the one with
-    the least t_i. It is exact if the neurons of an atom are parallel and those of different atoms orthogonal, and an
-    upper bound if the chosen ones are orthogonal.
+    by_atom: the product of P_i over one neuron per atom: among those whose largest |⟨w_i, M_j⟩| is that atom's, the one
+    with the least t_i. It is exact if the neurons of an atom are parallel and those of different atoms orthogonal, and
+    an upper bound if the chosen ones are orthogonal.
     Source: wen-li-2021, below Theorem 3.4 (f(ξ) = 0 with high probability); Šidák, Rectangular confidence regions
-    (1967). Args: noise σ_ξ > 0; for a masked view at rate 1/2 about √2 σ_ξ. Raises: ValueError for another noise, or a
-    bias below 0. Cost: 2·m·d1·d flops a run.
+    (1967).
+    Args:
+        weights: `[..., run, m, d1]`.
+        bias: ≥ 0, `[..., run, m]`.
+        dictionary: M, `[run, d1, d]`.
+        noise: σ_ξ > 0; for a masked view at rate 1/2 about √2 σ_ξ.
+    Returns: SilenceProbability.
+    Raises: ValueError for another noise, or a bias below 0.
+    Cost: 2·m·d1·d flops per run.
     """
     if not noise > 0 or bool((bias < 0).any()):
-        raise ValueError(
-            f"silence_probability: got noise = {noise}, least bias {float(bias.min())}, allowed are above 0, from 0"
-        )
+        raise ValueError(f"noise and bias must be > 0 and ≥ 0, got {noise} and {float(bias.min())}")
     levels = bias / weights.norm(dim=-1) / (noise * sqrt(2))
     best = (weights @ dictionary).abs().argmax(-1, keepdim=True)
     atoms = torch.arange(dictionary.shape[-1], device=weights.device)
@@ -161,16 +197,21 @@ def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise
 def matched_neurons(a: Tensor, b: Tensor, one_to_one: bool = False) -> tuple[Tensor, Tensor]:
     """Each neuron of a and its partner among the neurons of b by |cosine|: (index, |cosine|), both `[run, m_a]`.
 
-    one_to_one: no partner twice, the sum of the |cosines| the largest. Chance gives much: random directions in the span
-    of 16 atoms, 32 on either side, match to 0.5 without sharing a feature. So match such directions too.
+    one_to_one: no partner occurs twice, and the sum of the |cosines| is the largest possible. Chance contributes a lot:
+    random directions in the span of 16 atoms, 32 on either side, match to 0.5 without sharing a feature. So compare
+    with the match of such directions.
     Source: wen-li-2021, Section 1.1 and Figure 1 ("similar"; no score is given there).
-    Args: a `[run, m_a, d1]`, b `[run, m_b, d1]`, no row 0; m_a ≤ m_b for one_to_one. Raises: ValueError outside.
-    Cost: 2·m_a·m_b·d1 flops a run; one_to_one: and scipy's assignment, a run at a time.
+    Args:
+        a: `[run, m_a, d1]`, no row 0.
+        b: `[run, m_b, d1]`, no row 0.
+        one_to_one: whether each neuron of b is a partner at most once; it needs m_a ≤ m_b.
+    Raises: ValueError for other shapes.
+    Cost: 2·m_a·m_b·d1 flops per run; for one_to_one also scipy's assignment, one run at a time.
     """
     if a.shape[-1] != b.shape[-1] or len(a) != len(b) or (one_to_one and a.shape[-2] > b.shape[-2]):
         raise ValueError(
-            f"matched_neurons: got {tuple(a.shape)} and {tuple(b.shape)}, allowed are [run, m_a, d1] and [run, m_b, "
-            "d1], m_a ≤ m_b for one_to_one"
+            "a and b must be [run, m_a, d1] and [run, m_b, d1], m_a ≤ m_b for one_to_one, "
+            f"got {tuple(a.shape)} and {tuple(b.shape)}"
         )
     cosines = (a / a.norm(dim=-1, keepdim=True) @ (b / b.norm(dim=-1, keepdim=True)).mT).abs()
     if not one_to_one:
@@ -184,4 +225,4 @@ def matched_neurons(a: Tensor, b: Tensor, one_to_one: bool = False) -> tuple[Ten
 
 def _check_threshold(name: str, threshold: float) -> None:
     if not 0 < threshold <= 1:
-        raise ValueError(f"{name}: got threshold = {threshold}, allowed is (0, 1]")
+        raise ValueError(f"{name}: threshold must be in (0, 1], got {threshold}")

@@ -1,6 +1,6 @@
-"""Dictionaries with orthonormal columns, flat, random or local, and the directions that they leave out.
+"""Dictionaries with orthonormal columns, flat, random or local, and the directions orthogonal to them.
 
-Shapes: M `[run, d1, d]`, one column an atom, d ≤ d1; its complement `[run, d1, d1 - d]`.
+Shapes: M `[run, d1, d]`, one column per atom, d ≤ d1; its complement `[run, d1, d1 - d]`.
 """
 
 import torch
@@ -12,11 +12,17 @@ from ..numerics.stiefel import haar
 def random_dictionary(
     dim: int, atoms: int, generators: list[torch.Generator], dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """Haar-uniform atoms: ‖M_j‖_∞ is about √(2 log(2 d1)/d1), flat but for a logarithm.
+    """Haar-uniform atoms: ‖M_j‖_∞ is about √(2 log(2 d1)/d1), flat except for a logarithm.
 
     Source: wen-li-2021, Definition 2.1, which bounds ‖M_j‖_∞ by Õ(1/√d1).
-    Args: 1 ≤ d = atoms ≤ d1 = dim; one generator a run. Returns: `[run, d1, d]`, on the generators' device.
-    Raises: ValueError for other sizes. Cost: 4·d1·d² flops a run.
+    Args:
+        dim: d1.
+        atoms: d, 1 to d1.
+        generators: one per run.
+        dtype: of the result.
+    Returns: `[run, d1, d]`, on the generators' device.
+    Raises: ValueError for other sizes.
+    Cost: 4·d1·d² flops per run.
     """
     _check("random_dictionary", dim, atoms)
     return haar(generators, dim, atoms, dtype)
@@ -28,13 +34,17 @@ def flat_dictionary(
     """Distinct random columns of the Hadamard matrix with random signs of its rows: |M_ij| = 1/√d1, the flattest.
 
     H_ij = (-1)^⟨bits of i, bits of j⟩ (Sylvester), H Hᵀ = d1 I. (MMᵀ)_ii = d/d1 for all i.
-    Source: wen-li-2021, Definition 2.1, at its bound. Args: as `random_dictionary`; d1 a power of two.
-    Returns: `[run, d1, d]`, on the generators' device. Raises: ValueError for other sizes.
-    Cost: 2·d1·d·log₂ d1 flops a run; the matrix of all d1² entries is never made.
+    Source: wen-li-2021, Definition 2.1, at its bound.
+    Args:
+        dim: d1, a power of two.
+        others: as `random_dictionary`.
+    Returns: `[run, d1, d]`, on the generators' device.
+    Raises: ValueError for other sizes.
+    Cost: 2·d1·d·log₂ d1 flops per run; the matrix of all d1² entries is never made.
     """
     _check("flat_dictionary", dim, atoms)
     if dim & (dim - 1):
-        raise ValueError(f"flat_dictionary: got d1 = {dim}, allowed are powers of two, 1, 2, 4, 8, …")
+        raise ValueError(f"d1 must be a power of two, got {dim}")
     device = generators[0].device
     columns = torch.stack([torch.randperm(dim, generator=g, device=device)[:atoms] for g in generators])
     signs = torch.stack([_signs(dim, g, dtype) for g in generators])
@@ -47,17 +57,24 @@ def flat_dictionary(
 def local_dictionary(
     dim: int, atoms: int, spread: int, generators: list[torch.Generator], dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """Atoms that live on `spread` coordinates each, ±1/√spread there: random signs, random disjoint supports.
+    """Atoms supported on `spread` coordinates each, ±1/√spread there: random signs, random disjoint supports.
 
-    ‖M_j‖_∞ = 1/√spread, which Definition 2.1 admits at spread = d1/polylog alone. A masked pair keeps of atom j the
-    correlation p (1 - 1/spread): none for spread = 1, since one coordinate is never in both views.
+    ‖M_j‖_∞ = 1/√spread, which Definition 2.1 admits only at spread = d1/polylog. A masked pair preserves the
+    correlation p (1 - 1/spread) of atom j: none for spread = 1, since one coordinate is never in both views.
     Source: wen-li-2021, Definitions 2.1 and 2.3, with the assumption of flat atoms dropped.
-    Args: as `random_dictionary`; spread ≥ 1, spread·d ≤ d1. Returns: `[run, d1, d]`, on the generators' device.
-    Raises: ValueError for other sizes. Cost: a permutation of d1 and spread·d signs a run.
+    Args:
+        dim: d1.
+        atoms: d ≥ 1.
+        spread: coordinates per atom, ≥ 1, spread·d ≤ d1.
+        generators: one per run.
+        dtype: of the result.
+    Returns: `[run, d1, d]`, on the generators' device.
+    Raises: ValueError for other sizes.
+    Cost: a permutation of d1 and spread·d signs per run.
     """
     if atoms < 1 or spread < 1 or spread * atoms > dim:
         got = f"d1 = {dim}, d = {atoms}, spread = {spread}"
-        raise ValueError(f"local_dictionary: got {got}, allowed are d and spread from 1, spread·d ≤ d1")
+        raise ValueError(f"d and spread must be ≥ 1 with spread·d ≤ d1, got {got}")
     device, used = generators[0].device, spread * atoms
     supports = torch.stack([torch.randperm(dim, generator=g, device=device)[:used] for g in generators])
     entries = torch.stack([_signs(used, g, dtype) for g in generators]) / spread**0.5
@@ -67,12 +84,15 @@ def local_dictionary(
 
 
 def complement(dictionary: Tensor, generators: list[torch.Generator] | None = None) -> Tensor:
-    """M⊥ `[run, d1, d1 - d]`, an orthonormal basis of what is orthogonal to every atom: the dense directions.
+    """M⊥ `[run, d1, d1 - d]`, an orthonormal basis of the directions orthogonal to every atom: the dense directions.
 
-    With generators it is a Haar-uniform one. Without it is what Householder reflections leave: vectors near the last
-    coordinates if d ≪ d1, which a mask treats unlike the generic ones, though any basis serves for sums over it.
-    Source: wen-li-2021, Section 2.2. Args: one generator a run.
-    Cost: about 4·d1²·d flops and d1² entries a run; 6·d1³ flops more with generators.
+    With generators it is a Haar-uniform one. Without, it is the one that Householder reflections give: vectors near the
+    last coordinates if d ≪ d1, which a mask treats unlike the generic ones, though any basis serves for sums over it.
+    Source: wen-li-2021, Section 2.2.
+    Args:
+        dictionary: M, `[run, d1, d]`.
+        generators: one per run, or None.
+    Cost: about 4·d1²·d flops and d1² entries per run; 6·d1³ flops more with generators.
     """
     basis = torch.linalg.qr(dictionary, mode="complete").Q[..., dictionary.shape[-1] :]
     if generators is None or not basis.shape[-1]:
@@ -81,9 +101,12 @@ def complement(dictionary: Tensor, generators: list[torch.Generator] | None = No
 
 
 def flatness(dictionary: Tensor) -> Tensor:
-    """max_j ‖M_j‖_∞ √d1 `[run]`: 1 for flat atoms, √d1 for one that is a coordinate; Definition 2.1 asks Õ(1).
+    """max_j ‖M_j‖_∞ √d1 `[run]`: 1 for flat atoms, √d1 for an atom on one coordinate; Definition 2.1 asks for Õ(1).
 
-    Source: wen-li-2021, Definition 2.1. Cost: d1·d comparisons a run.
+    Source: wen-li-2021, Definition 2.1.
+    Args:
+        dictionary: M, `[run, d1, d]`.
+    Cost: d1·d comparisons per run.
     """
     return dictionary.abs().amax((-2, -1)) * dictionary.shape[-2] ** 0.5
 
@@ -94,4 +117,4 @@ def _signs(count: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor
 
 def _check(name: str, dim: int, atoms: int) -> None:
     if not 1 <= atoms <= dim:
-        raise ValueError(f"{name}: got d1 = {dim}, d = {atoms}, allowed are 1 ≤ d ≤ d1")
+        raise ValueError(f"{name}: d must be 1 to d1 = {dim}, got {atoms}")

@@ -1,4 +1,4 @@
-"""Wide residual networks trained on images by contrast or with labels, all runs of one arm; stops and goes on.
+"""Wide residual networks trained on images by contrast or with labels, all runs of one arm; training can be resumed.
 
 Shapes: images `[n, 3, s, s]` of values 0 to 1, labels int64 `[n]`; weights `[run, ...]` by name, those of the network
 and of the head on its representation: `head.hidden` `[run, 64k, 64k]`, `head.out` `[run, out, 64k]`, `head.shift`
@@ -28,15 +28,26 @@ _PURPOSES = ("weights", "minibatches", "augmentations")
 
 @dataclass(frozen=True)
 class EncoderTraining:
-    """One arm: a network, what it is asked for, and its training.
+    """One arm: a network, its objective, and its training.
 
     The paper prints none of this; it is the field's practice. Contrastive: both views of a minibatch through network
-    and head W²·ReLU(W¹h), NT-Xent with a temperature (`nt_xent`; the paper's theory has no head and no length taken
-    away); where views are the images themselves they pass once. Supervised: one view, cross entropy of a linear layer.
-    SGD with momentum, weight decay on matrices and filters alone, a rate that falls as a cosine to 0, no warm-up.
+    and head W²·ReLU(W¹h), NT-Xent with a temperature (`nt_xent`; the paper's theory has no head and does not
+    normalise); where the views are the images themselves they pass once. Supervised: one view, cross entropy of a
+    linear layer. SGD with momentum, weight decay on matrices and filters alone, a cosine decay of the rate to 0, no
+    warm-up.
     Source: Chen et al., A Simple Framework for Contrastive Learning (2020), Sections 2.1, 3; wen-li-2021, Figures 1–4.
-    Fields: objective, one of OBJECTIVES; batch N ≥ 2; epochs ≥ 1; projection, outputs of the contrastive head;
-    autocast: products in bfloat16, weights in float32. Raises: ValueError outside.
+    Fields:
+        objective: one of OBJECTIVES.
+        network, augmentation: the architecture and the views.
+        epochs: ≥ 1.
+        batch: N ≥ 2.
+        rate: of learning at the start, > 0.
+        momentum: in [0, 1).
+        weight_decay: ≥ 0.
+        temperature: τ > 0.
+        projection: outputs of the contrastive head, ≥ 1.
+        autocast: whether products are in bfloat16; weights stay in float32.
+    Raises: ValueError outside these ranges.
     """
 
     objective: str = "contrastive"
@@ -53,16 +64,22 @@ class EncoderTraining:
 
     def __post_init__(self):
         if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective: got {self.objective!r}, allowed are {', '.join(OBJECTIVES)}")
+            raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}")
         if self.epochs < 1 or self.batch < 2 or self.projection < 1:
             got = f"{self.epochs}, {self.batch}, {self.projection}"
-            raise ValueError(f"epochs, batch, projection: got {got}, allowed are 1, 2, 1 or more")
+            raise ValueError(f"epochs, batch, projection must be ≥ 1, ≥ 2, ≥ 1, got {got}")
         if not (self.rate > 0 and self.temperature > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
             got = f"{self.rate}, {self.temperature}, {self.momentum}, {self.weight_decay}"
-            raise ValueError(f"rate, temperature, momentum, weight_decay: got {got}, allowed are > 0, > 0, [0, 1), ≥ 0")
+            raise ValueError(f"rate, temperature, momentum, weight_decay must be > 0, > 0, in [0, 1), ≥ 0, got {got}")
 
     def initial_weights(self, generators: list[torch.Generator], classes: int, dtype: torch.dtype) -> Weights:
-        """Network as `WideResNet.initial_weights`, then the head: N(0, 2/fan-in) before a ReLU, else N(0, 1/fan-in)."""
+        """Network as `WideResNet.initial_weights`, then the head: N(0, 2/fan-in) before a ReLU, else N(0, 1/fan-in).
+
+        Args:
+            generators: one per run.
+            classes: number of labels, used by the supervised objective.
+            dtype: of the weights.
+        """
         weights, c = self.network.initial_weights(generators, dtype), self.network.channels[-1]
 
         def drawn(out: int, gain: float) -> Tensor:
@@ -76,7 +93,7 @@ class EncoderTraining:
 
 
 class Streams(NamedTuple):
-    """One generator a run and purpose, all on one device."""
+    """One generator per run and purpose, all on one device."""
 
     weights: list[torch.Generator]
     minibatches: list[torch.Generator]
@@ -84,7 +101,13 @@ class Streams(NamedTuple):
 
     @classmethod
     def of(cls, seed: int, runs: Iterable[int], device: torch.device | str | None = None) -> "Streams":
-        """The streams of some runs of a seed: arms of one seed start alike and see one order of images."""
+        """The streams of some runs of a seed: arms of one seed start alike and see the images in the same order.
+
+        Args:
+            seed: ≥ 0.
+            runs: numbers of the runs, ≥ 0.
+            device: of the generators, by default torch's.
+        """
         runs = list(runs)
         return cls(*([stream(seed, run, purpose, device) for run in runs] for purpose in _PURPOSES))
 
@@ -93,7 +116,11 @@ def nt_xent(z: Tensor, z_view: Tensor, temperature: float) -> Tensor:
     """The normalised, temperature-scaled cross entropy of 2N outputs, each with its other view as its class.
 
     −(1/2N) Σ_i log(e^{s_ii'/τ} / Σ_{j ≠ i} e^{s_ij/τ}), s the cosines, j over the other 2N − 1, i' the other view.
-    Source: Chen et al. (2020), eq. (1). Args: z, z_view `[N, out]`, N ≥ 2; τ > 0. Returns: `[]`.
+    Source: Chen et al. (2020), eq. (1).
+    Args:
+        z, z_view: outputs for both views, `[N, out]`, N ≥ 2.
+        temperature: τ > 0.
+    Returns: `[]`.
     Cost: 8·N²·out flops, 8·N² numbers.
     """
     both = normalize(torch.cat([z, z_view]), dim=-1)
@@ -111,16 +138,24 @@ def train_encoders(
     save_every: float = 300.0,
     watch: Callable[[Sequence[int]], Iterable[int]] = iter,
 ) -> tuple[Weights, Tensor]:
-    """Train all runs of an arm to the end, from where the file at `path` left off if there is one.
+    """Train all runs of an arm to the end, resuming from the file at `path` if there is one.
 
-    Every epoch takes the images in an order of its own for each run and leaves out the last n mod N. The state, streams
-    included, is written aside and moved into place every `save_every` seconds and at the end. Read again it gives what
-    an uninterrupted training gives, bit by bit on a CPU (on CUDA as far as its convolutions repeat themselves).
-    Source: wen-li-2021, Figures 1 to 4. Args: images, labels on the device of the streams; labels from 0, not read by
-    the contrastive objective; watch wraps the steps that are left, as a progress bar does.
+    Every epoch takes the images in a different order for each run and leaves out the last n mod N. The state, streams
+    included, is written to a temporary file and moved into place every `save_every` seconds and at the end. Resumed
+    training gives what an uninterrupted one gives, bit by bit on a CPU (on CUDA as far as its convolutions are
+    reproducible).
+    Source: wen-li-2021, Figures 1 to 4.
+    Args:
+        training: the arm.
+        images: `[n, 3, s, s]`, n ≥ N, s a multiple of 4, on the device of the streams.
+        labels: `[n]`, from 0, on the same device; not read by the contrastive objective.
+        streams: generators, one per run and purpose.
+        path: file of the state, or None.
+        save_every: seconds between two writes.
+        watch: wraps the remaining steps, as a progress bar does.
     Returns: weights `[run, ...]`, and the loss of every step `[step, run]`.
-    Raises: ValueError for arguments outside, a file of another training.
-    Cost: a step and run, 6·views·N·`multiplications` flops, and about 30·views·N·channels·s² numbers.
+    Raises: ValueError for arguments outside these ranges, or a file of another training.
+    Cost: per step and run, 6·views·N·`multiplications` flops, and about 30·views·N·channels·s² numbers.
     """
     _check(training, images, labels, streams)
     if images.device.type == "cpu":
@@ -160,7 +195,7 @@ class _State:
     def load(cls, key: str, path: Path | str, device: torch.device, streams: Streams) -> "_State":
         found = torch.load(path, map_location="cpu", weights_only=True)
         if found["key"] != key:
-            raise ValueError(f"train_encoders: got a state of {found['key']} at {path}, allowed is one of {key}")
+            raise ValueError(f"state at {path} must be of {key}, got {found['key']}")
         for generators, states in zip(streams, found.pop("streams"), strict=True):
             for generator, state in zip(generators, states, strict=True):
                 generator.set_state(state)
@@ -191,7 +226,7 @@ class _State:
 
 
 def _views(training: EncoderTraining, batch: Tensor, streams: list[torch.Generator]) -> Tensor:
-    """`[run, N or 2N, 3, s, s]`, first views first; N where there is one view or both are the images themselves."""
+    """`[run, N or 2N, 3, s, s]`, first views first; N if there is one view or both are the images themselves."""
     if training.objective == "contrastive" and training.augmentation.arm != "none":
         batch = torch.cat([batch, batch], 1)
     return training.augmentation(batch, streams)
@@ -218,7 +253,7 @@ def _descend(weights: Weights, velocity: Weights, gradients: tuple, rate: float,
 
 
 def _key(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> str:
-    """What a state belongs to: the arm, the seeds of the streams, and sums of images and labels."""
+    """What identifies the training of a state: the arm, the seeds of the streams, and sums of images and labels."""
     seeds = [[generator.initial_seed() for generator in part] for part in streams]
     sums = int((255 * images).round().long().sum()), int(labels.sum())
     return f"{asdict(training)}, streams {seeds}, {len(images)} images of {images.dtype}, sums {sums}"
@@ -232,9 +267,9 @@ def _to(value, device: torch.device):
 
 def _check(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> None:
     if images.ndim != 4 or images.shape[1] != 3 or images.shape[-1] % 4 or images.shape[-1] != images.shape[-2]:
-        raise ValueError(f"train_encoders: got images {tuple(images.shape)}, allowed are [n, 3, s, s], s = 4, 8, ...")
+        raise ValueError(f"images must be [n, 3, s, s], s = 4, 8, ..., got {tuple(images.shape)}")
     if len(images) < training.batch or labels.shape != (len(images),):
         got = f"{len(images)} images, labels {tuple(labels.shape)}"
-        raise ValueError(f"train_encoders: got {got}, allowed are {training.batch} or more, one a label")
+        raise ValueError(f"images must be ≥ {training.batch}, with one label each, got {got}")
     if not streams.weights or len({len(part) for part in streams}) > 1:
-        raise ValueError("train_encoders: got streams of different numbers or none, allowed are three a run")
+        raise ValueError(f"streams must be three per run, one per purpose, got {[len(part) for part in streams]}")

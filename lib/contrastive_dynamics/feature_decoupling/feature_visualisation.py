@@ -1,4 +1,4 @@
-"""Images that drive a filter most, found by gradient ascent; how much of an image is fine detail, and how much colour.
+"""Images that drive a filter most, found by gradient ascent, and how much of an image is fine detail or colour.
 
 Shapes: images `[run, filter, 3, s, s]` of values 0 to 1.
 """
@@ -23,16 +23,27 @@ def visualised_filters(
     variation: float = 0.02,
     jitter: int = 1,
 ) -> Tensor:
-    """For every filter of a layer an image that maximises its mean over pixels, all at once.
+    """For every filter of a layer, an image that maximises its mean over pixels; all filters at once.
 
     x ← clamp(x + η g/rms(g)), g = ∇[r_f(x)/σ_f − (λ/2)·mean (x − ½)²·3s² − κ·TV(x)], r_f the mean before ReLU
-    (it has a slope where the filter is silent) and σ_f the size of ∇r_f at the start, so that one λ and one κ serve all
-    filters; TV the sum of absolute differences of neighbours. Each step the image is shifted round by up to `jitter`
-    pixels both ways, one draw a step and run.
+    (it has a slope where the filter is silent) and σ_f the size of ∇r_f at the start, so that one λ and one κ suit all
+    filters; TV the sum of absolute differences of neighbours. In each step the image is shifted cyclically by up to
+    `jitter` pixels in both directions, with one draw per step and run.
     Source: wen-li-2021, Figures 1 and 2, method not stated there; Olah et al., Feature Visualization (2017).
-    Args: weights, statistics `[run, ...]`; one generator a run, on the device; size s of the images; layer, 1 to 4.
-    Returns: `[run, filter, 3, s, s]`. Raises: ValueError for settings outside.
-    Cost: a step, 4·`multiplications` flops a filter and run.
+    Args:
+        network: the architecture.
+        weights, statistics: `[run, ...]`.
+        generators: one per run, on the device of the weights.
+        size: s of the images.
+        layer: 1 to 4.
+        steps: of the ascent, ≥ 1.
+        rate: η > 0.
+        decay: λ ≥ 0.
+        variation: κ ≥ 0.
+        jitter: ≥ 0, in pixels.
+    Returns: `[run, filter, 3, s, s]`.
+    Raises: ValueError for settings outside these ranges.
+    Cost: per step, 4·`multiplications` flops per filter and run.
     """
     _check(layer, steps, rate, decay, variation, jitter)
     runs = zip(each_run(weights), each_run(statistics), generators, strict=True)
@@ -59,7 +70,7 @@ def _ascended(network, weights, statistics, generator, shape, layer, how) -> Ten
 
 
 def _variation_slope(x: Tensor) -> Tensor:
-    """∂/∂x of Σ|x_i − x_j| over neighbours, borders open."""
+    """∂/∂x of Σ|x_i − x_j| over neighbours, without wrapping at the borders."""
     down, across = x.diff(dim=-2).sign(), x.diff(dim=-1).sign()
     pad = torch.nn.functional.pad
     return pad(down, (0, 0, 1, 0)) - pad(down, (0, 0, 0, 1)) + pad(across, (1, 0)) - pad(across, (0, 1))
@@ -70,11 +81,14 @@ def _rms(g: Tensor) -> Tensor:
 
 
 def high_frequency_share(images: Tensor) -> Tensor:
-    """Share of the spectral energy, without the mean, at frequencies above half of Nyquist's: |(f_x, f_y)| > ¼ a pixel.
+    """Share of the spectral energy, without the mean, above half of Nyquist's frequency: |(f_x, f_y)| > ¼ per pixel.
 
-    The number for "dense, meaningless patterns": white noise has `white_share` of it, natural images a few percent.
-    Source: wen-li-2021, Figure 2 (by eye there). Args: `[..., 3, s, s]`. Returns: `[...]`, 0 where the image is flat.
-    Cost: an FFT of every image.
+    It quantifies "dense, meaningless patterns": `white_share` for white noise, a few percent for natural images.
+    Source: wen-li-2021, Figure 2 (by eye there).
+    Args:
+        images: `[..., 3, s, s]`.
+    Returns: `[...]`, 0 for a flat image.
+    Cost: one FFT per image.
     """
     fine, energy = _fine(images), torch.fft.fft2(images - images.mean((-2, -1), keepdim=True)).abs().square()
     total, part = energy.sum((-3, -2, -1)), (energy * fine).sum((-3, -2, -1))
@@ -84,8 +98,11 @@ def high_frequency_share(images: Tensor) -> Tensor:
 def colour_share(images: Tensor) -> Tensor:
     """Share of an image's deviation from middle grey that is off the axis of greys: Σ|x − x̄|²/Σ|x − ½|².
 
-    x̄ is the mean of the three colours of a pixel. The number for "color features": 0 for greys, 8/9 for a pure colour.
-    Source: wen-li-2021, Figures 1 and 2 (by eye there). Args: `[..., 3, s, s]`. Returns: `[...]`, 0 for middle grey.
+    x̄ is the mean of the three colours of a pixel. It quantifies "color features": 0 for greys, 8/9 for a pure colour.
+    Source: wen-li-2021, Figures 1 and 2 (by eye there).
+    Args:
+        images: `[..., 3, s, s]`.
+    Returns: `[...]`, 0 for middle grey.
     """
     off = (images - images.mean(-3, keepdim=True)).square().sum((-3, -2, -1))
     total = (images - 0.5).square().sum((-3, -2, -1))
@@ -93,7 +110,7 @@ def colour_share(images: Tensor) -> Tensor:
 
 
 def white_share(size: int) -> float:
-    """`high_frequency_share` of white noise of s × s pixels, expected: the share of such frequencies but 0."""
+    """Expected `high_frequency_share` of white noise of s × s pixels: the share of these frequencies in all but 0."""
     return float(_fine(torch.zeros(size, size, dtype=torch.float64, device="cpu")).sum()) / (size**2 - 1)
 
 
@@ -105,4 +122,4 @@ def _fine(images: Tensor) -> Tensor:
 def _check(layer: int, steps: int, rate: float, decay: float, variation: float, jitter: int) -> None:
     if not (1 <= layer <= 4 and steps >= 1 and rate > 0 and decay >= 0 and variation >= 0 and jitter >= 0):
         got = f"layer={layer}, steps={steps}, rate={rate}, decay={decay}, variation={variation}, jitter={jitter}"
-        raise ValueError(f"visualised_filters: got {got}, allowed are 1 to 4, 1 or more, > 0, and 0 or more")
+        raise ValueError(f"settings must be layer 1 to 4, steps ≥ 1, rate > 0 and the others ≥ 0, got {got}")

@@ -1,4 +1,4 @@
-"""The arms of Figures 1 to 4 by name: images, augmentation and training of each, on digits in colour or CIFAR-10."""
+"""The arms of Figures 1 to 4 by name: images, augmentation and training of each, on coloured digits or CIFAR-10."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -21,7 +21,7 @@ DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
 
 
 class LabelledImages(NamedTuple):
-    """Images `[n, 3, s, s]` of values 0 to 1 and labels `[n]`, to train on and to test."""
+    """Images `[n, 3, s, s]` of values 0 to 1 and labels `[n]`, for training and for the test."""
 
     images: Tensor
     labels: Tensor
@@ -33,6 +33,10 @@ def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") ->
     """The images of one data set, float32.
 
     coloured-digits: `coloured_digits`, colours drawn from `seed`; the others: CIFAR-10 as `catalogue.cifar10` names it.
+    Args:
+        data: one of DATA.
+        seed: of the colours.
+        device: of the result.
     Raises: ValueError for another name, DataError for files that are missing or damaged.
     """
     _check("labelled_images", data)
@@ -43,11 +47,16 @@ def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") ->
 
 
 def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> EncoderTraining:
-    """How an arm is trained. Supervised training sees the crops, as is usual, and no other colours.
+    """The training of an arm. Supervised training sees the crops, as is usual, and no changed colours.
 
     Digits: crops of 60 to 100 % of the area, not mirrored, colours of any hue; CIFAR-10: SimCLR's crops, mirror and
     colours. The rest is `EncoderTraining`'s, at a rate of 0.3, on CUDA with products in bfloat16.
     Source: wen-li-2021, Figures 1 to 4, where none of it is printed; Chen et al. (2020), Appendix B.9, for CIFAR-10.
+    Args:
+        data: one of DATA.
+        arm: one of ARMS.
+        depth, width: as in `WideResNet`.
+        epochs: ≥ 1.
     Raises: ValueError for another name, depth, width or number of epochs.
     """
     _check("arm_training", data, arm)
@@ -75,9 +84,17 @@ def trained_encoders(
 ) -> dict[str, Tensor]:
     """Weights `[run, ...]` of an arm after training, on the CPU.
 
-    With a folder the state is kept there every 5 minutes, and an interrupted call goes on from it; it is deleted at
-    the end. Args: as `labelled_images` and `arm_training`; `runs` of `seed`; watch wraps a progress bar.
-    Raises: as they do. Cost: as `train_encoders`.
+    With a folder the state is stored there every 5 minutes, and an interrupted call resumes from it; it is deleted at
+    the end.
+    Args:
+        data, arm, depth, width, epochs: as `arm_training`.
+        seed: of the streams and of the colours.
+        runs: of the seed.
+        device: to train on.
+        watch: wraps a progress bar.
+        folder: for the state, or None.
+    Raises: as `labelled_images` and `arm_training`.
+    Cost: as `train_encoders`.
     """
     training = replace(arm_training(data, arm, depth, width, epochs), autocast=torch.device(device).type == "cuda")
     found = labelled_images(data, seed, device)
@@ -99,4 +116,6 @@ def _tensors(images: np.ndarray, labels: np.ndarray, device: torch.device | str)
 
 def _check(name: str, data: str, arm: str = "none") -> None:
     if data not in DATA or arm not in ARMS:
-        raise ValueError(f"{name}: got {data!r}, {arm!r}, allowed are {', '.join(DATA)} and {', '.join(ARMS)}")
+        raise ValueError(
+            f"{name}: data and arm must be of {', '.join(DATA)} and of {', '.join(ARMS)}, got {data!r} and {arm!r}"
+        )

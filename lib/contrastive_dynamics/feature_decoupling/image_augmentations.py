@@ -1,6 +1,6 @@
-"""Two views of an image for contrast: nothing, a random part, or a part in other colours.
+"""Two views of an image for contrast: the image itself, a random part, or a part in other colours.
 
-Shapes: images `[run, n, 3, s, s]`, RGB of values 0 to 1; one stream a run.
+Shapes: images `[run, n, 3, s, s]`, RGB of values 0 to 1; one stream per run.
 """
 
 import math
@@ -17,16 +17,22 @@ _JITTERED, _GREY = 0.8, 0.2  # shares of the images
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is done to an image.
+    """A random change of an image.
 
-    none: nothing; crop: a random part of `scale` of the area at full size, mirrored at random if `flip`; full: that,
+    none: no change; crop: a random part of `scale` of the area at full size, mirrored at random if `flip`; full: crop,
     then brightness, contrast, saturation and hue, in this order, for 4 images in 5, then grey for 1 in 5. With
     strength c the first three factors are uniform in 1 ± 0.8c; the hue turns by up to ± `hue` of a
-    circle. SimCLR takes c = 1, hue 0.2 for ImageNet and ½, 0.1 for CIFAR-10, blurs ImageNet too, and takes the four in
-    any order.
+    circle. SimCLR takes c = 1, hue 0.2 for ImageNet and ½, 0.1 for CIFAR-10, blurs ImageNet too, and applies the four
+    in random order.
     Source: wen-li-2021, Figures 2 to 4 (which names "crop-resize" and prints no number); Chen et al., A Simple
     Framework for Contrastive Learning (2020), Appendix A.
-    Fields: arm; scale and ratio as in `check_crops`; strength, 0 to 1; hue, 0 to 0.5. Raises: ValueError outside.
+    Fields:
+        arm: one of ARMS.
+        scale, ratio: area and aspect ratio of a crop, as in `check_crops`.
+        flip: whether crops are mirrored at random.
+        strength: c, 0 to 1.
+        hue: 0 to 0.5, as a share of the circle.
+    Raises: ValueError outside these ranges.
     """
 
     arm: str = "full"
@@ -39,20 +45,23 @@ class Augmentation:
     def __post_init__(self):
         if self.arm not in ARMS or not (0 <= self.strength <= 1 and 0 <= self.hue <= 0.5):
             got = f"arm={self.arm!r}, strength={self.strength}, hue={self.hue}"
-            raise ValueError(f"Augmentation: got {got}, allowed are {', '.join(ARMS)}, 0 to 1, 0 to 0.5")
+            raise ValueError(f"arm, strength and hue must be one of {', '.join(ARMS)}, 0 to 1 and 0 to 0.5, got {got}")
         check_crops(self.scale, self.ratio)
 
     def __call__(self, images: Tensor, streams: list[torch.Generator]) -> Tensor:
         """An augmented copy of every image.
 
-        Args: images `[run, n, 3, s, s]`; streams, one a run, on the device of the images.
-        Returns: the same shape; for "none" the images themselves. Raises: ValueError for another shape.
-        Cost: about 30 flops a pixel and channel for "crop", 150 for "full"; 6 copies of the images.
+        Args:
+            images: `[run, n, 3, s, s]`.
+            streams: one per run, on the device of the images.
+        Returns: the same shape; for "none" the images themselves.
+        Raises: ValueError for another shape.
+        Cost: about 30 flops per pixel and channel for "crop", 150 for "full"; 6 copies of the images.
         """
         if images.ndim != 5 or images.shape[2] != 3 or len(streams) != len(images):
             raise ValueError(
-                f"Augmentation: got images {tuple(images.shape)} for {len(streams)} streams, "
-                "allowed are [run, n, 3, s, s], one a run"
+                "images and streams must be [run, n, 3, s, s] and one per run, "
+                f"got {tuple(images.shape)} and {len(streams)}"
             )
         if self.arm == "none":
             return images
@@ -72,8 +81,13 @@ class Augmentation:
 def recoloured(images: Tensor, streams: list[torch.Generator], strength: float, hue: float) -> Tensor:
     """Colour jitter for 4 images in 5 and grey for 1 in 5, see `Augmentation`.
 
-    kornia's functions take a factor an image; its random modules draw from the global seed and are not used.
-    Args: images `[run, n, 3, s, s]`; one stream a run, 6n numbers from each. Returns: as images, values 0 to 1.
+    kornia's functions take one factor per image; its random modules draw from the global seed and are not used.
+    Args:
+        images: `[run, n, 3, s, s]`.
+        streams: one per run; 6n numbers are drawn from each.
+        strength: c, 0 to 1.
+        hue: 0 to 0.5.
+    Returns: as images, values 0 to 1.
     """
     from kornia.color import rgb_to_grayscale
     from kornia.enhance import (

@@ -1,7 +1,7 @@
 """Linear probes on a frozen representation: the regression and classification tasks, R² and accuracy.
 
-Shapes: w* and labels are of `tasks` tasks a run: w* `[run, tasks, d]`, latents `[run, n, d]`, labels `[run, n, tasks]`,
-representations `[run, n, k]`. Probes have no intercept: all that is drawn is symmetric around 0.
+Shapes: w* and labels are of `tasks` tasks per run: w* `[run, tasks, d]`, latents `[run, n, d]`, labels `[run, n,
+tasks]`, representations `[run, n, k]`. Probes have no intercept: everything that is drawn is symmetric around 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,17 @@ def draw_w_star(
 ) -> Tensor:
     """w* `[run, tasks, d]`: |w*_j| uniform in [1, 2], signs by a fair coin, for the paper's |w*_j| = Θ(1).
 
-    Source: wen-li-2021, Definition 3.1. Raises: ValueError for no atoms or tasks. Cost: two draws an entry.
+    Source: wen-li-2021, Definition 3.1.
+    Args:
+        generators: one per run.
+        atoms: d ≥ 1.
+        tasks: per run, ≥ 1.
+        dtype: of the result.
+    Raises: ValueError for no atoms or tasks.
+    Cost: two draws per entry.
     """
     if atoms < 1 or tasks < 1:
-        raise ValueError(f"draw_w_star: got atoms = {atoms}, tasks = {tasks}, allowed are 1 or more")
+        raise ValueError(f"atoms and tasks must be ≥ 1, got {atoms} and {tasks}")
     uniform = [torch.rand(2, tasks, atoms, generator=g, dtype=dtype, device=g.device) for g in generators]
     size, coin = torch.stack(uniform, 1)
     return (1 + size) * torch.where(coin < 0.5, -1, 1)
@@ -30,10 +37,15 @@ def draw_w_star(
 def downstream_labels(latents: Tensor, w_star: Tensor) -> tuple[Tensor, Tensor]:
     """(⟨w*, z⟩, sign⟨w*, z⟩), both `[run, n, tasks]`.
 
-    The sign is 0 where z = 0, which happens with probability (1 - p)^d, and else never for a w* with a density. In the
-    limit it does not matter, (1 - p)^d ≈ 1/log d at p = log log d/d, but it falls slowly. The paper does not say which
-    class these samples have. `classification_probe` leaves them out; `toss_ties` gives them one that no x can tell.
-    Source: wen-li-2021, Definition 3.1. Cost: 2·n·d·tasks flops a run.
+    The sign is 0 where z = 0, which happens with probability (1 - p)^d, and otherwise never for a w* with a density. In
+    the limit it does not matter, (1 - p)^d ≈ 1/log d at p = log log d/d, but it falls slowly. The paper does not say
+    which class these samples have. `classification_probe` leaves them out; `toss_ties` gives them a class that no x can
+    tell.
+    Source: wen-li-2021, Definition 3.1.
+    Args:
+        latents: z, `[run, n, d]`.
+        w_star: `[run, tasks, d]`.
+    Cost: 2·n·d·tasks flops per run.
     """
     values = latents @ w_star.mT
     return values, values.sign()
@@ -42,7 +54,11 @@ def downstream_labels(latents: Tensor, w_star: Tensor) -> tuple[Tensor, Tensor]:
 def toss_ties(classes: Tensor, generators: list[torch.Generator]) -> Tensor:
     """Classes with each 0 replaced by a fair coin, -1 or 1. No probe is then right more often than 1 - P[z = 0]/2.
 
-    Source: derived; wen-li-2021, Definition 3.1. Cost: a draw an entry.
+    Source: derived; wen-li-2021, Definition 3.1.
+    Args:
+        classes: -1, 0 or 1, `[run, n, tasks]`.
+        generators: one per run.
+    Cost: one draw per entry.
     """
     coins = [torch.rand(classes.shape[1:], generator=g, device=g.device) < 0.5 for g in generators]
     return torch.where(classes == 0, torch.where(torch.stack(coins), -1, 1).to(classes), classes)
@@ -51,20 +67,25 @@ def toss_ties(classes: Tensor, generators: list[torch.Generator]) -> Tensor:
 def regression_probe(
     train_x: Tensor, train_y: Tensor, test_x: Tensor, test_y: Tensor, ridges: Sequence[float] = RIDGES
 ) -> Tensor:
-    """Test R² `[run, tasks]` of ridge regression, 1 - Σ(y - ŷ)²/Σy²: 0 for ŷ = 0, without a mean to be subtracted.
+    """Test R² `[run, tasks]` of ridge regression, 1 - Σ(y - ŷ)²/Σy²: 0 for ŷ = 0, with no mean subtracted.
 
-    w = (XᵀX + λI)⁻¹Xᵀy, λ = ridge·‖X‖_F²/k, so that the scale of a representation does not matter. The ridge is that
-    with the least leave-one-out error Σ((y_i - ŷ_i)/(1 - h_i))², h the diagonal of X(XᵀX + λI)⁻¹Xᵀ, for each run and
-    task: with few labels the smallest would be nearly the interpolant of least norm, whose error peaks at n = k.
-    In float64 whatever comes in, since y - ŷ and 1 - h nearly cancel there.
+    w = (XᵀX + λI)⁻¹Xᵀy, λ = ridge·‖X‖_F²/k, so that the scale of a representation does not matter. The ridge chosen is
+    the one with the least leave-one-out error Σ((y_i - ŷ_i)/(1 - h_i))², h the diagonal of X(XᵀX + λI)⁻¹Xᵀ, for each
+    run and task: with few labels the smallest would be nearly the interpolant of least norm, whose error peaks at n =
+    k. Computed in float64 for any input, since y - ŷ and 1 - h nearly cancel there.
     Source: wen-li-2021, Corollaries 3.3 and 3.5 (least squares there).
-    Args: labels to learn from, n ≥ 2, are as many as `train_x` has rows; ridges above 0.
+    Args:
+        train_x: `[run, n, k]`, n ≥ 2.
+        train_y: `[run, n, tasks]`.
+        test_x: `[run, n', k]`.
+        test_y: `[run, n', tasks]`.
+        ridges: one or more, > 0.
     Raises: ValueError for fewer labels, rows that do not fit, or a ridge that is not positive.
-    Cost: a thin SVD of X (about 6·n·k·min(n, k) flops) a run, 4·n·min(n, k)·tasks flops a ridge.
+    Cost: a thin SVD of X (about 6·n·k·min(n, k) flops) per run, 4·n·min(n, k)·tasks flops per ridge.
     """
     _check_rows("regression_probe", train_x, train_y, test_x, test_y)
     if not ridges or min(ridges) <= 0:
-        raise ValueError(f"regression_probe: got ridges = {tuple(ridges)}, allowed are one or more above 0")
+        raise ValueError(f"ridges must be one or more numbers > 0, got {tuple(ridges)}")
     train_x, train_y, test_x, test_y = (each.double() for each in (train_x, train_y, test_x, test_y))
     errors, weights = zip(*_ridge_path(train_x, train_y, ridges), strict=True)
     best = torch.stack(errors).argmin(0)[None, :, None]
@@ -90,18 +111,25 @@ def classification_probe(
     """Test accuracy `[run, tasks]` of logistic regression; rows of class 0 are left out, in training and in the test.
 
     The representation is first divided by its root mean square over the training rows, so that its scale does not
-    matter; `strength` is scikit-learn's C, the inverse of the ridge.
-    Source: wen-li-2021, Corollaries 3.3 and 3.5. Args: classes -1, 0, 1. Returns: in float64; nan where no test row is
-    left. Raises: ValueError for rows that do not fit, a strength that is not positive, or a training set of one class.
-    Cost: scikit-learn's L-BFGS, a run and task at a time, on the CPU.
+    matter.
+    Source: wen-li-2021, Corollaries 3.3 and 3.5.
+    Args:
+        train_x: `[run, n, k]`, n ≥ 2.
+        train_classes: -1, 0 or 1, `[run, n, tasks]`.
+        test_x: `[run, n', k]`.
+        test_classes: -1, 0 or 1, `[run, n', tasks]`.
+        strength: scikit-learn's C > 0, the inverse of the ridge.
+    Returns: float64, nan where no test row is left.
+    Raises: ValueError for rows that do not fit, a strength that is not positive, or a training set of one class.
+    Cost: scikit-learn's L-BFGS, one run and task at a time, on the CPU.
     """
     from sklearn.linear_model import LogisticRegression
 
     _check_rows("classification_probe", train_x, train_classes, test_x, test_classes)
     if not strength > 0:
-        raise ValueError(f"classification_probe: got strength = {strength}, allowed is any above 0")
+        raise ValueError(f"strength must be > 0, got {strength}")
     if not bool(((train_classes == 1).any(-2) & (train_classes == -1).any(-2)).all()):
-        raise ValueError("classification_probe: got training rows of one class in a run, allowed are both classes")
+        raise ValueError("train_classes must have both classes in every run and task, got one class")
     unit = train_x.square().mean((-2, -1), keepdim=True).sqrt()
     unit = torch.where(unit > 0, unit, 1.0)
     parts = tuple(map(_array, (train_x / unit, train_classes, test_x / unit, test_classes)))
@@ -119,9 +147,15 @@ def linear_limit(weights: Tensor, dictionary: Tensor, active: float, noise: floa
     """R² of the best probe on the linear f(x) = Wx, with any number of labels: `[run, tasks]`.
 
     cᵀ(WΣWᵀ)⁺c/(p‖w*‖²), Σ = pMMᵀ + σ_ξ²I the covariance of x and c = p·WMw* that of f and y. It never exceeds
-    p/(p + σ_ξ²), reached by every W whose row space holds span(M), so by x itself, whatever w* is.
+    p/(p + σ_ξ²), reached by every W whose row space contains span(M), so by x itself, whatever w* is.
     Source: derived; wen-li-2021, Corollary 3.3 and Section 3 (linear models on x).
-    Args: weights `[run, m, d1]`; p in (0, 1), σ_ξ > 0. Cost: 2·m·d1·(d + m) flops, an eigenproblem of size m a run.
+    Args:
+        weights: W, `[run, m, d1]`.
+        dictionary: M, `[run, d1, d]`.
+        active: p in (0, 1).
+        noise: σ_ξ > 0.
+        w_star: `[run, tasks, d]`.
+    Cost: 2·m·d1·(d + m) flops and an eigenproblem of size m per run.
     """
     weights, dictionary, w_star = weights.double(), dictionary.double(), w_star.double()  # the pseudo-inverse needs it
     seen = weights @ dictionary
@@ -136,7 +170,7 @@ def _check_rows(name: str, train_x: Tensor, train_y: Tensor, test_x: Tensor, tes
     runs_and_rows = [shape[:2] for shape in shapes]
     fits = runs_and_rows[0] == runs_and_rows[1] and runs_and_rows[2] == runs_and_rows[3] and shapes[1][1] >= 2
     if not fits or shapes[0][2:] != shapes[2][2:] or shapes[1][2:] != shapes[3][2:] or len(train_y.shape) != 3:
-        raise ValueError(f"{name}: got shapes {shapes}, allowed are [run, n, k], [run, n, tasks] with n ≥ 2, twice")
+        raise ValueError(f"{name}: shapes must be [run, n, k], [run, n, tasks] with n ≥ 2, twice, got {shapes}")
 
 
 def _array(x: Tensor) -> np.ndarray:

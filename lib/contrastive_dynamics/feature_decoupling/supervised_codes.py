@@ -16,14 +16,14 @@ from .symmetrised_relu import Gradient, preactivations, symmetrised_relu
 
 
 class ReadoutGradient(NamedTuple):
-    """The loss and its gradients by weights and biases, and that by the readout `[run, K, m]`."""
+    """The loss and its gradients in weights and biases, and its gradient in the readout `[run, K, m]`."""
 
     layer: Gradient
     readout: Tensor
 
 
 class SupervisedCourse(NamedTuple):
-    """A training as recorded: the layer, as `decoupled_training.train` records it, and V `[time, run, K, m]`."""
+    """The record of a training: the layer, as `decoupled_training.train` records it, and V `[time, run, K, m]`."""
 
     course: Course
     readout: Tensor
@@ -34,11 +34,19 @@ def supervised_gradient(weights: Tensor, bias: Tensor, readout: Tensor, x: Tenso
 
     With e = V f(x) - y and s = Vᵀe: ∂L/∂V = E[e fᵀ], ∂L/∂w_i = E[s_i (1{u_i ≥ b_i} + 1{-u_i ≥ b_i}) x] and ∂L/∂b_i =
     E[s_i (1{-u_i ≥ b_i} - 1{u_i ≥ b_i})], u_i = ⟨w_i, x⟩.
-    Source: derived; wen-li-2021, Section 1.1 (learning from labels of the sparse signals), without a training given.
-    Raises: ValueError for an empty batch. Cost: 4·count·m·d1 + 6·count·K·m flops a run, 4·count·m entries.
+    Source: derived; wen-li-2021, Section 1.1 (learning from labels of the sparse signals), where no training is given.
+    Args:
+        weights: `[run, m, d1]`.
+        bias: `[run, m]`.
+        readout: V, `[run, K, m]`.
+        x: `[run, count, d1]`, count ≥ 1.
+        y: `[run, count, K]`.
+    Returns: ReadoutGradient.
+    Raises: ValueError for an empty batch.
+    Cost: 4·count·m·d1 + 6·count·K·m flops per run, 4·count·m entries.
     """
     if not x.shape[-2]:
-        raise ValueError("supervised_gradient: got 0 data, allowed are 1 or more")
+        raise ValueError("x must be ≥ 1 samples, got 0")
     pre, count = preactivations(x, weights), x.shape[-2]
     fired, level = symmetrised_relu(pre, bias), bias.unsqueeze(-2)
     error = fired @ readout.mT - y
@@ -67,10 +75,18 @@ def train_supervised(
     and decay. x is the first of the views: masked once at the rate, or plain. V shares the growth: with b = 0 the ‖w_i‖
     settle below 1, so that `grown` has to be lower than in contrastive training.
     Source: wen-li-2021, Section 1.1, where supervised features are only named; the setting is ours.
-    Args: tasks A `[run, K, d]`, as `linear_probes.draw_w_star` draws them, K ≥ d, so that y tells all of z; training,
-    whose negatives and temperature are not used; one generator a run; record_at increasing, from 0.
+    Args:
+        model: with one dictionary per run.
+        weights: to start from, `[run, m, d1]`.
+        tasks: A `[run, K, d]`, as `linear_probes.draw_w_star` draws them; K ≥ d, so that y determines z.
+        training: settings, whose negatives and temperature are not used.
+        generators: one per run.
+        record_at: increasing steps, from 0; the last ends the training.
+        watch: wraps the steps in a progress bar.
+    Returns: SupervisedCourse.
     Raises: ValueError for fewer tasks, other numbers of runs, or times that do not increase.
-    Cost: that of `supervised_gradient` a step, and the draws. Memory: chunks of 512 data, whatever the batch.
+    Cost: that of `supervised_gradient` per step, and the draws.
+    Memory: chunks of 512 samples, whatever the batch.
     """
     times = list(record_at)
     _check(model, weights, tasks, generators, times)
@@ -98,7 +114,7 @@ def _stream_gradient(
     training: DecoupledTraining,
     generators: list[torch.Generator],
 ) -> ReadoutGradient:
-    """Over a batch of fresh data, in chunks."""
+    """The gradient over a batch of fresh data, in chunks."""
 
     def part(count: int) -> tuple[Tensor, ...]:
         latents, x = model.sample(count, generators)
@@ -115,11 +131,7 @@ def _check(
 ) -> None:
     check_times("train_supervised", times)
     if tasks.shape[-2] < tasks.shape[-1]:
-        raise ValueError(
-            f"train_supervised: got K = {tasks.shape[-2]} tasks, allowed are d = {tasks.shape[-1]} or more"
-        )
+        raise ValueError(f"tasks must be K ≥ d = {tasks.shape[-1]}, got {tasks.shape[-2]}")
     runs = [len(model.dictionary), len(weights), len(tasks), len(generators)]
     if len(set(runs)) > 1:
-        raise ValueError(
-            f"train_supervised: got {runs} dictionaries, weights, tasks and generators, allowed is one of each a run"
-        )
+        raise ValueError(f"dictionaries, weights, tasks and generators must be one per run, got {runs}")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Gradient(NamedTuple):
-    """The loss `[run]` and its gradients by weights `[run, m, d1]` and biases `[run, m]`; λ is not in them."""
+    """The loss `[run]` and its gradients in weights `[run, m, d1]` and biases `[run, m]`, without weight decay."""
 
     loss: Tensor
     weights: Tensor
@@ -19,36 +19,41 @@ class Gradient(NamedTuple):
 
 
 def preactivations(x: Tensor, weights: Tensor) -> Tensor:
-    """⟨w_i, x⟩ `[run, count, m]`. Cost: 2 count·m·d1 flops a run."""
+    """⟨w_i, x⟩ `[run, count, m]`. Cost: 2 count·m·d1 flops per run."""
     return x @ weights.mT
 
 
 def symmetrised_relu(pre: Tensor, bias: Tensor) -> Tensor:
-    """f `[run, count, m]` of the pre-activations; b_i may be negative. Source: wen-li-2021, Section 2.2."""
+    """f `[run, count, m]` from the pre-activations; b_i may be negative. Source: wen-li-2021, Section 2.2."""
     level = bias.unsqueeze(-2)
     return (pre - level).relu() - (-pre - level).relu()
 
 
 def features(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
-    """f(x) `[run, count, m]`. Source: wen-li-2021, Section 2.2. Cost: 2 count·m·d1 flops a run."""
+    """f(x) `[run, count, m]`. Source: wen-li-2021, Section 2.2. Cost: 2 count·m·d1 flops per run."""
     return symmetrised_relu(preactivations(x, weights), bias)
 
 
 def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float) -> Tensor:
-    """(log ℓ_p, log ℓ_s for each negative) `[run, count, 1 + N]`, first the positive's.
+    """(log ℓ_p, log ℓ_s for each negative) `[run, count, 1 + N]`, first that of the positive.
 
-    ℓ = softmax(Sim/τ) over {x⁺⁺} ∪ N with Sim(x, x') = ⟨f(x), f(x')⟩; all positives share the negatives. Source:
-    wen-li-2021, Definition 2.2 and Appendix A.1. Args: features of x⁺, x⁺⁺ and of the negatives `[run, N, m]`.
-    Cost: 2 count·N·m flops and count·N entries a run.
+    ℓ = softmax(Sim/τ) over {x⁺⁺} ∪ N with Sim(x, x') = ⟨f(x), f(x')⟩; all positives share the negatives.
+    Source: wen-li-2021, Definition 2.2 and Appendix A.1.
+    Args:
+        first, second: features of x⁺ and x⁺⁺, `[run, count, m]`.
+        negatives: their features, `[run, N, m]`.
+        temperature: τ > 0.
+    Cost: 2 count·N·m flops and count·N entries per run.
     """
     positive = (first * second).sum(-1, keepdim=True)
     return torch.log_softmax(torch.cat([positive, first @ negatives.mT], -1) / temperature, -1)
 
 
 def contrastive_loss_value(first: Tensor, second: Tensor, negatives: Tensor, temperature: float) -> Tensor:
-    """L = -τ E log ℓ_p `[run]`, from features; never negative, τ log(1 + N) where all similarities are alike.
+    """L = -τ E log ℓ_p `[run]`, from features; never negative, τ log(1 + N) where all similarities are equal.
 
     Source: wen-li-2021, eq. (2.2).
+    Args: as `logits`.
     """
     return -temperature * logits(first, second, negatives, temperature)[..., 0].mean(-1)
 
@@ -56,20 +61,26 @@ def contrastive_loss_value(first: Tensor, second: Tensor, negatives: Tensor, tem
 def contrastive_gradient(
     weights: Tensor, bias: Tensor, first: Tensor, second: Tensor, negatives: Tensor, temperature: float
 ) -> Gradient:
-    """Loss and gradient over a batch, the similarity's second argument held fixed.
+    """Loss and gradient over a batch, with the similarity's second argument held fixed.
 
     ∂L/∂w_i = -E[((1 - ℓ_p) f_i(x⁺⁺) - Σ_s ℓ_s f_i(x_s)) 1{|⟨w_i, x⁺⟩| ≥ b_i} x⁺] for b_i ≥ 0; for b_i < 0 the
-    indicator is 1{⟨w_i, x⁺⟩ ≥ b_i} + 1{-⟨w_i, x⁺⟩ ≥ b_i}. By b_i the factor 1{…} x⁺ becomes
+    indicator is 1{⟨w_i, x⁺⟩ ≥ b_i} + 1{-⟨w_i, x⁺⟩ ≥ b_i}. In ∂L/∂b_i the factor 1{…} x⁺ becomes
     1{-⟨w_i, x⁺⟩ ≥ b_i} - 1{⟨w_i, x⁺⟩ ≥ b_i}.
     Source: wen-li-2021, Appendix A.1, The Gradient of Weights.
-    Args: views x⁺ and x⁺⁺ `[run, count, d1]`, which may be one tensor; negatives `[run, N, d1]`, N ≥ 1.
+    Args:
+        weights: `[run, m, d1]`.
+        bias: `[run, m]`.
+        first, second: views x⁺ and x⁺⁺, `[run, count, d1]`, which may be one tensor.
+        negatives: `[run, N, d1]`, N ≥ 1.
+        temperature: τ > 0.
+    Returns: Gradient.
     Raises: ValueError for no negatives or a temperature that is not positive.
-    Cost: 2 m·d1·(3 count + N) + 4 count·N·m flops a run, and 2 count·(N + m) entries beside the data.
+    Cost: 2 m·d1·(3 count + N) + 4 count·N·m flops per run, and 2 count·(N + m) entries besides the data.
     """
     if not negatives.shape[-2]:
-        raise ValueError("contrastive_gradient: got 0 negatives, allowed are 1 or more")
+        raise ValueError("negatives must be ≥ 1, got 0")
     if not temperature > 0:
-        raise ValueError(f"contrastive_gradient: got temperature = {temperature}, allowed is any above 0")
+        raise ValueError(f"temperature must be > 0, got {temperature}")
     pre = preactivations(first, weights)
     on_first, on_negatives = symmetrised_relu(pre, bias), features(negatives, weights, bias)
     on_second = on_first if second is first else features(second, weights, bias)

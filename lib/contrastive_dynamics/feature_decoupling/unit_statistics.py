@@ -1,6 +1,6 @@
-"""How units of a representation fire: share of active ones, sparsity, colour selectivity, partners in another network,
-and how the classes lie.
+"""How the units of a representation fire and how its classes lie.
 
+Share of active units, sparsity, colour selectivity, partners in another network; neighbours, silhouette, t-SNE.
 Shapes: activations `[run, n, units]` of n images; labels `[n]`.
 """
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def active_share(activations: Tensor) -> Tensor:
-    """Share of the units that are above zero on each image, `[..., n, units]` to `[..., n]`.
+    """Share of the units above zero on each image, from `[..., n, units]` to `[..., n]`.
 
     Source: wen-li-2021, Figure 4 ("sparse firing"; no number is printed there).
     """
@@ -18,14 +18,19 @@ def active_share(activations: Tensor) -> Tensor:
 
 
 def hoyer_sparsity(activations: Tensor) -> Tensor:
-    """(√m − ‖a‖₁/‖a‖₂)/(√m − 1) of m units: 0 where all are equal, 1 where one is active; 1 too where none is.
+    """(√m − ‖a‖₁/‖a‖₂)/(√m − 1) of m units: 0 where all are equal, 1 where one is active; also 1 where none is.
 
     Source: Hoyer, Non-negative Matrix Factorization with Sparseness Constraints (2004), Section 3.1; wen-li-2021,
-    Figure 4. Args: `[..., m]`, m ≥ 2. Returns: `[...]`. Raises: ValueError for fewer units. Cost: 4·m flops.
+    Figure 4.
+    Args:
+        activations: a, `[..., m]`, m ≥ 2.
+    Returns: `[...]`.
+    Raises: ValueError for fewer units.
+    Cost: 4·m flops.
     """
     m = activations.shape[-1]
     if m < 2:
-        raise ValueError(f"hoyer_sparsity: got {m} units, allowed are 2 or more")
+        raise ValueError(f"units must be ≥ 2, got {m}")
     one, two = activations.abs().sum(-1), activations.square().sum(-1).sqrt()
     return (m**0.5 - torch.where(two > 0, one / two, 1.0)) / (m**0.5 - 1)
 
@@ -33,46 +38,57 @@ def hoyer_sparsity(activations: Tensor) -> Tensor:
 def colour_selectivity(responses: Tensor, grey_responses: Tensor, top: int = 50) -> Tensor:
     """1 − Σ a'_i/Σ a_i over the images i to which a filter responds most, a' its responses to their grey versions.
 
-    1: silent without colour; 0: colour makes no difference. It is cut to 0 to 1: below 0 a filter responds more to
+    1: silent without colour; 0: colour makes no difference. It is clipped to 0 to 1: below 0 a filter responds more to
     grey than to colour, in the index's terms not at all to colour. NaN for a filter silent on all images.
     Source: Rafegas and Vanrell, Color encoding in biologically-inspired convolutional neural networks (2018), there
     with the 100 best image patches; wen-li-2021, Figures 1 and 2 ("color features", by eye).
-    Args: both `[..., n, filters]`, not negative, of the same images; top, 1 to n. Returns: `[..., filters]`.
-    Raises: ValueError outside. Cost: n·filters comparisons or a few.
+    Args:
+        responses, grey_responses: `[..., n, filters]`, not negative, of the same images.
+        top: number of images, 1 to n.
+    Returns: `[..., filters]`.
+    Raises: ValueError for other shapes or another top.
+    Cost: a few times n·filters comparisons.
     """
     if responses.shape != grey_responses.shape or not 1 <= top <= responses.shape[-2]:
         got = f"{tuple(responses.shape)}, {tuple(grey_responses.shape)}, top={top}"
-        raise ValueError(f"colour_selectivity: got {got}, allowed are one shape [..., n, filters] and 1 to n")
+        raise ValueError(f"both responses and top must be of one shape [..., n, filters] and 1 to n, got {got}")
     best, at = responses.topk(top, -2)
     total, grey = best.sum(-2), grey_responses.gather(-2, at).sum(-2)
     return torch.where(total > 0, (1 - grey / total).clamp(0, 1), torch.nan)
 
 
 def best_match(responses: Tensor, others: Tensor) -> Tensor:
-    """For each filter the largest correlation over images with a filter of the other network.
+    """For each filter, its largest correlation over images with a filter of the other network.
 
     Pairs may share a partner. A filter that is constant over the images correlates with none and counts 0.
     Source: wen-li-2021, Figure 1 ("similar"), by eye there; Li et al., Convergent Learning (2016), Section 3.
-    Args: responses `[..., n, f]`, others `[..., n, g]` of the same n images. Returns: `[..., f]`, −1 to 1.
-    Raises: ValueError for other numbers of images. Cost: 2·n·f·g flops, f·g numbers.
+    Args:
+        responses: `[..., n, f]`.
+        others: `[..., n, g]`, of the same n images.
+    Returns: `[..., f]`, −1 to 1.
+    Raises: ValueError for other numbers of images.
+    Cost: 2·n·f·g flops, f·g numbers.
     """
     if responses.shape[-2] != others.shape[-2] or len(responses.shape) != len(others.shape):
         got = f"{tuple(responses.shape)}, {tuple(others.shape)}"
-        raise ValueError(f"best_match: got {got}, allowed are [..., n, f] and [..., n, g]")
+        raise ValueError(f"responses and others must be [..., n, f] and [..., n, g], got {got}")
     return (_standardised(responses).mT @ _standardised(others)).amax(-1)
 
 
 def shuffled_match(responses: Tensor, others: Tensor, generators: list[torch.Generator], labels=None) -> Tensor:
-    """`best_match` with the images of the other network in a random order: what the best of g is by chance.
+    """`best_match` with the images of the other network in a random order: the best of g that chance gives.
 
-    Args: as there, `[run, n, ...]`, one generator a run; labels `[n]`, if given, keep the order within their class:
-    what filters have in common beyond responses to a class. Returns: `[run, f]`. Raises: ValueError as there, and for
-    another number of generators.
+    Args:
+        responses: `[run, n, f]`.
+        others: `[run, n, g]`.
+        generators: one per run.
+        labels: `[n]` or None; if given, images are permuted only within their class, which keeps what filters have in
+            common through their responses to a class.
+    Returns: `[run, f]`.
+    Raises: ValueError as `best_match`, and for another number of generators.
     """
     if len(generators) != len(others):
-        raise ValueError(
-            f"shuffled_match: got {len(generators)} generators for {len(others)} runs, allowed is one a run"
-        )
+        raise ValueError(f"generators must be one per run, {len(others)}, got {len(generators)}")
     n, device = others.shape[1], others.device
     orders = torch.stack([torch.randperm(n, generator=g, device=device) for g in generators])
     if labels is not None:  # the k-th image of a class, in the old order, becomes the k-th of it in the new
@@ -86,10 +102,16 @@ def shuffled_match(responses: Tensor, others: Tensor, generators: list[torch.Gen
 def neighbour_accuracy(
     representations: Tensor, labels: Tensor, test: Tensor, test_labels: Tensor, neighbours: int = 10
 ) -> Tensor:
-    """Share of test images whose class most of their nearest neighbours by cosine have, float64 `[run]`.
+    """Share of test images that get the class of most of their nearest neighbours by cosine, float64 `[run]`.
 
-    Source: wen-li-2021, Figure 3 (t-SNE, by eye there). Args: representations `[run, n, m]`, test `[run, n', m]`;
-    neighbours, 1 to n. Cost: 2·n·n'·m flops a run.
+    Source: wen-li-2021, Figure 3 (t-SNE, by eye there).
+    Args:
+        representations: `[run, n, m]`.
+        labels: `[n]`.
+        test: `[run, n', m]`.
+        test_labels: `[n']`.
+        neighbours: 1 to n.
+    Cost: 2·n·n'·m flops per run.
     """
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -103,7 +125,11 @@ def neighbour_accuracy(
 def silhouette(representations: Tensor, labels: Tensor) -> Tensor:
     """Mean silhouette of the classes by cosine distance, −1 to 1, float64 `[run]`.
 
-    Source: Rousseeuw, Silhouettes (1987); wen-li-2021, Figure 3. Args: `[run, n, m]`. Cost: 2·n²·m flops a run.
+    Source: Rousseeuw, Silhouettes (1987); wen-li-2021, Figure 3.
+    Args:
+        representations: `[run, n, m]`.
+        labels: `[n]`.
+    Cost: 2·n²·m flops per run.
     """
     from sklearn.metrics import silhouette_score
 
@@ -112,10 +138,14 @@ def silhouette(representations: Tensor, labels: Tensor) -> Tensor:
 
 
 def planar_embedding(representation: Tensor, perplexity: float = 30.0, seed: int = 0) -> Tensor:
-    """t-SNE of one run by cosine distance, for a picture: `[n, m]` to float32 `[n, 2]`.
+    """t-SNE of one run by cosine distance, for a picture: from `[n, m]` to float32 `[n, 2]`.
 
     Source: van der Maaten and Hinton, Visualizing Data using t-SNE (2008); wen-li-2021, Figure 3.
-    Args: 0 < perplexity < n; seed, of scikit-learn's own generator. Cost: seconds for a thousand images.
+    Args:
+        representation: `[n, m]`.
+        perplexity: > 0, < n.
+        seed: of scikit-learn's own generator.
+    Cost: seconds for a thousand images.
     """
     from sklearn.manifold import TSNE
 
@@ -124,7 +154,7 @@ def planar_embedding(representation: Tensor, perplexity: float = 30.0, seed: int
 
 
 def _standardised(x: Tensor) -> Tensor:
-    constant = x.amax(-2, keepdim=True) == x.amin(-2, keepdim=True)  # its deviation is rounding
+    constant = x.amax(-2, keepdim=True) == x.amin(-2, keepdim=True)  # its deviation is only rounding
     x = x - x.mean(-2, keepdim=True)
     return torch.where(constant, 0.0, x / x.square().sum(-2, keepdim=True).sqrt())
 

@@ -1,13 +1,13 @@
-"""Wide residual networks with pre-activation, small enough for a CPU; all runs by one set of stacked weights.
+"""Wide residual networks with pre-activation, small enough for a CPU; one set of stacked weights for all runs.
 
 Shapes: weights are a dict of tensors, the run first: `conv [run, out, in, 3, 3]`, `gain`, `shift` `[run, channels]`.
 Images `[n, 3, s, s]` of values 0 to 1, s = 8 or 32 (any multiple of 4). A layer is one of the four places where ReLU
 acts on the residual stream: 1 after the stem (16 channels, s × s), 2 to 4 after the groups (16k, 32k, 64k channels,
-s, s/2 and s/4 pixels a side). Layer 4 is the last; its mean over pixels is the representation.
+s, s/2 and s/4 pixels on a side). Layer 4 is the last; its mean over pixels is the representation.
 
-Runs are taken one after the other. On one thread of a CPU a convolution a run is 1 to 2 times as quick as one of all
-runs in groups (16 channels of 8 × 8 or 32 × 32 pixels; 64 channels of 2 × 2 are the other way round), and 3 to 12 times
-as quick as patches times matrices in one batched product; and it makes a run the same alone and in any batch, bit by
+Runs are taken one after the other. On one thread of a CPU one convolution per run is 1 to 2 times as fast as one of all
+runs in groups (16 channels of 8 × 8 or 32 × 32 pixels; for 64 channels of 2 × 2 it is the opposite), and 3 to 12 times
+as fast as patches times matrices in one batched product; and it makes a run the same alone and in any batch, bit by
 bit, on one device and with one number of threads.
 """
 
@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn.functional import batch_norm, conv2d
 
 GROUPS, LAYERS = (1, 2, 3), (1, 2, 3, 4)
-EPS = 1e-5  # beside the variance, PyTorch's
-BLOCK = 256  # images that pass at once where no gradient is wanted
+EPS = 1e-5  # added to the variance, as in PyTorch
+BLOCK = 256  # images that pass at once where no gradient is needed
 
 Weights = dict[str, Tensor]
 Statistics = dict[str, tuple[Tensor, Tensor]]  # mean and variance of every normalised layer, [run, channels] each
@@ -30,7 +30,10 @@ class WideResNet:
     """WRN-depth-width: three groups of n = (depth − 4)/6 blocks BN, ReLU, conv, BN, ReLU, conv beside a shortcut.
 
     Source: Zagoruyko and Komodakis, Wide Residual Networks (2016), Table 1, without dropout; wen-li-2021, Figure 1,
-    where depth and width are not printed. Fields: depth 6n + 4, 10 to 40; width k, 1 to 4.
+    where depth and width are not printed.
+    Fields:
+        depth: 6n + 4, 10 to 40.
+        width: k, 1 to 4.
     Raises: ValueError for another depth or width.
     """
 
@@ -40,12 +43,12 @@ class WideResNet:
     def __post_init__(self):
         if not (10 <= self.depth <= 40 and self.depth % 6 == 4 and 1 <= self.width <= 4):
             raise ValueError(
-                f"WideResNet: got depth={self.depth}, width={self.width}, allowed are 10, 16, ..., 40 and 1 to 4"
+                f"depth and width must be one of 10, 16, ..., 40 and 1 to 4, got {self.depth} and {self.width}"
             )
 
     @property
     def blocks(self) -> int:
-        """Blocks of a group."""
+        """Number of blocks in a group."""
         return (self.depth - 4) // 6
 
     @property
@@ -68,15 +71,19 @@ class WideResNet:
         return found | _norm("last", self.channels[-1])
 
     def initial_weights(self, generators: list[torch.Generator], dtype: torch.dtype = torch.float32) -> Weights:
-        """Filters N(0, 2/fan-in), gains 1, shifts 0; one generator a run, on its device.
+        """Filters N(0, 2/fan-in), gains 1, shifts 0.
 
-        Source: He et al., Delving Deep into Rectifiers (2015), eq. (10). Returns: `[run, ...]` by name.
+        Source: He et al., Delving Deep into Rectifiers (2015), eq. (10).
+        Args:
+            generators: one per run; a run's weights are on the device of its generator.
+            dtype: of the weights.
+        Returns: `[run, ...]` by name.
         """
         shapes = self.shapes().items()
         return {name: torch.stack([_draw(g, name, shape, dtype) for g in generators]) for name, shape in shapes}
 
     def multiplications(self, size: int) -> int:
-        """Products of a forward pass of one image of size × size pixels; a step of training takes three times that."""
+        """Products in a forward pass of one image of size × size pixels; a training step takes three times as many."""
         total, at = 0, {group: size >> max(0, group - 1) for group in (0, *GROUPS)}
         for name, shape in self.shapes().items():
             if name.endswith("conv"):
@@ -85,10 +92,13 @@ class WideResNet:
         return total
 
     def layers(self, weights: Weights, images: Tensor, statistics: Statistics | None = None) -> list[Tensor]:
-        """Of one run: what ReLU gets at layers 1 to 4, `[n, channels, s', s']`; differentiable.
+        """For one run, the inputs of ReLU at layers 1 to 4, `[n, channels, s', s']`; differentiable.
 
-        Args: weights of one run, without its axis; statistics of one run, or None: those of these images, as in
-            training. Cost: 2·`multiplications` flops an image.
+        Args:
+            weights: of one run, without its axis.
+            images: `[n, 3, s, s]`.
+            statistics: of one run, or None for those of these images, as in training.
+        Cost: 2·`multiplications` flops per image.
         """
 
         def normed(x: Tensor, name: str) -> Tensor:
@@ -99,7 +109,7 @@ class WideResNet:
         return self._pass(weights, images, normed)
 
     def _pass(self, weights: Weights, images: Tensor, normed) -> list[Tensor]:
-        kept, x = [], conv2d(4 * images - 2, weights["stem.conv"], padding=1)  # of mean 0 and deviation 1 or so
+        kept, x = [], conv2d(4 * images - 2, weights["stem.conv"], padding=1)  # mean about 0 and deviation about 1
         for group in GROUPS:
             for block in range(self.blocks):
                 name, first = f"{group}.{block}", block == 0
@@ -114,17 +124,20 @@ class WideResNet:
         return [*kept, normed(x, "last")]
 
     def representation(self, weights: Weights, images: Tensor, statistics: Statistics | None = None) -> Tensor:
-        """Of one run: the mean over pixels of layer 4 after ReLU, `[n, 64k]`; as `layers`."""
+        """For one run, the mean over pixels of layer 4 after ReLU, `[n, 64k]`; arguments as `layers`."""
         return self.layers(weights, images, statistics)[-1].relu().mean((-2, -1))
 
     @torch.no_grad()
     def calibrated(self, weights: Weights, images: Tensor) -> Statistics:
         """Mean and variance (divided by n) of every normalised layer over given images, for evaluation.
 
-        No running averages are kept in training: they lag, depend on the augmentation and are one more state. Here
-        the images go through once, each layer normalised by its statistics over them; so these images give with the
-        statistics what they give without. Take training images as they are, some hundreds or more.
-        Args: weights `[run, ...]`; images `[n, 3, s, s]`, all at once in memory. Returns: `[run, channels]` by name.
+        No running averages are kept in training: they lag, depend on the augmentation and add to the state. Here the
+        images pass once, each layer normalised by its statistics over them; so for these images the network gives the
+        same output with the statistics as without. Take some hundreds of training images or more, without augmentation.
+        Args:
+            weights: `[run, ...]`.
+            images: `[n, 3, s, s]`, all at once in memory.
+        Returns: `[run, channels]` by name.
         """
         found: list[dict] = []
         for w in each_run(weights):
@@ -146,17 +159,21 @@ class WideResNet:
         """Activations after ReLU of every run, without gradient: `[run, n, channels, s', s']`.
 
         Their mean over the last two axes is the representation at layer 4.
-        Args: weights, statistics `[run, ...]`; images `[n, 3, s, s]`; layer, 1 to 4. Raises: ValueError for another.
+        Args:
+            weights, statistics: `[run, ...]`.
+            images: `[n, 3, s, s]`.
+            layer: 1 to 4.
+        Raises: ValueError for another layer.
         """
         if layer not in LAYERS:
-            raise ValueError(f"responses: got layer={layer}, allowed are 1 to 4")
+            raise ValueError(f"layer must be 1 to 4, got {layer}")
         runs = zip(each_run(weights), each_run(statistics), strict=True)
         blocks = images.split(BLOCK)
         return torch.stack([torch.cat([self.layers(w, x, s)[layer - 1].relu() for x in blocks]) for w, s in runs])
 
 
 def each_run(tensors: dict) -> list[dict]:
-    """The weights or statistics of every run, without the run's axis; views."""
+    """The weights or statistics of every run, without the run's axis, as views."""
     first = next(iter(tensors.values()))
     runs = len(first[0]) if isinstance(first, tuple) else len(first)
 

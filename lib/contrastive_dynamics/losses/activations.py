@@ -1,4 +1,4 @@
-"""Activations: homogeneous ones, h(x) = h'(x) x / degree with h'(0) = 0 where there is a gate, and the sigmoid."""
+"""Activations: homogeneous ones, with h(x) = h'(x) x / degree and h'(0) = 0 where there is a gate, and the sigmoid."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ LEAK = 0.05  # negative slope of LeakyReLU in the experiments of tian-2023 (capt
 class Activation:
     """An activation h and its slope h'.
 
-    A homogeneous one has h(x) = slope(x) · x / degree for every x: `degree` is 1 for linear, ReLU and LeakyReLU and p
-    for the monomial x^p. It is None for the sigmoid, which the theory leaves out and the experiments train.
+    A homogeneous activation has h(x) = slope(x) · x / degree for every x: `degree` is 1 for linear, ReLU and LeakyReLU,
+    and p for the monomial x^p. It is None for the sigmoid, which the theory excludes but the experiments train.
 
     Source: tian-2023, Assumption 1 and eq. (6); the convention h'(0) = 0 is that of Appendix B.1.
     """
@@ -42,19 +42,29 @@ ACTIVATIONS = {
 
 
 SIGMOID = Activation("sigmoid", torch.sigmoid, lambda x: torch.sigmoid(x) * torch.sigmoid(-x), degree=None)
-TRAINED = ACTIVATIONS | {"sigmoid": SIGMOID}  # those of the networks of tian-2023, Section 5
+TRAINED = ACTIVATIONS | {"sigmoid": SIGMOID}  # the activations of the networks in tian-2023, Section 5
 
 
 def activation(name: str, among: dict[str, Activation] = ACTIVATIONS) -> Activation:
-    """Look an activation up by name; raises ValueError naming the allowed ones."""
+    """Look up an activation by name.
+
+    Args:
+        name: a key of `among`.
+        among: activations by name; by default the homogeneous ones.
+    Returns: Activation.
+    Raises: ValueError for another name, listing the allowed ones.
+    """
     if name not in among:
         raise ValueError(f"activation: got {name!r}, allowed are {', '.join(among)}")
     return among[name]
 
 
 def mixed_activation(names: Sequence[str]) -> Activation:
-    """The activations of an ensemble, one name of TRAINED a run: h and slope of `[run, ...]`, each run by its own.
+    """The activations of an ensemble as one: h and slope act on `[run, ...]`, with each run's own activation.
 
+    Args:
+        names: a name of TRAINED for each run.
+    Returns: Activation.
     Raises: as `activation`.
     """
     parts = [(activation(name, TRAINED), len(list(runs))) for name, runs in groupby(names)]

@@ -9,29 +9,34 @@ from .activations import Activation
 from .gated_covariance import gate, project_out
 
 Importance = Tensor | Callable[[slice], Tensor]
-CPU_BLOCK, GPU_BLOCK = 64, 4096  # rows of α at a time when α comes from a function: what fits a cache, what fills a GPU
+CPU_BLOCK, GPU_BLOCK = 64, 4096  # rows at a time if α is a function: few enough for a cache, enough to fill a GPU
 
 
 def _views(a: Tensor, a_view: Tensor, b: Tensor | None, b_view: Tensor | None) -> tuple[Tensor, ...]:
-    """Centred first views and view differences of a and b; C_α sees neither mean, its rounding does."""
+    """Centred first views and view differences of a and b; the means do not affect C_α, only its rounding."""
     if (b is None) != (b_view is None):
-        raise ValueError("contrastive_covariance: got one of b and b_view, allowed are both or none")
+        raise ValueError("b and b_view must be given together, got only one of them")
     b, b_view = (a, a_view) if b is None else (b, b_view)
     if a.shape != a_view.shape or b.shape != b_view.shape or a.shape[:-1] != b.shape[:-1]:
         shapes = ", ".join(str(tuple(t.shape)) for t in (a, a_view, b, b_view))
-        raise ValueError(f"contrastive_covariance: got a, a_view, b, b_view of {shapes}, allowed are equal [..., N, d]")
+        raise ValueError(f"a and a_view must be [..., N, d], b and b_view [..., N, e], got {shapes}")
     return a - a.mean(-2, keepdim=True), a - a_view, b - b.mean(-2, keepdim=True), b - b_view
 
 
 def uniform_contrastive_covariance(
     a: Tensor, a_view: Tensor, *, b: Tensor | None = None, b_view: Tensor | None = None
 ) -> Tensor:
-    """C_α[a, b] for α_ij = 1, linear in N: the batch covariance less half the mean product of view differences.
+    """C_α[a, b] for α_ij = 1, linear in N: the batch covariance minus half the mean product of view differences.
 
     C = (1/N) Σ_i (a_i − ā)(b_i − b̄)ᵀ − (1/2N) Σ_i (a_i − a_i')(b_i − b_i')ᵀ.
+
     Source: tian-2023, eq. (3).
-    Args: a, a_view `[..., N, d]`, first and second views; b, b_view `[..., N, e]` (default a, a_view).
-    Returns: `[..., d, e]`. Raises: ValueError for shapes that differ. Cost: 4·N·d·e flops.
+    Args:
+        a, a_view: first and second views, `[..., N, d]`.
+        b, b_view: first and second views, `[..., N, e]`; by default a and a_view.
+    Returns: `[..., d, e]`.
+    Raises: ValueError for shapes that do not match.
+    Cost: 4·N·d·e flops.
     """
     a, da, b, db = _views(a, a_view, b, b_view)
     return (a.mT @ b - da.mT @ db / 2) / a.shape[-2]
@@ -48,24 +53,29 @@ def contrastive_covariance(
 ) -> Tensor:
     """Contrastive covariance C_α[a, b] = 1/(2N²) Σ_ij α_ij [(a_i − a_j)(b_i − b_j)ᵀ − (a_i − a_i')(b_i − b_i')ᵀ].
 
-    With r and c the row and column sums of α (which need not be symmetric), a block of rows at a time:
+    With r and c the row and column sums of α (which need not be symmetric), one block of rows at a time:
     2N² C = aᵀ(D_r + D_c)b − aᵀ(α + αᵀ)b − (a − a')ᵀD_r(b − b').
-    Source: tian-2023, eq. (3); i = j counts, so α_ii weighs the difference of the views of i.
-    Args: a, a_view `[..., N, d]`; alpha `[..., N, N]`, or a function from a slice of rows to α `[..., rows, N]`,
-    such as `lambda rows: infonce_importance(f, f_view, tau, eps, rows)`; b, b_view `[..., N, e]` (default a, a_view);
-    block, rows at a time (default: all for a tensor; for a function 64, on a GPU 4096).
-    Returns: `[..., d, e]`. Raises: ValueError for shapes that do not fit and block < 1.
-    Cost: 2·N²·(d + e) flops; memory block·N numbers, never N²·d or N·d·e (a gradient through it keeps α, N²).
+
+    Source: tian-2023, eq. (3); i = j is included, so α_ii weights the view difference of i.
+    Args:
+        a, a_view: first and second views, `[..., N, d]`.
+        alpha: `[..., N, N]`, or a function from a slice of rows to α `[..., rows, N]`, such as
+            `lambda rows: infonce_importance(f, f_view, tau, eps, rows)`.
+        b, b_view: first and second views, `[..., N, e]`; by default a and a_view.
+        block: rows at a time, ≥ 1; by default all for a tensor, and for a function 64, or 4096 on a GPU.
+    Returns: `[..., d, e]`.
+    Raises: ValueError for shapes that do not fit or block < 1.
+    Cost: 2·N²·(d + e) flops; memory for block·N numbers, never N²·d or N·d·e (a gradient through it keeps α, N²).
     """
     a, da, b, db = _views(a, a_view, b, b_view)
     n = a.shape[-2]
     rows_of = alpha if callable(alpha) else lambda rows: alpha[..., rows, :]
     if not callable(alpha) and alpha.shape[-2:] != (n, n):
-        raise ValueError(f"contrastive_covariance: alpha: got {tuple(alpha.shape)}, allowed is [..., {n}, {n}]")
+        raise ValueError(f"alpha must be [..., {n}, {n}], got {tuple(alpha.shape)}")
     if block is None:
         block = n if not callable(alpha) else GPU_BLOCK if a.is_cuda else CPU_BLOCK
     if block < 1:
-        raise ValueError(f"contrastive_covariance: block: got {block}, allowed are whole numbers of 1 or more")
+        raise ValueError(f"block must be ≥ 1, got {block}")
     ab = torch.cat([a, b], -1) if a is not b else a
     total, columns = 0, 0
     for start in range(0, n, block):
@@ -82,10 +92,15 @@ def contrastive_covariance(
 
 
 def contrastive_energy(f: Tensor, f_view: Tensor, alpha: Importance, block: int | None = None) -> Tensor:
-    """Energy E_α = ½ tr C_α[f, f], ascended by contrastive learning with α held constant.
+    """Energy E_α = ½ tr C_α[f, f], which contrastive learning ascends with α held constant.
 
-    Source: tian-2023, eq. (2). Hand a detached α in for the stop-gradient (the default of `pairwise_importance`).
-    Args: f, f_view `[..., N, d]`; alpha, block as in `contrastive_covariance`. Returns: `[...]`. Cost: as there.
+    Source: tian-2023, eq. (2). For the stop-gradient pass a detached α (the default of `pairwise_importance`).
+    Args:
+        f, f_view: first and second views, `[..., N, d]`.
+        alpha: as in `contrastive_covariance`.
+        block: as in `contrastive_covariance`.
+    Returns: `[...]`.
+    Cost: as `contrastive_covariance`.
     """
     covariance = contrastive_covariance(f, f_view, alpha, block=block)
     return covariance.diagonal(dim1=-2, dim2=-1).sum(-1) / 2
@@ -97,8 +112,14 @@ def gated_contrastive_covariance(
     """A(w) = C_α[x̃^w] of a batch of view pairs, x̃^w = x h'(wᵀx).
 
     Source: tian-2023, eqs. (6), (7).
-    Args: x, x_view `[..., N, d]`; w `[..., d]`; leading axes broadcast; alpha, block as in `contrastive_covariance`.
-    Returns: `[..., d, d]`. Cost: 4·N²·d flops a filter.
+    Args:
+        x, x_view: first and second views, `[..., N, d]`.
+        w: filters, `[..., d]`; leading axes broadcast.
+        act: activation h.
+        alpha: as in `contrastive_covariance`.
+        block: as in `contrastive_covariance`.
+    Returns: `[..., d, d]`.
+    Cost: 4·N²·d flops per filter.
     """
     return contrastive_covariance(gate(x, w, act), gate(x_view, w, act), alpha, block=block)
 
@@ -115,10 +136,16 @@ def one_layer_velocity(
 ) -> Tensor:
     """Gradient flow of a unit filter under ½ C_α[h(wᵀx)], ẇ = P⊥_w A(w) w / p with p the degree of h.
 
-    Source: tian-2023, eq. (7), there for p = 1; h'(x)x = p h(x) for x^p brings 1/p.
-    Args: x, x_view `[..., N, d]`; w `[..., d]`, unit; act; alpha held constant; projected=False leaves P⊥ out;
-    degree in place of that of act (1 for the printed form).
-    Returns: `[..., d]`. Cost: as `gated_contrastive_covariance`.
+    Source: tian-2023, eq. (7), stated there for p = 1; the factor 1/p comes from h'(x)x = p h(x) for x^p.
+    Args:
+        x, x_view: first and second views, `[..., N, d]`.
+        w: unit filters, `[..., d]`.
+        act: activation h.
+        alpha: as in `contrastive_covariance`, held constant.
+        projected: False leaves out P⊥.
+        degree: p; by default the degree of act; 1 gives the printed form.
+    Returns: `[..., d]`.
+    Cost: as `gated_contrastive_covariance`.
     """
     covariance = gated_contrastive_covariance(x, x_view, w, act, alpha)
     pull = torch.einsum("...de,...e->...d", covariance, w) / (act.degree if degree is None else degree)

@@ -13,10 +13,10 @@ from .pairwise_importance import gaussian_importance, half_squared_distances, in
 
 
 class Loss(Protocol):
-    """What a network's gradient asks of a loss."""
+    """What the gradient of a network needs from a loss."""
 
     def gradient(self, f: Tensor, f_view: Tensor) -> tuple[Tensor, Tensor]:
-        """∂L/∂f and ∂L/∂f_view, `[run, N, j]`."""
+        """∂L/∂f and ∂L/∂f_view, `[run, N, j]` each."""
 
     def unit_gradient(self, z: Tensor, z_view: Tensor) -> tuple[Tensor, Tensor]:
         """The same for unit outputs, up to multiples of each output."""
@@ -24,8 +24,9 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class ContrastiveLoss:
-    """A loss of two views of N outputs, given by its importance α(f, f_view) `[..., N, N]`, or None for α = 1, and
-    weight(N).
+    """A loss of two views of N outputs, given by its importance α and its weight(N).
+
+    importance is a function (f, f_view) ↦ α `[..., N, N]`, or None for α = 1.
 
     Source: tian-2023, Section 2, eqs. (1) to (3).
     """
@@ -36,12 +37,17 @@ class ContrastiveLoss:
     unit_importance: Callable[[Tensor, Tensor], Tensor] | None = None
 
     def gradient(self, f: Tensor, f_view: Tensor) -> tuple[Tensor, Tensor]:
-        """∂L/∂f_i and ∂L/∂f_i' in closed form, α held constant.
+        """∂L/∂f_i and ∂L/∂f_i' in closed form, with α held constant.
 
         With r_i = Σ_j α_ij and the sums c_j = Σ_i α_ij,
         2N² ∂E/∂f_i = (r_i + c_i) f_i − Σ_j (α_ij + α_ji) f_j − r_i (f_i − f_i'),  2N² ∂E/∂f_i' = r_i (f_i − f_i').
-        Source: tian-2023, eqs. (2), (3). Args: f, f_view `[..., N, j]`. Cost: 2·N²·j flops
-        and 3·N² numbers; for α = 1 only N·j.
+
+        Source: tian-2023, eqs. (2), (3).
+        Args:
+            f: outputs of the first views, `[..., N, j]`.
+            f_view: outputs of the second views, `[..., N, j]`.
+        Returns: both gradients, shaped as f.
+        Cost: 2·N²·j flops and 3·N² numbers; for α = 1 only N·j.
         """
         n = f.shape[-2]
         scale = -self.weight(n) / (2 * n * n)
@@ -56,10 +62,16 @@ class ContrastiveLoss:
         return scale * g, scale * pull
 
     def unit_gradient(self, z: Tensor, z_view: Tensor) -> tuple[Tensor, Tensor]:
-        """`gradient` for outputs of unit length, up to multiples of z_i and z_i', which their length takes away.
+        """`gradient` for outputs of unit length, up to multiples of z_i and z_i', which the normalisation removes.
 
-        Left of it are −Σ_j (α_ij + α_ji) z_j + r_i z_i' and r_i z_i, in the place of the first two lines there.
-        Args: z, z_view `[run, N, j]`. Cost: as `gradient`, with half of its passes over N² numbers.
+        What remains is −Σ_j (α_ij + α_ji) z_j + r_i z_i' and r_i z_i, in place of the two right-hand sides in
+        `gradient`.
+
+        Args:
+            z: unit outputs of the first views, `[run, N, j]`.
+            z_view: unit outputs of the second views, `[run, N, j]`.
+        Returns: both gradients, shaped as z.
+        Cost: as `gradient`, with half as many passes over N² numbers.
         """
         n = z.shape[-2]
         scale = -self.weight(n) / (2 * n * n)
@@ -72,16 +84,16 @@ class ContrastiveLoss:
 
 @dataclass(frozen=True)
 class MixedLoss:
-    """The losses of an ensemble whose runs do not share one: loss and number of consecutive runs."""
+    """The losses of an ensemble whose runs have different ones: each loss with its number of consecutive runs."""
 
     parts: tuple[tuple[ContrastiveLoss, int], ...]
 
     def gradient(self, f: Tensor, f_view: Tensor) -> tuple[Tensor, Tensor]:
-        """As `ContrastiveLoss.gradient`, each run by its own loss; f, f_view `[run, N, j]`."""
+        """As `ContrastiveLoss.gradient`, with each run's own loss; f, f_view `[run, N, j]`."""
         return self._each(f, f_view, lambda loss: loss.gradient)
 
     def unit_gradient(self, z: Tensor, z_view: Tensor) -> tuple[Tensor, Tensor]:
-        """As `ContrastiveLoss.unit_gradient`, each run by its own loss; z, z_view `[run, N, j]`."""
+        """As `ContrastiveLoss.unit_gradient`, with each run's own loss; z, z_view `[run, N, j]`."""
         return self._each(z, z_view, lambda loss: loss.unit_gradient)
 
     def _each(self, f: Tensor, f_view: Tensor, of: Callable) -> tuple[Tensor, Tensor]:
@@ -92,12 +104,18 @@ class MixedLoss:
 
 
 def infonce(tau: float = 0.1, eps: float = 1.0) -> ContrastiveLoss:
-    """Mean cross entropy of the positive pair, eq. (1)/(τN). With ε = 1 and unit outputs it is the author's loss."""
+    """Mean cross entropy of the positive pair, eq. (1)/(τN); with ε = 1 and unit outputs it is the author's loss.
+
+    Args:
+        tau: temperature, > 0.
+        eps: weight of the positive pair in the denominator, ≥ 0.
+    Returns: ContrastiveLoss.
+    """
 
     def importance(f, f_view):
         return infonce_importance(f, f_view, tau, eps)
 
-    def of_unit_outputs(z, z_view):  # ½‖z_i − z_j‖² = 1 − z_iᵀz_j, and the softmax does not see the 1
+    def of_unit_outputs(z, z_view):  # ½‖z_i − z_j‖² = 1 − z_iᵀz_j, and softmax ignores the 1
         logits = (z / tau) @ z.mT
         on = logits.diagonal(dim1=-2, dim2=-1)
         on.copy_((z * z_view).sum(-1) / tau + (math.log(eps) if eps else -math.inf))
@@ -109,8 +127,15 @@ def infonce(tau: float = 0.1, eps: float = 1.0) -> ContrastiveLoss:
 
 
 def quadratic(tau: float = 1.0) -> ContrastiveLoss:
-    """−2E_α/τ with α = 1. With unit outputs and s the similarities over τ, the positive ones on the diagonal, it is the
-    author's −(1 + 1/N)·mean(diag s) + mean(s), up to a constant; there τ = 0.1, which the paper does not mention."""
+    """−2E_α/τ with α = 1.
+
+    For unit outputs, with s the similarities over τ and the positive ones on its diagonal, it is the author's
+    −(1 + 1/N)·mean(diag s) + mean(s), up to a constant; there τ = 0.1, which the paper does not mention.
+
+    Args:
+        tau: temperature.
+    Returns: ContrastiveLoss.
+    """
     return ContrastiveLoss("quadratic", None, lambda n: 2.0 / tau)
 
 
@@ -120,7 +145,12 @@ def gaussian(tau: float = 0.1) -> ContrastiveLoss:
 
 
 def triplet(margin: float = 0.5) -> ContrastiveLoss:
-    """Mean over pairs i ≠ j of max(0, d_i² − d_ij² + margin), with N² pairs in the mean; α_ij = 1 where it is open."""
+    """Mean over pairs i ≠ j of max(0, d_i² − d_ij² + margin), divided by N²; α_ij = 1 where the maximum is not 0.
+
+    Args:
+        margin: the margin, added to the difference of the squared distances.
+    Returns: ContrastiveLoss.
+    """
 
     def importance(f, f_view):
         positive = (f - f_view).square().sum(-1, keepdim=True) / 2
@@ -141,20 +171,20 @@ LOSSES = {
 
 
 def contrastive_loss(name: str) -> ContrastiveLoss:
-    """A loss by name, with its default temperature or margin; raises ValueError naming the allowed ones."""
+    """A loss by name, with its default temperature or margin; raises ValueError listing the allowed names."""
     if name not in LOSSES:
         raise ValueError(f"contrastive_loss: got {name!r}, allowed are {', '.join(LOSSES)}")
     return LOSSES[name]()
 
 
 def mixed_loss(names: Sequence[str]) -> Loss:
-    """The losses of an ensemble, one name a run. Raises: as `contrastive_loss`."""
+    """The losses of an ensemble, from one name per run; raises as `contrastive_loss`."""
     parts = tuple((contrastive_loss(name), len(list(runs))) for name, runs in groupby(names))
     return parts[0][0] if len(parts) == 1 else MixedLoss(parts)
 
 
 def unit_outputs(f: Tensor) -> tuple[Tensor, Tensor]:
-    """z = f/‖f‖ and ‖f‖ `[..., 1]`; for f = 0 they are 0 and ∞, so that nothing flows back. Args: f `[..., j]`."""
+    """z = f/‖f‖ and ‖f‖ `[..., 1]` for f `[..., j]`; for f = 0 they are 0 and ∞, so that no gradient flows back."""
     length = torch.linalg.vector_norm(f, dim=-1, keepdim=True)
     length = torch.where(length > 0, length, torch.inf)
     return f / length, length

@@ -11,17 +11,21 @@ ALL = slice(None)
 
 def _positive(name: str, value: float) -> None:
     if not value > 0:
-        raise ValueError(f"{name}: got {value}, allowed are numbers above 0")
+        raise ValueError(f"{name} must be > 0, got {value}")
 
 
 def half_squared_distances(f: Tensor, rows: slice = ALL) -> Tensor:
-    """Squared distances with the ½ of the paper, d²_ij = ‖f_i − f_j‖²/2, for the given rows i and every j.
+    """Squared distances with the paper's ½, d²_ij = ‖f_i − f_j‖²/2, for the given rows i and every j.
 
     Source: tian-2023, Section 2.
-    Args: f `[..., N, d]`; rows, a slice of 0..N−1.
-    Returns: `[..., rows, N]`; rounding is eps·max‖f_i − mean‖². Cost: 2·rows·N·d flops, no array of N×N×d.
+    Args:
+        f: outputs, `[..., N, d]`.
+        rows: slice of 0 to N − 1; by default all.
+    Returns: `[..., rows, N]`.
+    Error: rounding of eps·max‖f_i − mean‖².
+    Cost: 2·rows·N·d flops; no array of N×N×d.
     """
-    f = f - f.mean(-2, keepdim=True)  # distances do not see the mean, their rounding does
+    f = f - f.mean(-2, keepdim=True)  # the mean does not affect the distances, only their rounding
     half = f.square().sum(-1, keepdim=True) / 2
     one = torch.ones_like(half)
     # one product of vectors (−f_i, ‖f_i‖²/2, 1) and (f_j, 1, ‖f_j‖²/2): the N² numbers are written once
@@ -29,9 +33,13 @@ def half_squared_distances(f: Tensor, rows: slice = ALL) -> Tensor:
 
 
 def uniform_importance(f: Tensor, rows: slice = ALL) -> Tensor:
-    """Uniform importance α_ij = 1, the quadratic loss. Source: tian-2023, Definition 1.
+    """Uniform importance α_ij = 1, that of the quadratic loss.
 
-    Args: f `[..., N, d]` gives N, dtype and device. Returns: ones `[..., rows, N]`.
+    Source: tian-2023, Definition 1.
+    Args:
+        f: `[..., N, d]`; gives N, dtype and device.
+        rows: as in `half_squared_distances`.
+    Returns: ones, `[..., rows, N]`.
     """
     return f.new_ones(f.shape[:-1])[..., rows, None].expand(*f.shape[:-2], -1, f.shape[-2])
 
@@ -40,8 +48,14 @@ def gaussian_importance(g: Tensor, tau: float, rows: slice = ALL, stop_gradient:
     """Gaussian importance α_ij = exp(−‖g_i − g_j‖²/2τ) of the un-augmented samples, g_i = g(x0[i]).
 
     Source: tian-2023, Lemma 1.
-    Args: g `[..., N, m]`; tau > 0, temperature; rows as in `half_squared_distances`; stop_gradient detaches α.
-    Returns: `[..., rows, N]` in (0, 1], α_ii = 1. Raises: ValueError if tau ≤ 0. Cost: 2·rows·N·m flops.
+    Args:
+        g: `[..., N, m]`.
+        tau: temperature, > 0.
+        rows: as in `half_squared_distances`.
+        stop_gradient: whether to detach α.
+    Returns: `[..., rows, N]` in (0, 1], α_ii = 1.
+    Raises: ValueError unless tau > 0.
+    Cost: 2·rows·N·m flops.
     """
     _positive("gaussian_importance: tau", tau)
     g = g.detach() if stop_gradient else g
@@ -49,18 +63,27 @@ def gaussian_importance(g: Tensor, tau: float, rows: slice = ALL, stop_gradient:
 
 
 def infonce_logits(f: Tensor, f_view: Tensor, tau: float, eps: float, rows: slice = ALL) -> Tensor:
-    """Logarithms of the summands in the denominator of InfoNCE, the positive pair on the diagonal.
+    """Logarithms of the terms in the denominator of InfoNCE, with the positive pair on the diagonal.
 
-    −d²_ij/τ for j ≠ i; log ε − d²_i/τ, d²_i = ‖f_i − f_i'‖²/2, at j = i, which the sum of negatives leaves free.
+    −d²_ij/τ for j ≠ i, and log ε − d²_i/τ with d²_i = ‖f_i − f_i'‖²/2 at j = i, a place that the sum over negatives
+    leaves free.
+
     Source: tian-2023, eq. (1).
-    Args: f, f_view `[..., N, d]`, first and second views; tau > 0; eps ≥ 0; rows as in `half_squared_distances`.
-    Returns: `[..., rows, N]`. Raises: ValueError for tau ≤ 0, eps < 0, N < 2 or two shapes that differ.
+    Args:
+        f, f_view: first and second views, `[..., N, d]`, N ≥ 2.
+        tau: temperature, > 0.
+        eps: weight of the positive pair, ≥ 0.
+        rows: as in `half_squared_distances`.
+    Returns: `[..., rows, N]`.
+    Raises: ValueError for tau or eps outside its range, N < 2 or two shapes that differ.
     """
     _positive("infonce: tau", tau)
     if eps < 0:
-        raise ValueError(f"infonce: eps: got {eps}, allowed are numbers of 0 or more")
+        raise ValueError(f"eps must be ≥ 0, got {eps}")
     if f.shape != f_view.shape or f.shape[-2] < 2:
-        raise ValueError(f"infonce: got views {tuple(f.shape)} and {tuple(f_view.shape)}, allowed is one shape, N ≥ 2")
+        raise ValueError(
+            f"f and f_view must have one shape [..., N, d], N ≥ 2, got {tuple(f.shape)} and {tuple(f_view.shape)}"
+        )
     logits = half_squared_distances(f, rows).div_(-tau)
     positive = (f - f_view)[..., rows, :].square().sum(-1) / (-2 * tau)
     _diagonal(logits, rows).copy_(positive + (math.log(eps) if eps else -math.inf))
@@ -78,13 +101,20 @@ def infonce_importance(
     """InfoNCE importance, the weight of the pair (i, j) in the denominator of InfoNCE.
 
     α_ij = e^{−d²_ij/τ} / (ε e^{−d²_i/τ} + Σ_{k≠i} e^{−d²_ik/τ}) for j ≠ i, and α_ii = 0.
-    Source: tian-2023, Section 2 (there for ε = 0); rows sum to 1 − ε e^{−d²_i/τ}/denominator; not symmetric.
-    Args: as `infonce_logits`; stop_gradient detaches α. Returns: `[..., rows, N]`. Cost: 2·rows·N·d flops.
+    Rows sum to 1 − ε e^{−d²_i/τ}/denominator; α is not symmetric.
+
+    Source: tian-2023, Section 2 (there for ε = 0).
+    Args:
+        f, f_view, tau, eps, rows: as in `infonce_logits`.
+        stop_gradient: whether to detach α.
+    Returns: `[..., rows, N]`.
+    Raises: as `infonce_logits`.
+    Cost: 2·rows·N·d flops.
     """
     if stop_gradient:
         f, f_view = f.detach(), f_view.detach()
     alpha = infonce_logits(f, f_view, tau, eps, rows).softmax(-1)
-    alpha = alpha.clone() if alpha.requires_grad else alpha  # the gradient of softmax reads its output
+    alpha = alpha.clone() if alpha.requires_grad else alpha  # the gradient of softmax needs its output unchanged
     _diagonal(alpha, rows).zero_()
     return alpha
 
@@ -92,8 +122,12 @@ def infonce_importance(
 def infonce_loss(f: Tensor, f_view: Tensor, tau: float, eps: float = 0.0) -> Tensor:
     """InfoNCE, L = −τ Σ_i log( e^{−d²_i/τ} / (ε e^{−d²_i/τ} + Σ_{j≠i} e^{−d²_ij/τ}) ).
 
-    Source: tian-2023, eq. (1); negatives are first views only, the sum over i is not averaged.
-    Args: as `infonce_logits`. Returns: `[...]`. Cost: 2·N²·d flops, N² numbers.
+    Source: tian-2023, eq. (1); the negatives are first views only, and the sum over i is not averaged.
+    Args:
+        f, f_view, tau, eps: as in `infonce_logits`.
+    Returns: `[...]`.
+    Raises: as `infonce_logits`.
+    Cost: 2·N²·d flops, N² numbers.
     """
     logits = infonce_logits(f, f_view, tau, eps)
     positive = (f - f_view).square().sum(-1) / 2
@@ -101,12 +135,18 @@ def infonce_loss(f: Tensor, f_view: Tensor, tau: float, eps: float = 0.0) -> Ten
 
 
 def multi_indices(dim: int, order: int) -> Tensor:
-    """All multi-indices n of `dim` parts with |n| ≤ order, by rising |n|; those of |n| ≤ k are the first C(dim+k, k).
+    """All multi-indices n of `dim` parts with |n| ≤ order, by increasing |n|.
 
-    Args: dim ≥ 1; order ≥ 0. Returns: integers `[C(dim + order, order), dim]`. Raises: ValueError out of range.
+    The first C(dim + k, k) are those with |n| ≤ k.
+
+    Args:
+        dim: number of parts, ≥ 1.
+        order: largest |n|, ≥ 0.
+    Returns: integers, `[C(dim + order, order), dim]`.
+    Raises: ValueError for dim or order outside its range.
     """
     if dim < 1 or order < 0:
-        raise ValueError(f"multi_indices: got dim={dim}, order={order}, allowed are dim ≥ 1, order ≥ 0")
+        raise ValueError(f"dim must be ≥ 1 and order ≥ 0, got dim={dim}, order={order}")
     found = []
     for total in range(order + 1):  # stars and bars: dim − 1 bars among total + dim − 1 places
         for bars in combinations(range(total + dim - 1), dim - 1):
@@ -116,14 +156,21 @@ def multi_indices(dim: int, order: int) -> Tensor:
 
 
 def gaussian_features(g: Tensor, order: int, tau: float, shift: Tensor | float | None = None) -> Tensor:
-    """Feature map of the Gaussian importance up to an order: α_ij = Σ_n φ_n(x0[i]) φ_n(x0[j]).
+    """Feature map of the Gaussian importance up to a given order: α_ij = Σ_n φ_n(x0[i]) φ_n(x0[j]).
 
-    φ_n = e^{−‖y‖²/2τ} Π_k y_k^{n_k} / √(τ^{n_k} n_k!), y = g − v, one feature a multi-index n: the |n|!/Πn_k! equal
-    products of AllChoose, each over √|n|!, make one. The error at (i, j) is at most P[Poisson(‖y_i‖‖y_j‖/τ) > order].
+    φ_n = e^{−‖y‖²/2τ} Π_k y_k^{n_k} / √(τ^{n_k} n_k!), y = g − v, one feature per multi-index n: the |n|!/Πn_k! equal
+    products of AllChoose, each divided by √|n|!, are merged into one. The error at (i, j) is at most
+    P[Poisson(‖y_i‖‖y_j‖/τ) > order].
+
     Source: tian-2023, eqs. (20)-(22).
-    Args: g `[..., N, m]`; order ≥ 0; tau > 0; shift v `[..., 1, m]` or a number, default the least g of each component
-    (then every φ_n ≥ 0). Returns: `[..., N, C(m + order, order)]`, order as in `multi_indices`.
-    Raises: ValueError if tau ≤ 0 or order < 0. Cost: N·m numbers a feature; e^{−y²/2τ} must not underflow.
+    Args:
+        g: `[..., N, m]`.
+        order: largest |n|, ≥ 0.
+        tau: temperature, > 0.
+        shift: v, `[..., 1, m]` or a number; by default the smallest g of each component, so that every φ_n ≥ 0.
+    Returns: `[..., N, C(m + order, order)]`, in the order of `multi_indices`.
+    Raises: ValueError for tau or order outside its range.
+    Cost: N·m numbers per feature; e^{−y²/2τ} must not underflow.
     """
     _positive("gaussian_features: tau", tau)
     index = multi_indices(g.shape[-1], order).to(g.device)

@@ -1,4 +1,4 @@
-"""How tight a bound is: the largest value of a differentiable ratio or excess, climbed to from many starts."""
+"""How tight a bound is: the largest value of a differentiable ratio or excess, found by ascent from many starts."""
 
 from collections.abc import Callable
 
@@ -7,16 +7,20 @@ from torch import Tensor
 
 
 def climb(objective: Callable[[Tensor], Tensor], start: Tensor, steps: int = 200, rate: float = 0.02) -> Tensor:
-    """Gradient ascent (Adam) of every row on its own; the best point that each row met.
+    """Gradient ascent (Adam) of every row on its own; returns the best point that each row visited.
 
-    Args: objective `[run, ...] -> [run]`, differentiable, a row depending on its own row only; −inf, or any lower
-        value, outside the region of interest; start `[run, ...]`; steps, 1 or more; rate, a step of the parameters.
+    Args:
+        objective: `[run, ...] -> [run]`, differentiable, each value depending on its own row only; −inf, or any lower
+            value, outside the region of interest.
+        start: `[run, ...]`.
+        steps: ≥ 1.
+        rate: learning rate of Adam, > 0.
     Returns: points of the shape of start, no worse than it.
     Raises: ValueError for steps or rate outside their range.
-    Cost: steps gradients of the objective.
+    Cost: `steps` gradients of the objective.
     """
     if steps < 1 or not rate > 0:
-        raise ValueError(f"climb: need steps >= 1 and rate > 0, got steps={steps}, rate={rate}")
+        raise ValueError(f"steps must be ≥ 1 and rate > 0, got steps={steps}, rate={rate}")
     point = start.detach().clone().requires_grad_()
     optimiser = torch.optim.Adam([point], lr=rate)
     best, top = point.detach().clone(), None

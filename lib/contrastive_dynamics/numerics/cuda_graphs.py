@@ -1,18 +1,23 @@
-"""A step of fixed shape on CUDA, captured once as a graph and replayed: the same kernels without their launches."""
+"""A step of fixed shape on CUDA, captured once as a graph and replayed: the same kernels without launch costs."""
 
 from collections.abc import Callable
 from dataclasses import fields
 
 import torch
 
-WARM_STEPS = 3  # run before the capture, as kernels are chosen and buffers made in them
+WARM_STEPS = 3  # run before the capture, because they choose kernels and allocate buffers
 
 
 def replayed(step: Callable) -> Callable:
-    """The step as a graph. It reads a dataclass of tensors, the batch, and changes tensors that stay in place.
+    """The step as a CUDA graph.
 
-    The first steps run one by one on a side stream, the next is captured; later batches are copied to where that one
-    lay. Raises: RuntimeError of torch for a step that cannot be captured, and for batches of another shape.
+    The first steps run one by one on a side stream, and the next one is captured; later batches are copied to the place
+    of the captured one.
+
+    Args:
+        step: function of a batch, a dataclass of tensors; it changes tensors that stay in place.
+    Returns: a function with the same effect as step.
+    Raises: RuntimeError of torch for a step that cannot be captured, and for batches of another shape.
     """
     graph, static, count = torch.cuda.CUDAGraph(), None, 0
 
@@ -28,7 +33,7 @@ def replayed(step: Callable) -> Callable:
             return
         if static is None:
             static = type(batch)(*(getattr(batch, field.name).clone() for field in fields(batch)))
-            with torch.cuda.graph(graph):  # records, computes nothing
+            with torch.cuda.graph(graph):  # records the step without computing it
                 step(static)
         for field in fields(batch):
             getattr(static, field.name).copy_(getattr(batch, field.name))

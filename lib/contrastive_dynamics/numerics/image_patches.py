@@ -1,6 +1,6 @@
-"""Images seen by disjoint receptive fields: four quadrants, minibatches of their pixels, random resized crops.
+"""Images seen through disjoint receptive fields: four quadrants, minibatches of their pixels, random resized crops.
 
-Shapes: runs first; images `[run, n, s, s]`; K places of d = (s/2)² pixels, 2N views.
+Shapes: runs first; images `[run, n, s, s]`; K places with d = (s/2)² pixels each; 2N views.
 """
 
 import math
@@ -11,26 +11,27 @@ import torch
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
-ATTEMPTS = 10  # boxes drawn for a crop before the central one is taken
+ATTEMPTS = 10  # boxes drawn for a crop before the central box is taken
 
 
 @dataclass(frozen=True)
 class ImageBatch:
-    """One minibatch of dense inputs, a row a view; a `field_network.Batch`.
+    """One minibatch of dense inputs, one row per view; a `field_network.Batch`.
 
-    inputs `[run, K, group, r, d]`, with one for the group where all groups see the same rows; shares
-    `[run, K, group, 1, r]`, all 1/r. The 2N = group·r views are ordered by group, so first views come first.
+    inputs: `[run, K, group, r, d]`, where the group axis has size 1 if all groups have the same rows.
+    shares: `[run, K, group, 1, r]`, all equal to 1/r.
+    The 2N = group·r views are ordered by group, so the first views come first.
     """
 
     inputs: Tensor
     shares: Tensor
 
     def filtered(self, w: Tensor) -> Tensor:
-        """wᵀx of every row, `[run, K, group or 1, r, M]`. Cost: 2·2N·K·d·M flops a run."""
+        """wᵀx of every row, `[run, K, group or 1, r, M]`. Cost: 2·2N·K·d·M flops per run."""
         return (self.inputs.flatten(2, 3) @ w.mT).unflatten(2, self.inputs.shape[2:4])
 
     def on_filters(self, gradient: Tensor) -> Tensor:
-        """The adjoint: `[run, K, group, r, M]` to `[run, K, M, d]`. Same cost."""
+        """The adjoint of `filtered`: `[run, K, group, r, M]` to `[run, K, M, d]`. Cost: the same."""
         if self.inputs.shape[2] == 1:
             gradient = gradient.sum(2, keepdim=True)
         return gradient.flatten(2, 3).mT @ self.inputs.flatten(2, 3)
@@ -40,21 +41,23 @@ class ImageBatch:
         return table.sum(1)
 
     def sum_over_views(self, f: Tensor) -> Tensor:
-        """The adjoint, f at every place: `[run, 2N, j]` to `[run, K, 2N, j]`, a view without a copy."""
+        """The adjoint, f at every place: `[run, 2N, j]` to `[run, K, 2N, j]`, as a view without a copy."""
         return f.unsqueeze(1).expand(-1, self.shares.shape[1], -1, -1)
 
 
 def image_batch(views: Tensor, groups: int = 2) -> ImageBatch:
-    """The minibatch of views `[run, 2 or 1, N, s, s]`; one for two stands for second views equal to the first.
+    """The minibatch of one or two views of each image; a single view also stands for an equal second one.
 
-    Args: groups with statistics of their own: 2, first and second views apart, or 1. It makes no difference where the
-    views are equal, and then the rows stand once and are read twice.
+    Args:
+        views: `[run, 2 or 1, N, s, s]`.
+        groups: how many groups have statistics of their own: 2 (first and second views apart) or 1. It makes no
+            difference where the views are equal; the rows are then stored once and read twice.
+    Returns: ImageBatch.
     Raises: ValueError for another number of views or groups, and as `quadrants`.
     """
     if views.ndim != 5 or views.shape[1] not in (1, 2) or groups not in (1, 2):
         raise ValueError(
-            f"image_batch: got views {tuple(views.shape)} in {groups} groups, "
-            "allowed are [run, 2 or 1, N, s, s], 2 or 1 groups"
+            f"views must be [run, 2 or 1, N, s, s] and groups 2 or 1, got views {tuple(views.shape)} in {groups} groups"
         )
     inputs = quadrants(views).movedim(-2, 1)  # [run, K, 2 or 1, N, d]
     if groups == 1 and views.shape[1] == 2:
@@ -65,9 +68,13 @@ def image_batch(views: Tensor, groups: int = 2) -> ImageBatch:
 
 
 def quadrants(images: Tensor) -> Tensor:
-    """The receptive fields upper left, upper right, lower left, lower right: `[..., s, s]` to `[..., 4, (s/2)²]`.
+    """The receptive fields upper left, upper right, lower left, lower right.
 
-    Source: tian-2023, Appendix E.3 and Figure 12. Raises: ValueError for images that are not square or have odd s.
+    Source: tian-2023, Appendix E.3 and Figure 12.
+    Args:
+        images: `[..., s, s]`, s even.
+    Returns: `[..., 4, (s/2)²]`.
+    Raises: ValueError for images that are not square or have odd s.
     """
     check_images(images)
     half = images.shape[-1] // 2
@@ -75,14 +82,14 @@ def quadrants(images: Tensor) -> Tensor:
 
 
 def check_images(images: Tensor) -> None:
-    """Raises ValueError, in one line, unless the images `[..., s, s]` are square with even s ≥ 2."""
+    """Raise ValueError, in one line, unless the images `[..., s, s]` are square with even s ≥ 2."""
     height, width = images.shape[-2:] if images.ndim >= 2 else (0, 0)
     if height != width or width % 2 or width < 2:
         raise ValueError(f"quadrants: got images {tuple(images.shape)}, allowed are square ones of an even size")
 
 
 class Boxes(NamedTuple):
-    """Boxes of whole pixels, top, left, height and width of one shape `[...]`, in double precision."""
+    """Boxes in whole pixels: top, left, height and width, all of one shape `[...]`, in double precision."""
 
     top: Tensor
     left: Tensor
@@ -97,12 +104,20 @@ def random_boxes(
     scale: tuple[float, float] = (0.5, 1.0),
     ratio: tuple[float, float] = (0.5, 1.5),
 ) -> Boxes:
-    """Boxes of random area and shape inside a square image, `[run, count]` on the device of the streams.
+    """Boxes of random area and shape inside a square image.
 
     Area a·s² with a uniform in scale, width/height r log-uniform in ratio: width round(s√(ar)), height round(s√(a/r)).
-    The first of ten such draws that fits the image is taken, at a uniform place; if none does, the largest central box
-    that the ratios allow. Source: tian-2023, Appendix E.3; torchvision, RandomResizedCrop.get_params.
-    Args: one stream a run, 22·count numbers from each; size s ≥ 1; scale and ratio as in `check_crops`.
+    The first of ten such draws that fits the image is taken, at a uniform place; if none fits, the largest central box
+    that the ratios allow.
+
+    Source: tian-2023, Appendix E.3; torchvision, RandomResizedCrop.get_params.
+    Args:
+        streams: one generator per run; 22·count numbers are drawn from each.
+        count: boxes per run.
+        size: s, ≥ 1.
+        scale: range of a, as in `check_crops`.
+        ratio: range of r, as in `check_crops`.
+    Returns: Boxes of shape `[run, count]` on the device of the streams.
     """
     drawn = [torch.rand(count, 2 * ATTEMPTS + 2, generator=g, device=g.device, dtype=torch.float64) for g in streams]
     area, shape, place = torch.stack(drawn).split([ATTEMPTS, ATTEMPTS, 2], -1)
@@ -111,7 +126,7 @@ def random_boxes(
     shape = (low + (high - low) * shape).exp()
     width, height = (area * shape).sqrt().round(), (area / shape).sqrt().round()
     fits = (width >= 1) & (width <= size) & (height >= 1) & (height <= size)
-    first = (~fits).long().cumprod(-1).sum(-1)  # the number of draws before it, ten if there is none
+    first = (~fits).long().cumprod(-1).sum(-1)  # the number of draws before the first that fits; ten if none fits
     found, at = first < ATTEMPTS, first.clamp(max=ATTEMPTS - 1).unsqueeze(-1)
     height = torch.where(found, height.gather(-1, at)[..., 0], max(1, round(size / max(1, ratio[0]))))
     width = torch.where(found, width.gather(-1, at)[..., 0], max(1, round(size * min(1, ratio[1]))))
@@ -121,16 +136,22 @@ def random_boxes(
 
 
 def resized_crops(images: Tensor, boxes: Boxes) -> Tensor:
-    """The part of each image inside its box, resized to s×s by bilinear interpolation; no smoothing, as it only grows.
+    """The part of each image inside its box, resized to s×s by bilinear interpolation.
 
-    Output pixel i reads the row top + clamp((i + ½)·height/s − ½, 0, height − 1), the columns likewise: as
+    There is no smoothing, as the part only grows.
+    Output pixel i reads the row top + clamp((i + ½)·height/s − ½, 0, height − 1), and likewise the column: the same as
     `torch.nn.functional.interpolate` of the box, corners not aligned.
-    Args: images `[..., s, s]`; boxes `[...]`, inside the image. Returns: as images. Cost: 10 flops a pixel or so.
+
+    Args:
+        images: `[..., s, s]`.
+        boxes: of shape `[...]`, inside the image.
+    Returns: as images.
+    Cost: about 10 flops per pixel.
     """
     size, lead = images.shape[-1], images.shape[:-2]
     pixels = torch.arange(size, device=images.device, dtype=torch.float64) + 0.5
 
-    def read(start: Tensor, length: Tensor) -> Tensor:  # in grid_sample's units, −1 and 1 for first and last pixel
+    def read(start: Tensor, length: Tensor) -> Tensor:  # in grid_sample's units: −1 is the first pixel, 1 the last
         start, length = start.reshape(-1, 1), length.reshape(-1, 1)
         at = start + (pixels * (length / size) - 0.5).clamp(min=0).minimum(length - 1)
         return (2 * at / max(1, size - 1) - 1).to(images.dtype)
@@ -148,17 +169,24 @@ def random_resized_crops(
     scale: tuple[float, float] = (0.5, 1.0),
     ratio: tuple[float, float] = (0.5, 1.5),
 ) -> Tensor:
-    """A random part of every image at full size, run by run: images `[run, ..., s, s]` to the same shape.
+    """A random part of every image, resized to full size.
 
     Source: tian-2023, Appendix E.3 ("transforms.RandomResizedCrop((28,28), scale=(0.5, 1.0), ratio=(0.5, 1.5))").
-    Args: one stream a run, on the device of the images; scale and ratio as in `check_crops`.
-    Raises: ValueError for another number of streams and outside. Cost: as `resized_crops`.
+    Args:
+        images: `[run, ..., s, s]`.
+        streams: one generator per run, on the device of the images.
+        scale: range of the share of the area, as in `check_crops`.
+        ratio: range of width over height, as in `check_crops`.
+    Returns: as images.
+    Raises: ValueError for another number of streams, images that are not square, or scale and ratio outside their
+        ranges.
+    Cost: as `resized_crops`.
     """
     check_crops(scale, ratio)
     if len(streams) != len(images) or images.shape[-1] != images.shape[-2]:
         raise ValueError(
-            f"random_resized_crops: got {len(streams)} streams for images {tuple(images.shape)}, "
-            "allowed are one a run, square images"
+            "streams must be one per run and images square, "
+            f"got {len(streams)} streams for images {tuple(images.shape)}"
         )
     between = images.shape[1:-2]
     boxes = random_boxes(streams, math.prod(between), images.shape[-1], scale, ratio)
@@ -166,9 +194,9 @@ def random_resized_crops(
 
 
 def check_crops(scale: tuple[float, float], ratio: tuple[float, float]) -> None:
-    """Raises ValueError, in one line, unless 0 < scale[0] ≤ scale[1] ≤ 1 and 0 < ratio[0] ≤ ratio[1] < ∞."""
+    """Raise ValueError, in one line, unless 0 < scale[0] ≤ scale[1] ≤ 1 and 0 < ratio[0] ≤ ratio[1] < ∞."""
     pairs = len(scale) == len(ratio) == 2
     if not (pairs and 0 < scale[0] <= scale[1] <= 1 and 0 < ratio[0] <= ratio[1] < math.inf):
         raise ValueError(
-            f"random_resized_crops: got scale={scale}, ratio={ratio}, allowed are 0 < least ≤ largest, scale ≤ 1"
+            f"scale and ratio must be pairs, 0 < least ≤ largest < ∞, and scale ≤ 1, got scale={scale}, ratio={ratio}"
         )

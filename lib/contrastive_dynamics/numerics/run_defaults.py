@@ -1,4 +1,4 @@
-"""What every run stands on: its block of seeds, its device, torch's defaults."""
+"""What every run needs: its block of seeds, its device, torch's defaults."""
 
 
 def seed_block(first: int, count: int) -> range:
@@ -7,8 +7,11 @@ def seed_block(first: int, count: int) -> range:
 
 
 def resolve_device(wanted: str) -> str:
-    """`auto` is CUDA where there is one, else the CPU (never MPS: it has no float64).
+    """The device of a run: `auto` is CUDA if available, else the CPU (never MPS, which has no float64).
 
+    Args:
+        wanted: `auto`, or a name of torch's.
+    Returns: the name of the device.
     Raises: ValueError for CUDA on a machine that has none.
     """
     import torch
@@ -25,6 +28,6 @@ def torch_defaults(device: str) -> None:
     import torch
 
     torch.set_default_dtype(torch.float64)
-    if device != "cpu":  # a default device costs time in every call
+    if device != "cpu":  # setting a default device slows down every call
         torch.set_default_device(device)
     torch.set_num_threads(1)

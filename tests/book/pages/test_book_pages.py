@@ -10,7 +10,7 @@ import pytest
 import yaml
 from bare_book import build, write_book
 
-from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims
+from contrastive_dynamics.book.claims.claim_table import NEGATIVE, VERDICTS, Claims
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.book.pages import book_pages, claims_page
@@ -83,14 +83,28 @@ def test_the_claims_page_lists_negative_verdicts_first_and_links_to_the_chapter(
     assert (
         '<a href="../chapters/nonlinearity.html#c3">' in head and '<a href="../chapters/nonlinearity.html#c4">' in head
     )
-    assert page.startswith("6 claims:")
-    assert head.count("Tian, 2023, <a ") == 2 and page.count("Tian, 2023, <a ") == 2
+    assert page.startswith("8 claims:")
+    assert head.count("Tian, 2023, <a ") == page.count("Tian, 2023, <a ") == len(NEGATIVE) == 3
+
+
+def test_claims_beyond_the_paper_are_counted_apart_and_what_is_under_review_says_so():
+    ours = result("c9") | {"beyond": True, "review": "the words say could"}
+    page = claims_page.claims_page([*ALL[:1], ours])
+    first = page[: page.index("\n")]
+    assert first.startswith("2 claims:") and first.count("1 reproduced") == 2
+    assert first.index("beyond the paper:") > first.index("1 reproduced")
+    assert "(beyond the paper)" in page and "under review</span> the words say could" in page
+
+
+def test_the_authors_side_stands_beside_the_measurement():
+    row = result() | {"advocate": {"what": "for large n alone", "": 0.5}}
+    assert "the authors' side</span> 0.5 (for large n alone)" in claims_page.claims_page([row])
 
 
 def test_claims_of_one_id_stand_under_their_papers_and_link_to_their_chapters():
     twin = [r | {"id": f"b/{r['anchor']}", "paper": "b", "chapter": "twin"} for r in ALL]
     page = claims_page.claims_page([*ALL, *twin], {"tian-2023": "Tian, 2023"})
-    assert page.startswith("12 claims:") and "2 not reproduced" in page[: page.index("\n")]
+    assert page.startswith("16 claims:") and "2 not reproduced" in page[: page.index("\n")]
     links = re.findall(r'href="(\S+)"', page[page.index("## Tian, 2023") :])
     assert len(set(links)) == len(links) == 2 * (len(ALL) - 1)
     head, first, second = page.split("## What did not hold")[1].split("{cite:t}")
@@ -175,7 +189,7 @@ def test_the_picture_says_which_chapters_stand():
     assert files["chapter-map.md"].count("planned, not written yet") == 3
     assert files["chapter-map.md"].count('href="../chapters/') == 1
     assert 'aria-label="' in files["chapter-map.md"]
-    assert "5 of 6 claims" in files["counts.md"]
+    assert "7 of 8 claims" in files["counts.md"]
 
 
 def test_a_chapter_opens_with_what_it_shows_takes_and_needs():
@@ -227,7 +241,8 @@ def test_missing_mathjax_is_one_clear_error(tmp_path, monkeypatch):
 
 def test_the_generators_import_no_torch():
     code = (
-        "import sys; from contrastive_dynamics.book import claims_page, pages, results, site_check; "
+        "import sys; from contrastive_dynamics.book.pages import book_pages, claims_page, site_check; "
+        "from contrastive_dynamics.book.chapter import results; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
@@ -244,8 +259,8 @@ def test_names_of_the_code_in_the_notation_exist():
     names = set(re.findall(r"`([a-z_]+)\.([a-z_]+)`", text))
     assert len(names) > 10
     for module, function in names:
-        source = (ROOT / "lib" / "contrastive_dynamics" / f"{module}.py").read_text(encoding="utf-8")
-        assert f"def {function}(" in source, f"{module}.{function}"
+        files = list((ROOT / "lib" / "contrastive_dynamics").rglob(f"{module}.py"))
+        assert len(files) == 1 and f"def {function}(" in files[0].read_text(encoding="utf-8"), f"{module}.{function}"
 
 
 def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():

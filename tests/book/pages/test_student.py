@@ -6,9 +6,9 @@ import re
 import jupytext
 import nbformat
 import pytest
+from checkout import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from stand_in import SOURCE, execute, write_stand_in
-from test_chapters import ROOT
 
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names

@@ -62,9 +62,6 @@ chapter.judge("thm-1", observed=rows, control=scale)
 # %%
 chapter.judge("thm-1-a", observed=unread, control=low)
 
-# %%
-chapter.values("thm-1")
-
 # %% tags=["nbval-check-output"]
 starts = [tripled(seed) for seed in chapter.seeds]
 chapter.judge("fig-1", observed=starts, control=[load(), high])
@@ -124,7 +121,6 @@ NOTHING = {  # changes that no claim's digest sees
     "a parameter more": [("unread: int", "more: int = 1  # nothing, 1..2\nunread: int")],
     "a glued number": [('glue.number("rows", rows[0])', 'glue.number("more", rows[0])')],
     "no glued number": [('glue.number("rows", rows[0])\n', "")],
-    "no values": [('chapter.values("thm-1")', "pass")],
     "a renamed helper": [("scaled", "grown")],
     "a renamed closed helper": [("shifted", "moved")],
     "a renamed result": [("rows", "lines")],

@@ -183,7 +183,7 @@ def test_the_usual_forms_of_a_chapter_are_no_problem(tmp_path):
         "import math\nfrom torch import nn\n\ndef f(mode, scale=scale):\n    seeds = mode\n    return seeds, math.pi"
     )
     use = "rows = [f(mode, scale=1) for scale in chapter.seeds]\nx = chapter.piece('a', f, chapter.device)"
-    judged = "if scale > 1:\n    chapter.judge('lem-1', observed=x, control=0)\nelse:\n    chapter.values('thm-1')"
+    judged = "if scale > 1:\n    chapter.judge('lem-1', observed=x, control=0)"
     story = chapter(tmp_path, helper, use, judged, setup=setup)
     assert list(chapter_problems(story)) == [] and list(leaking_figures(story)) == []
 

@@ -347,7 +347,7 @@ def test_the_page_shows_the_claim_that_turns_over_the_grid(grid, tmp_path):
 
 
 def test_the_statistic_is_that_of_the_case_that_decides():
-    from contrastive_dynamics.book.claims.claim_table import Reading
+    from contrastive_dynamics.book.claims.judging import Reading
     from contrastive_dynamics.book.claims.rules import Rule
 
     def of(rule, *values):

@@ -72,14 +72,14 @@ def test_the_mean_counts_as_low_where_it_is_kept():
 
 @pytest.mark.parametrize("shape", [(3, 4), (4,), (2, 3, 4)])
 def test_filters_that_are_no_pictures(shape):
-    with pytest.raises(ValueError, match="allowed are square ones"):
+    with pytest.raises(ValueError, match="filters must be square"):
         power_spectrum(torch.zeros(shape))
 
 
 def test_pictures_are_the_filters_row_by_row():
     w = noise(2, 3, 16)
     assert torch.equal(pictures(w).flatten(-2), w)
-    with pytest.raises(ValueError, match="got filters of 15 pixels"):
+    with pytest.raises(ValueError, match="a square number of pixels, got 15"):
         pictures(w[..., :15])
 
 
@@ -104,7 +104,7 @@ def test_alive_is_relative_to_the_longest_filter_of_the_receptive_field():
     assert alive(w).tolist() == [[True, False], [True, True]]
     assert alive(w, 0.5).tolist() == [[True, False], [False, True]] and alive(w, 0).all()
     assert not alive(torch.zeros(2, 3)).any()
-    with pytest.raises(ValueError, match="alive: share: got 2"):
+    with pytest.raises(ValueError, match="share must be ≥ 0 and ≤ 1, got 2"):
         alive(w, 2)
 
 
@@ -115,7 +115,7 @@ def test_principal_components_are_the_fewest_that_hold_the_variance():
     for variance, rank in ((0.3, 1), (0.41, 2), (0.69, 2), (0.71, 3), (1, 6)):
         expected = basis[..., :rank] @ basis[..., :rank].mT
         assert torch.allclose(principal_components(parts, variance), expected, atol=1e-12)
-    with pytest.raises(ValueError, match="variance: got 0"):
+    with pytest.raises(ValueError, match="variance must be > 0 and ≤ 1, got 0"):
         principal_components(parts, 0)
 
 

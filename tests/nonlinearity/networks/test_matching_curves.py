@@ -11,7 +11,7 @@ from contrastive_dynamics.nonlinearity.networks.matching_score import matching_s
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 
 SMALL = TokenTraining(candidates=2, beta=2, places=4, tokens=6, generators=7, length=2, outputs=5, batch=12)
-MIXED = {  # one program: M = 4 filters a place
+MIXED = {  # one program: M = 4 filters per place
     "many": (SMALL, range(BLOCK + 3)),
     "linear": (replace(SMALL, activation="linear"), [2, 1]),
     "sigmoid": (replace(SMALL, activation="sigmoid", loss="quadratic_over_tau"), [1]),
@@ -68,7 +68,7 @@ def test_a_worker_draws_what_this_process_draws_whatever_dtype_is_the_default():
 
 
 def test_an_error_in_a_worker_is_that_of_the_training():
-    # one block of each arm: were there two that diverge, whichever comes first would be named
+    # one block per arm: if two diverged, the error would name whichever came first
     arms = {"diverges": (replace(SMALL, rate=1e30, batch_norm="off"), range(4)), "learns": (SMALL, range(4))}
     assert len(training_blocks(arms, workers=2)) == 2
     with pytest.raises(FloatingPointError, match="training diverged: seed 0 of TokenTraining"):
@@ -92,9 +92,9 @@ def test_a_training_that_diverges_says_which():
 
 
 def test_bad_sizes_are_one_line_before_any_work():
-    with pytest.raises(ValueError, match="got 25 points, 10 steps, allowed are 2 ≤ points ≤ steps"):
+    with pytest.raises(ValueError, match="points must be ≥ 2 and ≤ steps, got 25 points and 10 steps"):
         matching_curves({0: (SMALL, [0])}, 10)
     with pytest.raises(ValueError, match="memory: 2 networks of K·M = 4"):
         matching_curves({"huge": (replace(SMALL, beta=10**12), iter([0, 1]))}, 30)
-    with pytest.raises(ValueError, match="arm 'none' has no seeds"):
+    with pytest.raises(ValueError, match="arm 'none' must have one seed or more, got none"):
         matching_curves({"none": (SMALL, [])}, 30)

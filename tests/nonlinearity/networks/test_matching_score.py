@@ -53,5 +53,5 @@ def test_scores_do_not_see_lengths_and_keep_leading_axes():
 
 
 def test_a_threshold_that_two_tokens_could_reach():
-    with pytest.raises(ValueError, match="above 1/√2"):
+    with pytest.raises(ValueError, match="least must be > 1/√2 and ≤ 1, got"):
         shows_candidate(EYE[None], candidates({0}), least=0.7)

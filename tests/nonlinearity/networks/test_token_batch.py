@@ -32,5 +32,5 @@ def test_sums_and_adjoint_are_products_with_the_one_hot_matrix(groups):
 
 
 def test_views_that_do_not_split_into_the_groups():
-    with pytest.raises(ValueError, match="got 3 views in 2 groups"):
+    with pytest.raises(ValueError, match="groups must divide the number of views, got 2 groups and 3 views"):
         token_batches(torch.zeros(1, 1, 3, 2, dtype=torch.int32), 2, 2)

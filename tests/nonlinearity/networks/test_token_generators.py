@@ -97,12 +97,12 @@ def test_norms_are_half_long_half_short_to_the_last_digit():
 @pytest.mark.parametrize(
     "size, says",
     [
-        ({"p": 21}, "p=21 candidates of d=20"),
-        ({"p": 0}, "p=0 candidates"),
-        ({"length": 11}, "length 11 on 10 places"),
-        ({"length": 0}, "length 0 on 10"),
-        ({"count": 0}, "got 0 generators"),
-        ({"d": 1, "p": 1}, "d=1 tokens"),
+        ({"p": 21}, "p must be ≥ 1 and ≤ d, and d ≥ 2, got p=21 and d=20"),
+        ({"p": 0}, "got p=0"),
+        ({"length": 11}, "length=11, places=10"),
+        ({"length": 0}, "length=0, places=10"),
+        ({"count": 0}, "count must be ≥ 1, and length ≥ 1 and ≤ places, got count=0"),
+        ({"d": 1, "p": 1}, "and d=1"),
     ],
 )
 def test_an_impossible_pool_is_one_line(size, says):
@@ -112,11 +112,11 @@ def test_an_impossible_pool_is_one_line(size, says):
 
 
 def test_bad_patterns_streams_batches_and_norms():
-    with pytest.raises(ValueError, match="allowed are −1..d−1"):
+    with pytest.raises(ValueError, match="patterns must be in −1..d−1 and d ≥ 2, got 0..4 and d=4"):
         TokenGenerators(torch.tensor([[[0, 4]]], dtype=torch.int32), 4)
-    with pytest.raises(ValueError, match="got 2 streams, n=3, allowed are 1 streams"):
+    with pytest.raises(ValueError, match="streams must be 1, one per run, and n ≥ 1, got 2 streams and n=3"):
         small_pool().views(streams([0, 1]), 3, 1)
-    with pytest.raises(ValueError, match="n ≥ 1"):
+    with pytest.raises(ValueError, match="got 1 streams and n=0"):
         small_pool().views(streams([0]), 0, 1)
-    with pytest.raises(ValueError, match="zeta ≥ 1"):
+    with pytest.raises(ValueError, match="zeta ≥ 1, got d=4, zeta=0.5"):
         token_norms(4, 0.5)

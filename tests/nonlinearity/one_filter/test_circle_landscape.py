@@ -126,7 +126,7 @@ def test_bad_input_is_named():
         count_energy_maxima(torch.zeros(9, 3), activation("relu"))
     with pytest.raises(ValueError, match="degree 1, got 'quadratic' of degree 2"):
         energy_maxima(POINTS, activation("quadratic"))
-    with pytest.raises(ValueError, match="angles must be 8 or more, got 3"):
+    with pytest.raises(ValueError, match="angles must be ≥ 8, got 3"):
         circle_grid(3, POINTS)
-    with pytest.raises(ValueError, match="angles % 4 == 0 and width >= 8 pi/angles, got 4096, 0.001"):
+    with pytest.raises(ValueError, match="angles must be a multiple of 4 and width ≥ 8π/angles, got 4096, 0.001"):
         blurred_landscape(torch.zeros(3), torch.tensor([0.001]))

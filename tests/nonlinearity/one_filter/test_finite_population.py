@@ -140,13 +140,25 @@ def test_jittered_population(dtype):
 @pytest.mark.parametrize(
     "call, text",
     [
-        (lambda p, q, g: FinitePopulation(p, q[:2]), r"got prob \(5,\), augment \(2, 8\), allowed are \[n0\]"),
-        (lambda p, q, g: FinitePopulation(2 * p, q), "prob: got least .* and a sum off 1 by 1"),
-        (lambda p, q, g: FinitePopulation(p, torch.cat([-q, 2 * q], -1)), "augment: got least -"),
+        (
+            lambda p, q, g: FinitePopulation(p, q[:2]),
+            r"prob and augment must be \[n0\] and \[n0, n\], got \(5,\) and \(2, 8\)",
+        ),
+        (
+            lambda p, q, g: FinitePopulation(2 * p, q),
+            "prob must be ≥ 0 with sum 1, got a least entry of .* and a sum off by 1",
+        ),
+        (
+            lambda p, q, g: FinitePopulation(p, torch.cat([-q, 2 * q], -1)),
+            "augment must be ≥ 0 with sum 1, got a least entry of -",
+        ),
         (lambda p, q, g: sample_pairs(FinitePopulation(p, q), 0, [stream(0, 0, "x")]), "got n=0 and 1 generators"),
         (lambda p, q, g: sample_pairs(FinitePopulation(p, q), 3, []), "got n=3 and 0 generators"),
-        (lambda p, q, g: expansion_limit(g[:2], FinitePopulation(p, q), p[:, None]), "got 2 views and 5 samples"),
-        (lambda p, q, g: double_expectation_limit(g, FinitePopulation(p, q), g), "got 8 views and 8 samples"),
+        (
+            lambda p, q, g: expansion_limit(g[:2], FinitePopulation(p, q), p[:, None]),
+            "8 views and 5 samples, got 2 and 5",
+        ),
+        (lambda p, q, g: double_expectation_limit(g, FinitePopulation(p, q), g), "8 views and 5 samples, got 8 and 8"),
     ],
 )
 def test_bad_input(call, text):

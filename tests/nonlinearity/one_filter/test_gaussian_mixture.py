@@ -74,7 +74,7 @@ def test_runs_do_not_see_each_other():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="shapes must be"):
+    with pytest.raises(ValueError, match="mean, covariance and weight must be"):
         GaussianMixture(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3, 2), torch.ones(1, 2))
     with pytest.raises(ValueError, match="got 0 generators"):
         random_gaussian_mixture([], d=3)

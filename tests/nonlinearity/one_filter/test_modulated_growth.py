@@ -97,5 +97,5 @@ def test_growth_keeps_float32():
 
 
 def test_a_start_that_never_blows_up_is_refused():
-    with pytest.raises(ValueError, match="y0=-1.0; only y0 > 0"):
+    with pytest.raises(ValueError, match="y0 must be > 0, got -1.0"):
         integrated_blow_up(-1.0, 1.0)

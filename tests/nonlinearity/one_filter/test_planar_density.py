@@ -132,8 +132,8 @@ def test_a_run_is_the_same_alone_and_in_float32():
     ("call", "text"),
     [
         (lambda: DiscPopulation(torch.zeros(3, 4)), r"shape \[run, 1 \+ 2K\], got \[3, 4\]"),
-        (lambda: DiscPopulation(torch.zeros(3, 3), radius=0.0), "radius must be positive, got 0.0"),
-        (lambda: random_disc_population([], 3), "need a generator"),
+        (lambda: DiscPopulation(torch.zeros(3, 3), radius=0.0), "radius must be > 0, got 0.0"),
+        (lambda: random_disc_population([], 3), "number of generators must be ≥ 1, got 3 and 0"),
     ],
 )
 def test_bad_input_is_named(call, text):

@@ -191,7 +191,7 @@ def test_lemma_11_holds_from_every_start_that_is_certified():
     promised = check.gamma[counts] * distance[0, counts]
     assert bool((distance[1, counts] <= promised + 1e-12).all())
     assert torch.equal(check.gamma.isnan(), check.fall.isnan())
-    with pytest.raises(ValueError, match="steps must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="steps must be ≥ 1, got 0"):
         check_region(field, w, field.lipschitz, steps=0)
 
 

@@ -86,7 +86,7 @@ def test_power_iteration_of_a_constant_matrix():
     assert torch.allclose(run.lambda1, torch.full_like(run.lambda1, 3.0))
     assert torch.allclose(run.gap, torch.ones_like(run.gap))
     assert torch.allclose(run.alignment, run.w[..., 0].abs())
-    # the discrepancy of a constant matrix falls by λ2/λ1 a step in the end
+    # the discrepancy of a constant matrix falls by λ2/λ1 per step in the end
     assert (run.discrepancy[40] / run.discrepancy[39] - 2 / 3).abs().max() < 1e-3
     direct = torch.linalg.matrix_power(DIAGONAL, 60) @ starts(7).mT
     assert torch.allclose(run.w[-1], (direct / direct.norm(dim=0)).mT, atol=1e-12)
@@ -102,10 +102,10 @@ def test_distinct_points():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: sphere_flow(constant, starts(2), step=3.0), "0 < step <= 2"),
+        (lambda: sphere_flow(constant, starts(2), step=3.0), "step must be > 0 and ≤ 2, and tol > 0, got step=3.0"),
         (lambda: sphere_flow(constant, starts(2)[0]), r"shape \[run, d\]"),
-        (lambda: sphere_flow(constant, torch.zeros(2, 4)), "zero or non-finite"),
-        (lambda: power_iteration(constant, starts(2), 0), "steps must be 1 or more, got 0"),
+        (lambda: sphere_flow(constant, torch.zeros(2, 4)), "vectors of length > 0, got a zero"),
+        (lambda: power_iteration(constant, starts(2), 0), "steps must be ≥ 1, got 0"),
         (lambda: power_iteration(lambda w: 0 * constant(w), starts(2), 3), r"A\(w\)w = 0 at iteration 0"),
     ],
 )

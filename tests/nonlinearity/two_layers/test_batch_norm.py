@@ -112,13 +112,13 @@ def test_a_run_is_the_same_alone_and_in_a_batch():
 
 def test_bad_input_says_what_is_allowed():
     f = torch.randn(4, 3, dtype=F64, generator=stream(6, 0, "bad"))
-    with pytest.raises(ValueError, match="N ≥ 2"):
+    with pytest.raises(ValueError, match="one shape with N ≥ 2"):
         batch_statistics(f[:1], f[:1])
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="f and f_view must have one shape"):
         batch_statistics(f, f[:3])
-    with pytest.raises(ValueError, match="σ = 0"):
+    with pytest.raises(ValueError, match="σ must be > 0 at every node .* got σ = 0"):
         batch_statistics(torch.zeros(4, 3), torch.zeros(4, 3))
-    with pytest.raises(ValueError, match="got -1, allowed"):
+    with pytest.raises(ValueError, match="eps must be ≥ 0, got -1"):
         batch_statistics(f, f, -1)
-    with pytest.raises(ValueError, match="got 'sigma', allowed are both, mean, variance, none"):
+    with pytest.raises(ValueError, match="backpropagated must be one of both, mean, variance, none, got 'sigma'"):
         batch_norm(f, f, "sigma")

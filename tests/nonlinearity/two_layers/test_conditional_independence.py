@@ -122,24 +122,24 @@ def test_a_run_is_the_same_alone_and_in_a_batch():
 
 def test_bad_input_says_what_is_allowed():
     (model, w), relu = setting(3), activation("relu")
-    with pytest.raises(ValueError, match="got C=3 values of z, allowed are 2"):
+    with pytest.raises(ValueError, match="C must be 2, got 3 values of z"):
         ci.binary_moments(model, w[:, :, 0], relu)
-    with pytest.raises(ValueError, match="need ≥ 0 and sum 1"):
+    with pytest.raises(ValueError, match="must be ≥ 0 with sum 1"):
         ci.ConditionalFields(model.points, model.given, 2 * model.prior)
-    with pytest.raises(ValueError, match="got shapes"):
+    with pytest.raises(ValueError, match="points, given and prior must be"):
         ci.ConditionalFields(model.points[:, :2], model.given, model.prior)
-    with pytest.raises(ValueError, match="c, atoms ≥ 2"):
+    with pytest.raises(ValueError, match="c and atoms must be ≥ 2"):
         ci.random_fields([stream(0, 0, "bad")], 1, K, ATOMS, D)
-    with pytest.raises(ValueError, match="probability 1"):
+    with pytest.raises(ValueError, match="prior must be positive for two values of z, got one with probability 1"):
         ci.contrasts(torch.tensor([1.0, 0.0]), torch.zeros(2, 1, 1))
-    with pytest.raises(ValueError, match="allowed are 1048576 or fewer"):
+    with pytest.raises(ValueError, match="must be ≤ 1048576 inputs, got"):
         ci.enumerate_inputs(ci.random_fields([stream(0, 0, "many")], 2, 11, 4, 1))
-    with pytest.raises(ValueError, match="conditional_moments: got points"):
+    with pytest.raises(ValueError, match="K and d of w must be those of the points"):
         ci.conditional_moments(model, w[:, :2], relu)
-    with pytest.raises(ValueError, match="need b_k ≠ 0"):
+    with pytest.raises(ValueError, match="b_k must be ≠ 0 where d_k is largest"):
         ci.secular_gap(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.1]), torch.tensor([0.25]))
     model, w = setting(2)
-    with pytest.raises(ValueError, match="σ_k = 0"):
+    with pytest.raises(ValueError, match="σ_k must be > 0 for BatchNorm, got σ_k = 0"):
         ci.binary_moments(
             ci.ConditionalFields(model.points.abs(), model.given, model.prior), -w[:, :, 0].abs(), relu, True
         )

@@ -42,5 +42,5 @@ def test_modulation_draws_filters_to_the_token_that_tells_z():
 
 
 def test_bad_boost_is_refused():
-    with pytest.raises(ValueError, match="boost=2.*0 ≤ boost ≤ 1"):
+    with pytest.raises(ValueError, match="boost must be ≥ 0 and ≤ 1, and d ≥ 2, got boost=2"):
         boosted_tokens(2, 3, 2)

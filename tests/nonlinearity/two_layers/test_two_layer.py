@@ -131,8 +131,8 @@ def test_spread_counts_a_sign_as_alike():
 
 
 def test_bad_input_says_what_is_allowed():
-    with pytest.raises(ValueError, match="M=1 filters.*2 or more"):
+    with pytest.raises(ValueError, match="M and d of g must be ≥ 2, got M=1"):
         colinearity(torch.zeros(2, 1, 4))
     c = field_covariances(torch.randn(10, 2, 3, dtype=F64))
-    with pytest.raises(ValueError, match="s_km = 0 for all m"):
+    with pytest.raises(ValueError, match="s must have a nonzero entry in every field, got one with s_km = 0 for all m"):
         critical_filters(torch.tensor([[1.0, 1.0], [0.0, 0.0]], dtype=F64), c, stream(0, 0, "s"))

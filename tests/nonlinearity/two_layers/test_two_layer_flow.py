@@ -96,7 +96,7 @@ def test_top_layer_follows_its_flow_ends_at_the_top_eigenvector_and_rests_at_oth
     assert torch.allclose(end.mT @ end, torch.outer(vectors[:, -1], vectors[:, -1]), atol=1e-10)
     saddle = torch.outer(torch.tensor([0.6, 0.0, 0.8], dtype=F64), vectors[:, -2])
     assert torch.allclose(top_layer_after(saddle, c, 5), saddle, atol=1e-10)
-    with pytest.raises(ValueError, match="got -1, allowed"):
+    with pytest.raises(ValueError, match="time must be ≥ 0, got -1"):
         top_layer_after(v, c, -1)
 
 
@@ -109,7 +109,7 @@ def test_a_run_is_the_same_alone_and_in_a_batch():
 
 def test_bad_shapes_say_what_is_allowed():
     x, _, w, v, _ = setting(4)
-    with pytest.raises(ValueError, match=r"allowed are \[N, K, d\]"):
+    with pytest.raises(ValueError, match=r"x and w must be \[..., N, K, d\]"):
         hidden_layer(x[:, :2], w, activation("relu"))
-    with pytest.raises(ValueError, match="got v of 5 columns, allowed are K·M = 6"):
+    with pytest.raises(ValueError, match="v must have K·M = 6 columns, got 5"):
         field_gram(v[:, :5], w)

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from ...numerics.run_defaults import resolve_device, seed_block
 from ..chapter import display, glue
-from ..claims.claim_table import Claims, Reading, Verdict, judge, judge_all
+from ..claims.claim_table import Claim, Claims
+from ..claims.judging import Reading, Verdict, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
 from ..ground import environment
 from ..ground.errors import BookError
@@ -67,39 +68,48 @@ class Chapter:
         return seed_block(self.parameters["first_seed"], self.parameters["seeds"])
 
     def judge(
-        self, claim: str, *, observed, control, mended=None, outside=None, planted=None, regime: bool = True
+        self,
+        claim: str,
+        *,
+        observed,
+        control,
+        mended=None,
+        outside=None,
+        planted=None,
+        advocate=None,
+        regime: bool = True,
     ) -> display.Line:
-        """Hold what was measured against the claim's rule and show id and verdict.
+        """Hold what was measured against the claim's rule and show the claim's card.
 
         A statistic is a number, a sequence with one value a seed, a share `{"hits": k, "trials": n}`, or a
         dictionary case → one of these, of which the worst counts. `control` is the nearest plausible mistake,
-        run through the same code: it must miss the rule. Claims decided by chance are judged at the strictest
-        level of Holm's correction here; `close` applies the full correction. Where `regime` is false the run is not of
-        the claim's regime (a training cut short), and the claim is not judged; an arm may be a function, which then is
-        not called.
+        run through the same code: it must miss the rule. `advocate` is the strongest reading under which the authors
+        are right: where it meets the rule, the verdict is at most `with conditions`. Claims decided by chance are
+        judged at the strictest level of Holm's correction here; `close` applies the full correction. Where `regime` is
+        false the run is not of the claim's regime (a training cut short), and the claim is not judged; an arm may be a
+        function, which then is not called.
         """
         if not regime:
             self.outside_regime.add(claim)
-            return display.not_judged_line(claim)
+            return display.card_not_judged(self._row(claim))
         arms = {"observed": observed, "control": control, "mended": mended, "outside": outside, "planted": planted}
+        arms["advocate"] = advocate
         reading = Reading.of(**{name: arm() if callable(arm) else arm for name, arm in arms.items()})
         self.readings[claim] = reading
         if self.claims is None:
             return display.unjudged_line(claim, reading)
-        return display.verdict_line(self._verdict(claim))
+        return display.card(self._verdict(claim))
 
-    def values(self, claim: str) -> display.Line:
-        """Show what was measured for a claim, its control and its rule."""
-        if claim in self.outside_regime:
-            return display.no_values_line(claim)
+    def _row(self, claim: str) -> Claim:
+        """The claim's row; without a reader for the rules a bare one. Raises BookError for one that has none."""
         if self.claims is None:
-            return display.unjudged_line(claim, self.readings[claim])
-        return display.values_line(self._verdict(claim))
-
-    def _verdict(self, claim: str) -> Verdict:
+            return Claim(claim, "", "", "")
         if claim not in self.claims.rows:
             raise BookError(f"claim {claim!r} does not stand in {self.files.claims.name}")
-        row = self.claims.rows[claim]
+        return self.claims.rows[claim]
+
+    def _verdict(self, claim: str) -> Verdict:
+        row = self._row(claim)
         level = FAMILY_LEVEL / self.claims.by_chance if row.by_chance else FAMILY_LEVEL
         return judge(row, self.readings[claim], level, self.data)
 

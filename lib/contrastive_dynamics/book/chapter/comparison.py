@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from ..claims.claim_table import Claim, Claims, Verdict
+from ..claims.claim_table import Claim, Claims
+from ..claims.judging import Verdict
 from ..claims.statistics import FAMILY_LEVEL, Sample
 from ..ground.errors import BookError
 from ..ground.sources import ChapterFiles

@@ -1,20 +1,29 @@
-"""How a claim looks in a notebook: one compact line, the verdict by shape and word, never by colour alone."""
+"""How a claim looks in a notebook: one card, the verdict by shape and word, never by colour alone.
+
+nbval compares the claim's id and this run's verdict alone: what stands between two marks is blanked for it
+(`chapters/nbval-sanitize.cfg`). There stand the values and, where a record has it, the verdict at the paper's size.
+"""
 
 import json
+from dataclasses import dataclass
 from html import escape
 
-from ..claims.claim_table import VERDICTS, Reading, Verdict
+from ..claims.claim_table import VERDICTS, Claim
+from ..claims.judging import Reading, Verdict
 from ..claims.statistics import Sample
 from ..provenance.stamps import MIME
 
 _LINE = "border-left:4px solid #888;padding:.25em .7em;margin:.3em 0;line-height:1.5"
 _WORD = "font-weight:600;border:1px solid currentColor;border-radius:1em;padding:.05em .6em;white-space:nowrap"
+NEAR = "near the line"
+_OPEN, _CLOSE = "<!--stored-->", "<!--/stored-->"
 _ARMS = {
     "observed": "observed",
     "control": "control",
     "mended": "mended form",
     "outside": "outside the conditions",
     "planted": "planted case",
+    "advocate": "the authors' side",
 }
 
 
@@ -35,27 +44,50 @@ class Line:
         return self.plain
 
 
-def verdict_line(verdict: Verdict) -> Line:
-    """Id and verdict alone: what nbval compares."""
-    word, claim = verdict.verdict, verdict.claim.id
+@dataclass(frozen=True)
+class Headline:
+    """The verdict of a record at another size than this run's, which leads where they differ."""
+
+    verdict: str
+    reason: str
+    profile: str
+
+
+def card(verdict: Verdict, headline: Headline | None = None) -> Line:
+    """Id and verdict of this run, which nbval compares; the headline and what was measured, which it does not."""
+    return _card(verdict.claim, verdict.verdict, _badge(verdict.verdict), headline, values(verdict))
+
+
+def card_not_judged(claim: Claim, headline: Headline | None = None) -> Line:
+    """Stands for a claim whose regime this run does not reach."""
+    said = "not judged, the parameters of this run are outside the claim's regime"
+    return _card(claim, said, escape(said), headline, [headline.reason] if headline else [])
+
+
+def _card(claim: Claim, said: str, shown: str, headline: Headline | None, parts: list[str]) -> Line:
+    """`said` and `shown` are this run's verdict as text and as HTML; everything else stands between marks.
+
+    So does the verdict itself where it lies near the line.
+    """
+    size = f"at the {headline.profile} size" if headline else ""
+    lead = also = noted = ""
+    if headline and headline.verdict == said:
+        also, noted = f" (also {size})", f"also {size}"
+    elif headline:
+        noted, lead = f"{headline.verdict} {size}", f" {_badge(headline.verdict)} {size}; this run:"
+    if claim.near:
+        shown, noted, said = f"{_OPEN}{shown}{_CLOSE} {NEAR}", " | ".join(filter(None, [said, noted])), NEAR
+    small = " · ".join(escape(part) for part in parts)
     html = (
-        f'<div class="claim" id="{claim}" style="{_LINE}"><code>{claim}</code> '
-        f'<span class="claim-verdict" style="{_WORD}">{VERDICTS[word]} {word}</span></div>'
+        f'<div class="claim" id="{claim.id}" style="{_LINE}"><code>{claim.id}</code>{_OPEN}{lead}{_CLOSE} {shown}'
+        f'{_OPEN}{also}<div class="claim-values" style="font-size:.85em">{small}</div>{_CLOSE}</div>'
     )
-    return Line(f"{claim}: {word}", html)
+    return Line(f"{claim.id}: {said}\n<<{' | '.join(filter(None, [noted, *parts]))}>>", html)
 
 
-def not_judged_line(claim: str) -> Line:
-    """Stands for a claim whose regime this run does not reach: what nbval compares."""
-    text = f"{claim}: not judged, the parameters of this run are outside the claim's regime"
-    html = f'<div class="claim" id="{claim}" style="{_LINE}"><code>{claim}</code>{escape(text[len(claim) :])}</div>'
-    return Line(text, html)
-
-
-def no_values_line(claim: str) -> Line:
-    """In the place of the values of a claim that is not judged."""
-    text = f"{claim}: a verdict from a run within its regime, if one is stored, is on the claims page"
-    return Line(text, f'<div style="{_LINE}"><code>{claim}</code>{escape(text[len(claim) :])}</div>')
+def _badge(word: str) -> str:
+    kind = word.replace(" ", "-")
+    return f'<span class="claim-verdict verdict-{kind}" style="{_WORD}">{VERDICTS[word]} {word}</span>'
 
 
 def show_number(value: float) -> str:
@@ -76,18 +108,14 @@ def show_arm(arm: dict[str, Sample], level: float) -> str:
     return "; ".join(f"{case + ' ' if case else ''}{show_sample(s, level)}" for case, s in arm.items())
 
 
-def values_line(verdict: Verdict) -> Line:
-    """What was measured beside the rule, the control and the reason: not compared by nbval."""
+def values(verdict: Verdict) -> list[str]:
+    """What was measured, in words: rule, arms, reason, and the marks that the claim carries."""
     claim, reading = verdict.claim, verdict.reading
     arms = {label: getattr(reading, arm) for arm, label in _ARMS.items() if getattr(reading, arm)}
-    parts = [f"{label} {show_arm(values, verdict.level)}" for label, values in arms.items()]
-    plain = f"{claim.id}: rule {claim.rule} | " + " | ".join(parts) + f" | {verdict.reason}"
-    html = "".join(f"<span>{escape(part)}</span> · " for part in parts)
-    return Line(
-        plain,
-        f'<div class="claim-values" style="{_LINE};font-size:.85em;color:inherit">'
-        f"rule <b>{escape(str(claim.rule))}</b> · {html}<i>{escape(verdict.reason)}</i></div>",
-    )
+    shown = [f"{label} {show_arm(values, verdict.level)}" for label, values in arms.items()]
+    review = f"under review: {claim.review}" if claim.review and "under review" not in verdict.reason else ""
+    marks = [review, claim.near, "beyond the paper" if claim.beyond else ""]
+    return [f"rule {claim.rule}", *shown, verdict.reason, *filter(None, marks)]
 
 
 def summary_table(verdicts: dict[str, Verdict], stamp: dict) -> Line:

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..claims.claim_table import Claim, Claims, Reading, Verdict, judge_all
+from ..claims.claim_table import Claim, Claims
+from ..claims.judging import Reading, Verdict, judge_all
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.library import Library
 from ..provenance.slices import Story
 from ..provenance.staleness import STALE, State, notebook_stamp, parameters_now, read_record, states
 from ..provenance.stamps import made_by
+from .display import Headline
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,16 @@ def stored_runs(files: ChapterFiles, library: Library | None = None) -> dict[str
     return found
 
 
+def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, Headline]:
+    """Claim → the verdict of the record at the paper's size, where the present sources would make its reading."""
+    if not files.record("paper").is_file():
+        return {}
+    claims, record = Claims.load(files.claims), read_record(files.record("paper"))
+    parameters = parameters_now(files, "paper", record["run"])
+    run = _stored_run(record["run"], Story(files, library), claims, [], parameters)
+    return {c: Headline(v.verdict, v.reason, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}
+
+
 def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
     """The paper-profile record if the present code made its reading, else the default run."""
     order = [runs[p] for p in ("paper", "default") if p in runs and claim in runs[p].verdicts]
@@ -92,7 +104,11 @@ def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, Stor
         "seeds": _seeds(run, claim),
         "control": {"what": claim.control, **arms.get("control", {})} if found else None,
         "mended": arms.get("mended"),
+        "advocate": {"what": claim.advocate, **arms.get("advocate", {})} if claim.advocate else None,
         "note": claim.note,
+        "review": claim.review,
+        "beyond": claim.beyond,
+        "in": claim.place,
         "needs": claim.needs,
         "by_chance": claim.by_chance,
         "changed": list(claim.changed),

@@ -6,28 +6,30 @@ from collections.abc import Iterator
 
 import nbformat
 
-from ..claims.claim_table import Claims, Reading, judge, judge_all
+from ..claims.claim_table import Claims
+from ..claims.judging import Reading, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
 from ..ground.pictures import plain_png
 from ..ground.sources import ChapterFiles
 from ..provenance.slices import Story, Unit
 from ..provenance.staleness import loaded, notebook_stamp, read_record
 from ..provenance.stamps import MIME
-from .display import Line, no_values_line, not_judged_line, summary_table, values_line, verdict_line
+from .display import Headline, Line, card, card_not_judged, summary_table
+
+Headlines = dict[str, Headline]
 
 
-def line_of(unit: Unit, stamp: dict, claims: Claims) -> Line:
-    """The line that a unit shows of a stored run."""
+def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Line:
+    """The card or the last line that a unit shows of a stored run."""
     shows, claim = unit.line
     if shows == "close":
         readings = {claim: Reading.of(**arms) for claim, arms in stamp["readings"].items()}
         return summary_table(judge_all(claims, readings, stamp["data"]), stamp)
     if claim not in stamp["readings"]:
-        return not_judged_line(claim) if shows == "judge" else no_values_line(claim)
+        return card_not_judged(claims.rows[claim], headlines.get(claim))
     row, reading = claims.rows[claim], Reading.of(**stamp["readings"][claim])
     level = FAMILY_LEVEL / claims.by_chance if row.by_chance else FAMILY_LEVEL
-    verdict = judge(row, reading, level, stamp["data"])
-    return verdict_line(verdict) if shows == "judge" else values_line(verdict)
+    return card(judge(row, reading, level, stamp["data"]), headlines.get(claim))
 
 
 def code_cells(notebook) -> list:
@@ -35,34 +37,36 @@ def code_cells(notebook) -> list:
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
-def _lines(notebook, story: Story, stamp: dict, claims: Claims) -> Iterator[tuple[int, object, Line]]:
+def _lines(
+    notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines
+) -> Iterator[tuple[int, object, Line]]:
     """(number, cell, its line) of each cell that ends with a line about a claim or the run."""
     cells = code_cells(notebook)
     for unit in story.units:
         if unit.line:
-            yield unit.cell, cells[unit.cell], line_of(unit, stamp, claims)
+            yield unit.cell, cells[unit.cell], line_of(unit, stamp, claims, headlines)
 
 
 def _results(cell) -> list:
     return [output for output in cell.outputs if output.output_type == "execute_result"]
 
 
-def write_lines(notebook, story: Story, stamp: dict, claims: Claims) -> None:
+def write_lines(notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines) -> None:
     """Write, in place, every line of a notebook anew from a stamp."""
     from nbformat import v4
 
-    for number, cell, line in _lines(notebook, story, stamp, claims):
+    for number, cell, line in _lines(notebook, story, stamp, claims, headlines):
         others = [output for output in cell.outputs if output.output_type != "execute_result"]
         shown = v4.new_output("execute_result", line._repr_mimebundle_(), execution_count=number + 1)
         cell.outputs = [*others, shown]
 
 
-def differences(notebook, story: Story, stamp: dict, claims: Claims) -> Iterator[str]:
+def differences(notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
     """What a notebook shows otherwise than its stamp says: lines about claims, pictures; one line each."""
     if len(code_cells(notebook)) != len(story.cells):
         yield f"{len(code_cells(notebook))} code cells, the source has {len(story.cells)}"
         return
-    for number, cell, line in _lines(notebook, story, stamp, claims):
+    for number, cell, line in _lines(notebook, story, stamp, claims, headlines):
         if [dict(output["data"]) for output in _results(cell)] != [line._repr_mimebundle_()]:
             yield f"code cell {number + 1} shows another line than the stored run gives: {line.plain[:60]}"
     for name in _others(picture_sums(notebook), stamp):

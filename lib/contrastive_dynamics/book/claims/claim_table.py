@@ -1,11 +1,10 @@
-"""Claims: what a paper says, the rule it is held to, and the verdict on what a run measured."""
+"""Claims: what a paper says and the rule it is held to, as a file has them."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ..ground.errors import BookError
-from .rules import MET, MISSED, UNDECIDED, Rule
-from .statistics import FAMILY_LEVEL, Sample, holm_levels, seeds_to_decide
+from .rules import Rule
 
 # verdict -> symbol: the shape says it without colour
 VERDICTS = {
@@ -14,9 +13,14 @@ VERDICTS = {
     "undecided": "?",
     "not reproduced": "○",
     "contradicted": "✕",
+    "misprint": "✎",
+    "vacuous": "∅",
     "not run": "–",
 }
+NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never said before the authors' side was run
+PLACES = ("chapter", "appendix")
 KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
+CHOICES = {"kind": KINDS, "slip": ("misprint",), "in": PLACES, "beyond": (True, False), "by_chance": (True, False)}
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,12 @@ class Claim:
     """One row of `chapters/claims/NAME.yaml`, written before the run.
 
     `rule` is None for a claim that this edition does not run; `needs` then says what it takes.
-    `erratum` names the corrected form of a statement whose printed form fails, `conditions` the region where it holds.
+    `erratum` names the corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests
+    on that form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot hold,
+    `smaller` what would decide where the run is smaller than the paper's. `advocate` is the strongest reading under
+    which the authors are right, run as an arm of its own. `review` says what of the entry is being read again.
+    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it.
+    `beyond` marks a claim that is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
     """
 
     id: str
@@ -45,12 +54,20 @@ class Claim:
     needs: str = ""
     note: str = ""
     changed: tuple = ()
+    slip: str = ""
+    vacuous: str = ""
+    smaller: str = ""
+    advocate: str = ""
+    review: str = ""
+    near: str = ""
+    beyond: bool = False
+    place: str = "chapter"
 
     @classmethod
     def parse(cls, row: dict, where: str) -> "Claim":
         """Check one row; raises BookError naming the claim, the field and what is allowed."""
         where = f"{where}: claim {row.get('id', '?')}"
-        known = {f.name for f in fields(cls)}
+        known = {f.name for f in fields(cls)} - {"place"} | {"in"}
         required = {"id", "locator", "statement", "kind"}
         run = {"regime", "statistic", "expected", "rule", "tolerance_reason", "control"}
         required |= {"needs"} if "needs" in row else run
@@ -58,19 +75,28 @@ class Claim:
             raise BookError(f"{where}: missing {', '.join(sorted(missing))}")
         if unknown := row.keys() - known:
             raise BookError(f"{where}: unknown {', '.join(sorted(unknown))}; allowed are {', '.join(sorted(known))}")
-        if row["kind"] not in KINDS:
-            raise BookError(f"{where}: kind is {row['kind']!r}, allowed are {', '.join(KINDS)}")
+        for name, allowed in CHOICES.items():
+            if name in row and row[name] not in allowed:
+                raise BookError(f"{where}: {name} is {row[name]!r}, allowed are {', '.join(map(str, allowed))}")
+        if "slip" in row and "erratum" not in row:
+            raise BookError(f"{where}: a misprint needs its corrected form under erratum")
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
-        return cls(**{**row, "rule": rule, "changed": tuple(row.get("changed", ()))})
+        given = {key: value for key, value in row.items() if key != "in"} | {"place": row.get("in", "chapter")}
+        return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
 
     def rule_for_hash(self) -> list:
         """What a result depends on: the rule and how it is applied, not the wording around it."""
-        return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data]
+        marks = ("slip", "vacuous", "smaller", "advocate")
+        rest = [name for name in marks if getattr(self, name)]
+        return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
 
 
 @dataclass(frozen=True)
 class Claims:
-    """All claims of one paper, with the labels that the paper prints (for the completeness test)."""
+    """All claims of one chapter, with the labels that its paper prints (for the completeness test).
+
+    A chapter without a paper has its own name in the place of the paper's, and no labels.
+    """
 
     paper: str
     title: str
@@ -79,18 +105,20 @@ class Claims:
 
     @classmethod
     def load(cls, path: Path) -> "Claims":
-        """Read `chapters/claims/NAME.yaml`; raises BookError."""
-        import yaml  # here, not above: a machine that only records needs no YAML
-
-        try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except yaml.YAMLError as error:
-            raise BookError(f"{path.name}: not readable as YAML: {str(error).splitlines()[0]}") from None
-        rows = [Claim.parse(row, path.name) for row in content["claims"]]
-        if len({row.id for row in rows}) < len(rows):
-            ids = [row.id for row in rows]
-            raise BookError(f"{path.name}: claim {next(i for i in ids if ids.count(i) > 1)} stands twice")
-        return cls(content["paper"], content["title"], content["labels"], {row.id: row for row in rows})
+        """Read `chapters/claims/NAME.yaml`; raises BookError with the line."""
+        content, lines = read_yaml(path)
+        if not isinstance(content, dict) or not isinstance(content.get("claims"), list):
+            raise BookError(f"{path.name}: must hold a list under 'claims'")
+        rows: dict[str, Claim] = {}
+        for row, line in zip(content["claims"], lines, strict=True):
+            where = f"{path.name}, line {line}"
+            if not isinstance(row, dict):
+                raise BookError(f"{where}: must be one claim with its fields, got {row!r}")
+            claim = Claim.parse(row, where)
+            if claim.id in rows:
+                raise BookError(f"{where}: claim {claim.id} stands twice")
+            rows[claim.id] = claim
+        return cls(content.get("paper", path.stem), content.get("title", path.stem), content.get("labels", {}), rows)
 
     @property
     def by_chance(self) -> int:
@@ -98,111 +126,17 @@ class Claims:
         return sum(claim.by_chance for claim in self.rows.values())
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a run measured for one claim: the statistic, by case, of each arm of the test.
+def read_yaml(path: Path) -> tuple[object, list[int]]:
+    """What a claims file holds, and the line in which each claim begins; raises BookError."""
+    import yaml  # here, not above: a machine that only records needs no YAML
 
-    `observed` is the claim itself, `control` the mistake that must miss the rule, `mended` the corrected form,
-    `outside` the statistic outside the stated conditions, `planted` a case built to meet the rule.
-    """
-
-    observed: dict[str, Sample]
-    control: dict[str, Sample]
-    mended: dict[str, Sample] = field(default_factory=dict)
-    outside: dict[str, Sample] = field(default_factory=dict)
-    planted: dict[str, Sample] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, **arms: object) -> "Reading":
-        """Build from numbers, sequences (one value a seed), shares, or dictionaries case → one of these."""
-
-        def cases(given: object) -> dict[str, Sample]:
-            is_share = isinstance(given, dict) and set(given) == {"hits", "trials"}
-            given = given if isinstance(given, dict) and not is_share else {"": given}
-            return {str(case): Sample.of(value) for case, value in given.items()}
-
-        return cls(**{arm: cases(given) for arm, given in arms.items() if given is not None})
-
-    def to_json(self) -> dict:
-        return {
-            f.name: {case: sample.to_json() for case, sample in getattr(self, f.name).items()}
-            for f in fields(self)
-            if getattr(self, f.name)
-        }
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A verdict and the one-line reason behind it."""
-
-    claim: Claim
-    verdict: str
-    reason: str
-    level: float
-    reading: Reading | None = None
-
-
-def _worst(rule: Rule, arm: dict[str, Sample], level: float) -> str:
-    """The outcome over an arm's cases: missed if one is, else undecided if one is, else met."""
-    outcomes = {rule.outcome(sample, level) for sample in arm.values()}
-    return next(o for o in (MISSED, UNDECIDED, MET) if o in outcomes)
-
-
-def _undecided(claim: Claim, reading: Reading, level: float) -> str:
-    open_cases = {c: s for c, s in reading.observed.items() if claim.rule.outcome(s, level) == UNDECIDED}
-    case, sample = next(iter(open_cases.items()))
-    threshold = min(claim.rule.thresholds, key=lambda t: abs(t - sample.estimate))
-    needed = seeds_to_decide(sample, threshold, level)
-    would = f"about {needed} would decide" if needed else "no number of seeds would decide"
-    return f"the interval{' of ' + case if case else ''} contains {threshold:g}; {sample.size} seeds, {would}"
-
-
-def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str = "generated") -> Verdict:
-    """Hold a reading against its claim's rule; `level` is the confidence level after Holm's correction."""
-    rule = claim.rule
-    if rule is None:
-        raise BookError(f"claim {claim.id} has no rule: it stands as not run ({claim.needs})")
-
-    def verdict(word: str, reason: str) -> Verdict:
-        return Verdict(claim, word, reason, level, reading)
-
-    met_controls = [case for case, s in reading.control.items() if rule.outcome(s, level) != MISSED]
-    if not reading.control or met_controls:
-        return verdict("undecided", f"the control does not miss the rule {', '.join(met_controls)}".strip())
-    outcome = _worst(rule, reading.observed, level)
-    if outcome == UNDECIDED:
-        return verdict("undecided", _undecided(claim, reading, level))
-    if outcome == MET:
-        return _met(claim, reading, level, data, verdict)
-    shown = [arm for arm in (reading.mended, reading.planted) if arm]
-    if claim.erratum and shown and all(_worst(rule, arm, level) == MET for arm in shown):
-        return verdict("contradicted", claim.erratum)
-    return verdict("not reproduced", f"the rule {rule} is missed")
-
-
-def _met(claim: Claim, reading: Reading, level: float, data: str, verdict) -> Verdict:
-    if reading.outside and claim.conditions:
-        if all(claim.rule.outcome(s, level) == MISSED for s in reading.outside.values()):
-            return verdict("with conditions", claim.conditions)
-        return verdict("undecided", f"the rule is not shown to fail outside: {claim.conditions}")
-    if claim.data not in ("generated", data):
-        return verdict("with conditions", f"data: {data} in place of {claim.data}")
-    return verdict("reproduced", f"the rule {claim.rule} is met")
-
-
-def p_value(claim: Claim, reading: Reading) -> float:
-    """The level at which a claim is just decided: all cases must meet the rule, or one of them miss it."""
-    p_values = [claim.rule.p_value(sample) for sample in reading.observed.values()]
-    missed = [
-        p
-        for p, sample in zip(p_values, reading.observed.values(), strict=True)
-        if claim.rule.outcome(Sample((sample.estimate,)), 1.0) == MISSED and claim.rule.name != "rate"
-    ]
-    return min(1.0, min(missed) * len(p_values)) if missed else max(p_values)
-
-
-def judge_all(claims: Claims, readings: dict[str, Reading], data: str = "generated") -> dict[str, Verdict]:
-    """Verdicts on a whole run, with Holm's correction over the claims decided by chance."""
-    chance = {i: p_value(claims.rows[i], r) for i, r in readings.items() if claims.rows[i].by_chance}
-    levels = holm_levels(chance)
-    return {i: judge(claims.rows[i], r, levels.get(i, FAMILY_LEVEL), data) for i, r in readings.items()}
+    try:
+        tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        content = yaml.SafeLoader("").construct_document(tree) if tree else None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f", line {mark.line + 1}" if mark else ""
+        said = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise BookError(f"{path.name}{at}: not readable as YAML: {said}") from None
+    parts = {key.value: value for key, value in getattr(tree, "value", ())} if isinstance(content, dict) else {}
+    return content, [node.start_mark.line + 1 for node in getattr(parts.get("claims"), "value", ())]

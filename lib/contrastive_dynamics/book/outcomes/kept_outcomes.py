@@ -8,10 +8,8 @@ are believed, another one with each commit (`samples.py`). `make outcomes` runs 
 that are missing.
 """
 
-import ast
 import json
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +17,7 @@ from multiprocessing import get_context
 
 from ..ground.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.library import Library
-from ..provenance.slices import CHAPTER, Story
+from ..provenance.slices import Story
 from . import other_device
 from .executed import Executed, uncovered
 from .mutants import Mutation, load_mutations, run_script, words
@@ -28,7 +26,6 @@ from .samples import drawn
 
 MUTATION_SECONDS, DEVICE_SECONDS = 35.0, 15.0  # of a chapter's sample
 DIVERGED = "diverged"  # in the place of a verdict
-_SHOWN = re.compile(rf"^\s*{CHAPTER}\.values\('(.+?)'\)$", re.MULTILINE)
 
 
 class Mutations:
@@ -119,10 +116,8 @@ class Elsewhere:
         self.sampled = drawn(cost, seconds, f"{files.name} elsewhere")
 
     def needed(self, name: str) -> set[int]:
-        """The units of a claim or a cell; a cell shows no values of a claim that was not judged."""
-        at = self.units[name]
-        shown = _SHOWN.findall(ast.unparse(list(self.story.units[at].body)))
-        return {n for end in (at, *map(self.story.judging, shown)) for n in self.story.needed(end)}
+        """The units of a claim or a cell."""
+        return set(self.story.needed(self.units[name]))
 
     def measure(self, names: Collection[str]) -> dict[str, dict]:
         """Entries from one run of all that they need: arms, if it is a claim and judged at this size; CPU seconds."""
@@ -153,15 +148,11 @@ class Elsewhere:
 
 
 def ends(story: Story) -> list[int]:
-    """The units that no claim needs and no other unit, but for imports and for lines that only show a claim."""
+    """The units that no claim needs and no other unit, but for imports and for the last line."""
     rest = set(range(len(story.units))) - set(story.union(story.claims))
-    rest = {n for n in rest if not story.units[n].imports and not all(map(_shows_claims, story.units[n].body))}
+    rest = {n for n in rest if not story.units[n].imports and story.units[n].line != ("close", "")}
     inner = {n for at in rest for n in story.needed(at) if n != at}
     return sorted(rest - inner)
-
-
-def _shows_claims(statement: ast.stmt) -> bool:
-    return ast.unparse(statement).startswith((f"{CHAPTER}.values(", f"{CHAPTER}.close("))
 
 
 def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:

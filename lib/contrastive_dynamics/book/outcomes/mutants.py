@@ -16,7 +16,8 @@ from unittest import mock
 
 import yaml
 
-from ..claims.claim_table import Claims, Reading, judge_all
+from ..claims.claim_table import Claims
+from ..claims.judging import Reading, judge_all
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
 from ..provenance.slices import Story
@@ -164,9 +165,12 @@ def run_script(
 
 
 def words(files: ChapterFiles, stored: dict[str, dict]) -> dict[str, str]:
-    """Claim → verdict on stored arms, with Holm's correction over all of them."""
+    """Claim → what the rule finds on stored arms, with Holm's correction over all of them.
+
+    Not the verdict: that is undecided for whatever fails before the authors' side was run.
+    """
     readings = {i: Reading.of(**arms) for i, arms in stored.items()}
-    return {i: v.verdict for i, v in judge_all(Claims.load(files.claims), readings).items()}
+    return {i: v.found for i, v in judge_all(Claims.load(files.claims), readings).items()}
 
 
 def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:

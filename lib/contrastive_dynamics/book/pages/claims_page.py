@@ -4,11 +4,10 @@ from collections import Counter
 from html import escape
 
 from ..chapter.display import show_number
-from ..claims.claim_table import VERDICTS
+from ..claims.claim_table import NEGATIVE, VERDICTS
 from ..claims.statistics import FAMILY_LEVEL, Sample
 from ..ground.errors import BookError
 
-NEGATIVE = ("contradicted", "not reproduced")
 _HEAD = "* - Verdict and run\n  - Claim\n  - Measured, and what was expected"
 
 
@@ -30,8 +29,14 @@ def counts(results: list[dict]) -> dict[str, int]:
 
 
 def count_line(results: list[dict]) -> str:
-    """All counts that are not zero, in one line."""
-    return " ".join(badge(verdict, n) for verdict, n in counts(results).items() if n) or "no claims"
+    """All counts that are not zero, in one line; those of our own claims apart from those of the papers."""
+
+    def line(some: list[dict]) -> str:
+        return " ".join(badge(verdict, n) for verdict, n in counts(some).items() if n)
+
+    ours = [result for result in results if result.get("beyond")]
+    theirs = line([result for result in results if not result.get("beyond")])
+    return " ".join(filter(None, [theirs, f"beyond the paper: {line(ours)}" if ours else ""])) or "no claims"
 
 
 def luck_text(results: list[dict]) -> str:
@@ -100,8 +105,9 @@ def _paragraphs(*parts: str) -> str:
 def _claim_cell(result: dict) -> str:
     changes = [f"{c['date']}: {c['why']}" if isinstance(c, dict) else str(c) for c in result.get("changed") or []]
     return _paragraphs(
-        f"{claim_link(result)} {result['locator']}",
+        f"{claim_link(result)} {result['locator']}{' (beyond the paper)' if result.get('beyond') else ''}",
         result["statement"],
+        _labelled("under review", result.get("review")),
         _labelled("why", result.get("reason") if result["verdict"] != "reproduced" else ""),
         _labelled("note", result.get("note")),
         _labelled("rule changed", "; ".join(changes)),
@@ -118,8 +124,16 @@ def _measured_cell(result: dict) -> str:
         _labelled("rule", f"{result.get('rule') or ''}{f' ({reason})' if reason else ''}".strip()),
         _labelled("expected", result.get("expected")),
         _labelled("mended form", show_arm(result.get("mended"))),
+        _advocate(result),
         _labelled("control", f"{show_arm(control)}{f' ({what})' if what else ''}".strip()),
     )
+
+
+def _advocate(result: dict) -> str:
+    """The authors' side: what is read, and what it gave."""
+    arm = dict(result.get("advocate") or {})
+    what = arm.pop("what", "")
+    return _labelled("the authors' side", f"{show_arm(arm)} ({what})" if what else "")
 
 
 def _verdict_cell(result: dict) -> str:

@@ -50,12 +50,12 @@ class Unit:
 
     @cached_property
     def line(self) -> tuple[str, str] | None:
-        """What it shows at its end of the stored run: (`judge` or `values`, claim) or (`close`, nothing)."""
+        """What it shows at its end of the stored run: (`judge`, claim) or (`close`, nothing)."""
         call = getattr(self.body[-1], "value", None)
         if not (isinstance(self.body[-1], ast.Expr) and isinstance(call, ast.Call)):
             return None
         said = ast.unparse(call.func).removeprefix(f"{CHAPTER}.")
-        if ast.unparse(call.func) == said or said not in ("judge", "values", "close"):
+        if ast.unparse(call.func) == said or said not in ("judge", "close"):
             return None
         return said, call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
 

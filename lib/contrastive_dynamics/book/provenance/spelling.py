@@ -25,7 +25,7 @@ _CHANGING = {
     "sort",
     "update",
 }  # methods that change their object
-_SHOWN = ("glue.", f"{CHAPTER}.values", f"{CHAPTER}.judge", f"{CHAPTER}.close")  # calls that compute nothing
+_SHOWN = ("glue.", f"{CHAPTER}.judge", f"{CHAPTER}.close")  # calls that compute nothing
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, st
     found: dict[str, str] = {}
     story = digests.story
     for at, unit in enumerate(story.units):
-        if unit.whole and not (unit.only_line and unit.line[0] == "values"):
+        if unit.whole:
             took = f" {seconds[unit.cell]:.2f}" if unit.cell in seconds else ""
             found[cell_name(story, at)] = digests.digest(at)[:SHORT] + took
     return found

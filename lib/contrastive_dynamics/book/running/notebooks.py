@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ..chapter.shown import code_cells, differences, stamp_of, write_lines
+from ..chapter.results import headlines
+from ..chapter.shown import Headlines, code_cells, differences, stamp_of, write_lines
 from ..claims.claim_table import Claims
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
@@ -145,6 +146,10 @@ class Committed:
         return Claims.load(self.files.claims)
 
     @cached_property
+    def headlines(self) -> Headlines:
+        return headlines(self.files, self.story.library)
+
+    @cached_property
     def digests(self) -> ChapterDigests:
         return ChapterDigests(self.story, profile_parameters(self.files, "default"))
 
@@ -181,7 +186,7 @@ class Committed:
             return False
         if any(state.state != CURRENT for state in states(self.story, self.stamp, self.claims).values()):
             return False
-        return not list(differences(self.notebook, self.story, self.stamp, self.claims))
+        return not list(differences(self.notebook, self.story, self.stamp, self.claims, self.headlines))
 
     def joined(self, fresh, run: list[int]) -> object:
         """The present cells with the outputs of a partial run, the others with those that they had."""
@@ -195,7 +200,7 @@ class Committed:
         for number, cell in enumerate(code_cells(notebook)):
             cell.outputs = new.get(number, self._kept(number))
             cell.execution_count = number + 1
-        write_lines(notebook, self.story, stamp, self.claims)
+        write_lines(notebook, self.story, stamp, self.claims, self.headlines)
         return normalise(notebook)
 
     def _kept(self, number: int) -> list:

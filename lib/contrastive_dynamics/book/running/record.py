@@ -134,7 +134,8 @@ def record(
     plans = _plans(story, path, [parameters | block for block in blocks], figures, force)
     if all(block.done for block in plans):
         return None
-    check_data(parameters, name)
+    if any(block.units != [] for block in plans):  # a changed rule is judged without a run
+        check_data(parameters, name)
     with disk_errors(path):
         runs = []
         for block in plans:

@@ -40,12 +40,11 @@ class Plan:
 
     @cached_property
     def units(self) -> list[int] | None:
-        """The units that some claims need, with their figures, values and the last line; None: all."""
+        """The units that some claims need, with their figures and the last line; None: all."""
         if not self.only:
             return None
         units = self.story.units
-        lines = {("close", ""), *(("values", claim) for claim in self.only)}
-        shown = [n for n, unit in enumerate(units) if unit.line in lines]
+        shown = [n for n, unit in enumerate(units) if unit.line == ("close", "")]
         last = [*self.story.figures_of(self.only).values(), *shown]
         return sorted({*self.story.union(self.only), *(m for n in last for m in self.story.needed(n))})
 

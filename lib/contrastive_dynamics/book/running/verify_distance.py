@@ -25,7 +25,8 @@ def distances(claims: Claims, claim: str, stored: dict, now: dict) -> Iterable[f
 def _distance(claims: Claims, claim: str, before: Sample, after: Sample) -> float:
     """How far two samples are apart, over what is allowed: rounding, an identity's rule, or what chance leaves open.
 
-    Where seeds decide, other rounding may lead a training elsewhere: the mean may move by half of its interval.
+    Where seeds decide, other rounding may lead a training elsewhere, as other seeds would: the two means may differ by
+    half of either interval.
     """
     row = claims.rows[claim]
     if before.size != after.size:
@@ -33,8 +34,8 @@ def _distance(claims: Claims, claim: str, before: Sample, after: Sample) -> floa
     if before == after:
         return 0.0
     if before.by_chance and row.by_chance:
-        low, high = before.interval()
-        return abs(before.estimate - after.estimate) / max((high - low) / 2, 1e-6 * abs(before.estimate), 1e-300)
+        half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
+        return abs(before.estimate - after.estimate) / max(half, 1e-6 * abs(before.estimate), 1e-300)
     allowed = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
     pairs = zip(before.values, after.values, strict=True)
     return max(abs(a - b) / max(allowed, 1e-6 * abs(a), 1e-300) for a, b in pairs)

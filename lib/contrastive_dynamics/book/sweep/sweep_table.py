@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..chapter.results import notebook_stamp, verdicts_of
-from ..claims.claim_table import Claims, Reading
+from ..claims.claim_table import Claims
+from ..claims.judging import Reading
 from ..claims.rules import Rule
 from ..claims.statistics import Sample
 from ..ground.aside import write_aside

@@ -1,7 +1,7 @@
 """Training of many token networks as one program: the first axis of every tensor is the run.
 
-Runs may differ in activation, loss, BatchNorm, token norms, seed, and in P and β while M = βP agrees. Runs with the
-same seed and P see the same generators and minibatches, which are drawn and indexed once for all of them.
+Runs may differ in activation, loss, BatchNorm, token norms and seed, and in P and β as long as M = βP agrees. Runs
+with the same seed and P see the same generators and minibatches, which are drawn and indexed once for all of them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,10 +34,19 @@ def sgd_steps(
     weight_decay: float = 0.0,
     compiled: bool = False,
 ) -> Iterator[Weights]:
-    """SGD with momentum and weight decay on every run at once; yields the weights, changed in place, after a batch.
+    """SGD with momentum and weight decay on every run at once; yields the weights, changed in place, after each batch.
 
-    On CUDA the step is replayed as a graph. compiled fuses the gradient's operations by torch.compile, which takes a
-    C++ compiler and half a minute for each size of ensemble.
+    On CUDA the step is replayed as a graph.
+
+    Args:
+        network: the networks of all runs, whose gradients are followed.
+        weights: the initial weights, runs on the first axis; changed in place.
+        batches: minibatches, one per step.
+        loss: the loss of the outputs of both views.
+        rate: learning rate.
+        momentum, weight_decay: as in `torch.optim.SGD`.
+        compiled: fuse the gradient's operations with torch.compile, which takes a C++ compiler and half a minute for
+            each size of ensemble.
     """
     optimizer = torch.optim.SGD(weights, lr=rate, momentum=momentum, weight_decay=weight_decay)
     gradients = torch.compile(network.gradients) if compiled else network.gradients
@@ -64,14 +73,22 @@ def train(
 ) -> Iterator[Weights]:
     """Train every run for `steps` minibatches; yields the weights after each, changed in place.
 
-    Networks, generators and minibatches of a run are the same alone and beside others. Cost: 6.5 Mflop a step and run
-    with the default sizes. Raises: ValueError for no steps, runs that are not one program, and too little memory.
+    The networks, generators and minibatches of a run are the same whether it is trained alone or beside others.
+
+    Args:
+        runs: configurations with their seeds, which must form one program (see `one_program`).
+        steps: number of minibatches, ≥ 1.
+        device: where to train, by default torch's default device.
+        dtype: of the weights and of the minibatches.
+        compiled: as in `sgd_steps`.
+    Raises: ValueError for steps < 1, runs that do not form one program, and too little memory.
+    Cost: 6.5 Mflop per step and run with the default sizes.
     """
     runs = list(runs)
     device = torch.get_default_device() if device is None else torch.device(device)
     first = one_program(runs)
     if steps < 1:
-        raise ValueError(f"train: got {steps} steps, allowed are 1 or more")
+        raise ValueError(f"steps must be ≥ 1, got {steps}")
     first.require_memory(len(runs), device)
     size = first.places, first.filters, first.tokens, first.outputs
     weights = initial_weights([stream(seed, 0, "weights", device) for _, seed in runs], *size, dtype)
@@ -91,15 +108,15 @@ def train(
 
 
 def one_program(runs: Sequence[Run]) -> TokenTraining:
-    """The first configuration; raises ValueError in one line where the runs cannot be trained as one program."""
+    """The first configuration; raises ValueError, in one line, if the runs cannot be trained as one program."""
     programs = {training.program for training, _ in runs}
     if len(programs) != 1:
-        raise ValueError(f"train: got runs of {len(programs)} sizes or optimisers, allowed is one (filters M = βP, …)")
+        raise ValueError(f"runs must share one program (filters M = βP, …, optimiser), got {len(programs)} programs")
     return runs[0][0]
 
 
 def ensemble_network(configurations: Sequence[TokenTraining], device: torch.device, dtype: torch.dtype) -> FieldNetwork:
-    """The network of an ensemble, one configuration a run."""
+    """The network of an ensemble, with one configuration per run."""
     zetas = [training.zeta for training in configurations]
     norms = torch.stack([token_norms(t.tokens, t.zeta, dtype) for t in configurations])[:, None, None].to(device)
     return FieldNetwork(

@@ -1,9 +1,9 @@
 """Two-layer networks with disjoint receptive fields: exact gradients of an ensemble, whatever the fields show.
 
-A minibatch says how its inputs enter, so one step serves tokens and image patches. Where a place shows one of d tokens,
-all that comes before the sum over places is a function of (place, token): the top layer costs 2·groups·K·d·M·j flops a
-run where 2N views one by one cost 2·2N·K·M·j, and BatchNorm's statistics are weighted sums.
-Shapes: runs first; K places, M filters, d inputs a place, j outputs; w `[run, K, M, d]`, v `[run, K, M, j]`.
+A minibatch defines how its inputs enter, so one step serves tokens and image patches. Where a place shows one of d
+tokens, everything before the sum over places is a function of (place, token): the top layer costs 2·groups·K·d·M·j
+flops per run, where 2N views one by one would cost 2·2N·K·M·j, and BatchNorm's statistics are weighted sums.
+Shapes: runs first; K places, M filters, d inputs per place, j outputs; w `[run, K, M, d]`, v `[run, K, M, j]`.
 """
 
 import math
@@ -28,8 +28,8 @@ class Weights(NamedTuple):
 class Batch(Protocol):
     """A minibatch: the rows of a table that its views read, K places of r rows in each group of views.
 
-    Groups have BatchNorm statistics of their own. shares `[run, K, group, 1, r]`: of a group's views the share that
-    reads row r. Rows that every group reads alike may stand once in `filtered`, with an axis of one for the group.
+    Each group has BatchNorm statistics of its own. shares `[run, K, group, 1, r]`: the share of a group's views that
+    reads row r. Rows that every group reads alike may appear once in `filtered`, with a group axis of length one.
     """
 
     shares: Tensor
@@ -52,7 +52,14 @@ def initial_weights(
 ) -> Weights:
     """Uniform in ±1/√fan_in, the default of a linear layer without bias: fan-in d below, K·M above.
 
-    Args: one stream a run; sizes ≥ 1. Returns: Weights on the device of the streams.
+    Args:
+        streams: random streams, one per run.
+        places: K ≥ 1 receptive fields.
+        filters: M ≥ 1 filters per place.
+        d: inputs per place, ≥ 1.
+        outputs: j ≥ 1 outputs.
+        dtype: of the weights.
+    Returns: Weights on the device of the streams.
     """
 
     def layer(g, outputs, fan_in):  # drawn in double precision, so that every dtype starts from the same numbers
@@ -67,10 +74,17 @@ def initial_weights(
 class FieldNetwork:
     """f = Σ_k V_kᵀ BN(h(W_k x_k)), divided by its length where `unit`.
 
-    BatchNorm stands after h, has no affine part and no running mean; σ² gets eps. Its statistics are those of each
-    group of the minibatch: of all 2N views, as in the paper, or of first and second views apart, as in the author's
-    run. norms scale the inputs, x = norm · (what the minibatch shows); `[d]` or `[run, 1, 1, d]`, default 1.
+    BatchNorm follows h; it has no affine part and no running mean, and eps is added to σ². Its statistics are those of
+    each group of the minibatch: of all 2N views, as in the paper, or of first and second views apart, as in the
+    author's run.
+
     Source: tian-2023, Section 5, Definition 5, Appendix E.2.
+    Args:
+        act: the activation h.
+        statistics: what BatchNorm normalises and back-propagates.
+        unit: whether outputs are divided by their length.
+        norms: scale of the inputs, x = norm · (what the minibatch shows), `[d]` or `[run, 1, 1, d]`; 1 by default.
+        eps: what BatchNorm adds to σ².
     """
 
     act: Activation
@@ -80,7 +94,14 @@ class FieldNetwork:
     eps: float = 1e-5
 
     def outputs(self, weights: Weights, batch: Batch) -> Tensor:
-        """f `[run, 2N, j]` of a batch, unit length where `unit`. Cost: that of the top layer (see above)."""
+        """Outputs f of a batch, of unit length where `unit`.
+
+        Args:
+            weights: filters and top layer.
+            batch: the minibatch.
+        Returns: `[run, 2N, j]`.
+        Cost: that of the top layer (see above).
+        """
         centred, sigma = self._normalised(self.act.h(batch.filtered(self._scaled(weights.w))), batch.shares)
         f = batch.sum_over_places((centred @ (weights.v.unsqueeze(2) / sigma)).flatten(2, 3))
         return unit_outputs(f)[0] if self.unit else f
@@ -88,9 +109,16 @@ class FieldNetwork:
     def gradients(self, weights: Weights, batch: Batch, loss: Loss) -> Weights:
         """∂L/∂w and ∂L/∂v in closed form.
 
-        With c = h − μ, T = c·V/σ the table and G = ∂L/∂T: ∂L/∂V = cᵀG/σ summed over groups, and
+        With c = h − μ, the table T = c·V/σ and G = ∂L/∂T: ∂L/∂V = cᵀG/σ summed over groups, and
         ∂L/∂h = (G − [mean] p ΣG)(V/σ)ᵀ − [variance] p c Σ_j(cᵀG∘V)/σ³ with p the shares and ΣG the sum over rows.
-        Cost: three times the top layer, 4N·K·j for the sums, 4·N²·j flops and 4·N² numbers for the pairs, a run.
+
+        Args:
+            weights: filters and top layer.
+            batch: the minibatch.
+            loss: the loss L of the outputs of both views.
+        Returns: Weights that hold the gradients.
+        Cost: three times the top layer; per run also 4N·K·j flops for the sums, and 4·N²·j flops and 4·N² numbers for
+            the pairs.
         """
         filtered = batch.filtered(self._scaled(weights.w))
         centred, sigma = self._normalised(self.act.h(filtered), batch.shares)
@@ -132,5 +160,5 @@ class FieldNetwork:
 
 
 def _only(where: bool | Tensor, x: Tensor) -> Tensor:
-    """x of the runs that `where` says, True or 0 and 1, and 0 of the others."""
+    """x for the runs that `where` selects (True for all, or 0 and 1 per run), and 0 for the others."""
     return x if where is True else where * x

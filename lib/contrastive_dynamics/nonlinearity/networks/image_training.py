@@ -29,12 +29,27 @@ CHUNK = 50  # minibatches drawn at a time; a constant, since a stream's numbers 
 class ImageTraining:
     """One configuration: a network of 4 receptive fields with M filters each, and its training.
 
-    Without crops both views are the image itself; with crops each is a random resized crop of its own, or with
-    one_crop both are the same crop: the images are augmented, but views do not differ.
-    Source: tian-2023, Appendix E.3, for batch and crops, and Appendix E.2 for the rest as in `TokenTraining`; the
-    number of filters is not printed. Fields: filters, outputs ≥ 1; batch N ≥ 2; `activation` one of TRAINED, `loss`
-    one of LOSSES, `batch_norm` off, both, mean, variance or none; scale and ratio as in `check_crops`.
-    Raises: ValueError, in one line, outside.
+    Without crops both views are the image itself; with crops each view is a random resized crop of its own, or, with
+    one_crop, both are the same crop: the images are augmented, but the views do not differ.
+
+    Source: tian-2023, Appendix E.3, for batch and crops, and Appendix E.2 for the rest, as in `TokenTraining`; the
+        number of filters is not printed.
+    Args:
+        activation: one of TRAINED.
+        loss: one of LOSSES.
+        batch_norm: off, or the statistics that are back-propagated: both, mean, variance or none.
+        views_apart: normalise first and second views apart.
+        crops: make the views random resized crops.
+        one_crop: use the same crop for both views; needs crops.
+        scale: least and largest area of a crop as a share of the image, as in `check_crops`.
+        ratio: least and largest aspect ratio of a crop, as in `check_crops`.
+        filters: M ≥ 1 filters per receptive field.
+        outputs: j ≥ 1.
+        batch: N ≥ 2 samples, each in two views.
+        rate: learning rate, > 0.
+        momentum: 0 ≤ momentum < 1.
+        weight_decay: ≥ 0.
+    Raises: ValueError, in one line, for values outside these ranges.
     """
 
     activation: str = "relu"
@@ -60,15 +75,15 @@ class ImageTraining:
         Statistics.of([self.batch_norm])
         check_crops(self.scale, self.ratio)
         if self.one_crop and not self.crops:
-            raise ValueError("one_crop: got True without crops, allowed is False")
+            raise ValueError("one_crop must be False without crops, got True")
         if self.batch < 2:
-            raise ValueError(f"batch: got {self.batch}, allowed are 2 samples or more: a loss needs a negative pair")
+            raise ValueError(f"batch must be ≥ 2, since a loss needs a negative pair, got {self.batch}")
         if self.filters < 1 or self.outputs < 1:
-            raise ValueError(f"filters, outputs: got {self.filters}, {self.outputs}, allowed are 1 or more")
+            raise ValueError(f"filters and outputs must be ≥ 1, got {self.filters} and {self.outputs}")
         if not (self.rate > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
             raise ValueError(
-                f"rate, momentum, weight_decay: got {self.rate}, {self.momentum}, {self.weight_decay}, "
-                "allowed are rate > 0, 0 ≤ momentum < 1, weight_decay ≥ 0"
+                "rate must be > 0, momentum in [0, 1) and weight_decay ≥ 0, "
+                f"got rate={self.rate}, momentum={self.momentum}, weight_decay={self.weight_decay}"
             )
 
     def _check_type(self, name: str, kind: type) -> None:
@@ -80,17 +95,17 @@ class ImageTraining:
         if kind is tuple or not all(
             isinstance(part, allowed) and isinstance(part, bool) is (kind is bool) for part in parts
         ):
-            raise ValueError(f"{name}: got {value!r}, allowed is {said}")
+            raise ValueError(f"{name} must be {said}, got {value!r}")
         if kind is float and not all(math.isfinite(part) for part in parts):
-            raise ValueError(f"{name}: got {value}, allowed are finite numbers")
+            raise ValueError(f"{name} must be finite, got {value}")
 
     @property
     def groups(self) -> int:
-        """Groups of views with statistics of their own."""
+        """Number of groups of views with statistics of their own."""
         return 2 if self.views_apart and self.batch_norm != "off" else 1
 
     def bytes_needed(self, runs: int, images: Tensor, dtype: torch.dtype = torch.float32) -> int:
-        """Memory of `train_on_images`, estimated: images, weights with gradients and momentum, tables, drawn views."""
+        """Estimated memory of `train_on_images`: images, weights with gradients and momentum, tables, drawn views."""
         pixels, n = images.shape[-1] ** 2, 2 * self.batch
         weights = self.filters * (pixels + PLACES * self.outputs)
         tables = PLACES * n * (6 * self.filters + 3 * self.outputs)
@@ -105,12 +120,21 @@ def train_on_images(
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Iterator[Weights]:
-    """Train one network a seed for `steps` minibatches; yields the weights after each, changed in place.
+    """Train one network per seed for `steps` minibatches; yields the weights after each, changed in place.
 
     Filters `[run, 4, M, (s/2)²]`, top layer `[run, 4, M, j]`. With and without crops, networks of one seed start alike
-    and see the same images in the same order; a run is the same alone and beside others.
-    Source: tian-2023, Appendix E.3. Args: images `[n, s, s]` of values 0 to 1, n ≥ batch, s even; steps ≥ 1.
-    Cost: 12·N·4·M·(s²/4 + j) flops a step and run. Raises: ValueError outside, and for too little memory.
+    and see the same images in the same order; a run is the same whether trained alone or beside others.
+
+    Source: tian-2023, Appendix E.3.
+    Args:
+        training: the configuration.
+        images: `[n, s, s]` with values from 0 to 1, n ≥ batch, s even.
+        seeds: one per network, at least one.
+        steps: number of minibatches, ≥ 1.
+        device: where to train, by default torch's default device.
+        dtype: of the weights and of the minibatches.
+    Raises: ValueError for arguments outside these ranges and for too little memory.
+    Cost: 12·N·4·M·(s²/4 + j) flops per step and run.
     """
     seeds, device = list(seeds), torch.get_default_device() if device is None else torch.device(device)
     _check_run(training, images, seeds, steps)
@@ -130,9 +154,14 @@ def train_on_images(
 
 
 def image_minibatches(training: ImageTraining, images: Tensor, seeds: Sequence[int]) -> Iterator[ImageBatch]:
-    """Minibatches without end, drawn CHUNK at a time on the device of the images and in their dtype.
+    """Endless minibatches, drawn CHUNK at a time on the device of the images and in their dtype.
 
-    Every pass takes the images in a new random order and leaves out the last n mod N. Args: as `train_on_images`.
+    Every pass takes the images in a new random order and leaves out the last n mod N.
+
+    Args:
+        training: the configuration.
+        images: `[n, s, s]`, as in `train_on_images`.
+        seeds: one per network.
     """
     device = images.device
     orders = [_passes(stream(seed, 0, "minibatches", device), len(images), training.batch) for seed in seeds]
@@ -148,34 +177,36 @@ def image_minibatches(training: ImageTraining, images: Tensor, seeds: Sequence[i
 
 
 def _passes(g: torch.Generator, count: int, batch: int) -> Iterator[Tensor]:
-    """Positions of the images of one minibatch after the other, int64 `[N]`."""
+    """Positions of the images of one minibatch after another, int64 `[N]`."""
     while True:
         yield from torch.randperm(count, generator=g, device=g.device)[: count - count % batch].view(-1, batch)
 
 
 def _check_run(training: ImageTraining, images: Tensor, seeds: Sequence[int], steps: int) -> None:
-    """Raises ValueError in one line for no steps or seeds and for images that cannot be trained on."""
+    """Raises ValueError, in one line, for no steps or no seeds, and for images that cannot be trained on."""
     if steps < 1 or not seeds:
-        raise ValueError(f"train_on_images: got {steps} steps, {len(seeds)} seeds, allowed are 1 or more")
+        raise ValueError(f"steps and the number of seeds must be ≥ 1, got {steps} and {len(seeds)}")
     if images.ndim != 3 or len(images) < training.batch:
-        raise ValueError(
-            f"train_on_images: got images {tuple(images.shape)}, allowed are [n, s, s], n ≥ {training.batch}, the batch"
-        )
+        raise ValueError(f"images must be [n, s, s] with n ≥ {training.batch} (the batch), got {tuple(images.shape)}")
     check_images(images)
     if not images.is_floating_point() or not (images.min() >= 0 and images.max() <= 1):
         raise ValueError(
-            f"train_on_images: got {images.dtype} values {images.min()} to {images.max()}, allowed are fractions 0 to 1"
+            f"images must be fractions ≥ 0 and ≤ 1, got {images.dtype} values {images.min()} to {images.max()}"
         )
 
 
 def digit_images(data: str, device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
-    """Images `[n, s, s]` as fractions of the brightest pixel, and the digits they show, int64 `[n]`.
+    """Images as fractions of the brightest pixel, and the digits they show.
 
-    Args: data, "digits" (1797 of 8 × 8 pixels) or "mnist" (the first 50,000 for training, 28 × 28).
-    Source: tian-2023, Appendix E.3. Raises: ValueError for another name; DataError as `datasets`.
+    Source: tian-2023, Appendix E.3.
+    Args:
+        data: "digits" (1797 images of 8 × 8 pixels) or "mnist" (the first 50,000 training images, 28 × 28).
+        device: of the result, by default torch's default device.
+    Returns: images `[n, s, s]`, digits int64 `[n]`.
+    Raises: ValueError for any other name; DataError as `catalogue`.
     """
     if data not in DIGITS:
-        raise ValueError(f"digit_images: got {data!r}, allowed are {', '.join(DIGITS)}")
+        raise ValueError(f"data must be one of {', '.join(DIGITS)}, got {data!r}")
     found = catalogue.digits() if data == "digits" else catalogue.mnist("train")
     device = torch.get_default_device() if device is None else torch.device(device)
     images, labels = (torch.from_numpy(part[:MOST]).to(device) for part in (found.images, found.labels))
@@ -191,8 +222,16 @@ def trained_filters(
     device: torch.device | str | None = None,
     watch: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Tensor:
-    """The filters w `[run, K, M, d]` after training on `digit_images`; watch wraps the steps, as a progress bar does.
+    """The filters w after training on `digit_images`.
 
+    Args:
+        training: the configuration.
+        data: as in `digit_images`.
+        seeds: one per network.
+        steps: number of minibatches, ≥ 1.
+        device: where to train, by default torch's default device.
+        watch: wraps the steps, as a progress bar does.
+    Returns: `[run, K, M, d]`.
     Raises: as `digit_images` and `train_on_images`.
     """
     weights = train_on_images(training, digit_images(data, device)[0], seeds, steps, device)

@@ -1,8 +1,8 @@
-"""Matching scores over training, of many configurations at once: blocks of networks, one process a block.
+"""Matching scores over training, for many configurations at once, in blocks with one process each.
 
 Arms are configurations with their seeds, name → (configuration, seeds). Their networks are sorted into blocks that are
 trained as one program, those with the same minibatches side by side. The operations of a block are too small to be
-split, and threads would wait for each other at every one of them, so on a CPU each core has a process of its own.
+split, and threads would wait for one another at every operation, so on a CPU each core runs a process of its own.
 """
 
 import itertools
@@ -25,23 +25,25 @@ Curve = dict[str, Tensor]
 
 
 class Block(NamedTuple):
-    """Runs that are trained together, and of each the name of its arm and its place among the arm's seeds."""
+    """Runs that are trained together and, for each, the name of its arm and its place among the arm's seeds."""
 
     runs: list[Run]
     owners: list[tuple[Hashable, int]]
 
 
 def training_blocks(arms: Arms, device: torch.device | str = "cpu", workers: int = 1) -> list[Block]:
-    """Sort the networks of all arms into blocks: at most 10 on a CPU, elsewhere all that make one program.
+    """Sort the networks of all arms into blocks: at most 10 networks each on a CPU, elsewhere whole programs.
 
-    Args: workers, processes that are to be kept busy.
-
-    Raises: ValueError for an arm without seeds, and where a block needs more memory than there is.
+    Args:
+        arms: name → (configuration, seeds).
+        device: where the blocks will be trained.
+        workers: number of processes to keep busy.
+    Raises: ValueError for an arm without seeds, and for a block that needs more memory than there is.
     """
     rows = [(t, seed, (name, i)) for name, (t, seeds) in arms.items() for i, seed in enumerate(seeds)]
     empty = [name for name in arms if name not in {owner[0] for *_, owner in rows}]
     if empty:
-        raise ValueError(f"training_blocks: arm {empty[0]!r} has no seeds, allowed are one or more")
+        raise ValueError(f"arm {empty[0]!r} must have one seed or more, got none")
     rows.sort(key=lambda row: (row[0].program, row[0].candidates, row[1], row[0].loss, row[0].activation))
     blocks = []
     for _, group in itertools.groupby(rows, key=lambda row: row[0].program):
@@ -55,7 +57,7 @@ def training_blocks(arms: Arms, device: torch.device | str = "cpu", workers: int
 
 
 def _block_count(networks: int, workers: int) -> int:
-    """Blocks of a program: a multiple of the workers, unless that makes them tiny."""
+    """Number of blocks of a program: a multiple of the workers, unless that makes the blocks tiny."""
     least = math.ceil(networks / BLOCK)
     return min(math.ceil(least / workers) * workers, max(least, networks // 4))
 
@@ -63,14 +65,20 @@ def _block_count(networks: int, workers: int) -> int:
 def block_curves(block: Block, steps: int, points: int = 25, device: torch.device | str | None = None) -> Curve:
     """Train a block and measure it on the way; the run is the first axis.
 
-    Returns: `step` [point]; the scores `plus` and `minus` [run, point] with the author's padding and |cos| for linear
-    filters; `printed` [run, 2], both at the end by (16) as it stands; the final filters `w` [run, K, M, d] and the
-    tokens of the generators, `candidates` bool [run, K, d].
-    Args: 2 ≤ points ≤ steps, evenly spaced from the first minibatch to the last. Raises: ValueError outside, and as
-    `token_ensemble.train`; FloatingPointError where training has diverged. Cost: as there.
+    Args:
+        block: the runs.
+        steps: number of minibatches.
+        points: number of measurements, evenly spaced from the first minibatch to the last, 2 ≤ points ≤ steps.
+        device: where to train, by default torch's default device.
+    Returns: `step` [point]; the scores `plus` and `minus` [run, point], with the author's padding, and with |cos| for
+        linear filters; `printed` [run, 2], both scores at the end by (16) as it stands; the final filters `w`
+        [run, K, M, d] and the tokens of the generators, `candidates` bool [run, K, d].
+    Raises: ValueError for points outside this range and as `ensemble_training.train`; FloatingPointError if training
+        diverged.
+    Cost: as `ensemble_training.train`.
     """
     if not 2 <= points <= steps:
-        raise ValueError(f"block_curves: got {points} points, {steps} steps, allowed are 2 ≤ points ≤ steps")
+        raise ValueError(f"points must be ≥ 2 and ≤ steps, got {points} points and {steps} steps")
     device = torch.get_default_device() if device is None else torch.device(device)
     candidates = torch.cat([training.pool([seed], device).candidates() for training, seed in block.runs])
     linear = torch.tensor([training.activation == "linear" for training, _ in block.runs], device=device)
@@ -88,7 +96,7 @@ def block_curves(block: Block, steps: int, points: int = 25, device: torch.devic
 
 
 def default_workers() -> int:
-    """Processes of a training on the CPU: one a core that may be used (LOKY_MAX_CPU_COUNT sets fewer), 4 at most."""
+    """Processes for training on the CPU: one per available core (LOKY_MAX_CPU_COUNT sets fewer), 4 at most."""
     from joblib import cpu_count
 
     return min(4, cpu_count())
@@ -103,9 +111,15 @@ def train_blocks(
 ) -> Iterator[Curve]:
     """`block_curves` of every block, in order.
 
-    On a CPU blocks are trained side by side in `workers` processes of one thread (default: `default_workers()`), which
-    stay for the next call; with one worker, and elsewhere, one after the other in this process. A network is the same
-    in any block.
+    On a CPU, blocks are trained side by side in processes of one thread each, which stay for the next call; with one
+    worker, and on other devices, they are trained one by one in this process. A network is the same in any block.
+
+    Args:
+        blocks: as from `training_blocks`.
+        steps: number of minibatches.
+        points: number of measurements, as in `block_curves`.
+        device: where to train, by default torch's default device.
+        workers: number of processes on a CPU, by default `default_workers()`.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
     workers = (workers or default_workers()) if device.type == "cpu" else 1
@@ -121,14 +135,15 @@ def train_blocks(
 
 
 def _curves_as_arrays(block: Block, steps: int, points: int) -> dict[str, np.ndarray]:
-    """`block_curves` in a worker; as arrays, since tensors would travel through shared memory, of which some machines
-    have little."""
+    """`block_curves` in a worker; as arrays, since tensors would travel through shared memory, which is scarce on some
+    machines.
+    """
     torch.set_num_threads(1)
     return {key: value.numpy() for key, value in block_curves(block, steps, points, "cpu").items()}
 
 
 def by_arm(blocks: list[Block], curves: Iterable[Curve]) -> dict[Hashable, Curve]:
-    """The curves of each arm, its seeds in their order; `curves` are those of `train_blocks`."""
+    """The curves of each arm, with its seeds in their order; `curves` are those of `train_blocks`."""
     found: dict[Hashable, dict[int, Curve]] = {}
     for block, curve in zip(blocks, curves, strict=True):
         step = curve["step"]
@@ -152,8 +167,16 @@ def matching_curves(
 ) -> dict[Hashable, Curve]:
     """The curves of every arm: `training_blocks`, `train_blocks` and `by_arm` in one.
 
-    Args: keep, which of the filters and candidates to hand over, which for a grid are many; watch wraps the list of
-    blocks, as a progress bar does. Raises: as the three, before any work.
+    Args:
+        arms: name → (configuration, seeds).
+        steps: number of minibatches.
+        points: number of measurements, as in `block_curves`.
+        keep: which of "w" and "candidates" to return; a grid has many.
+        device: where to train, by default torch's default device.
+        workers: number of processes on a CPU, by default `default_workers()`.
+        watch: wraps the list of blocks, as a progress bar does.
+    Returns: name → curves, as in `block_curves`.
+    Raises: as the three.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
     blocks = training_blocks(arms, device, workers or default_workers())

@@ -1,7 +1,8 @@
 """A minibatch of token sequences as a sparse matrix: sums of a table over the places of a view, and the adjoint.
 
-A view is K tokens, one of d at each place, so a linear map of its one-hot code is a sum of K rows of a (K·d)-row table.
-Views may form groups, each with a table of its own, as where first and second views are normalised apart.
+A view has K places, each with one of d tokens, so a linear map of its one-hot code is a sum of K rows of a
+(K·d)-row table. Views may form groups, each with a table of its own, as when first and second views are normalised
+apart.
 Shapes: tokens int `[run, 2N, K]`, tables `[run, K, group·d, j]`, values of the views `[run, 2N, j]`.
 """
 
@@ -17,9 +18,13 @@ from torch.nn.functional import embedding_bag
 class TokenBatch:
     """One minibatch: where its tokens stand in the table, and which views hold each token; a `field_network.Batch`.
 
-    rows `[run, 2N, K]`, rows of the run's table; holders `[run, 2N·K]`, views sorted by row, those of one row begin at
-    starts `[run, K·group·d]`; shares `[run, K, group, 1, d]`, of a group's views the share that holds the token.
     Rows and views are counted over all runs.
+
+    Args:
+        rows: `[run, 2N, K]`, rows of the run's table.
+        holders: `[run, 2N·K]`, views sorted by row.
+        starts: `[run, K·group·d]`, where in holders the views of each row begin.
+        shares: `[run, K, group, 1, d]`, the share of a group's views that holds the token.
     """
 
     rows: Tensor
@@ -28,7 +33,7 @@ class TokenBatch:
     shares: Tensor
 
     def filtered(self, w: Tensor) -> Tensor:
-        """wᵀx of the tokens, one-hot: every token's weights, `[run, K, 1, d, M]`."""
+        """wᵀx of the one-hot tokens: every token's weights, `[run, K, 1, d, M]`."""
         return w.mT.unsqueeze(2)
 
     def on_filters(self, gradient: Tensor) -> Tensor:
@@ -36,7 +41,7 @@ class TokenBatch:
         return gradient.sum(2).mT
 
     def sum_over_places(self, table: Tensor) -> Tensor:
-        """f_i = Σ_k table[k, a_k(i)]: `[run, K, group·d, j]` to `[run, 2N, j]`. Cost: 2N·K·j additions a run."""
+        """f_i = Σ_k table[k, a_k(i)]: `[run, K, group·d, j]` to `[run, 2N, j]`. Cost: 2N·K·j additions per run."""
         runs, j = table.shape[0], table.shape[-1]
         return embedding_bag(self.rows.flatten(0, 1), table.reshape(-1, j), mode="sum").view(runs, -1, j)
 
@@ -47,7 +52,7 @@ class TokenBatch:
         return table.view(runs, places, -1, flat.shape[-1])
 
     def shared(self, source: Tensor) -> "TokenBatch":
-        """The batch of runs of which run i sees what run source[i] of this one sees; source int64 `[new run]`."""
+        """The batch of an ensemble whose run i sees what run source[i] of this one sees; source int64 `[new run]`."""
         (_, views, places), table = self.rows.shape, self.starts.shape[1]
         step = torch.arange(len(source), device=source.device) - source
         step = step.to(self.rows.dtype).unsqueeze(-1)
@@ -57,14 +62,20 @@ class TokenBatch:
 
 
 def token_batches(tokens: Tensor, d: int, groups: int = 1, dtype: torch.dtype = torch.float32) -> list[TokenBatch]:
-    """Index minibatches of tokens 0..d−1, `[step, run, 2N, K]`, several at once since calls cost more than sorts.
+    """Index minibatches of tokens, several at once since calls cost more than sorts.
 
-    Args: groups, 1, or 2 for first and second views apart; dtype of the shares.
-    Cost: a sort of 2N·K numbers a step and run. Raises: ValueError where 2N is no multiple of groups.
+    Args:
+        tokens: 0 to d−1, `[step, run, 2N, K]`.
+        d: number of tokens.
+        groups: 1, or 2 for first and second views apart.
+        dtype: of the shares.
+    Returns: one TokenBatch per step.
+    Raises: ValueError if 2N is not a multiple of groups.
+    Cost: a sort of 2N·K numbers per step and run.
     """
     steps, runs, views, places = tokens.shape
     if views % groups:
-        raise ValueError(f"token_batches: got {views} views in {groups} groups, allowed are groups that divide them")
+        raise ValueError(f"groups must divide the number of views, got {groups} groups and {views} views")
 
     table = places * groups * d
     kind = torch.int32 if steps * runs * table < 2**31 else torch.int64
@@ -88,7 +99,7 @@ def token_batches(tokens: Tensor, d: int, groups: int = 1, dtype: torch.dtype = 
 def _stable_order(keys: Tensor, bound: int) -> Tensor:
     """The stable sorting order along the last axis of numbers below `bound`.
 
-    On a CPU by numpy, whose radix sort of 16-bit numbers takes a third of the time of torch's.
+    On a CPU it comes from numpy, whose radix sort of 16-bit numbers takes a third of the time of torch's.
     """
     if keys.device.type == "cpu" and bound <= 2**15:
         return torch.from_numpy(np.argsort(keys.to(torch.int16).numpy(), axis=-1, kind="stable"))

@@ -16,12 +16,28 @@ from .token_generators import CHUNK, TokenGenerators, check_generators, draw_gen
 
 @dataclass(frozen=True)
 class TokenTraining:
-    """One configuration, the author's by default; β = M/P is the over-parameterisation.
+    """One configuration, by default the author's; β = M/P is the over-parameterisation.
 
     Source: tian-2023, Section 5 and Appendix E.2; what they leave out (rate, BatchNorm, outputs, temperature 0.1, unit
-    outputs, no biases) is set as in the author's run. Fields: candidates P ≤ tokens d, length ≤ places K, batch N ≥ 2;
-    `activation` one of TRAINED, `loss` one of LOSSES, `batch_norm` off, both, mean, variance or none; zeta ≥ 1.
-    Raises: ValueError, in one line, outside.
+        outputs, no biases) is set as in the author's run.
+    Args:
+        activation: one of TRAINED.
+        loss: one of LOSSES.
+        batch_norm: off, or the statistics that are back-propagated: both, mean, variance or none.
+        views_apart: normalise first and second views apart.
+        candidates: P tokens per place that generators may fix, 1 ≤ P ≤ d.
+        beta: β ≥ 1.
+        places: K receptive fields.
+        tokens: d ≥ 2.
+        generators: size of the pool, ≥ 1.
+        length: number of places at which a generator fixes its token, 1 ≤ length ≤ K.
+        zeta: non-uniformity of the token norms, ≥ 1.
+        outputs: j ≥ 1.
+        batch: N ≥ 2 samples, each in two views.
+        rate: learning rate, > 0.
+        momentum: 0 ≤ momentum < 1.
+        weight_decay: ≥ 0.
+    Raises: ValueError, in one line, for values outside these ranges.
     """
 
     activation: str = "relu"
@@ -45,27 +61,27 @@ class TokenTraining:
         for field in fields(self):
             value, allowed = getattr(self, field.name), (int, float) if field.type is float else field.type
             if not isinstance(value, allowed) or isinstance(value, bool) is not (field.type is bool):
-                raise ValueError(f"{field.name}: got {value!r}, allowed is {field.type.__name__}")
+                raise ValueError(f"{field.name} must be {field.type.__name__}, got {value!r}")
             if field.type is float and not math.isfinite(value):
-                raise ValueError(f"{field.name}: got {value}, allowed are finite numbers")
+                raise ValueError(f"{field.name} must be finite, got {value}")
         activation(self.activation, among=TRAINED)
         contrastive_loss(self.loss)
         check_generators(self.generators, self.places, self.length, self.tokens, self.candidates)
         if self.batch < 2:
-            raise ValueError(f"batch: got {self.batch}, allowed are 2 samples or more: a loss needs a negative pair")
+            raise ValueError(f"batch must be ≥ 2, since a loss needs a negative pair, got {self.batch}")
         if self.beta < 1 or self.outputs < 1:
-            raise ValueError(f"beta, outputs: got {self.beta}, {self.outputs}, allowed are 1 or more")
+            raise ValueError(f"beta and outputs must be ≥ 1, got {self.beta} and {self.outputs}")
         if not (self.rate > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
             raise ValueError(
-                f"rate, momentum, weight_decay: got {self.rate}, {self.momentum}, {self.weight_decay}, "
-                "allowed are rate > 0, 0 ≤ momentum < 1, weight_decay ≥ 0"
+                "rate must be > 0, momentum in [0, 1) and weight_decay ≥ 0, "
+                f"got rate={self.rate}, momentum={self.momentum}, weight_decay={self.weight_decay}"
             )
         token_norms(self.tokens, self.zeta)
         Statistics.of([self.batch_norm])
 
     @property
     def filters(self) -> int:
-        """M = β·P filters a place."""
+        """M = β·P filters per place."""
         return self.beta * self.candidates
 
     @property
@@ -76,11 +92,11 @@ class TokenTraining:
 
     @property
     def groups(self) -> int:
-        """Groups of views with statistics of their own."""
+        """Number of groups of views with statistics of their own."""
         return 2 if self.views_apart and self.batch_norm != "off" else 1
 
     def bytes_needed(self, runs: int, dtype: torch.dtype = torch.float32) -> int:
-        """Memory of training, estimated: weights with gradients and momentum, tables, similarities, indexed batches."""
+        """Estimated memory of training: weights with gradients and momentum, tables, similarities, indexed batches."""
         m, n = self.filters, self.batch
         weights = self.places * m * (self.tokens + self.outputs)
         tables = self.places * self.tokens * (m + self.outputs)
@@ -88,12 +104,12 @@ class TokenTraining:
         return runs * (numbers * dtype.itemsize + CHUNK * self.places * (2 * n * 60 + 2 * self.tokens * 24))
 
     def require_memory(self, runs: int, device: torch.device | str = "cpu") -> None:
-        """Raises ValueError, before any work, where the device has not the memory for so many runs."""
+        """Raises ValueError, before any work, if the device lacks the memory for that many runs."""
         require_memory(
             self.bytes_needed(runs), device, f"{runs} networks of K·M = {self.places}·{self.filters} filters"
         )
 
     def pool(self, seeds: Iterable[int], device: torch.device | str | None = None) -> TokenGenerators:
-        """The generators of each run, one run a seed."""
+        """The generators of each run, one run per seed."""
         streams = [stream(s, 0, "generators", device) for s in seeds]
         return draw_generators(streams, self.generators, self.places, self.length, self.tokens, self.candidates)

@@ -1,6 +1,6 @@
 """Token sequences from a pool of generators such as **C*B*A*D*: the data of two-layer networks, with exact moments.
 
-Shapes: a pool a run; G generators of K places over d tokens. Views of one sample come from one generator.
+Shapes: one pool per run; G generators of K places over d tokens. Both views of a sample come from one generator.
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,13 @@ CHUNK = 25  # minibatches drawn at a time; a constant, since a stream's numbers 
 
 @dataclass(frozen=True)
 class TokenGenerators:
-    """Patterns int32 `[run, G, K]`: the token that generator g fixes at place k, or −1 for the wildcard *.
+    """A pool of generators for each run: the token that generator g fixes at place k, or −1 for the wildcard *.
 
-    Source: tian-2023, Section 5 and Figure 3. Raises: ValueError for tokens outside −1..d−1 and d < 2.
+    Source: tian-2023, Section 5 and Figure 3.
+    Args:
+        patterns: int32 `[run, G, K]`, tokens −1 to d−1.
+        d: number of tokens, ≥ 2.
+    Raises: ValueError for tokens outside −1..d−1 and for d < 2.
     """
 
     patterns: Tensor
@@ -29,18 +33,23 @@ class TokenGenerators:
     def __post_init__(self):
         low, high = int(self.patterns.min()), int(self.patterns.max())
         if self.d < 2 or low < WILDCARD or high >= self.d:
-            raise ValueError(f"TokenGenerators: got tokens {low}..{high} and d={self.d}, allowed are −1..d−1, d ≥ 2")
+            raise ValueError(f"patterns must be in −1..d−1 and d ≥ 2, got {low}..{high} and d={self.d}")
 
     def candidates(self) -> Tensor:
-        """Tokens that some generator fixes at place k, bool `[run, K, d]`: R_k^g, less what no generator uses."""
+        """Tokens that some generator fixes at place k, bool `[run, K, d]`: R_k^g without those never used."""
         tokens = torch.arange(self.d, device=self.patterns.device)
         return (self.patterns.unsqueeze(-1) == tokens).any(1)
 
     def fields(self, norms: Tensor | None = None, dtype: torch.dtype = torch.float64) -> ConditionalFields:
         """The exact law: given the generator z, places are independent, P[token a at k | z] = 1[a fixed] or 1/d.
 
-        The input of place k is u_a = ‖u_a‖ e_a. Source: tian-2023, Section 5; a case of Assumption 2 with C = G.
-        Args: norms `[d]`, default 1. Returns: fields with a run on the first axis.
+        The input of place k is u_a = ‖u_a‖ e_a.
+
+        Source: tian-2023, Section 5; a case of Assumption 2 with C = G.
+        Args:
+            norms: `[d]`, 1 by default.
+            dtype: of the result.
+        Returns: fields with the run on the first axis.
         """
         runs, count, places = self.patterns.shape
         tokens = torch.arange(self.d, device=self.patterns.device)
@@ -51,14 +60,20 @@ class TokenGenerators:
         return ConditionalFields(points, given, given.new_full((runs, count), 1 / count))
 
     def views(self, streams: list[torch.Generator], n: int, steps: int) -> Tensor:
-        """Minibatches of n samples in two views, int32 `[step, run, 2n, K]`; views i and n + i share a generator.
+        """Minibatches of n samples in two views; views i and n + i share a generator.
 
-        The sample's generator is uniform, each view fills its wildcards with uniform tokens of its own.
-        Args: one stream a run; n ≥ 1; steps ≥ 1. Raises: ValueError for another number of streams and n < 1.
+        The generator of a sample is uniform; each view fills its wildcards with uniform tokens of its own.
+
+        Args:
+            streams: random streams, one per run.
+            n: samples per minibatch, ≥ 1.
+            steps: number of minibatches, ≥ 1.
+        Returns: tokens, int32 `[step, run, 2n, K]`.
+        Raises: ValueError for any other number of streams and for n < 1.
         """
         runs, count, places = self.patterns.shape
         if len(streams) != runs or n < 1:
-            raise ValueError(f"views: got {len(streams)} streams, n={n}, allowed are {runs} streams, n ≥ 1")
+            raise ValueError(f"streams must be {runs}, one per run, and n ≥ 1, got {len(streams)} streams and n={n}")
         device = self.patterns.device
         pick, fill = [], []
         for g in streams:
@@ -71,7 +86,7 @@ class TokenGenerators:
     def batches(
         self, streams: list[torch.Generator], n: int, groups: int = 1, dtype: torch.dtype = torch.float32
     ) -> Iterator[TokenBatch]:
-        """Minibatches without end, as `views`, indexed as in `token_batches`."""
+        """Endless minibatches, drawn as in `views` and indexed as in `token_batches`."""
         while True:
             yield from token_batches(self.views(streams, n, CHUNK), self.d, groups, dtype)
 
@@ -82,7 +97,14 @@ def draw_generators(
     """Pools of random generators: each place admits p of the d tokens; a generator fixes one at `length` places.
 
     Source: tian-2023, Section 5 ("randomly picking 5 receptive fields, then picking one of the P tokens").
-    Args: one stream a run; count ≥ 1; 1 ≤ length ≤ places; 1 ≤ p ≤ d, d ≥ 2. Raises: ValueError outside.
+    Args:
+        streams: random streams, one per run.
+        count: generators per pool, ≥ 1.
+        places: K receptive fields.
+        length: 1 ≤ length ≤ places.
+        d: number of tokens, ≥ 2.
+        p: candidates per place, 1 ≤ p ≤ d.
+    Raises: ValueError for sizes outside these ranges.
     """
     check_generators(count, places, length, d, p)
     patterns = []
@@ -97,21 +119,26 @@ def draw_generators(
 
 
 def check_generators(count: int, places: int, length: int, d: int, p: int) -> None:
-    """Raises ValueError in one line for a pool that cannot be: p > d, length > places, numbers below their least."""
+    """Raises ValueError, in one line, for an impossible pool: p > d, length > places, or numbers below their least."""
     if d < 2 or not 1 <= p <= d:
-        raise ValueError(f"draw_generators: got p={p} candidates of d={d} tokens, allowed are 1 ≤ p ≤ d, d ≥ 2")
+        raise ValueError(f"p must be ≥ 1 and ≤ d, and d ≥ 2, got p={p} and d={d}")
     if count < 1 or not 1 <= length <= places:
         raise ValueError(
-            f"draw_generators: got {count} generators of length {length} on {places} places, "
-            f"allowed are 1 or more, 1 ≤ length ≤ places"
+            f"count must be ≥ 1, and length ≥ 1 and ≤ places, got count={count}, length={length}, places={places}"
         )
 
 
 def token_norms(d: int, zeta: float, dtype: torch.dtype = torch.float64) -> Tensor:
-    """‖u_a‖ = ζ for the first ⌊d/2⌋ tokens and 1/ζ for the others. Source: tian-2023, Appendix E.2.
+    """‖u_a‖ = ζ for the first ⌊d/2⌋ tokens and 1/ζ for the others.
 
-    Args: d ≥ 2; zeta ≥ 1, the non-uniformity. Returns: `[d]`. Raises: ValueError outside.
+    Source: tian-2023, Appendix E.2.
+    Args:
+        d: number of tokens, ≥ 2.
+        zeta: the non-uniformity ζ, ≥ 1.
+        dtype: of the result.
+    Returns: `[d]`.
+    Raises: ValueError for d or zeta outside its range.
     """
     if d < 2 or not zeta >= 1:
-        raise ValueError(f"token_norms: got d={d}, zeta={zeta}, allowed are d ≥ 2, zeta ≥ 1")
+        raise ValueError(f"d must be ≥ 2 and zeta ≥ 1, got d={d}, zeta={zeta}")
     return torch.tensor([zeta] * (d // 2) + [1 / zeta] * (d - d // 2), dtype=dtype)

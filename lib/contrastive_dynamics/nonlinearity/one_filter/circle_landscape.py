@@ -16,14 +16,21 @@ FIGURE_8_POINTS = (-4 / 5, -1 / 2, -2 / 5, -1 / 6, 0.0, 1 / 5, 2 / 5, 3 / 5, 4 /
 
 
 def on_circle(theta: Tensor) -> Tensor:
-    """Unit vectors (cos θ, sin θ). Args: theta `[...]` radians. Returns: `[..., 2]`."""
+    """Unit vectors (cos θ, sin θ): theta `[...]`, radians, to `[..., 2]`."""
     return torch.stack((theta.cos(), theta.sin()), dim=-1)
 
 
 def circle_grid(angles: int, like: Tensor) -> Tensor:
-    """`angles` equally spaced angles in [−π, π), in the dtype and on the device of `like`."""
+    """Equally spaced angles in [−π, π).
+
+    Args:
+        angles: how many, ≥ 8.
+        like: gives dtype and device.
+    Returns: `[angles]`, radians.
+    Raises: ValueError for angles < 8.
+    """
     if angles < 8:
-        raise ValueError(f"circle_grid: angles must be 8 or more, got {angles}")
+        raise ValueError(f"angles must be ≥ 8, got {angles}")
     return torch.arange(angles, dtype=like.dtype, device=like.device) * (2 * math.pi / angles) - math.pi
 
 
@@ -31,19 +38,27 @@ def energy(w: Tensor, x: Tensor, act: Activation) -> Tensor:
     """E(w) = ½ V[h(wᵀx)], the energy of one filter for uniform pairwise importance and no augmentation.
 
     Source: tian-2023, eq. (5) with K = 1 and Corollary 1.
-    Args: w `[run, m, d]` filters; x `[run, n, d]` points, equally likely.
-    Returns: `[run, m]`. Cost: 2·n·d flops a filter, memory run·m·n.
+    Args:
+        w: filters `[run, m, d]`.
+        x: points `[run, n, d]`, equally likely.
+        act: the activation h.
+    Returns: `[run, m]`.
+    Cost: 2·n·d flops per filter, memory run·m·n.
     """
     return act.h(w @ x.mT).var(dim=-1, correction=0) / 2
 
 
 def falls(slope: Tensor, tol: float = 0.0) -> Tensor:
-    """Where a periodic sequence of slopes turns from rising to falling: one mark a strict maximum.
+    """Where a periodic sequence of slopes turns from rising to falling: one mark per strict maximum.
 
-    Slopes of size `tol` or less belong to the plateau that they stand in, so a plateau counts once, as a maximum
-    only if it is entered rising and left falling; an everywhere flat sequence has none.
-    Args: slope `[..., m]`, slope[j] belonging to the step from point j to j + 1 (or to point j of a vector field).
-    Returns: bool `[..., m]`, true at the last rising or flat step before the fall. Cost: m log m.
+    Slopes of size `tol` or less belong to the plateau around them, so a plateau counts once, and as a maximum only if
+    it is entered rising and left falling; a sequence that is flat everywhere has none.
+
+    Args:
+        slope: `[..., m]`, slope[j] belonging to the step from point j to j + 1 (or to point j of a vector field).
+        tol: ≥ 0.
+    Returns: bool `[..., m]`, true at the last rising or flat step before the fall.
+    Cost: m log m.
     """
     sign = torch.where(slope.abs() <= tol, 0, slope.sign()).to(torch.int64)
     m = sign.shape[-1]
@@ -58,7 +73,11 @@ def count_maxima(values: Tensor, rounding: float = 16.0) -> Tensor:
     """Number of strict local maxima of a function sampled around the circle; a plateau counts once.
 
     Two neighbours count as equal when they differ by at most `rounding` units in the last place of max |value|.
-    Args: values `[..., m]`, periodic. Returns: int64 `[...]`.
+
+    Args:
+        values: `[..., m]`, periodic.
+        rounding: in units in the last place.
+    Returns: int64 `[...]`.
     Error: maxima closer than two grid steps merge.
     """
     tol = rounding * torch.finfo(values.dtype).eps * values.abs().amax(-1, keepdim=True)
@@ -70,7 +89,12 @@ def count_energy_maxima(x: Tensor, act: Activation, angles: int = 100_000) -> Te
     """Number of strict local maxima of E(θ) = ½ V[h(wᵀx)], w = (cos θ, sin θ), on a grid of the circle.
 
     Source: tian-2023, Figure 8.
-    Args: x `[run, n, 2]`; angles of the grid, 8 or more. Returns: int64 `[run]`. Cost: run·angles·n.
+    Args:
+        x: points `[run, n, 2]`.
+        act: the activation h.
+        angles: of the grid, ≥ 8.
+    Returns: int64 `[run]`.
+    Cost: run·angles·n.
     """
     _planar(x, "count_energy_maxima")
     w = on_circle(circle_grid(angles, x)).expand(x.shape[0], -1, -1)
@@ -84,14 +108,18 @@ def blurred_landscape(angle: Tensor, width: Tensor, angles: int = 4096) -> tuple
     E[h] = p ∗ cos₊, E[h²] = p ∗ cos₊², ρ(θ) = E[h]·(p(θ + π/2) + p(θ − π/2)); sharper points are rougher.
     Everywhere E'' = −(gap + ρ): for ReLU roughness makes a stationary point more stable, not less.
     Source: not in tian-2023; the setting of Figure 8 and the roughness of Section 3.2.
-    Args: angle `[n]` radians; width `[run]` radians, each at least 4 grid steps 2π/angles; angles, a multiple of 4.
-    Returns: energy, ρ and gap = wᵀAw − tᵀAt, t ⊥ w, on `circle_grid`, `[run, angles]` each. A stationary w is an
-        LME where gap > 0, and then gap is λ1 − λ2.
-    Raises: ValueError for a width that the grid cannot resolve. Error: spectral in p, O(angles⁻²) at the edge of cos₊.
+    Args:
+        angle: `[n]`, radians.
+        width: `[run]`, radians, each at least 4 grid steps 2π/angles.
+        angles: of the grid, a multiple of 4 and ≥ 8.
+    Returns: energy, ρ and gap = wᵀAw − tᵀAt, t ⊥ w, on `circle_grid`, `[run, angles]` each. A stationary w is an LME if
+        gap > 0, and then gap is λ1 − λ2.
+    Raises: ValueError for a width that the grid cannot resolve, and for angles outside their range.
+    Error: spectral in p, O(angles⁻²) at the edge of cos₊.
     """
     if angles % 4 or not bool((width >= 8 * math.pi / angles).all()):
         got = f"{angles}, {float(width.min()):.3g}"
-        raise ValueError(f"blurred_landscape: need angles % 4 == 0 and width >= 8 pi/angles, got {got}")
+        raise ValueError(f"angles must be a multiple of 4 and width ≥ 8π/angles, got {got}")
     theta = circle_grid(angles, angle)
     cosine = torch.cos(theta[:, None] - angle) - 1
     p = torch.exp(cosine / width[:, None, None].square()).sum(-1)
@@ -134,10 +162,15 @@ def circle_fixed_points(
 ) -> CircleFixedPoints:
     """All fixed points of ẇ = P⊥A(w)w on the circle, stable and unstable: sign changes of the speed, bisected.
 
-    Args: field_at takes indices of populations, int64 `[m]`, and gives the matrix field of them, `[m, 2] -> [m, 2, 2]`;
-        runs, how many populations; like, a tensor of the dtype and device to use; angles of the grid; block, angles
-        of the grid that are evaluated together (memory grows with it, nothing else).
-    Returns: CircleFixedPoints. Error: pairs within one grid step of 2π/angles are missed; θ to 2π/angles/2^bisections.
+    Args:
+        field_at: takes indices of populations, int64 `[m]`, and returns their matrix field, `[m, 2] -> [m, 2, 2]`.
+        runs: number of populations.
+        like: gives dtype and device.
+        angles: of the grid, ≥ 8.
+        bisections: halvings of a grid step.
+        block: angles of the grid that are evaluated together; it changes only the memory, which grows with it.
+    Returns: CircleFixedPoints.
+    Error: pairs within one grid step of 2π/angles are missed; θ to 2π/angles/2^bisections.
     Cost: runs·angles filters on the grid, then bisections for every fixed point.
     """
     everyone = torch.arange(runs, device=like.device)
@@ -177,13 +210,18 @@ def energy_maxima(x: Tensor, act: Activation) -> list[CircleMaximum]:
     """Every strict local maximum of the energy on the circle, from the quadratic form of each arc.
 
     Between two kinks wᵀx_i = 0 the gates are fixed, E = ½ wᵀAw with constant A, so an arc has at most one inner
-    maximum, at ± the top eigenvector of its A; a kink is a maximum if E rises before and falls behind it. Valid for
+    maximum, at ± the top eigenvector of its A; a kink is a maximum if E rises before it and falls after it. Valid for
     activations that are linear on each side of 0. Independent of any grid.
-    Args: x `[n, 2]`, float64 advised. Returns: maxima by increasing angle. Cost: O(n²).
-    Raises: ValueError if the activation has degree other than 1.
+
+    Args:
+        x: points `[n, 2]`, preferably float64.
+        act: the activation h, of degree 1.
+    Returns: maxima by increasing angle.
+    Raises: ValueError if the activation has a degree other than 1.
+    Cost: O(n²).
     """
     if act.degree != 1:
-        raise ValueError(f"energy_maxima: needs an activation of degree 1, got {act.name!r} of degree {act.degree}")
+        raise ValueError(f"act must have degree 1, got {act.name!r} of degree {act.degree}")
     _planar(x.unsqueeze(0), "energy_maxima")
     kinks = _kinks(x)
     nxt = kinks.roll(-1)

@@ -10,8 +10,11 @@ from torch import Tensor
 class FinitePopulation:
     """Samples x0 on n0 points and views x on n points, both known by their index.
 
-    `prob[x0]` is P(x0) `[n0]`; `augment[x0, x]` is p_aug(x | x0) `[n0, n]`, the identity without augmentation.
-    Source: tian-2023, Section 2. Raises: ValueError if a distribution is negative or does not sum to 1.
+    Source: tian-2023, Section 2.
+    Args:
+        prob: P(x0) `[n0]`.
+        augment: p_aug(x | x0) `[n0, n]`, the identity without augmentation.
+    Raises: ValueError if the shapes do not fit, or if a distribution is negative or does not sum to 1.
     """
 
     prob: Tensor
@@ -20,23 +23,27 @@ class FinitePopulation:
     def __post_init__(self) -> None:
         if self.augment.ndim != 2 or self.prob.shape != self.augment.shape[:1]:
             raise ValueError(
-                f"FinitePopulation: got prob {tuple(self.prob.shape)}, augment {tuple(self.augment.shape)}, "
-                "allowed are [n0] and [n0, n]"
+                "prob and augment must be [n0] and [n0, n], "
+                f"got {tuple(self.prob.shape)} and {tuple(self.augment.shape)}"
             )
         for name, weights in (("prob", self.prob), ("augment", self.augment)):
             off = (weights.sum(-1) - 1).abs().max().item()
             if weights.min() < 0 or not off < 1e-6:
                 raise ValueError(
-                    f"FinitePopulation: {name}: got least {weights.min().item():.3g} and a sum off 1 by {off:.3g}, "
-                    "allowed are numbers of 0 or more that sum to 1"
+                    f"{name} must be ≥ 0 with sum 1, "
+                    f"got a least entry of {weights.min().item():.3g} and a sum off by {off:.3g}"
                 )
 
 
 def jittered_population(x0: Tensor, offsets: Tensor, prob: Tensor | None = None) -> tuple[FinitePopulation, Tensor]:
     """Population whose views are x0 plus one of k equally likely offsets.
 
-    Args: x0 `[n0, d]`; offsets `[k, d]`; prob `[n0]` (default 1/n0 each).
-    Returns: the population and its views `[n0·k, d]`, those of one x0 side by side. Cost: n0²·k numbers.
+    Args:
+        x0: `[n0, d]`.
+        offsets: `[k, d]`.
+        prob: `[n0]`, 1/n0 each by default.
+    Returns: the population and its views `[n0·k, d]`, with those of each x0 side by side.
+    Cost: n0²·k numbers.
     """
     n0, k = x0.shape[0], offsets.shape[0]
     prob = x0.new_full((n0,), 1 / n0) if prob is None else prob
@@ -45,16 +52,19 @@ def jittered_population(x0: Tensor, offsets: Tensor, prob: Tensor | None = None)
 
 
 def sample_pairs(population: FinitePopulation, n: int, generators: list[torch.Generator]) -> tuple[Tensor, ...]:
-    """Batches of n samples with two independent views each, one batch a generator.
+    """Batches of n samples with two independent views each, one batch per generator.
 
-    Args: n ≥ 1, samples a batch; generators, one a run, each on the device of the population.
+    Args:
+        population: the samples and their views.
+        n: samples per batch, ≥ 1.
+        generators: one per run, at least one, each on the device of the population.
     Returns: indices of x0, of its first and of its second view, each `[runs, n]`.
     Raises: ValueError if n < 1 or there is no generator.
     """
     if n < 1 or not generators:
-        raise ValueError(f"sample_pairs: got n={n} and {len(generators)} generators, allowed are 1 or more of each")
+        raise ValueError(f"n and the number of generators must be ≥ 1, got n={n} and {len(generators)} generators")
     rows = []
-    for generator in generators:  # one stream a run, so that a run is the same alone and in a batch
+    for generator in generators:  # one stream per run, so that a run is the same alone and in a batch
         x0 = torch.multinomial(population.prob, n, replacement=True, generator=generator)
         views = torch.multinomial(population.augment[x0], 2, replacement=True, generator=generator)
         rows.append(torch.cat([x0[:, None], views], -1))
@@ -67,10 +77,17 @@ def expansion_limit(
     """Large-batch limit of C_α[g] by the kernel expansion of α, Σ_l z_l² V_{x0~p̃_l}[E[g | x0]].
 
     p̃_l = φ_l P / z_l, z_l = Σ_x0 φ_l P; α_ij = Σ_l φ_l(x0[i]) φ_l(x0[j]).
+
     Source: tian-2023, Lemma 2, eq. (4), and Corollary 1.
-    Args: g `[..., n, d]` values on the views; phi `[n0, L]` features of α (ones `[n0, 1]` for uniform α);
-    inner_mean=False takes V_{x0~p̃_l, x}[g] in place of V[E[g | x0]], eq. (32); adjusted=False takes P for p̃_l.
-    Returns: `[..., d, d]`, positive semidefinite. Raises: ValueError for sizes that differ. Cost: n0·L·d + n0·n·d².
+    Args:
+        g: values on the views, `[..., n, d]`.
+        population: the samples and their views.
+        phi: features of α, `[n0, L]` (ones `[n0, 1]` for uniform α).
+        inner_mean: False takes V_{x0~p̃_l, x}[g] in place of V[E[g | x0]], eq. (32).
+        adjusted: False takes P for p̃_l.
+    Returns: `[..., d, d]`, positive semidefinite.
+    Raises: ValueError for sizes that differ.
+    Cost: n0·L·d + n0·n·d².
     """
     _check(g, population, phi.shape[0])
     mean = population.augment @ g
@@ -91,9 +108,15 @@ def double_expectation_limit(g: Tensor, population: FinitePopulation, kernel: Te
     """Large-batch limit of C_α[g] as the expectation over two samples and their views.
 
     ½ E_{x0,y0} K(x0, y0) { E[(g(x) − g(y))(g(x) − g(y))ᵀ] − E[(g(x) − g(x'))(g(x) − g(x'))ᵀ | x0] }.
+
     Source: tian-2023, eqs. (25), (26) and (35).
-    Args: g `[..., n, d]`; kernel K `[n0, n0]`, α of two samples. Returns: `[..., d, d]`.
-    Raises: ValueError for sizes that differ. Cost: n²·d² flops and numbers: meant for small populations.
+    Args:
+        g: values on the views, `[..., n, d]`.
+        population: the samples and their views.
+        kernel: K `[n0, n0]`, α of two samples.
+    Returns: `[..., d, d]`.
+    Raises: ValueError for sizes that differ.
+    Cost: n²·d² flops and numbers: meant for small populations.
     """
     _check(g, population, kernel.shape[0])
     joint = population.prob[:, None] * population.augment
@@ -106,4 +129,4 @@ def double_expectation_limit(g: Tensor, population: FinitePopulation, kernel: Te
 def _check(g: Tensor, population: FinitePopulation, samples: int) -> None:
     n0, n = population.augment.shape
     if g.shape[-2] != n or samples != n0:
-        raise ValueError(f"limit: got {g.shape[-2]} views and {samples} samples, allowed are {n} and {n0}")
+        raise ValueError(f"g and α must be given on {n} views and {n0} samples, got {g.shape[-2]} and {samples}")

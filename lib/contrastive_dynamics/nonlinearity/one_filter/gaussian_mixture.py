@@ -12,12 +12,16 @@ from .sphere_flow import MatrixField
 
 @dataclass(frozen=True)
 class GaussianMixture:
-    """x ~ Σ_c weight_c N(mean_c, covariance_c), one mixture a run.
-
-    mean `[run, c, d]`; covariance `[run, c, d, d]`, positive definite; weight `[run, c]`, positive with sum 1.
+    """x ~ Σ_c weight_c N(mean_c, covariance_c), one mixture per run.
 
     Within a component s = wᵀx is N(m, v) and x = mean + k (s − m) + r, with k = Σw/v and r independent of s, so every
     moment of the gated input x h'(s) follows from one-dimensional moments of the slope h'(s).
+
+    Args:
+        mean: `[run, c, d]`.
+        covariance: `[run, c, d, d]`, positive definite.
+        weight: `[run, c]`, positive with sum 1.
+    Raises: ValueError for shapes that do not fit.
     """
 
     mean: Tensor
@@ -28,17 +32,18 @@ class GaussianMixture:
         run, c, d = self.mean.shape if self.mean.ndim == 3 else (0, 0, 0)
         got = [list(t.shape) for t in (self.mean, self.covariance, self.weight)]
         if got != [[run, c, d], [run, c, d, d], [run, c]]:
-            raise ValueError(f"GaussianMixture: shapes must be [run, c, d], [run, c, d, d], [run, c], got {got}")
+            raise ValueError(f"mean, covariance and weight must be [run, c, d], [run, c, d, d] and [run, c], got {got}")
 
     def at(self, run: Tensor) -> "GaussianMixture":
-        """The mixtures with the given indices (or bool mask), repeated as often as named."""
+        """The mixtures with the given indices (or bool mask), repeated as often as they are named."""
         return GaussianMixture(self.mean[run], self.covariance[run], self.weight[run])
 
     def matrix_field(self, act: Activation) -> MatrixField:
         """w `[run, d]` ↦ A(w) = V[x h'(wᵀx)] `[run, d, d]`, uniform importance, no augmentation, infinite batch.
 
-        Source: tian-2023, eq. (7) with Corollary 1. Cost: about 6·c·d² flops.
+        Source: tian-2023, eq. (7) with Corollary 1.
         Raises: ValueError for an activation that is neither of degree 1 nor quadratic.
+        Cost: about 6·c·d² flops.
         """
         moments = _slope_moments(act)
 
@@ -88,14 +93,20 @@ class GaussianMixture:
 def random_gaussian_mixture(
     generators: list[torch.Generator], d: int, components: int = 3, spread: float = 1.0
 ) -> GaussianMixture:
-    """Random mixtures, one a generator: means N(0, spread² I), covariances GGᵀ/d + I/10 with Gaussian G, equal weights.
+    """Random mixtures, one per generator: means N(0, spread² I), covariances GGᵀ/d + I/10, equal weights.
 
-    Args: d, 2 or more; components, 1 or more; spread, 0 or more.
-    Raises: ValueError without a generator or for a number outside its range.
+    G is a d × d matrix of independent N(0, 1) entries.
+
+    Args:
+        generators: random streams, one per run, at least one.
+        d: dimension, ≥ 2.
+        components: per mixture, ≥ 1.
+        spread: of the means, ≥ 0.
+    Raises: ValueError for arguments outside these ranges.
     """
     if not generators or d < 2 or components < 1 or spread < 0:
         raise ValueError(
-            "random_gaussian_mixture: need a generator, d >= 2, components >= 1 and spread >= 0, "
+            "the number of generators must be ≥ 1, d ≥ 2, components ≥ 1 and spread ≥ 0, "
             f"got {len(generators)} generators, d={d}, components={components}, spread={spread}"
         )
     draws = [
@@ -117,7 +128,7 @@ def _slope_moments(act: Activation):
     if act.name == "quadratic":  # g = 2s
         return lambda m, v: (2 * m, 2 * v, 4 * (m**2 + v), 8 * m * v, 4 * (m**2 * v + 3 * v**2))
     if act.degree != 1:
-        raise ValueError(f"GaussianMixture: needs an activation of degree 1 or quadratic, got {act.name!r}")
+        raise ValueError(f"act must have degree 1 or be quadratic, got {act.name!r}")
 
     def moments(m: Tensor, v: Tensor) -> tuple[Tensor, ...]:
         side = torch.ones(1, dtype=m.dtype, device=m.device)

@@ -25,9 +25,13 @@ class EigenCheck:
 def eigen_check(matrix_field: MatrixField, w: Tensor, tol: float = 1e-8) -> EigenCheck:
     """Whether w is a locally maximal eigenvector: A(w)w = λ1(A(w))w with λ1 distinct.
 
-    Source: tian-2023, Definition 3 and the notations of Section 3.2.
-    Args: matrix_field `[run, d] -> [run, d, d]`; w `[run, d]`, unit; tol relative to λ1, for residual and gap.
-    Returns: EigenCheck. Cost: one field, one symmetric eigenproblem (9·d³ flops).
+    Source: tian-2023, Definition 3 and the notation of Section 3.2.
+    Args:
+        matrix_field: `[run, d] -> [run, d, d]`.
+        w: `[run, d]`, unit.
+        tol: tolerance for residual and gap, relative to λ1.
+    Returns: EigenCheck.
+    Cost: one field, one symmetric eigenproblem (9·d³ flops).
     """
     a = matrix_field(w)
     values = torch.linalg.eigvalsh(a)
@@ -40,14 +44,14 @@ def eigen_check(matrix_field: MatrixField, w: Tensor, tol: float = 1e-8) -> Eige
 
 
 def tangent_basis(w: Tensor) -> Tensor:
-    """Orthonormal basis of the tangent space of the sphere at w. Args: w `[run, d]`. Returns: `[run, d, d − 1]`."""
+    """Orthonormal basis of the tangent space of the sphere at w: `[run, d]` to `[run, d, d − 1]`."""
     return torch.linalg.qr(w.unsqueeze(-1), mode="complete").Q[..., 1:]
 
 
 def _sphere_derivative(f: Callable[[Tensor], Tensor], w: Tensor, step: float) -> Tensor:
     """Central differences of f `[run, d] -> [run, k]` along great circles of the tangent basis; `[run, k, d − 1]`."""
     if not 0 < step < 0.5:
-        raise ValueError(f"step: must be an angle in (0, 0.5), got {step}")
+        raise ValueError(f"step must be > 0 and < 0.5 radians, got {step}")
     s = torch.as_tensor(step, dtype=w.dtype, device=w.device)
     columns = [
         (f(s.cos() * w + s.sin() * u) - f(s.cos() * w - s.sin() * u)) / (2 * step) for u in tangent_basis(w).unbind(-1)
@@ -59,9 +63,16 @@ def roughness(matrix_field: MatrixField, w: Tensor, step: float = 1e-3) -> Tenso
     """Local roughness ρ(w), measured: the spectral norm of the tangential derivative of v ↦ A(v)w at v = w.
 
     ρ is the smallest number with ‖(A(v) − A(w))w‖ ≤ ρ‖v − w‖ + O(‖v − w‖²) for v on the sphere.
-    Source: tian-2023, notations of Section 3.2.
-    Args: matrix_field differentiable at w; w `[run, d]`, unit; step of the central difference in radians.
-    Returns: `[run]`, 0 or more. Error: O(step²) + O(eps/step). Cost: 2(d − 1) fields.
+
+    Source: tian-2023, notation of Section 3.2.
+    Args:
+        matrix_field: differentiable at w.
+        w: `[run, d]`, unit.
+        step: of the central difference, radians, 0 < step < 0.5.
+    Returns: `[run]`, 0 or more.
+    Raises: ValueError for step outside its range.
+    Error: O(step²) + O(eps/step).
+    Cost: 2(d − 1) fields.
     """
     change = _sphere_derivative(lambda v: torch.einsum("rij,rj->ri", matrix_field(v), w), w, step)
     return torch.linalg.matrix_norm(change, ord=2)
@@ -71,7 +82,14 @@ def flow_jacobian(matrix_field: MatrixField, w: Tensor, step: float = 1e-3) -> T
     """Jacobian of the sphere flow ẇ = P⊥A(w)w at a fixed point, in the tangent basis, measured.
 
     Source: tian-2023, proof of Theorem 1 (eqs. 57–65).
-    Args: as `roughness`. Returns: `[run, d − 1, d − 1]`. Error: O(step²) + O(eps/step). Cost: 2(d − 1) fields.
+    Args:
+        matrix_field: differentiable at w.
+        w: the fixed point `[run, d]`, unit.
+        step: as in `roughness`.
+    Returns: `[run, d − 1, d − 1]`.
+    Raises: as `roughness`.
+    Error: O(step²) + O(eps/step).
+    Cost: 2(d − 1) fields.
     """
     return tangent_basis(w).mT @ _sphere_derivative(lambda v: sphere_velocity(matrix_field, v), w, step)
 
@@ -81,8 +99,15 @@ def density_flow_jacobian(a: Tensor, w: Tensor, mean_h: Tensor, boundary: Tensor
 
     λ = wᵀAw, T the tangent basis, B = ∫_{wᵀx=0} xxᵀ p dS and jump = h'(0+) − h'(0−). With jump·E[h] ≥ 0, as for
     ReLU, the last term is negative semidefinite: roughness jump·E[h]·λmax(B) then only adds stability.
+
     Source: not in tian-2023, which bounds the last term by ρ(w) in eq. (64); derived in the chapter.
-    Args: a, boundary `[run, d, d]`; w `[run, d]`; mean_h `[run]`. Returns: `[run, d − 1, d − 1]`, symmetric.
+    Args:
+        a: A(w) `[run, d, d]`.
+        w: the fixed point `[run, d]`, unit.
+        mean_h: E[h] `[run]`.
+        boundary: B `[run, d, d]`.
+        jump: h'(0+) − h'(0−).
+    Returns: `[run, d − 1, d − 1]`, symmetric.
     """
     lam = torch.einsum("ri,rij,rj->r", w, a, w)
     eye = torch.eye(w.shape[-1], dtype=w.dtype, device=w.device)
@@ -96,16 +121,21 @@ def newton_fixed_points(
 ) -> tuple[Tensor, Tensor]:
     """Fixed points of the sphere flow, stable or not, by Newton's method on P⊥A(w)w = 0 along great circles.
 
-    Args: matrix_field differentiable; w0 `[run, d]`, unit; steps; tol on ‖P⊥A(w)w‖/‖A(w)‖; reach, the longest move
-        in radians, which keeps a step near a singular Jacobian on its side of the sphere.
+    Args:
+        matrix_field: differentiable.
+        w0: `[run, d]`, normalised here.
+        steps: at most so many, ≥ 1.
+        tol: on ‖P⊥A(w)w‖/‖A(w)‖, > 0.
+        reach: the longest move in radians, 0 < reach < π/2, which keeps a step near a singular Jacobian on its side of
+            the sphere.
     Returns: the ends `[run, d]` and whether each one is a fixed point, bool `[run]`. Newton may not settle.
     Raises: ValueError for steps, tol or reach outside their range.
-    Error: linear convergence with a factor of order 1e-6, that of the measured Jacobian. Cost: 2d fields a step.
+    Error: linear convergence with a factor of order 1e-6, that of the measured Jacobian.
+    Cost: 2d fields per step.
     """
     if steps < 1 or not tol > 0 or not 0 < reach < math.pi / 2:
         raise ValueError(
-            "newton_fixed_points: need steps >= 1, tol > 0 and 0 < reach < pi/2, "
-            f"got steps={steps}, tol={tol}, reach={reach}"
+            f"steps must be ≥ 1, tol > 0, and reach > 0 and < π/2, got steps={steps}, tol={tol}, reach={reach}"
         )
     w = w0 / w0.norm(dim=-1, keepdim=True)
     for step in range(steps + 1):

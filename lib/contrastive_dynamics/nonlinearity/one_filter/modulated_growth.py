@@ -13,7 +13,13 @@ def growth(y0: Tensor, b: Tensor, t: Tensor) -> Tensor:
     """Solution of ẏ = (y + b) y, y(0) = y0, before its blow-up.
 
     y(t) = y0 e^{bt} / (1 − y0 (e^{bt} − 1)/b);  b = 0 is the limit y0 / (1 − y0 t).
-    Source: tian-2023, eq. (147). Args: y0, b ≥ 0, t ≥ 0, broadcast together. Returns: y(t); meaningless for t ≥ t*.
+
+    Source: tian-2023, eq. (147).
+    Args:
+        y0: starting value.
+        b: ≥ 0; all three broadcast together.
+        t: time, ≥ 0.
+    Returns: y(t); meaningless for t ≥ t*.
     """
     safe = torch.where(b == 0, 1.0, b)
     integral = torch.where(b == 0, t, torch.expm1(safe * t) / safe)
@@ -21,9 +27,13 @@ def growth(y0: Tensor, b: Tensor, t: Tensor) -> Tensor:
 
 
 def blow_up_time(y0: Tensor, b: Tensor) -> Tensor:
-    """t* = ln(1 + b/y0)/b, where y(t) becomes infinite; infinite for y0 ≤ 0, and 1/y0 for b = 0.
+    """t* = ln(1 + b/y0)/b, when y(t) becomes infinite; infinite for y0 ≤ 0, and 1/y0 for b = 0.
 
-    Source: tian-2023, eq. (150). Args: y0, b ≥ 0, broadcast together. Returns: t* > 0.
+    Source: tian-2023, eq. (150).
+    Args:
+        y0: starting value.
+        b: ≥ 0; broadcasts with y0.
+    Returns: t* > 0.
     """
     positive = torch.where(y0 > 0, y0, 1.0)
     safe = torch.where(b == 0, 1.0, b)
@@ -34,13 +44,19 @@ def blow_up_time(y0: Tensor, b: Tensor) -> Tensor:
 def integrated_blow_up(y0: float, b: float, ceiling: float = 1e8) -> float:
     """Blow-up time of ẏ = (y + b) y found by integrating it (DOP853) up to `ceiling`; +1/ceiling covers the rest.
 
-    Independent of eq. (147), (150). Error: 1e-10 relative from the integrator, b/(2·ceiling²) from the rest.
-    Args: y0 > 0, b ≥ 0. Raises: ValueError for y0 ≤ 0, which never blows up.
+    Independent of eqs. (147) and (150).
+
+    Args:
+        y0: > 0.
+        b: ≥ 0.
+        ceiling: the y at which the integration ends.
+    Raises: ValueError for y0 ≤ 0, which never blows up.
+    Error: 1e-10 relative from the integrator, b/(2·ceiling²) from the rest.
     """
     from scipy.integrate import solve_ivp
 
     if y0 <= 0:
-        raise ValueError(f"integrated_blow_up: got y0={y0}; only y0 > 0 blows up")
+        raise ValueError(f"y0 must be > 0, got {y0}")
 
     def reach(t, y):
         return y[0] - ceiling
@@ -52,9 +68,13 @@ def integrated_blow_up(y0: float, b: float, ceiling: float = 1e8) -> float:
 
 
 def earliest_blow_up(y0: Tensor, b: Tensor) -> Tensor:
-    """The printed score of each component, −t*_l: the smallest blow-up time is said to win.
+    """The printed score of each component, −t*_l: the smallest blow-up time is supposed to win.
 
-    Source: tian-2023, proof of Theorem 6, below eq. (148). Args: y0, b `[..., d]`. Returns: `[..., d]`, larger wins.
+    Source: tian-2023, proof of Theorem 6, below eq. (148).
+    Args:
+        y0: `[..., d]`.
+        b: `[..., d]`.
+    Returns: `[..., d]`; the largest wins.
     """
     return -blow_up_time(y0, b)
 
@@ -63,7 +83,11 @@ def largest_rate(y0: Tensor, b: Tensor) -> Tensor:
     """The score that decides the projected flow in two dimensions: the rate y_l + b_l (−∞ for y_l ≤ 0).
 
     On the sphere d/dt ln(y_l/y_j) = (y_l + b_l) − (y_j + b_j), since P⊥ takes the same amount off both rates.
-    Args: y0, b `[..., d]`. Returns: `[..., d]`, larger is better.
+
+    Args:
+        y0: `[..., d]`.
+        b: `[..., d]`.
+    Returns: `[..., d]`; the largest wins.
     """
     return torch.where(y0 > 0, y0 + b, -math.inf)
 
@@ -72,9 +96,15 @@ def modulated_flow(y0: Tensor, b: Tensor, tol: float = 1e-6) -> Tensor:
     """End of ẏ = P⊥_y [(y + b) ∘ y] on the unit sphere, followed until ‖ẏ‖ ≤ tol·‖A(y)‖.
 
     This is ẇ = P⊥_w A(w) w with A(w) = Σ_l (u_lᵀw + b_l) u_l u_lᵀ, y_l = u_lᵀw.
+
     Source: tian-2023, eq. (15) under the structural assumption of Theorem 6.
-    Args: y0 `[..., d]` unit vectors; b `[..., d]`, broadcast. Returns: the last point `[..., d]`, within about tol of a
-    rest point. Error and cost: those of `sphere_flow`, about 100 to 200 steps of 4·d² flops a start.
+    Args:
+        y0: `[..., d]`, unit.
+        b: `[..., d]`; broadcasts with y0.
+        tol: > 0.
+    Returns: the last point `[..., d]`, within about tol of a rest point.
+    Error: that of `sphere_flow`.
+    Cost: that of `sphere_flow`, about 100 to 200 steps of 4·d² flops per start.
     """
     y0, b = torch.broadcast_tensors(y0, b)
     starts, offsets = y0.reshape(-1, y0.shape[-1]), b.reshape(-1, b.shape[-1])
@@ -86,7 +116,11 @@ def basin_share(y0: Tensor, c: float, b: float = 1.0) -> Tensor:
     """Share of starts that the projected flow takes to +e_0 when b_0 = b + c and b_l = b otherwise.
 
     Source: tian-2023, Theorem 6 (A + c u_l u_lᵀ, seen from the basis {u_l}).
-    Args: y0 `[..., n, d]` unit vectors; c > −b; b > 0. Returns: `[...]` in [0, 1].
+    Args:
+        y0: `[..., n, d]`, unit.
+        c: > −b.
+        b: > 0.
+    Returns: `[...]` in [0, 1].
     """
     offsets = torch.full_like(y0[..., :1, :], b)
     offsets[..., 0] += c
@@ -96,8 +130,12 @@ def basin_share(y0: Tensor, c: float, b: float = 1.0) -> Tensor:
 def circle_boundary(b: Tensor, wins: Callable[[Tensor, Tensor], Tensor], halvings: int = 26) -> Tensor:
     """The y_1 at which the winner changes along the quarter circle y = (sin a, cos a), by bisection in a.
 
-    Args: b `[..., 2]`; wins(y, b): unit vectors `[..., 2]` of the quarter -> bool `[...]`, whether component 1 wins.
-    Returns: `[...]`, 0 or 1 where one component always wins. Error: 2^−halvings.
+    Args:
+        b: `[..., 2]`.
+        wins: (y, b) -> bool `[...]`, whether component 1 wins from the unit vectors y `[..., 2]` of the quarter.
+        halvings: number of bisections.
+    Returns: `[...]`, 0 or 1 if one component always wins.
+    Error: 2^−halvings.
     """
     low = torch.zeros_like(b[..., 0])
     high = torch.full_like(low, math.pi / 2)
@@ -111,14 +149,14 @@ def circle_boundary(b: Tensor, wins: Callable[[Tensor, Tensor], Tensor], halving
 def wins_flow(y: Tensor, b: Tensor) -> Tensor:
     """Whether component 1 leads at the end of the projected flow; y, b `[..., 2]`. Returns: bool `[...]`.
 
-    The flow is followed down to 1e-12, so that a start that near the unstable rest point between the basins leaves it.
+    The flow is followed down to 1e-12, so that a start near the unstable rest point between the basins still leaves it.
     """
     end = modulated_flow(y, b, tol=1e-12)
     return end[..., 0] > end[..., 1]
 
 
 def wins_by(score: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """Turns a score (`earliest_blow_up`, `largest_rate`) into the decision that `circle_boundary` takes."""
+    """Turn a score (`earliest_blow_up`, `largest_rate`) into the decision that `circle_boundary` takes."""
 
     def wins(y: Tensor, b: Tensor) -> Tensor:
         s = score(y, b)

@@ -18,9 +18,14 @@ from .sphere_flow import MatrixField
 class DiscPopulation:
     """Densities p(x) ∝ exp(c_0 s² + Σ_k a_k Re z^k + b_k Im z^k), z = (x1 + i x2)/R, s = |z|, on ‖x‖ ≤ R.
 
-    Smooth and positive; all coefficients zero is the uniform disc.
-    coefficients `[run, 1 + 2K]`: c_0, a_1, b_1, a_2, …; radius R > 0 (the C0 of Theorem 2).
-    Half a disc is integrated by Gauss–Legendre rules, `radial` and `angular` points each.
+    Smooth and positive; if all coefficients are zero, the uniform disc.
+
+    Args:
+        coefficients: c_0, a_1, b_1, a_2, …, `[run, 1 + 2K]`.
+        radius: R > 0 (the C0 of Theorem 2).
+        radial: points of the Gauss–Legendre rule along the radius.
+        angular: points of the Gauss–Legendre rule over the angles of half a disc, or of each sector for two filters.
+    Raises: ValueError for coefficients of another shape and radius ≤ 0.
     """
 
     coefficients: Tensor
@@ -31,16 +36,16 @@ class DiscPopulation:
     def __post_init__(self) -> None:
         shape = list(self.coefficients.shape)
         if len(shape) != 2 or shape[1] % 2 == 0:
-            raise ValueError(f"DiscPopulation: coefficients must have shape [run, 1 + 2K], got {shape}")
+            raise ValueError(f"coefficients must have shape [run, 1 + 2K], got {shape}")
         if not self.radius > 0:
-            raise ValueError(f"DiscPopulation: radius must be positive, got {self.radius}")
+            raise ValueError(f"radius must be > 0, got {self.radius}")
 
     def at(self, run: Tensor) -> "DiscPopulation":
-        """The populations with the given indices, repeated as often as named."""
+        """The populations with the given indices, repeated as often as they are named."""
         return replace(self, coefficients=self.coefficients[run])
 
     def log_density(self, x: Tensor) -> Tensor:
-        """log p(x) up to the normalising constant. Args: x `[run, q, 2]`. Returns: `[run, q]`."""
+        """log p(x) up to the normalising constant: x `[run, q, 2]` to `[run, q]`."""
         z = torch.complex(x[..., 0], x[..., 1]) / self.radius
         c = self.coefficients.unsqueeze(1)
         out, power = c[..., 0] * z.abs().square(), torch.ones_like(z)
@@ -52,8 +57,10 @@ class DiscPopulation:
     def nodes(self, *w: Tensor) -> tuple[Tensor, Tensor]:
         """Quadrature of the population split at wᵀx = 0 for each w: points `[run, q, 2]`, probabilities `[run, q]`.
 
-        Args: one or more w `[run, 2]`, unit. Error: spectral in `radial` and `angular`.
+        Args:
+            w: one or more `[run, 2]`, unit.
         Returns: q = 2·radial·angular points for one w, twice as many for two.
+        Error: spectral in `radial` and `angular`.
         """
         x, log_mass = self._log_masses(*w)
         return x, torch.softmax(log_mass, dim=-1)
@@ -82,7 +89,7 @@ class DiscPopulation:
         return b, self._line(w)[1].amax(-1)
 
     def _line(self, w: Tensor) -> tuple[Tensor, Tensor]:
-        """513 equally spaced points of the line wᵀx = 0, ends and centre included, and the density there."""
+        """513 equally spaced points of the line wᵀx = 0, including the ends and the centre, and the density there."""
         log_z = self._log_masses(w)[1].logsumexp(-1, keepdim=True)
         x = torch.linspace(-self.radius, self.radius, 513, dtype=w.dtype, device=w.device)[:, None]
         x = x * _quarter_turn(w)[:, None, :]
@@ -91,8 +98,13 @@ class DiscPopulation:
     def matrix_field(self, act: Activation, tau: float = math.inf, frozen: Tensor | None = None) -> MatrixField:
         """w `[run, 2]` ↦ A(w) = C_α[x̃^w] `[run, 2, 2]` for α = exp(−(h_i − h_j)²/2τ); τ = ∞ is uniform α.
 
-        α is that of the filter `frozen` `[run, 2]`, or of w itself where frozen is None; it never carries a gradient.
-        Source: tian-2023, eq. (7), Corollary 2. Cost: q flops for τ = ∞, else q² exponentials.
+        α never carries a gradient.
+        Source: tian-2023, eq. (7), Corollary 2.
+        Args:
+            act: the activation h.
+            tau: τ > 0.
+            frozen: the filter of α, `[run, 2]`; by default w itself.
+        Cost: q flops for τ = ∞, otherwise q² exponentials.
         """
 
         def field(w: Tensor) -> Tensor:
@@ -115,7 +127,7 @@ class DiscPopulation:
     def boundary_roughness(self, w: Tensor, act: Activation, tau: float = math.inf) -> Tensor:
         """ρ(w) in closed form: |h'(0+) − h'(0−)| · |E[h e^{−h²/2τ}]| · λmax(B); τ = ∞ is uniform α. `[run]`.
 
-        Source: not in tian-2023, which bounds it in eqs. (87)–(90); for α Gaussian only φ_0 is not zero on the plane.
+        Source: not in tian-2023, which bounds it in eqs. (87)–(90); for Gaussian α only φ_0 is nonzero on the plane.
         """
         b, _ = self.boundary(w)
         side = torch.ones(1, dtype=w.dtype, device=w.device)
@@ -125,7 +137,7 @@ class DiscPopulation:
     def plane_importance(self, w: Tensor, act: Activation, tau: float = math.inf, order: int = 12) -> Tensor:
         """r(w, α) = Σ_l z_l² max_{wᵀx=0} p̃_l(x) = Σ_l z_l max_{wᵀx=0} φ_l p, summed to l = order. `[run]`.
 
-        Source: tian-2023, Theorem 2, eq. (96); uniform α (τ = ∞) has the term l = 0 only, with z_0 = φ_0 = 1.
+        Source: tian-2023, Theorem 2, eq. (96); uniform α (τ = ∞) has only the term l = 0, with z_0 = φ_0 = 1.
         """
         if math.isinf(tau):
             return self.boundary(w)[1]
@@ -155,13 +167,19 @@ class DiscPopulation:
 def random_disc_population(
     generators: list[torch.Generator], harmonics: int = 3, scale: float = 1.0, **rule: float
 ) -> DiscPopulation:
-    """Random smooth densities, one a generator: coefficients independent and Gaussian of standard deviation `scale`.
+    """Random smooth densities, one per generator: independent Gaussian coefficients of standard deviation `scale`.
 
-    Args: harmonics K, 1 or more; scale > 0; rule: radius, radial, angular of the DiscPopulation.
-    Raises: ValueError without a generator or with harmonics < 1.
+    Args:
+        generators: random streams, one per run, at least one.
+        harmonics: K ≥ 1.
+        scale: > 0.
+        rule: radius, radial and angular of the DiscPopulation.
+    Raises: ValueError without a generator or for harmonics < 1.
     """
     if not generators or harmonics < 1:
-        raise ValueError(f"random_disc_population: need a generator and harmonics >= 1, got {harmonics} harmonics")
+        raise ValueError(
+            f"harmonics and the number of generators must be ≥ 1, got {harmonics} and {len(generators)} generators"
+        )
     rows = [torch.randn(1 + 2 * harmonics, generator=g, dtype=torch.float64, device=g.device) for g in generators]
     return DiscPopulation(scale * torch.stack(rows), **rule)
 
@@ -171,9 +189,16 @@ def ascend_bound_ratio(
 ) -> DiscPopulation:
     """Densities with a larger ratio ρ(w)/(C0²vol(C0)/π·r): gradient ascent (Adam) in the coefficients.
 
-    In the plane ρ ≤ E[h]·(2/3)C0³·max p, so the ratio is at most (2/3)·E[h]/C0 < 2/3, approached as the mass moves to
-    the edge in front of w while the density on the line stays flat.
-    Args: w `[run, 2]`; steps, each a gradient of the closed form; rate, in coefficients a step. Returns: populations.
+    In the plane ρ ≤ E[h]·(2/3)C0³·max p, so the ratio is at most (2/3)·E[h]/C0 < 2/3, which is approached as the mass
+    moves to the edge in front of w while the density on the line stays flat.
+
+    Args:
+        population: the densities to start from.
+        w: `[run, 2]`, unit.
+        act: the activation h.
+        steps: number of steps, each a gradient of the closed form, ≥ 1.
+        rate: coefficients per step, > 0.
+    Returns: populations.
     """
 
     def ratio(coefficients: Tensor) -> Tensor:

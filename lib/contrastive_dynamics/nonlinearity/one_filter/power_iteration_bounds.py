@@ -17,9 +17,12 @@ from .sphere_flow import MatrixField
 
 
 def spectral_matrix(raw: Tensor) -> Tensor:
-    """Positive definite A = Q diag(eˢ) Qᵀ from free numbers, so that a search may move them.
+    """Positive definite A = Q diag(eˢ) Qᵀ from free numbers, so that a search can vary them.
 
-    Args: raw `[..., d + 1, d]`: rows 1 to d give Q by QR, the last row is s. Returns: `[..., d, d]`. Cost: d³.
+    Args:
+        raw: `[..., d + 1, d]`: the first d rows give Q by QR, the last row is s.
+    Returns: `[..., d, d]`.
+    Cost: d³.
     """
     q = torch.linalg.qr(raw[..., :-1, :]).Q
     return (q * raw[..., -1:, :].exp()) @ q.mT
@@ -29,8 +32,8 @@ def spectral_matrix(raw: Tensor) -> Tensor:
 class AffineField:
     """A(w) = A0 + L (pqᵀ + qpᵀ), q = P⊥_p Rw with orthogonal R: its least Lipschitz constant is L exactly.
 
-    ‖A(w) − A(w')‖₂ = L‖P⊥_p R(w − w')‖ ≤ L‖w − w'‖, with equality where R(w − w') ⊥ p. Where p is the top eigenvector
-    of A0 the field turns it as fast as L allows.
+    ‖A(w) − A(w')‖₂ = L‖P⊥_p R(w − w')‖ ≤ L‖w − w'‖, with equality if R(w − w') ⊥ p. If p is the top eigenvector of A0,
+    the field turns it as fast as L allows.
     """
 
     base: Tensor  # A0 [run, d, d], symmetric
@@ -45,11 +48,15 @@ class AffineField:
 
     @classmethod
     def of(cls, raw: Tensor) -> "AffineField":
-        """From free numbers `[run, 2d + 3, d]`: A0 by `spectral_matrix`, R by QR, p by its direction, and
-        L = 0.05 λ_gap(A0) eˣ with x the first number of the last row. Raises: ValueError for another shape."""
+        """From free numbers: A0 by `spectral_matrix`, R by QR, p by its direction, and L = 0.05 λ_gap(A0) eˣ.
+
+        Args:
+            raw: `[run, 2d + 3, d]`; x is the first number of the last row.
+        Raises: ValueError for any other shape.
+        """
         d = raw.shape[-1]
         if raw.ndim != 3 or raw.shape[-2] != 2 * d + 3:
-            raise ValueError(f"AffineField.of: raw must have shape [run, 2d + 3, d], got {list(raw.shape)}")
+            raise ValueError(f"raw must have shape [run, 2d + 3, d], got {list(raw.shape)}")
         base, mixing = spectral_matrix(raw[:, : d + 1]), torch.linalg.qr(raw[:, d + 1 : -2]).Q
         top = torch.linalg.eigvalsh(base)[:, -2:]
         slope = 0.05 * (top[:, 1] - top[:, 0]) * raw[:, -1, 0].exp()
@@ -79,7 +86,13 @@ class PowerStep:
 
 
 def top_eigenvector(a: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
-    """Ascending eigenvalues and φ1 with φ1ᵀtowards ≥ 0. Args: a `[..., d, d]`, symmetric; towards `[..., d]`."""
+    """Ascending eigenvalues and φ1 with φ1ᵀtowards ≥ 0.
+
+    Args:
+        a: `[..., d, d]`, symmetric.
+        towards: `[..., d]`.
+    Returns: eigenvalues and φ1, `[..., d]` each.
+    """
     values, vectors = torch.linalg.eigh(a)
     phi = vectors[..., -1]
     return values, torch.where((phi * towards).sum(-1, keepdim=True) < 0, -phi, phi)
@@ -88,8 +101,12 @@ def top_eigenvector(a: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
 def power_step(a: Tensor, w: Tensor) -> PowerStep:
     """The step from w with the matrix a = A(w).
 
-    Source: tian-2023, eqs. (101) and (102). Args: a `[..., d, d]`, symmetric; w `[..., d]`, unit.
-    Error: rounding of φ1, about 1e-16 ‖a‖/gap, over √(1 − d). Cost: a symmetric eigenproblem, 9·d³ flops.
+    Source: tian-2023, eqs. (101) and (102).
+    Args:
+        a: `[..., d, d]`, symmetric.
+        w: `[..., d]`, unit.
+    Error: rounding of φ1, about 1e-16 ‖a‖/gap, over √(1 − d).
+    Cost: a symmetric eigenproblem, 9·d³ flops.
     """
     values, phi = top_eigenvector(a, w)
     image = normalize((a @ w.unsqueeze(-1)).squeeze(-1), dim=-1)
@@ -106,9 +123,13 @@ def power_step(a: Tensor, w: Tensor) -> PowerStep:
 
 
 def shortfall_ratio(step: PowerStep, mu: Callable[[Tensor, Tensor], Tensor] = irregularity) -> Tensor:
-    """(1 − d) / (μ (1 − c)), at most 1 where |λi| ≤ λ2 for i ≥ 2; 1 is approached as c → 1.
+    """(1 − d) / (μ (1 − c)), at most 1 if |λi| ≤ λ2 for i ≥ 2; 1 is approached as c → 1.
 
-    Source: tian-2023, Lemma 7, eq. (182). Args: step; mu, a function of c and λ2/λ1. Returns: `[...]`.
+    Source: tian-2023, Lemma 7, eq. (182).
+    Args:
+        step: the step.
+        mu: μ as a function of c and λ2/λ1.
+    Returns: `[...]`.
     """
     return step.short_d / (mu(step.c, step.ratio) * step.short_c)
 
@@ -116,8 +137,12 @@ def shortfall_ratio(step: PowerStep, mu: Callable[[Tensor, Tensor], Tensor] = ir
 def displacement_ratio(step: PowerStep, factor: float = 2.0) -> Tensor:
     """‖w' − w‖ / √(2 (1 + μc)(1 − c)), at most 1 for positive semidefinite A; 1 is reached at rank one.
 
-    Source: tian-2023, Lemma 8, eq. (189). The bound holds without μc: with λ1 = 1 and qi = (φiᵀw)²,
-    (Σλi qi)² ≥ q1 Σλi qi ≥ c² Σλi² qi, that is w'ᵀw ≥ c. Args: step; factor in place of 2. Returns: `[...]`.
+    The bound holds without μc: with λ1 = 1 and qi = (φiᵀw)², (Σλi qi)² ≥ q1 Σλi qi ≥ c² Σλi² qi, that is w'ᵀw ≥ c.
+    Source: tian-2023, Lemma 8, eq. (189).
+    Args:
+        step: the step.
+        factor: in place of 2.
+    Returns: `[...]`.
     """
     return step.moved / (factor * (1 + step.mu * step.c) * step.short_c).sqrt()
 
@@ -126,7 +151,7 @@ def expansion_constant(gap: Tensor) -> Tensor:
     """κ = 8/λ_gap², a constant for Lemma 9 that serves every A'.
 
     With x = ‖δA‖/λ_gap: for x < 1/2 the sin 2θ theorem gives sin θ ≤ √2 x and the remainder stays below 4x²; for
-    x ≥ 1/2 it is at most √2 + x ≤ 8x². None below 4√2/λ_gap² will do (two eigenvalues that meet at x = 1/2).
+    x ≥ 1/2 it is at most √2 + x ≤ 8x². No κ below 4√2/λ_gap² is enough (two eigenvalues that meet at x = 1/2).
     Source: tian-2023, Lemma 9, which gives no κ.
     """
     return 8 / gap.square()
@@ -135,7 +160,10 @@ def expansion_constant(gap: Tensor) -> Tensor:
 def eigenvector_shift(a: Tensor, delta: Tensor) -> Tensor:
     """Δφ1 = Σ_{j>1} φj (φjᵀ δA φ1)/(λ1 − λj), the first order of the change of the top eigenvector (sign as eigh's).
 
-    Source: tian-2023, Lemma 9, eqs. (190) and (195). Args: a and delta `[..., d, d]`, symmetric. Returns: `[..., d]`.
+    Source: tian-2023, Lemma 9, eqs. (190) and (195).
+    Args:
+        a, delta: A and δA, `[..., d, d]`, symmetric.
+    Returns: `[..., d]`.
     """
     values, vectors = torch.linalg.eigh(a)
     push = torch.einsum("...ij,...ik,...k->...j", vectors[..., :-1], delta, vectors[..., -1])
@@ -145,8 +173,13 @@ def eigenvector_shift(a: Tensor, delta: Tensor) -> Tensor:
 def expansion_ratio(a: Tensor, delta: Tensor, order: float = 1.0) -> Tensor:
     """‖φ1' − φ1 − Δφ1‖ / (κ ‖δA‖₂²) with κ of `expansion_constant`, at most 1.
 
-    Source: tian-2023, Lemma 9, eq. (191). Args: a and delta `[..., d, d]`, symmetric, delta ≠ 0, λ1 > λ2; order, the
-    factor of Δφ1. Returns: `[...]`. Error: 1e-16 ‖a‖ λ_gap/‖δA‖². Cost: four symmetric eigenproblems.
+    Source: tian-2023, Lemma 9, eq. (191).
+    Args:
+        a, delta: A and δA, `[..., d, d]`, symmetric, δA ≠ 0, λ1 > λ2.
+        order: the factor of Δφ1.
+    Returns: `[...]`.
+    Error: 1e-16 ‖a‖ λ_gap/‖δA‖².
+    Cost: four symmetric eigenproblems.
     """
     values, vectors = torch.linalg.eigh(a)
     gap = values[..., -1] - values[..., -2]
@@ -158,7 +191,10 @@ def expansion_ratio(a: Tensor, delta: Tensor, order: float = 1.0) -> Tensor:
 def turning_irregularity(mu: Tensor, c: Tensor, gap: Tensor, lipschitz: Tensor, factor: float = 2.0) -> Tensor:
     """ν = 2κL² (1 + μc) + 2 (L/λ_gap) √(μ (1 + μc)); ω = μ + ν.
 
-    Source: tian-2023, eqs. (10) and (193). Args: mu, c, gap, lipschitz broadcast; factor in place of the second 2.
+    Source: tian-2023, eqs. (10) and (193).
+    Args:
+        mu, c, gap, lipschitz: μ, c, λ_gap and L, which broadcast.
+        factor: in place of the second 2.
     """
     grown = 1 + mu * c
     return 2 * expansion_constant(gap) * lipschitz**2 * grown + factor * lipschitz / gap * (mu * grown).sqrt()
@@ -167,8 +203,14 @@ def turning_irregularity(mu: Tensor, c: Tensor, gap: Tensor, lipschitz: Tensor, 
 def turning_ratio(step: PowerStep, next_a: Tensor, lipschitz: Tensor, factor: float = 2.0) -> Tensor:
     """|d − c'| / (ν (1 − c)), at most 1 for positive definite A(w); 1 is approached as L ≪ λ2 ≪ λ1.
 
-    Source: tian-2023, Lemma 10, eqs. (192) and (193). Args: step; next_a = A(w') `[..., d, d]`; lipschitz `[...]`,
-    above 0; factor as `turning_irregularity`. Returns: `[...]`. Error: 1e-16 over the left side.
+    Source: tian-2023, Lemma 10, eqs. (192) and (193).
+    Args:
+        step: the step.
+        next_a: A(w') `[..., d, d]`.
+        lipschitz: L `[...]`, > 0.
+        factor: as in `turning_irregularity`.
+    Returns: `[...]`.
+    Error: 1e-16 over the left side.
     """
     phi = top_eigenvector(next_a, step.top)[1]
     turned = ((step.top - phi) * step.image).sum(-1).abs()
@@ -181,12 +223,16 @@ def region_radius(gamma: Tensor, short_c0: Tensor) -> Tensor:
 
 
 def certified_gamma(start: PowerStep, lipschitz: Tensor, iterations: int = 40) -> Tensor:
-    """A γ < 0.99 for which sup_{B_γ} ω ≤ γ is certain, by an upper bound of ω over B_γ; nan where none is found.
+    """A γ < 0.99 for which sup_{B_γ} ω ≤ γ is certain, by an upper bound of ω over B_γ; NaN if none is found.
 
     At distance R: λ1 and λ2 have moved by at most LR (Weyl), φ1 by ½ asin(2LR/λ_gap) (sin 2θ theorem), and the angle
-    of w and φ1(w) is at most the sum of three. γ grows from 0 to the least fixed point of the bound; a gradient sees
-    the last application of the bound only.
-    Source: tian-2023, Lemma 11, eqs. (204) and (205). Args: start, the step at w(0); lipschitz `[run]`.
+    between w and φ1(w) is at most the sum of three. γ grows from 0 to the least fixed point of the bound; a gradient
+    sees only the last application of the bound.
+    Source: tian-2023, Lemma 11, eqs. (204) and (205).
+    Args:
+        start: the step at w(0).
+        lipschitz: L `[run]`.
+        iterations: applications of the bound before the last.
     Returns: `[run]`; for L = 0 the γ of `theorem_region`.
     """
     angle, lambda1 = 2 * (start.short_c / 2).sqrt().asin(), start.gap / (1 - start.ratio)
@@ -212,7 +258,7 @@ def certified_gamma(start: PowerStep, lipschitz: Tensor, iterations: int = 40) -
 
 @dataclass(frozen=True)
 class RegionCheck:
-    """What Lemma 11 promises each start, and what happened; all `[run]`, nan where no γ is certified."""
+    """What Lemma 11 promises for each start, and what happened; all `[run]`, NaN if no γ is certified."""
 
     gamma: Tensor  # γ of `certified_gamma`
     fall: Tensor  # largest (1 − c_{t+1}) / (γ (1 − c_t)), promised ≤ 1: it gives 1 − c_t ≤ γ^t (1 − c_0)
@@ -225,12 +271,20 @@ def check_region(
 ) -> RegionCheck:
     """Runs power iteration from w0 and compares it with Lemma 11.
 
-    Source: tian-2023, Lemma 11, eqs. (204) to (214). Args: field with Lipschitz constant `[run]`; w0 `[run, d]`, unit;
-    power: γ^power in place of γ; floor: steps with γ^power (1 − c_t) below it are left out (rounding).
-    Raises: ValueError for steps below 1. Cost: steps + 1 fields and symmetric eigenproblems.
+    Source: tian-2023, Lemma 11, eqs. (204) to (214).
+    Args:
+        field: matrix field with Lipschitz constant L.
+        w0: `[run, d]`, unit.
+        lipschitz: L `[run]`.
+        steps: number of steps, ≥ 1.
+        power: takes γ^power in place of γ.
+        floor: steps with γ^power (1 − c_t) below it are left out (rounding).
+    Returns: RegionCheck.
+    Raises: ValueError for steps < 1.
+    Cost: steps + 1 fields and symmetric eigenproblems.
     """
     if steps < 1:
-        raise ValueError(f"check_region: steps must be 1 or more, got {steps}")
+        raise ValueError(f"steps must be ≥ 1, got {steps}")
     walk = [power_step(field(w0), w0)]
     for _ in range(steps):
         walk.append(power_step(field(walk[-1].image), walk[-1].image))

@@ -13,14 +13,18 @@ MatrixField = Callable[[Tensor], Tensor]  # w [run, d] -> A(w) [run, d, d], symm
 
 
 def uniform_on_sphere(generators: list[torch.Generator], d: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Uniform unit vectors `[run, d]`, one a generator, so that a run starts at the same point in any batch."""
+    """Uniform unit vectors `[run, d]`, one per generator, so that a run starts at the same point in any batch."""
     return _unit(torch.stack([torch.randn(d, generator=g, dtype=dtype, device=g.device) for g in generators]))
 
 
 def sphere_velocity(matrix_field: MatrixField, w: Tensor) -> Tensor:
-    """P⊥_w A(w) w, the gradient flow of one unit filter at learning rate 1. Source: tian-2023, eq. (7), Lemma 3.
+    """P⊥_w A(w) w, the gradient flow of one unit filter at learning rate 1.
 
-    Args: w `[run, d]`, unit. Returns: `[run, d]`, orthogonal to w.
+    Source: tian-2023, eq. (7), Lemma 3.
+    Args:
+        matrix_field: `[run, d] -> [run, d, d]`.
+        w: `[run, d]`, unit.
+    Returns: `[run, d]`, orthogonal to w.
     """
     return project_out(w, torch.einsum("rij,rj->ri", matrix_field(w), w))
 
@@ -52,18 +56,24 @@ def sphere_flow(
 
     Fourth-order Runge–Kutta in the rescaled time ds = ‖A(w)‖ dt (the same orbits and the same stable points), with a
     return to the sphere after each step. A start that has come to rest is frozen, so it ends where it would alone.
+
     Source: tian-2023, eq. (7), Lemma 3.
-    Args: matrix_field `[run, d] -> [run, d, d]`; w0 `[run, d]`, normalised here; step in units of 1/‖A‖ (Frobenius),
-        0 < step ≤ 2; tol > 0.
+    Args:
+        matrix_field: `[run, d] -> [run, d, d]`.
+        w0: `[run, d]`, d ≥ 2, normalised here.
+        step: in units of 1/‖A‖ (Frobenius), 0 < step ≤ 2.
+        tol: > 0.
+        max_steps: number of steps after which to stop.
+        keep_every: steps between the points kept in `path`; 0 keeps none.
     Returns: SphereFlow; `steps` is −1 for a start that did not come to rest.
-    Raises: ValueError for a bad step, tol or shape.
+    Raises: ValueError for step, tol or shape outside its range, and for a zero vector in w0.
     Error: O(step⁴) along the path; at rest the angle error is about tol·‖A‖/(rate of approach), whatever the step.
         Where A(w)w jumps (ReLU on finite data) a path may slide along the jump, within a step of it, and never rest.
-    Cost: 4 evaluations of the field a step.
+    Cost: 4 evaluations of the field per step.
     """
     _check_start(w0, "sphere_flow")
     if not 0 < step <= 2 or tol <= 0:
-        raise ValueError(f"sphere_flow: need 0 < step <= 2 and tol > 0, got step={step}, tol={tol}")
+        raise ValueError(f"step must be > 0 and ≤ 2, and tol > 0, got step={step} and tol={tol}")
     w = w0 / w0.norm(dim=-1, keepdim=True)
     steps = torch.full(w.shape[:1], -1, dtype=torch.int64, device=w.device)
     path = [w]
@@ -86,7 +96,7 @@ def sphere_flow(
 
 @dataclass(frozen=True)
 class PowerIteration:
-    """A power iteration and what Theorem 3 says of it; the first axis is the iteration t."""
+    """A power iteration and the quantities of Theorem 3; the first axis is the iteration t."""
 
     w: Tensor  # [steps + 1, run, d] iterates, unit
     discrepancy: Tensor  # [steps, run] ‖w(t+1) − w(t)‖
@@ -99,15 +109,18 @@ def power_iteration(matrix_field: MatrixField, w0: Tensor, steps: int) -> PowerI
     """Iterate w(t+1) = A(w(t))w(t) / ‖A(w(t))w(t)‖ and keep the whole history.
 
     Source: tian-2023, eq. (PI), eq. (101), eq. (102).
-    Args: matrix_field `[run, d] -> [run, d, d]`, symmetric positive semidefinite; w0 `[run, d]`, normalised here;
-        steps, 1 or more.
+    Args:
+        matrix_field: `[run, d] -> [run, d, d]`, symmetric positive semidefinite.
+        w0: `[run, d]`, d ≥ 2, normalised here.
+        steps: ≥ 1.
     Returns: PowerIteration. The sign of c_t is dropped, as φ1 has none.
-    Raises: ValueError for bad shapes or steps, or if A(w)w = 0 is met, which leaves the iteration undefined.
-    Cost: one field and one symmetric eigenproblem (about 9·d³ flops) a step.
+    Raises: ValueError for bad shapes, a zero vector in w0 or bad steps, or if A(w)w = 0 occurs, which leaves the next
+        iterate undefined.
+    Cost: one field and one symmetric eigenproblem (about 9·d³ flops) per step.
     """
     _check_start(w0, "power_iteration")
     if steps < 1:
-        raise ValueError(f"power_iteration: steps must be 1 or more, got {steps}")
+        raise ValueError(f"steps must be ≥ 1, got {steps}")
     w = w0 / w0.norm(dim=-1, keepdim=True)
     ws, cs, tops, gaps = [w], [], [], []
     for t in range(steps + 1):
@@ -119,7 +132,7 @@ def power_iteration(matrix_field: MatrixField, w0: Tensor, steps: int) -> PowerI
         if t < steps:
             image = torch.einsum("rij,rj->ri", a, w)
             if bool((image.norm(dim=-1) == 0).any()):
-                raise ValueError(f"power_iteration: A(w)w = 0 at iteration {t}, so the next iterate is undefined")
+                raise ValueError(f"A(w)w must be nonzero, got A(w)w = 0 at iteration {t}")
             w = _unit(image)
             ws.append(w)
     w_all = torch.stack(ws)
@@ -130,8 +143,12 @@ def power_iteration(matrix_field: MatrixField, w0: Tensor, steps: int) -> PowerI
 def distinct_points(w: Tensor, angle: float = 1e-3, signed: bool = True) -> Tensor:
     """Labels of the distinct points among unit vectors: equal labels for points within `angle` of a first one.
 
-    Args: w `[run, d]`, unit; angle in radians; signed=False counts w and −w as one.
-    Returns: int64 `[run]`, labels 0, 1, … in order of appearance. Cost: run·(distinct points)·d.
+    Args:
+        w: `[run, d]`, unit.
+        angle: radians.
+        signed: False counts w and −w as one.
+    Returns: int64 `[run]`, labels 0, 1, … in order of appearance.
+    Cost: run·(distinct points)·d.
     """
     labels = torch.full(w.shape[:1], -1, dtype=torch.int64, device=w.device)
     count = 0
@@ -158,6 +175,6 @@ def _scaled_velocity(matrix_field: MatrixField, w: Tensor) -> Tensor:
 
 def _check_start(w0: Tensor, name: str) -> None:
     if w0.ndim != 2 or w0.shape[-1] < 2:
-        raise ValueError(f"{name}: w0 must have shape [run, d] with d of 2 or more, got {list(w0.shape)}")
+        raise ValueError(f"{name}: w0 must have shape [run, d] with d ≥ 2, got {list(w0.shape)}")
     if not bool((w0.norm(dim=-1) > 0).all()):
-        raise ValueError(f"{name}: w0 must not hold a zero or non-finite vector, got one")
+        raise ValueError(f"{name}: w0 must hold vectors of length > 0, got a zero or NaN vector")

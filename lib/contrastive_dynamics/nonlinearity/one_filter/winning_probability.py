@@ -10,7 +10,12 @@ def single_modulation(epsilon: Tensor, d: int) -> Tensor:
 
     ε ≥ 1: 1/2;  0 ≤ ε ≤ 1: (1 − ((1+ε)/2)^d)/d + ε/2;  ε < 0: ((1 + ε/2)^d − ((1+ε)/2)₊^d)/d, and 0 below −2.
     The paper stops at ε > −1; for −2 < ε ≤ −1 the second power is cut at 0, as F is.
-    Source: tian-2023, eq. (155). Args: epsilon, any shape; d ≥ 1. Returns: probabilities of that shape.
+
+    Source: tian-2023, eq. (155).
+    Args:
+        epsilon: ε_l, any shape.
+        d: number of components, ≥ 1.
+    Returns: probabilities of the shape of epsilon.
     """
     up = (1 - ((1 + epsilon) / 2) ** d) / d + epsilon / 2
     down = ((1 + epsilon / 2).clamp_min(0) ** d - ((1 + epsilon) / 2).clamp_min(0) ** d) / d
@@ -21,9 +26,13 @@ def winning_probability(epsilon: Tensor) -> Tensor:
     """P[E_l] of every component for any modulation vector, exact up to rounding.
 
     P[E_l] = ½ ∫_0^1 Π_{l'≠l} F(y + ε_l − ε_l') dy,  F(x) = (x + 1)/2 cut to [0, 1]: a polynomial of degree ≤ d − 1
-    between the knots y = ±1 + ε_l' − ε_l, where Gauss–Legendre with ⌈d/2⌉ nodes is exact.
-    Source: tian-2023, eq. (154) and the general case below it. Args: epsilon `[..., d]`, differentiable, d ≥ 2.
-    Returns: `[..., d]`. Cost: about d⁴ flops and numbers a vector.
+    between the knots y = ±1 + ε_l' − ε_l, for which Gauss–Legendre with ⌈d/2⌉ nodes is exact.
+
+    Source: tian-2023, eq. (154) and the general case below it.
+    Args:
+        epsilon: ε `[..., d]`, d ≥ 2; may carry a gradient.
+    Returns: `[..., d]`.
+    Cost: about d⁴ flops and numbers per vector.
     """
     d = epsilon.shape[-1]
     shift = epsilon.unsqueeze(-1) - epsilon.unsqueeze(-2)  # [..., l, l'] = ε_l − ε_l'
@@ -44,8 +53,14 @@ def winning_probability(epsilon: Tensor) -> Tensor:
 def winning_count(epsilon: Tensor, n: int, generator: Generator, start_positive: bool = True) -> Tensor:
     """How often each E_l happens in n draws of Y ~ U[−1, 1]^d.
 
-    Source: tian-2023, eq. (152). Args: epsilon `[d]`; start_positive=False drops the condition Y_l > 0.
-    Returns: int64 `[d]`. Cost: n·d numbers.
+    Source: tian-2023, eq. (152).
+    Args:
+        epsilon: ε `[d]`.
+        n: number of draws.
+        generator: source of the draws.
+        start_positive: False drops the condition Y_l > 0.
+    Returns: int64 `[d]`.
+    Cost: n·d numbers.
     """
     y = 2 * torch.rand(n, len(epsilon), dtype=epsilon.dtype, device=epsilon.device, generator=generator) - 1
     leader = (y + epsilon).argmax(-1)
@@ -59,30 +74,36 @@ def count_score(count: Tensor, n: int, probability: Tensor) -> Tensor:
 
 
 def leader_bound(epsilon: Tensor) -> Tensor:
-    """Printed lower bound of P[E] of the largest ε: half its gap to the second largest. True only for gaps ≤ 1.
+    """Printed lower bound on P[E] of the largest ε: half its gap to the second largest. True only for gaps ≤ 1.
 
-    Source: tian-2023, eq. (156). Args: epsilon `[..., d]`. Returns: `[...]`.
+    Source: tian-2023, eq. (156).
+    Args:
+        epsilon: ε `[..., d]`.
+    Returns: `[...]`.
     """
     top = epsilon.topk(2, -1).values
     return (top[..., 0] - top[..., 1]) / 2
 
 
 def leader_bound_mended(epsilon: Tensor) -> Tensor:
-    """Lower bound that holds for every gap: ½ min(gap, 1), since P[E_l] ≤ P[Y_l > 0] = ½. As `leader_bound`."""
+    """Lower bound that holds for every gap: ½ min(gap, 1), since P[E_l] ≤ P[Y_l > 0] = ½. Else as `leader_bound`."""
     return leader_bound(epsilon).clamp_max(0.5)
 
 
 def rank_bound(epsilon: Tensor) -> Tensor:
-    """Printed upper bounds of P[E] by rank:  min_{r'<r} (1 − (ε_c(r') − ε_c(r))/2)^{r'+1} / (r'+1), r = 2 … d.
+    """Printed upper bounds on P[E] by rank:  min_{r'<r} (1 − (ε_c(r') − ε_c(r))/2)^{r'+1} / (r'+1), r = 2 … d.
 
-    Source: tian-2023, eq. (157); negative, so wrong, when a gap to an even rank r' exceeds 2.
-    Args: epsilon `[..., d]`. Returns: `[..., d − 1]`, by descending ε from rank 2 on. Cost: d² flops.
+    Source: tian-2023, eq. (157); negative, and so wrong, when a gap to an even rank r' exceeds 2.
+    Args:
+        epsilon: ε `[..., d]`.
+    Returns: `[..., d − 1]`, by descending ε from rank 2 on.
+    Cost: d² flops.
     """
     return _rank_bound(epsilon, cut=False)
 
 
 def rank_bound_mended(epsilon: Tensor) -> Tensor:
-    """`rank_bound` with 1 − gap/2 cut at 0, where the probability is 0: holds for every ε."""
+    """`rank_bound` with 1 − gap/2 cut at 0, where the probability is 0, so that it holds for every ε."""
     return _rank_bound(epsilon, cut=True)
 
 
@@ -97,13 +118,25 @@ def _rank_bound(epsilon: Tensor, cut: bool) -> Tensor:
 
 
 def leader_excess(epsilon: Tensor, bound=leader_bound) -> Tensor:
-    """Bound minus P[E] of the largest ε: positive where a lower bound fails. epsilon `[..., d]` -> `[...]`."""
+    """Bound minus P[E] of the largest ε: positive where a lower bound fails.
+
+    Args:
+        epsilon: ε `[..., d]`.
+        bound: the lower bound, such as `leader_bound`.
+    Returns: `[...]`.
+    """
     probability = winning_probability(epsilon).gather(-1, epsilon.argmax(-1, keepdim=True)).squeeze(-1)
     return bound(epsilon) - probability
 
 
 def rank_excess(epsilon: Tensor, bound=rank_bound) -> Tensor:
-    """Largest P[E] − bound over ranks 2 … d: positive where an upper bound fails. As `leader_excess`."""
+    """Largest P[E] − bound over ranks 2 … d: positive where an upper bound fails.
+
+    Args:
+        epsilon: ε `[..., d]`.
+        bound: the upper bound, such as `rank_bound`.
+    Returns: `[...]`.
+    """
     order = epsilon.argsort(-1, descending=True)
     probability = winning_probability(epsilon).gather(-1, order[..., 1:])
     return (probability - bound(epsilon)).amax(-1)

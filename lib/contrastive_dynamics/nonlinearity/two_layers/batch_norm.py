@@ -19,9 +19,12 @@ BATCH_NORM = ("off", *BACKPROPAGATED)
 
 
 class Statistics(NamedTuple):
-    """What is normalised and back-propagated, one answer for an ensemble or one a run, `[run, 1, 1, 1, 1]` of 0 and 1.
+    """What is normalised and back-propagated: one answer for an ensemble, or 0 and 1 per run, `[run, 1, 1, 1, 1]`.
 
-    on: whether there is BatchNorm; mean, variance: whether it lets the gradient through μ and through σ².
+    Args:
+        on: whether there is BatchNorm.
+        mean: whether it lets the gradient through μ.
+        variance: whether it lets the gradient through σ².
     """
 
     on: bool | Tensor
@@ -30,13 +33,16 @@ class Statistics(NamedTuple):
 
     @classmethod
     def of(cls, names: Sequence[str], like: Tensor | None = None) -> "Statistics":
-        """From "off" or the statistics that are back-propagated (both, mean, variance, none), one name a run.
+        """From "off" or the statistics that are back-propagated.
 
-        Args: like gives dtype and device where the runs differ. Raises: ValueError for another name.
+        Args:
+            names: off, both, mean, variance or none, one name per run.
+            like: gives dtype and device if the runs differ.
+        Raises: ValueError for any other name.
         """
         unknown = [name for name in names if name not in BATCH_NORM]
         if unknown:
-            raise ValueError(f"batch_norm: got {unknown[0]!r}, allowed are {', '.join(BATCH_NORM)}")
+            raise ValueError(f"batch_norm must be one of {', '.join(BATCH_NORM)}, got {unknown[0]!r}")
         rows = [(name != "off", *BACKPROPAGATED.get(name, (False, False))) for name in names]
         if len(set(rows)) == 1:
             return cls(*rows[0])
@@ -46,27 +52,29 @@ class Statistics(NamedTuple):
 
 def _through(name: str) -> tuple[bool, bool]:
     if name not in BACKPROPAGATED:
-        raise ValueError(f"backpropagated: got {name!r}, allowed are {', '.join(BACKPROPAGATED)}")
+        raise ValueError(f"backpropagated must be one of {', '.join(BACKPROPAGATED)}, got {name!r}")
     return BACKPROPAGATED[name]
 
 
 def batch_statistics(f: Tensor, f_view: Tensor, eps: float = 0.0) -> tuple[Tensor, Tensor]:
     """μ and σ of every node over all 2N views, σ² = (1/2N) Σ (f − μ)² + ε.
 
-    Source: tian-2023, eqs. (164), (165), there for ε = 0. Args: f, f_view `[..., N, nodes]`; eps ≥ 0.
-    Returns: `[..., 1, nodes]` twice. Raises: ValueError for N < 2, eps < 0, shapes that differ and a node with σ = 0.
+    Source: tian-2023, eqs. (164), (165), where ε = 0.
+    Args:
+        f, f_view: first and second views, `[..., N, nodes]`.
+        eps: ε ≥ 0.
+    Returns: `[..., 1, nodes]` twice.
+    Raises: ValueError for N < 2, eps < 0, shapes that differ and a node with σ = 0.
     Cost: 6·N·nodes flops.
     """
     if f.shape != f_view.shape or f.shape[-2] < 2:
-        raise ValueError(
-            f"batch_statistics: got views {tuple(f.shape)} and {tuple(f_view.shape)}, allowed is one shape, N ≥ 2"
-        )
+        raise ValueError(f"f and f_view must have one shape with N ≥ 2, got {tuple(f.shape)} and {tuple(f_view.shape)}")
     if eps < 0:
-        raise ValueError(f"batch_statistics: eps: got {eps}, allowed are numbers of 0 or more")
+        raise ValueError(f"eps must be ≥ 0, got {eps}")
     variance, mean = torch.var_mean(torch.cat([f, f_view], -2), -2, correction=0, keepdim=True)
     sigma = (variance + eps).sqrt()
     if not (sigma > 0).all():
-        raise ValueError("batch_statistics: a node is constant over the batch (σ = 0), need σ > 0 or eps > 0")
+        raise ValueError("σ must be > 0 at every node (or eps > 0), got σ = 0: a node that is constant over the batch")
     return mean, sigma
 
 
@@ -74,9 +82,14 @@ def batch_norm(f: Tensor, f_view: Tensor, backpropagated: str = "both", eps: flo
     """The layer f^bn = (f − μ)/σ; a statistic that is not back-propagated is a constant to automatic differentiation.
 
     The mean inside σ counts as the mean; it makes no difference there, since Σ (f − μ) = 0.
+
     Source: tian-2023, Definition 5 ("mean") and Table 1 (all four).
-    Args: as `batch_statistics`; backpropagated: both, mean, variance or none.
-    Returns: f^bn and f_view^bn `[..., N, nodes]`. Raises: as `batch_statistics`, and for other names.
+    Args:
+        f, f_view: first and second views, `[..., N, nodes]`.
+        backpropagated: both, mean, variance or none.
+        eps: ε ≥ 0.
+    Returns: f^bn and f_view^bn `[..., N, nodes]`.
+    Raises: as `batch_statistics`, and ValueError for any other name.
     """
     mean_through, variance_through = _through(backpropagated)
     mean, sigma = batch_statistics(f, f_view, eps)
@@ -91,8 +104,13 @@ def batch_norm(f: Tensor, f_view: Tensor, backpropagated: str = "both", eps: flo
 def scale_slopes(gated: Tensor, gated_view: Tensor, f: Tensor, f_view: Tensor, eps: float = 0.0) -> Tensor:
     """∂σ_km/∂w_km = Cov[f_km, x̃_km]/σ_km over all 2N views.
 
-    Source: tian-2023, the last term of eq. (170). Args: gated `[..., N, K, M, d]`; f `[..., N, K·M]`.
-    Returns: `[..., K, M, d]`. Cost: 4·N·K·M·d flops.
+    Source: tian-2023, the last term of eq. (170).
+    Args:
+        gated, gated_view: x̃ of the first and second views, `[..., N, K, M, d]`.
+        f, f_view: outputs of the first and second views, `[..., N, K·M]`.
+        eps: ε ≥ 0.
+    Returns: `[..., K, M, d]`.
+    Cost: 4·N·K·M·d flops.
     """
     mean, sigma = batch_statistics(f, f_view, eps)
     shape = gated.shape[-3:-1]
@@ -115,12 +133,21 @@ def batch_norm_velocity(
 ) -> tuple[Tensor, Tensor]:
     """Gradient flow up ½ tr C_α[V f^bn]:  V̇ = V C_α[f^bn],  ẇ = [(S ⊗ 11ᵀ) ∘ C_α[x̃^bn]] w / p − (e/σ) ∂σ/∂w.
 
-    x̃^bn = x̃/σ, and e_km = Σ S_km,k'm' C_α[f^bn_km, f^bn_k'm']. The last term is there only where the variance is
+    x̃^bn = x̃/σ, and e_km = Σ S_km,k'm' C_α[f^bn_km, f^bn_k'm']. The last term appears only if the variance is
     back-propagated ("both", "variance"); C_α does not see constants, so it makes no difference whether the mean is.
+
     Source: tian-2023, Lemma 6, eq. (166) ("mean", printed without P⊥), with the term of (170) for the variance.
-    Args: x, x_view `[..., N, K, d]`; w `[..., K, M, d]`; v `[..., outputs, K·M]`; alpha held constant, of the outputs
-    V f^bn where it depends on them; eps as in `batch_statistics`; projected=True applies P⊥ of unit filters.
-    Returns: V̇ `[..., outputs, K·M]`, ẇ `[..., K, M, d]`. Raises: as `batch_norm`, and for shapes that do not fit.
+    Args:
+        x, x_view: first and second views, `[..., N, K, d]`.
+        w: filters `[..., K, M, d]`.
+        v: top layer `[..., outputs, K·M]`.
+        act: the activation h, of degree p.
+        alpha: importance, held constant; that of the outputs V f^bn if it depends on them.
+        backpropagated: both, mean, variance or none.
+        eps: ε ≥ 0, as in `batch_statistics`.
+        projected: whether to apply P⊥ of unit filters.
+    Returns: V̇ `[..., outputs, K·M]`, ẇ `[..., K, M, d]`.
+    Raises: as `batch_norm`, and ValueError for shapes that do not fit.
     Cost: as `hadamard_gradient`.
     """
     _, variance_through = _through(backpropagated)

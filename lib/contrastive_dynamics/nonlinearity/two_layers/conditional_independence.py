@@ -1,7 +1,7 @@
 """Receptive fields that are independent given a global variable z: exact population quantities and the flow they drive.
 
 Shapes: z takes C values; K fields, each of A points of d coordinates; filters w `[..., K, M, d]`, or `[..., K, d]`
-where every field has one. Leading axes (runs) broadcast.
+if every field has one. Leading axes (runs) broadcast.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,12 @@ MAX_INPUTS = 2**20  # enumerated inputs, A^K
 class ConditionalFields:
     """P[x | z] = Π_k P[x_k | z], field k at one of A points.
 
-    points `[..., K, A, d]`; given `[..., C, K, A]`, P[x_k = point a | z = c]; prior `[..., C]`, P[z = c].
-    Source: tian-2023, Assumption 2, eq. (13). Raises: ValueError for shapes that do not fit and probabilities that are
-    negative or do not sum to 1.
+    Source: tian-2023, Assumption 2, eq. (13).
+    Args:
+        points: `[..., K, A, d]`.
+        given: P[x_k = point a | z = c], `[..., C, K, A]`.
+        prior: P[z = c], `[..., C]`.
+    Raises: ValueError for shapes that do not fit and for probabilities that are negative or do not sum to 1.
     """
 
     points: Tensor
@@ -33,25 +36,37 @@ class ConditionalFields:
     def __post_init__(self):
         shapes = [tuple(t.shape) for t in (self.points, self.given, self.prior)]
         if self.points.shape[-3:-1] != self.given.shape[-2:] or self.given.shape[-3] != self.prior.shape[-1]:
-            raise ValueError(f"ConditionalFields: got shapes {shapes}, allowed are [K, A, d], [C, K, A], [C]")
+            raise ValueError(
+                f"points, given and prior must be [..., K, A, d], [..., C, K, A] and [..., C], got {shapes}"
+            )
         for name in ("given", "prior"):
             p = getattr(self, name)
             if p.min() < 0 or (p.sum(-1) - 1).abs().max() > 1e-5:
                 raise ValueError(
-                    f"ConditionalFields: {name}: got a least entry of {float(p.min())}, need ≥ 0 and sum 1"
+                    f"{name} must be ≥ 0 with sum 1, got least {float(p.min())}, largest sum {float(p.sum(-1).max())}"
                 )
 
 
 def random_fields(
     generators: list[torch.Generator], c: int, k: int, atoms: int, d: int, dtype: torch.dtype = torch.float64
 ) -> ConditionalFields:
-    """Random fields, one a generator: Gaussian points with a common shift, every probability drawn and normalised.
+    """Random fields, one per generator: Gaussian points with a common shift, every probability drawn and normalised.
 
-    Args: c ≥ 2 values of z, k ≥ 1 fields, atoms ≥ 2 points of d ≥ 1 coordinates. Returns: runs on the first axis.
-    Raises: ValueError outside.
+    Args:
+        generators: random streams, one per run, at least one.
+        c: number of values of z, ≥ 2.
+        k: number of fields, ≥ 1.
+        atoms: points per field, ≥ 2.
+        d: coordinates per point, ≥ 1.
+        dtype: of the result.
+    Returns: fields with the run on the first axis.
+    Raises: ValueError for arguments outside these ranges.
     """
     if min(c, atoms) < 2 or min(k, d) < 1 or not generators:
-        raise ValueError(f"random_fields: got c={c}, k={k}, atoms={atoms}, d={d}, allowed are c, atoms ≥ 2, k, d ≥ 1")
+        raise ValueError(
+            "c and atoms must be ≥ 2, and k, d and the number of generators ≥ 1, "
+            f"got c={c}, atoms={atoms}, k={k}, d={d} and {len(generators)} generators"
+        )
     parts = []
     for g in generators:
         options = {"generator": g, "dtype": dtype, "device": g.device}
@@ -62,13 +77,15 @@ def random_fields(
 
 
 def enumerate_inputs(model: ConditionalFields) -> tuple[Tensor, Tensor]:
-    """Every input with its probability: x `[..., A^K, K, d]`, p `[..., A^K]`, P[x] = Σ_c p_c Π_k P[x_k | z = c].
+    """Every input with its probability, P[x] = Σ_c p_c Π_k P[x_k | z = c].
 
-    Raises: ValueError for more than 2^20 inputs. Cost: A^K·K·(C + d) numbers.
+    Returns: x `[..., A^K, K, d]`, p `[..., A^K]`.
+    Raises: ValueError for more than 2^20 inputs.
+    Cost: A^K·K·(C + d) numbers.
     """
     k, atoms = model.points.shape[-3:-1]
     if atoms**k > MAX_INPUTS:
-        raise ValueError(f"enumerate_inputs: got {atoms}^{k} inputs, allowed are {MAX_INPUTS} or fewer")
+        raise ValueError(f"A^K must be ≤ {MAX_INPUTS} inputs, got {atoms}^{k}")
     places = torch.cartesian_prod(*[torch.arange(atoms, device=model.points.device)] * k).view(-1, k)
     x = torch.stack([model.points[..., j, places[:, j], :] for j in range(k)], -2)
     given = torch.stack([model.given[..., j, places[:, j]] for j in range(k)], -1)  # [..., C, A^K, K]
@@ -76,13 +93,21 @@ def enumerate_inputs(model: ConditionalFields) -> tuple[Tensor, Tensor]:
 
 
 def conditional_moments(model: ConditionalFields, w: Tensor, act: Activation) -> tuple[Tensor, Tensor]:
-    """q_c = E[x̃_k | z = c] `[..., C, K, M·d]` and L_k = E_z V[x̃_k | z] `[..., K, M·d, M·d]`, each field on its own.
+    """q_c = E[x̃_k | z = c] and L_k = E_z V[x̃_k | z], each field on its own.
 
-    Source: tian-2023, Lemma 5 and above (126). Args: w `[..., K, M, d]`.
-    Raises: ValueError for other fields or sizes. Cost: 2·C·K·A·(Md)² flops.
+    Source: tian-2023, Lemma 5 and above (126).
+    Args:
+        model: the fields.
+        w: filters `[..., K, M, d]`.
+        act: the activation h.
+    Returns: q `[..., C, K, M·d]` and L `[..., K, M·d, M·d]`.
+    Raises: ValueError if K or d differ between model and w.
+    Cost: 2·C·K·A·(Md)² flops.
     """
     if model.points.shape[-3] != w.shape[-3] or model.points.shape[-1] != w.shape[-1]:
-        raise ValueError(f"conditional_moments: got points {tuple(model.points.shape)}, w {tuple(w.shape)}")
+        raise ValueError(
+            f"K and d of w must be those of the points {tuple(model.points.shape)}, got w {tuple(w.shape)}"
+        )
     slopes = act.slope(torch.einsum("...kad,...kmd->...kam", model.points, w))
     gated = (slopes.unsqueeze(-1) * model.points.unsqueeze(-2)).flatten(-2).unsqueeze(-4)  # [..., 1, K, A, Md]
     mean = (model.given.unsqueeze(-1) * gated).sum(-2)
@@ -95,11 +120,15 @@ def conditional_moments(model: ConditionalFields, w: Tensor, act: Activation) ->
 def contrasts(prior: Tensor, mean: Tensor) -> Tensor:
     """Δ(c) = E[x̃ | z = c] − E[x̃ | z ≠ c].
 
-    Source: tian-2023, eqs. (132), (133). Args: prior `[..., C]`; mean `[..., C, K, i]`. Returns: as mean.
-    Raises: ValueError where one value of z has all the probability.
+    Source: tian-2023, eqs. (132), (133).
+    Args:
+        prior: `[..., C]`.
+        mean: E[x̃ | z = c] `[..., C, K, i]`.
+    Returns: `[..., C, K, i]`.
+    Raises: ValueError if one value of z has all the probability.
     """
     if prior.max() >= 1:
-        raise ValueError("contrasts: got a value of z with probability 1, need two values of positive probability")
+        raise ValueError("prior must be positive for two values of z, got one with probability 1")
     others = prior.unsqueeze(-2) * (1 - torch.eye(prior.shape[-1], dtype=prior.dtype, device=prior.device))
     elsewhere = torch.einsum("...ce,...eki->...cki", others / others.sum(-1, keepdim=True), mean)
     return mean - elsewhere
@@ -108,8 +137,14 @@ def contrasts(prior: Tensor, mean: Tensor) -> Tensor:
 def decomposed_variance(model: ConditionalFields, w: Tensor, act: Activation, power: int = 2) -> Tensor:
     """V[x̃] = diag_k[L_k] + Σ_c p_c (1 − p_c)² Δ(c)Δ(c)ᵀ, without enumerating the inputs.
 
-    Source: tian-2023, Lemma 5, eq. (120). The second term has rank C − 1 at most, as Σ_c p_c (1 − p_c) Δ(c) = 0.
-    Args: w `[..., K, M, d]`; power in place of the square. Returns: `[..., KMd, KMd]`.
+    The second term has rank C − 1 at most, as Σ_c p_c (1 − p_c) Δ(c) = 0.
+    Source: tian-2023, Lemma 5, eq. (120).
+    Args:
+        model: the fields.
+        w: filters `[..., K, M, d]`.
+        act: the activation h.
+        power: exponent of 1 − p_c.
+    Returns: `[..., KMd, KMd]`.
     Cost: `conditional_moments` and 2·C·(KMd)² flops.
     """
     mean, within = conditional_moments(model, w, act)
@@ -120,10 +155,15 @@ def decomposed_variance(model: ConditionalFields, w: Tensor, act: Activation, po
 
 
 def between_variance(model: ConditionalFields, w: Tensor, act: Activation) -> Tensor:
-    """V_z[E[x̃ | z]] = Σ_c p_c (q_c − q)(q_c − q)ᵀ = V[x̃] − diag_k[L_k]: C_α[x̃] where a view is redrawn given z.
+    """V_z[E[x̃ | z]] = Σ_c p_c (q_c − q)(q_c − q)ᵀ = V[x̃] − diag_k[L_k]: C_α[x̃] if a view is redrawn given z.
 
     It is the large-batch limit for α = 1 when both views share z and nothing else, as with the token generators.
-    Source: tian-2023, Lemma 2 with x_0 = z, Lemma 5. Args: w `[..., K, M, d]`. Returns: `[..., KMd, KMd]`.
+    Source: tian-2023, Lemma 2 with x_0 = z, Lemma 5.
+    Args:
+        model: the fields.
+        w: filters `[..., K, M, d]`.
+        act: the activation h.
+    Returns: `[..., KMd, KMd]`.
     Cost: `conditional_moments` and 2·C·(KMd)² flops.
     """
     mean = conditional_moments(model, w, act)[0].flatten(-2)
@@ -133,10 +173,15 @@ def between_variance(model: ConditionalFields, w: Tensor, act: Activation) -> Te
 
 @dataclass(frozen=True)
 class BinaryMoments:
-    """Moments of fields with one filter each and a binary z: A_k = V[x̃_k], L_k `[..., K, d, d]`, Δ_k `[..., K, d]`.
+    """Moments of fields with one filter each and a binary z.
 
-    d_k = w_kᵀL_kw_k, b_k = w_kᵀΔ_k `[..., K]` and weight = p_0 p_1 `[..., 1]`.
     Source: tian-2023, eqs. (134)–(138); with BatchNorm (175)–(177).
+    Args:
+        a: A_k = V[x̃_k] `[..., K, d, d]`.
+        delta: Δ_k `[..., K, d]`.
+        d: d_k = w_kᵀL_kw_k `[..., K]`, with L_k `[..., K, d, d]`.
+        b: b_k = w_kᵀΔ_k `[..., K]`.
+        weight: p_0 p_1 `[..., 1]`.
     """
 
     a: Tensor
@@ -152,11 +197,17 @@ class BinaryMoments:
 
 
 def secular_gap(d: Tensor, b: Tensor, weight: Tensor) -> Tensor:
-    """λ − d_k `[..., K]` for the top eigenvalue λ of diag(d) + weight · b bᵀ, from weight · Σ_k b_k²/(λ − d_k) = 1.
+    """λ − d_k for the top eigenvalue λ of diag(d) + weight · b bᵀ, from weight · Σ_k b_k²/(λ − d_k) = 1.
 
-    Source: tian-2023, below eq. (139). Bisection on λ − max d keeps all digits of a small gap.
-    Args: d, b `[..., K]`; weight `[..., 1]`. Raises: ValueError where λ = max d, so that (139) divides by zero (the
-    field of the largest d_k has b_k = 0 and the others tell too little of z). Cost: 200·K flops a run.
+    Bisection on λ − max d keeps all digits of a small gap.
+    Source: tian-2023, below eq. (139).
+    Args:
+        d, b: `[..., K]`.
+        weight: `[..., 1]`.
+    Returns: `[..., K]`.
+    Raises: ValueError if λ = max d, so that (139) divides by zero (the field of the largest d_k has b_k = 0 and the
+        others tell too little about z).
+    Cost: 200·K flops per run.
     """
     behind, pull = d.amax(-1, keepdim=True) - d, weight * b.square()
     low = torch.zeros_like(d[..., :1])
@@ -166,7 +217,7 @@ def secular_gap(d: Tensor, b: Tensor, weight: Tensor) -> Tensor:
         below = (pull / (middle + behind)).sum(-1, keepdim=True) > 1
         low, high = torch.where(below, middle, low), torch.where(below, high, middle)
     if not (low > 0).all():
-        raise ValueError("secular_gap: λ = max d_k, so that (139) divides by zero; need b_k ≠ 0 where d_k is largest")
+        raise ValueError("b_k must be ≠ 0 where d_k is largest, got λ = max d_k, for which (139) divides by zero")
     return (low + high) / 2 + behind
 
 
@@ -174,17 +225,24 @@ def binary_moments(model: ConditionalFields, w: Tensor, act: Activation, batch_n
     """The moments of Theorem 5, or with BatchNorm those of Corollary 3: A_k/σ_k², L_k/σ_k², Δ_k/σ_k, σ_k² = V[f_k].
 
     With two values of z, A_k = L_k + p_0 p_1 Δ_kΔ_kᵀ.
-    Args: C = 2; w `[..., K, d]`. Raises: ValueError for C ≠ 2 or σ_k = 0. Cost: 4·K·A·d² flops.
+
+    Args:
+        model: fields with C = 2.
+        w: filters `[..., K, d]`.
+        act: the activation h.
+        batch_norm: whether outputs pass through BatchNorm.
+    Raises: ValueError for C ≠ 2 and, with BatchNorm, σ_k = 0.
+    Cost: 4·K·A·d² flops.
     """
     if model.prior.shape[-1] != 2:
-        raise ValueError(f"binary_moments: got C={model.prior.shape[-1]} values of z, allowed are 2")
+        raise ValueError(f"C must be 2, got {model.prior.shape[-1]} values of z")
     mean, within = conditional_moments(model, w.unsqueeze(-2), act)
     delta, weight = mean[..., 1, :, :] - mean[..., 0, :, :], model.prior.prod(-1, keepdim=True)
     a = within + (weight.unsqueeze(-1) * delta).unsqueeze(-1) * delta.unsqueeze(-2)
     if batch_norm:
         variance = torch.einsum("...ki,...kij,...kj->...k", w, a, w).unsqueeze(-1) / act.degree**2
         if not (variance > 0).all():
-            raise ValueError("binary_moments: a filter has a constant output (σ_k = 0), need σ_k > 0 for BatchNorm")
+            raise ValueError("σ_k must be > 0 for BatchNorm, got σ_k = 0: a filter with a constant output")
         a, within = a / variance.unsqueeze(-1), within / variance.unsqueeze(-1)
         delta = delta / variance.sqrt()
     d, b = torch.einsum("...ki,...kij,...kj->...k", w, within, w), (w * delta).sum(-1)
@@ -223,12 +281,20 @@ def modulated_velocity(
     projected: bool = True,
     modulation: Callable[[BinaryMoments], Tensor] = strength,
 ) -> Tensor:
-    """One filter a field under a fast top layer:  ẇ_k = P⊥ (s_k² A_k + δ_k Δ_k Δ_kᵀ) w_k / p,  s_k = b_k/(Z(λ − d_k)).
+    """One filter per field, fast top layer:  ẇ_k = P⊥ (s_k² A_k + δ_k Δ_k Δ_kᵀ) w_k / p,  s_k = b_k/(Z(λ − d_k)).
 
-    Source: tian-2023, Theorem 5, eqs. (15), (139), there for degree p = 1; with BatchNorm that does not back-propagate
-    its variance Corollary 3, eq. (178), printed without P⊥.
-    Args: C = 2; w `[..., K, d]`, unit where projected; modulation, the form of δ_k. Returns: `[..., K, d]`.
-    Raises: as `binary_moments` and `secular_gap`. Cost: theirs together.
+    Source: tian-2023, Theorem 5, eqs. (15), (139), where the degree p is 1; with BatchNorm that does not back-propagate
+        its variance Corollary 3, eq. (178), printed without P⊥.
+    Args:
+        model: fields with C = 2.
+        w: filters `[..., K, d]`, unit where projected.
+        act: the activation h, of degree p.
+        batch_norm: whether outputs pass through BatchNorm.
+        projected: whether to apply P⊥.
+        modulation: the form of δ_k, by default `strength`.
+    Returns: `[..., K, d]`.
+    Raises: as `binary_moments` and `secular_gap`.
+    Cost: that of `binary_moments` and `secular_gap` together.
     """
     m = binary_moments(model, w, act, batch_norm)
     s2 = (m.b / m.gap).square() / _norm2(m)

@@ -13,14 +13,21 @@ from .conditional_independence import ConditionalFields, binary_moments
 
 
 def boosted_tokens(k: int, d: int, boost: float, dtype: torch.dtype = torch.float64) -> ConditionalFields:
-    """Fields of tokens whose marginals are uniform while token 0 of every field tells z.
+    """Fields of tokens whose marginals are uniform while token 0 of every field carries information about z.
 
     P[a = 0 | z] = (1 ± boost)/d for z = 1, 0; the other tokens share the rest evenly; P[z] = ½.
+
     Source: tian-2023, Assumption 2 (conditional independence, C = 2).
-    Args: 0 ≤ boost ≤ 1; d ≥ 2. Returns: k fields of d points. Raises: ValueError outside.
+    Args:
+        k: number of fields.
+        d: number of tokens, ≥ 2.
+        boost: 0 to 1.
+        dtype: of the result.
+    Returns: k fields of d points.
+    Raises: ValueError for boost or d outside its range.
     """
     if not 0 <= boost <= 1 or d < 2:
-        raise ValueError(f"boosted_tokens: got boost={boost}, d={d}, allowed are 0 ≤ boost ≤ 1, d ≥ 2")
+        raise ValueError(f"boost must be ≥ 0 and ≤ 1, and d ≥ 2, got boost={boost} and d={d}")
     sign = torch.tensor([-1.0, 1.0], dtype=dtype).view(2, 1, 1)
     shape = torch.full((d,), -1 / (d - 1), dtype=dtype)
     shape[0] = 1
@@ -31,10 +38,18 @@ def boosted_tokens(k: int, d: int, boost: float, dtype: torch.dtype = torch.floa
 def modulated_gradient(model: ConditionalFields, w: Tensor, act: Activation, modulation: float = 1.0) -> Tensor:
     """Gradient s_k² A_k w_k + modulation · p_0p_1 s_k Δ_k Σ_{k'≠k} s_k' b_k' under a fast top layer, before P⊥.
 
-    modulation = 1 is the network with M = 1; 0 leaves every field to itself. s is the top eigenvector of V[f_1], here
-    by `eigh`: that is faster for many small runs than the form of `modulated_velocity`, and needs no λ > max d_k.
-    Source: tian-2023, Theorem 5 and the sum above eq. (142). Args: C = 2; w `[..., K, d]` unit.
-    Returns: `[..., K, d]`. Cost: `binary_moments` and 9·K³ flops.
+    modulation = 1 is the network with M = 1; 0 leaves every field to itself. s is the top eigenvector of V[f_1], found
+    here by `eigh`: for many small runs that is faster than the form of `modulated_velocity`, and it does not need
+    λ > max d_k.
+
+    Source: tian-2023, Theorem 5 and the sum above eq. (142).
+    Args:
+        model: fields with C = 2.
+        w: unit filters `[..., K, d]`.
+        act: the activation h.
+        modulation: factor of the coupling.
+    Returns: `[..., K, d]`.
+    Cost: `binary_moments` and 9·K³ flops.
     """
     m = binary_moments(model, w, act)
     variance = torch.diag_embed(m.d) + (m.weight * m.b).unsqueeze(-1) * m.b.unsqueeze(-2)
@@ -48,11 +63,20 @@ def modulated_gradient(model: ConditionalFields, w: Tensor, act: Activation, mod
 def winning_tokens(
     model: ConditionalFields, w: Tensor, act: Activation, modulation: float = 1.0, steps: int = 300, rate: float = 0.1
 ) -> Tensor:
-    """Token that each filter ends at, −1 where it is at none (w_ka ≤ 0.9 for all a).
+    """The token that each filter ends at, or −1 if it ends at none (w_ka ≤ 0.9 for all a).
 
     Normalised projected ascent, w_k ← normalise(w_k + rate · P⊥ g_k/‖g_k‖): every field has its own clock, since a
-    field that the top layer hardly weighs (s_k ≈ 0) would otherwise not move in any reasonable time.
-    Args: as `modulated_gradient`; 0 < rate < 1. Returns: int64 `[..., K]`. Cost: steps × `modulated_gradient`.
+    field to which the top layer gives little weight (s_k ≈ 0) would otherwise not move in any reasonable time.
+
+    Args:
+        model: fields with C = 2.
+        w: unit filters `[..., K, d]`.
+        act: the activation h.
+        modulation: factor of the coupling, as in `modulated_gradient`.
+        steps: number of steps.
+        rate: 0 < rate < 1.
+    Returns: int64 `[..., K]`.
+    Cost: steps × `modulated_gradient`.
     """
     tiny = torch.finfo(w.dtype).tiny
     for _ in range(steps):
