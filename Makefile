@@ -13,7 +13,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test lint outcomes reach run execute student dist clean chapter-named
+.PHONY: book test check lint outcomes reach run execute student dist clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -23,6 +23,10 @@ test: .venv/.test-installed lint
 	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope --no-loadscope-reorder tests
 	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg chapters/*.ipynb
 	.venv/bin/clbook verify --sample 180
+	@$(MAKE) --no-print-directory book
+
+check: .venv/.test-installed lint
+	.venv/bin/clbook verify nonlinearity --profile smoke
 	@$(MAKE) --no-print-directory book
 
 lint: .venv/.test-installed

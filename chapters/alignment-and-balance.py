@@ -147,17 +147,13 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
 )
 from contrastive_dynamics.book import glue, open_chapter
 from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 # %%
 chapter = open_chapter("alignment-and-balance", globals())
 torch_defaults(chapter.device)
 block, seed, rank = chapter.seeds, first_seed, len(sigma)
-
-
-def relative(ours, expected):
-    """‖ours − expected‖ / ‖expected‖."""
-    return float((ours - expected).norm() / expected.norm())
 
 
 def streams(purpose):
@@ -317,7 +313,7 @@ def pair_forces(weigh=1.0):
 
 jacobian = torch.func.jacrev(log_ratios)(w[0])  # of log S_A, one row a positive pair
 a1, a1_control = (
-    relative((a @ weights_force(pair_forces(k)).mT), jacobian) for k in (1, 0)
+    relative_error((a @ weights_force(pair_forces(k)).mT), jacobian) for k in (1, 0)
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -335,20 +331,20 @@ slope_a, slope_b = gradients(lambda log_a, log_b, s: -(log_a + log_b).mean() / t
 positive_a, _ = gradients(lambda log_a, log_b, s: -s.mean())
 m = contrastive_force(g, small_signs, tau2, negatives)
 m_hat = non_contrastive_force(r_small, d_small)[None]
-a2 = relative(a @ weights_force(m)[0].mT, slope_a)
-a2_control = relative(a @ weights_force(m, norm=0)[0].mT, slope_a)
+a2 = relative_error(a @ weights_force(m)[0].mT, slope_a)
+a2_control = relative_error(a @ weights_force(m, norm=0)[0].mT, slope_a)
 
 moved = velocity(*maps, small_scales, m)
 a3 = {
-    "K_A": relative(moved[0][0, :, :r_small], slope_a.mT @ a[:, :r_small]),
-    "K_A,ξ": relative(moved[0][0, :, r_small:], slope_a.mT @ a[:, r_small:]),
-    "K_B": relative(moved[1][0, :, :r_small], slope_b.mT @ b[:, :r_small]),
-    "K_B,ξ": relative(moved[1][0, :, r_small:], slope_b.mT @ b[:, r_small:]),
+    "K_A": relative_error(moved[0][0, :, :r_small], slope_a.mT @ a[:, :r_small]),
+    "K_A,ξ": relative_error(moved[0][0, :, r_small:], slope_a.mT @ a[:, r_small:]),
+    "K_B": relative_error(moved[1][0, :, :r_small], slope_b.mT @ b[:, :r_small]),
+    "K_B,ξ": relative_error(moved[1][0, :, r_small:], slope_b.mT @ b[:, r_small:]),
 }
 unscaled = velocity(*maps, small_scales.sqrt(), m)[0][0]  # σ in place of σ²
-a3_control = relative(unscaled, slope_a.mT @ a)
-a6 = relative(a @ weights_force(m_hat)[0].mT, positive_a)
-a6_control = relative(a @ weights_force(m_hat, norm=0)[0].mT, positive_a)
+a3_control = relative_error(unscaled, slope_a.mT @ a)
+a6 = relative_error(a @ weights_force(m_hat)[0].mT, positive_a)
+a6_control = relative_error(a @ weights_force(m_hat, norm=0)[0].mT, positive_a)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a2", observed=a2, control=a2_control)
@@ -369,7 +365,7 @@ def block_errors(ours, expected):
     """Of the four blocks of a force: signals and noises of either modality."""
     s, x = slice(None, r_small), slice(r_small, None)
     names = {"zz": (s, s), "zξ": (s, x), "ξz": (x, s), "ξξ": (x, x)}
-    return {k: relative(ours[0][at], expected[0][at]) for k, at in names.items()}
+    return {k: relative_error(ours[0][at], expected[0][at]) for k, at in names.items()}
 
 
 # %%
@@ -392,11 +388,11 @@ along = (maps[0][0],), ((slope_a.mT @ a),)
 squares, directions = torch.func.jvp(lengths_and_directions, *along)[1]
 ours = column_rates(*maps, small_scales, m)
 a5 = {
-    k: relative(x[0], y)
+    k: relative_error(x[0], y)
     for k, x, y in zip(("κ²", "[K]/κ"), ours, (squares, directions), strict=True)
 }
 raw = velocity(*maps, small_scales, m)[0][0] / maps[0][0].norm(dim=-2)
-a5_control = relative(raw, directions)  # without the projection across the column
+a5_control = relative_error(raw, directions)  # without the projection across the column
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a4", observed=a4, control=a4_control)
@@ -588,9 +584,12 @@ enumerated_rates = (
 )
 names = ("κ²", "κ̂²", "κ_ξ²")
 a7 = {
-    k: relative(x[0], y) for k, x, y in zip(names, rates, enumerated_rates, strict=True)
+    k: relative_error(x[0], y)
+    for k, x, y in zip(names, rates, enumerated_rates, strict=True)
 }
-half = relative(rates[0][0] / 2, enumerated_rates[0])  # 2(1 − S) in place of 4(1 − S)
+half = relative_error(
+    rates[0][0] / 2, enumerated_rates[0]
+)  # 2(1 − S) in place of 4(1 − S)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a7", observed=a7, control=half)
@@ -658,7 +657,9 @@ largest = gronwall_bound(*pair[1:])
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "lem-5.2", observed=relative(y, y_closed), control=relative(y_other, y_closed)
+    "lem-5.2",
+    observed=relative_error(y, y_closed),
+    control=relative_error(y_other, y_closed),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -689,13 +690,13 @@ agree = own_sign * other_sign
 one_minus_s, tanh = negative_factors(strength, 1.0, 1.0)
 product = one_minus_s / (1 - one_minus_s) * strength.sum().exp()  # (1 − S)/S at K = 1
 c2 = {
-    "1": relative(weight.mean(), product),
-    "one": relative((weight[:, None] * agree).mean(0), product * tanh),
-    "two": relative(
+    "1": relative_error(weight.mean(), product),
+    "one": relative_error((weight[:, None] * agree).mean(0), product * tanh),
+    "two": relative_error(
         (weight * agree[:, 0] * agree[:, 1]).mean(), product * tanh[0] * tanh[1]
     ),
 }
-c2_control = relative(
+c2_control = relative_error(
     (weight[:, None] * agree).mean(0), product * strength
 )  # g for tanh g
 
@@ -1999,9 +2000,12 @@ by_kernel = contrastive_force(leaf.detach()[None], all_signs(3, 5), tau_any, neg
 ]
 weight = (tau_any * each @ leaf.detach() @ each.mT).softmax(1)  # of every negative
 agreement = d_five * (each * (weight @ each))[:, :r_three]  # a row an anchor
-assert relative(by_hand, by_pairs) < 1e-12 and relative(by_kernel, by_pairs) < 1e-12
+assert (
+    relative_error(by_hand, by_pairs) < 1e-12
+    and relative_error(by_kernel, by_pairs) < 1e-12
+)
 assert float((agreement - t_p).abs().max()) < 1e-12  # T_p, whatever the anchor
-print(f"autograd of the loss differs from M by {relative(by_hand, by_pairs):.0e}")
+print(f"autograd of the loss differs from M by {relative_error(by_hand, by_pairs):.0e}")
 
 # %% tags=["solution", "hide-cell"]
 g_one, floor = part / part.sum(), negatives / (negatives + 2**r_three)
@@ -2009,7 +2013,7 @@ for t in (1e-3, 1.0, 5.0, 200.0):
     one_minus_s, t_p = negative_factors(g_one, t, negatives)
     assert float(one_minus_s) > floor * (1 - 1e-12)
     if t < 0.01:
-        assert relative(t * g_one, t_p) < 1e-6
+        assert relative_error(t * g_one, t_p) < 1e-6
     left = (-2 * t * g_one).exp()
     assert float(((1 - t_p) * (1 + left) - 2 * left).abs().max()) < 1e-12
     largest = float(t_p.max())
@@ -2158,7 +2162,7 @@ def linear(t):
 # %% tags=["solution", "hide-cell"]
 constant = non_contrastive_force(rank, dim)
 ends = raw_flow(lambda g: constant, dim / max(products) * torch.tensor([0.0, 1, 2]))
-assert relative(ends[-1], linear(2 * dim / max(products))) < 1e-6
+assert relative_error(ends[-1], linear(2 * dim / max(products))) < 1e-6
 c_early, c_late = (
     condition_number(linear(k * dim / max(gap, 0.1))[0], rank) for k in (6, 9)
 )
@@ -2193,7 +2197,7 @@ by_signs = raw_flow(lambda g: contrastive_force(g, signs, tau_second, negatives)
 finite = condition_number(by_signs[:, 0], rank).mean(1)
 _, infinite = raw_wide(when.log1p())
 print("t = 0 to 100, condition number", [round(c, 3) for c in infinite.tolist()])
-assert relative(finite, infinite) < 0.01
+assert relative_error(finite, infinite) < 0.01
 
 # %% tags=["solution", "hide-cell"]
 decades = torch.tensor([0.0, 4, 8, 16, 32, 64])
@@ -2276,7 +2280,7 @@ for k in range(1, rank):
     expected = growth_of_missing(k, tau_rest)
     span = 3 / float(expected.max())
     path = aligned_flow(square, tau_rest, torch.tensor([0.0, span]))[:, 0, k:].log()
-    assert relative((path[1] - path[0]) / span, expected) < 1e-4
+    assert relative_error((path[1] - path[0]) / span, expected) < 1e-4
     print(f"{k} columns: the others grow at", [round(x, 3) for x in expected.tolist()])
 
 # %% tags=["solution", "hide-cell"]

@@ -124,6 +124,7 @@ from contrastive_dynamics.data.half_moons import (
 from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank
+from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar
 
@@ -131,11 +132,6 @@ from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar
 chapter = open_chapter("collapse-and-constraints", globals())
 torch_defaults(chapter.device)
 block, seed = chapter.seeds, first_seed
-
-
-def relative(ours, expected):
-    """‖ours − expected‖ / ‖expected‖."""
-    return float((ours - expected).norm() / expected.norm())
 
 
 def streams(purpose, runs=starts, first=None):
@@ -192,7 +188,7 @@ def trace_form_error(p, q, sign=1):
     theta = torch.randn(outputs, inputs, generator=stream(seed, 0, "theta"))
     loss = pair_loss(*(v @ theta.mT for v in (x, *views)))
     c = sign * trace_matrix(x, *views)
-    return relative(trace_loss(theta.mT, c), loss)
+    return relative_error(trace_loss(theta.mT, c), loss)
 
 
 cases = {f"p={p}, q={q}": (p, q) for p, q in ((1, 0), (3, 0), (1, 1), (2, 5), (4, 1))}
@@ -276,7 +272,7 @@ general = {
 }
 mean, moment = half_moon_moments(50, chapter.device)
 right = expected_trace_matrix(mean, moment, 50)
-glue.number("cc-moons-off", relative(-50 * moment, right))
+glue.number("cc-moons-off", relative_error(-50 * moment, right))
 general["shifted, p=2, q=3"] = [exact_mean(*centred(s, 2, 3, shift=0.7)) for s in block]
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -316,7 +312,7 @@ def no_interaction(psi, width=None):
     v = psi(x)
     theta = torch.randn(outputs, v.shape[-1], generator=stream(seed, 1, "theta"))
     expected = (v @ v.mT)[..., None, None] * torch.eye(outputs)
-    return relative(outer_kernel(lambda t: v @ t.mT, theta), expected)
+    return relative_error(outer_kernel(lambda t: v @ t.mT, theta), expected)
 
 
 exact = {"linear": no_interaction(lambda v: v), "kernel": no_interaction(features)}
@@ -393,7 +389,7 @@ chapter.judge("lem-1", observed=fall, control=tied)
 
 # %% tags=["hide-input", "nbval-check-output"]
 whole = (x @ x.mT)[..., None, None] * torch.eye(outputs)
-network = relative(tangent(seed, tangent_widths[0], "linear"), whole)
+network = relative_error(tangent(seed, tangent_widths[0], "linear"), whole)
 chapter.judge("lem-1-a", observed=exact, control=network)
 
 # %% [markdown]
@@ -430,7 +426,7 @@ chapter.judge("lem-1-b", observed=both, control=unit_top, mended=small_top)
 def distance_slope(s, limit, skip=0):
     """Slope in the width of the distance of ReLU's kernels from a limit."""
     found = (diagonal(tangent(s, h, "relu")) for h in tangent_widths[skip:])
-    return log_slope(tangent_widths[skip:], [relative(k, limit) for k in found])
+    return log_slope(tangent_widths[skip:], [relative_error(k, limit) for k in found])
 
 
 to_limit = {
@@ -503,7 +499,7 @@ def velocity_error(psi, q, half=False):
     if half:  # only what the anchors' kernels carry
         kernel[:, n:] = 0
     ours = output_velocity_by_kernel(kernel, u, n, 1, q)
-    return relative(ours, -psi(x) @ gradient.mT)
+    return relative_error(ours, -psi(x) @ gradient.mT)
 
 
 # %%
@@ -643,7 +639,7 @@ def coupling(loss):
     redrawn = torch.randn(1, inputs, generator=stream(seed, 4, "theta"))
     changed = torch.cat([redrawn, theta[1:]])
     here, there = (torch.func.grad(loss)(t)[1:] for t in (theta, changed))
-    return relative(there, here)
+    return relative_error(there, here)
 
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -706,7 +702,7 @@ def common_rate_error(a):
     gradient = torch.func.grad(lambda t: trace_loss((a @ t).mT, c))(theta)
     velocity, shared = -a @ gradient, -2 * (a @ theta) @ c
     best = (velocity * shared).sum() / shared.square().sum()
-    return relative(best * shared, velocity)
+    return relative_error(best * shared, velocity)
 
 
 # %%
@@ -1421,13 +1417,13 @@ chapter.judge("thm-2", observed=error, control=free)
 q = v.mT @ network_outputs(start)
 velocity = output_velocity(q, lam)
 q1 = q[..., :1]
-ten = relative(vector_velocity(q1[..., 0], lam), output_velocity(q1, lam)[..., 0])
-no_turn = relative(
+ten = relative_error(vector_velocity(q1[..., 0], lam), output_velocity(q1, lam)[..., 0])
+no_turn = relative_error(
     -2 * (1 - q1.square().sum(-2)) * lam * q1[..., 0], output_velocity(q1, lam)[..., 0]
 )
 p, p_velocity = q @ q.mT, velocity @ q.mT + q @ velocity.mT
-riccati = relative(projector_velocity(p, lam), p_velocity)
-no_middle = relative(
+riccati = relative_error(projector_velocity(p, lam), p_velocity)
+no_middle = relative_error(
     projector_velocity(p, lam) - 4 * p @ torch.diag(lam) @ p, p_velocity
 )
 
@@ -1459,7 +1455,7 @@ def closed_error(h, step, eta=0.05, steps=100):
     """Distance of a map of q from what a step of training does, over a path."""
     w = draw_weights(streams("first", 8), streams("second", 8), h, inputs, outputs)
     path = v.mT @ descend(w, c, eta, steps, keep_every=1).outputs
-    return relative(step(path[:-1], lam, eta), path[1:])
+    return relative_error(step(path[:-1], lam, eta), path[1:])
 
 
 error = {f"h={h}": closed_error(h, polar_map) for h in (inputs, width, 200)}
@@ -1472,8 +1468,8 @@ held_out = torch.randn(50, inputs, generator=stream(seed, 0, "held out"))
 path = descend(start, c, rate, 400, keep_every=40)
 q_path = iterate(polar_map, v.mT @ path.outputs[0], lam, rate, 400, 40)
 trained = held_out @ path.outputs
-new = relative(new_point(q_path, v, held_out), trained)
-transposed = relative(new_point(q_path, v.mT, held_out), trained)
+new = relative_error(new_point(q_path, v, held_out), trained)
+transposed = relative_error(new_point(q_path, v.mT, held_out), trained)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("new-point", observed=new, control=transposed)
@@ -2155,7 +2151,7 @@ point = point * torch.linspace(0.1, 1, 8)[:, None, None]  # the last has length 
 value = torch.linspace(-1, 2, 5)
 moved, turned_by = output_velocity(point, value), value[:, None] * point
 s, f = (point.mT @ other for other in (point, turned_by))
-assert relative(-2 * ((1 - s) * turned_by + turned_by - f * point), moved) < 1e-12
+assert relative_error(-2 * ((1 - s) * turned_by + turned_by - f * point), moved) < 1e-12
 growth_of_s = 2 * point.mT @ moved
 assert float((growth_of_s + 8 * (1 - s) * f).abs().max()) < 1e-12
 assert abs(float(growth_of_s[-1])) < 1e-12  # length 1 stays
@@ -2170,7 +2166,7 @@ when, inner = torch.linspace(0, 1.5, 16), 0.95 * point
 t, s0 = when[:, None, None, None], inner.mT @ inner
 for number in (-0.7, 0.7):
     path = output_flow(inner, torch.full((5,), number), when)
-    error = relative(inner * (logistic(s0, number, t) / s0).sqrt(), path)
+    error = relative_error(inner * (logistic(s0, number, t) / s0).sqrt(), path)
     print(f"λ = {number}: distance from the logistic solution {error:.0e}")
     assert error < 1e-7
 
@@ -2439,7 +2435,7 @@ inside = torch.tensor([[[0.5]]])
 cycle = iterate(flow_map, inside, axis, alpha / 8, 200)[-2:].flatten()
 spread = ((1 + alpha) ** 2 - 4) ** 0.5
 lengths = ((1 + alpha + torch.tensor([-spread, spread])) / (2 * alpha)).sqrt()
-assert relative(cycle.sort().values, lengths) < 1e-8
+assert relative_error(cycle.sort().values, lengths) < 1e-8
 for eta in (0.1, 1.0, 10.0):  # (11) on the axis: the length only grows, up to 1
     r = iterate(polar_map, inside, axis, eta, 200).flatten()
     assert bool((r.diff() > -1e-12).all()) and float(r.max()) < 1 + 1e-9

@@ -163,6 +163,7 @@ from contrastive_dynamics.feature_decoupling.view_correlation import (
 )
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 # %%
@@ -170,11 +171,6 @@ chapter = open_chapter("feature-decoupling", globals())
 torch_defaults(chapter.device)
 block, seed, dim = chapter.seeds, first_seed, dims[-1]
 p, sigma = chapter.check(paper_scales, atoms, active, noise)
-
-
-def relative(ours, expected):
-    """‖ours − expected‖ / ‖expected‖."""
-    return float((ours - expected).norm() / expected.norm())
 
 
 def streams(purpose):
@@ -348,7 +344,7 @@ tiny = SparseCoding(
     random_dictionary(4, 2, streams("tiny"), dtype=torch.float64), 0.3, 0.7
 )
 found = {
-    f"{kind} ρ={rho}": relative(
+    f"{kind} ρ={rho}": relative_error(
         enumerated_cross_moment(tiny, kind, rho), cross_moment(tiny, kind)
     )
     for kind in ("masked", "independent", "plain")
@@ -358,7 +354,7 @@ kept = enumerated_cross_moment(tiny, "masked", 0.5)
 whole = 0.3 * tiny.dictionary @ tiny.dictionary.mT  # the diagonal not taken away
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c2", observed=found, control=relative(kept, whole))
+chapter.judge("lem-c2", observed=found, control=relative_error(kept, whole))
 
 # %%
 single = torch.float32
@@ -507,8 +503,8 @@ for kind in ("masked", "plain"):
     for name, level in (("b = 0", 0.0), ("b > 0", 0.4), ("b < 0", -0.2)):
         bias = torch.full((seeds, 6), level)
         ours = contrastive_gradient(start, bias, *pair, others, 0.7).weights
-        grad[f"{kind}, {name}"] = relative(ours, by_autograd(bias, pair))
-        grad_control[f"{kind}, {name}"] = relative(
+        grad[f"{kind}, {name}"] = relative_error(ours, by_autograd(bias, pair))
+        grad_control[f"{kind}, {name}"] = relative_error(
             ours, by_autograd(bias, pair, held=False)
         )
 
@@ -2337,8 +2333,8 @@ def after(begin, bias):
     return train(tiny_four, begin, how, draws, [0, 30], workers=1).weights[-1]
 
 
-turned = relative(after(turn @ upright, "zero"), turn @ after(upright, "zero"))
-turned_bias = relative(after(turn @ upright, "max"), turn @ after(upright, "max"))
+turned = relative_error(after(turn @ upright, "zero"), turn @ after(upright, "zero"))
+turned_bias = relative_error(after(turn @ upright, "max"), turn @ after(upright, "max"))
 print(f"rotated start: off by {turned:.0e} for b = 0, by {turned_bias:.1f} with a bias")
 assert turned < 1e-9 and turned_bias > 1e-3
 
@@ -2492,7 +2488,7 @@ limits = [
     linear_limit(w, probed.dictionary, p_ex, noise_ex, w_star_ex)
     for w in (probed.dictionary.mT, mixing)
 ]
-assert relative(limits[0], torch.full_like(limits[0], ceiling)) < 1e-10
+assert relative_error(limits[0], torch.full_like(limits[0], ceiling)) < 1e-10
 assert bool((limits[1] < ceiling).all())
 
 

@@ -160,6 +160,7 @@ from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
     gradient as two_layer_gradient,
 )
 from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.relative_error import relative_errors
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 # %%
@@ -169,12 +170,6 @@ linear, relu, leaky, quadratic = (
     activation(n) for n in ("linear", "relu", "leaky_relu", "quadratic")
 )
 block, seed = chapter.seeds, first_seed
-
-
-def relative(ours, expected, batch=0):
-    """‖ours − expected‖ / ‖expected‖, one number for each entry of the batch axes."""
-    off, size = (v.flatten(batch).norm(dim=-1) for v in (ours - expected, expected))
-    return off / size
 
 
 # %% tags=["hide-input"]
@@ -254,7 +249,7 @@ def alpha_cl_error(n, tau, eps, name, stop_gradient=True):
     alpha = infonce_importance(f, f_view, tau, eps, stop_gradient=stop_gradient)
     energy = torch.autograd.grad(contrastive_energy(f, f_view, alpha), w)
     expected = (-2 * n**2 * gradient for gradient in energy)
-    return float(max(map(relative, expected, loss)))
+    return float(max(map(relative_errors, expected, loss)))
 
 
 # %%
@@ -512,7 +507,7 @@ def lem_3_error(name, kind, **switch):
     f, f_view = (act.h(v @ (w / w.norm()))[:, None] for v in (x, x_view))
     (gradient,) = torch.autograd.grad(contrastive_energy(f, f_view, alpha), w)
     velocity = one_layer_velocity(x, x_view, w.detach(), act, alpha, **switch)
-    return float(relative(velocity, gradient))
+    return float(relative_errors(velocity, gradient))
 
 
 # %%
@@ -1695,7 +1690,7 @@ def lem_4_error(name, kind, project=project_out):
     expected = torch.autograd.grad(energy, (v, w))
     v, w = v.detach(), w.detach()
     top, flow = two_layer_velocity(x, x_view, w, v, act, alpha, projected=False)
-    return float(max(map(relative, (top, project(w, flow)), expected)))
+    return float(max(map(relative_errors, (top, project(w, flow)), expected)))
 
 
 # %%
@@ -1941,7 +1936,7 @@ def lem_5_error(name, c, power=2):
     centred = gated - torch.einsum("rn,rni->ri", p, gated)[:, None]
     expected = torch.einsum("rn,rni,rnj->rij", p, centred, centred)
     ours = decomposed_variance(model, w, act, power)
-    return relative(ours, expected, batch=1).tolist()
+    return relative_errors(ours, expected, batch=1).tolist()
 
 
 # %%
@@ -1995,7 +1990,7 @@ def thm_5_error(name, modulation=strength, k=4):
     f, p = enumerated_outputs(model, w / w.norm(dim=-1, keepdim=True), act)
     variance = torch.einsum("rn,rni,rnj->rij", p, f, f)
     energy = torch.linalg.eigvalsh(variance)[:, -1].sum() / 2
-    return relative(flow, *torch.autograd.grad(energy, w), batch=1).tolist()
+    return relative_errors(flow, *torch.autograd.grad(energy, w), batch=1).tolist()
 
 
 # %%
@@ -2402,12 +2397,12 @@ def lem_6_gradient(name, kind, back, unit=False):
 def lem_6_error(name, kind, back, taken):
     expected, setting = lem_6_gradient(name, kind, back)
     flow = batch_norm_velocity(*setting, taken)
-    return float(max(map(relative, flow, expected)))
+    return float(max(map(relative_errors, flow, expected)))
 
 
 def through_the_mean(name, kind, back, unit=False):
     pair = (lem_6_gradient(name, kind, b, unit)[0] for b in back)
-    return float(max(map(relative, *pair)))
+    return float(max(map(relative_errors, *pair)))
 
 
 # %%
@@ -2453,7 +2448,7 @@ def cor_3_error(name, variance_through=False):
     w.requires_grad_()
     variance, _ = normalised_variance(model, w, act, variance_through)
     energy = torch.linalg.eigvalsh(variance)[:, -1].sum() / 2
-    return relative(flow, *torch.autograd.grad(energy, w), batch=1).tolist()
+    return relative_errors(flow, *torch.autograd.grad(energy, w), batch=1).tolist()
 
 
 # %%

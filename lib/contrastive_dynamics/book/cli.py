@@ -245,11 +245,12 @@ def verify(
         float | None, typer.Option(metavar="SECONDS", help="Draw readings worth so much time, by the commit.")
     ] = None,
     one_seed: Annotated[bool, typer.Option("--one-seed", help="Few seeds of each reading, at a small cost.")] = False,
+    profile: Annotated[str | None, typer.Option(help="Only what was stored at this size.")] = None,
 ) -> int:
     """Compute stored readings again, at their own parameters, and compare them with what is stored."""
     from .running.verify import command
 
-    return command(find_root(), chapter, claims or [], sample=sample, one_seed=one_seed)
+    return command(find_root(), chapter, claims or [], profile, sample=sample, one_seed=one_seed)
 
 
 @app.command()

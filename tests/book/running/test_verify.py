@@ -70,6 +70,11 @@ def test_a_chapter_s_claims_alone(files):
     assert status == 0 and "4 readings: 4 the same" in said
 
 
+def test_the_runs_of_one_size_alone(files):
+    status, said = run("--profile", "paper")
+    assert status == 0 and "3 readings: 3 the same to the last bit" in said and "ipynb" not in said
+
+
 def number(stamp):
     stamp["readings"]["fig-1"]["observed"][""][7] += 1e-12
 
@@ -170,6 +175,7 @@ def test_a_stale_reading_and_one_whose_data_are_not_here_are_said(files, monkeyp
         (["stand-on"], "no chapter 'stand-on', there are: stand-in; did you mean stand-in?"),
         (["stand-in", "thm-11"], "verify: stand-in has no claim 'thm-11'; did you mean thm-1?"),
         (["stand-in", "lem-1"], "verify: stand-in/lem-1 has no cell, it is not run: a GPU for a day"),
+        (["--profile", "smoke"], "verify: no run at the size 'smoke' is stored"),
     ],
 )
 def test_a_wrong_request_is_one_line(files, words, said):

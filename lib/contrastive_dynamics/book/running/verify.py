@@ -110,9 +110,11 @@ def _verdict(job: Job, claim: str, arms: dict) -> str:
     return verdicts_of(stamp | {"readings": stamp["readings"] | {claim: arms}}, job.claims)[claim].verdict
 
 
-def command(root: Path, chapter: str | None, claims: list[str], *, sample: float | None, one_seed: bool) -> int:
+def command(
+    root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
+) -> int:
     """`clbook verify`: says what came of each run; status 1 where something is not what is stored."""
-    by, found, began = drawn_by(root), jobs(root, chapter, claims), time.monotonic()
+    by, found, began = drawn_by(root), jobs(root, chapter, claims, profile), time.monotonic()
     results: list[Found] = []
     deadline = None if sample is None else began + OVERTIME * sample
     if one_seed:

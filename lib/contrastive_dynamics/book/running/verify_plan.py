@@ -55,8 +55,11 @@ class Job:
         return self.few.parameters if self.few else self.stored.stamp["parameters"]
 
 
-def jobs(root: Path, chapter: str | None, claims: list[str]) -> list[Job]:
-    """Every stored run with the readings that are asked for; raises BookError for an unknown chapter or claim."""
+def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None = None) -> list[Job]:
+    """Every stored run with the readings that are asked for; raises BookError for an unknown chapter or claim.
+
+    With a profile the runs at that size alone; raises BookError if there are none.
+    """
     library, found = Library(), []
     for name in [chapter] if chapter else chapter_names(root):
         files = ChapterFiles.find(name, root)
@@ -64,8 +67,10 @@ def jobs(root: Path, chapter: str | None, claims: list[str]) -> list[Job]:
         story, rows = Story(files, library), Claims.load(files.claims)
         for stored in stored_stamps(files):
             wanted = [c for c in stored.stamp["readings"] if c in story.claims and (asked is None or c in asked)]
-            if wanted:
+            if wanted and profile in (None, stored.stamp["profile"]):
                 found.append(Job(story, rows, stored, wanted))
+    if profile and not found:
+        raise BookError(f"verify: no run at the size {profile!r} is stored")
     return found
 
 
