@@ -2396,13 +2396,13 @@ for r in (2, 4, 6):
 # (ab-slips)=
 # ## Where text and check differ
 #
-# ```{admonition} What is said, what fails, what holds instead
+# ```{admonition} What is said, what a run gave, what holds instead
 # :class: important
 #
 # Our copy of the paper has lost its inline formulas, so a slip may be the copy's. These are statements in words.
 #
 # - **Alignment "≈ 1"** (Definition 4.1, Theorem 4.3). A negative has the signal of the positive with probability $2^{-r}$, so the score of an aligned map is between $1-2^{-r}$ and $1-2^{-r-1}$.
-# - **Lemma 4.4** argues with distances, while Definition 4.1, as restored, compares products. A bounded condition number is enough for orthogonal columns only; otherwise its square must be below $(\sqrt r+1)/(\sqrt r-1)$, which tends to one
+# - **Lemma 4.4** (under review) argues with distances, while Definition 4.1, as restored, compares products. A bounded condition number is enough for orthogonal columns, as those of (7); for others its square must be below $(\sqrt r+1)/(\sqrt r-1)$, which tends to one
 #   (`lem-4.4`, `lem-4.4-a`).
 # - **"Sufficiently large" width** in Theorem 4.3 (a) means at least the squared condition number, a power of $d$. A narrower network that has collapsed scores as *not* aligned (`thm-4.3a-2`).
 # - **Noise is what the condition number grows on.** The introduction to stage 1 argues with the noiseless flow (8), in which it is bounded by $\frac{\sigma_1}{\sigma_r}(r+1)^{(1-q)/2}$, for fixed $r$ by a constant. The power of $d$ then needs the noise (`lem-b17`).

@@ -2519,8 +2519,10 @@ assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 # (cc-slips)=
 # ## Slips of the text
 #
-# ```{admonition} What is printed, what fails, what holds instead
+# ```{admonition} What is printed, what a run gave, what holds instead
 # :class: important
+#
+# Where a card says *under review*, the reading under which the authors are right has not been run yet: nothing said of that claim here is a verdict.
 #
 # - **(11)** prints $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$. With the plus the loss rises (`eq-11`); descent is meant.
 # - **Non-contrastive $\tilde C$**, below (7), lacks its minus sign (`eq-8`).
@@ -2532,9 +2534,9 @@ assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 # - **Proposition 2** calls $W_2^\top\phi(W_1x)$ linear; the display above (7) sums from $i=n$; "$\mathbb E[C]$ is in fact negative definite" fails where $\operatorname{Cov}(x)$ is singular.
 # - **Proposition 3** prints the loss as a squared norm, where the trace is meant, and its fourth problem needs $h\ge d+z-k$ (`prop-3`). In its proof, "$\min\{d,z\}\le n$" and "$n\times d$ matrix" mean $h$.
 # - **Figure 2** names sigmoid, ReLU and tanh as "loss functions"; **Conjecture 1** prints its objective without $C$.
-# - **Figure 2**: after training ReLU's difference does not go to zero with the width (`fig-2-b`). The conditions on $\phi$ are necessary for the *relative* difference only (`fig-2-d`).
-# - **Figure 3**: (12) is not the limit of (11). Projecting the weights follows another flow than projecting the gradients (`fig-3-c`).
-# - **Theorem 3** leaves out the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as the text on Figure 3 says. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
+# - **Figure 2** (under review): relative to the linear outputs ReLU's difference stays at about a half after training (`fig-2-b`), and the conditions on $\phi$ are necessary (`fig-2-d`). The text may mean the absolute difference.
+# - **Figure 3** (under review): projecting the weights follows another flow than projecting the gradients (`fig-3-c`). The text may mean either.
+# - **Theorem 3** does not speak of the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as the text on Figure 3 says. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
 # - **Figure 4**: $W_1^\top W_1=I_d$ allows no width below $d$, 784 for MNIST.
 # ```
 #

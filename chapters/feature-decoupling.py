@@ -2513,12 +2513,14 @@ assert 128 < falls[0.3] < 129 and 6160 < falls[0.1] < 6180
 # (fd-slips)=
 # ## Where text and check differ
 #
-# ```{admonition} What is said, what fails, what holds instead
+# ```{admonition} What is said, what a run gave, what holds instead
 # :class: important
+#
+# Where a card says *under review*, the reading under which the authors are right has not been run yet: nothing said of that claim here is a verdict.
 #
 # Our copy of the paper has lost its formulas, so a slip may be the copy's, or ours in restoring them.
 #
-# - **"At most $o(m/d)$ neurons an atom"** contradicts the rest of Theorem 3.4: if all other coefficients are negligible, no $N_i$ is empty, and some atom has at least $m/d$ (`thm-3.4-d`). It can hold only if most neurons learn nothing.
+# - **"At most $o(m/d)$ neurons an atom"** (under review; our copy has lost the formula). Read with the rest of Theorem 3.4: if all other coefficients are negligible, no $N_i$ is empty, and some atom has at least $m/d$ (`thm-3.4-d`). It can hold only if most neurons learn nothing.
 # - **"The loss is small"** hides $\Pr(z=0)=(1-p)^d\approx1/\log d$ with $p=\log\log d/d$: pairs without a signal cannot be told apart by a learner that is silent on noise. The loss over $\tau\log(1+N)$ falls, but very slowly (`thm-3.4-f`).
 # - **Failure without augmentation** is as slow: the bound $p/(p+\sigma_\xi^2)$ of a linear representation goes to zero like $\log\log d/\sqrt{\log d}$ (`cor-3.3`).
 # - **Without augmentation the bias is not arbitrary at this $d$** (footnote 3, Theorem 3.2). With the schedule of the masked run an unmasked network, too, drifts into span$(M)$ in the second stage, since its neurons fire on signals more than on noise, and its probe crosses the linear limit. Failure without a mask, and the dominance of the noise, are shown for $b=0$ (`thm-3.2`, `thm-3.2-a`, `cor-3.3`); the mask

@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,9 +13,7 @@ from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
     non_contrastive_exponent,
     non_contrastive_solution,
     rest,
-    wide_balance,
     wide_flow,
-    wide_flow_rescaled,
     wide_start,
     wide_velocity,
 )
@@ -136,16 +135,27 @@ def test_the_flow_moves_by_its_velocity_and_keeps_the_invariant(tau):
 
 
 @pytest.mark.parametrize("tau", [None, TAU])
-def test_both_clocks_tell_the_same_and_each_run_may_have_its_own(tau):
+def test_each_run_may_have_its_own_times(tau):
     sigma, state = problem()
-    thetas = torch.tensor([0, 0.3, 1, 4, 12], dtype=F64)
-    path, t = wide_flow_rescaled(state, sigma, NOISE, thetas, tau, K)
-    again = wide_flow(state, sigma, NOISE, t, tau, K)
-    assert all(torch.allclose(x, y, rtol=1e-6) for x, y in zip(path, again, strict=True))
+    t = torch.tensor([0, 1, 4, 15, 45], dtype=F64).unsqueeze(-1) * torch.tensor([1, 0.6, 2], dtype=F64)
+    path = wide_flow(state, sigma, NOISE, t, tau, K)
     alone = wide_flow(
         WideState(*(x[1:2] for x in state)), sigma[1:2], NOISE[1], t[:, 1], None if tau is None else tau[1], K[1]
     )
     assert all(torch.allclose(x[:, 1:2], y, rtol=1e-6) for x, y in zip(path, alone, strict=True))
+
+
+def real_times(begin, sigma, thetas):
+    """t at the rescaled times θ, `[time, run]`: ∫n²dθ/2 by Gauss–Legendre, n² of the exact solution."""
+    nodes, weights = (torch.from_numpy(x) for x in np.polynomial.legendre.leggauss(8))
+    edges = torch.lerp(thetas[:-1, None], thetas[1:, None], torch.linspace(0, 1, 201, dtype=F64)[:-1]).flatten()
+    edges = torch.cat([edges, thetas[-1:]])
+    half = edges.diff() / 2
+    inner = (edges[:-1, None] + half[:, None] * (1 + nodes)).flatten()
+    at = non_contrastive_solution(begin, sigma, NOISE, inner)
+    n2 = (at.kappa_squared.sum(-1) + at.noise_squared).unflatten(0, (-1, len(nodes)))
+    steps = half[:, None] * (weights[:, None] * n2).sum(1) / 2
+    return torch.nn.functional.pad(steps.unflatten(0, (-1, 200)).sum(1).cumsum(0), (0, 0, 1, 0))
 
 
 def test_the_flow_without_contrast_has_an_exact_solution():
@@ -155,7 +165,7 @@ def test_the_flow_without_contrast_has_an_exact_solution():
     noise = torch.where(start.noise_squared > 0, NOISE, 0)
     for begin in (start, WideState(*(problem()[1]))):
         exact = non_contrastive_solution(begin, sigma, NOISE, thetas)
-        path, _ = wide_flow_rescaled(begin, sigma, NOISE, thetas, None)
+        path = wide_flow(begin, sigma, NOISE, real_times(begin, sigma, thetas), None)
         assert all(torch.allclose(x, y, rtol=1e-6, atol=1e-30) for x, y in zip(exact, path, strict=True))
         limit = WideState(*(x[0] for x in non_contrastive_solution(begin, sigma, NOISE, INFINITY)))
         late = WideState(*(x[0] for x in non_contrastive_solution(begin, sigma, NOISE, 1e4 * thetas[-1:])))
@@ -194,24 +204,20 @@ def test_the_exponent_where_the_rank_grows():
 
 
 def test_two_stages_align_then_balance():
-    sigma, columns = torch.tensor([[2.0, 1.0, 1.0, 0.8]], dtype=F64), 1e4
-    start, thetas = wide_start(sigma, 0.5, columns), torch.tensor([0.0, 100.0], dtype=F64)
-    first, _ = wide_flow_rescaled(start, sigma, 0.5, thetas, 0.01)
-    end = WideState(*(x[-1] for x in first))
+    sigma, times = torch.tensor([[2.0, 1.0, 1.0, 0.8]], dtype=F64), torch.tensor([0.0, 1e6], dtype=F64)
+    start = wide_start(sigma, 0.5, 1e4)
+    end = WideState(*(x[-1] for x in wide_flow(start, sigma, 0.5, times, 0.01)))
     assert float(noise_signal_ratio(start)) == pytest.approx(2500 / 6.64) and float(noise_signal_ratio(end)) < 1e-4
-    assert float(condition_number(end)) > 20 and float(wide_balance(end, columns)) < 1.01
-    last = WideState(*(x[-1] for x in wide_flow_rescaled(end, sigma, 0.5, 5 * thetas, 3.0)[0]))
-    assert float(condition_number(last)) < 1.001 and abs(float(wide_balance(last, columns)) - 4) < 1e-2
+    share = end.kappa_squared / end.kappa_squared.amax()
+    assert float(condition_number(end)) > 20 and float(share.square().sum()) < 1.01
+    last = WideState(*(x[-1] for x in wide_flow(end, sigma, 0.5, 5 * times, 3.0)))
+    assert float(condition_number(last)) < 1.001 and float(noise_signal_ratio(last)) < 1e-4
     assert float(rest(last, 3.0)) < 1e-4
 
 
-def test_balance_counts_every_noise_column():
+def test_the_condition_number_is_that_of_lengths():
     k = torch.tensor([[3.0, 2.0]], dtype=F64)
-    state = WideState(k, k, torch.tensor([8.0], dtype=F64))
-    assert float(wide_balance(state, 4)) == pytest.approx((9 + 4 + 4 * 4) / 9)
-    assert float(wide_balance(state, 2)) == pytest.approx((9 + 4 + 2 * 16) / 16)
-    assert float(condition_number(state)) == pytest.approx(1.5**0.5)
-    assert float(wide_balance(WideState(k, k, torch.zeros(1, dtype=F64)), 0)) == pytest.approx(13 / 9)
+    assert float(condition_number(WideState(k, k, torch.tensor([8.0], dtype=F64)))) == pytest.approx(1.5**0.5)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +227,7 @@ def test_balance_counts_every_noise_column():
         (lambda s, x, t: wide_velocity(x, s, 0.1, -1.0), "> 0, got -1, 1"),
         (lambda s, x, t: wide_flow(x, s, NOISE, t, 1.0, 0.0), "wide_flow: τ² and K must"),
         (lambda s, x, t: wide_flow(x, s, NOISE, t.flip(0), None), "increasing, got [2]"),
-        (lambda s, x, t: wide_flow_rescaled(x, s, 0.0, t, None), "wide_flow_rescaled: σ_ξ must be > 0"),
+        (lambda s, x, t: wide_flow(x, s, 0.0, t, None), "wide_flow: σ_ξ must be > 0"),
         (lambda s, x, t: non_contrastive_solution(x, s, NOISE, -t), "thetas must be ≥ 0, got -1"),
         (lambda s, x, t: non_contrastive_exponent(1.0, 2.0), "in [0, 1), got 1, 2, 0"),
     ],

@@ -16,7 +16,6 @@ from contrastive_dynamics.alignment_and_balance.modality_scores import (
     exact_alignment,
     noise_signal_ratio,
     sampled_alignment,
-    sufficient_alignment_margin,
     worst_alignment_map,
 )
 from contrastive_dynamics.alignment_and_balance.model import correlation, initial_maps
@@ -56,6 +55,12 @@ def smallest_gap(k):
     signs = [np.array(s) for s in itertools.product((-1.0, 1.0), repeat=k.shape[-1])]
     gram = (k.mT @ k).numpy()
     return min(z @ gram @ (z - w) for z in signs for w in signs if w is not z) / np.trace(gram)
+
+
+def margin(k):
+    """[Λ + λ − √r(Λ − λ)]/‖K‖_F² of the eigenvalues of KᵀK, a lower bound of `smallest_gap`."""
+    values = np.linalg.eigvalsh((k.mT @ k).numpy())
+    return (values[-1] + values[0] - math.sqrt(len(values)) * (values[-1] - values[0])) / values.sum()
 
 
 @pytest.mark.parametrize(("d", "rank"), [(1, 1), (3, 1), (3, 2), (4, 4), (4, 2)])
@@ -115,8 +120,8 @@ def test_the_bound_on_the_condition_number_is_sharp(rank):
     assert scores == [1 - 2**-rank, 1 - 2**-rank - 2 ** (1 - 2 * rank), 1 - 2**-rank - 2 ** (1 - 2 * rank)]
     for condition in (1, 1 + 0.5 * (bound - 1), bound * (1 - 1e-6)):  # the margin is met
         k = worst_alignment_map(rank, condition)
-        assert sufficient_alignment_margin(k, rank).item() == pytest.approx(smallest_gap(k), rel=1e-8)
-    assert sufficient_alignment_margin(beyond, rank) < 0 < sufficient_alignment_margin(below, rank)
+        assert smallest_gap(k) == pytest.approx(margin(k), rel=1e-8)
+    assert smallest_gap(beyond) < 0 < smallest_gap(below)
 
 
 def test_below_the_bound_every_map_is_aligned_and_orthogonal_columns_need_none():
@@ -124,9 +129,8 @@ def test_below_the_bound_every_map_is_aligned_and_orthogonal_columns_need_none()
     u, _, vt = torch.linalg.svd(normal(50, 6, rank), full_matrices=False)
     values = torch.linspace(1, 0.999 * alignment_condition(rank), rank, dtype=torch.float64)
     k = u * values @ vt
-    margin = sufficient_alignment_margin(k, rank)
     assert exact_alignment(correlation(k, k), rank).tolist() == [1 - 2**-rank] * 50
-    assert bool((margin > 0).all()) and all(m <= smallest_gap(x) for m, x in zip(margin[:5].tolist(), k, strict=False))
+    assert all(smallest_gap(x) > 0 for x in k[:5])
     steep = torch.diag_embed(10.0 ** torch.arange(rank, dtype=torch.float64))
     assert exact_alignment(correlation(steep, steep), rank).item() == 1 - 2**-rank
     far = u[0] * torch.tensor([1, 1, 1, 1e3], dtype=torch.float64) @ vt[0]  # condition number alone does not do
@@ -205,7 +209,7 @@ def test_discretisation_errors_vanish_at_infinite_width_and_without_columns():
 
 def test_bad_ranks_and_matrices_are_refused():
     k = normal(3, 5)
-    ranked = (condition_number, column_ratio, noise_signal_ratio, balance, sufficient_alignment_margin)
+    ranked = (condition_number, column_ratio, noise_signal_ratio, balance)
     for score in ranked:
         for rank in (0, 6):
             with pytest.raises(ValueError, match=f"{score.__name__}: "):
@@ -229,7 +233,6 @@ def test_everything_stays_on_the_device_and_in_the_dtype_of_its_inputs():
             exact_alignment(g, 2),
             column_alignment(a, b, 2),
             *discretisation_errors(a, b, 2),
-            sufficient_alignment_margin(a, 2),
             sampled_alignment(g, 2, 5, generators)[0],
         ]
 

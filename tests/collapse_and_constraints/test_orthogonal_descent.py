@@ -12,7 +12,7 @@ from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
     trace_loss,
 )
 from contrastive_dynamics.numerics.random_streams import stream
-from contrastive_dynamics.numerics.stiefel import haar, is_semi_orthogonal
+from contrastive_dynamics.numerics.stiefel import haar
 
 SIZES = [(1, 1, 1), (4, 4, 1), (5, 4, 2), (9, 3, 3)]
 WAYS = [("polar", False), ("polar", True), ("qr", False), ("qr", True)]
@@ -30,6 +30,11 @@ def symmetric(d, run=None, purpose="c"):
     shape = (d, d) if run is None else (run, d, d)
     c = torch.randn(shape, generator=stream(0, 0, purpose), dtype=torch.float64)
     return (c + c.mT) / 2
+
+
+def is_semi_orthogonal(w):
+    excess = w.mT @ w - torch.eye(w.shape[-1], dtype=w.dtype)
+    return float(excess.abs().max()) <= torch.finfo(w.dtype).eps ** 0.75
 
 
 def printed_loss(w, c):
@@ -60,7 +65,7 @@ def test_outputs_are_the_network_on_the_unit_vectors():
 def test_a_step_keeps_the_constraints_and_lowers_the_loss(h, d, z, retraction, project):
     c, w = symmetric(d), draw(8, h, d, z)
     after = descent_step(w, c, 1e-3, retraction, project)
-    assert all(bool(is_semi_orthogonal(x).all()) for x in after)
+    assert all(is_semi_orthogonal(x) for x in after)
     assert (printed_loss(after, c) <= printed_loss(w, c) + 1e-12).all()
     up = descent_step(w, c, -1e-3, retraction, project)  # as (11) is printed
     assert (printed_loss(up, c) >= printed_loss(w, c) - 1e-12).all()

@@ -15,10 +15,14 @@ from contrastive_dynamics.collapse_and_constraints.wide_training import (
     train,
 )
 from contrastive_dynamics.numerics.random_streams import stream
-from contrastive_dynamics.numerics.stiefel import is_semi_orthogonal
 
 COUNTS = [(4, 1, 1), (3, 2, 5), (2, 3, 1), (5, 2, 0)]
 D, Z = 3, 2
+
+
+def is_semi_orthogonal(w):
+    excess = w.mT @ w - torch.eye(w.shape[-1], dtype=w.dtype)
+    return float(excess.abs().max()) <= torch.finfo(w.dtype).eps ** 0.75
 
 
 def draw(run, h=7):
@@ -124,7 +128,7 @@ def test_constraints_hold_and_the_loss_falls(act):
     w, given = draw(5), pairs(5, 6, 2, 3, scale=1 / 6)
     path = list(train(w, given, act, 0.005, 40))
     assert len(path) == 41 and all(torch.equal(a, b) for a, b in zip(path[0], w, strict=True))
-    assert all(bool(is_semi_orthogonal(x).all()) for step in path for x in step)
+    assert all(is_semi_orthogonal(x) for step in path for x in step)
     losses = torch.stack([loss(step, parts(5, 6, 2, 3), act) for step in path])
     assert (losses.diff(dim=0) < 0).all()
 

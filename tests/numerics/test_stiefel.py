@@ -8,7 +8,6 @@ from contrastive_dynamics.numerics.stiefel import (
     grassmann_gradient,
     haar,
     inverse_root,
-    is_semi_orthogonal,
     polar,
     qr,
 )
@@ -22,6 +21,11 @@ def streams(run, purpose="haar"):
 
 def gaussian(run, h, d, purpose="gaussian"):
     return torch.stack([torch.randn(h, d, generator=g, dtype=torch.float64) for g in streams(run, purpose)])
+
+
+def excess(w):
+    """Largest |WᵀW − I|, `[...]`."""
+    return (w.mT @ w - torch.eye(w.shape[-1], dtype=w.dtype)).abs().amax((-2, -1))
 
 
 def moments(q):
@@ -62,14 +66,13 @@ def test_qr_commutes_with_rotations_from_the_left_and_polar_with_both():
 @pytest.mark.parametrize(("h", "d"), SHAPES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_draws_and_retractions_are_semi_orthogonal(h, d, dtype):
-    q = haar(streams(4), h, d, dtype)
-    assert q.shape == (4, h, d) and q.dtype == dtype and bool(is_semi_orthogonal(q).all())
-    assert not bool(is_semi_orthogonal(q * (1 + 10 * torch.finfo(dtype).eps ** 0.75)).any())
+    q, tol = haar(streams(4), h, d, dtype), torch.finfo(dtype).eps ** 0.75
+    assert q.shape == (4, h, d) and q.dtype == dtype and bool((excess(q) <= tol).all())
     w = q + 0.1 * gaussian(4, h, d).to(dtype)
-    assert not bool(is_semi_orthogonal(w).any()) and bool(is_semi_orthogonal(w, tol=5).all())
+    assert bool((excess(w) > tol).all())
     for retract in RETRACTIONS.values():
         back = retract(w)
-        assert back.dtype == dtype and bool(is_semi_orthogonal(back).all())
+        assert back.dtype == dtype and bool((excess(back) <= tol).all())
         assert torch.allclose(retract(q), q, atol=100 * torch.finfo(dtype).eps)
 
 
@@ -88,7 +91,7 @@ def test_polar_loses_the_square_of_the_condition_number_and_qr_nothing():
     for power in (2, 3, 4, 5):
         w = u * torch.logspace(0, -power, 4, dtype=torch.float64) @ v.mT
         losses.append(float((polar(w).mT @ polar(w) - torch.eye(4)).norm()))
-        assert bool(is_semi_orthogonal(qr(w), tol=1e-14))
+        assert float(excess(qr(w))) <= 1e-14
     slopes = torch.tensor(losses).log10().diff()
     assert abs(float(slopes.mean()) - 2) < 0.5 and 1e-10 < losses[2] < 1e-7
 

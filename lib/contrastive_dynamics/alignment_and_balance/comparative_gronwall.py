@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from .infinite_width_flow import Scalar, WideState, condition_number, negative_factors, wide_velocity
+from .infinite_width_flow import Scalar, WideState, negative_factors, wide_velocity
 
 
 def draw_process(knots: int, generators: list[torch.Generator], spread: float = 1.0) -> Tensor:
@@ -115,25 +115,6 @@ def condition_growth_bound(sigma: Tensor, columns: Scalar) -> Tensor:
         raise ValueError(f"columns must be ≥ r = {r}, got {float(c.min()):g}")
     grown = torch.minimum((2 * c - r + 1).log() / high, (2 * c / r).log() / square.mean(-1))
     return (high / low).sqrt() * ((high - low) * grown / 2).exp()
-
-
-def coupled_growth_bound(start: WideState, state: WideState, sigma: Tensor) -> Tensor:
-    """Lemma 5.2 applied: cond_t ≤ cond_0 e^{(σ_max²/2σ_min²)(X_0 − X_t)}, X = 1 − min_p ρ_p, ρ_p = κ̂_p²/κ_p².
-
-    It holds for the non-contrastive flow without noise, with ρ(0) ≥ 0. Proof: as
-    d(1 − ρ_p)/dt = −2(σ_p²/n²)(1 + ρ_p)(1 − ρ_p), X' ≤ −2(σ_min²/n²)X; a is a mean of the ρ_p, so
-    d log cond/dt = [σ_p²(ρ_p − a) − σ_q²(ρ_q − a)]/n² ≤ (σ_max²/n²)X with p the largest and q the smallest.
-    With noise X_0 would be its ratio, about d/r.
-    Source: derived; ren-li-2023, Section 5.3, Lemmas B.10, B.12.
-    Args:
-        start: state at time 0, `[..., run, r]`.
-        state: state at time t, `[..., run, r]`.
-        sigma: σ_p of the signal, `[run, r]`.
-    Returns: `[..., run]`.
-    """
-    x0, x = (1 - (s.kappa_hat_squared / s.kappa_squared).amin(-1) for s in (start, state))
-    ratio = (sigma.amax(-1) / sigma.amin(-1)).square()
-    return condition_number(start) * (ratio * (x0 - x) / 2).exp()
 
 
 def condition_rate_bound(

@@ -110,26 +110,6 @@ def wide_flow(
     return _flow("wide_flow", state, sigma, noise, times, (tau_squared, negatives), rtol, False)[0]
 
 
-def wide_flow_rescaled(
-    state: WideState,
-    sigma: Tensor,
-    noise: Scalar,
-    thetas: Tensor,
-    tau_squared: Scalar | None,
-    negatives: Scalar = 1.0,
-    *,
-    rtol: float = 1e-9,
-) -> tuple[WideState, Tensor]:
-    """`wide_flow` at rescaled times θ, dθ = 2dt/n², at which runs of any d take steps of one size; also t − t_0.
-
-    Args:
-        thetas: `[time]` or `[time, run]`, ≥ 2, increasing.
-        others: as `wide_flow`.
-    Returns: WideState `[time, run, ...]`, and t − t_0 `[time, run]`.
-    """
-    return _flow("wide_flow_rescaled", state, sigma, noise, thetas, (tau_squared, negatives), rtol, True)
-
-
 def rest(state: WideState, tau_squared: Scalar | None) -> Tensor:
     """max_p |1 − T_p − a| `[..., run]`, the remaining drive of κ_p²; 1 − a without contrast. 0 at rest, aligned."""
     return _gap(*_sums(state), tau_squared)[0].abs().amax(-1)
@@ -143,21 +123,6 @@ def condition_number(state: WideState) -> Tensor:
 def noise_signal_ratio(state: WideState) -> Tensor:
     """‖K_ξ‖_F²/‖K‖_F² `[..., run]`, about (d − r)σ_ξ²/Σσ_p² at the start."""
     return state.noise_squared / state.kappa_squared.sum(-1)
-
-
-def wide_balance(state: WideState, noise_columns: Scalar) -> Tensor:
-    """‖Σ‖_F²/‖Σ‖₂² `[..., run]` of Σ = E f_A f_Aᵀ: eigenvalues κ_p²/n² and (d − r) times κ_ξ²/((d − r)n²).
-
-    Source: ren-li-2023, Definition 4.2.
-    Args:
-        state: `[..., run, r]`.
-        noise_columns: d − r ≥ 0, a number or `[run]`.
-    Returns: `[..., run]`, 1 to d.
-    """
-    columns = _of_run(noise_columns, state.noise_squared)
-    each = state.noise_squared / columns.clamp(min=1)
-    top = torch.maximum(state.kappa_squared.amax(-1), each)
-    return (state.kappa_squared / top.unsqueeze(-1)).square().sum(-1) + columns * (each / top).square()
 
 
 def non_contrastive_solution(state: WideState, sigma: Tensor, noise: Scalar, thetas: Tensor) -> WideState:

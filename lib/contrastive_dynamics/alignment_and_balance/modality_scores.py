@@ -128,21 +128,6 @@ def alignment_condition(rank: int) -> float:
     return math.sqrt((root + 1) / (root - 1)) if rank > 1 else math.inf
 
 
-def sufficient_alignment_margin(map_a: Tensor, rank: int) -> Tensor:
-    """[Λ + λ − √r(Λ − λ)]/‖K_A‖_F², Λ and λ the extreme eigenvalues of K_AᵀK_A.
-
-    Where it is positive it is a lower bound of f_A⁺·f_B⁺ − f_A⁺·f_B⁻ over all z' ≠ z, for K_B = K_A without noise:
-    2/r for orthogonal columns of equal length. It is positive iff the condition number is below
-    `alignment_condition(r)`.
-    Source: derived, see there.
-    Args, Raises and Cost: as `condition_number`.
-    Returns: `[...]`.
-    """
-    values = _singular_values(map_a, rank, "sufficient_alignment_margin").square()
-    high, low = values[..., 0], values[..., -1]
-    return (high + low - math.sqrt(rank) * (high - low)) / values.sum(-1)
-
-
 def worst_alignment_map(
     rank: int, condition: float, device: torch.device | str | None = None, dtype: torch.dtype = torch.float64
 ) -> Tensor:

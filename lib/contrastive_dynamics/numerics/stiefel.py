@@ -29,20 +29,6 @@ def haar(generators: list[torch.Generator], h: int, d: int, dtype: torch.dtype =
     return qr(torch.stack([torch.randn(h, d, generator=g, dtype=dtype, device=g.device) for g in generators]))
 
 
-def is_semi_orthogonal(w: Tensor, tol: float | None = None) -> Tensor:
-    """Whether no entry of WᵀW − I exceeds tol in absolute value.
-
-    Args:
-        w: `[..., h, d]`.
-        tol: by default ε^{3/4} of the dtype: 2e-12 for float64, 6e-6 for float32.
-    Returns: `[...]`, bool.
-    Cost: 2·h·d² flops.
-    """
-    tol = torch.finfo(w.dtype).eps ** 0.75 if tol is None else tol
-    excess = w.mT @ w - torch.eye(w.shape[-1], dtype=w.dtype, device=w.device)
-    return excess.abs().amax((-2, -1)) <= tol
-
-
 def inverse_root(gram: Tensor) -> Tensor:
     """A^{-1/2} = U diag(a^{-1/2}) Uᵀ of a symmetric positive definite A = U diag(a) Uᵀ.
 

@@ -1,4 +1,4 @@
-"""Finite populations: the two forms of the limit meet, samples have the stated law, C_α tends to the limit."""
+"""Finite populations: the limit meets its enumeration, samples have the stated law, C_α tends to the limit."""
 
 import pytest
 import torch
@@ -7,7 +7,6 @@ from contrastive_dynamics.losses.contrastive_covariance import contrastive_covar
 from contrastive_dynamics.losses.pairwise_importance import gaussian_features, gaussian_importance
 from contrastive_dynamics.nonlinearity.one_filter.finite_population import (
     FinitePopulation,
-    double_expectation_limit,
     expansion_limit,
     jittered_population,
     sample_pairs,
@@ -46,10 +45,9 @@ def enumerated(g, pop, kernel):
     return total
 
 
-def test_expansion_double_expectation_and_enumeration_meet():
+def test_expansion_and_enumeration_meet():
     pop, g, phi, kernel = case()
     torch.testing.assert_close(expansion_limit(g, pop, phi), enumerated(g, pop, kernel), rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(double_expectation_limit(g, pop, kernel), enumerated(g, pop, kernel))
 
 
 def test_limit_of_uniform_importance_is_the_variance_of_the_conditional_mean():
@@ -158,7 +156,7 @@ def test_jittered_population(dtype):
             lambda p, q, g: expansion_limit(g[:2], FinitePopulation(p, q), p[:, None]),
             "8 views and 5 samples, got 2 and 5",
         ),
-        (lambda p, q, g: double_expectation_limit(g, FinitePopulation(p, q), g), "8 views and 5 samples, got 8 and 8"),
+        (lambda p, q, g: expansion_limit(g, FinitePopulation(p, q), g), "8 views and 5 samples, got 8 and 8"),
     ],
 )
 def test_bad_input(call, text):

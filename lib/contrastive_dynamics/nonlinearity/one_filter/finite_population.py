@@ -104,28 +104,6 @@ def expansion_limit(
     return second - first.mT @ first
 
 
-def double_expectation_limit(g: Tensor, population: FinitePopulation, kernel: Tensor) -> Tensor:
-    """Large-batch limit of C_α[g] as the expectation over two samples and their views.
-
-    ½ E_{x0,y0} K(x0, y0) { E[(g(x) − g(y))(g(x) − g(y))ᵀ] − E[(g(x) − g(x'))(g(x) − g(x'))ᵀ | x0] }.
-
-    Source: tian-2023, eqs. (25), (26) and (35).
-    Args:
-        g: values on the views, `[..., n, d]`.
-        population: the samples and their views.
-        kernel: K `[n0, n0]`, α of two samples.
-    Returns: `[..., d, d]`.
-    Raises: ValueError for sizes that differ.
-    Cost: n²·d² flops and numbers: meant for small populations.
-    """
-    _check(g, population, kernel.shape[0])
-    joint = population.prob[:, None] * population.augment
-    between = joint.mT @ kernel @ joint
-    within = population.augment.mT @ ((kernel @ population.prob)[:, None] * joint)
-    gap = g[..., :, None, :] - g[..., None, :, :]
-    return torch.einsum("xy,...xyd,...xye->...de", between - within, gap, gap) / 2
-
-
 def _check(g: Tensor, population: FinitePopulation, samples: int) -> None:
     n0, n = population.augment.shape
     if g.shape[-2] != n or samples != n0:

@@ -109,8 +109,7 @@ def latent_summation(u: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
         u: `[..., d, M]`, orthonormal or not, M ≤ 20.
         q: P[y_m > 0], `[M]` in (0, 1).
     Returns: points `[..., 2^M, d]`, probabilities `[2^M]`.
-    Raises: ValueError for M > 20 (then draw samples with `sample_latent_summation`), and for q of another length or
-        outside its range.
+    Raises: ValueError for M > 20, and for q of another length or outside its range.
     Cost: 2^M · M · d flops and 2^M · d numbers.
     """
     m = u.shape[-1]
@@ -120,23 +119,6 @@ def latent_summation(u: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     index = torch.arange(2**m, device=u.device).unsqueeze(-1)
     on = (index >> torch.arange(m, device=u.device)) % 2 == 1
     return torch.where(on, high, low) @ u.mT, torch.where(on, q, 1 - q).prod(-1)
-
-
-def sample_latent_summation(u: Tensor, q: Tensor, n: int, generator: Generator) -> Tensor:
-    """n draws of x = U y.
-
-    Args:
-        u: `[..., d, M]`, any M.
-        q: P[y_m > 0], `[M]` in (0, 1).
-        n: number of draws.
-        generator: source of the draws.
-    Returns: `[..., n, d]`.
-    Raises: ValueError for q outside its range.
-    Cost: 2·n·M·d flops.
-    """
-    high, low = bernoulli_levels(q)
-    on = torch.rand(n, len(q), dtype=u.dtype, device=u.device, generator=generator) < q
-    return torch.where(on, high, low) @ u.mT
 
 
 def categorical_covariance(u: Tensor, probabilities: Tensor, m: int) -> Tensor:

@@ -94,28 +94,6 @@ def flow_jacobian(matrix_field: MatrixField, w: Tensor, step: float = 1e-3) -> T
     return tangent_basis(w).mT @ _sphere_derivative(lambda v: sphere_velocity(matrix_field, v), w, step)
 
 
-def density_flow_jacobian(a: Tensor, w: Tensor, mean_h: Tensor, boundary: Tensor, jump: float = 1.0) -> Tensor:
-    """Jacobian of the sphere flow at a fixed point when the inputs have a density: Tᵀ(A − λI − jump·E[h]·B)T.
-
-    λ = wᵀAw, T the tangent basis, B = ∫_{wᵀx=0} xxᵀ p dS and jump = h'(0+) − h'(0−). With jump·E[h] ≥ 0, as for
-    ReLU, the last term is negative semidefinite: roughness jump·E[h]·λmax(B) then only adds stability.
-
-    Source: not in tian-2023, which bounds the last term by ρ(w) in eq. (64); derived in the chapter.
-    Args:
-        a: A(w) `[run, d, d]`.
-        w: the fixed point `[run, d]`, unit.
-        mean_h: E[h] `[run]`.
-        boundary: B `[run, d, d]`.
-        jump: h'(0+) − h'(0−).
-    Returns: `[run, d − 1, d − 1]`, symmetric.
-    """
-    lam = torch.einsum("ri,rij,rj->r", w, a, w)
-    eye = torch.eye(w.shape[-1], dtype=w.dtype, device=w.device)
-    inner = a - lam[:, None, None] * eye - jump * mean_h[:, None, None] * boundary
-    t = tangent_basis(w)
-    return t.mT @ inner @ t
-
-
 def newton_fixed_points(
     matrix_field: MatrixField, w0: Tensor, steps: int = 40, tol: float = 1e-10, reach: float = 0.3
 ) -> tuple[Tensor, Tensor]:
