@@ -19,7 +19,9 @@ from contrastive_dynamics.book.provenance.library import Library
 from contrastive_dynamics.book.provenance.slices import Story
 
 ROOT = Path(__file__).parents[2]
-RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
+RELU = Mutation(
+    "stand-in", "thm-1", "losses.activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,'
+)
 ROWS = [RELU, replace(RELU, claim="thm-1-a")]
 CHANGED = ("reproduced", "not reproduced")
 DRAWING = '# %%\nprint(f"twice: {double:.1f}")\n\n# %% tags=["remove-cell"]\nchapter.close()'
@@ -88,10 +90,10 @@ def test_a_key_follows_the_cells_that_the_claim_needs(stand_in, old, new, same):
 @pytest.mark.parametrize(
     ("module", "old", "new", "same"),
     [
-        ("activations", "LEAK = 0.05", "LEAK = 0.06", False),
-        ("activations", "LEAK = 0.05", "LEAK = 0.05  # a comment", True),
-        ("activations", "torch.sigmoid(-x)", "torch.sigmoid(x)", True),  # of another definition
-        ("winning_probability", "import torch", "import torch as t", True),
+        ("losses.activations", "LEAK = 0.05", "LEAK = 0.06", False),
+        ("losses.activations", "LEAK = 0.05", "LEAK = 0.05  # a comment", True),
+        ("losses.activations", "torch.sigmoid(-x)", "torch.sigmoid(x)", True),  # of another definition
+        ("nonlinearity.one_filter.winning_probability", "import torch", "import torch as t", True),
     ],
 )
 def test_a_key_follows_what_the_claim_reaches_in_the_library(stand_in, module, old, new, same):

@@ -86,7 +86,9 @@ def of_chapter(name: str) -> type:
 globals().update(class_a_chapter(of_chapter, ROOT))
 
 
-RELU = Mutation("stand-in", "thm-1", "activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,')
+RELU = Mutation(
+    "stand-in", "thm-1", "losses.activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,'
+)
 LINEAR = 'double = ACTIVATIONS["linear"]'
 LEAK = replace(RELU, old="LEAK = 0.05", new="LEAK = 0.06")
 
@@ -108,7 +110,7 @@ def test_a_line_that_does_not_matter_changes_nothing(stand_in):
 def test_a_digest_changes_where_the_claim_reaches_what_is_changed_and_nowhere_else():
     rows = [replace(LEAK, chapter=m.chapter, claim=m.claim) for m in MUTATIONS if m.chapter == "nonlinearity"]
     keys = Keys(ChapterFiles(ROOT, "nonlinearity"))
-    spared = [m.id for m in rows if f"{PACKAGE}.activations.LEAK" not in keys.made(m).reaches]
+    spared = [m.id for m in rows if f"{PACKAGE}.losses.activations.LEAK" not in keys.made(m).reaches]
     assert unseen(keys, rows) == spared and 0 < len(spared) < len(rows)
 
 
@@ -143,8 +145,12 @@ def test_every_chapter_has_mutations_of_its_own(both, tmp_path):
 
 
 def test_a_module_that_the_claim_does_not_use_is_refused(stand_in):
-    with pytest.raises(ValueError, match="do not import winning_probability"):
-        run_script(stand_in, "thm-1", replace(RELU, module="winning_probability", old="return", new="return "))
+    with pytest.raises(ValueError, match="do not import nonlinearity.one_filter.winning_probability"):
+        run_script(
+            stand_in,
+            "thm-1",
+            replace(RELU, module="nonlinearity.one_filter.winning_probability", old="return", new="return "),
+        )
     with pytest.raises(BookError, match="no cell judges thm-9"):
         run_script(stand_in, "thm-9")
 
@@ -156,11 +162,11 @@ def test_the_smoke_profile_is_used(stand_in):
 def test_the_library_stands_unbroken_afterwards(stand_in):
     import contrastive_dynamics.losses.activations as before
 
-    text = (LIBRARY / "activations.py").read_bytes()
+    text = (LIBRARY / "losses" / "activations.py").read_bytes()
     run_script(stand_in, "thm-1", RELU)
     import contrastive_dynamics.losses.activations as after
 
-    assert after is before and (LIBRARY / "activations.py").read_bytes() == text
+    assert after is before and (LIBRARY / "losses" / "activations.py").read_bytes() == text
 
 
 def test_what_was_imported_and_the_default_dtype_are_put_back_after_a_failure():

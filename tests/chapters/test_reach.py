@@ -145,7 +145,7 @@ LIVELY = {
     'double = ACTIVATIONS["relu"]': 'double = mixed_activation(["relu", "linear"])',
     "torch.tensor(2.0 * scale)).item": "torch.tensor([2.0 * scale, 1.0]))[0].item",
 }
-ROWS = [Mutation("stand-in", claim, "activations", "LEAK = 0.05", "LEAK = 0.06") for claim in ("thm-1", "fig-1")]
+ROWS = [Mutation("stand-in", claim, "losses.activations", "LEAK = 0.05", "LEAK = 0.06") for claim in ("thm-1", "fig-1")]
 
 
 def stand_in(root: Path, *changes: dict[str, str]) -> Mutations:
@@ -173,8 +173,10 @@ def test_a_digest_without_one_edge_is_found(tmp_path, monkeypatch):
     spelled, lost = Library.spelled, Definition("contrastive_dynamics.losses.activations", "activation")
     monkeypatch.setattr(Library, "spelled", lambda *given: [token for token in spelled(*given) if token != lost])
     plan = stand_in(tmp_path, LIVELY)
-    assert together(plan, ROWS)[1] == ["thm-1: activations.activation is executed and not covered"]
-    with pytest.raises(AssertionError, match=r"stand-in/thm-1: executed and not covered: \['activations.activation'\]"):
+    assert together(plan, ROWS)[1] == ["thm-1: losses.activations.activation is executed and not covered"]
+    with pytest.raises(
+        AssertionError, match=r"stand-in/thm-1: executed and not covered: \['losses.activations.activation'\]"
+    ):
         plan.measure(ROWS[0])
 
 
@@ -185,7 +187,7 @@ def test_claims_that_execute_nothing_are_found(tmp_path):
 def test_a_later_cell_that_changes_an_object_of_an_earlier_one_is_found(tmp_path):
     earlier = {"# %%\ndouble =": "# %%\nshown = [1.0, 1.01, 1.02]\n\n# %%\ndouble ="}
     later = {"control=scale)": "control=scale)\nalias = shown\nalias.append(5.0)"}
-    read = {"observed=[1.0 + 0.01 * (s % 3) for s in chapter.seeds]": "observed=shown[-3:]"}
+    read = {"rows = [1.0 + 0.01 * (s % 3) for s in chapter.seeds]": "rows = shown[-3:]"}
     plan = stand_in(tmp_path, earlier, later, read)
     assert unlike(plan, ROWS, together(plan, ROWS)[0]) == ["fig-1"]
 

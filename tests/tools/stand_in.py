@@ -43,13 +43,13 @@ chapter = open_chapter("stand-in", globals())
 double = ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1", observed=abs(double - 2 * scale), advocate=2.0, control=scale)
+chapter.judge("thm-1", observed=abs(double - 2 * scale), advocate=scale, control=scale)
 
 # %%
 falling = ACTIVATIONS["relu"].h(torch.tensor(-scale)).item()
 
 # %% tags=["nbval-check-output"]
-chapter.judge("thm-1-a", observed={"a": 3.0 + falling}, advocate=2.0, control=0.0, mended=1e-12)
+chapter.judge("thm-1-a", observed={"a": 3.0 + falling}, advocate=0.0, control=0.0, mended=1e-12)
 
 # %% tags=["nbval-check-output"]
 rows = [1.0 + 0.01 * (s % 3) for s in chapter.seeds]

@@ -12,7 +12,7 @@ def test_cells_are_those_that_jupytext_reads():
     read = jupytext.reads(SOURCE, fmt="py:percent").cells
     ours = [c for c in parse_cells(SOURCE) if not c.markdown]
     theirs = [(c.source, tuple(c.metadata.get("tags", []))) for c in read if c.cell_type == "code"]
-    assert [(c.source, c.tags) for c in ours] == theirs and len(ours) == 9
+    assert [(c.source, c.tags) for c in ours] == theirs and len(ours) == 8
     assert len(parse_cells(SOURCE)) == len(read)
 
 

@@ -180,7 +180,7 @@ def test_a_piece_of_another_grid_under_this_name_is_one_line(grid, capsys):
 def test_a_failing_cell_is_one_line_with_its_number(files, capsys):
     files.source.write_text(WITH_PIECES.replace("falling =", "x = 1\n1 / 0\nfalling ="))
     assert record.main(["stand-in", "--profile", "smoke"]) == 2
-    said = "record: stand-in.py, cell 7, line 2 failed: ZeroDivisionError: division by zero\n"
+    said = "record: stand-in.py, cell 6, line 2 failed: ZeroDivisionError: division by zero\n"
     assert capsys.readouterr().err.endswith(said)
     assert not files.record("smoke").exists()
 

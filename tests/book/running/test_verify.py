@@ -24,7 +24,7 @@ from contrastive_dynamics.book.running.verify_distance import same_arithmetic
 torch = pytest.importorskip("torch")
 SEEDED = SOURCE.replace(
     "[1.0 + 0.01 * (s % 3) for s in chapter.seeds]", "[1.0 + 0.01 * s for s in chapter.seeds]"
-).replace("control=[-1.0, -1.1, -1.2]", "control=[-1.0 - s for s in chapter.seeds]")
+).replace("[-1.0, -1.1, -1.2]", "[-1.0 - s for s in chapter.seeds]")
 DAMAGED = "clbook: stand-in/paper.json: does not fit its seal, so it was changed by hand or damaged: run it again\n"
 
 

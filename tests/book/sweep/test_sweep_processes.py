@@ -27,7 +27,7 @@ for line, short in (
     ('ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()', "2.0 * scale"),
     ('ACTIVATIONS["relu"].h(torch.tensor(-scale)).item()', "0.0"),
     ("from contrastive_dynamics.losses.activations import ACTIVATIONS\n", ""),
-    ("control=[-1.0, -1.1, -1.2]", "control=[-1.0 - 0.1 * (s % 4) for s in chapter.seeds]"),
+    ("[-1.0, -1.1, -1.2]", "[-1.0 - 0.1 * (s % 4) for s in chapter.seeds]"),
 ):
     LIGHT = LIGHT.replace(line, short)
 GRID, SEEDS = "scale=0.5,0.8,1,1.2,1.5,2", 2  # twelve points

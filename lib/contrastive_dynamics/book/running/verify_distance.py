@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..claims.claim_table import Claims
+from ..claims.claim_table import Claim
 from ..claims.statistics import Sample
 
 
@@ -12,28 +12,30 @@ def same_arithmetic(before: dict, now: dict) -> bool:
     return all(key in before and before[key] == now[key] for key in keys)
 
 
-def distances(claims: Claims, claim: str, stored: dict, now: dict) -> Iterable[float]:
-    """How far each sample is off, in units of what is allowed; infinite where arms or cases differ."""
+def distances(row: Claim, stored: dict, now: dict, chance: bool) -> Iterable[float]:
+    """How far each sample is off, in units of what is allowed; infinite where arms or cases differ.
+
+    Rounding is allowed, and with `chance` (on another processor) what other seeds would do.
+    """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
         return
     for arm, cases in stored.items():
         for case, value in cases.items():
-            yield _distance(claims, claim, Sample.of(value), Sample.of(now[arm][case]))
+            yield _distance(row, Sample.of(value), Sample.of(now[arm][case]), chance)
 
 
-def _distance(claims: Claims, claim: str, before: Sample, after: Sample) -> float:
+def _distance(row: Claim, before: Sample, after: Sample, chance: bool) -> float:
     """How far two samples are apart, over what is allowed: rounding, an identity's rule, or what chance leaves open.
 
     Where seeds decide, other rounding may lead a training elsewhere, as other seeds would: the two means may differ by
     half of either interval.
     """
-    row = claims.rows[claim]
     if before.size != after.size:
         return float("inf")
     if before == after:
         return 0.0
-    if before.by_chance and row.by_chance:
+    if chance and before.by_chance and row.by_chance:
         half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
         return abs(before.estimate - after.estimate) / max(half, 1e-6 * abs(before.estimate), 1e-300)
     allowed = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
