@@ -33,7 +33,7 @@
 # This is {cite}`ren-li-2023`: why training on pairs of two modalities needs negative pairs. Positive pairs align the two representations at the price
 # of a growing condition number; negative pairs bring it back to one. No code of the authors is public, and the text that we work from has lost its
 # inline formulas: each was restored, and is checked against enumeration here before it is relied on. Each statement stands beside the run that tests
-# it; the line below a run gives the verdict, the line below that what was measured. How a verdict is reached stands in
+# it; the card below a run gives the verdict and what was measured. How a verdict is reached stands in
 # [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). What differs from the paper is
 # [listed in a box](ab-slips), and five exercises with solutions stand at the end.
 

@@ -32,7 +32,7 @@
 #
 # This is {cite}`esser-2023`: why the simplest losses of self-supervised learning collapse to one dimension, what an orthogonality
 # constraint changes, and a closed differential equation for the outputs of the constrained linear network. No code of the authors is public.
-# Each statement stands beside the run that tests it; the line below a run gives the verdict, the line below that what was measured. How a
+# Each statement stands beside the run that tests it; the card below a run gives the verdict and what was measured. How a
 # verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). The
 # [slips of the text](cc-slips) are listed in a box, and five exercises with solutions stand at the end.
 

@@ -31,8 +31,8 @@
 # ```
 #
 # This is {cite}`wen-li-2021`: what augmentation is for. Data are sparse signals in strong dense noise. A contrastive learner that sees two disjoint halves of the coordinates learns the signals and forgets the noise; one that sees the data themselves
-# learns the noise. The theorems are asymptotic, and every formula of our text is lost, so the chapter is an experiment in finding where they show. No code of the authors is public. Each statement stands beside the run that tests it; the line below
-# a run gives the verdict, the line below that what was measured. How a verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). What differs from the paper is [listed in a box](fd-slips),
+# learns the noise. The theorems are asymptotic, and every formula of our text is lost, so the chapter is an experiment in finding where they show. No code of the authors is public. Each statement stands beside the run that tests it; the card below
+# a run gives the verdict and what was measured. How a verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). What differs from the paper is [listed in a box](fd-slips),
 # and five exercises with solutions stand at the end.
 
 # %% tags=["parameters"]

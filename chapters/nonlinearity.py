@@ -31,8 +31,8 @@
 # ```
 #
 # This is {cite}`tian-2023`: the contrastive covariance, one-layer networks, the theory of two layers, and the trained networks of its figures and of
-# its table. Each statement stands beside the run that tests it; the line below a run gives the verdict, the line below
-# that what was measured. How a verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in
+# its table. Each statement stands beside the run that tests it; the card below a run gives the verdict and what was
+# measured. How a verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in
 # [Notation](../book/notation.md). Five exercises with solutions stand at the end.
 
 # %% tags=["parameters"]

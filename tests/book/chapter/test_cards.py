@@ -50,11 +50,11 @@ def test_a_card_begins_with_id_and_verdict_and_shows_what_was_measured():
 
 def test_where_the_headline_differs_the_card_shows_both_and_leads_with_it():
     line = card(made(), PAPER)
-    assert line.plain.startswith("thm-1: reproduced\n<<with conditions at the paper size | rule")
+    assert line.plain.startswith("thm-1: reproduced\n<<with conditions at the paper's size | rule")
     before, _, after = line.html.partition("this run:")
     assert "◐ with conditions" in before and "● reproduced" in after and "● reproduced" not in before
     same = card(made(), Headline("reproduced", "met", "paper"))
-    assert "also at the paper size" in same.plain and same.html.count("● reproduced") == 1
+    assert "also at the paper's size" in same.plain and same.html.count("● reproduced") == 1
 
 
 @pytest.mark.parametrize("headline", [None, PAPER, Headline("reproduced", "met", "paper")])
@@ -72,7 +72,7 @@ def test_nbval_compares_id_and_verdict_of_this_run_alone(headline, observed):
 def test_a_verdict_near_the_line_is_shown_and_not_compared():
     row = Claim.parse(ROW | {"near": "another processor turns it"}, "f")
     met, missed = (card(judge(row, Reading.of(observed=value, control=2.0)), PAPER) for value in (0.5, 1.5))
-    assert met.plain.startswith("thm-1: near the line\n<<reproduced | with conditions at the paper size | rule")
+    assert met.plain.startswith("thm-1: near the line\n<<reproduced | with conditions at the paper's size | rule")
     assert "● reproduced" in met.html and "another processor turns it" in met.html
     assert compared(met.plain) == compared(missed.plain) and compared(met.html) == compared(missed.html)
 

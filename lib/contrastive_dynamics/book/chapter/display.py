@@ -69,7 +69,7 @@ def _card(claim: Claim, said: str, shown: str, headline: Headline | None, parts:
 
     So does the verdict itself where it lies near the line.
     """
-    size = f"at the {headline.profile} size" if headline else ""
+    size = f"at the {headline.profile}'s size" if headline else ""
     lead = also = noted = ""
     if headline and headline.verdict == said:
         also, noted = f" (also {size})", f"also {size}"
