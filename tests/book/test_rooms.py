@@ -1,4 +1,4 @@
-"""What may import what: chapters → testbed → papers' rooms → shared rooms; kernels never the machinery; no circle.
+"""What may import what: chapters → papers' rooms → shared rooms; kernels never the machinery; no circle.
 
 The machinery imports torch only when it runs.
 """

@@ -1,4 +1,4 @@
-"""Every data set, by the name that a chapter's parameter `data` takes: a new one is added here and nowhere else.
+"""Every data set, by the name that a chapter's parameter `data` takes: what a run checks and `clbook doctor` lists.
 
 Data that a run generates or that come with a dependency need no check; each of the others has a function that checks
 whether its files are present.
