@@ -13,7 +13,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test check lint outcomes reach run execute student dist clean chapter-named
+.PHONY: book test check lint outcomes reach gpu run execute student dist clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -38,6 +38,13 @@ outcomes: .venv/.test-installed
 
 reach: .venv/.test-installed
 	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/chapters/test_reach.py
+
+# Nothing is installed here: the machine with the GPU may have no package index. Status 75 says that time is used up.
+gpu:
+	@PYTHONPATH=lib$${PYTHONPATH:+:$$PYTHONPATH} $(or $(wildcard .venv/bin/python),$(PYTHON)) \
+		-m contrastive_dynamics.book.gpu.piece $(if $(OUT),--out $(OUT)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(DEVICE),--device $(DEVICE)) $(if $(SIZE),--size $(SIZE)) $(if $(WORKERS),--workers $(WORKERS)) \
+		|| { status=$$?; test $$status = 75 || exit $$status; }
 
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))

@@ -1,10 +1,10 @@
-"""One update of (12) and of (11) over the width, and 64 seeds in one batch beside a loop over the seeds.
+"""One update of (12) and one of (11) for several widths, and 64 seeds in one batch beside a loop over the seeds.
 
     python benchmarks/constrained_descent.py --out records/benchmarks/constrained-descent.json
 
-An update is that of one run, on one thread. Training has one thread, and then one a core. A loop trains one seed
-after the other, by the kernel on one seed, or as plain PyTorch has it: autograd and an SVD. Times are the least of
-interleaved repeats whose order alternates. Two minutes on 2 idle cores.
+An update is that of one run on one thread. Training uses one thread, and then one per core. A loop trains one seed
+after the other, by the kernel on one seed or in plain PyTorch, by autograd and an SVD. Times are the least of
+interleaved repeats in alternating order. Takes two minutes on 2 idle cores.
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
-from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, rate, report
+from measuring import Calls, least_seconds, machine, product_rate, rate, run
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -31,13 +31,13 @@ from contrastive_dynamics.numerics.memory import keep_freed_memory
 from contrastive_dynamics.numerics.random_streams import stream
 
 WIDTHS = {10: [10, 30, 100, 300, 1000, 3000, 10000], 784: [784, 1000, 3000, 10000]}  # over d
-SEEDS, HS, NS, Z, ETA = 64, [10, 100, 1000, 10000], [32, 128, 512], 2, 0.01  # h and n of what is trained
-D, HIDDEN = 10, 100  # d of what is trained; units of the tanh networks
-CACHED = 2**18  # bytes of an array in cache
+SEEDS, HS, NS, Z, ETA = 64, [10, 100, 1000, 10000], [32, 128, 512], 2, 0.01  # HS, NS: h and n of the trained networks
+D, HIDDEN = 10, 100  # d of the trained networks; units of the tanh networks
+CACHED = 2**18  # bytes of an array that fits the cache
 
 
 class Operations(TorchDispatchMode):
-    """Counts the operations that are no views."""
+    """Counts the operations that are not views."""
 
     count = 0
 
@@ -53,7 +53,7 @@ def operations(call: Callable[[], object]) -> int:
 
 
 def rates(device: str) -> dict[str, float]:
-    """Of this process: large products, copies in cache and in memory, an operation on one number."""
+    """Rates of this process: large products, copies in cache and in memory, an operation on one number."""
     large, small, one = (torch.randn(n, device=device, dtype=torch.float64) for n in (2**25, CACHED // WORD, 1))
     into, within = torch.empty_like(large), torch.empty_like(small)
     return {
@@ -65,7 +65,7 @@ def rates(device: str) -> dict[str, float]:
 
 
 def predicted(cost: Cost, given: dict[str, float], largest: int) -> float:
-    """Seconds by count, without what an operation takes: flops at the rate of products, bytes at that of copies."""
+    """Seconds by count, without the cost of each call: flops at the rate of products, bytes at that of copies."""
     bandwidth = given["gbytes_cached" if WORD * largest <= CACHED else "gbytes"]
     return cost.flops / given["gflops"] / 1e9 + cost.bytes / bandwidth / 1e9
 
@@ -148,7 +148,7 @@ def last(steps: Iterable[Weights]) -> Weights:
 
 
 def training(make: Callable[[int, int, str], Calls], size: int, device: str) -> dict:
-    """Seconds a step of all seeds, and how many times that of the batch the loops take."""
+    """Seconds per step of all seeds, and how many times longer than the batch the loops take."""
     steps = max(1, min(20, 2000 // size))
     calls = make(size, steps, device)
     batch, *loops = (call() for call in calls.values())
@@ -160,14 +160,14 @@ def training(make: Callable[[int, int, str], Calls], size: int, device: str) -> 
 
 
 def batch_predicted(row: dict, given: dict[str, float]) -> float:
-    """How many times that of the batch the loop would take: it repeats what an operation takes, the batch does not."""
+    """How many times longer than the batch the loop would take, as it alone repeats the cost of each call."""
     w = row["descent"]
     alone = w["operations"] * given["operation_seconds"]
     return w["predicted_seconds"] / (w["predicted_seconds"] - alone + alone / SEEDS)
 
 
 def eigenproblems(h: int, device: str) -> dict[str, float]:
-    """Seconds of those of one step of all seeds, by either way: of the Grams of both layers."""
+    """Seconds of the eigenproblems in one step of all seeds, batch and loop, for the Gram matrices of both layers."""
     w, c = problem(SEEDS, h, D, device)
     grams = [x.mT @ x for x in (a - ETA * g for a, g in zip(w, gradients(w, c), strict=True))]
     calls = {
@@ -224,11 +224,5 @@ def table(result: dict) -> str:
     )
 
 
-def main() -> None:
-    args = arguments(command_line(__doc__.splitlines()[0]))
-    result = measure(args.device)
-    report(table(result), result, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__.splitlines()[0], measure, table)

@@ -3,8 +3,8 @@
     python benchmarks/contrastive_covariance.py --out records/benchmarks/contrastive-covariance.json
 
 For f = Wx all three give ∇_W E = W C_α[x] (tian-2023, eqs. (1)-(3)); autograd gives −∇_W L / 2N². A fourth column,
-uniform α, shows what a closed form in means costs. Times are medians of interleaved repeats in one process; peak
-memory comes from a process of its own a method. Less than 3 minutes on 2 cores.
+uniform α, shows the cost of a closed form in means. Times are medians of interleaved repeats in one process; the peak
+memory of each method is measured in a separate process. Takes less than 3 minutes on 2 cores.
 """
 
 import argparse
@@ -28,8 +28,8 @@ from contrastive_dynamics.numerics.random_streams import stream
 
 SIZES = [256, 512, 1024, 2048, 4096, 8192]
 D, OUT, TAU, EPS = 20, 20, 0.5, 1.0
-MEMORY = 4e9  # bytes one method may hold at the most
-REPEATS, SECONDS = 7, 12.0  # repeats a point, seconds after which a method gets fewer
+MEMORY = 4e9  # most bytes that one method may hold
+REPEATS, SECONDS = 7, 12.0  # repeats per point, seconds after which a method gets fewer
 
 
 def problem(n: int, device: str, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
@@ -72,12 +72,12 @@ def expected_bytes(name: str, n: int, item: int) -> float:
 
 
 def flops(n: int) -> float:
-    """Of the InfoNCE gradient in blocks: distances 2N²(d + 2), αx 2N²d, some 8 N² for exp, maximum and sums."""
+    """Flops of the InfoNCE gradient in blocks: distances 2N²(d + 2), αx 2N²d, about 8 N² for exp, maximum and sums."""
     return 2.0 * n * n * (OUT + 2) + 2.0 * n * n * D + 8.0 * n * n
 
 
 def traffic(n: int, item: int) -> float:
-    """Bytes over α in blocks: some 11 passes, by the product, the scaling, the softmax, the sums and αx."""
+    """Bytes moved for α in blocks: about 11 passes, by the product, the scaling, the softmax, the sums and αx."""
     return 11.0 * n * n * item
 
 
@@ -115,9 +115,9 @@ def peak_of(name: str, n: int, device: str, dtype: torch.dtype) -> float:
 
 
 def peaks(name: str, sizes: list[int], device: str, dtype: str) -> list[float | None]:
-    """Peak memory of a method at several sizes, in a process of its own; None where the system cannot tell."""
+    """Peak memory of a method at several sizes, in a separate process; None if the system does not report it."""
     command = [sys.executable, __file__, "--peaks", name, *map(str, sizes), "--device", device, "--dtype", dtype]
-    # every larger array its own mapping, so that what is freed leaves the process before the next size
+    # every larger array gets its own mapping, so that freed memory leaves the process before the next size
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "32768", "MALLOC_TRIM_THRESHOLD_": "0"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     return [float(line) for line in done.stdout.split()] if done.returncode == 0 else [None] * len(sizes)

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -13,11 +13,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from contrastive_dynamics.book.ground import environment
 
 Calls = dict[str, Callable[[], object]]
-REPEATS, SHORTEST = 7, 0.005  # SHORTEST: seconds of a repeat
+REPEATS, SHORTEST = 7, 0.005  # SHORTEST: least seconds of a repeat
 
 
 def timed(call: Callable, device: str, *given: torch.Tensor) -> float:
-    """Seconds of one call, with what it left running on a GPU."""
+    """Seconds of one call, including what it left running on a GPU."""
     start = time.perf_counter()
     call(*given)
     if device == "cuda":
@@ -26,7 +26,7 @@ def timed(call: Callable, device: str, *given: torch.Tensor) -> float:
 
 
 def least_seconds(calls: Calls, device: str) -> dict[str, float]:
-    """Of one call each; a repeat is as many calls as take SHORTEST seconds."""
+    """Least seconds of one call each; a repeat consists of as many calls as take SHORTEST seconds."""
     many = {}
     for name, call in calls.items():
         call()
@@ -40,7 +40,7 @@ def least_seconds(calls: Calls, device: str) -> dict[str, float]:
 
 
 def rate(count: float, call: Callable, device: str) -> float:
-    """Operations a second of a call of `count` operations, the best of five, in units of 1e9."""
+    """Operations per second of a call of `count` operations, the best of five, in units of 1e9."""
     return count / min(timed(call, device) for _ in range(5)) / 1e9
 
 
@@ -52,7 +52,7 @@ def product_rate(device: str, dtype: torch.dtype) -> float:
 
 
 def machine(device: str) -> dict:
-    """What a result was measured on."""
+    """The machine on which a result was measured."""
     return {"device": device, "device_name": environment.device_name(device), "versions": environment.versions()}
 
 
@@ -65,7 +65,7 @@ def command_line(what: str) -> argparse.ArgumentParser:
 
 
 def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """Parsed options; ends the program where CUDA is asked for and absent."""
+    """Parsed options; ends the program if CUDA is requested but absent."""
     args = parser.parse_args()
     if args.device == "cuda" and not torch.cuda.is_available():
         sys.exit("--device cuda: got no CUDA device, allowed here is cpu")
@@ -73,13 +73,25 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def table(title: str, rows: list[dict]) -> str:
-    """Rows of one kind as text, the names of their columns first."""
+    """Rows of one kind as text, below the names of their columns."""
     lines = [" | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
     return "\n".join([title, " | ".join(rows[0]), *lines, ""])
 
 
+def tables(result: dict, names: Iterable[str], unit: str) -> str:
+    """`table` of some lists of rows in a result, one below the other."""
+    return "\n".join(table(f"{name}, {unit}", result[name]) for name in names)
+
+
+def run(what: str, measure: Callable[[str], dict], shown: Callable[[dict], str]) -> None:
+    """A benchmark without further options: measure on the requested device, print, write."""
+    args = arguments(command_line(what))
+    result = measure(args.device)
+    report(shown(result), result, args.out)
+
+
 def report(text: str, result: dict, out: Path | None) -> None:
-    """Print the table and write the result where a file is named."""
+    """Print the table, and write the result if a file is named."""
     print(text)
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)

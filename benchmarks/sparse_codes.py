@@ -2,14 +2,14 @@
 
     python benchmarks/sparse_codes.py --out records/benchmarks/sparse-codes.json
 
-A gradient over given views: in closed form; by autograd of the loss with the second argument held. Both beside the
-flops counted and the rate of a large product. A step of the population: the draws of data and masks, and the gradient,
-growing in d1, m and the batch. Runs: R in one batch beside one after the other. Single precision, one thread; times are
-the least of interleaved repeats. Ten seconds on an idle core.
+A gradient over given views, in closed form and by autograd of the loss with the second argument held fixed, beside the
+flops by count and the rate of a large product. A step of the population, with its draws of data and masks and the
+gradient, for growing d1, m and batch. R runs in one batch beside the same runs one after the other. Single precision,
+one thread; times are the least of interleaved repeats. Takes ten seconds on an idle core.
 """
 
 import torch
-from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report, table
+from measuring import Calls, least_seconds, machine, product_rate, run, tables
 from torch import Tensor
 
 from contrastive_dynamics.feature_decoupling.decoupled_training import (
@@ -25,7 +25,7 @@ from contrastive_dynamics.feature_decoupling.symmetrised_relu import (
     contrastive_loss_value,
     features,
 )
-from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.random_streams import streams
 
 ATOMS, NEGATIVES, TAU = 16, 256, 20.0
 BASE = {"d1": 256, "m": 64, "batch": 1024}
@@ -33,27 +33,23 @@ GROWTH = {"d1": [128, 256, 512, 1024], "m": [16, 64, 256], "batch": [256, 1024, 
 RUNS = [1, 6]
 
 
-def streams(runs: int, purpose: str) -> list[torch.Generator]:
-    return [stream(0, k, purpose) for k in range(runs)]
-
-
 def started(runs: int, dim: int, neurons: int) -> tuple[SparseCoding, Learner]:
-    dictionary = random_dictionary(dim, ATOMS, streams(runs, "dictionary"), dtype=torch.float32)
+    dictionary = random_dictionary(dim, ATOMS, streams([0], runs, "dictionary"), dtype=torch.float32)
     model = SparseCoding(dictionary, *paper_scales(ATOMS, 0.5, 1.0))
-    weights = initial_weights(model, neurons, 1.0, streams(runs, "start"))
+    weights = initial_weights(model, neurons, 1.0, streams([0], runs, "start"))
     return model, Learner(weights, 0.5 * weights.norm(dim=-1), None)
 
 
 def flops(d1: int, m: int, batch: int) -> float:
-    """Of one gradient of one run, products alone."""
+    """Flops of one gradient of one run, products alone."""
     return 2.0 * m * d1 * (3 * batch + NEGATIVES) + 4.0 * batch * NEGATIVES * m
 
 
 def gradients(d1: int, m: int, batch: int) -> Calls:
-    """Two ways to one gradient over the same views."""
+    """Two ways to compute one gradient over the same views."""
     model, learner = started(1, d1, m)
-    pair = model.views(model.sample(batch, streams(1, "x"))[1], streams(1, "masks"))
-    others = model.sample(NEGATIVES, streams(1, "negatives"))[1]
+    pair = model.views(model.sample(batch, streams([0], 1, "x"))[1], streams([0], 1, "masks"))
+    others = model.sample(NEGATIVES, streams([0], 1, "negatives"))[1]
 
     def by_autograd() -> Tensor:
         leaf = learner.weights.clone().requires_grad_()
@@ -69,9 +65,9 @@ def gradients(d1: int, m: int, batch: int) -> Calls:
 
 
 def steps(d1: int, m: int, batch: int) -> Calls:
-    """A step of the stream: with its draws, and the draws alone."""
+    """A step of the stream with its draws, and the draws alone."""
     model, learner = started(1, d1, m)
-    training, g = DecoupledTraining(batch=batch, negatives=NEGATIVES, temperature=TAU), streams(1, "step")
+    training, g = DecoupledTraining(batch=batch, negatives=NEGATIVES, temperature=TAU), streams([0], 1, "step")
 
     def draws() -> None:
         for _ in range(max(1, batch // 512)):
@@ -81,10 +77,10 @@ def steps(d1: int, m: int, batch: int) -> Calls:
 
 
 def batches(runs: int) -> Calls:
-    """A step of R runs: in one batch, and one after the other."""
+    """A step of R runs, in one batch and one after the other."""
     training = DecoupledTraining(batch=BASE["batch"], negatives=NEGATIVES, temperature=TAU)
     model, learner = started(runs, BASE["d1"], BASE["m"])
-    g = streams(runs, "step")
+    g = streams([0], runs, "step")
     alone = [(model.part(slice(k, k + 1)), Learner(*(x[k : k + 1] for x in learner[:2]), None)) for k in range(runs)]
     return {
         "one batch": lambda: stream_gradient(model, learner, training, g),
@@ -92,25 +88,25 @@ def batches(runs: int) -> Calls:
     }
 
 
-def main() -> None:
-    args = arguments(command_line(__doc__))
-    torch.set_default_device(args.device)
+def measure(device: str) -> dict:
+    torch.set_default_device(device)
     torch.set_num_threads(1)
-    limit, rows = product_rate(args.device, torch.float32), {"gradient": [], "step": [], "runs": []}
+    limit, rows = product_rate(device, torch.float32), {"gradient": [], "step": [], "runs": []}
     for what, sizes in GROWTH.items():
         for size in sizes:
             at = BASE | {what: size}
             if at["batch"] <= 4096:  # autograd holds the whole batch
-                seconds = least_seconds(gradients(**at), args.device)
+                seconds = least_seconds(gradients(**at), device)
                 share = flops(**at) / seconds["closed form"] / 1e9 / limit
                 rows["gradient"].append({**at, **seconds, "share of product rate": share})
-            rows["step"].append({**at, **least_seconds(steps(**at), args.device)})
-    rows["runs"] = [{"runs": runs, **least_seconds(batches(runs), args.device)} for runs in RUNS]
-    text = "\n".join(table(f"{name}, s", found) for name, found in rows.items())
-    report(
-        f"product rate {limit:.0f} GFLOP/s\n{text}", {"product_rate": limit, **rows, **machine(args.device)}, args.out
-    )
+            rows["step"].append({**at, **least_seconds(steps(**at), device)})
+    rows["runs"] = [{"runs": runs, **least_seconds(batches(runs), device)} for runs in RUNS]
+    return {"product_rate": limit, **rows, **machine(device)}
+
+
+def table(result: dict) -> str:
+    return f"product rate {result['product_rate']:.0f} GFLOP/s\n{tables(result, ('gradient', 'step', 'runs'), 's')}"
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, measure, table)

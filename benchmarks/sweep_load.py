@@ -1,12 +1,12 @@
-"""A sweep of a chapter's smoke profile beside bare papermill runs of the same points, and a large grid planned.
+"""A sweep of a chapter's smoke profile beside bare papermill runs of the same points, and the planning of a large grid.
 
     python benchmarks/sweep_load.py --points 200 --out records/benchmarks/sweep-load.json
 
-Both run two points at a time: the sweep on two workers, papermill in two processes. The overhead is the time a point
-of the sweep over that of papermill, less one. Papermill runs the first `--bare` points, half of them before the sweep
-and half after it, so that a machine that changes its speed is seen; the seconds that the chapter itself stamps on both
-tell it too. The client's memory is read after each point; planned is a grid of 10,000 points, none of them run. With
-200 points of the default chapter an hour on two cores.
+Both run two points at a time: the sweep on two workers, papermill in two processes. The overhead is the time per point
+of the sweep over that of papermill, minus one. Papermill runs the first `--bare` points, half of them before the sweep
+and half after it, so that a change in the machine's speed shows; the seconds that the chapter itself stamps on both
+show it, too. The client's memory is read after each point. A grid of 10,000 points is planned but not run. With 200
+points of the default chapter this takes an hour on two cores.
 """
 
 import os
@@ -31,7 +31,7 @@ from contrastive_dynamics.book.sweep.grid import Grid, plan_grid
 from contrastive_dynamics.book.sweep.run_sweep import run_sweep
 
 JOBS, PLANNED = 2, 10_000
-SHARE = str(max(1, (os.cpu_count() or 1) // JOBS))  # of the cores, as the sweep's workers have it
+SHARE = str(max(1, (os.cpu_count() or 1) // JOBS))  # of the cores, as for the sweep's workers
 
 
 def bare(chapter: str, parameters: dict, out: str) -> None:
@@ -48,12 +48,12 @@ def bare(chapter: str, parameters: dict, out: str) -> None:
 def begin(number: int) -> None:
     import papermill  # noqa: F401
 
-    time.sleep(1)  # that each process takes one
+    time.sleep(1)  # so that each process takes one
 
 
 def seconds_bare(chapter: str, points: list, folder: Path) -> float:
     with ProcessPoolExecutor(JOBS, mp_context=get_context("spawn")) as pool:
-        list(pool.map(begin, range(JOBS)))  # the sweep's workers stand, too, before its clock begins
+        list(pool.map(begin, range(JOBS)))  # the sweep's workers, too, are ready before its clock starts
         began = time.perf_counter()
         jobs = [pool.submit(bare, chapter, p.parameters, str(folder / f"{p.id}.ipynb")) for p in points]
         for job in jobs:
@@ -62,7 +62,7 @@ def seconds_bare(chapter: str, points: list, folder: Path) -> float:
 
 
 def own_seconds(notebooks: Iterable[Path]) -> float:
-    """What the chapter says that it took, the mean over notebooks."""
+    """The chapter's own seconds, averaged over notebooks."""
     return fmean(notebook_stamp(path)["seconds"] for path in notebooks)
 
 

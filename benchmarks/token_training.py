@@ -1,11 +1,11 @@
-"""A training step of the author's configuration, and the InfoNCE grid: the ensemble against one plain module a network.
+"""A training step of the author's configuration, and the InfoNCE grid: the ensemble against plain modules, one by one.
 
     python benchmarks/token_training.py --out records/benchmarks/token-training.json
 
-Plain is the nn.Module with autograd and torch.optim of the tests, one network after the other; both sides make their
-own minibatches, which are left out of neither. Times are medians of interleaved repeats, one torch thread. Workers are
-processes; they train new blocks at each call, their start included. The grid is trained for 250 of its 5,000
-minibatches; its cost is linear in them. About a minute and a half on 2 cores.
+"Plain" is the nn.Module of the tests, with autograd and torch.optim, one network after the other. Both sides make their
+own minibatches, and the times include this. Times are medians of interleaved repeats with one torch thread. Workers are
+processes; at each call they train new blocks, and the time includes their start. The grid is trained for 250 of its
+5,000 minibatches, since its cost is linear in them. Takes about a minute and a half on 2 cores.
 """
 
 import multiprocessing
@@ -19,7 +19,7 @@ from itertools import islice, product
 from pathlib import Path
 
 import torch
-from measuring import arguments, command_line, machine, product_rate, rate, report, timed
+from measuring import machine, product_rate, rate, run, timed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools"))
 from plain_network import PlainNetwork, plain_loss
@@ -85,19 +85,19 @@ def in_threads(make: Callable[[int], list], workers: int) -> Callable[[], None]:
 
 
 def in_processes(make: Callable[[int], list], workers: int) -> Callable[[], None]:
-    """Blocks of `LONG` times the minibatches, so that the start of a training weighs little."""
+    """Blocks of `LONG` times the minibatches, so that the start of training hardly matters."""
     blocks = [Block(runs, [("", i) for i in range(len(runs))]) for runs in (make(100 * k) for k in range(workers))]
     return lambda: list(train_blocks(blocks, LONG * STEPS, 2, "cpu", workers))
 
 
 def _peak_mb(count: int) -> int:
-    """Of a process that trains so many networks."""
+    """Peak memory in MB of a process that trains that many networks."""
     ensemble(seeds(count), "cpu")()
     return peak_megabytes("cpu")
 
 
 def peak_mb_a_network(few: int = 10, many: int = 110) -> float:
-    """What one network more adds to the peak memory of a process."""
+    """How much each further network adds to the peak memory of a process."""
     spawn = multiprocessing.get_context("spawn")
     peaks = []
     for count in (few, many):
@@ -107,7 +107,7 @@ def peak_mb_a_network(few: int = 10, many: int = 110) -> float:
 
 
 def flops() -> dict[str, float]:
-    """Of one step and network, by count: products on the table, with its gradients, and on the N × N similarities."""
+    """Flops per step and network, by count: products on the table, its gradients, and the N × N similarities."""
     t = AUTHOR
     table = 6 * t.places * 2 * t.tokens * t.filters * t.outputs  # forward and two gradients, two groups of views
     sums = 2 * 2 * t.batch * t.places * t.outputs  # over places and over views, additions
@@ -131,7 +131,7 @@ def calls_to_time(device: str) -> dict[str, tuple[Callable[[], None], int, int]]
 
 
 def grid_seconds(device: str) -> dict[str, float]:
-    """The InfoNCE grid of Figures 4 and 9 with three networks a case: seconds of 250 minibatches and of all."""
+    """The InfoNCE grid of Figures 4 and 9 with three networks per case: seconds of 250 minibatches and of all."""
     begun, networks = time.perf_counter(), 0
     for p, beta in CELLS:
         cell = replace(AUTHOR, candidates=p, beta=beta)
@@ -145,7 +145,7 @@ def grid_seconds(device: str) -> dict[str, float]:
 
 def measure(device: str) -> dict:
     torch.set_num_threads(1)
-    memory = peak_mb_a_network() if device == "cpu" else None  # first: a process begins with the peak of its parent
+    memory = peak_mb_a_network() if device == "cpu" else None  # first: a process starts with its parent's peak
     calls = calls_to_time(device)
     for call, *_ in calls.values():
         call()
@@ -190,11 +190,5 @@ def table(result: dict) -> str:
     )
 
 
-def main() -> None:
-    args = arguments(command_line(__doc__.splitlines()[0]))
-    result = measure(args.device)
-    report(table(result), result, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__.splitlines()[0], measure, table)

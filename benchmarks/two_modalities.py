@@ -2,16 +2,16 @@
 
     python benchmarks/two_modalities.py --out records/benchmarks/two-modalities.json
 
-Force: in closed form; by autograd of the loss whose negatives are summed in closed form; by autograd of the loss with
-every negative enumerated, as (3) is written. A velocity: in 2d rows by that force; in weights of m neurons by autograd,
-as a plain program has it. Heads: R runs in one batch beside R trainings of one. One thread; times are the least of
-interleaved repeats. Two minutes on an idle core.
+The force in closed form, by autograd of the loss whose negatives are summed in closed form, and by autograd of the loss
+with every negative enumerated, as in (3). A velocity in 2d rows by that force, and in the weights of m neurons by
+autograd, as in a plain program. Heads: R runs in one batch beside R single runs. One thread; times are the least of
+interleaved repeats. Takes two minutes on an idle core.
 """
 
 import math
 
 import torch
-from measuring import Calls, arguments, command_line, least_seconds, machine, product_rate, report, table
+from measuring import Calls, least_seconds, machine, product_rate, run, tables
 from torch import Tensor
 
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, population_loss
@@ -40,7 +40,7 @@ def start(runs: int, dim: int, width: int = 100) -> tuple[Tensor, Tensor, Tensor
 
 
 def enumerated_loss(g: Tensor, signs: Signs) -> Tensor:
-    """The loss of every run with each negative in a sum of its own."""
+    """The loss of every run with a sum over all negatives."""
     every = sign_vectors(g.shape[-1], g.device, g.dtype) / math.sqrt(g.shape[-1])
     total = 0
     for u, v, gram in ((signs.u_a, signs.u_b, g), (signs.u_b, signs.u_a, g.mT)):
@@ -56,7 +56,7 @@ def by_autograd(loss, g: Tensor) -> Tensor:
 
 
 def forces(runs: int, dim: int) -> tuple[Calls, float]:
-    """Three ways to one force, and the flops of the first."""
+    """Three ways to compute one force, and the flops of the first."""
     a, b, _ = start(runs, dim)
     g, signs = correlation(a, b), all_signs(RANK, dim)
     calls = {
@@ -70,7 +70,7 @@ def forces(runs: int, dim: int) -> tuple[Calls, float]:
 
 
 def velocities(width: int, dim: int = 8) -> Calls:
-    """One run: in maps of 2d rows, whatever the width, and in the weights of `width` neurons."""
+    """One run, in maps of 2d rows, whatever the width, and in the weights of `width` neurons."""
     a, b, scales = start(1, dim, width)
     signs, generator = all_signs(RANK, dim), stream(0, width, "weights")
     weights = torch.randn(2, dim, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
@@ -87,7 +87,7 @@ def velocities(width: int, dim: int = 8) -> Calls:
 
 
 def trainings(runs: int) -> Calls:
-    """Heads of `runs` starts in one batch, and one after the other."""
+    """Heads of `runs` starts, in one batch and one after the other."""
     images, captions = torch.randn(2, PAIRS, FEATURES, generator=stream(0, 0, "features"))
 
     def train(members: range) -> None:
@@ -104,23 +104,25 @@ def trainings(runs: int) -> Calls:
     }
 
 
-def main() -> None:
-    args = arguments(command_line(__doc__))
-    torch.set_default_device(args.device)
+def measure(device: str) -> dict:
+    torch.set_default_device(device)
     torch.set_num_threads(1)
-    limit, rows = product_rate(args.device, torch.float64), {"force": [], "velocity": [], "heads": []}
+    limit, rows = product_rate(device, torch.float64), {"force": [], "velocity": [], "heads": []}
     for runs, dim in [(10, d) for d in DIMS] + [(n, 8) for n in RUNS if n != 10]:
         calls, flops = forces(runs, dim)
-        seconds = least_seconds(calls, args.device)
+        seconds = least_seconds(calls, device)
         share = flops / seconds["closed form"] / 1e9 / limit
         rows["force"].append({"runs": runs, "d": dim, **seconds, "share of product rate": share})
     for width in WIDTHS:
-        rows["velocity"].append({"m": width, **least_seconds(velocities(width), args.device)})
+        rows["velocity"].append({"m": width, **least_seconds(velocities(width), device)})
     for runs in HEADS:
-        rows["heads"].append({"runs": runs, **least_seconds(trainings(runs), args.device)})
-    text = "\n".join(table(f"{name}, seconds", found) for name, found in rows.items())
-    report(text, machine(args.device) | {"product_gflops": limit} | rows, args.out)
+        rows["heads"].append({"runs": runs, **least_seconds(trainings(runs), device)})
+    return machine(device) | {"product_gflops": limit} | rows
+
+
+def table(result: dict) -> str:
+    return tables(result, ("force", "velocity", "heads"), "seconds")
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, measure, table)

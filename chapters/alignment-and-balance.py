@@ -37,7 +37,7 @@
 # [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). What differs from the paper is
 # [listed in a box](ab-slips), and five exercises with solutions stand at the end.
 
-# %% tags=["parameters"]
+# %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
 seeds: int = 16  # seeds of a claim that is decided by chance, 3..1000
 sigma: list[float] = [2.0, 1.6, 1.3, 1.0]  # scales of the r signals, 0.1..10
@@ -59,7 +59,7 @@ head_steps: int = 400  # updates of the heads, 50..100000
 head_seeds: int = 6  # initialisations of the heads, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
-# %%
+# %% tags=["hide-input"]
 import math
 
 import matplotlib.pyplot as plt
@@ -146,7 +146,8 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
     zero_shot_accuracy,
 )
 from contrastive_dynamics.book import glue, open_chapter
-from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.power_laws import fitted_power
+from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
@@ -156,9 +157,9 @@ torch_defaults(chapter.device)
 block, seed, rank = chapter.seeds, first_seed, len(sigma)
 
 
-def streams(purpose):
-    """One generator a seed of the block."""
-    return [stream(s, 0, purpose) for s in block]
+def one_per_seed(purpose):
+    """A generator for each seed of the block."""
+    return streams(block, 1, purpose)
 
 
 # %% tags=["hide-input"]
@@ -198,13 +199,13 @@ signs = chapter.check(all_signs, rank, dim)
 # f_A=W_A^\top x_A/N_A,\quad N_A^2=\mathbb E\lVert W_A^\top x_A\rVert^2,\qquad f_B=W_B^\top x_B/N_B,
 # $$ (ab-eq-learner)
 #
-# with $m$ columns in $W_A,W_B$, whose entries begin as $\mathcal N(0,1/m)$, and the contrastive loss (3) is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$ with an inverse temperature $\tau$ and a strength $K$ of the negatives,
+# with $m$ columns in $W_A,W_B$, whose entries begin as $\mathcal N(0,1/m)$, and the contrastive loss (3) of the paper is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$ with an inverse temperature $\tau$ and a strength $K$ of the negatives,
 #
 # $$
 # S_A=\frac{e^{\tau^2f_A^+\cdot f_B^+}}{e^{\tau^2f_A^+\cdot f_B^+}+K\,\mathbb E_{x_B^-}e^{\tau^2f_A^+\cdot f_B^-}},\qquad S_B\ \text{likewise over}\ x_A^- .
 # $$ (ab-eq-loss)
 #
-# The non-contrastive loss (4) is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as the paper has it.
+# The non-contrastive loss (4) of the paper is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as the paper has it.
 #
 # ### What training sees
 #
@@ -230,7 +231,7 @@ signs = chapter.check(all_signs, rank, dim)
 # $$ (ab-eq-flow)
 #
 # $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$ entry by entry. This is (5) of the paper, all its terms and both blocks in one line: $u_Au_B^\top$ is the pull of
-# the positive pair, $t_A$ the mean of the negatives as $S_A$ weighs them, and $\langle M,G\rangle$ comes from the normalisation. For the non-contrastive loss, (6), the force is constant,
+# the positive pair, $t_A$ the mean of the negatives as $S_A$ weighs them, and $\langle M,G\rangle$ comes from the normalisation. For the non-contrastive loss, paper (6), the force is constant,
 #
 # $$
 # \hat M=\mathbb E[u_Au_B^\top]=\operatorname{diag}(1,\dots,1,0,\dots,0)/d .
@@ -356,7 +357,7 @@ chapter.judge("lem-a3", observed=a3, control=a3_control)
 chapter.judge("lem-a6", observed=a6, control=a6_control)
 
 # %% [markdown]
-# Corollary A.4 names the blocks of the force, and Lemma A.5 splits the motion of a column. The blocks are compared with autograd of the enumerated loss in $G$,
+# Corollary A.4 of the paper names the blocks of the force, and Lemma A.5 splits the motion of a column. The blocks are compared with autograd of the enumerated loss in $G$,
 # the split with the derivative of $\kappa_p^2$ and of $[\mathsf K]_p/\kappa_p$ along the gradient of the loss in the weights.
 
 
@@ -436,22 +437,15 @@ def two_stages(a, b, scale, tau=(tau_first, tau_second)):
 
 
 # %%
-def slopes(values, sizes):
-    """Of log value in log size, one a seed; values [size, seed]."""
-    at = torch.tensor(sizes).log()
-    at = (at - at.mean())[:, None]
-    return (at * values.log()).sum(0) / at.square().sum()
-
-
 def with_and_without_smallest(values, sizes):
     return {
-        "": slopes(values, sizes),
-        "without the smallest": slopes(values[1:], sizes[1:]),
+        "": fitted_power(values, sizes),
+        "without the smallest": fitted_power(values[1:], sizes[1:]),
     }
 
 
 # %%
-starts = [initial_maps(scales, m, streams(f"start {m}"), rank) for m in widths]
+starts = [initial_maps(scales, m, one_per_seed(f"start {m}"), rank) for m in widths]
 all_a, all_b = (torch.cat(x) for x in zip(*starts, strict=True))
 every = scales.repeat(len(widths), 1)
 path_a, path_b, drift = two_stages(all_a, all_b, every)
@@ -480,7 +474,7 @@ cosines = {
         by_width(errors.signal[at]), widths
     ).items()
 }
-shared_part = slopes(by_width(tied_errors.signal), widths)
+shared_part = fitted_power(by_width(tied_errors.signal), widths)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-7", observed=cosines, control=shared_part)
@@ -627,7 +621,7 @@ late_gaps = by_width(gap_to(late, path_a[3:], path_b[3:]))
 chapter.judge(
     "lem-a7-a",
     observed=with_and_without_smallest(gaps, widths),
-    control=slopes(late_gaps, widths),
+    control=fitted_power(late_gaps, widths),
 )
 
 # %% [markdown]
@@ -646,7 +640,7 @@ chapter.judge(
 
 # %%
 knots, process_runs = torch.linspace(0, 3, 13), 64
-process_seeds = [stream(seed, k, "process") for k in range(process_runs)]
+process_seeds = streams([seed], process_runs, "process")
 process, second = (draw_comparison(13, process_seeds) for _ in range(2))
 x0, y0, b_rate, c_rate = torch.rand(4, process_runs, generator=process_seeds[0]) + 0.5
 pair = knots, x0, y0, b_rate, c_rate
@@ -670,7 +664,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The other tool are the expectations of Lemma C.2: with $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for signs $s,s'$ and orthogonal columns,
+# The other tool are the expectations of Lemma C.2 of the paper: with $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for signs $s,s'$ and orthogonal columns,
 #
 # $$
 # \begin{aligned}
@@ -729,7 +723,7 @@ def remainder(t, by):
 
 limit = float(remainder(1e-9, factor).max())
 limit_control = float(remainder(1e-9, factor / 2).min())
-rest_slopes = slopes(
+rest_slopes = fitted_power(
     torch.stack([remainder(t, factor) for t in small_taus]), small_taus
 )
 no_constant = [remainder(t, factor / 2) for t in small_taus]
@@ -741,7 +735,7 @@ chapter.judge("lem-b9", observed=limit, control=limit_control)
 chapter.judge(
     "lem-b9-a",
     observed=rest_slopes,
-    control=slopes(torch.stack(no_constant), small_taus),
+    control=fitted_power(torch.stack(no_constant), small_taus),
 )
 
 # %%
@@ -757,11 +751,11 @@ def ending(t, plain):
 
 
 plain = non_contrastive_flow(a0, b0, scales, rank, factor * first_times[::10])
-trajectories = slopes(
+trajectories = fitted_power(
     torch.stack([ending(t, plain) for t in small_taus[1:]]), small_taus[1:]
 )
 late = non_contrastive_flow(a0, b0, scales, rank, factor / 2 * first_times[::10])
-unscaled = slopes(
+unscaled = fitted_power(
     torch.stack([ending(t, late) for t in small_taus[1::2]]), small_taus[1::2]
 )
 
@@ -861,7 +855,7 @@ chapter.judge(
 # ### Errors of a finite width
 #
 # Condition (11) of the paper lists what must stay small: the difference of the two modalities' column norms (Lemma B.13), that of the noise columns (B.14), the cosines of different signal columns (B.15), and those
-# with and among the noise columns (B.16). The claim is that one can make each arbitrarily small at all times of stage 1 by taking $m$ large. We take the largest value in stage 1 and fit its power of $m$. The
+# with and among the noise columns (B.16) of the paper. The claim is that one can make each arbitrarily small at all times of stage 1 by taking $m$ large. We take the largest value in stage 1 and fit its power of $m$. The
 # control starts from columns that share a part in one modality, as no random draw does. For signals (B.13, B.15) the largest value is the one at the start: stage 1 makes them more equal and more orthogonal.
 
 # %%
@@ -880,7 +874,7 @@ def error(found, name):
 def peak_slopes(name):
     return dict(
         observed=with_and_without_smallest(error(errors, name)[:31].amax(0), widths),
-        control=slopes(error(tied_errors, name).amax(0), widths),
+        control=fitted_power(error(tied_errors, name).amax(0), widths),
     )
 
 
@@ -913,7 +907,7 @@ chapter.judge("lem-b16-a", **peak_slopes("noise"))
 # ```
 #
 # (ab-reading)=
-# The inequalities are our reading of a lost display. They are argued from the proof: Lemma 5.2 is used with $b/c=\sigma_{\max}^2/\sigma_{\min}^2$, and the result is to be a power of $d$.
+# The inequalities are our reading of a lost display. They are argued from the proof: Lemma 5.2 of the paper is used with $b/c=\sigma_{\max}^2/\sigma_{\min}^2$, and the result is to be a power of $d$.
 #
 # Which power? By {eq}`ab-eq-end` with one large $\sigma_{\max}$ and $r-1$ times $\sigma_{\min}$, $q=\sigma_{\min}^2/\sigma_{\max}^2$ and $x=e^{\sigma_{\max}^2\Theta_\infty}$, the end is
 # $x+(r-1)x^q=2d$: for fixed $r$ and large $d$, $x\to2d$ and
@@ -931,7 +925,7 @@ chapter.judge("lem-b16-a", **peak_slopes("noise"))
 # %%
 def lumped_start(s, d, with_noise=True, m=10**10, runs=seeds):
     """Maps of finite width whose last column stands for all noises, and scales."""
-    g = [stream(seed, k, f"lumped {m}") for k in range(runs)]
+    g = streams([seed], runs, f"lumped {m}")
     scale = model_scales(torch.tensor(s), noise, len(s) + 1).expand(runs, -1)
     a, b = initial_maps(scale[:, :-1], m, g, len(s))
     degrees = m * (d - len(s))
@@ -955,7 +949,7 @@ def powers(s, with_noise=True):
     ends = [without_negatives(s, d, with_noise)[0] for d in sizes]
     conditions = torch.stack([condition_number(a, len(s)) for a in ends])
     exponent = non_contrastive_exponent(max(s), min(s))
-    return conditions, slopes(conditions, sizes) / exponent
+    return conditions, fitted_power(conditions, sizes) / exponent
 
 
 families = {f"σ²_max = {v}": [v**0.5, 1.0, 1.0, 1.0] for v in (2, 4, 9)}
@@ -1047,8 +1041,8 @@ chapter.judge("lem-5.3", observed=condition[60, middle], control=only_condition)
 chapter.judge("lem-5.3-a", observed=aligned[60, middle], control=unpaired_aligned)
 
 # %% [markdown]
-# "These errors can at most double" (proof of Lemma C.1). Lemma by lemma, how often the largest value in stage 2 doubles what was there at its beginning: cosines of signals (C.12), of signals and noises (C.13), of
-# noises (C.14), differences of the two modalities' norms (C.15) and of the noise columns (C.16), misalignment $1-\hat\kappa_p^2/\kappa_p^2$ (C.17), noise-signal ratio (C.18). The proof has one bound for
+# "These errors can at most double" (proof of Lemma C.1 of the paper). Lemma by lemma, how often the largest value in stage 2 doubles what was there at its beginning: cosines of signals (C.12) of the paper, of signals and noises (C.13), of
+# noises (C.14) of the paper, differences of the two modalities' norms (C.15) and of the noise columns (C.16), misalignment $1-\hat\kappa_p^2/\kappa_p^2$ (C.17), noise-signal ratio (C.18). The proof has one bound for
 # the first five, so each is compared with the largest of them; the last two with themselves. The two smallest widths are drawn, not
 # judged: errors of a half are not "sufficiently small". The control trains stage 2 on sixteen fixed pairs in place of the population: then the network learns their noise, and nothing is kept.
 
@@ -1239,11 +1233,11 @@ size_left_out = needed * (part[0] / part[1] ** 2).sum(-1)  # as if C were 1
 chapter.judge("cor-c20", observed=done, control=float(size_left_out.max()))
 
 # %% [markdown]
-# ## Theorem 4.3: aligned, and balanced or not
+# ## Theorem 4.3 of the paper: aligned, and balanced or not
 #
-# Definition 4.1 scores **alignment** by the share of triples with $f_A^+\cdot f_B^+>f_A^+\cdot f_B^-$. Its ceiling is not one: with probability $2^{-r}$ the negative has the same $z$. Then a tie counts as
+# Definition 4.1 of the paper scores **alignment** by the share of triples with $f_A^+\cdot f_B^+>f_A^+\cdot f_B^-$. Its ceiling is not one: with probability $2^{-r}$ the negative has the same $z$. Then a tie counts as
 # failure if no noise arrives, and noise decides with an even chance if some does. So an aligned map scores $1-2^{-r}$ to $1-2^{-r-1}$. To see every loss we judge the score given that the
-# signals differ, whose ceiling is one. Definition 4.2 scores
+# signals differ, whose ceiling is one. Definition 4.2 of the paper scores
 # **balance** by $\lVert\Sigma\rVert_F^2/\lVert\Sigma\rVert_2^2$, $\Sigma=\mathbb E[f_Af_A^\top]$, which counts the directions that are as long as the longest: 1 to $r$.
 #
 # For part (a) $\sigma$ is that of `lem-b17` with $\sigma_{\max}^2=4$ and $d=10^6$, for part (b) the same $\sigma$ with two noises, each for the numbers of signals in the parameter `ranks`. In part (a) noise has vanished at the
@@ -1271,7 +1265,7 @@ def end_scores(a, b, r, d):
 def with_negatives(r, contrast=True, paired=True):
     """Both stages with r signals and two noises; control: no contrast, or no pairs."""
     scale = model_scales(torch.tensor(one_large(r)), noise, r + 2).expand(seeds, -1)
-    maps = initial_maps(scale, widths[-1], streams(f"rank {r}"), r)
+    maps = initial_maps(scale, widths[-1], one_per_seed(f"rank {r}"), r)
     states = all_signs(r, r + 2)
     states = states if paired else unpair(states)
     for duration, t in ((time_first, tau_first), (3 * time_second, tau_second)):
@@ -1302,7 +1296,7 @@ def of_each(found, k, pick):
 
 
 def in_rank(found, k):
-    return slopes(
+    return fitted_power(
         torch.stack([x[k] for x in found.values()]), [float(r) for r in found]
     )
 
@@ -1411,7 +1405,7 @@ glue.figure(fig, "ab-plot-thm")
 # :alt: Left: balance rises with slope one in the number of signals with negative pairs and stays at one without. Right: the alignment of the collapsed solution rises to one where the width passes the squared condition number.
 # :name: ab-fig-thm
 #
-# Theorem 4.3. Left, balance against the number of signals: look at the two slopes, zero and one. Right, alignment of the *non-contrastive* solution against the width, in units of the squared condition number: three values of $d$ fall on one
+# Theorem 4.3 of the paper. Left, balance against the number of signals: look at the two slopes, zero and one. Right, alignment of the *non-contrastive* solution against the width, in units of the squared condition number: three values of $d$ fall on one
 # curve, which reaches the ceiling a little above one.
 # ```
 
@@ -1425,7 +1419,7 @@ glue.figure(fig, "ab-plot-thm")
 # it is close to one, they are balanced (4.5).
 # ```
 #
-# The argument of 4.4 is about distances: positive pairs are close, negative pairs are not. The score of Definition 4.1 compares *inner products*, and these are another matter. Without noise and with $K_A=K_B=K$ we need
+# The argument of 4.4 is about distances: positive pairs are close, negative pairs are not. The score of Definition 4.1 of the paper compares *inner products*, and these are another matter. Without noise and with $K_A=K_B=K$ we need
 # $z^\top K^\top K(z-z')>0$ for all $z'\ne z$. Let $z_S$ be $z$ on the coordinates $S$ where the two differ: $z-z'=2z_S$, and $\cos(z,z_S)=\sqrt{|S|/r}$. A matrix $K^\top K$ with eigenvalues in $[\lambda,\Lambda]$ can turn a vector
 # by an angle of up to $\arcsin\frac{\Lambda-\lambda}{\Lambda+\lambda}$, so the product stays positive for every such $K$ if and only if
 #
@@ -1433,7 +1427,7 @@ glue.figure(fig, "ab-plot-thm")
 # \frac1{\sqrt r}>\frac{\Lambda-\lambda}{\Lambda+\lambda}\qquad\Longleftrightarrow\qquad\frac\Lambda\lambda<\frac{\sqrt r+1}{\sqrt r-1}.
 # $$ (ab-eq-wielandt)
 #
-# For $r=2$ the condition number may reach 2.41, for many signals hardly more than one. With *orthogonal* columns, as (7) has it, the product is $\frac2d\sum_{p\in S}\kappa_p^2$ and any condition number will do.
+# For $r=2$ the condition number may reach 2.41, for many signals hardly more than one. With *orthogonal* columns, as paper (7) has it, the product is $\frac2d\sum_{p\in S}\kappa_p^2$ and any condition number will do.
 #
 # We draw maps that meet the conditions, with a condition number $C$ of ten and noises and differences of $C^{-2}/100$, small beside the shortest column, orthogonal columns and columns in random directions. Then maps just within {eq}`ab-eq-wielandt`.
 
@@ -1518,7 +1512,7 @@ chapter.judge("ex-4", observed=example_score, control=lost_score)
 chapter.judge("ex-4-a", observed=float(balance(example)), control=float(balance(equal)))
 
 # %% [markdown]
-# ## Figure 1: a simulation
+# ## Figure 1 of the paper: a simulation
 #
 # Figure 1 of the paper shows a simulation. We infer from the text ("the first and third plots on the second row") that one row is without and one with negative pairs, and that the columns are the alignment
 # $\hat\kappa_p^2/\kappa_p^2$, the noise-signal ratio and the condition number. Sizes, $\sigma$ and $\tau$ are not given. Ours are the parameters of this page, {glue:text}`ab-seed-count:.0f` networks of width {glue:text}`ab-figure-width:.0f`, and the infinite-width curve.
@@ -1668,7 +1662,7 @@ glue.figure(fig, "ab-plot-uniform")
 # %% [markdown]
 # ## From the flow to gradient descent
 #
-# Appendix D says that all of this holds for gradient descent with mini-batches (Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. Descent with exact expectations is Euler's method: its gap to the
+# Appendix D of the paper says that all of this holds for gradient descent with mini-batches (Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. Descent with exact expectations is Euler's method: its gap to the
 # flow is of the order of the learning rate $\eta$. A batch of $n$ pairs adds noise of the order of $\sqrt{\eta/n}$ over a fixed time, and a bias of order $1/n$, as the softmax over negatives and the batch norm are not linear in means.
 # We fit both powers at the end of a stretch of stage 2 that starts at random maps. The batch sizes are the parameter `batches`.
 
@@ -1684,7 +1678,7 @@ def ends_of(step, batch=None):
     count = round(stretch / step)
     how = dict(step_size=step, steps=count, batch=batch, keep=[count])
     how |= dict(tau_squared=tau_second, negatives=negatives)
-    g = streams(f"batches {batch}") if batch else []
+    g = one_per_seed(f"batches {batch}") if batch else []
     how |= {} if batch else {"signs": signs}
     return descend(a0, b0, scales, rank, g, **how)[0][0]
 
@@ -1699,7 +1693,9 @@ noisy = torch.stack([apart(ends_of(step, batches[0]), exact) for step in steps_s
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "app-d", observed=slopes(by_step, steps_sizes), control=slopes(noisy, steps_sizes)
+    "app-d",
+    observed=fitted_power(by_step, steps_sizes),
+    control=fitted_power(noisy, steps_sizes),
 )
 
 # %% [markdown]
@@ -1719,11 +1715,11 @@ hidden = torch.stack([apart(ends_of(1.0, n), exact) for n in batches])
 chapter.judge(
     "app-d-a",
     observed=with_and_without_smallest(by_batch, batches),
-    control=slopes(hidden, batches),
+    control=fitted_power(hidden, batches),
 )
 
 # %% [markdown]
-# ## Figure 2: images and captions
+# ## Figure 2 of the paper: images and captions
 #
 # The paper's experiment: MSCOCO-2014 {cite}`lin-2014`, a frozen RoBERTa for captions and a frozen ResNet101 for images, each followed by three fully-connected layers with batch norm between them, and only these are trained. The zero-shot
 # prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, right if it names *any* object in the image. Width, optimiser, batch size and temperature are not stated in our text.
@@ -1912,7 +1908,7 @@ chapter.judge(
 # (ab-record)=
 # ## The same with more seeds, and photographs
 #
-# The verdicts above come from the default profile. The profile `paper` has about twice the seeds, more widths, sizes, signals and batches, and for Figure 2 the few hundred photographs of the compact copy of MSCOCO that have human captions, so
+# The verdicts above come from the default profile. The profile `paper` has about twice the seeds, more widths, sizes, signals and batches, and for Figure 2 of the paper the few hundred photographs of the compact copy of MSCOCO that have human captions, so
 # that zero-shot scores stay low in absolute terms. Its encoders are small ones, EfficientNet-Lite0 {cite}`tan-le-2019` and MiniLM {cite}`reimers-gurevych-2019`, not the paper's. The profile `labels` has the other photographs, whose captions are made from the names of
 # their objects, which makes zero-shot prediction easier than it is. The same on the whole of MSCOCO-2014 with RoBERTa and ResNet101 is `data=coco-2014`, see [Data](../book/data.md); it was not run here.
 #
@@ -2073,7 +2069,7 @@ def finite_end(s, d, noise_ratio):
     """Condition numbers at the end, m = 10⁸; `columns` stand for d − r noises."""
     columns, signal = max(1, dim - rank), torch.tensor([s] + [1.0] * (rank - 1))
     row = model_scales(signal, noise_ratio, rank + columns)
-    draws = streams(f"exercise ten {noise_ratio}")[:3]
+    draws = one_per_seed(f"exercise ten {noise_ratio}")[:3]
     maps = initial_maps(row.expand(len(draws), -1), 10**8, draws, rank)
     stands_for = torch.ones(rank + columns)
     stands_for[rank:] = math.sqrt((d - rank) / columns)
@@ -2139,7 +2135,7 @@ from torchdiffeq import odeint
 
 products, gap = scales[0].square(), max(sigma) ** 2 - min(sigma) ** 2
 raw_start = torch.stack(
-    initial_maps(scales[:2], 10**8, streams("exercise raw")[:2], rank)
+    initial_maps(scales[:2], 10**8, one_per_seed("exercise raw")[:2], rank)
 )
 
 
@@ -2316,7 +2312,7 @@ assert abs(math.log(slower / slow) - (math.log(2) - 40)) < 1e-6  # τ²e^{−2τ
 # ````{exercise} The ceiling of the alignment score
 # :label: ab-ex-dominant
 #
-# No noise. Lemma 4.4, as its argument goes, bounds a condition number. Definition 4.1 compares inner products.
+# No noise. Lemma 4.4 of the paper, as its argument goes, bounds a condition number. Definition 4.1 of the paper compares inner products.
 #
 # 1. Let $r=2$ and $K_A=K_B=K$. Find by hand a $K$ and signs with $z^\top K^\top K(z-z')<0$. How small can the condition number of $K$ be? What is the score then?
 # 2. Any $r$, any $K_A,K_B$, $G\propto K_A^\top K_B$. Show that the score is at its ceiling $1-2^{-r}$ **if and only if** every column of $G$ is dominated by its diagonal,
@@ -2325,7 +2321,7 @@ assert abs(math.log(slower / slow) - (math.log(2) - 40)) < 1e-6  # τ²e^{−2τ
 #    G_{pp}>\sum_{q\ne p}\lvert G_{qp}\rvert\qquad\text{for all }p .
 #    $$ (ab-eq-dominant)
 #
-# 3. Derive the bound {eq}`ab-eq-wielandt` from it, and show that it cannot be improved for any $r$. What does {eq}`ab-eq-dominant` say about the width that [Theorem 4.3 needs](ab-width)?
+# 3. Derive the bound {eq}`ab-eq-wielandt` from it, and show that it cannot be improved for any $r$. What does {eq}`ab-eq-dominant` say about the width that [Theorem 4.3 of the paper needs](ab-width)?
 #
 # ```{hint}
 # :class: dropdown
@@ -2350,7 +2346,7 @@ assert abs(math.log(slower / slow) - (math.log(2) - 40)) < 1e-6  # τ²e^{−2τ
 #    two directions, times $\frac{\Lambda-\lambda}2$, does. So the condition number of $K$ may approach $\sqrt{(\sqrt r+1)/(\sqrt r-1)}$, and no more in general.
 #
 # For columns of lengths $\kappa_p$ and cosines $c_{pq}$, {eq}`ab-eq-dominant` reads $\kappa_p>\sum_{q\ne p}\kappa_q\lvert c_{pq}\rvert$. A finite width has cosines of the order of $1/\sqrt m$, so the shortest column is safe for
-# $m\gg(\kappa_1/\kappa_r)^2$: this is where the width of Theorem 4.3 (a) comes from, and it is necessary as well.
+# $m\gg(\kappa_1/\kappa_r)^2$: this is where the width of Theorem 4.3 (a) of the paper comes from, and it is necessary as well.
 # ```
 
 
@@ -2401,14 +2397,14 @@ for r in (2, 4, 6):
 #
 # Our copy of the paper has lost its inline formulas, so a slip may be the copy's. These are statements in words.
 #
-# - **Alignment "≈ 1"** (Definition 4.1, Theorem 4.3). A negative has the signal of the positive with probability $2^{-r}$, so the score of an aligned map is between $1-2^{-r}$ and $1-2^{-r-1}$.
-# - **Lemma 4.4** (under review) argues with distances, while Definition 4.1, as restored, compares products. A bounded condition number is enough for orthogonal columns, as those of (7); for others its square must be below $(\sqrt r+1)/(\sqrt r-1)$, which tends to one
+# - **Alignment "≈ 1"** (Definition 4.1, Theorem 4.3 of the paper). A negative has the signal of the positive with probability $2^{-r}$, so the score of an aligned map is between $1-2^{-r}$ and $1-2^{-r-1}$.
+# - **Lemma 4.4 of the paper** (under review) argues with distances, while Definition 4.1, as restored, compares products. A bounded condition number is enough for orthogonal columns, as those of paper (7); for others its square must be below $(\sqrt r+1)/(\sqrt r-1)$, which tends to one
 #   (`lem-4.4`, `lem-4.4-a`).
-# - **"Sufficiently large" width** in Theorem 4.3 (a) means at least the squared condition number, a power of $d$. A narrower network that has collapsed scores as *not* aligned (`thm-4.3a-2`).
-# - **Noise is what the condition number grows on.** The introduction to stage 1 argues with the noiseless flow (8), in which it is bounded by $\frac{\sigma_1}{\sigma_r}(r+1)^{(1-q)/2}$, for fixed $r$ by a constant. The power of $d$ then needs the noise (`lem-b17`).
-# - **Aligned and collapsed** go together with a few discrete signals, as in the theorem. Outputs of one *continuous* dimension score at most ¾ by Definition 4.1, so the heads of Figure 2 cannot be both (`fig-2-c`).
+# - **"Sufficiently large" width** in Theorem 4.3 (a) of the paper means at least the squared condition number, a power of $d$. A narrower network that has collapsed scores as *not* aligned (`thm-4.3a-2`).
+# - **Noise is what the condition number grows on.** The introduction to stage 1 argues with the noiseless flow (8) of the paper, in which it is bounded by $\frac{\sigma_1}{\sigma_r}(r+1)^{(1-q)/2}$, for fixed $r$ by a constant. The power of $d$ then needs the noise (`lem-b17`).
+# - **Aligned and collapsed** go together with a few discrete signals, as in the theorem. Outputs of one *continuous* dimension score at most ¾ by Definition 4.1 of the paper, so the heads of Figure 2 cannot be both (`fig-2-c`).
 # - **"A uniform $\tau$ shows similar stages"** the less the larger $\tau$ is (`fig-1-b`).
-# - **Stage 2 wants a larger $\tau$**, and a larger one is slower: the rate has a factor $T_1-T_r$ of the order of $e^{-2\tau^2/r}$, and $1-S$ falls to $K/(K+2^r)$, so "polynomial time" in Corollary C.20 needs $\tau^2/r$ and $\min(\tau^2,r)$ of the order of $\log d$ (`cor-c20`).
+# - **Stage 2 wants a larger $\tau$**, and a larger one is slower: the rate has a factor $T_1-T_r$ of the order of $e^{-2\tau^2/r}$, and $1-S$ falls to $K/(K+2^r)$, so "polynomial time" in Corollary C.20 of the paper needs $\tau^2/r$ and $\min(\tau^2,r)$ of the order of $\log d$ (`cor-c20`).
 # ```
 #
 # ## What the paper leaves open
@@ -2416,15 +2412,15 @@ for r in (2, 4, 6):
 # - **A learner with a mean.** The signs are centred. Outputs with a mean may collapse to a point rather than to a line; our heads are centred to stay close to the paper.
 # - **Noise with structure.** All $\sigma_\xi$ are alike, so noise shrinks at one rate. One strong noise direction would compete with weak signals.
 # - **Why in practice non-contrastive training does not collapse.** Stop-gradients and predictors are outside of this paper, as it says.
-# - **Temperature.** Nothing is said on which $\tau$ is best at the end; (8) ends balanced at every $\tau$, only the time differs.
+# - **Temperature.** Nothing is said on which $\tau$ is best at the end; paper (8) ends balanced at every $\tau$, only the time differs.
 #
 # ## What we had to assume
 #
-# - Every formula is restored. (5) and (8) are checked by enumeration. Conditions (9) to (11) and (17), Lemmas B.13 to B.17 and C.12 to C.20 are read from the words around them; where a number is printed ("at most double") it is the rule.
-# - The assumptions of Theorem 4.3 are $\sigma_{\max}^2/\sigma_{\min}^2\le c\log d$, $r\le d^c$ and a wide network, argued [above](ab-reading). Lemmas B.3 to B.8, B.10, B.11 and C.3 to C.11 are steps whose statements are lost; what they are needed for is judged.
-# - Sizes, $\sigma$, $\tau$ and $K$ of Figure 1 are ours. $N_A$ is that of the population in the flow, that of the batch in Appendix D and in the heads.
-# - A batch has as many negatives as positives, drawn independently, shared by all positives of the batch. In Figure 2 they are the other pairs of the batch, as is usual.
-# - Figure 2: AdamW, 128 pairs a batch, a learning rate of $10^{-3}$, ReLU; tokens of a sentence are averaged. $\tau^2=10$ was chosen on seeds below 1000.
+# - Every formula is restored. Paper (5) and (8) are checked by enumeration. Conditions (9) to (11) and (17) of the paper, its Lemmas B.13 to B.17 and C.12 to C.20, are read from the words around them; where a number is printed ("at most double") it is the rule.
+# - The assumptions of Theorem 4.3 of the paper are $\sigma_{\max}^2/\sigma_{\min}^2\le c\log d$, $r\le d^c$ and a wide network, argued [above](ab-reading). Lemmas B.3 to B.8, B.10, B.11 and C.3 to C.11 of the paper are steps whose statements are lost; what they are needed for is judged.
+# - Sizes, $\sigma$, $\tau$ and $K$ of Figure 1 of the paper are ours. $N_A$ is that of the population in the flow, that of the batch in Appendix D of the paper and in the heads.
+# - A batch has as many negatives as positives, drawn independently, shared by all positives of the batch. In Figure 2 of the paper they are the other pairs of the batch, as is usual.
+# - Figure 2 of the paper: AdamW, 128 pairs a batch, a learning rate of $10^{-3}$, ReLU; tokens of a sentence are averaged. $\tau^2=10$ was chosen on seeds below 1000.
 # - Figures are judged by the text around them. The pictures of the paper were not available, so no likeness is claimed.
 
 # %%

@@ -36,7 +36,7 @@
 # verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). The
 # [slips of the text](cc-slips) are listed in a box, and five exercises with solutions stand at the end.
 
-# %% tags=["parameters"]
+# %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
 seeds: int = 10  # seeds of a claim that is decided by chance, 3..1000
 starts: int = 64  # starts of an optimisation or a flow, 16..10000
@@ -61,7 +61,7 @@ splits: int = 20  # random splits of Figure 4, 3..1000
 image_steps: int = 500  # updates on images, 10..100000
 device: str = "cpu"  # the calls are small: a GPU gains nothing here, auto|cpu|cuda
 
-# %%
+# %% tags=["hide-input"]
 import math
 from functools import cache
 from itertools import product
@@ -70,7 +70,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.book import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
     flow_map,
     iterate,
@@ -175,7 +175,7 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 # \end{aligned}
 # $$ (cc-eq-trace)
 #
-# for $p$ positives and $q$ negatives (7), (8); without negatives $\tilde C=-\sum_i x_i(x_i^+)^\top$. The paper prints that last matrix without its
+# for $p$ positives and $q$ negatives (7), (8) of the paper; without negatives $\tilde C=-\sum_i x_i(x_i^+)^\top$. The paper prints that last matrix without its
 # minus sign, and with it the loss would be minimised by the wrong eigenvectors: this is the control below.
 
 
@@ -393,7 +393,7 @@ network = relative_error(tangent(seed, tangent_widths[0], "linear"), whole)
 chapter.judge("lem-1-a", observed=exact, control=network)
 
 # %% [markdown]
-# So Lemma 1 is right about $l\ne j$, and for the models it names. As a statement on the two-layer linear network its diagonal is off by a factor 2:
+# So Lemma 1 of the paper is right about $l\ne j$, and for the models it names. As a statement on the two-layer linear network its diagonal is off by a factor 2:
 # the limit is $2x^\top x'$. It would be $x^\top x'$ if $W_2$ were drawn smaller, $N(0,1/h^2)$, so that the second term vanishes; then $u$
 # at the start vanishes like $h^{-1}$, not $h^{-1/2}$. For ReLU the limit is a sum of two arc-cosine kernels, with $\theta$ the angle between $x$ and $x'$:
 #
@@ -464,7 +464,7 @@ glue.figure(fig, "cc-plot-lem-1")
 # :alt: The share of the tangent kernel between different outputs falls as a straight line of slope minus one half in the width for three activations.
 # :name: cc-plot-lem-1
 #
-# Lemma 1. Size of the tangent kernel between different outputs, relative to that of each output with itself; median, least and largest over seeds. Look at the slope: the dotted line is $h^{-1/2}$.
+# Lemma 1 of the paper. Size of the tangent kernel between different outputs, relative to that of each output with itself; median, least and largest over seeds. Look at the slope: the dotted line is $h^{-1/2}$.
 # ```
 #
 # ## Why naive training collapses
@@ -598,7 +598,7 @@ glue.figure(fig, "cc-plot-prop-1")
 # :alt: The effective rank of naive linear and kernel models falls to one; with a double smallest eigenvalue it stays well above one; under orthogonality constraints it stays at two.
 # :name: cc-plot-prop-1
 #
-# Proposition 1. Effective rank of the outputs along training, median over starts. Look at the right end: naive training ends at 1 where $\lambda_{\min}$ is simple and keeps two dimensions, of unequal size, where it is double (dotted); the constrained flow (thick) keeps as many as $C$ has negative eigenvalues, with equal weight.
+# Proposition 1 of the paper. Effective rank of the outputs along training, median over starts. Look at the right end: naive training ends at 1 where $\lambda_{\min}$ is simple and keeps two dimensions, of unequal size, where it is double (dotted); the constrained flow (thick) keeps as many as $C$ has negative eigenvalues, with equal weight.
 # ```
 #
 # ### Remark 2: other losses
@@ -833,7 +833,7 @@ chapter.judge("prop-2-a", observed=ends_2, control=wrong_end)
 # The proposition prints $\mathcal L$ as a squared norm, $\lVert W_2^\top W_1CW_1^\top W_2\rVert_2^2$, which is never negative; the trace is meant. All four come to $\min\operatorname{Tr}(CP)$ over $P=WW^\top$, $W=W_1^\top W_2$, and the
 # first three have the value $\lambda_1+\dots+\lambda_k$, $k=\min(d,z,\#\text{negative})$.
 #
-# The fourth does only if $h\ge d+z-k$. The proof of (3) ⇔ (4) fills $W_1$ and $W_2$ up with zero rows; that leaves $W_1^\top W_1=I_d$ only if $W_1$ has $d$ orthonormal columns already. In truth the column spaces of $W_1$ and $W_2$ meet
+# The fourth does only if $h\ge d+z-k$. The proof of paper (3) ⇔ (4) fills $W_1$ and $W_2$ up with zero rows; that leaves $W_1^\top W_1=I_d$ only if $W_1$ has $d$ orthonormal columns already. In truth the column spaces of $W_1$ and $W_2$ meet
 # in at least $d+z-h$ dimensions, so that many singular values of $W$ are 1, wanted or not. Four methods, one for each problem, none of which knows an eigenvector:
 
 
@@ -919,10 +919,10 @@ glue.figure(fig, "cc-plot-prop-3")
 # :alt: Share of each eigenvector of C in the best outputs found. Frobenius: only the first. Problems one to four: the two negative ones, fully. Problem four at the smallest width: also the smallest positive one.
 # :name: cc-plot-prop-3
 #
-# Propositions 2 and 3. What the best of many starts keeps of each eigenvector of $C$. Look at the second bar group: the Frobenius constraint (darkest) has nothing there, the four problems have all; only (4) at $h=d$ (lightest) must also take a positive eigenvalue.
+# Propositions 2 and 3 of the paper. What the best of many starts keeps of each eigenvector of $C$. Look at the second bar group: the Frobenius constraint (darkest) has nothing there, the four problems have all; only problem (4) at $h=d$ (lightest) must also take a positive eigenvalue.
 # ```
 #
-# ### Half moons (Example 1, Figure 1)
+# ### Half moons (Example 1, Figure 1 of the paper)
 #
 # "Under orthogonal constraints, independent of the initialization the function converges to fixed points [...]. On the other hand the dynamics for unconstrained loss $\mathcal L$ diverge." The data are half moons, $x^+=x+\mathcal N(0,0.1\,I)$,
 # $x^-$ an independent sample; here 100 points, and $C$ of the mean of the pairs. The constrained losses are the scaled one, problem (1), and projected descent, problem (4), here with one output. Converged means: the outputs rest, at $\pm e_1$.
@@ -1026,7 +1026,59 @@ glue.figure(fig, "cc-plot-fig-1")
 # :alt: Left, the unconstrained loss falls without bound while the losses under both constraints level off. Right, outputs of six starts run to plus or minus e1 under the constraints and out of the picture without.
 # :name: cc-plot-fig-1
 #
-# Figure 1. Half moons, six starts. Left: the loss, without constraint dotted, scaled solid, projected dashed. Right: the outputs in the plane of the eigenvectors of $C$; dots are starts, stars $\pm e_1$. Look at where the lines go: out of the picture without a constraint, into the stars with one, as the paper's caption and text say.
+# Figure 1 of the paper. Half moons, six starts. Left: the loss, without constraint dotted, scaled solid, projected dashed. Right: the outputs in the plane of the eigenvectors of $C$; dots are starts, stars $\pm e_1$. Look at where the lines go: out of the picture without a constraint, into the stars with one, as the paper's caption and text say.
+# ```
+
+# %% [markdown]
+# Figure 1 of the paper has one output. With two, the collapse can be watched. Both flows begin at the same small, turned copy of the half moons, a start that a network of any width
+# $h\ge4$ can have: one is $u=\Theta x$ without a constraint, the other the network with orthonormal layers, whose outputs follow (9) of the paper. That
+# equation is Theorem 2 of the paper and comes further down.
+
+# %%
+film_times = torch.linspace(0, 5, 41)
+film_start = haar(streams("film", 1), 2, 2) / 4  # row j: the outputs of v_j
+loose = linear_flow(film_start.mT, torch.diag(lam_moon[0]), film_times)
+film_paths = {
+    "No constraint": (loose.direction * loose.log_norm.exp()[..., None, None]).mT,
+    "Orthonormal layers": output_flow(film_start, lam_moon[:1], film_times),
+}
+
+# %% tags=["hide-input", "remove-output"]
+film, panels = plt.subplots(
+    1, 3, figsize=(7.8, 3.1), width_ratios=[1, 1, 1.2], layout="constrained"
+)
+film_styles = (colours.VERMILION, "-"), (colours.BLUE, "--")
+film_data = half_moons(60) @ v_moon[0]  # in the basis of the v_j
+
+
+def draw_film(k):
+    """Outputs and ranks at time k; a panel is as large as its outputs, and says so."""
+    panels[2].clear()
+    for ax, (name, q), (color, line) in zip(
+        panels, film_paths.items(), film_styles, strict=False
+    ):
+        u, rank = (film_data @ q[k, 0]).cpu(), effective_rank(q[:, 0]).cpu()
+        side = 1.15 * float(u.abs().max())
+        ax.clear()
+        ax.plot(*u[:30].mT, "o", color=color)
+        ax.plot(*u[30:].mT, "o", markerfacecolor="white", color=color)
+        ax.set(title=name, xlim=(-side, side), ylim=(-side, side), xticks=[], yticks=[])
+        ax.set(aspect="equal", xlabel=f"from −{side:,.1f} to {side:,.1f}")
+        panels[2].plot(film_times.cpu(), rank, line, color=color, label=name)
+        panels[2].plot(film_times[k].cpu(), rank[k], "o", color=color)
+    panels[2].set(title="Effective rank", xlabel="time", ylim=(0.95, 2.05))
+    panels[2].legend(loc="center right")
+
+
+alt = "Two half moons of outputs from the same start. Without a constraint they flatten into one line while their size grows without bound. With orthonormal layers they flatten a little, open again and end as two half moons of bounded size."
+glue.animation(film, draw_film, range(len(film_times)), "cc-film-collapse", alt)
+
+# %% [markdown]
+# ```{glue:figure} cc-film-collapse
+# :alt: Two half moons of outputs from the same start. Without a constraint they flatten into one line while their size grows without bound. With orthonormal layers they flatten a little, open again and end as two half moons of bounded size.
+# :name: cc-film-collapse
+#
+# Beyond the paper's figure. The two outputs on 60 points of the half moons (dots: upper, rings: lower) along either flow, and their effective rank. Look at the shapes, as each panel grows with its outputs: without a constraint one direction outgrows the other, both outputs become multiples of one number, and it diverges. Under the constraint the weaker direction falls behind at first and then catches up.
 # ```
 
 # %% [markdown]
@@ -1040,59 +1092,7 @@ glue.figure(fig, "cc-plot-fig-1")
 # For the first $d$ columns $Q$ of a uniformly random orthonormal $h\times h$ matrix there is a constant $L$ with $P(\max\lvert Q_{ij}\rvert\ge L\log h/\sqrt h)\to0$ as $h\to\infty$.
 # ```
 #
-# Any $L>0$ does in the end, since the maximum follows $\sqrt{2\log(hd)/h}$. We take $L=1$ and $d=h$, the case that the proof reduces everything to, and count exceedances. The control forgets the logarithm.
-
-
-# %%
-def largest_entries(h, runs=100, at_once=20):
-    """max |Q_ij| of Haar matrices with d = h."""
-    parts = (streams(f"haar {h} {k}", at_once) for k in range(runs // at_once))
-    return torch.cat([haar(part, h, h).abs().amax((-2, -1)) for part in parts])
-
-
-haar_sizes = [4, 8, 16, 32, 64, 128, 256]
-tops = {h: largest_entries(h) for h in haar_sizes}
-last_size = haar_sizes[-1]
-
-
-def exceeds(bound):
-    hits = int((tops[last_size] >= bound).sum())
-    return {"hits": hits, "trials": len(tops[last_size])}
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "lem-2",
-    observed=exceeds(math.log(last_size) / last_size**0.5),
-    control=exceeds(last_size**-0.5),
-)
-
-# %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(5.4, 3.3))
-low, mid, high = (
-    [float(tops[h].quantile(x)) for h in haar_sizes] for x in (0.05, 0.5, 0.95)
-)
-h_line = np.array(haar_sizes, float)
-ax.fill_between(haar_sizes, low, high, color="0.8", label="5 % to 95 % of the draws")
-ax.plot(haar_sizes, mid, "ko-", mfc="none", label="median")
-ax.plot(haar_sizes, np.log(h_line) / h_line**0.5, "k--", label="$\\log h/\\sqrt{h}$")
-ax.plot(
-    haar_sizes,
-    (2 * np.log(h_line**2) / h_line) ** 0.5,
-    "k:",
-    label="$\\sqrt{2\\log(hd)/h}$",
-)
-ax.set(xscale="log", xlabel="width h = d", ylabel="largest entry", ylim=(0, 1.3))
-ax.legend(fontsize=8)
-glue.figure(fig, "cc-plot-lem-2")
-
-# %% [markdown]
-# ```{glue:figure} cc-plot-lem-2
-# :alt: The largest entry of a random orthonormal matrix falls with the width below the dashed bound with a logarithm and follows the dotted square root of a logarithm.
-# :name: cc-plot-lem-2
-#
-# Lemma 2. Largest entry of a Haar-random orthonormal matrix against the width. Look at where the band passes below the dashed line, the bound with $L=1$; the band follows the dotted line, so any $L>0$ serves from some width on.
-# ```
+# Any $L>0$ does in the end, since the maximum follows $\sqrt{2\log(hd)/h}$; the [appendix](cc-a-entries) draws such matrices and counts.
 #
 # ```{prf:theorem} no. 1 of the paper: linear and non-linear network at initialisation
 # :label: cc-thm-1
@@ -1199,10 +1199,10 @@ glue.figure(fig, "cc-plot-thm-1")
 # :alt: Left, the difference at the start falls with the width for tanh, soft, ReLU and half, at slopes minus three halves, minus one, minus one half, and is flat for the sigmoid. Right, relative to the linear output only tanh and soft fall.
 # :name: cc-plot-thm-1
 #
-# Theorem 1. Left: difference between the network and its linear twin at the start, geometric mean over seeds; dotted lines have the slopes written at their ends. Right: relative to the linear output. Black: activations that meet the conditions. Look at the right panel: there the conditions decide.
+# Theorem 1 of the paper. Left: difference between the network and its linear twin at the start, geometric mean over seeds; dotted lines have the slopes written at their ends. Right: relative to the linear output. Black: activations that meet the conditions. Look at the right panel: there the conditions decide.
 # ```
 #
-# ### During training (Conjecture 1, Figure 2)
+# ### During training (Conjecture 1, Figure 2 of the paper)
 #
 # ```{prf:conjecture} no. 1 of the paper: evolution of non-linear networks
 # :label: cc-conj-1
@@ -1211,7 +1211,7 @@ glue.figure(fig, "cc-plot-thm-1")
 # ```
 #
 # It prints the objective as $\operatorname{Tr}(u^\top u)$, without $C$; we take the contrastive loss, as the figure does: gradient descent at rate 0.01 for 500 epochs, widths from 10 on. The paper names three "loss functions", sigmoid, ReLU and tanh; activations are
-# meant. It does not name data, outputs, or whether the loss is summed. We train half moons with two outputs, by (1), which is a sum, with both layers projected back after a step. The linear twin starts at the same weights.
+# meant. It does not name data, outputs, or whether the loss is summed. We train half moons with two outputs, by paper (1), which is a sum, with both layers projected back after a step. The linear twin starts at the same weights.
 
 # %%
 from contrastive_dynamics.collapse_and_constraints.figure_2 import half_moon_gap
@@ -1348,24 +1348,24 @@ fig.tight_layout()
 glue.figure(fig, "cc-plot-fig-2")
 
 # %% [markdown]
-# ```{glue:figure} cc-plot-fig-2
-# :alt: Difference between non-linear and linear outputs for tanh, soft, ReLU and sigmoid. Top, against the epoch, darker for wider networks. Bottom, against the width at the start and after training. Tanh falls with the width both times, soft falls at the start only, ReLU hardly falls after training, the sigmoid grows.
+# ````{record-figure} cc-plot-fig-2
+# :alt: The same picture with a hundred networks a point. Tanh falls with the width at the start and after training, soft falls at the start and after training with the mean loss but not with the summed one, ReLU hardly falls after training, the sigmoid grows.
 # :name: cc-plot-fig-2
 #
-# Figure 2. Root mean square over the anchors of the difference between the network and its linear twin. Top: over training, the darker the wider. Bottom: against the width, at the start (circles) and at the end (squares): median, least and largest of the networks; diamonds, where they are drawn, are the end of training with the mean of the pairs in place of the sum. Look at the squares: tanh falls and the sigmoid rises as the caption and the text say, ReLU hardly falls; "soft" is ours.
-# ```
+# Figure 2 of the paper in the [record](cc-record) of the profile `paper`, a hundred networks a point and 50 half moons. Look at the diamonds of "soft": with the mean of the pairs, which trains fifty times as slowly, its difference still falls with the width at epoch 500, where it no longer does with the sum (squares). Time decides, as it does at a given epoch in the panel above.
 #
-# ```{figure} ../records/collapse-and-constraints/paper/cc-plot-fig-2.png
-# :alt: The same picture with a hundred networks a point. Tanh falls with the width at the start and after training, soft falls at the start and after training with the mean loss but not with the summed one, ReLU hardly falls after training, the sigmoid grows.
-# :name: cc-plot-fig-2-paper
+# ```{glue:figure} cc-plot-fig-2
+# :alt: Difference between non-linear and linear outputs for tanh, soft, ReLU and sigmoid. Top, against the epoch, darker for wider networks. Bottom, against the width at the start and after training. Tanh falls with the width both times, soft falls at the start only, ReLU hardly falls after training, the sigmoid grows.
+# :name: cc-plot-fig-2-default
 #
-# Figure 2 in the [record](cc-record) of the profile `paper`, a hundred networks a point and 50 half moons. Look at the diamonds of "soft": with the mean of the pairs, which trains fifty times as slowly, its difference still falls with the width at epoch 500, where it no longer does with the sum (squares). Time decides, as it does at a given epoch in the panel above.
+# Figure 2 of the paper. Root mean square over the anchors of the difference between the network and its linear twin. Top: over training, the darker the wider. Bottom: against the width, at the start (circles) and at the end (squares): median, least and largest of the networks; diamonds, where they are drawn, are the end of training with the mean of the pairs in place of the sum. Look at the squares: tanh falls and the sigmoid rises as the caption and the text say, ReLU hardly falls; "soft" is ours.
 # ```
+# ````
 
 # %% [markdown]
 # ## The outputs of the constrained linear network
 #
-# The losses are now the trace form (8) under $W_2^\top W_2=I_z$, $W_1^\top W_1=I_d$. Let $C=V\Lambda V^\top$ and let row $j$ of $q\in\mathbb R^{d\times z}$ be $u(v_j)$, that is
+# The losses are now the trace form (8) of the paper under $W_2^\top W_2=I_z$, $W_1^\top W_1=I_d$. Let $C=V\Lambda V^\top$ and let row $j$ of $q\in\mathbb R^{d\times z}$ be $u(v_j)$, that is
 # $q=V^\top W_1^\top W_2$.
 #
 # ```{prf:theorem} no. 2 of the paper: learning dynamics in the linear setting
@@ -1406,7 +1406,7 @@ free = theorem_2_error(width, outputs, project=lambda w, g: g)
 chapter.judge("thm-2", observed=error, control=free)
 
 # %% [markdown]
-# For $z=1$ it reads $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$ (10); the first exercise derives it. The authors mention "a differential equation
+# For $z=1$ it reads $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$ (10) of the paper; the first exercise derives it. The authors mention "a differential equation
 # on $qq^\top$ [...] a matrix Riccati type equation", without writing it. With $P=qq^\top$ it is
 #
 # $$
@@ -1437,8 +1437,8 @@ chapter.judge("riccati", observed=riccati, control=no_middle)
 # ### Points that were not trained on
 #
 # The network is linear, so a new point $\hat x$ has the output $u_t(\hat x)=q_t^\top V^\top\hat x$. We train the weights by projected descent, the outputs by their own map, and
-# compare on held-out points along the way. For that we need a map that belongs to the training. The discretised (9) is not it, as we shall see below; but
-# there is one that is exact. With $y=\Lambda q$ a step of (11) with the polar factor turns $q$ into
+# compare on held-out points along the way. For that we need a map that belongs to the training. Discretised, (9) of the paper is not it, as we shall see below; but
+# there is one that is exact. With $y=\Lambda q$ a step of paper (11) with the polar factor turns $q$ into
 #
 # $$
 # \begin{aligned}
@@ -1475,10 +1475,10 @@ transposed = relative_error(new_point(q_path, v.mT, held_out), trained)
 chapter.judge("new-point", observed=new, control=transposed)
 
 # %% [markdown]
-# ### Gradient descent and the differential equation (Figure 3)
+# ### Gradient descent and the differential equation (Figure 3 of the paper)
 #
 # The gradient descent of the paper is printed as $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$ (11), after which the weights are projected back onto the constraints. With the printed sign
-# the loss rises: descent is meant. The differential equation is run as $q_{t+1}=q_t+\eta\,\dot q_t$ (12).
+# the loss rises: descent is meant. The differential equation is run as $q_{t+1}=q_t+\eta\,\dot q_t$ (12) of the paper.
 
 
 # %%
@@ -1497,8 +1497,8 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Figure 3 has one output, $h\in\{10,100,1000\}$ and $\eta=0.01$; its data are not named. We take the half moons of Example 1 with 100 points, and $C$ of the mean of
-# the pairs. (With the sum, $\eta=0.01$ is too large for (12), which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$; (11) is stable there at any rate while no eigenvalue is positive. An exercise asks for the bounds.)
+# Figure 3 of the paper has one output, $h\in\{10,100,1000\}$ and $\eta=0.01$; its data are not named. We take the half moons of Example 1 of the paper with 100 points, and $C$ of the mean of
+# the pairs. (With the sum, $\eta=0.01$ is too large for paper (12), which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$; (11) is stable there at any rate while no eigenvalue is positive. An exercise asks for the bounds.)
 
 # %%
 span, kept_points = 20.0, 400
@@ -1564,14 +1564,14 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Same final loss, as the paper says; (12) is slower at the smallest width only. The control projects the gradient before the step: then (12) is its discretisation, and no slower. Now (12) is meant as a discretisation of what (11) does, and then the distance from (11) should
-# vanish with $\eta$. It does not. (11) projects *weights*; for small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, and the outputs then follow
+# Same final loss, as the paper says; (12) is slower at the smallest width only. The control projects the gradient before the step: then paper (12) is its discretisation, and no slower. Now paper (12) is meant as a discretisation of what (11) does, and then the distance from (11) should
+# vanish with $\eta$. It does not. Paper (11) projects *weights*; for small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, and the outputs then follow
 #
 # $$
 # \dot q=-4\Lambda q+\Lambda qq^\top q+3\,qq^\top\Lambda q ,
 # $$ (cc-eq-polar)
 #
-# which is (9) plus a rotation $[qq^\top,\Lambda]\,q$. Its loss falls faster by $\lVert[qq^\top,\Lambda]\rVert^2$: that is why (12) is slower. Theorem 2 projects the *gradient* first. The distance is of order $\eta$ if (11) does
+# which is paper (9) plus a rotation $[qq^\top,\Lambda]\,q$. Its loss falls faster by $\lVert[qq^\top,\Lambda]\rVert^2$: that is why paper (12) is slower. Theorem 2 of the paper projects the *gradient* first. The distance is of order $\eta$ if paper (11) does
 # so, too, or if the flow is the polar one.
 
 # %%
@@ -1677,7 +1677,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # :alt: Left, the loss falls to the same value by gradient descent and by the differential equation at three widths, by the latter later at the smallest width. Middle, paths of the outputs end at plus or minus e1. Right, the distance of the two stays as the step size falls, and falls in proportion to the step size for two corrected versions.
 # :name: cc-plot-fig-3
 #
-# Figure 3. Left: loss of (11) and of (12) over time, as the paper's left panel. Middle: outputs of six starts at the smallest width in the plane of the eigenvectors, (11) solid, (12) dashed; stars are $\pm e_1$. Right, not in the paper: their largest distance against the step size. Look at the flat line: (12) is not the limit of (11). The two falling lines are.
+# Figure 3 of the paper. Left: loss of paper (11) and of (12) over time, as the paper's left panel. Middle: outputs of six starts at the smallest width in the plane of the eigenvectors, paper (11) solid, (12) dashed; stars are $\pm e_1$. Right, not in the paper: their largest distance against the step size. Look at the flat line: paper (12) is not the limit of (11). The two falling lines are.
 # ```
 
 # %% [markdown]
@@ -1693,7 +1693,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # or one whose weights align by chance, keeps its length and ends at $\pm e_1$ whatever the sign of $\Lambda$. The proof of the second: the derivative of $e_1^\top q$ "is always positive unless" $q=e_1$. It is
 # proportional to $e_1^\top q$: with $e_1^\top q=0$ it stays 0, and $q$ ends at the next negative eigenvector, or at 0; and the sign is that of the start.
 #
-# The generic starts are uniform in the ball. The two that are left out need the weights: a unit length is kept by the constraint, but along (9) alone it is unstable.
+# The generic starts are uniform in the ball. The two that are left out need the weights: a unit length is kept by the constraint, but along paper (9) alone it is unstable.
 
 
 # %%
@@ -1780,7 +1780,7 @@ lost = {
 # %% [markdown]
 # ### More than one output
 #
-# The paper stops at $z=1$ "for brevity's sake". For any $z$ the following holds along (9), with $P=qq^\top$:
+# The paper stops at $z=1$ "for brevity's sake". For any $z$ the following holds along paper (9), with $P=qq^\top$:
 #
 # 1. *Singular values.* A left singular vector $v$ of $q$ with singular value $s$ gives $\frac{d}{dt}s^2=-8s^2(1-s^2)\,v^\top\Lambda v$. So $s=0$ and $s=1$ stay what they are. In particular the
 #    unit singular values of $W_1^\top W_2$, of which there are at least $d+z-h$, never leave.
@@ -1827,7 +1827,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# For $h<d+z$ the unit singular values have to be followed in the weights, since rounding would lose them along (9). They stay, and hold the network on positive eigenvalues
+# For $h<d+z$ the unit singular values have to be followed in the weights, since rounding would lose them along paper (9). They stay, and hold the network on positive eigenvalues
 # when nothing better is left for them.
 
 # %%
@@ -1895,104 +1895,16 @@ glue.figure(fig, "cc-plot-limits")
 # ```
 
 # %% [markdown]
-# ## What it costs, and what it is good for (Figure 4)
+# ## What it costs, and what it is good for (Figure 4 of the paper)
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", (12) "is independent of" it. Times depend on the machine; they stand in the repository's `benchmarks/`, for $h$ up to $10^4$. Here we count: every
-# multiplication and addition of the whole update of each, gradients, step and projection included, and every byte of float64 read or written. A test of the library holds the counts against what PyTorch executes.
-#
-# A slip on the way: $W_1^\top W_1=I_d$ needs $h\ge d$. MNIST has $d=784$, so no width below that satisfies the constraint of (8).
-
-# %%
-from contrastive_dynamics.collapse_and_constraints.update_cost import (
-    descent_step_cost,
-    flow_step_cost,
-)
-
-all_sizes = [
-    (h, d, z)
-    for h in (10, 30, 100, 300, 1000, 3000, 10_000)
-    for d, z in ((2, 1), (10, 2), (64, 2), (784, 2), (784, 10))
-    if h >= max(d, z)
-]
-shares_4 = {
-    what: max(
-        getattr(flow_step_cost(d, z), what) / getattr(descent_step_cost(h, d, z), what)
-        for h, d, z in all_sizes
-    )
-    for what in ("flops", "bytes")
-}
-
-
-def careless(h, d, z):
-    """(12) with dense d×d products, beside (11) without its projections."""
-    return 10 * d * d * z / (6 * h * d * z + 2 * d * d * z)
-
-
-miscounted = max(careless(*size) for size in all_sizes)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-4a", observed=shares_4, control=miscounted)
-
-
-# %%
-def bend(count):
-    """How far a cost over the width is from a straight line, relative to its rise."""
-    at = torch.linspace(1000, 10_000, 10)
-    y = torch.tensor([float(count(int(h))) for h in at])
-    line = y[0] + (y[-1] - y[0]) * (at - at[0]) / (at[-1] - at[0])
-    return float((y - line).abs().max() / (y[-1] - y[0]))
-
-
-def squared(h):  # with the h×h matrix I − WWᵀ written out
-    return descent_step_cost(h, 10, 2).flops + 2 * h * h * (10 + 2)
-
-
-straight = {
-    what: bend(lambda h, what=what: getattr(descent_step_cost(h, 10, 2), what))
-    for what in ("flops", "bytes")
-}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-4a-h", observed=straight, control=bend(squared))
-
-# %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
-for ax, what in zip(axes, ("flops", "bytes"), strict=True):
-    for (d, z), style in (((10, 2), "o"), ((784, 2), "s")):
-        hs = [h for h in (10, 30, 100, 300, 1000, 3000, 10_000) if h >= d]
-        ax.loglog(
-            hs,
-            [getattr(descent_step_cost(h, d, z), what) for h in hs],
-            f"k{style}-",
-            mfc="none",
-            label=f"(11), d={d}",
-        )
-        ax.loglog(
-            hs,
-            [getattr(flow_step_cost(d, z), what)] * len(hs),
-            f"k{style}--",
-            mfc="k",
-            label=f"(12), d={d}",
-        )
-    ax.set(xlabel="width h", ylabel=f"{what} of an update, z = 2")
-axes[0].legend(fontsize=8)
-fig.tight_layout()
-glue.figure(fig, "cc-plot-fig-4a")
-
-# %% [markdown]
-# ```{glue:figure} cc-plot-fig-4a
-# :alt: Flops and bytes of an update against the width on double logarithmic axes. Gradient descent rises in proportion to the width from a plateau; the differential equation is flat and lower everywhere.
-# :name: cc-plot-fig-4a
-#
-# Figure 4, left. Cost of one update by count, in place of the paper's run time. Look at the flat dashed lines: (12) does not know the width. For $d=784$ the solid line starts at $h=1000$ and rises slowly at first: the eigenproblem of $W_1^\top W_1$, which does not depend on $h$, costs as much as the products with $W_1$.
-# ```
-#
-# The gap is real, but it is no merit of the differential equation alone: the map {eq}`cc-eq-map` is exactly (11), and its cost is independent of $h$ as well.
+# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", paper (12) "is independent of" it. Counted in flops and bytes, both
+# statements hold, at every size that was tried: see the [appendix](cc-a-cost). The gap is real, but it is no merit of the differential equation alone: the map {eq}`cc-eq-map` is exactly paper (11),
+# and its cost is independent of $h$ as well.
 #
 # ### A linear classifier on the outputs
 #
 # "Overall the performance of the downstream task for both the SGD optimization and the differential equation coincide": a linear support vector machine on the outputs of either, two classes, 200 images of each from MNIST (here, by default, fewer of scikit-learn's digits). The paper names no
-# augmentation, number of outputs, or step size. We take the noise of Example 1, $z=2$, $C$ of the mean of the pairs. "Coincide" means, fixed beforehand: held-out accuracies that differ by at most one percentage point, on average over the pairs of
+# augmentation, number of outputs, or step size. We take the noise of Example 1 of the paper, $z=2$, $C$ of the mean of the pairs. "Coincide" means, fixed beforehand: held-out accuracies that differ by at most one percentage point, on average over the pairs of
 # classes, by the whole interval over the splits. The control compares with the outputs before training.
 
 # %%
@@ -2074,25 +1986,25 @@ ax.legend()
 glue.figure(fig, "cc-plot-fig-4b")
 
 # %% [markdown]
-# ```{glue:figure} cc-plot-fig-4b
-# :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
+# ````{record-figure} cc-plot-fig-4b
+# :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4, right. Held-out accuracy of a linear SVM on two outputs, mean and deviation over the splits. Look at circles and squares: (11) and (12) agree, as caption and text say; crosses are the outputs before training.
-# ```
+# The same on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. Paper (11) and (12) agree on every pair. Look at 4 and 9: there both are hardly better than the outputs before training. The constraint keeps the two directions of most variance, and these do not tell a 4 from a 9; an exercise builds the clean case.
 #
-# ```{figure} ../records/collapse-and-constraints/paper/cc-plot-fig-4b.png
-# :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
-# :name: cc-plot-fig-4b-paper
+# ```{glue:figure} cc-plot-fig-4b
+# :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
+# :name: cc-plot-fig-4b-default
 #
-# The same on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. (11) and (12) agree on every pair. Look at 4 and 9: there both are hardly better than the outputs before training. The constraint keeps the two directions of most variance, and these do not tell a 4 from a 9; an exercise builds the clean case.
+# Figure 4 of the paper, right. Held-out accuracy of a linear SVM on two outputs, mean and deviation over the splits. Look at circles and squares: paper (11) and (12) agree, as caption and text say; crosses are the outputs before training.
 # ```
+# ````
 
 # %% [markdown]
 # (cc-record)=
 # ## The same with more seeds
 #
-# The verdicts above come from the default profile, which has the paper's widths, epochs and step sizes. The profile `paper` has a hundred initialisations in Figure 2, more points, seeds and starts, trains Figure 2 with
+# The verdicts above come from the default profile, which has the paper's widths, epochs and step sizes. The profile `paper` has a hundred initialisations in Figure 2 of the paper, more points, seeds and starts, trains Figure 2 with
 # the mean of the pairs as well, and reads MNIST.
 #
 # ```{include} ../book/_generated/collapse-and-constraints-record.md
@@ -2112,7 +2024,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 #
 # Take one output, $z=1$, so that $q$ is a vector.
 #
-# 1. Derive (10), $\dot q=2\bigl[-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q\bigr]$, from (9), and from it
+# 1. Derive paper (10), $\dot q=2\bigl[-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q\bigr]$, from (9), and from it
 #    $\frac{d}{dt}\lVert q\rVert^2=-8(1-\lVert q\rVert^2)\,q^\top\Lambda q$.
 # 2. Let $\Lambda=\lambda I$. Solve for $s=\lVert q\rVert^2$ and for $q$. A wide network starts at a small $s_0$: how long does it wait, for $\lambda<0$, until $s=\tfrac12$?
 # 3. For any $\Lambda$, enclose $s(t)$ between two of these solutions. How fast do the outputs vanish at least if $\Lambda\succ0$?
@@ -2128,7 +2040,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :label: cc-sol-norm
 # :class: dropdown
 #
-# 1. With $s=q^\top q$ and $f=q^\top\Lambda q$, (9) is $\dot q=-2\bigl[2\Lambda q-s\Lambda q-fq\bigr]$. Split $2\Lambda q$ in two: $(1-s)\Lambda q$ is the first term of (10),
+# 1. With $s=q^\top q$ and $f=q^\top\Lambda q$, paper (9) is $\dot q=-2\bigl[2\Lambda q-s\Lambda q-fq\bigr]$. Split $2\Lambda q$ in two: $(1-s)\Lambda q$ is the first term of paper (10),
 #    $\Lambda q-fq=(I-qq^\top)\Lambda q$ the second. Then $\dot s=2q^\top\dot q=-4\bigl[(1-s)f+f-sf\bigr]=-8(1-s)f$. So $s=0$ and $s=1$ stay, and the sign of $f$ decides on all
 #    others.
 # 2. Now $f=\lambda s$, and $\dot s=-8\lambda s(1-s)$ is logistic: $\log\frac s{1-s}$ falls at the constant rate $8\lambda$. And $\dot q=-4\lambda(1-s)q$ keeps its direction:
@@ -2140,7 +2052,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 #    For $\lambda<0$ the wait is $\frac1{8\lvert\lambda\rvert}\log\frac{1-s_0}{s_0}$. Uniform orthonormal weights have $s_0=d/h$ on average, so it grows as the logarithm of the
 #    width.
 # 3. $\lambda_1s\le f\le\lambda_ds$ and $1-s\ge0$, so $-8\lambda_ds(1-s)\le\dot s\le-8\lambda_1s(1-s)$. By comparison $s(t)$ lies between the solution for $\lambda_d$, below,
-#    and the one for $\lambda_1$, above. For $\Lambda\succ0$ and $s_0<1$ this gives $s(t)\le\frac{s_0}{1-s_0}e^{-8\lambda_1t}$: the first half of Theorem 3, with a rate. At
+#    and the one for $\lambda_1$, above. For $\Lambda\succ0$ and $s_0<1$ this gives $s(t)\le\frac{s_0}{1-s_0}e^{-8\lambda_1t}$: the first half of Theorem 3 of the paper, with a rate. At
 #    $s_0=1$ the bound is void, and $q$ does not tend to 0.
 # ```
 
@@ -2290,7 +2202,7 @@ for name, fit in (("σ₂²/σ₁²", straight), ("effective rank − 1", bent))
 #    eigenvalue, $-n\operatorname{Var}(s)$.
 # 4. The cells train the weights on $C$ of a finite sample, in which the coordinates are hidden by a rotation.
 #
-# That two ways of training agree in their accuracy, as in Figure 4, says that they find the same directions. It does not say that these are the right ones.
+# That two ways of training agree in their accuracy, as in Figure 4 of the paper, says that they find the same directions. It does not say that these are the right ones.
 # ```
 
 # %% tags=["solution", "hide-cell"]
@@ -2350,15 +2262,15 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #
 # One output, $z=1$, and $\lambda_1<\dots<\lambda_d$, none of them 0.
 #
-# 1. Linearise (12), $q_{t+1}=q_t+\eta\,\dot q_t$, at $\pm e_1$ for $\lambda_1<0$ and at 0 for $\Lambda\succ0$. For which $\eta$ is the point stable? When is
+# 1. Linearise paper (12), $q_{t+1}=q_t+\eta\,\dot q_t$, at $\pm e_1$ for $\lambda_1<0$ and at 0 for $\Lambda\succ0$. For which $\eta$ is the point stable? When is
 #    $\eta\lvert\lambda_1\rvert<\frac14$ the whole condition?
-# 2. What does (12) do on the axis of $e_1$ just beyond $\eta\lvert\lambda_1\rvert=\frac14$?
-# 3. Projected descent (11) with the polar factor follows {eq}`cc-eq-map`. Show that on the axis of $e_1$, with $\lambda_1<0$, it never moves away from $\pm e_1$, however large
+# 2. What does paper (12) do on the axis of $e_1$ just beyond $\eta\lvert\lambda_1\rvert=\frac14$?
+# 3. Projected descent (11) of the paper with the polar factor follows {eq}`cc-eq-map`. Show that on the axis of $e_1$, with $\lambda_1<0$, it never moves away from $\pm e_1$, however large
 #    $\eta$ is. Is it stable at any step, then? Guess first.
 #
 # ```{hint}
 # :class: dropdown
-# On the axis (12) is $r\mapsto r\,(1+\alpha-\alpha r^2)$ with $\alpha=4\eta\lvert\lambda_1\rvert$. For 3. put $q=e_1+\delta e_j$ into the map and keep first order in $\delta$.
+# On the axis paper (12) is $r\mapsto r\,(1+\alpha-\alpha r^2)$ with $\alpha=4\eta\lvert\lambda_1\rvert$. For 3. put $q=e_1+\delta e_j$ into the map and keep first order in $\delta$.
 # The off-diagonal entry of $A^{-1/2}$ is that of $A$ times $\frac{m^{-1}-1}{m^2-1}$ if the diagonal of $A$ is $(m^2,1)$.
 # ```
 # ````
@@ -2368,7 +2280,7 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 # :label: cc-sol-step
 # :class: dropdown
 #
-# 1. The derivative of (10) at $e_1$ is diagonal: $8\lambda_1$ along $e_1$, $-2(\lambda_j-\lambda_1)$ along $e_j$. At 0 it is $-4\Lambda$. A step multiplies a nudge by
+# 1. The derivative of paper (10) at $e_1$ is diagonal: $8\lambda_1$ along $e_1$, $-2(\lambda_j-\lambda_1)$ along $e_j$. At 0 it is $-4\Lambda$. A step multiplies a nudge by
 #    $1-8\eta\lvert\lambda_1\rvert$, $1-2\eta(\lambda_j-\lambda_1)$ and $1-4\eta\lambda_j$. These lie in $(-1,1)$ for
 #
 #    $$
@@ -2392,8 +2304,8 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #    8\lambda_d\lvert\lambda_1\rvert\,\eta^2+6(\lambda_d-\lvert\lambda_1\rvert)\,\eta-4=0 .
 #    $$
 #
-#    At 0 the roots $A^{-1/2}$ and $B^{-1/2}$ are 1 up to second order, and the bound is that of (12). So projection keeps the *length* in check at any step, not the direction.
-#    It allows larger steps than (12) iff $\lambda_d<\frac{11}4\lvert\lambda_1\rvert$. On half moons with one negative each, $\mathbb E[C]=-n\operatorname{Cov}(x)$ has no
+#    At 0 the roots $A^{-1/2}$ and $B^{-1/2}$ are 1 up to second order, and the bound is that of paper (12). So projection keeps the *length* in check at any step, not the direction.
+#    It allows larger steps than paper (12) iff $\lambda_d<\frac{11}4\lvert\lambda_1\rvert$. On half moons with one negative each, $\mathbb E[C]=-n\operatorname{Cov}(x)$ has no
 #    positive eigenvalue, and every step is stable, if slow: the multiplier $(1-a)^2/(1+a)^2$ of the length tends to 1 again.
 # ```
 
@@ -2478,7 +2390,7 @@ print("(12) beyond its bound, in turn:", [round(x, 4) for x in lengths.tolist()]
 #    same $q$ if $\mu$ is an eigenvector of $\Sigma$.
 # 3. The cells print the bounds. For one positive, two negatives are already too many on half moons, while the mean itself asks for three.
 #    With one negative, two outputs keep both dimensions. Beyond $q^*$ only $d-1$ eigenvalues are negative. By {eq}`cc-eq-rank`, for $h\ge d+z$, one dimension is given up: its
-#    singular value goes to 0, as for the positive eigenvalues of Theorem 3. Collapse to one dimension, under orthogonality. With very many negatives the direction given up
+#    singular value goes to 0, as for the positive eigenvalues of Theorem 3 of the paper. Collapse to one dimension, under orthogonality. With very many negatives the direction given up
 #    becomes $\mu$ itself, and what is kept is orthogonal to it: the negatives centre the outputs.
 # ```
 
@@ -2524,42 +2436,30 @@ assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 #
 # Where a card says *under review*, the reading under which the authors are right has not been run yet: nothing said of that claim here is a verdict.
 #
-# - **(11)** prints $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$. With the plus the loss rises (`eq-11`); descent is meant.
-# - **Non-contrastive $\tilde C$**, below (7), lacks its minus sign (`eq-8`).
+# - **Paper (11)** prints $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$. With the plus the loss rises (`eq-11`); descent is meant.
+# - **Non-contrastive $\tilde C$**, below paper (7), lacks its minus sign (`eq-8`).
 # - **$\mathbb E[\tilde C]=-n\,\mathbb E[xx^\top]$** needs $\mathbb E[x]=0$. In general $\mathbb E[C]=n(q\mu\mu^\top-p\,\mathbb E[xx^\top])$; for the paper's half moons it is $-n\operatorname{Cov}(x)$ (`eq-ec`, `eq-ec-a`).
-# - **Lemma 1**, for the two-layer linear network, has the limit $2x^\top x'$, not $x^\top x'$: the proof drops the part of $W_1$ (`lem-1-b`). For $u=\Theta x$ it is exact (`lem-1-a`).
+# - **Lemma 1 of the paper**, for the two-layer linear network, has the limit $2x^\top x'$, not $x^\top x'$: the proof drops the part of $W_1$ (`lem-1-b`). For $u=\Theta x$ it is exact (`lem-1-a`).
 # - **Remark 2**: InfoNCE does couple the outputs, through its weights (`rem-2-a`).
 # - **Remark 3**: the components of $A\Theta x$ have identical dynamics only if $AA^\top\propto I$ (`rem-3-a`); they collapse all the same (`rem-3`).
-# - **Proposition 1**: "at convergence" nothing converges if $C$ has a negative eigenvalue; the direction does, to one dimension only if $\lambda_{\min}$ is simple (`prop-1-a`).
-# - **Proposition 2** calls $W_2^\top\phi(W_1x)$ linear; the display above (7) sums from $i=n$; "$\mathbb E[C]$ is in fact negative definite" fails where $\operatorname{Cov}(x)$ is singular.
-# - **Proposition 3** prints the loss as a squared norm, where the trace is meant, and its fourth problem needs $h\ge d+z-k$ (`prop-3`). In its proof, "$\min\{d,z\}\le n$" and "$n\times d$ matrix" mean $h$.
-# - **Figure 2** names sigmoid, ReLU and tanh as "loss functions"; **Conjecture 1** prints its objective without $C$.
-# - **Figure 2** (under review): relative to the linear outputs ReLU's difference stays at about a half after training (`fig-2-b`), and the conditions on $\phi$ are necessary (`fig-2-d`). The text may mean the absolute difference.
-# - **Figure 3** (under review): projecting the weights follows another flow than projecting the gradients (`fig-3-c`). The text may mean either.
-# - **Theorem 3** does not speak of the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as the text on Figure 3 says. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
-# - **Figure 4**: $W_1^\top W_1=I_d$ allows no width below $d$, 784 for MNIST.
+# - **Proposition 1 of the paper**: "at convergence" nothing converges if $C$ has a negative eigenvalue; the direction does, to one dimension only if $\lambda_{\min}$ is simple (`prop-1-a`).
+# - **Proposition 2 of the paper** calls $W_2^\top\phi(W_1x)$ linear; the display above (7) sums from $i=n$; "$\mathbb E[C]$ is in fact negative definite" fails where $\operatorname{Cov}(x)$ is singular.
+# - **Proposition 3 of the paper** prints the loss as a squared norm, where the trace is meant, and its fourth problem needs $h\ge d+z-k$ (`prop-3`). In its proof, "$\min\{d,z\}\le n$" and "$n\times d$ matrix" mean $h$.
+# - **Figure 2 of the paper** names sigmoid, ReLU and tanh as "loss functions"; **Conjecture 1** prints its objective without $C$.
+# - **Figure 2 of the paper** (under review): relative to the linear outputs ReLU's difference stays at about a half after training (`fig-2-b`), and the conditions on $\phi$ are necessary (`fig-2-d`). The text may mean the absolute difference.
+# - **Figure 3 of the paper** (under review): projecting the weights follows another flow than projecting the gradients (`fig-3-c`). The text may mean either.
+# - **Theorem 3 of the paper** does not speak of the starts with $\lVert q\rVert=1$ and those with $e_1^\top q=0$ (`thm-3`, `thm-3-a`); the limit is $e_1$ or $-e_1$, as the text on Figure 3 says. Its proof says that $\frac{d}{dt}e_1^\top q$ "is always positive unless" $q=e_1$; it has the sign of $e_1^\top q$, and is 0 with it.
+# - **Figure 4 of the paper**: $W_1^\top W_1=I_d$ allows no width below $d$, 784 for MNIST.
 # ```
 #
 # ## What the paper leaves open
 #
 # - **More than one output.** Only $z=1$ is treated. [Above](cc-eq-rank) the limit is derived for any $z$, up to the claim that almost every start reaches it.
-# - **Conjecture 1.** No proof, and no rate in time. Late in training no width tried is enough for the centred softplus.
-# - **Constraints in wide networks.** Theorem 2 is about linear networks. What replaces (9) for $\phi\ne\mathrm{id}$ under orthogonality constraints, or in the tangent-kernel regime, is named as open by the authors.
-# - **The flow of what is run.** Gradients are projected in Theorem 2, weights in the experiments. Which of the two a practitioner should take is not discussed; by {eq}`cc-eq-polar` projecting the weights loses the loss faster.
+# - **Conjecture 1 of the paper.** No proof, and no rate in time. Late in training no width tried is enough for the centred softplus.
+# - **Constraints in wide networks.** Theorem 2 of the paper is about linear networks. What replaces paper (9) for $\phi\ne\mathrm{id}$ under orthogonality constraints, or in the tangent-kernel regime, is named as open by the authors.
+# - **The flow of what is run.** Gradients are projected in Theorem 2 of the paper, weights in the experiments. Which of the two a practitioner should take is not discussed; by {eq}`cc-eq-polar` projecting the weights loses the loss faster.
 # - **Stochastic gradients.** The text says SGD; $C$ of a minibatch changes at every step, and nothing is said about that.
 # - **Which data the constraint helps.** It keeps the directions of the most negative eigenvalues of $C$, those of most variance. Whether the downstream task needs these is a property of the data: see the exercise on what it still loses.
-#
-# ## What we had to assume
-#
-# - "Projecting the weights" is read as the polar factor, the nearest matrix with orthonormal columns. Another retraction follows another flow (`fig-3-c`).
-# - $C$ is that of the mean of the pairs in Example 1 and Figures 3 and 4, of the sum in Figure 2, whose number of points (the parameter `moons`) so sets the time scale. Anchors are the same half moons in every run.
-# - The difference in Figure 2 is a root mean square over the training anchors, and the linear twin is computed by {eq}`cc-eq-map`, which is exact, not trained.
-# - Expectations and flows are those of full batches. $\varepsilon\sim\mathcal N(0,0.1\,I)$ is read as a variance.
-# - Where the text does not name data, we take half moons (Figures 2 and 3) with 2 outputs or 1, or matrices $C$ with stated eigenvalues in a random basis.
-# - "Converges" is a distance of $10^{-3}$ from $\pm e_1$, at rest; "goes to zero" is at most a tenth (Figure 2) or 0.15 (Conjecture 1) of the linear outputs at the widest network; "coincide" is one percentage point.
-# - "Starts" of the constrained problems are Haar-uniform, of the others Gaussian. Proposition 2 and 3 speak of global optima; we report the lowest end over the starts.
-# - In Figure 4 the outputs of (11) are computed by the map {eq}`cc-eq-map`, which `closed-map` shows to be what training the weights does; the start is that of a network of width $2d$.
-# - Figures are judged by their caption and the text around them. The pictures of the paper were not available, so no likeness is claimed.
 
 # %%
 chapter.close()

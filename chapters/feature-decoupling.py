@@ -35,7 +35,7 @@
 # a run gives the verdict and what was measured. How a verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). What differs from the paper is [listed in a box](fd-slips),
 # and five exercises with solutions stand at the end.
 
-# %% tags=["parameters"]
+# %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
 seeds: int = 6  # seeds of a claim that is decided by chance, 3..1000
 atoms: int = 16  # signals d, 4..1024
@@ -62,7 +62,7 @@ epochs: int = 12  # of each encoder, 1..10000
 image_seeds: int = 5  # initialisations of each encoder, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
-# %%
+# %% tags=["hide-input"]
 import math
 from dataclasses import replace
 from itertools import product
@@ -82,7 +82,7 @@ from contrastive_dynamics.feature_decoupling.constructed_learners import (
     singleton_learner,
 )
 
-# %%
+# %% tags=["hide-input"]
 from contrastive_dynamics.feature_decoupling.decoupled_training import (
     Course,
     DecoupledTraining,
@@ -115,7 +115,7 @@ from contrastive_dynamics.feature_decoupling.feature_visualisation import (
     white_share,
 )
 
-# %%
+# %% tags=["hide-input"]
 from contrastive_dynamics.feature_decoupling.figure_arms import (
     ARMS,
     arm_training,
@@ -717,7 +717,7 @@ chapter.judge("thm-c1", observed=at_t1, control=at_t1_twice, regime=reached)
 chapter.judge("thm-c1-a", observed=at_t1_plain, control=at_t1, regime=reached)
 
 # %% [markdown]
-# How much is exact? A neuron in a random direction has the share $d/d_1$ at the start, and with the rates of Lemma C.2 the linear flow has $\frac{d\,a^2}{d\,a^2+(d_1-d)\,b^2}$ at step $t$, $a$ and $b$ being the growth along the two kinds. SGD stays below it, by the noise of the gradient, and by how much can be computed: with $S$ and $D$ the squared
+# How much is exact? A neuron in a random direction has the share $d/d_1$ at the start, and with the rates of Lemma C.2 of the paper the linear flow has $\frac{d\,a^2}{d\,a^2+(d_1-d)\,b^2}$ at step $t$, $a$ and $b$ being the growth along the two kinds. SGD stays below it, by the noise of the gradient, and by how much can be computed: with $S$ and $D$ the squared
 # length inside and outside of span$(M)$, $\varepsilon=(2\sigma_\xi^2+\frac{pd}{d_1})(S+D)+pS$ the mean square of $\langle w,x^{++}\rangle$, $\kappa=\eta\frac N{N+1}$ and $g=\kappa^2\varepsilon\,(2\sigma_\xi^2+\frac{pd}{d_1})/B$,
 #
 # $$
@@ -1631,7 +1631,7 @@ if len(map_batches) > 1:
 
 # %% [markdown]
 # (fd-images)=
-# ## Figures 1 to 4: images
+# ## Figures 1 to 4 of the paper: images
 #
 # The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016` on CIFAR-10 {cite}`krizhevsky-2009`, contrastively with no augmentation, with crop-resize alone, and with full augmentation, and supervised. Its text prints no size, step or number; its figures are looked at. We train a small one in four arms with SimCLR's recipe
 # {cite}`chen-2020` (a projection head and normalised outputs, unlike the theory above), and put a number beside each picture.
@@ -1781,14 +1781,14 @@ axes[0].set_ylabel("images")
 glue.figure(fig, "fd-plot-firing")
 
 # %% [markdown]
-# ### Figures 1 and 2: what filters look for
+# ### Figures 1 and 2 of the paper: what filters look for
 #
 # ```{glue:figure} fd-plot-filters
 # :alt: Four rows of small images that drive a filter most, for the supervised network and those trained with full augmentation, crops alone and none. With crops alone they are patches of pure colour, with full augmentation grey strokes.
 # :name: fd-fig-filters
 #
 # For each arm the twelve filters of the last layer with the strongest responses: the image that drives each most, by gradient ascent with the usual regularisers. Look at the rows: with crops alone filters want pure colours, with full augmentation strokes without colour. The captions of the paper say: Figure 1, shape features of supervised and contrastive networks are alike,
-# and supervised ones hold many more colour features; Figure 2, without augmentation the patterns are dense and meaningless, with crops alone colour features stay.
+# and supervised ones hold many more colour features; Figure 2 of the paper, without augmentation the patterns are dense and meaningless, with crops alone colour features stay.
 # ```
 #
 # "Alike": each filter of the supervised network is matched with the best partner, by correlation over test images, in a contrastive network *with another start*; the gain over the best of the arms without full augmentation is judged, and the control has the images of the partner shuffled. "Colour": the share of a visualised image that is off grey, and the colour selectivity
@@ -1850,7 +1850,7 @@ chapter.judge("fig-2-b", **exchanged(over("colour of pictures", "crop", "full"))
 #
 # On digits colour says nothing about the class, so a supervised network has no reason to keep it in what it *responds* to (`fig-1-b`), though its visualised images are not grey (`fig-1-a`): contrastive training with colour jitter has to unlearn colour, supervised training merely does not need it. On photographs, where colour is evidence of the class, the index of the [records](fd-record) points the paper's way: with too few starts to decide on exact pixels, clearly enough on the JPEG copy.
 #
-# ### Figure 3: clusters
+# ### Figure 3 of the paper: clusters
 #
 # ```{glue:figure} fd-plot-embedding
 # :alt: Four t-SNE maps of representations of test images, points drawn as their class. Without augmentation and with crops alone classes are mixed, with full augmentation and supervised training they form clusters.
@@ -1873,7 +1873,7 @@ chapter.judge("fig-3", **exchanged(over_best("k-NN accuracy")))
 chapter.judge("fig-3-a", **exchanged(over_best("silhouette")))
 
 # %% [markdown]
-# ### Figure 4: sparse firing
+# ### Figure 4 of the paper: sparse firing
 #
 # ```{glue:figure} fd-plot-firing
 # :alt: Histograms over test images of the share of active units and of the Hoyer sparsity in the last layer, for four networks. Those of the network without augmentation and with full augmentation overlap.
@@ -1907,7 +1907,7 @@ chapter.judge("fig-4-a", **firing("Hoyer sparsity", "higher"))
 # (fd-record)=
 # ## The same with larger sizes, and photographs
 #
-# The verdicts above come from the default profile. The profile `paper` has twice the dimensions, the batch and the seeds, a larger $d$ of the constructed learner, and a map of four ratios, three noises and three batches. For Figures 1 to 4 it has exact pixels of CIFAR-10: the 8,068 images of the compact copy, WRN-10-1, twelve epochs and three starts, a small thing beside the
+# The verdicts above come from the default profile. The profile `paper` has twice the dimensions, the batch and the seeds, a larger $d$ of the constructed learner, and a map of four ratios, three noises and three batches. For Figures 1 to 4 of the paper it has exact pixels of CIFAR-10: the 8,068 images of the compact copy, WRN-10-1, twelve epochs and three starts, a small thing beside the
 # 50,000 images and the large network of the paper, made on a CPU in an hour. With so few starts the corrected intervals are wide, and few statements on figures are decided. The profile `jpeg`
 # is a second row to it: 20,000 images of the JPEG copy, in which fine differences of colour are lost, with the same network and as many steps, the rest of the chapter as by default. All of CIFAR-10, `data=cifar10`, with a larger network wants a GPU and was not run. See [Data](../book/data.md).
 #
@@ -2042,7 +2042,7 @@ assert abs(drawn_moment - 0.75) < 0.08
 #    $$
 #
 #    The larger $d_1$, the weaker the correlation that does it; no two coordinates show it. In the first stage all neurons turn to the one direction. One direction saturates, for a single number tells few data apart; then the atoms grow after all, beside it. The mean colour of an image is such a factor,
-#    which all of its pixels share, and crops keep it: compare what crops alone learn in Figure 2, colour features beside others.
+#    which all of its pixels share, and crops keep it: compare what crops alone learn in Figure 2 of the paper, colour features beside others.
 # 3. (b) and (c). What a view gets on its own, added, has no mean product with the other view, but what was there is still there: after (a) $\mathbb E\,x^+x^{++\top}$ is the same, only the views are noisier. A coin that flips makes the mean product along $s$ zero, as does removing it: $\mathbb E\,xx^\top$ is replaced by
 #    $P\,\mathbb E\,xx^\top P$ with $P=I-ss^\top$. The atoms keep $p(1-\frac d{d_1})$ and a little more, $+(1-c)\sigma_\xi^2/d_1$.
 # 4. Masks that hide both coordinates of a pair or none. Then all $2\times2$ blocks of $\mathbb E\,xx^\top$ are taken away, the noise's with them. An atom on $s/2$ such pairs keeps $p(1-\frac2s)$ instead of $p(1-\frac1s)$, since what counts is how many *blocks* it lies on. In general the blocks must cover the correlations of the noise, and an atom must be
@@ -2520,16 +2520,16 @@ assert 128 < falls[0.3] < 129 and 6160 < falls[0.1] < 6180
 #
 # Our copy of the paper has lost its formulas, so a slip may be the copy's, or ours in restoring them.
 #
-# - **"At most $o(m/d)$ neurons an atom"** (under review; our copy has lost the formula). Read with the rest of Theorem 3.4: if all other coefficients are negligible, no $N_i$ is empty, and some atom has at least $m/d$ (`thm-3.4-d`). It can hold only if most neurons learn nothing.
+# - **"At most $o(m/d)$ neurons an atom"** (under review; our copy has lost the formula). Read with the rest of Theorem 3.4 of the paper: if all other coefficients are negligible, no $N_i$ is empty, and some atom has at least $m/d$ (`thm-3.4-d`). It can hold only if most neurons learn nothing.
 # - **"The loss is small"** hides $\Pr(z=0)=(1-p)^d\approx1/\log d$ with $p=\log\log d/d$: pairs without a signal cannot be told apart by a learner that is silent on noise. The loss over $\tau\log(1+N)$ falls, but very slowly (`thm-3.4-f`).
 # - **Failure without augmentation** is as slow: the bound $p/(p+\sigma_\xi^2)$ of a linear representation goes to zero like $\log\log d/\sqrt{\log d}$ (`cor-3.3`).
-# - **Without augmentation the bias is not arbitrary at this $d$** (footnote 3, Theorem 3.2). With the schedule of the masked run an unmasked network, too, drifts into span$(M)$ in the second stage, since its neurons fire on signals more than on noise, and its probe crosses the linear limit. Failure without a mask, and the dominance of the noise, are shown for $b=0$ (`thm-3.2`, `thm-3.2-a`, `cor-3.3`); the mask
+# - **Without augmentation the bias is not arbitrary at this $d$** (footnote 3, Theorem 3.2 of the paper). With the schedule of the masked run an unmasked network, too, drifts into span$(M)$ in the second stage, since its neurons fire on signals more than on noise, and its probe crosses the linear limit. Failure without a mask, and the dominance of the noise, are shown for $b=0$ (`thm-3.2`, `thm-3.2-a`, `cor-3.3`); the mask
 #   adds to the bias (`cor-3.5-d`).
-# - **The noise dominates an untrained network even more** (Theorem 3.2): training without augmentation moves towards the signals, only not far.
+# - **The noise dominates an untrained network even more** (Theorem 3.2 of the paper): training without augmentation moves towards the signals, only not far.
 # - **The growth along dense directions** with a mask is not only small, it is negative, $-p\,d/d_1$ (`lem-c2-b`).
 # - **Trained biases rise with augmentation** (footnote 4) only after a dip below zero (`fn-4`).
 # - **$M$ with $b=0$** drives the loss to zero as dense features do, if $d\gg\log N$; here it does not (`lem-f2`). No loss goes to zero as the scale grows without end, since similarities are not normalised: some negative then overtakes.
-# - **Figure 4**: on coloured digits, and on the photographs of the [record](fd-record), no augmentation gives the *sparser* code (`fig-4`, `fig-4-a`). The theory's neurons have a bias that silences them; in a ResNet batch normalisation sets the share of active units before each ReLU near one half, whatever the augmentation. It may be different with a larger network and a longer training.
+# - **Figure 4 of the paper**: on coloured digits, and on the photographs of the [record](fd-record), no augmentation gives the *sparser* code (`fig-4`, `fig-4-a`). The theory's neurons have a bias that silences them; in a ResNet batch normalisation sets the share of active units before each ReLU near one half, whatever the augmentation. It may be different with a larger network and a longer training.
 # ```
 #
 # ## What the paper leaves open
@@ -2541,11 +2541,11 @@ assert 128 < falls[0.3] < 129 and 6160 < falls[0.1] < 6180
 #
 # ## What we had to assume
 #
-# - Every formula is restored. {eq}`fd-eq-moment` and {eq}`fd-eq-gradient` are checked by enumeration and autograd; lemmas and theorems whose constants are lost are read from the words around them. Fact A.1, Lemmas A.2, A.3, B.2, B.4 to B.6, D.3, D.4, E.5 to E.9, F.3, Fact F.4 and the parts (b) to (e) of Theorem C.1 are steps whose statements are lost: not judged.
+# - Every formula is restored. {eq}`fd-eq-moment` and {eq}`fd-eq-gradient` are checked by enumeration and autograd; lemmas and theorems whose constants are lost are read from the words around them. Fact A.1, Lemmas A.2, A.3, B.2, B.4 to B.6, D.3, D.4, E.5 to E.9, F.3, Fact F.4 of the paper and the parts (b) to (e) of Theorem C.1 are steps whose statements are lost: not judged.
 # - The bias schedule: "max", reset to $\sqrt{2\log d/d}\,\lVert w_i\rVert$ at $T_1$, a largest bias of {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$; how much hangs on it stands [above](fd-schedule). $\lambda=0.002$.
 # - All positives of a step share its negatives; positive and negative data are drawn anew at every step. Single precision in training.
 # - $N_i$ are the atoms with at least half of a neuron's length; an atom is won by a neuron that gives it more than half of its squared length.
-# - The network, its training and the augmentations of Figures 1 to 4 are ours: SimCLR's, with batch normalisation, a projection head and normalised outputs, which the theory does not have.
+# - The network, its training and the augmentations of Figures 1 to 4 of the paper are ours: SimCLR's, with batch normalisation, a projection head and normalised outputs, which the theory does not have.
 # - Figures are judged by captions and text. The pictures of the paper were not available, so no likeness is claimed.
 
 # %%

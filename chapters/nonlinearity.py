@@ -35,7 +35,7 @@
 # measured. How a verdict is reached stands in [How a claim is judged](../book/judging.md), the symbols in
 # [Notation](../book/notation.md). Five exercises with solutions stand at the end.
 
-# %% tags=["parameters"]
+# %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
 seeds: int = 10  # seeds of a claim that is decided by chance, 3..1000
 populations: int = 20  # random densities on which fixed points are looked for, 6..1000
@@ -65,11 +65,11 @@ own_length: int = 5  # tokens that its generators fix, 1..1000
 own_batch: int = 128  # samples of its minibatches, 2..65536
 device: str = "cpu"  # the calls are small: a GPU gains nothing here, auto|cpu|cuda
 
-# %%
+# %% tags=["hide-input"]
 import math
 from collections import defaultdict
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -78,7 +78,7 @@ import torch
 from scipy import stats
 from torch.nn.functional import normalize
 
-from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.book import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import check as check_data
 from contrastive_dynamics.losses.activations import ACTIVATIONS, TRAINED, activation
 from contrastive_dynamics.nonlinearity.networks.image_training import ImageTraining
@@ -159,6 +159,7 @@ from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
 from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
     gradient as two_layer_gradient,
 )
+from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.relative_error import relative_errors
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
@@ -219,7 +220,7 @@ chapter.check(yours.require_memory, len(block[:3]), chapter.device)
 # of $\theta$, too, $\alpha$ is an independent variable.
 # ```
 #
-# InfoNCE (1) is one member of the family: $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the denominator of (1), and
+# InfoNCE (1) of the paper is one member of the family: $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the denominator of (1), and
 # $\alpha_{ii}=0$ because that denominator has no $j=i$ among its negatives.
 #
 # ```{prf:proposition} InfoNCE is energy ascent
@@ -229,7 +230,7 @@ chapter.check(yours.require_memory, len(block[:3]), chapter.device)
 # $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$ for any $\epsilon$ and $\tau$.
 # ```
 #
-# The factor holds for $\tfrac12\operatorname{tr}$, as the text around (2) has it; a later line of Section 2 prints the energy without the ½.
+# The factor holds for $\tfrac12\operatorname{tr}$, as the text around paper (2) has it; a later line of Section 2 prints the energy without the ½.
 
 # %%
 from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
@@ -323,7 +324,7 @@ glue.figure(plt.gcf(), "plot-lem-1")
 # :alt: The error of the truncated kernel expansion falls from about one to 1e-12 as the order grows to 56, on the bound.
 # :name: plot-lem-1
 #
-# Lemma 1. Error of the kernel expansion against its order. Look at where the circles cross the dotted line; the worst pair is a point with itself, where the Poisson bound is exact.
+# Lemma 1 of the paper. Error of the kernel expansion against its order. Look at where the circles cross the dotted line; the worst pair is a point with itself, where the Poisson bound is exact.
 # ```
 
 # %% [markdown]
@@ -345,7 +346,7 @@ glue.figure(plt.gcf(), "plot-lem-1")
 # ```
 #
 # Twelve samples with four views each let us compute the limit exactly. At finite $N$ the mean of the estimate differs from it by
-# $O(1/N)$: (3) counts $i=j$, (24) leaves it out. The rate is not touched.
+# $O(1/N)$: paper (3) counts $i=j$, (24) leaves it out. The rate is not touched.
 
 # %%
 from contrastive_dynamics.losses.contrastive_covariance import (
@@ -393,8 +394,8 @@ def rms(c):  # over the runs of a seed, in Frobenius norm
     return c.square().flatten(1).sum(1).mean().sqrt().item()
 
 
-def slope(errors):  # of log error in log N
-    return np.polyfit(np.log(sizes[-len(errors) :]), np.log(errors), 1)[0]
+def power(errors):  # of N
+    return float(fitted_power(torch.tensor(errors), sizes[-len(errors) :]))
 
 
 # %%
@@ -408,9 +409,9 @@ def convergence(offsets, **mistake):
         wrong = expansion_limit(g, pop, phi, **mistake)
         curves[kind] = [rms(each - right) for each in c]
         curves[kind, "wrong"] = [rms(each - wrong) for each in c]
-        slopes[kind].append(slope(curves[kind]))
-        slopes[kind, "tail"].append(slope(curves[kind][1:]))
-        slopes[kind, "wrong"].append(slope(curves[kind, "wrong"]))
+        slopes[kind].append(power(curves[kind]))
+        slopes[kind, "tail"].append(power(curves[kind][1:]))
+        slopes[kind, "wrong"].append(power(curves[kind, "wrong"]))
     mean = {"all N": np.mean([slopes[k] for k in features], 0)}
     mean["without N = 128"] = np.mean([slopes[k, "tail"] for k in features], 0)
     return curves, mean, slopes
@@ -459,7 +460,7 @@ glue.figure(plt.gcf(), "plot-lem-2")
 # :alt: Errors of the contrastive covariance fall along the slope of minus one half with the batch size, with and without augmentation; with a mistaken limit they stop falling.
 # :name: plot-lem-2
 #
-# Lemma 2 and Corollary 1. Solid lines fall with slope −1/2 towards the paper's limit; dotted lines, measured against the limit with one mistake, level off.
+# Lemma 2 and Corollary 1 of the paper. Solid lines fall with slope −1/2 towards the paper's limit; dotted lines, measured against the limit with one mistake, level off.
 # ```
 
 # %% [markdown]
@@ -571,6 +572,35 @@ chapter.judge("lin-1", observed=error, control=with_relu)
 # ### Nine points on a circle
 #
 # The smallest picture of what nonlinearity adds (Figure 8 of the paper): nine points on the unit circle, one filter $w=(\cos\theta,\sin\theta)$.
+# Each filter climbs the hill on which it starts, so the number of hills limits how many different things a layer can learn. Move the sliders and see when the hills appear.
+
+# %% tags=["hide-input"]
+from contrastive_dynamics.losses.activations import Activation
+from contrastive_dynamics.losses.gated_covariance import gated_field
+
+nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
+grid, names = circle_grid(2000, nine), {1: "Linear", 0.4: "Leak 0.4", 0: "ReLU"}
+fig, axes = plt.subplots(3, figsize=(7.2, 6), sharex=True, layout="constrained")
+shades = colours.LINEAR["color"], "0.45", colours.RELU["color"]
+for ax, leak, colour in zip(axes, names, shades, strict=True):
+    act = Activation(
+        names[leak],
+        h=lambda z, a=leak: torch.where(z > 0, z, a * z),
+        slope=lambda z, a=leak: (z > 0) * (1 - a) + a,
+    )
+    field = gated_field(nine, act)
+    rest = circle_fixed_points(lambda k, field=field: field, 1, nine, 1440)
+    ends = rest.theta[~rest.stable].sort().values.cpu() / math.pi
+    finds = (1 - (1 - (ends - ends.roll(1)) % 2 / 2) ** 8).sum()
+    for angle, style in (grid, "-"), (rest.theta[rest.stable], "v"):
+        height = circle_energy(on_circle(angle)[None], nine[None], act)[0].cpu()
+        ax.plot(angle.cpu() / math.pi, height / height.max(), style, color=colour)
+    ax.vlines(ends, 0.55, 1, color="0.8", zorder=0)
+    ax.set_title(f"{names[leak]}: {len(ends)} hills, 8 filters find {finds:.1f}")
+    ax.set(xlim=(-1, 1), ylim=(0.55, 1.08), ylabel="energy / largest")
+axes[2].set_xlabel("angle / π (grey: edges of basins; finds: means over starts)")
+alt = "Energy by angle: two hills if linear, four at leak 0.4, nine for ReLU."
+glue.explorable(fig, "circle", alt)
 
 # %%
 points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -589,34 +619,31 @@ energies = {
     a.name: circle_energy(on_circle(theta)[None], points[None], a)[0]
     for a in (relu, linear)
 }
-fig, ax = plt.subplots(figsize=(6, 3.4))
-for name, style in (("relu", "-"), ("linear", ":")):
-    e = energies[name] / energies[name].max()
-    ax.plot(
-        theta.cpu() / math.pi,
-        e.cpu(),
-        "k" + style,
-        label=f"{name}: {count[name]} maxima",
-    )
-top = float(energies["relu"].max())
-ax.plot(
-    [m.theta / math.pi for m in maxima],
-    [m.energy / top for m in maxima],
-    "kv",
-    label="exact maxima",
-)
+fig, ax = plt.subplots(figsize=(7.4, 3.6), layout="constrained")
 for t in FIGURE_8_POINTS:
-    ax.axvline(t, color="0.7", linestyle="--", linewidth=0.8)
-ax.set(xlabel="angle of the filter / π", ylabel="energy / largest", ylim=(0, 1.35))
-ax.legend(ncols=3, fontsize=8)
-glue.figure(plt.gcf(), "plot-fig-8")
+    ax.axvline(t, **colours.ASIDE | {"alpha": 0.4})
+for name, look, side in (
+    ("linear", colours.LINEAR, "bottom"),
+    ("relu", colours.RELU, "top"),
+):
+    e = energies[name] / energies[name].max()
+    ax.plot(theta.cpu() / math.pi, e.cpu(), **look | {"marker": "none"})
+    label = f"{name.replace('relu', 'ReLU')}:\n{count[name]} maxima"
+    ax.text(1.02, float(e[-1]), label, color=look["color"], va=side)
+top = float(energies["relu"].max())
+exact = [(m.theta / math.pi, m.energy / top) for m in maxima]
+ax.plot(*zip(*exact, strict=True), **colours.RELU | {"linestyle": "none"})
+ax.set_title("Nonlinearity adds maxima where a ReLU filter can come to rest")
+ax.set(xlabel=r"angle $\theta/\pi$ of the filter $w$", xlim=(-1, 1.3), ylim=(0, 1.08))
+ax.set_ylabel(r"energy $\mathcal{E}(w)$ / its maximum")
+glue.figure(fig, "plot-fig-8")
 
 # %% [markdown]
 # ```{glue:figure} plot-fig-8
 # :alt: Energy against the filter's angle: the ReLU curve has nine local maxima, the linear curve two.
 # :name: plot-fig-8
 #
-# Figure 8. Both curves are scaled to a maximum of 1, the dashes are the data points. The paper states at least eight maxima for ReLU and two for the linear activation. All nine are kinks, where a data point enters or leaves the active half plane, and none of them is a {prf:ref}`locally maximal eigenvector <nl-lme>`.
+# Figure 8 of the paper. Both curves are scaled to a maximum of 1; vertical lines are the data points, circles the exact maxima. The paper states at least eight maxima for ReLU and two for the linear activation. All nine are kinks, where a data point enters or leaves the active half plane, and none of them is a {prf:ref}`locally maximal eigenvector <nl-lme>`.
 # ```
 
 # %% [markdown]
@@ -712,13 +739,19 @@ fields = [
 along, across = zip(
     *[pattern_eigenvalues(f(u[None, :, 0]), u[None, :, 0]) for f in fields], strict=True
 )
-fig, ax = plt.subplots(figsize=(5, 3.2))
-ax.plot(q.cpu(), torch.cat(along).cpu(), "k-", label=r"along $u_m$")
-ax.plot(q.cpu(), torch.cat(across).cpu(), "k--", label=r"largest across $u_m$")
-ax.axvline(CRITICAL_Q, color="k", linestyle=":", label=r"$q=(3-\sqrt{5})/2$")
+fig, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+for values, colour, line, label in (
+    (torch.cat(along), colours.RELU["color"], "-", r"along $u_m$"),
+    (torch.cat(across), colours.GREY, "--", r"largest across $u_m$"),
+):
+    ax.plot(q.cpu(), values.cpu(), color=colour, linestyle=line)
+    at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(label, (float(q[-1]), float(values[-1])), color=colour, **at)
+ax.axvline(CRITICAL_Q, **colours.THEORY)
+ax.text(CRITICAL_Q + 0.01, 0.93, r"theory: $q=(3-\sqrt{5})/2$")
+ax.set_title("Only a rare pattern is a locally maximal eigenvector")
 ax.set(xlabel=r"$q_m$", ylabel=r"eigenvalue of $A(u_m)$", ylim=(0, 1))
-ax.legend()
-glue.figure(plt.gcf(), "plot-eq-9")
+glue.figure(fig, "plot-eq-9")
 
 # %% [markdown]
 # ```{glue:figure} plot-eq-9
@@ -731,7 +764,7 @@ glue.figure(plt.gcf(), "plot-eq-9")
 # %% [markdown]
 # ### More nodes collect more patterns
 #
-# Each ReLU node of a layer follows its own flow (5), so a wider layer collects more of the optima. The claim is tested by
+# Each ReLU node of a layer follows its own flow (5) of the paper, so a wider layer collects more of the optima. The claim is tested by
 # doubling: distinct limits of $2K$ nodes minus those of $K$ other nodes.
 
 
@@ -763,32 +796,30 @@ with_linear = {f"K = {k}": [g[k] for g in plain] for k in found[0]}
 chapter.judge("many-k", observed=more, control=with_linear)
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(5, 3.2))
-ax.boxplot(
-    list(more.values()),
-    positions=range(4),
-    widths=0.5,
-    medianprops={"color": "k"},
-    showmeans=True,
-)
-ax.plot(
-    range(4),
-    [sum(v) / len(v) for v in with_linear.values()],
-    "kx--",
-    label="linear nodes (mean)",
-)
-ax.axhline(0, color="0.6", linewidth=0.8)
+fig, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+for at, gained in enumerate(more.values()):  # one dot per layer, side by side if equal
+    side = [gained[:k].count(height) for k, height in enumerate(gained)]
+    dots = {"color": colours.RELU["color"], "alpha": 0.35, "ms": 4, "mew": 0}
+    ax.plot([at + 0.03 * step for step in side], gained, "o", **dots)
+for means, look, name in (
+    (more, colours.RELU, "ReLU nodes"),
+    (with_linear, colours.LINEAR, "linear nodes"),
+):
+    y = [sum(v) / len(v) for v in means.values()]
+    ax.plot(range(4), y, **look, mfc="white")
+    ax.text(2.5, (y[2] + y[3]) / 2 + 0.2, name, color=look["color"], ha="center")
+ax.axhline(0, **colours.ASIDE, zorder=0)
 ax.set_xticks(range(4), [f"{k} → {2 * k}" for k in (1, 2, 4, 8)])
+ax.set_title("Twice the ReLU nodes find more patterns, twice the linear nodes do not")
 ax.set(xlabel="number of nodes $K$ → $2K$", ylabel="additional distinct limits")
-ax.legend()
-glue.figure(plt.gcf(), "plot-many-k")
+glue.figure(fig, "plot-many-k")
 
 # %% [markdown]
 # ```{glue:figure} plot-many-k
-# :alt: Box plots of the number of distinct limits gained by doubling the nodes: above zero for every K, zero for linear nodes.
+# :alt: The number of distinct limits gained by doubling the nodes: on average above zero for ReLU nodes at every K, zero for linear nodes.
 # :name: plot-many-k
 #
-# Distinct limits gained by doubling the number of nodes; triangles are means over seeds. Beyond 16 nodes the ten patterns are exhausted.
+# Distinct limits gained by doubling the number of nodes: one dot per layer of ReLU nodes, dots of equal height side by side; lines join the means. Beyond 16 nodes the ten patterns are exhausted.
 # ```
 
 # %% [markdown]
@@ -944,11 +975,11 @@ glue.figure(plt.gcf(), "plot-thm-1")
 # :alt: Growth rate of a nudge against gap minus roughness: crosses of the quadratic activation lie on the falling line, circles of ReLU lie far below zero on both sides.
 # :name: plot-thm-1
 #
-# Theorem 1 and what decides. Right of the vertical line the condition holds and every point lies below zero. Left of it the crosses (quadratic) rise above zero, the circles (ReLU) do not.
+# Theorem 1 of the paper and what decides. Right of the vertical line the condition holds and every point lies below zero. Left of it the crosses (quadratic) rise above zero, the circles (ReLU) do not.
 # ```
 
 # %% [markdown]
-# Sharper data make the landscape rougher *and* give it more optima: blurring the nine points of Figure 8 lowers both.
+# Sharper data make the landscape rougher *and* give it more optima: blurring the nine points of Figure 8 of the paper lowers both.
 
 # %%
 width = torch.tensor([1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01])
@@ -990,7 +1021,7 @@ glue.figure(plt.gcf(), "plot-thm-1-a")
 # $\rho(w_*)\le\frac{C_0^3\,\mathrm{vol}(C_0)}{\pi}\,r(w_*,\alpha)$ with $r=\sum_lz_l^2\max_{w_*^\top x=0}\tilde p_l$.
 # ```
 #
-# A wedge of angle $a$ between two half spaces has the volume $\mathrm{vol}(C_0)\,a/2\pi$. Equations (78) and (89) multiply by another $C_0$.
+# A wedge of angle $a$ between two half spaces has the volume $\mathrm{vol}(C_0)\,a/2\pi$. Equations (78) and (89) of the paper multiply by another $C_0$.
 # A bound whose two sides scale differently with the unit of length cannot hold: on the uniform disc the ratio of roughness to printed
 # bound is $4/(9\pi C_0)$, above 1 for $C_0<0.141$. With $C_0^2$ the ratio is $4/9\pi$ on the uniform disc and at most $2/3$ in the plane.
 
@@ -1042,7 +1073,7 @@ glue.figure(plt.gcf(), "plot-thm-2")
 # :alt: Ratio of roughness to bound against the disc's radius: the printed form falls through one at 0.14, the mended form is constant at 0.14.
 # :name: plot-thm-2
 #
-# Theorem 2 on the uniform disc. The printed bound (dashed) is broken to the left of its crossing with 1; the mended one (solid) does not depend on the unit of length.
+# Theorem 2 of the paper on the uniform disc. The printed bound (dashed) is broken to the left of its crossing with 1; the mended one (solid) does not depend on the unit of length.
 # ```
 
 # %% [markdown]
@@ -1150,14 +1181,14 @@ glue.figure(plt.gcf(), "plot-cor-2-a")
 # :alt: The difference in the number of stable filters is positive for nine and twenty points at low temperature and negative for densities at every temperature.
 # :name: plot-cor-2-a
 #
-# Gaussian minus uniform importance: number of stable filters, bars half of the range over seeds. Above the line the paper's statement holds: for few points at low temperature. On densities, the setting of Theorem 2, it does not.
+# Gaussian minus uniform importance: number of stable filters, bars half of the range over seeds. Above the line the paper's statement holds: for few points at low temperature. On densities, the setting of Theorem 2 of the paper, it does not.
 # ```
 
 # %% [markdown]
 # ## Finding optima by power iteration
 #
 # Let $\lambda_1(w)$ be the largest eigenvalue of $A(w)$, $\phi_1(w)$ its eigenvector, $c(w)=w^\top\phi_1(w)$, $L$ the Lipschitz constant of $A$ on
-# the unit sphere, and $\kappa$ a bound of the second-order change of $\phi_1$ with $A$ (Lemma 9).
+# the unit sphere, and $\kappa$ a bound of the second-order change of $\phi_1$ with $A$ (Lemma 9 of the paper).
 #
 # ```{prf:definition} no. 4 of the paper: irregularity
 # :label: nl-irregularity
@@ -1175,7 +1206,7 @@ glue.figure(plt.gcf(), "plot-cor-2-a")
 # ```
 #
 # On finite data $A(w)$ is constant inside a cell of gates and jumps between cells. The Lipschitz constant $L$ is 0 inside a cell and
-# infinite across its border, so (11) can hold only where the whole neighbourhood lies in one cell; there $\omega=\mu$. The patterns
+# infinite across its border, so paper (11) can hold only where the whole neighbourhood lies in one cell; there $\omega=\mu$. The patterns
 # are tilted so that $\lVert U^\top U-I\rVert_2$ is small but not zero.
 
 # %%
@@ -1221,7 +1252,7 @@ squared = float(worst(0.1, power=2.0)[0])
 chapter.judge("thm-3", observed=ratios, control=squared)
 
 # %% [markdown]
-# Near a pattern the discrepancy $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ a step (Figure 1, right), and the limit
+# Near a pattern the discrepancy $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ a step (Figure 1 of the paper, right), and the limit
 # should lie near the pattern.
 
 
@@ -1288,11 +1319,11 @@ glue.figure(plt.gcf(), "plot-fig-1")
 # :alt: Iteration discrepancy against iteration: parallel falling lines for deviations up to 0.1, a curve that does not fall for 0.3.
 # :name: plot-fig-1
 #
-# Figure 1, right. Median and range over starts of the iteration discrepancy. The three smaller deviations fall with the predicted slope (circles), as the paper's text says for small deviations; at 0.3 the iteration does not settle from every start.
+# Figure 1 of the paper, right. Median and range over starts of the iteration discrepancy. The three smaller deviations fall with the predicted slope (circles), as the paper's text says for small deviations; at 0.3 the iteration does not settle from every start.
 # ```
 
 # %% [markdown]
-# ### The lemmas behind Theorem 3
+# ### The lemmas behind Theorem 3 of the paper
 #
 # On finite data $L$ is 0 or infinite. The lemmas of the proof speak of any smooth field of symmetric matrices, so they are tested on
 # $A(w)=A_0+L(pq^\top+qp^\top)$, $q=P_p^\perp Rw$ with $R$ orthogonal, whose least Lipschitz constant is exactly $L$. Besides
@@ -1310,8 +1341,8 @@ glue.figure(plt.gcf(), "plot-fig-1")
 # If $c_t>0$ and $\lambda_i(t)>0$ for all $i$, then $\lVert w(t+1)-w(t)\rVert\le\sqrt{2(1+\mu_tc_t)(1-c_t)}$.
 # ```
 #
-# The proof of Lemma 7 needs $|\lambda_i|\le\lambda_2$ for $i\ge2$, which $\lambda_1>0$ does not give: with eigenvalues $1,0,-1$ the right side is zero and
-# the left is not. Appendix B.4 first assumes $A$ positive definite and then passes to $A-\lambda_{\min}I+\epsilon I$, which keeps the fixed points but makes
+# The proof of Lemma 7 of the paper needs $|\lambda_i|\le\lambda_2$ for $i\ge2$, which $\lambda_1>0$ does not give: with eigenvalues $1,0,-1$ the right side is zero and
+# the left is not. Appendix B.4 of the paper first assumes $A$ positive definite and then passes to $A-\lambda_{\min}I+\epsilon I$, which keeps the fixed points but makes
 # another iteration. For the iteration as printed positive definiteness is the condition, and matrices of trace zero stand outside it.
 
 # %%
@@ -1387,7 +1418,7 @@ mistakes = {"without the 2": halved["climbed"], "A not positive": backwards["cli
 chapter.judge("lem-8", observed=length, control=mistakes)
 
 # %% [markdown]
-# Both can be approached, Lemma 8 only where $\mu_t\to0$, since it holds without $\mu_tc_t$: with $\lambda_1=1$ and $q_i=(\phi_i^\top w)^2$,
+# Both can be approached, Lemma 8 of the paper only where $\mu_t\to0$, since it holds without $\mu_tc_t$: with $\lambda_1=1$ and $q_i=(\phi_i^\top w)^2$,
 # $\left(\sum\lambda_iq_i\right)^2\ge q_1\sum\lambda_iq_i\ge c^2\sum\lambda_i^2q_i$, so $w(t+1)^\top w(t)\ge c_t$.
 #
 # ```{prf:lemma} no. 9 of the paper: the top eigenvector moves
@@ -1455,7 +1486,7 @@ chapter.judge("lem-10", observed=turned, control=half_turn)
 # ```
 #
 # Weyl's inequality and the $\sin2\theta$ theorem bound $\mu+\nu$ over $B_\gamma$ from above; a start counts where this bound certifies a $\gamma<1$ and
-# $A$ is positive definite in $B_\gamma$. Tested are $1-c_{t+1}\le\gamma(1-c_t)$, the rate of (214) that carries the proof, and $\lVert w(t)-w(0)\rVert\le R$. Without
+# $A$ is positive definite in $B_\gamma$. Tested are $1-c_{t+1}\le\gamma(1-c_t)$, the rate of paper (214) that carries the proof, and $\lVert w(t)-w(0)\rVert\le R$. Without
 # positive definiteness, which the lemma does not ask for, the statement is false: with $L=0$ and eigenvalues $1,0,-1$, $\mu+\nu=0$ and $c_t$ does not rise to 1.
 
 
@@ -1534,16 +1565,16 @@ glue.figure(plt.gcf(), "plot-lem-7")
 
 # %% [markdown]
 # ```{glue:figure} plot-lem-7
-# :alt: Five panels of dots and crosses below a dashed line at one; crosses touch the line for Lemmas 7 and 8, come near it for Lemmas 10 and 11 and reach two thirds of it for Lemma 9.
+# :alt: Five panels of dots and crosses below a dashed line at one; crosses touch the line for Lemmas 7 and 8 of the paper, come near it for Lemmas 10 and 11 and reach two thirds of it for Lemma 9.
 # :name: plot-lem-7
 #
-# How sharp the five lemmas are: left over right side for random cases (dots) and after gradient ascent (crosses). No point lies above the dashed line. The crosses of Lemma 9 gather where the perturbation is half the gap, so that two eigenvalues can meet; those of Lemma 10 where the field hardly moves.
+# How sharp the five lemmas are: left over right side for random cases (dots) and after gradient ascent (crosses). No point lies above the dashed line. The crosses of Lemma 9 of the paper gather where the perturbation is half the gap, so that two eigenvalues can meet; those of Lemma 10 where the field hardly moves.
 # ```
 
 # %% [markdown]
 # ## What augmentation removes
 #
-# If views are $R(t)x_0$ with $t$ uniform over a one-parameter group of rotations and $\alpha$ depends on the $x_0$ alone, then $\mathcal E_\alpha(R(t)w)=\mathcal E_\alpha(w)$ (Appendix B.5):
+# If views are $R(t)x_0$ with $t$ uniform over a one-parameter group of rotations and $\alpha$ depends on the $x_0$ alone, then $\mathcal E_\alpha(R(t)w)=\mathcal E_\alpha(w)$ (Appendix B.5 of the paper):
 # no filter that the group moves can be a *strict* local optimum. Filters that it leaves in place, such as the poles of a rotation of $\mathbb R^3$, can.
 
 # %%
@@ -1627,7 +1658,7 @@ glue.figure(plt.gcf(), "plot-app-b5")
 # :alt: Energy on the circle for rotations within growing ranges: bumpy for a small range, flat for the whole group.
 # :name: plot-app-b5
 #
-# Appendix B.5. Energy of one population as the range of rotations grows to the whole group: the local optima vanish and the energy becomes flat.
+# Appendix B.5 of the paper. Energy of one population as the range of rotations grows to the whole group: the local optima vanish and the energy becomes flat.
 # ```
 
 # %% [markdown]
@@ -1710,7 +1741,7 @@ mistakes = {n: min(lem_4_error(*case, p) for case in cases) for n, p in others.i
 chapter.judge("lem-4", observed=error, control=mistakes)
 
 # %% [markdown]
-# As in Lemma 3, $x^2$ brings the factor $1/p=\tfrac12$ in $\dot w$.
+# As in Lemma 3 of the paper, $x^2$ brings the factor $1/p=\tfrac12$ in $\dot w$.
 #
 # At fixed filters $\dot V=V\,\mathbb C_\alpha[f_1]$ is solved by an exponential. Its direction ends at $V=us^\top$ with the top eigenvector $s$, so
 # $S=ss^\top$. The paper calls this necessary for a stationary point; a layer $us'^\top$ with any other eigenvector rests as well, unstably.
@@ -1795,11 +1826,11 @@ glue.figure(plt.gcf(), "plot-thm-4")
 # :alt: The second singular value of a field's gradients is at machine precision for the linear network and near one tenth for ReLU, rank-two S and projected gradients.
 # :name: plot-thm-4
 #
-# Theorem 4. Only the linear network with a top layer of rank one and without projection has colinear gradients.
+# Theorem 4 of the paper. Only the linear network with a top layer of rank one and without projection has colinear gradients.
 # ```
 
 # %% [markdown]
-# The proof of the second part swaps two filters at fixed $s$ and takes the straight path between (163). Swapping is critical only if the two
+# The proof of the second part swaps two filters at fixed $s$ and takes the straight path between paper (163). Swapping is critical only if the two
 # filters have the same $s$. What is conserved is $\sum_ms_{km}w_{km}$: the straight path to filters that are all equal to
 # $\sum_ms_{km}w_{km}/\sum_ms_{km}$ consists of critical points, so at fixed $s$ the statement itself stands.
 
@@ -1858,11 +1889,11 @@ glue.figure(plt.gcf(), "plot-thm-4-a")
 # :alt: The gradient along the printed path rises as it leaves the critical point; along the mended path it is zero.
 # :name: plot-thm-4-a
 #
-# Theorem 4, second part. The printed path leaves the critical set, the mended one stays in it.
+# Theorem 4 of the paper, second part. The printed path leaves the critical set, the mended one stays in it.
 # ```
 
 # %% [markdown]
-# With the projection of (12) and a fast top layer, linear filters are not colinear on the way but end at one direction a field, $w_{km}=\pm w_k$.
+# With the projection of paper (12) and a fast top layer, linear filters are not colinear on the way but end at one direction a field, $w_{km}=\pm w_k$.
 
 
 # %%
@@ -1886,7 +1917,7 @@ chapter.judge("thm-4-b", observed=spread, control=spread_relu)
 # %% [markdown]
 # ## Two layers: a global variable
 #
-# From here on the rest of Assumption 2 is needed, too.
+# From here on the rest of Assumption 2 of the paper is needed, too.
 #
 # ```{prf:assumption} no. 2 of the paper, first part: uniform importance, large batch, no augmentation
 # :label: nl-uniform
@@ -1962,7 +1993,7 @@ chapter.judge("lem-5", observed=error, control=not_squared)
 # ```
 #
 # A fast top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. Its gradient, by automatic
-# differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or (143). The line below (143) also prints
+# differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or paper (143). The line below paper (143) also prints
 # $\delta_k=1-p_0p_1b_k^2/(\lambda-d_k)$. There $1/(Z^2(\lambda-d_k))$ is missing; its mean with the weights $p_0p_1b_k^2/(\lambda-d_k)$ is
 # $p_0p_1\le\tfrac14$, so it is never 1 for all fields. Only a single field, where $\delta=0$, hides it.
 
@@ -2036,13 +2067,13 @@ glue.figure(plt.gcf(), "plot-thm-5-a")
 # :alt: The mended second form lies on the diagonal against the first form; the printed one lies off it, near 1 for weak fields.
 # :name: plot-thm-5-a
 #
-# Theorem 5. The strength of the modulation of each field, in its second form against (143). The line is equality.
+# Theorem 5 of the paper. The strength of the modulation of each field, in its second form against paper (143). The line is equality.
 # ```
 
 # %% [markdown]
 # ## Global modulation: a race
 #
-# ```{prf:assumption} of Theorem 6: structure
+# ```{prf:assumption} of Theorem 6 of the paper: structure
 # :label: nl-structure
 # :nonumber:
 # $A_k(w)=\sum_lg(u_l^\top w)\,u_lu_l^\top$ with orthonormal $u_l$ and a linear increasing function $g>0$.
@@ -2106,7 +2137,7 @@ glue.figure(plt.gcf(), "plot-fig-7")
 # :alt: Solutions of the one-dimensional growth: positive starts blow up at finite times, negative ones fall to minus b.
 # :name: plot-fig-7
 #
-# Figure 7. Positive starts blow up at $t^*$ (grey verticals), the larger the sooner; negative starts fall to −b. The caption's two critical points and the time are those of the paper.
+# Figure 7 of the paper. Positive starts blow up at $t^*$ (grey verticals), the larger the sooner; negative starts fall to −b. The caption's two critical points and the time are those of the paper.
 # ```
 
 # %% [markdown]
@@ -2157,12 +2188,12 @@ glue.figure(plt.gcf(), "plot-thm-6-a")
 # :alt: The basin boundary found by bisection lies on the curve of equal y plus b and away from the curve of equal blow-up times.
 # :name: plot-thm-6-a
 #
-# Theorem 6 in the plane. The circles are the boundary of the basin in the projected flow. They lie on the solid curve; the printed criterion (dashed) understates the effect of c.
+# Theorem 6 of the paper in the plane. The circles are the boundary of the basin in the projected flow. They lie on the solid curve; the printed criterion (dashed) understates the effect of c.
 # ```
 
 # %% [markdown]
 # In a network with binary $z$ and one filter a field, the top layer favours the token that separates the two values of $z$.
-# We compare the same starts with and without the modulation term of (15), by normalised ascent, so that fields which the top layer
+# We compare the same starts with and without the modulation term of paper (15), by normalised ascent, so that fields which the top layer
 # weighs little still move.
 
 # %%
@@ -2195,8 +2226,8 @@ chapter.judge("thm-6-b", observed=to_delta, control=to_other)
 # %% [markdown]
 # ### How likely is each pattern?
 #
-# Model the start by $Y_l\sim U[-1,1]$ and the advantage by $\epsilon_l$: pattern $l$ wins if $Y_l>0$ and $Y_l+\epsilon_l$ is the largest (152).
-# For one $\epsilon_l\ne0$ the probability has the closed form (155). It is tested against quadrature and against counting.
+# Model the start by $Y_l\sim U[-1,1]$ and the advantage by $\epsilon_l$: pattern $l$ wins if $Y_l>0$ and $Y_l+\epsilon_l$ is the largest (152) of the paper.
+# For one $\epsilon_l\ne0$ the probability has the closed form (155) of the paper. It is tested against quadrature and against counting.
 
 
 # %%
@@ -2261,12 +2292,12 @@ glue.figure(plt.gcf(), "plot-eq-155")
 # :alt: The probability of winning rises with the modulation from zero to one half; counted shares lie on the curves for 2, 5 and 20 patterns.
 # :name: plot-eq-155
 #
-# Equation (155) beside counts of 20,000 draws. Without modulation the probability is about 1/d; positive modulation lifts it independently of d.
+# Equation (155) of the paper beside counts of 20,000 draws. Without modulation the probability is about 1/d; positive modulation lifts it independently of d.
 # ```
 
 # %% [markdown]
 # For several $\epsilon_l$ the paper gives a lower bound for the leader (156) and an upper bound by rank (157). Both hold in a region that the text
-# does not state: no probability exceeds ½, so (156) fails for leads above 1, and (157) turns negative for gaps above 2.
+# does not state: no probability exceeds ½, so paper (156) fails for leads above 1, and (157) turns negative for gaps above 2.
 
 # %%
 
@@ -2349,7 +2380,7 @@ glue.figure(plt.gcf(), "plot-eq-156")
 # :alt: Exact probabilities of the leader lie above half of the lead up to a lead of one and below it beyond.
 # :name: plot-eq-156
 #
-# Equation (156). The dots must lie above the bound: they do up to a lead of 1; beyond, no probability can exceed 1/2.
+# Equation (156) of the paper. The dots must lie above the bound: they do up to a lead of 1; beyond, no probability can exceed 1/2.
 # ```
 
 # %% [markdown]
@@ -2420,7 +2451,7 @@ swapped["through μ, unit outputs"] = min(
 chapter.judge("lem-6", observed=errors, control=swapped)
 
 # %% [markdown]
-# (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
+# paper (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
 #
 # ```{prf:corollary} no. 3 of the paper: Theorem 5 with BatchNorm
 # :label: nl-cor-3
@@ -2519,7 +2550,7 @@ chapter.judge(
 # (nl-trained)=
 # ## Two layers: trained networks
 #
-# The data of Section 5 are sequences of $K=10$ tokens. A generator such as `**C*B*A*D*` fixes the tokens of five places; each sequence fills the
+# The data of Section 5 of the paper are sequences of $K=10$ tokens. A generator such as `**C*B*A*D*` fixes the tokens of five places; each sequence fills the
 # wildcards `*` with tokens drawn from all $d=20$. Place $k$ admits $P$ **candidate** tokens, from which its generators choose. The two views of a sample
 # are two sequences of one generator, and token $a$ enters as the unit vector $e_a$. The network is that of the theory with BatchNorm and outputs of unit
 # length,
@@ -2528,13 +2559,13 @@ chapter.judge(
 # f=\frac{g}{\lVert g\rVert},\qquad g=\sum_{k,m}v_{km}\operatorname{BN}\bigl(h(w_{km}^\top x_k)\bigr),\qquad m=1,\dots,M=\beta P,
 # $$
 #
-# trained by SGD on (1), a minibatch of 128 samples a step. Its **scores** say whether the filters of a place have found the candidates,
+# trained by SGD on paper (1), a minibatch of 128 samples a step. Its **scores** say whether the filters of a place have found the candidates,
 #
 # $$
 # \bar\chi_+=\frac1K\sum_k\frac1{|R_k^g|}\sum_{a\in R_k^g}\max_m\cos(w_{km},e_a),
 # $$
 #
-# and $\bar\chi_-$, the same over the tokens outside $R_k^g$, whether they have found anything else (16), (180), (181).
+# and $\bar\chi_-$, the same over the tokens outside $R_k^g$, whether they have found anything else (16), (180), (181) of the paper.
 
 
 # %%
@@ -2549,8 +2580,8 @@ print("two views: ", *(written(v) for v in pair))
 
 # %% [markdown]
 # The theory sees this as {prf:ref}`conditional independence <nl-independent>` with the generator for $z$, and a pair shares $z$ and nothing else.
-# For $\alpha=1$ and a large batch Lemma 2 therefore gives
-# $\mathbb C_\alpha[\tilde x]=\mathbb V_z\bigl[\mathbb E[\tilde x|z]\bigr]=\mathbb V[\tilde x]-\operatorname{diag}_k[L_k]$, with $L_k$ of Lemma 5: this augmentation
+# For $\alpha=1$ and a large batch Lemma 2 of the paper therefore gives
+# $\mathbb C_\alpha[\tilde x]=\mathbb V_z\bigl[\mathbb E[\tilde x|z]\bigr]=\mathbb V[\tilde x]-\operatorname{diag}_k[L_k]$, with $L_k$ of Lemma 5 of the paper: this augmentation
 # takes away what varies within a generator. {ref}`ex-generators` reads off what there is to learn. The experiments go beyond the theory: both layers are
 # trained at the same rate, $\alpha$ is that of InfoNCE, and BatchNorm and weight decay take part
 # ([what the paper leaves open](nl-open)).
@@ -2561,14 +2592,14 @@ print("two views: ", *(written(v) for v in pair))
 # | | text of the paper | author's program | here |
 # |---|---|---|---|
 # | learning rate | 0.002 | 0.02 in the published command | 0.02, and 0.002 beside it |
-# | quadratic loss | (2) with $\alpha=1$ | the same over $\tau=0.1$, with unit outputs | as the program, and without $\tau$ beside it |
-# | BatchNorm | not said for Figures 4 and 5; statistics of all $2N$ views (164) | after $h$, statistics of first and second views apart, $\sigma$ not back-propagated, $\epsilon=10^{-5}$ | as the program; (164) and none beside it |
+# | quadratic loss | paper (2) with $\alpha=1$ | the same over $\tau=0.1$, with unit outputs | as the program, and without $\tau$ beside it |
+# | BatchNorm | not said for Figures 4 and 5 of the paper; statistics of all $2N$ views (164) | after $h$, statistics of first and second views apart, $\sigma$ not back-propagated, $\epsilon=10^{-5}$ | as the program; paper (164) and none beside it |
 # | outputs | – | 50, divided by their length | as the program |
-# | similarity, $\tau$ | (1), no value for $\tau$ | inner products over 0.1, the positive pair on the diagonal; with unit outputs this is (1) with $\epsilon=1$, over $\tau N$ | as the program |
+# | similarity, $\tau$ | paper (1), no value for $\tau$ | inner products over 0.1, the positive pair on the diagonal; with unit outputs this is paper (1) with $\epsilon=1$, over $\tau N$ | as the program |
 # | start | – | uniform in $\pm1/\sqrt{\text{fan-in}}$, no biases | as the program |
 # | cosine | $w^\top u/\lVert w\rVert$ | a thousandth of the largest weight of the place is added to $\lVert w\rVert$; absolute value for linear filters | as the program, and without the addition |
 # | candidates $R_k^g$ | the $P$ tokens that place $k$ admits | those of them that some generator uses | as the program |
-# | score (181) | divided by $P$ | mean over the other tokens | as the program |
+# | score (181) of the paper | divided by $P$ | mean over the other tokens | as the program |
 # | momentum, weight decay, batch | 0.9, 0.005, 128 | the same | the same |
 #
 # ### The author's own run
@@ -2631,8 +2662,8 @@ for name, curve in runs.items():
 
 # %% [markdown]
 # The printed run is one like ours, with $\bar\chi_+$ near the lower edge of a very narrow distribution. At the rate of the text a network is nowhere near its
-# end after 5,000 minibatches; the rate of the command fits. With the statistics of (164) the other tokens fade a little earlier, and $\bar\chi_+$ scatters
-# more. What $\bar\chi_+$ lacks to one is mostly the addition to $\lVert w\rVert$ in the program's cosine: by (16) the scores are higher.
+# end after 5,000 minibatches; the rate of the command fits. With the statistics of paper (164) the other tokens fade a little earlier, and $\bar\chi_+$ scatters
+# more. What $\bar\chi_+$ lacks to one is mostly the addition to $\lVert w\rVert$ in the program's cosine: by paper (16) the scores are higher.
 
 # %% tags=["hide-input", "remove-output"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.5), layout="constrained")
@@ -2673,7 +2704,7 @@ glue.figure(plt.gcf(), "plot-author-log")
 #
 # ### Filters are candidate tokens
 #
-# Figure 5 shows the filters for $P=3$, $\beta=5$: with ReLU they "clearly capture the 3 candidate tokens", with linear activation they do not, and
+# Figure 5 of the paper shows the filters for $P=3$, $\beta=5$: with ReLU they "clearly capture the 3 candidate tokens", with linear activation they do not, and
 # "no noise token is learned". The caption has $d=8$, the text $d=20$; both are trained. A filter shows a token if their cosine is at least 0.9.
 # Counted are the candidates that some filter shows, the other tokens that some filter shows, and the filters that show a candidate.
 
@@ -2740,7 +2771,7 @@ chapter.judge(
 
 # %% [markdown]
 # What are the others? A ReLU filter whose weights are all negative is closed for every token: nothing moves it, and weight decay shrinks it. Linear
-# filters would lie on one line by Theorem 4 if the top layer were fast; their singular values tell how many directions they fill.
+# filters would lie on one line by Theorem 4 of the paper if the top layer were fast; their singular values tell how many directions they fill.
 
 
 # %%
@@ -2786,16 +2817,16 @@ glue.figure(plt.gcf(), "plot-fig-5")
 # :alt: For ten places the weights of 15 filters over 20 and over 8 tokens. With ReLU dark positive entries stand below the three marked candidates, one a filter; with linear activation every filter has entries of either sign below all three candidates and weaker ones elsewhere.
 # :name: plot-fig-5
 #
-# Figure 5, one network for the text's $d=20$ (above) and one for the caption's $d=8$ (below). Each panel is a place, each row a filter, each column a token; the darker, the larger the weight, relative to the largest of the place, violet above and orange below zero. Triangles mark the candidates. Look at the rows of a panel: with ReLU most have one dark violet entry or none, below a triangle; with linear activation they have several, of either sign. The statements of the caption are seen.
+# Figure 5 of the paper, one network for the text's $d=20$ (above) and one for the caption's $d=8$ (below). Each panel is a place, each row a filter, each column a token; the darker, the larger the weight, relative to the largest of the place, violet above and orange below zero. Triangles mark the candidates. Look at the rows of a panel: with ReLU most have one dark violet entry or none, below a triangle; with linear activation they have several, of either sign. The statements of the caption are seen.
 # ```
 
 # %% [markdown]
 # (nl-grids)=
 # ## Two layers: whole figures
 #
-# Figures 4, 9, 10, 11 and Table 1 vary the number $P$ of candidates, the over-parameterisation $\beta=M/P$, activation, loss, BatchNorm and token norms.
+# Figures 4, 9, 10, 11 and Table 1 of the paper vary the number $P$ of candidates, the over-parameterisation $\beta=M/P$, activation, loss, BatchNorm and token norms.
 # The parameters `grid_p` and `grid_beta` say which cells are trained, `grid_seeds` and those beside it how many networks each has: by default four cells
-# of Figures 4 and 9, in the profile `paper` everything. Networks of one seed and one $P$ see the same generators and minibatches, whatever
+# of Figures 4 and 9 of the paper, in the profile `paper` everything. Networks of one seed and one $P$ see the same generators and minibatches, whatever
 # their activation, loss or BatchNorm, so they are compared pair by pair. A comparison is **clear** if the 95 % interval of its paired difference lies above
 # zero, each for itself; a statement on a grid is held against the share of its comparisons that are clear, and does not enter the correction for many claims. Where text and
 # program differ, the program is judged, and [both are shown](nl-text-program).
@@ -2887,7 +2918,7 @@ for variant in sorted({variant for cell in grid.values() for variant, _ in cell}
     print(f"{variant}: {', '.join(cases)}")
 
 # %% [markdown]
-# ### Activation and over-parameterisation (Figures 4 and 9)
+# ### Activation and over-parameterisation (Figures 4 and 9 of the paper)
 #
 # "When $P=1$, linear model works well regardless of the degree of over-parameterization": is its score at least 0.9 at every $\beta$?
 
@@ -2907,7 +2938,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The score of linear filters is that of the program, $\lvert\cos\rvert$: their sign is free. By (16) as it is printed the statement fails
+# The score of linear filters is that of the program, $\lvert\cos\rvert$: their sign is free. By paper (16) as it is printed the statement fails
 # ([below](nl-text-program)). "On the other hand, when $P=1$, linear activation works better": clearly better than ReLU?
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -3007,7 +3038,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Figure 9 adds the other tokens. ReLU networks "stay focus on relevant local patterns … (i.e. low $\bar\chi_-$)", and "among all activations (homogeneous or
+# Figure 9 of the paper adds the other tokens. ReLU networks "stay focus on relevant local patterns … (i.e. low $\bar\chi_-$)", and "among all activations (homogeneous or
 # non-homogeneous), ReLU shows its strength by achieving the lowest irrelevant-matching score $\bar\chi_-$". Low is taken to be below 0.1.
 
 
@@ -3087,7 +3118,9 @@ def panels(rows, cases, name):
     rows = [
         row for row in rows if any(row[0] == v for v, _ in next(iter(grid.values())))
     ]
-    shape = max(len(rows), 1), len(all_p)
+    if not rows:  # not trained in this run: the page shows the record's figure
+        return
+    shape = len(rows), len(all_p)
     size = (max(5.4, 2.1 * shape[1]), 0.7 + 2.1 * shape[0])
     fig, axes = plt.subplots(
         *shape,
@@ -3106,11 +3139,10 @@ def panels(rows, cases, name):
         ax.set_title(f"$P={p}$", size=10)
     for ax in axes[-1]:
         ax.set_xlabel(r"$\beta$")
-    if rows:
-        handles = axes[0, 0].get_legend_handles_labels()
-        fig.legend(*handles, loc="outside lower center", ncols=5, fontsize=8)
-    else:
-        axes[0, 0].text(0.1, 0.5, "not trained in this run", size=9)
+    for ax in axes.flat:
+        ax.set_visible(ax.has_data())
+    handles = axes[0, 0].get_legend_handles_labels()
+    fig.legend(*handles, loc="outside lower center", ncols=5, fontsize=9)
     glue.figure(fig, name)
 
 
@@ -3125,19 +3157,19 @@ panels(
 )
 
 # %% [markdown]
-# ```{glue:figure} plot-fig-4
-# :alt: For each P the score of the candidates against over-parameterisation, one line an activation. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU and LeakyReLU networks reach one at β = 5 while linear and sigmoid ones stay below.
+# ````{record-figure} plot-fig-4
+# :alt: Two rows of four panels. With InfoNCE linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. With the quadratic loss all curves for P above one stay lower.
 # :name: plot-fig-4
 #
-# Figure 4: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks. Solid lines with circles are ReLU, dashed ones with squares linear. Look at the left panel, where linear networks are high from the start, and at the others, where ReLU leaves them behind as $\beta$ grows. Whether the statements of the caption hold is judged above. The second row, the quadratic loss, stands here where it was trained.
-# ```
+# Figure 4 of the paper in the [record](nl-record) of the profile `paper`: all cells, ten networks a point with InfoNCE, five with the quadratic loss. Look how the dashed line with squares stays where it is while the solid line climbs, and at the diamonds at $\beta=2$, quadratic networks, which are still below it for $P=3$. It shows what the paper's caption says but for that.
 #
-# ```{figure} ../records/nonlinearity/paper/plot-fig-4.png
-# :alt: Two rows of four panels. With InfoNCE linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. With the quadratic loss all curves for P above one stay lower.
-# :name: plot-fig-4-paper
+# ```{glue:figure} plot-fig-4
+# :alt: For each P the score of the candidates against over-parameterisation, one line an activation. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU and LeakyReLU networks reach one at β = 5 while linear and sigmoid ones stay below.
+# :name: plot-fig-4-default
 #
-# Figure 4 in the [record](nl-record) of the profile `paper`: all cells, ten networks a point with InfoNCE, five with the quadratic loss. Look how the dashed line with squares stays where it is while the solid line climbs, and at the diamonds at $\beta=2$, quadratic networks, which are still below it for $P=3$. It shows what the paper's caption says but for that.
+# Figure 4 of the paper: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks. Solid lines with circles are ReLU, dashed ones with squares linear. Look at the left panel, where linear networks are high from the start, and at the others, where ReLU leaves them behind as $\beta$ grows. Whether the statements of the caption hold is judged above. The second row, the quadratic loss, stands here where it was trained.
 # ```
+# ````
 
 # %% tags=["hide-input", "remove-output"]
 panels(
@@ -3150,21 +3182,21 @@ panels(
 )
 
 # %% [markdown]
-# ```{glue:figure} plot-fig-9
-# :alt: The score of other tokens against over-parameterisation. It is near zero for ReLU networks almost everywhere and grows with β for linear and sigmoid ones, with P also for LeakyReLU.
+# ````{record-figure} plot-fig-9
+# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
 # :name: plot-fig-9
 #
-# Figures 9 and 10, lower halves: $\bar\chi_-$, what was learned of tokens that are no candidates; lines as in {numref}`plot-fig-4`. Look at the solid line with circles, ReLU, and whether another line comes as low.
+# Figures 9 and 10 of the paper, lower halves, in the [record](nl-record) of the profile `paper`. Look at the solid line with circles, which stays lowest but for LeakyReLU at few filters, as the caption says, and at its last point in the upper right panel, where training is not over.
+#
+# ```{glue:figure} plot-fig-9
+# :alt: The score of other tokens against over-parameterisation. It is near zero for ReLU networks almost everywhere and grows with β for linear and sigmoid ones, with P also for LeakyReLU.
+# :name: plot-fig-9-default
+#
+# Figures 9 and 10 of the paper, lower halves: $\bar\chi_-$, what was learned of tokens that are no candidates; lines as in {numref}`plot-fig-4`. Look at the solid line with circles, ReLU, and whether another line comes as low.
 # ```
+# ````
 #
-# ```{figure} ../records/nonlinearity/paper/plot-fig-9.png
-# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
-# :name: plot-fig-9-paper
-#
-# Figures 9 and 10, lower halves, in the [record](nl-record) of the profile `paper`. Look at the solid line with circles, which stays lowest but for LeakyReLU at few filters, as the caption says, and at its last point in the upper right panel, where training is not over.
-# ```
-#
-# ### The quadratic loss (Figure 10)
+# ### The quadratic loss (Figure 10 of the paper)
 #
 # "Quadratic loss is not as effective as InfoNCE in feature learning", with "similar trends". Compared are the two losses network by network, for every
 # activation, and again ReLU with linear.
@@ -3210,7 +3242,7 @@ if trained_with("quadratic", "relu", "linear", cells=many):
 # With one candidate only ReLU networks lose clearly by the quadratic loss, and not at every $\beta$; the first statement needs $P>1$. The trend is weaker, too:
 # for $P=3$ ReLU networks come ahead of linear ones at $\beta=10$ and not before, where InfoNCE wants $\beta=2$.
 #
-# ### Token norms that differ, and BatchNorm (Figure 11)
+# ### Token norms that differ, and BatchNorm (Figure 11 of the paper)
 #
 # Half of the tokens get the norm $\zeta$, half $1/\zeta$; networks are ReLU networks. At $\zeta=10$ "BN yields higher $\bar\chi_+$ … when the network is over-parameterized
 # ($\beta>1$) and there are multiple candidates per $R_k$ ($P>1$)"; "for small non-uniformity, BN doesn't help much". Not much is taken to be 0.05.
@@ -3252,23 +3284,16 @@ panels(
 )
 
 # %% [markdown]
-# ```{glue:figure} plot-fig-11
-# :alt: For token norms 2, 5 and 10 the score against over-parameterisation with and without BatchNorm, one row a norm and one column a P; empty where nothing was trained.
+# ````{record-figure} plot-fig-11
+# :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.
 # :name: plot-fig-11
 #
-# Figure 11: $\bar\chi_+$ of ReLU networks with (solid, circles) and without BatchNorm (dashed, squares), mean and 95 % interval; one row a $\zeta$. Look how the two lines part from the first row to the last. Empty where nothing was trained: this figure is in the profile `paper`.
-# ```
+# Figure 11 of the paper in the [record](nl-record): $\bar\chi_+$ of ReLU networks with (solid, circles) and without BatchNorm (dashed, squares), mean and 95 % interval of five networks, one row for each $\zeta$. Look how the lines part from the first row to the last, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters.
+# ````
 #
-# ```{figure} ../records/nonlinearity/paper/plot-fig-11.png
-# :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.
-# :name: plot-fig-11-paper
+# ### Which statistics to back-propagate (Table 1 of the paper)
 #
-# Figure 11 in the [record](nl-record) of the profile `paper`, five networks a point. Look how the lines part from the first row to the last, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters.
-# ```
-#
-# ### Which statistics to back-propagate (Table 1)
-#
-# At $\zeta=10$ the four choices of letting the gradient through $\mu$ and $\sigma^2$ give the 64 scores of Table 1. "If $\sigma_k^2$ is not backpropagated, then the matching
+# At $\zeta=10$ the four choices of letting the gradient through $\mu$ and $\sigma^2$ give the 64 scores of Table 1 of the paper. "If $\sigma_k^2$ is not backpropagated, then the matching
 # score is actually better": for each cell and each choice for $\mu$, is the mean paired difference positive? Printed are 29 such pairs of 32, one tie, and two that
 # are reversed, at $\beta=P=10$.
 
@@ -3385,42 +3410,37 @@ if tabled:
 
 # %% tags=["hide-input", "remove-output"]
 TITLES = ("neither", "σ² alone", "μ alone", "both")
-fig, axes = plt.subplots(1, 4, figsize=(8.4, 5.2), sharey=True, layout="constrained")
-for ax, title, k in zip(axes, TITLES, range(4), strict=True):
-    for row, cell in enumerate(sorted(printed, key=lambda c: c[::-1])):
-        mean, spread = printed[cell][k].tolist()
-        style = {"capsize": 2, "ms": 5, "mfc": "none"}
-        ax.errorbar(mean, row - 0.15, xerr=spread, fmt="s", color="0.55", **style)
-        if tabled and cell in grid:
-            found = score("ζ = 10", COLUMNS[k], [cell])[0].cpu()
-            ax.errorbar(found.mean(), row + 0.15, xerr=found.std(), fmt="ko", **style)
-    ax.set(title=title, xlabel=r"$\barχ_+$", xlim=(-0.15, 1.08))
-    for edge in (3.5, 7.5, 11.5):
-        ax.axhline(edge, color="0.8", lw=0.6)
-names = [f"β = {b}, P = {p}" for p, b in sorted(printed, key=lambda c: c[::-1])]
-axes[0].set_yticks(range(16), names, fontsize=8)
-axes[0].invert_yaxis()
-glue.figure(plt.gcf(), "plot-table-1")
+if tabled:  # elsewhere the page shows the record's figure alone
+    fig, axes = plt.subplots(
+        1, 4, figsize=(8.4, 5.2), sharey=True, layout="constrained"
+    )
+    for ax, title, k in zip(axes, TITLES, range(4), strict=True):
+        for row, cell in enumerate(sorted(printed, key=lambda c: c[::-1])):
+            mean, spread = printed[cell][k].tolist()
+            ax.errorbar(mean, row - 0.15, xerr=spread, **colours.PRINTED)
+            if cell in grid:
+                found = score("ζ = 10", COLUMNS[k], [cell])[0].cpu()
+                ax.errorbar(found.mean(), row + 0.15, xerr=found.std(), **colours.RELU)
+        ax.set(title=title, xlabel=r"$\barχ_+$", xlim=(-0.15, 1.08))
+        for edge in (3.5, 7.5, 11.5):
+            ax.axhline(edge, color="0.8", lw=0.6)
+    names = [f"β = {b}, P = {p}" for p, b in sorted(printed, key=lambda c: c[::-1])]
+    axes[0].set_yticks(range(16), names, fontsize=9)
+    axes[0].invert_yaxis()
+    glue.figure(fig, "plot-table-1")
 
 # %% [markdown]
-# ```{glue:figure} plot-table-1
-# :alt: The 64 scores of Table 1 in four columns of sixteen rows; squares are printed, circles ours, with their spreads.
+# ````{record-figure} plot-table-1
+# :alt: The 64 scores of Table 1 of the paper; nearly every circle lies within the spread of the square above it, and the second column lies to the left of the first but in the last rows.
 # :name: plot-table-1
 #
-# Table 1: $\bar\chi_+$ at $\zeta=10$ for what is back-propagated (columns) and each cell (rows). Grey squares are the printed means and spreads of three networks, circles ours with theirs, where trained. Look whether circles and squares of a row agree, and how far the second column lies to the left of the first.
-# ```
-#
-# ```{figure} ../records/nonlinearity/paper/plot-table-1.png
-# :alt: The 64 scores of Table 1; nearly every circle lies within the spread of the square above it, and the second column lies to the left of the first but in the last rows.
-# :name: plot-table-1-paper
-#
-# Table 1 in the [record](nl-record) of the profile `paper`, five networks a cell. Circles and squares agree within their spreads nearly everywhere, and the second and fourth columns lie to the left of the first and third but for $P=10$ in the lower blocks, as printed.
-# ```
+# Table 1 of the paper: $\bar\chi_+$ at $\zeta=10$ for what is back-propagated (columns) and each cell (rows). Grey squares are the means and spreads of three networks that the paper prints, circles those of our five in the [record](nl-record). They agree within their spreads nearly everywhere, and the second and fourth columns lie to the left of the first and third but for $P=10$ in the lower blocks, as printed.
+# ````
 #
 # (nl-text-program)=
 # ### The text against the program
 #
-# The text gives a learning rate of 0.002 and a cosine without absolute value, and its quadratic loss (2) has no temperature, where the program divides by 0.1. Which
+# The text gives a learning rate of 0.002 and a cosine without absolute value, and its quadratic loss (2) of the paper has no temperature, where the program divides by 0.1. Which
 # statements survive which? Each entry is the statistic of the claim above, on as many networks in every row, so that rows can be compared; with few networks fewer
 # comparisons are clear. A tick stands at 0.9.
 
@@ -3456,33 +3476,36 @@ for way, (variant, by_16) in WAYS.items():
 print(f"{fewest} networks a cell and activation")
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(8, 0.9 + 0.36 * max(len(survival), 1)))
-values = np.array(list(survival.values()) or [[np.nan] * len(STATEMENTS)])
-ax.imshow(values, cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
-for (i, j), v in np.ndenumerate(values):
-    text = "" if np.isnan(v) else f"{v:.2f}{' ✓' if v >= 0.9 else ''}"
-    ax.text(j, i, text, ha="center", va="center", size=8)
-ax.set_yticks(range(len(values)), list(survival) or ["nothing trained"], fontsize=8)
-ax.set_xticks(
-    range(len(STATEMENTS)), [s.replace(" ", "\n", 1) for s in STATEMENTS], fontsize=8
-)
-ax.tick_params(length=0, labelbottom=False, labeltop=True)
-glue.figure(fig, "plot-survival")
+if survival:
+    fig, ax = plt.subplots(figsize=(8, 0.9 + 0.36 * len(survival)))
+    values = np.array(list(survival.values()))
+    ax.imshow(values, cmap="Greys", vmin=0, vmax=2.4, aspect="auto")
+    for (i, j), v in np.ndenumerate(values):
+        text = f"{v:.2f}{' ✓' if v >= 0.9 else ''}"
+        ax.text(j, i, text, ha="center", va="center", size=9)
+    ax.set_yticks(range(len(values)), list(survival), fontsize=9)
+    ax.set_xticks(
+        range(len(STATEMENTS)),
+        [s.replace(" ", "\n", 1) for s in STATEMENTS],
+        fontsize=9,
+    )
+    ax.tick_params(length=0, labelbottom=False, labeltop=True)
+    glue.figure(fig, "plot-survival")
 
 # %% [markdown]
+# ````{record-figure} plot-survival
+# :alt: Seven rows, six columns. The first row has ticks in four columns, the row of rate 0.002 in none.
+# :name: plot-survival
+#
+# Which statements (columns) hold for which reading of the paper (rows), in the [record](nl-record) with three networks per cell and activation: shares of clear comparisons, with a tick at 0.9 and more. Look for columns that lose their tick below the first row.
+#
 # ```{glue:figure} plot-survival
 # :alt: A table of statements against ways to train and score, with the share of comparisons in which each holds and a tick where it is at least nine tenths.
-# :name: plot-survival
+# :name: plot-survival-default
 #
 # Which statements (columns) hold for which reading of the paper (rows): shares of clear comparisons, a tick at 0.9 and more. Look for columns that lose their tick below the first row. Rows that this run has not trained are left out; the profile `paper` has all.
 # ```
-#
-# ```{figure} ../records/nonlinearity/paper/plot-survival.png
-# :alt: Seven rows, six columns. The first row has ticks in four columns, the row of rate 0.002 in none.
-# :name: plot-survival-paper
-#
-# The same table in the [record](nl-record) of the profile `paper`, with three networks a cell and activation.
-# ```
+# ````
 #
 # In the record, with three networks a row, no statement holds at the rate 0.002 of the text, where 5,000 minibatches are too few. The cosine as
 # printed costs the two statements about linear networks, whose filters have either sign, and no other. The quadratic loss keeps those two if it is divided by 0.1
@@ -3491,10 +3514,10 @@ glue.figure(fig, "plot-survival")
 # %% [markdown]
 # ### Parts of digits
 #
-# Appendix E.3 trains the same network on MNIST. The image is split into four disjoint receptive fields, its quadrants; a minibatch has 8 images, and 50,000
+# Appendix E.3 of the paper trains the same network on MNIST. The image is split into four disjoint receptive fields, its quadrants; a minibatch has 8 images, and 50,000
 # minibatches are seen. **Without augmentation** can only mean that the second view is the first: the positive similarity is then 1 whatever the weights are,
 # and the loss only pushes different images apart. **With augmentation** each view is a random crop of its own, between half and all of the area, resized to the
-# full size. By Figure 12 the filters are "a diverse set of pattern of the input data points", parts of the digits; by Figure 13 they are "smoother with much weaker
+# full size. By Figure 12 of the paper the filters are "a diverse set of pattern of the input data points", parts of the digits; by Figure 13 they are "smoother with much weaker
 # high-frequency components" where there are crops.
 #
 # The paper names no number of filters; here are 25 in each field. It gives no measure either. Ours, each averaged over the filters of a network that are
@@ -3507,20 +3530,18 @@ glue.figure(fig, "plot-survival")
 #
 # How long is long enough? Without crops the loss is near zero from the start, and nothing happens until weight decay has taken the random start away. That
 # takes $(1-\text{momentum})/(\text{rate}\cdot\text{decay})$ minibatches for each factor e, which is 10,000 at the rate 0.002 of the text. So its 50,000 minibatches are
-# five such times, and 5,000 are at the rate 0.02 of the author's command. Cut shorter, the crops are compared with noise and Figure 13 holds for no reason.
+# five such times, and 5,000 are at the rate 0.02 of the author's command. Cut shorter, the crops are compared with noise and Figure 13 of the paper holds for no reason.
 
 # %%
 from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
     alive as alive_filters,
 )
 from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    effective_rank as spectral_rank,
-)
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
     high_frequency_share,
     mean_of_kept,
     principal_components,
     share_within,
+    unit_filters,
 )
 from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
     pictures as filter_pictures,
@@ -3530,6 +3551,7 @@ from contrastive_dynamics.nonlinearity.networks.image_training import (
     trained_filters,
 )
 from contrastive_dynamics.numerics.image_patches import quadrants
+from contrastive_dynamics.numerics.ranks import effective_rank
 
 on_images, ten = ImageTraining(rate=image_rate), block[:10]
 five_decays = math.isclose(image_rate * image_minibatches, 100)
@@ -3578,9 +3600,11 @@ def parts_drawn(w, among):  # as many as filters, at random, less their mean
 
 
 def diversity(w, measured):
-    rank = partial(spectral_rank, kept=alive_filters(w))
+    def rank(filters):
+        return effective_rank(unit_filters(filters, alive_filters(w))).mean(-1)
+
     drawn = parts_drawn(w, torch.arange(len(images), device=digit.device))
-    return (rank(measured).mean(-1) / rank(drawn).mean(-1)).tolist()
+    return (rank(measured) / rank(drawn)).tolist()
 
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -3628,7 +3652,7 @@ for name, w in arms.items():
     )
 
 # %% [markdown]
-# One crop for both views smooths the filters as well, though the views then do not differ. So the smoothness of Figure 13 is no evidence by itself that the
+# One crop for both views smooths the filters as well, though the views then do not differ. So the smoothness of Figure 13 of the paper is no evidence by itself that the
 # augmentation removes local optima. On the small digits one crop does
 # a part of what two do; on MNIST all of it: 0.34 without crops, 0.17 with two, 0.15 with one, in the record of the profile `paper`.
 
@@ -3646,19 +3670,19 @@ for half, (name, w) in zip((axes[:4], axes[4:]), list(arms.items())[:2], strict=
 glue.figure(plt.gcf(), "plot-fig-12")
 
 # %% [markdown]
-# ```{glue:figure} plot-fig-12
-# :alt: Eight rows of ten small pictures. In the upper four rows, without crops, filters are patches of opposite sign side by side, rough from pixel to pixel; in the lower four, with crops, they are broader areas and strokes.
+# ````{record-figure} plot-fig-12
+# :alt: Eight rows of ten filters on MNIST: without crops rough patches and thin strokes, with crops broad areas and smooth strokes.
 # :name: plot-fig-12
 #
-# Figures 12 and 13: the ten longest filters of the first network in each receptive field (0 upper left, 1 upper right, 2 lower left, 3 lower right), violet above and orange below zero, each relative to its largest weight. Above without crops, below with them. Look at neighbouring pixels: above they often differ in sign, below areas are of one colour. Which filters the paper shows is not known; likeness to its pictures is not claimed.
-# ```
+# Figures 12 and 13 of the paper on MNIST in the [record](nl-record) of the profile `paper`. Without crops filters are strokes and speckles near the centre of the image, with crops broad smooth areas, as the paper's captions say.
 #
-# ```{figure} ../records/nonlinearity/paper/plot-fig-12.png
-# :alt: Eight rows of ten filters on MNIST: without crops rough patches and thin strokes, with crops broad areas and smooth strokes.
-# :name: plot-fig-12-paper
+# ```{glue:figure} plot-fig-12
+# :alt: Eight rows of ten small pictures. In the upper four rows, without crops, filters are patches of opposite sign side by side, rough from pixel to pixel; in the lower four, with crops, they are broader areas and strokes.
+# :name: plot-fig-12-default
 #
-# Figures 12 and 13 on MNIST in the [record](nl-record) of the profile `paper`. Without crops filters are strokes and speckles near the centre of the image, with crops broad smooth areas, as the paper's captions say.
+# Figures 12 and 13 of the paper: the ten longest filters of the first network in each receptive field (0 upper left, 1 upper right, 2 lower left, 3 lower right), violet above and orange below zero, each relative to its largest weight. Above without crops, below with them. Look at neighbouring pixels: above they often differ in sign, below areas are of one colour. Which filters the paper shows is not known; likeness to its pictures is not claimed.
 # ```
+# ````
 
 # %% [markdown]
 # ### A network of your own
@@ -3828,7 +3852,7 @@ print(f"soft triplet − InfoNCE: {shift.item():.6f}, predicted {n * margin:.6f}
 # grows at the rate (largest *other* eigenvalue of $A$) $-\ \lambda$.
 #
 # 1. Every $\phi_i$ rests. Only $\phi_1$ is an LME. The rate is $\lambda_2-\lambda_1<0$ there and $\lambda_1-\lambda_i>0$ at any other $\phi_i$.
-# 2. Every $u_m$ rests, by (9). No input lies on the plane $u_m^\top x=0$, so the gates stay as they are and $A$ is constant nearby. The rate is
+# 2. Every $u_m$ rests, by paper (9). No input lies on the plane $u_m^\top x=0$, so the gates stay as they are and $A$ is constant nearby. The rate is
 #    $q_m-(1-q_m)^2$. It changes sign at $q_m=(3-\sqrt5)/2$, where $u_m$ stops being an LME.
 # 3. The energy is $\mathcal E(w)=\tfrac14(1-\tfrac1\pi)\,w^\top\Sigma w$: on a centred Gaussian a ReLU filter does PCA. Both axes rest. The long one
 #    is stable, with the rate $-\tfrac12(1-\tfrac1\pi)(a^2-b^2)$; the short one has the opposite rate. But
@@ -3836,7 +3860,7 @@ print(f"soft triplet − InfoNCE: {shift.item():.6f}, predicted {n * margin:.6f}
 #    $1-\tfrac1\pi<b^2/a^2<1$ the long axis is stable and no LME.
 #
 # In 1. and 2. no LME means unstable. In 3. it does not: inputs cross the plane $w^\top x=0$, and the term $-\mathbb E[h]B$ of the
-# Jacobian, $B=\int_{w^\top x=0}xx^\top p$ (see Theorem 1), adds the stability that the gap lacks.
+# Jacobian, $B=\int_{w^\top x=0}xx^\top p$ (see Theorem 1 of the paper), adds the stability that the gap lacks.
 # ```
 
 # %% tags=["solution", "hide-cell"]
@@ -3876,7 +3900,7 @@ for w, sign, axis in zip(axes, (-1, 1), ("long", "short"), strict=True):
 # ````{exercise} A top layer that keeps more directions
 # :label: ex-rank
 #
-# Theorem 4 has a top layer of rank one. Let it keep $r$ directions: $S=\sum_{i\le r}s^i{s^i}^\top$ with the orthonormal eigenvectors $s^i$ of
+# Theorem 4 of the paper has a top layer of rank one. Let it keep $r$ directions: $S=\sum_{i\le r}s^i{s^i}^\top$ with the orthonormal eigenvectors $s^i$ of
 # the $r$ largest eigenvalues $\lambda_i>0$ of $\mathbb C_\alpha[f_1]$. Filters are linear. Let $G_k$ be the $M\times d$ matrix whose rows are the
 # gradients $g_{km}$ of the filters of field $k$, without projection.
 #
@@ -3963,11 +3987,11 @@ for r, follow in product((1, 2), (False, True)):
 # ````{exercise} Two favoured patterns
 # :label: ex-race
 #
-# In the model of (152) let two of $d$ patterns be favoured: $\epsilon_1=a$, $\epsilon_2=b$ with $0\le b\le a\le1$, and $\epsilon_l=0$ for the others.
+# In the model of paper (152) let two of $d$ patterns be favoured: $\epsilon_1=a$, $\epsilon_2=b$ with $0\le b\le a\le1$, and $\epsilon_l=0$ for the others.
 #
 # 1. Before you compute: by how much does the second favourite lower the probability of the first, if there are many patterns? Much, little, not
 #    at all?
-# 2. Derive $\mathbb P[E_1]$ and $\mathbb P[E_2]$. For $b=0$ the first must agree with (155), for $a=b$ both must be equal.
+# 2. Derive $\mathbb P[E_1]$ and $\mathbb P[E_2]$. For $b=0$ the first must agree with paper (155), for $a=b$ both must be equal.
 # 3. Count, and compare: is the difference within three standard errors?
 #
 # ```{hint}
@@ -4001,7 +4025,7 @@ for r, follow in product((1, 2), (False, True)):
 # \end{aligned}
 # $$
 #
-# The first two terms of each are (155): what the pattern would have alone. The rest is what the other favourite takes. For $d\to\infty$ the first
+# The first two terms of each are paper (155): what the pattern would have alone. The rest is what the other favourite takes. For $d\to\infty$ the first
 # loses $b^2/8$ only. The second gains $b/2-ab/4+b^2/8$ over a pattern without advantage, so the patterns without advantage lose
 # $b/2-ab/4$: at least twice as much.
 # ```
@@ -4106,55 +4130,55 @@ print(f"{float(common):.1%} in their common shift")
 # - **How many of them are found.** The $K$ nodes of a layer, or the $M=\beta P$ filters of a field, start at random. How many different optima
 #   they end at, so how much over-parameterisation $\beta$ covers all $P$ patterns, is not derived.
 # - **What the importance of InfoNCE does.** It is not symmetric, and it is computed from augmented views, so it has no
-#   {prf:ref}`kernel structure <nl-kernel>`: Lemma 2, Theorem 2 and Corollary 2 do not cover it. For Gaussian importance Corollary 2 compares
+#   {prf:ref}`kernel structure <nl-kernel>`: Lemma 2, Theorem 2 and Corollary 2 of the paper do not cover it. For Gaussian importance Corollary 2 of the paper compares
 #   two upper bounds of the roughness; it counts no optima.
 # - **What is stable while the importance moves.** With {prf:ref}`stop-gradient <nl-stop-gradient>` an optimum is stable at a fixed $\alpha$. In
-#   training $\alpha$ follows the weights, which adds a term to the Jacobian that Theorem 1 does not have.
-# - **How a filter gets near an optimum.** Theorem 3 needs a good initial guess, is about power iteration and not the flow, and promises a critical
+#   training $\alpha$ follows the weights, which adds a term to the Jacobian that Theorem 1 of the paper does not have.
+# - **How a filter gets near an optimum.** Theorem 3 of the paper needs a good initial guess, is about power iteration and not the flow, and promises a critical
 #   point, not a local optimum. With ReLU on finite data its condition holds inside one activation cell only.
-# - **What a slow top layer does.** Theorems 4 and 5 let $V$ converge before the filters move ({prf:ref}`fast top layer <nl-fast-top>`). In the
+# - **What a slow top layer does.** Theorems 4 and 5 of the paper let $V$ converge before the filters move ({prf:ref}`fast top layer <nl-fast-top>`). In the
 #   experiments both layers are trained at the same rate.
-# - **Where linear filters go.** Theorem 4 (2) is about paths at fixed $s$ and without projection, and says nothing of the flow along them. If $s$
-#   follows the filters, $\sum_{k,m}s_{km}w_{km}^\top b_k$ is the top eigenvalue of $\mathbb C_\alpha[f_1]$: all gradients (14) vanish only where
+# - **Where linear filters go.** Theorem 4 (2) of the paper is about paths at fixed $s$ and without projection, and says nothing of the flow along them. If $s$
+#   follows the filters, $\sum_{k,m}s_{km}w_{km}^\top b_k$ is the top eigenvalue of $\mathbb C_\alpha[f_1]$: all gradients (14) of the paper vanish only where
 #   that is 0.
-# - **That ReLU filters share the work.** Theorem 4 says what linear filters cannot do. No theorem says that several ReLU filters of one field
-#   take different patterns: Theorem 5 has one filter a field and a binary $z$, the experiments have 40 generators and $M=\beta P$.
-# - **How strong the modulation is over time.** Theorem 6 adds a constant to $A_k$ under a {prf:ref}`structural assumption <nl-structure>` that
-#   is not derived from any data. In Theorem 5 $\Delta_k$ changes with the filter of the field, and $\delta_k$ with those of all fields.
+# - **That ReLU filters share the work.** Theorem 4 of the paper says what linear filters cannot do. No theorem says that several ReLU filters of one field
+#   take different patterns: Theorem 5 of the paper has one filter a field and a binary $z$, the experiments have 40 generators and $M=\beta P$.
+# - **How strong the modulation is over time.** Theorem 6 of the paper adds a constant to $A_k$ under a {prf:ref}`structural assumption <nl-structure>` that
+#   is not derived from any data. In Theorem 5 of the paper $\Delta_k$ changes with the filter of the field, and $\delta_k$ with those of all fields.
 # - **What augmentation selects.** {prf:ref}`Assumption 2 <nl-uniform>` has none, but in the experiments a positive pair is two sequences of
-#   one generator. Appendix B.5 treats one group of rotations, and the paper leaves local and several transformations to future work.
+#   one generator. Appendix B.5 of the paper treats one group of rotations, and the paper leaves local and several transformations to future work.
 # - **Other networks.** {prf:ref}`Assumption 1 <nl-homogeneous>` excludes activations such as the sigmoid. Overlapping fields, shared filters and
 #   deeper networks are not treated.
 # - **The training that is used.** Momentum, weight decay, a finite learning rate and a finite batch are in the experiments and not in the
 #   theory, nor is the normalisation of the outputs in the author's code. Why BatchNorm does better without the gradient through $\sigma$
-#   (Table 1) is not explained.
+#   (Table 1 of the paper) is not explained.
 #
 # ## What we had to assume
 #
-# - The {prf:ref}`convention <nl-gate>` $h'(0)=0$ decides whether a point on the boundary of a gate counts; (8) rests on it.
+# - The {prf:ref}`convention <nl-gate>` $h'(0)=0$ decides whether a point on the boundary of a gate counts; paper (8) rests on it.
 # - "Stable" and "local optimum" are read on the unit sphere, with $\alpha$ held constant in the derivative.
-# - Theorem 1 is tested on densities: on points the roughness is 0 or infinite. Theorem 2 and what follows it are tested in the plane, where
+# - Theorem 1 of the paper is tested on densities: on points the roughness is 0 or infinite. Theorem 2 of the paper and what follows it are tested in the plane, where
 #   its volume and its boundary are integrated exactly.
-# - Theorem 3 is tested where its condition can be verified: inside one activation cell, where $L=0$.
-# - The flows of two layers are those of (12) with the factor $1/p$ that $x^p$ needs; from Lemma 5 on $\alpha=1$ without augmentation, as in
+# - Theorem 3 of the paper is tested where its condition can be verified: inside one activation cell, where $L=0$.
+# - The flows of two layers are those of paper (12) with the factor $1/p$ that $x^p$ needs; from Lemma 5 on $\alpha=1$ without augmentation, as in
 #   {prf:ref}`Assumption 2 <nl-uniform>`.
-# - (166) and (178) are read as printed, without the projection of (12).
+# - paper (166) and (178) are read as printed, without the projection of (12).
 # - The race and the plane also use $g(y)=y+b$ with $b<1$, where $g>0$ does not hold on the whole sphere.
-# - The starts of (152) are uniform on a cube, as in the paper; Theorem 6 is tested from uniform starts on the sphere.
+# - The starts of paper (152) are uniform on a cube, as in the paper; Theorem 6 is tested from uniform starts on the sphere.
 # - Figures are judged by their caption and the text around them. The pictures of the paper were not available, so no likeness is claimed.
 #
 # - Where the text of the paper and the author's program differ, the networks are trained as the program does; the table in
-#   [Two layers: trained networks](nl-trained) says how. The author's configuration is also run with the text's rate and its BatchNorm statistics, Figure 5
-#   also without BatchNorm. The claims of Figure 5 are judged with the program's settings.
+#   [Two layers: trained networks](nl-trained) says how. The author's configuration is also run with the text's rate and its BatchNorm statistics, Figure 5 of the paper
+#   also without BatchNorm. The claims of Figure 5 of the paper are judged with the program's settings.
 # - The printed run is one. We take it for a draw from the distribution that other generators, weights and minibatches give.
 # - "Captures", "is learned" and "cannot" get numbers: a cosine of 0.9, 95 % of the candidates, 2 % of the other tokens, half of the filters.
-# - Lemma 9 leaves $\kappa$ open, and Lemmas 7 to 11 need a field with a Lipschitz constant, which ReLU on points does not have; both are chosen here.
+# - Lemma 9 of the paper leaves $\kappa$ open, and Lemmas 7 to 11 need a field with a Lipschitz constant, which ReLU on points does not have; both are chosen here.
 #   With $\kappa=8/\lambda_{\mathrm{gap}}^2$ it depends on $w$, where the paper has one constant.
 #
-# - The statements on Figures 4 to 11 are read as [shares of clear comparisons](nl-grids), with "works well" at 0.9, "low" at 0.1, "not much" at 0.05, "much less" at a third.
-#   Table 1 and the other figures do not say how BatchNorm, rate and temperature were set; the program's settings are used throughout, and
+# - The statements on Figures 4 to 11 of the paper are read as [shares of clear comparisons](nl-grids), with "works well" at 0.9, "low" at 0.1, "not much" at 0.05, "much less" at a third.
+#   Table 1 of the paper and the other figures do not say how BatchNorm, rate and temperature were set; the program's settings are used throughout, and
 #   [the text's beside them](nl-text-program).
-# - Figures 12 and 13 name neither the number of filters nor the rate on images. Here are 25 filters a field. The rate and the number of minibatches go together, since without
+# - Figures 12 and 13 of the paper name neither the number of filters nor the rate on images. Here are 25 filters a field. The rate and the number of minibatches go together, since without
 #   augmentation weight decay has to take the random start away.
 
 # %%

@@ -1,4 +1,4 @@
-"""One thread a test process: the tensors are too small to be split, and two threads cost up to five times the work."""
+"""One thread per test process: tensors are too small to be split, and two threads cost up to five times the work."""
 
 import os
 

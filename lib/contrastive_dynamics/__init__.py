@@ -1,4 +1,4 @@
-"""Kernels for the training dynamics of contrastive learning, one mathematical object a module.
+"""Kernels for the training dynamics of contrastive learning, one mathematical object per module.
 
 Nothing is imported here, so that `contrastive_dynamics.book` (what runs, judges and shows a chapter)
 can be used without torch.

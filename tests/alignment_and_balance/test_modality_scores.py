@@ -149,7 +149,8 @@ def test_balance_is_the_stable_rank_of_the_covariance_of_outputs():
     f = u @ k.mT  # [run, 16, m]
     values = torch.linalg.eigvalsh(f.mT @ f / f.square().sum((-2, -1))[:, None, None])
     assert torch.allclose(balance(k), values.square().sum(-1) / values.amax(-1).square(), rtol=1e-10)
-    assert torch.allclose(balance(k, 2), balance(k[..., :2]), rtol=1e-12) and torch.equal(balance(k[1]), balance(k)[1])
+    assert torch.allclose(balance(k, 2), balance(k[..., :2]), rtol=1e-12)
+    assert torch.allclose(balance(k[1]), balance(k)[1], rtol=1e-12)  # some processors round a product alone differently
     assert balance(diagonal(2, 2, 2, 0), 3).item() == pytest.approx(3)
     # the example of Section 4: one large κ is aligned, and not balanced
     example = diagonal(10, 1, 1, 1)

@@ -1,9 +1,11 @@
-"""What is in the repository: no path of one machine, nothing large."""
+"""What is in the repository: no path of one machine, nothing large; a README that names every command."""
 
 import re
 
 import pytest
 from checkout import ROOT, files
+
+from contrastive_dynamics.book.cli import app
 
 LARGEST = 3 * 2**20
 # a folder of one machine at the start of a path; a URL or a relative path has a word, a dot or a slash before it
@@ -39,3 +41,10 @@ def test_a_path_of_one_machine_is_caught(top):
 def test_a_large_file_is_caught():
     assert problems("a.ipynb", b"x" * (LARGEST + 1)) == ["a.ipynb: 3.0 MB, at most 3 are allowed"]
     assert problems("a.png", b"\0" * LARGEST) == []
+
+
+def test_the_readme_lists_every_command():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = readme.partition("`clbook` (in `.venv/bin`) has ")[2].partition(";")[0]
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert sorted(re.findall(r"`(\w+)", listed)) == sorted(commands), "README.md, Commands: the list after `clbook`"

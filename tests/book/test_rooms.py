@@ -33,12 +33,12 @@ KERNELS = [name for name in MODULES if name not in MACHINERY and name.count(".")
 
 
 def room(module: str) -> str:
-    """The folder of the library that a module lies in, without the library's own name."""
+    """The library folder that contains a module, without the library's own name."""
     return module.split(".")[1]
 
 
 def imported(name: str) -> set[str]:
-    """Every module that a module imports, absolute, inside functions too."""
+    """Every module that a module imports, as absolute names, including imports inside functions."""
     tree, found = ast.parse(MODULES[name].read_text(encoding="utf-8")), set()
     parts = name.split(".")
     for node in ast.walk(tree):
@@ -69,7 +69,7 @@ def test_a_kernel_imports_its_own_room_and_the_shared_ones(name):
 
 
 def pairs(names: list[str], folder) -> set[tuple[str, str]]:
-    """Which folder imports from which other one, on import or inside of functions."""
+    """Which folder imports from which other one, at the top of a module or inside functions."""
     return {(folder(a), folder(b)) for a in names for b in ours(a) if b in names and folder(a) != folder(b)}
 
 

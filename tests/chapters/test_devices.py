@@ -1,17 +1,14 @@
-"""The chapters on a device that is not the CPU: every tensor where its inputs are, and the same verdicts."""
-
-from pathlib import Path
+"""The chapters on a device other than the CPU: every tensor is where its inputs are, and verdicts are the same."""
 
 import pytest
 import torch
+from checkout import ROOT
 
 from contrastive_dynamics.book.ground.sources import ChapterFiles
 from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.book.outcomes.kept_outcomes import Elsewhere
 from contrastive_dynamics.book.outcomes.mutants import class_a_chapter, words
-from contrastive_dynamics.book.provenance.staleness import notebook_stamp
-
-ROOT = Path(__file__).parents[2]
+from contrastive_dynamics.book.provenance.staleness import notebooks_stamp
 
 
 def test_elsewhere_is_a_device_of_its_own():
@@ -33,7 +30,7 @@ def of_chapter(name: str) -> type:
         def test_it_runs_on_another_device_with_the_same_verdicts(self, monkeypatch):
             monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
             files = ChapterFiles(ROOT, name)
-            here = words(files, notebook_stamp(files.notebook)["readings"])
+            here = words(files, notebooks_stamp(files)["readings"])
             there = Elsewhere(files).verdicts()
             decided = {claim for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
             in_both = {claim for claim in decided if here[claim] != "undecided"}

@@ -1,4 +1,4 @@
-"""What is kept of runs is believed while nothing they depend on has changed; an edited or outdated entry is caught."""
+"""Kept outcomes are valid as long as nothing they depend on has changed; an edited or outdated entry is found."""
 
 import contextlib
 import json
@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.ground import environment
@@ -18,7 +19,6 @@ from contrastive_dynamics.book.outcomes.outcome_keys import Keys, load, path_of,
 from contrastive_dynamics.book.provenance.library import Library
 from contrastive_dynamics.book.provenance.slices import Story
 
-ROOT = Path(__file__).parents[2]
 RELU = Mutation(
     "stand-in", "thm-1", "losses.activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,'
 )
@@ -60,7 +60,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def doctor(files: ChapterFiles, seal: bool) -> None:
-    """Put the sound arms in the place of the broken ones, and another number among those from the device."""
+    """Put the sound arms in place of the broken ones, and a wrong number among those from the device."""
     content = load(files)
     entry, there = content["mutations"]["thm-1"], content["elsewhere"]["thm-1"]
     entry["broken"] = entry["sound"]
@@ -201,6 +201,15 @@ def test_a_mutation_by_which_a_training_diverges_may_do_so_on_one_machine_alone(
         save(stand_in, "mutations", {"thm-1": sealed(entry | arms)})
         with contextlib.nullcontext() if agrees else pytest.raises(AssertionError, match="but a run gives"):
             assert Mutations(stand_in, [wild]).verdicts(wild) == ("reproduced", "diverged")
+
+
+def test_where_chance_decides_a_mutation_may_break_the_verdict_to_another_word(stand_in):
+    row = Mutation("stand-in", "fig-1", RELU.module, RELU.old, RELU.new)
+    plan = Mutations(stand_in, [row], seconds=0.0)
+    one, other, same = ("reproduced", "undecided"), ("reproduced", "not reproduced"), ("reproduced", "reproduced")
+    assert plan._certain("fig-1", one, one + other) == plan._certain("fig-1", other, one + other)
+    assert plan._certain("fig-1", one, one + same) != plan._certain("fig-1", same, one + same)
+    assert plan._certain("thm-1", one, one + other) != plan._certain("thm-1", other, one + other)
 
 
 def test_a_row_of_a_claim_that_no_cell_judges_fails_alone(kept):

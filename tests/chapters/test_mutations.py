@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.claims.claim_table import Claims
@@ -23,7 +24,6 @@ from contrastive_dynamics.book.outcomes.mutants import (
 from contrastive_dynamics.book.outcomes.outcome_keys import Keys
 from contrastive_dynamics.book.provenance.digests import Made
 
-ROOT = Path(__file__).parents[2]
 MUTATIONS = load_mutations(ROOT / "tests" / "mutations")
 
 
@@ -41,12 +41,12 @@ def changed(root: Path, mutation: Mutation, *others: Mutation) -> tuple[str, str
 
 
 def unseen(keys: Keys, rows: list[Mutation]) -> list[str]:
-    """Mutations that leave the digest of their claim's reading as it is."""
+    """Mutations that leave the digest of their claim's reading unchanged."""
     return [m.id for m in rows if keys.made(m).digest == keys.made_broken(m).digest]
 
 
 def cells(made: Made) -> dict[str, str]:
-    """What a digest over a chapter's cells alone would be made of."""
+    """What a digest of a chapter's cells alone would cover."""
     return {name: own for name, own in made.reaches.items() if not name.startswith(f"{PACKAGE}.")}
 
 

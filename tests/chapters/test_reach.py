@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.ground.sources import ChapterFiles
@@ -22,14 +23,13 @@ from contrastive_dynamics.book.provenance.library import Library
 from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.syntax import Definition
 
-ROOT = Path(__file__).parents[2]
 EVERY = os.environ.get("CLBOOK_EVERY", "")
 SECONDS, START_SECONDS = 20.0, 3.5  # of CPU: of a chapter's sample, to start a process for one claim
 UNKNOWN_SECONDS = 5.0  # of a claim that nothing is kept of
 
 
 def differing(together: dict[str, dict], apart: dict[str, dict | None]) -> list[str]:
-    """Claims whose arms are not the same to the last bit; one line where nothing was compared."""
+    """Claims whose arms are not the same to the last bit; one line if nothing was compared."""
     found = [claim for claim, arms in apart.items() if repr(arms) != repr(together.get(claim))]
     return found + ([] if apart and all(apart.values()) else ["nothing was compared"])
 
@@ -45,7 +45,7 @@ def beside(story: Story, claim: str) -> str:
 
 
 def sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
-    """A row that the commit chooses, and those with the same parameters after it while the time lasts."""
+    """A row that the commit selects, and later rows with the same parameters while time remains."""
     kept = {claim: entry["seconds"][0] for claim, entry in plan.believed.items()}
     cost = {m.claim: 2 * kept.get(m.claim, UNKNOWN_SECONDS) + START_SECONDS for m in plan.rows}
     (first,) = drawn(cost, START_SECONDS / 2, f"alone {plan.files.name}")
@@ -56,7 +56,7 @@ def sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
 
 
 def together(plan: Mutations, rows: list[Mutation]) -> tuple[dict[str, dict], list[str]]:
-    """A run of rows with the same parameters: the arms, and what is executed and not covered.
+    """A run of rows with the same parameters: the arms, and what is executed but not covered.
 
     A single one is run together with the claim that has most cells in common with it.
     """
@@ -69,7 +69,7 @@ def together(plan: Mutations, rows: list[Mutation]) -> tuple[dict[str, dict], li
 
 
 def unlike(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list[str]:
-    """Those of the rows whose cells give other readings alone."""
+    """The rows whose cells give different readings when run alone."""
     return differing(arms, run_alone(plan.files, [m.claim for m in rows], rows[0].parameters))
 
 
@@ -87,7 +87,7 @@ def of_chapter(name: str) -> type:
         @staticmethod
         @cache
         def tried() -> tuple[list[Mutation], dict[str, dict], list[str]]:
-            """A sample, its arms from one run, what of that run is not covered."""
+            """A sample, its arms from one run, and what that run executed but no digest covers."""
             rows = sample(Reach.plan())
             return rows, *together(Reach.plan(), rows)
 

@@ -6,10 +6,10 @@ import http.server
 import os
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from checkout import ROOT
 from test_formats import idx, npz, python_2_batch
 
 from contrastive_dynamics.book.pages.book_pages import data_files
@@ -241,7 +241,7 @@ def test_a_download_with_another_sum_is_not_put_into_place(files, mirror, tmp_pa
 
 
 def test_the_page_on_data_names_every_data_set_and_lists_every_sum():
-    page = (Path(__file__).parents[2] / "book" / "data.md").read_text(encoding="utf-8")
+    page = (ROOT / "book" / "data.md").read_text(encoding="utf-8")
     assert "{include} _generated/data-files.md" in page
     assert [name for name in SUMS if f"\n| `{name}` |" not in page] == []
     table = data_files()

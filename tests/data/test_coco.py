@@ -5,10 +5,10 @@ import io
 import json
 import os
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
+from checkout import ROOT
 
 from contrastive_dynamics.data import coco
 from contrastive_dynamics.data.catalogue import DataError, data_folder
@@ -194,7 +194,7 @@ def test_the_real_compact_copy(captions, rows, kept, unlabelled):
 
 
 def test_the_page_on_data_prints_the_sums_that_are_checked():
-    page = (Path(__file__).parents[2] / "book" / "data.md").read_text()
+    page = (ROOT / "book" / "data.md").read_text()
     for file, known in coco.SUMS.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{file}`"))
         assert known.removeprefix("sha256:") in row

@@ -1,4 +1,4 @@
-"""Coloured digits: the digit is there in grey, the colours tell of the class only where a hint is asked for."""
+"""Coloured digits: the digit is visible in grey, and colours reveal the class only if a hint is requested."""
 
 import pytest
 import torch

@@ -45,7 +45,7 @@ def npz(**arrays):
 
 
 class Harmful:
-    """Makes a folder when it is unpickled by anything careless."""
+    """Creates a folder when it is carelessly unpickled."""
 
     def __init__(self, path):
         self.path = path

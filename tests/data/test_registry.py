@@ -1,21 +1,102 @@
-"""Every data set that a chapter names is registered once, and checked by the loader that knows its files."""
+"""Every data set that a chapter names is registered, loaded by its own loader, and checked by what knows its files."""
 
+import ast
 import re
 
 import pytest
 from checkout import ROOT
 
+from contrastive_dynamics.alignment_and_balance import image_caption_pairs, pretrained_encoders
+from contrastive_dynamics.book.claims.claim_table import Claims
 from contrastive_dynamics.book.ground.parameters import read_parameters
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.data import catalogue, coco, registry
+from contrastive_dynamics.data import catalogue, coco, generated_scenes, registry
 from contrastive_dynamics.data.catalogue import DataError
+from contrastive_dynamics.feature_decoupling import figure_arms
+from contrastive_dynamics.nonlinearity.networks import image_training
+
+FILES = {name: ChapterFiles(ROOT, name) for name in chapter_names(ROOT)}
+RANGES = {name: read_parameters(files.cells(), name)["data"].choices for name, files in FILES.items()}
+LOADERS = {  # chapter → where the names of its data sets become tensors, and the names known there
+    "nonlinearity": ("DIGITS of nonlinearity/networks/image_training.py", image_training.DIGITS),
+    "feature-decoupling": ("DATA of feature_decoupling/figure_arms.py", figure_arms.DATA),
+    "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", image_caption_pairs.NAMES),
+    "collapse-and-constraints": ("the set-up cell that binds `source`", ("digits", "mnist")),
+}
 
 
-def test_all_names_that_a_chapter_or_a_loader_has_are_here():
-    known = [read_parameters(ChapterFiles(ROOT, name).cells(), name) for name in chapter_names(ROOT)]
-    asked = {name for parameters in known for name in parameters["data"].choices}
-    assert len(asked) > 6 and asked <= registry.NEEDS.keys()
-    assert {*catalogue.SUMS, *coco.NAMES} <= registry.NEEDS.keys()
+class Loaded(Exception):
+    """In place of a data set: which one would have been loaded."""
+
+
+def says(name: str):
+    """A loader that only says what it loads; `{0}` is its first argument."""
+
+    def load(first="", *rest, **named):
+        raise Loaded(named.get("name") or name.format(first))
+
+    return load
+
+
+def source_of_collapse(data: str):
+    """Run the statement of the chapter's set-up that loads its images."""
+    code = "\n".join(cell.source for cell in FILES["collapse-and-constraints"].cells() if not cell.markdown)
+    wanted = [n for n in ast.parse(code).body if ast.unparse(n).startswith("source = ")]
+    assert len(wanted) == 1, "the chapter no longer loads its images in one statement `source = …`"
+    names = {"data": data, "load_digits": says("digits"), "load_mnist": says("mnist")}
+    eval(compile(ast.Expression(wanted[0].value), "collapse-and-constraints.py", "eval"), names)
+
+
+LOAD = {
+    "nonlinearity": image_training.digit_images,
+    "feature-decoupling": lambda data: figure_arms.labelled_images(data, 0),
+    "alignment-and-balance": lambda data: image_caption_pairs.image_caption_pairs(data, 2, 0, "cpu"),
+    "collapse-and-constraints": source_of_collapse,
+}
+
+
+@pytest.mark.parametrize("chapter", RANGES)
+def test_a_chapter_offers_what_its_loader_knows(chapter):
+    where, known = LOADERS[chapter]
+    assert set(RANGES[chapter]) == set(known), f"add it to the range of `data` in chapters/{chapter}.py and to {where}"
+
+
+def test_every_name_is_registered_and_every_registered_name_is_offered():
+    places = {f"the range of `data` in chapters/{name}.py": choices for name, choices in RANGES.items()}
+    places |= {where: known for where, known in LOADERS.values()}
+    places |= {"SUMS of data/catalogue.py": catalogue.SUMS, "NAMES of data/coco.py": coco.NAMES}
+    for where, names in places.items():
+        unknown = set(names) - registry.NEEDS.keys()
+        assert not unknown, f"{where} names {unknown}: add it to NEEDS in data/registry.py"
+    unread = registry.NEEDS.keys() - {name for choices in RANGES.values() for name in choices} - {"generated"}
+    assert not unread, f"NEEDS in data/registry.py names {unread}: add it to the range of `data` in a chapter"
+
+
+@pytest.mark.parametrize("chapter", FILES)
+def test_a_claim_names_a_data_set_that_its_chapter_offers(chapter):
+    named = {claim.data for claim in Claims.load(FILES[chapter].claims).rows.values()} - {"generated"}
+    assert named <= set(RANGES[chapter]), f"chapters/claims/{chapter}.yaml: no run of the chapter reads this data set"
+
+
+@pytest.mark.parametrize(("chapter", "name"), [(chapter, name) for chapter in RANGES for name in RANGES[chapter]])
+def test_each_name_loads_its_own_data_set(chapter, name, monkeypatch):
+    """A name for which nobody wrote a loader must not end in another data set."""
+    for loader in ("digits", "mnist", "cifar10"):
+        monkeypatch.setattr(catalogue, loader, says(loader))
+    monkeypatch.setattr(figure_arms, "coloured_digits", says("coloured-digits"))
+    monkeypatch.setattr(generated_scenes, "scene_pairs", says("scenes"))
+    for loader, said in (("check", None), ("coco_2014", "coco-2014"), ("coco_compact", "coco-{0}")):
+        monkeypatch.setattr(coco, loader, says(said) if said else lambda name: None)
+    for encoders in ("paper_pair", "small_pair"):
+        monkeypatch.setattr(pretrained_encoders, encoders, lambda *given: ())
+    with pytest.raises(Loaded) as loaded:
+        LOAD[chapter](name)
+    assert str(loaded.value) == name, f"{chapter}: no branch of the loader is for {name}, see {LOADERS[chapter][0]}"
+
+
+def test_sums_are_known_under_registered_names_alone():
+    assert registry.FILES.keys() <= registry.NEEDS.keys()
+    assert all(sums is coco.SUMS for name, sums in registry.FILES.items() if name.startswith("coco-"))
 
 
 def test_what_comes_along_needs_no_folder(monkeypatch):

@@ -1,4 +1,4 @@
-"""Memory is asked for before it is used."""
+"""Memory is checked before it is used."""
 
 import os
 

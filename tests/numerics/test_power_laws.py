@@ -1,4 +1,4 @@
-"""Powers are found again, one an entry, and as numpy's line through the logarithms."""
+"""Powers are recovered, one per entry, and agree with numpy's line through the logarithms."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 import torch
 
-from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.random_streams import stream, streams
 
 
 def draw(*key):
@@ -47,3 +47,18 @@ def test_streams_are_uncorrelated():
 def test_negative_seed_or_run(seed, run):
     with pytest.raises(ValueError, match=f"seed and run must be ≥ 0, got seed={seed}, run={run}"):
         stream(seed, run, "start")
+
+
+def test_streams_are_those_of_the_runs_seed_by_seed():
+    found = [g.initial_seed() for g in streams([3, 1], 2, "start")]
+    assert found == [stream(seed, run, "start").initial_seed() for seed, run in ((3, 0), (3, 1), (1, 0), (1, 1))]
+    assert streams([], 1, "start") == []
+
+
+@pytest.mark.parametrize(
+    "seeds, runs, said",
+    [([1], 0, "runs must be ≥ 1, got 0"), ([-1], 2, "seed and run must be ≥ 0, got seed=-1, run=0")],
+)
+def test_streams_of_no_run_or_of_a_negative_seed(seeds, runs, said):
+    with pytest.raises(ValueError, match=said):
+        streams(seeds, runs, "start")

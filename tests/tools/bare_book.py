@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkout import ROOT
 
 from contrastive_dynamics.book.pages import book_pages
-
-ROOT = Path(__file__).parents[2]
 
 
 def write_book(root: Path) -> dict[str, str]:
     """Write all but the chapters below a root, as if every planned chapter were written; returns chapter → paper."""
     book = ROOT / "book"
-    for source in [*book.glob("*.md"), book / "references.bib", *(book / "_static").iterdir(), ROOT / "_config.yml"]:
+    static = [path for path in (book / "_static").rglob("*") if path.is_file()]
+    for source in [*book.glob("*.md"), book / "references.bib", *static, ROOT / "_config.yml"]:
         target = root / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())

@@ -1,4 +1,4 @@
-"""What git has of this repository, or would take."""
+"""The files of this repository that git has or would add."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def files() -> list[Path]:
-    """The files that git has or would take, or skip where there is no git."""
+    """The files that git has or would add; skips the test if there is no git."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(command, capture_output=True, check=True, text=True)

@@ -1,26 +1,18 @@
 """Guards over a committed chapter: each takes a chapter and returns its problems, one line each."""
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
 
 import jupytext
-import nbformat
+from committed import CHECKED, Committed
 
-from contrastive_dynamics.book.chapter.display import NEAR
 from contrastive_dynamics.book.chapter.results import headlines, verdicts_of
-from contrastive_dynamics.book.chapter.shown import differences, stamp_of
-from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims
-from contrastive_dynamics.book.claims.judging import Reading, judge
+from contrastive_dynamics.book.chapter.shown import differences
 from contrastive_dynamics.book.claims.rules import MET, MISSED
-from contrastive_dynamics.book.claims.statistics import FAMILY_LEVEL
 from contrastive_dynamics.book.ground.parameters import read_parameters
-from contrastive_dynamics.book.ground.sources import ChapterFiles
 from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.staleness import CURRENT, states
 from contrastive_dynamics.book.provenance.stamps import seal
 
-CHECKED = "nbval-check-output"
 PREFIXES = {
     "theorem": "thm",
     "lemma": "lem",
@@ -29,67 +21,6 @@ PREFIXES = {
     "figure": "fig",
     "table": "table",
 }
-_WORDS = "|".join(map(re.escape, VERDICTS))
-_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?:{NEAR}\n<<)?(?P<word>{_WORDS})(?:$| \|)", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Committed:
-    """A committed chapter: its source, its executed notebook, its claims and the result stored in the notebook."""
-
-    files: ChapterFiles
-
-    @cached_property
-    def notebook(self) -> nbformat.NotebookNode:
-        return nbformat.read(self.files.notebook, as_version=4)
-
-    @cached_property
-    def code(self) -> list[nbformat.NotebookNode]:
-        return [cell for cell in self.notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-
-    @cached_property
-    def claims(self) -> Claims:
-        return Claims.load(self.files.claims)
-
-    @cached_property
-    def stamp(self) -> dict | None:
-        return stamp_of(self.notebook)
-
-    @cached_property
-    def readings(self) -> dict[str, Reading]:
-        """Stored readings of claims that the YAML still holds to a rule."""
-        stored = self.stamp["readings"] if self.stamp else {}
-        rows = self.claims.rows
-        return {i: Reading.of(**arms) for i, arms in stored.items() if i in rows and rows[i].rule}
-
-    def level(self, claim: str) -> float:
-        """The confidence level at which the notebook prints a claim's verdict."""
-        return FAMILY_LEVEL / self.claims.by_chance if self.claims.rows[claim].by_chance else FAMILY_LEVEL
-
-    def word(self, claim: str) -> str:
-        """The verdict on the stored values by the present rules."""
-        data = self.stamp["data"]
-        return judge(self.claims.rows[claim], self.readings[claim], self.level(claim), data).verdict
-
-    def printed(self) -> list[tuple[str, str]]:
-        """(claim, verdict) as the checked cells show them."""
-        return [
-            (match["id"], match["word"])
-            for cell in self.code
-            if CHECKED in cell.metadata.get("tags", [])
-            for output in cell.outputs
-            for match in _PRINTED.finditer(output.get("data", {}).get("text/plain", "") or output.get("text", ""))
-        ]
-
-    def not_judged(self) -> set[str]:
-        """Claims whose regime the committed run does not reach, as the checked cells show them."""
-        texts = [
-            output.get("data", {}).get("text/plain", "")
-            for cell in self.code
-            if CHECKED in cell.metadata.get("tags", [])
-            for output in cell.outputs
-        ]
-        return {text.partition(":")[0] for text in texts if ": not judged," in text}
 
 
 def _at(count: int, cell) -> str:
@@ -142,7 +73,7 @@ def stripped(chapter: Committed) -> list[str]:
 
 
 def sealed(chapter: Committed) -> list[str]:
-    """The stored result fits its seal."""
+    """The stored result matches its seal."""
     kept = chapter.stamp is None or chapter.stamp.get("seal") == seal(chapter.stamp)["seal"]
     return [] if kept else ["the stored result does not fit its seal: it was changed by hand"]
 
@@ -204,12 +135,16 @@ def verdicts(chapter: Committed) -> list[str]:
 
 
 def readings(chapter: Committed) -> list[str]:
-    """Every claim with a rule was measured or is shown as not judged here, every other says what it takes."""
+    """Every claim with a rule was measured or is shown as not judged here, every other one says what it needs.
+
+    Here is the notebook, chapter or appendix, that the claim's row names.
+    """
     stored = chapter.stamp["readings"] if chapter.stamp else {}
-    rows = chapter.claims.rows
+    rows, here = chapter.claims.rows, "appendix" if chapter.files.part == 1 else "chapter"
     excused = chapter.not_judged()
-    missing = [i for i, c in rows.items() if c.rule and i not in stored and i not in excused]
+    missing = [i for i, c in rows.items() if c.rule and c.place == here and i not in stored and i not in excused]
     found = [f"{i}: has a rule, but no stored values" for i in missing]
+    found += [f"{i}: its row says in: {rows[i].place}" for i in stored if i in rows and rows[i].place != here]
     found += [f"{i}: not run, but does not say what it takes" for i, c in rows.items() if not (c.rule or c.needs)]
     return found + [f"{i}: stored, but no claim with a rule" for i in stored if i not in rows or not rows[i].rule]
 

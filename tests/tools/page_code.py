@@ -1,9 +1,10 @@
 """The code that a page of the book shows, for the tests that run it."""
 
 import re
-from pathlib import Path
 
-BOOK = Path(__file__).parents[2] / "book"
+from checkout import ROOT
+
+BOOK = ROOT / "book"
 
 
 def code_blocks(page: str) -> list[tuple[str, str]]:
@@ -13,6 +14,6 @@ def code_blocks(page: str) -> list[tuple[str, str]]:
 
 
 def shell_lines(page: str) -> list[str]:
-    """The lines of its shell blocks, what a backslash continues in one."""
+    """The lines of its shell blocks, joined if a backslash continues them."""
     shell = (code for kind, code in code_blocks(page) if kind == "sh")
     return [line.strip() for code in shell for line in code.replace("\\\n", " ").splitlines()]

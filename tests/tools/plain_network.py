@@ -49,25 +49,28 @@ class PlainNetwork(nn.Module):
 
 
 def similarities(f, f_view):
-    """Inner products of first views, the positive pair in the place of the diagonal."""
+    """Inner products of first views, with the positive pairs on the diagonal."""
     s = f @ f.mT
     on = torch.eye(len(f), dtype=torch.bool)
     return torch.where(on, (f * f_view).sum(1)[:, None].expand_as(s), s)
 
 
 def plain_loss(name, f, f_view):
+    """The printed form of a loss, between two views of a batch; every name of `LOSSES` needs its own."""
     n = len(f)
     if name == "infonce":
         return cross_entropy(similarities(f, f_view) / 0.1, torch.arange(n))
-    if name.startswith("quadratic"):
+    if name in ("quadratic", "quadratic_over_tau"):
         s = similarities(f, f_view) / (0.1 if name == "quadratic_over_tau" else 1)
         return -(1 + 1 / n) * s.diagonal().mean() + s.mean()
     apart = (f[:, None] - f[None]).square().sum(-1) / 2
     together = (f - f_view).square().sum(-1)[:, None] / 2
     if name == "triplet":
         return (torch.relu(together - apart + 0.5) * (1 - torch.eye(n))).mean()
-    alpha = torch.exp(-apart / 0.1).detach()
-    return (alpha * (together - apart)).mean()
+    if name == "gaussian":
+        alpha = torch.exp(-apart / 0.1).detach()
+        return (alpha * (together - apart)).mean()
+    raise ValueError(f"no printed form of the loss {name!r}: write it in plain_loss")
 
 
 def plain_training(training, weights, tokens, unit=True, steps=200):

@@ -39,7 +39,7 @@ def solve(
     Source: ren-li-2023, Lemma 5.2.
     Args:
         a: process A at the knots, `[run, knot]`, > 0.
-        times: of the knots, `[knot]`, increasing.
+        times: times of the knots, `[knot]`, increasing.
         x0, y0: initial values X_0 and Y_0, > 0, a number or `[run]`.
         b, c: constants of the equations, > 0, a number or `[run]`.
         other: a second process B in Y' = bBXY, `[run, knot]`, > 0; by default B = A.

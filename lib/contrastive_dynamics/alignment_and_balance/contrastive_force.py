@@ -67,7 +67,7 @@ def non_contrastive_force(
     Args:
         rank: r, 1 to d.
         dim: d.
-        device, dtype: of the result.
+        device, dtype: those of the result.
     Returns: `[d, d]`.
     Raises: ValueError for another rank.
     """

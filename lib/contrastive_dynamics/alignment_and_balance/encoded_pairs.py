@@ -1,4 +1,4 @@
-"""Frozen features of images, of their captions and of one prompt per category: made once, stored in files, read again.
+"""Frozen features of images, captions and one prompt per category, computed once, stored in files and read back.
 
 Shapes: n images, c captions each, L categories, p and q features of images and sentences. Features are float16 (or
 float32, as asked) on the CPU; `EncodedPairs.to` moves them.
@@ -36,7 +36,7 @@ class EncodedPairs:
         labels: `[n, L]`, bool.
         ids: `[n]`, int64.
         test: `[n]`, bool, the rows kept out of training.
-        names: of the L categories.
+        names: names of the L categories.
         made: what the features were made from (data set, files with their checksums, encoders, versions), key → value.
     Raises: ValueError for shapes that do not fit together.
     """
@@ -74,7 +74,7 @@ class EncodedPairs:
 
 
 def load(path: Path | str) -> EncodedPairs:
-    """Read what `EncodedPairs.save` wrote; raises DataError if the file is missing or is something else."""
+    """Read what `EncodedPairs.save` wrote; raises DataError if the file is missing or holds something else."""
     try:
         *arrays, names, made = read_npz(Path(path).read_bytes(), [*_TENSORS, "names", "made"])
         found = dict(zip(_TENSORS, map(torch.from_numpy, arrays), strict=True))
@@ -99,9 +99,9 @@ def encode_pairs(
 ) -> EncodedPairs:
     """The features of every image, of its first captions and of the prompts.
 
-    Each batch goes to a file of its own, moved into place when complete; an interrupted run continues after the last of
-    them. The name of the folder is the sha256 of what the features are made from (`made`), so that other data, weights,
-    packages or settings use another folder.
+    Each batch is written to its own file, which is moved into place when complete; an interrupted run continues after
+    the last one. The name of the folder is the sha256 of what the features are made from (`made`), so other data,
+    weights, packages or settings use another folder.
     Args:
         data: images with their captions and labels.
         image, text: encoders of the images and of the sentences.

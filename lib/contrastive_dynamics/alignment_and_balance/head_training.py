@@ -1,4 +1,4 @@
-"""Projection heads of two modalities trained by mini-batches, with negatives and without, all runs in one program.
+"""Projection heads of two modalities, trained on mini-batches with and without negatives, all runs in one program.
 
 Shapes: runs first; image features `[n, p]`, caption features `[n, c, q]`, parameters `[run, in, out]`, outputs of a
 batch of b pairs `[run, b, out]`.
@@ -27,7 +27,7 @@ class Snapshot(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How the runs are trained: the loss of each, and the settings that all share."""
+    """How the runs are trained: the loss of each, and the settings that all of them share."""
 
     contrastive: Tensor  # [run], bool
     tau_squared: Tensor  # [run], τ² > 0
@@ -39,12 +39,12 @@ class Recipe(NamedTuple):
 
 
 def pair_losses(f_a: Tensor, f_b: Tensor, contrastive: Tensor, tau_squared: Tensor, negatives: Tensor) -> Tensor:
-    """Loss of every run over its batch: L/τ², or L̂ where there are no negatives.
+    """Loss of every run over its batch: L/τ², or L̂ for runs without negatives.
 
     L = −mean_i(log S_A,i + log S_B,i), S_A,i = e^{τ²s_ii}/(e^{τ²s_ii} + K mean_{j≠i} e^{τ²s_ij}), s_ij = f_A,i·f_B,j,
     S_B with s_ji; L̂ = −mean_i s_ii. The division by τ² is the paper's rescaling of gradients. For K = b − 1 L is the
     sum of CLIP's two cross entropies.
-    Source: ren-li-2023, eqs. (3), (4); the negatives of a pair are the others of its batch.
+    Source: ren-li-2023, eqs. (3), (4); the negatives of a pair are the other pairs of its batch.
     Args:
         f_a, f_b: outputs of both heads, `[run, b, out]`, b ≥ 2.
         contrastive: `[run]`, bool, whether the run has negatives.
@@ -74,9 +74,9 @@ def train_heads(
     """Train both heads by AdamW; the features are not trained.
 
     A step takes b images without repetition (each epoch has its own order) and one random caption of each, drawn from
-    the run's generator: runs with generators of one stream see the same batches. Weight decay acts on the weight
-    matrices, not on gains, shifts and bias. The runs' losses are added, and AdamW acts on each entry separately, so
-    that the runs do not affect each other.
+    the run's generator: runs whose generators belong to the same stream see the same batches. Weight decay acts on the
+    weight matrices, not on gains, shifts and bias. The runs' losses are added, and AdamW acts on each entry separately,
+    so the runs do not affect each other.
     Source: ren-li-2023, Algorithm 3.1 and Section 6; optimiser and batch size are not stated there.
     Args:
         image, text: heads to start from.

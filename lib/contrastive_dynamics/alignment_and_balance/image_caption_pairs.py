@@ -1,4 +1,4 @@
-"""Image–caption pairs of Figure 2 by name, split for training and test: generated scenes, or COCO through encoders."""
+"""Image–caption pairs of Figure 2 by name, split into training and test: generated scenes, or COCO through encoders."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -11,13 +11,13 @@ from torch import Tensor
 from ..numerics.random_streams import stream
 
 NAMES = ("scenes", "coco-human", "coco-labels", "coco-2014")
-MODELS = "CONTRASTIVE_MODELS"  # names a folder with both models of the paper; without it they come from the hub
+MODELS = "CONTRASTIVE_MODELS"  # names a folder with both of the paper's models; if unset, they come from the hub
 IMAGE_MODEL, TEXT_MODEL = "microsoft/resnet-101", "roberta-base"
 _TEST_SCENES = 1000
 
 
 class Pairs(NamedTuple):
-    """Features, standardised by the training part; the rows of one split."""
+    """The rows of one split: features, standardised with the mean and deviation of the training part."""
 
     images: Tensor  # [n, p], float32
     captions: Tensor  # [n, c, q]
@@ -44,8 +44,8 @@ def image_caption_pairs(
     Args:
         data: one of NAMES.
         scenes: number of training scenes, ≥ 2.
-        seed: of the generated scenes.
-        device: of the features.
+        seed: seed of the generated scenes.
+        device: device of the features.
         watch: watch(iterable, label) wraps a progress bar around long work.
     Returns: (training, test).
     Raises: ValueError for another name or fewer scenes, DataError for files that are missing.
@@ -63,7 +63,7 @@ def image_caption_pairs(
 
 
 def _standardised(train, test) -> tuple[Pairs, Pairs]:
-    """Every feature with mean 0 and variance 1 over the training part; features that do not vary become 0."""
+    """Scale every feature to mean 0 and variance 1 over the training part; features that do not vary become 0."""
 
     def by(values: Tensor) -> Callable[[Tensor], Tensor]:
         mean, scale = values.mean(0), values.std(0)
@@ -95,7 +95,7 @@ def _coco(data: str, device: torch.device | str, watch: Callable[[Iterable, str]
 
 
 def _models() -> tuple[str, str]:
-    """The places of ResNet101 and RoBERTa."""
+    """Where to find ResNet101 and RoBERTa."""
     folder = os.environ.get(MODELS)
     names = IMAGE_MODEL, TEXT_MODEL
     return names if folder is None else tuple(str(Path(folder) / Path(name).name) for name in names)

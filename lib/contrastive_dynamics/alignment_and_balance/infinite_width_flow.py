@@ -99,7 +99,7 @@ def wide_flow(
     Args:
         state: at times[0], `[run, ...]`.
         sigma, noise, tau_squared, negatives: as `wide_velocity`; σ_ξ > 0 where there are noise columns.
-        times: `[time]` or, as d differs between runs, `[time, run]`; ≥ 2, increasing.
+        times: `[time]`, or `[time, run]` as d differs between runs; at least 2, increasing.
         rtol: relative tolerance per step.
     Returns: WideState `[time, run, ...]`.
     Raises: ValueError for other times, τ² < 0, K ≤ 0, or noise columns where σ_ξ = 0.
@@ -107,7 +107,31 @@ def wide_flow(
     Cost: 6 velocities per step; about 500 steps to θ = 1000 at σ_max = 3, τ² = 1, and at least one from row to row of
         `[time, run]`.
     """
-    return _flow("wide_flow", state, sigma, noise, times, (tau_squared, negatives), rtol, False)[0]
+    from torchdiffeq import odeint
+
+    _require_loss("wide_flow", sigma, tau_squared, negatives)
+    noise = _require_noise("wide_flow", state, sigma, noise)
+    if times.ndim not in (1, 2) or len(times) < 2 or not bool((times.diff(dim=0) > 0).all()):
+        raise ValueError(f"wide_flow: times must be [time] or [time, run], ≥ 2, increasing, got {list(times.shape)}")
+    (u0, w0, nu0), r = _sums(state), sigma.shape[-1]
+    lengths = times.diff(dim=0)
+    grid = times if times.ndim == 1 else torch.arange(len(times), dtype=sigma.dtype, device=sigma.device)
+
+    def grown(y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        factors = y.clamp(max=500).exp()  # beyond what C allows: a trial step that is too long is rejected, not NaN
+        return u0 * factors[..., :r], w0 * factors[..., r:-1], nu0 * factors[..., -1]
+
+    def velocity(x: Tensor, y: Tensor) -> Tensor:
+        n2, up, down, decay = _log_rates(*grown(y), sigma, noise, tau_squared, negatives)
+        rates = torch.cat([up, down, decay.unsqueeze(-1)], -1) * (2 / n2).unsqueeze(-1)
+        return rates if times.ndim == 1 else rates * lengths[min(int(x), len(lengths) - 1)].unsqueeze(-1)
+
+    how = {"norm": lambda error: error.square().mean(-1).max().sqrt()}
+    if times.ndim == 2:
+        how["jump_t"] = grid[1:-1]  # the clock of a run changes its pace there
+    y = odeint(velocity, u0.new_zeros(len(u0), 2 * r + 1), grid, rtol=rtol, atol=rtol, method="dopri5", options=how)
+    u, w, nu = grown(y)
+    return WideState((u + w) / 2, (u - w) / 2, nu)
 
 
 def rest(state: WideState, tau_squared: Scalar | None) -> Tensor:
@@ -130,7 +154,8 @@ def non_contrastive_solution(state: WideState, sigma: Tensor, noise: Scalar, the
 
     With Θ = ∫(1 − a)dθ: u_p = κ_p² + κ̂_p² = u_p(0)e^{σ_p²Θ}, w_p = κ_p² − κ̂_p² = w_p(0)e^{−σ_p²(2θ − Θ)},
     κ_ξ² = κ_ξ²(0)e^{−σ_ξ²(θ − Θ)}, and C, which increases with Θ, determines Θ. At θ = ∞: Σu_p(0)e^{σ_p²Θ}/(2σ_p²) = C,
-    from `wide_start` Σe^{σ_p²Θ} = 2d (2r without noise), whatever σ_ξ > 0 is; all is aligned, no noise is left.
+    from `wide_start` Σe^{σ_p²Θ} = 2d (2r without noise), whatever σ_ξ > 0 is; then everything is aligned and no noise
+    is left.
     Source: derived, ren-li-2023, Lemma B.10.
     Args:
         state: at θ = 0, `[run, ...]`.
@@ -197,7 +222,7 @@ def _sums(state: WideState) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _gap(u: Tensor, w: Tensor, nu: Tensor, tau_squared: Scalar | None, negatives: Scalar = 1.0):
-    """1 − T_p − a = (1 − Σg) + Σg_qT_q − T_p, which does not cancel where all is aligned; a, T, c and n²."""
+    """1 − T_p − a = (1 − Σg) + Σg_qT_q − T_p, which does not cancel where everything is aligned; a, T, c and n²."""
     n2 = (u + w).sum(-1) / 2 + nu
     slack, g = (w.sum(-1) + nu) / n2, (u - w) / (2 * n2).unsqueeze(-1)
     if tau_squared is None:
@@ -214,37 +239,6 @@ def _log_rates(u, w, nu, sigma, noise, tau_squared, negatives):
     gap, a, t, c, n2 = _gap(u, w, nu, tau_squared, negatives)
     speed = c.unsqueeze(-1) * sigma.square()
     return n2, speed * gap, -speed * (1 - t + a.unsqueeze(-1)), -c * noise.square() * a
-
-
-def _flow(name, state, sigma, noise, times, loss, rtol, rescaled):
-    from torchdiffeq import odeint
-
-    _require_loss(name, sigma, *loss)
-    noise = _require_noise(name, state, sigma, noise)
-    if times.ndim not in (1, 2) or len(times) < 2 or not bool((times.diff(dim=0) > 0).all()):
-        raise ValueError(f"{name}: times must be [time] or [time, run], ≥ 2, increasing, got {list(times.shape)}")
-    (u0, w0, nu0), r = _sums(state), sigma.shape[-1]
-    unit = (u0 + w0).sum(-1) / 2 + nu0  # n² at the start, so that t is of order one
-    lengths = times.diff(dim=0)
-    grid = times if times.ndim == 1 else torch.arange(len(times), dtype=sigma.dtype, device=sigma.device)
-
-    def grown(y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        factors = y.clamp(max=500).exp()  # beyond what C allows: a trial step that is too long is rejected, not NaN
-        return u0 * factors[..., :r], w0 * factors[..., r:-2], nu0 * factors[..., -2]
-
-    def velocity(x: Tensor, y: Tensor) -> Tensor:
-        n2, up, down, decay = _log_rates(*grown(y), sigma, noise, *loss)
-        rates = torch.cat([up, down, decay.unsqueeze(-1), (n2 / unit / 2).unsqueeze(-1)], -1)
-        if not rescaled:
-            rates = rates * (2 / n2).unsqueeze(-1)
-        return rates if times.ndim == 1 else rates * lengths[min(int(x), len(lengths) - 1)].unsqueeze(-1)
-
-    how = {"norm": lambda error: error.square().mean(-1).max().sqrt()}
-    if times.ndim == 2:
-        how["jump_t"] = grid[1:-1]  # the clock of a run changes its pace there
-    y = odeint(velocity, u0.new_zeros(len(u0), 2 * r + 2), grid, rtol=rtol, atol=rtol, method="dopri5", options=how)
-    u, w, nu = grown(y)
-    return WideState((u + w) / 2, (u - w) / 2, nu), y[..., -1] * unit
 
 
 def _require_loss(name: str, sigma: Tensor, tau_squared: Scalar | None, negatives: Scalar) -> None:

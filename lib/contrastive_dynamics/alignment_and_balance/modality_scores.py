@@ -14,13 +14,13 @@ from torch import Tensor
 from ..numerics.ranks import stable_rank
 from .model import sample_signs, sign_vectors
 
-LARGEST_DIM = 13  # of the exact alignment: 2^12 sorts of 2^13 numbers
-BLOCK = 2**22  # numbers in one block of it
+LARGEST_DIM = 13  # for the exact alignment: 2^12 sorts of 2^13 numbers
+BLOCK = 2**22  # numbers sorted in one block
 TIE = 1e-9  # relative to the largest |f_A·f_B|: values that differ by less are equal up to rounding
 
 
 class DiscretisationErrors(NamedTuple):
-    """How far the columns of two maps are from infinite width, each `[...]`, 0 at infinite width."""
+    """How far the columns of two maps are from their limit at infinite width, each `[...]`; 0 in that limit."""
 
     norms: Tensor  # max_p of ‖[K_A]_p‖²/‖[K_B]_p‖² or its inverse, the larger, minus 1
     noise_norms: Tensor  # largest over smallest squared norm of a noise column of A or B, minus 1
@@ -44,9 +44,8 @@ def exact_alignment(g: Tensor, rank: int, *, other_signal: bool = False) -> Tens
     Returns: `[...]`.
     Raises: ValueError for another g or rank.
     Error: values within 1e-9 of the largest count as equal.
-    Cost: 2^{d−1} sorts of 2^d numbers per matrix, about 1 s at d = 12; memory 2^{d−1}·d numbers per matrix and blocks
-        of
-        2²².
+    Cost: 2^{d−1} sorts of 2^d numbers per matrix, about 1 s at d = 12; memory for 2^{d−1}·d numbers per matrix and for
+        blocks of 2²².
     """
     d = g.shape[-1]
     if not 1 <= rank <= d <= LARGEST_DIM or g.shape[-2:] != (d, d) or not bool(g.isfinite().all()):
@@ -134,15 +133,15 @@ def worst_alignment_map(
     """K = Kᵀ of condition number κ with the least zᵀKᵀK(z − z') for z = (1, …, 1) and z' with the first sign changed.
 
     With x = z/√r and y = e_1 its eigenvectors are x − y for κ, x + y for 1, and all vectors orthogonal to both for √κ.
-    Then E of `alignment_condition` maps x to −y(κ² − 1)/2. Just beyond that bound this z and −z lose to one z' each:
-    the alignment falls by 2^{1−2r}.
+    Then E of `alignment_condition` maps x to −y(κ² − 1)/2. Just beyond that bound, z and −z each lose to one z': the
+    alignment falls by 2^{1−2r}.
     Source: derived, see there.
     Args:
         rank: r ≥ 2.
         condition: κ ≥ 1.
-        device, dtype: of the result.
+        device, dtype: those of the result.
     Returns: `[r, r]`.
-    Raises: ValueError for others.
+    Raises: ValueError for a value outside its range.
     """
     if rank < 2 or not condition >= 1:
         raise ValueError(f"rank and condition must be ≥ 2 and ≥ 1, got {rank} and {condition}")
@@ -225,9 +224,9 @@ def column_alignment(map_a: Tensor, map_b: Tensor, rank: int) -> Tensor:
 def discretisation_errors(map_a: Tensor, map_b: Tensor, rank: int) -> DiscretisationErrors:
     """Relative differences of norms and cosines of columns that are 0 at infinite width.
 
-    The text at hand has lost (11) and (17); these scores follow its words (equal norms of corresponding columns,
-    orthogonal columns of all four matrices) and the lemmas on each. Among the noise columns all pairs count, also equal
-    q of A and B.
+    Our copy of the text has lost (11) and (17); these scores follow its words (equal norms of corresponding columns,
+    orthogonal columns of all four matrices) and the lemmas on each. Among the noise columns all pairs count, including
+    those of A and B with equal q.
     Source: ren-li-2023, eqs. (11), (17), Lemmas B.13 to B.16, C.12 to C.17.
     Args:
         map_a, map_b: `[..., m, d]`.

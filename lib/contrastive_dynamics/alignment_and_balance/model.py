@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
-LARGEST_ENUMERATION = 20  # signs: 2^19 states
+LARGEST_ENUMERATION = 20  # signs, that is 2^19 states
 
 
 class Signs(NamedTuple):
@@ -105,7 +105,7 @@ def sign_vectors(count: int, device: torch.device | str | None = None, dtype: to
 
     Args:
         count: n.
-        device, dtype: of the result.
+        device, dtype: those of the result.
     Returns: `[2^n, n]`.
     Cost: n·2^n numbers.
     """
@@ -123,7 +123,7 @@ def all_signs(
     Args:
         rank: r, 1 to d.
         dim: d; r + 2(d − r) ≤ 20.
-        device, dtype: of the result.
+        device, dtype: those of the result.
     Returns: Signs of 2^{r+2(d−r)−1} states, z_1 > 0.
     Raises: ValueError for more than 20 signs, r + 2(d − r) > 20, or another rank.
     Cost: 2d·states numbers.
@@ -144,16 +144,17 @@ def sobol_signs(
     Scrambling acts on the first binary digit as one random flip of each coordinate, and these flips are drawn.
     With count = 2^k the signs are an affine code over GF(2): the mean of a product of signs is 0, as it should be, or
     ±1 where the product is aliased. Means of one sign and of two are exact for all dims tried (up to 99 signs,
-    k of 10 to 16), and fewer products of four are aliased than by a random code. By Sobol's property A,
-    k = r + 2(d − r) − 1 meets every state once, as `all_signs`. Measured on the force at τ² = 3, r = 6, d = 12: the
-    relative error is 0.02 with 2^10 states and 0.005 with 2^12, where independent draws give 0.19 and 0.09.
-    Source: Joe and Kuo, Constructing Sobol sequences with better two-dimensional projections (2008), torch's numbers.
+    k of 10 to 16), and fewer products of four are aliased than with a random code. By Sobol's property A,
+    k = r + 2(d − r) − 1 visits every state once, as `all_signs` does. Measured on the force at τ² = 3, r = 6, d = 12:
+    the relative error is 0.02 with 2^10 states and 0.005 with 2^12, where independent draws give 0.19 and 0.09.
+    Source: Joe and Kuo, Constructing Sobol sequences with better two-dimensional projections (2008), with torch's
+        direction numbers.
     Args:
         rank: r, 1 to d.
         dim: d.
         count: number of states, a power of two.
-        generator: of the flips.
-        dtype: of the result.
+        generator: source of the flips.
+        dtype: dtype of the result.
     Returns: Signs of count states.
     Raises: ValueError for another rank or count.
     Error: a mean is unbiased over the flips.
@@ -181,7 +182,7 @@ def sample_signs(
         dim: d.
         count: pairs per run, ≥ 1.
         generators: one per run.
-        dtype: of the result.
+        dtype: dtype of the result.
     Returns: two of `[run, count, d]`, on the generators' device.
     Raises: ValueError for another rank or count.
     Cost: r + 2(d − r) draws per pair.

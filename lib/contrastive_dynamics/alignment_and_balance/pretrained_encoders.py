@@ -27,7 +27,7 @@ IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation 
 LITE = ((127 / 255,) * 3, (128 / 255,) * 3)
 POOLINGS = ("mean", "mean-unit", "first")
 _SIDE, _TOKENS = 224, 256
-_FILES = ("*.safetensors", "*.json", "*.txt")  # of a model in transformers' layout; never *.bin, which is a pickle
+_FILES = ("*.safetensors", "*.json", "*.txt")  # a model's files in transformers' layout; never *.bin, which is a pickle
 _INSTALL = "pip install 'contrastive-dynamics[encoders]'"
 
 
@@ -36,9 +36,9 @@ class Encoder:
     """A frozen map to features; its weights are loaded when it first encodes.
 
     Fields:
-        name: of the model.
+        name: name of the model.
         sum: checksum of its files.
-        made: how features come out of it, with the packages that run it.
+        made: how it computes features, and the packages that run it.
         encode: b files of images (bytes), or b sentences (str) → Float32[Tensor, "b p"] on the CPU.
     """
 
@@ -52,12 +52,12 @@ def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
     """EfficientNet-Lite0 for images, p = 1280, and all-MiniLM-L6-v2 for sentences, p = 384.
 
     Images: short side 224, scaled by (x − 127)/128 as in training (the package that ships the weights shows ImageNet's
-    mean and deviation instead, with which they recognise less); the average before the classifier. Sentences: the mean
-    over tokens, scaled to unit length. The first was trained on labels of ImageNet; the second by a contrastive loss on
+    mean and deviation instead, which recognise less); the average before the classifier. Sentences: the mean over
+    tokens, scaled to unit length. The first was trained on labels of ImageNet; the second by a contrastive loss on
     pairs of sentences, captions of COCO among them, without images.
     Source: Tan and Le, EfficientNet (2019), the lite variant; Reimers and Gurevych, Sentence-BERT (2019).
     Args:
-        device: that runs the models.
+        device: device that runs the models.
     Returns: (image encoder, text encoder).
     Raises: DataError if a package is not installed or weights have another checksum.
     Cost: weights of 20 and 90 MB; about 0.8·10⁹ flops per image, 2·10⁷ per token.
@@ -95,7 +95,7 @@ def paper_pair(image: str | Path, text: str | Path, device: torch.device | str =
     Source: ren-li-2023, Section 6.
     Args:
         image, text: sources of the two models, as in `image_encoder` and `text_encoder`.
-        device: that runs the models.
+        device: device that runs the models.
     Returns: (image encoder, text encoder).
     Raises and Cost: as `image_encoder` and `text_encoder`.
     """
@@ -110,8 +110,8 @@ def text_encoder(
     Args:
         source: a folder in the layout of transformers (config, tokenizer, safetensors), or its name on the hub.
         pooling: `mean`, `mean-unit` (then scaled to unit length) or `first` (the token that starts a sentence).
-        name: by default that of the source.
-        device: that runs the model.
+        name: name of the encoder, by default that of the source.
+        device: device that runs the model.
     Raises: ValueError for another pooling; DataError if transformers is not installed or the folder is incomplete.
     Error: padding changes features by rounding only.
     """
@@ -146,7 +146,7 @@ def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> 
 
     Args:
         source: a folder in the layout of transformers (config, safetensors), or its name on the hub.
-        device: that runs the model.
+        device: device that runs the model.
     Raises: DataError if transformers is not installed or the folder is incomplete.
     """
     folder = _folder(source)
@@ -169,7 +169,7 @@ def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> 
 
 
 def pixels(content: bytes, short: int, scale: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
-    """An image file as a network takes it: short side resized (bicubic), centre square of 224, (x − mean)/deviation.
+    """An image file as a network's input: short side resized (bicubic), centre square of 224, (x − mean)/deviation.
 
     Args:
         content: bytes of an image in any format and mode.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-_EPS = 1e-5  # of the hidden batch norms, as PyTorch's
+_EPS = 1e-5  # in the hidden batch norms, as in PyTorch
 OUTPUTS = ("batch", "unit", "none")
 
 
@@ -43,10 +43,10 @@ def init_heads(
 
     Args:
         generators: one per run, all on one device.
-        features: inputs of the head, ≥ 1.
-        width: of both hidden layers, ≥ 1.
-        out: outputs, ≥ 1.
-        dtype: of the parameters.
+        features: number of inputs of the head, ≥ 1.
+        width: width of both hidden layers, ≥ 1.
+        out: number of outputs, ≥ 1.
+        dtype: dtype of the parameters.
     Returns: Heads, each run's drawn from its own generator.
     Raises: ValueError for an argument outside its range.
     """
@@ -72,14 +72,14 @@ def apply_heads(
 
     BN is per feature, (h − mean)/√(var + ε)·gain + shift, with the batch's biased variance, ε = 10⁻⁵.
     output = "batch", the paper's learner: f = (y − E y)/√E‖y − E y‖², so E f = 0 and E‖f‖² = 1 over the batch;
-    "unit", as CLIP: f = y/‖y‖; "none": f = y.
+    "unit", as in CLIP: f = y/‖y‖; "none": f = y.
     In training, means and scales are those of x itself. Evaluation takes them from one pass over the whole training
     set, `_, statistics = apply_heads(heads, training)`; there is no running average.
     Source: ren-li-2023, Section 6 (layers), Section 3 (output).
     Args:
         heads: parameters.
         x: `[n, in]` or `[run, n, in]`; n ≥ 2 without statistics.
-        statistics: means and scales to use; None for those of x.
+        statistics: means and scales to use; None to use those of x.
         output: one of OUTPUTS.
     Returns: f `[run, n, out]`, and the statistics used.
     Raises: ValueError for another x or output.

@@ -102,8 +102,8 @@ def descend(
     """map ← map + η·`batch_velocity`, each step from a fresh batch of n positive and n negative pairs.
 
     With batch None the expectations are exact, with the mean over positive pairs taken over `signs`: plain gradient
-    descent, which follows the flow at time η·step up to O(η). A batch adds noise of order n^{-1/2} per step and, as S,
-    ū and N_A are not linear in its means, a bias of order 1/n.
+    descent, which follows the flow at time η·(number of steps) up to O(η). A batch adds noise of order n^{-1/2} per
+    step and, as S, ū and N_A are not linear in its means, a bias of order 1/n.
     Source: ren-li-2023, Algorithm 3.1 and Appendix D.
     Args:
         map_a, map_b: `[run, m, d]`.

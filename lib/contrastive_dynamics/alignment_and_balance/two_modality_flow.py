@@ -5,8 +5,8 @@ of the data, σ_1..σ_r and σ_ξ; D = diag(scales²); N_A² = ‖map_a‖_F²/d
 
 - Gradients are divided by τ² and time is that of W̊ = −∂L/∂W/τ².
 - ‖map D^{-1/2}‖_F of either modality is conserved for any M, as the outputs do not change with the scale of W.
-- The Gram matrices of the columns satisfy an equation of their own, so the width enters through the start only: a
-  start of m > 2d rows may be replaced by the R factor of [map_a map_b].
+- The Gram matrices of the columns satisfy a closed equation, so the width enters only through the start: a start of
+  m > 2d rows may be replaced by the R factor of [map_a map_b].
 - The batch norm pulls a column along itself only; directions turn through M alone (`column_rates`).
 """
 
@@ -78,19 +78,19 @@ def contrastive_flow(
 ) -> Trajectory:
     """The flow of the contrastive loss at one τ²; a schedule is one call per stage, from where the last one ended.
 
-    Runs share the steps, so a run is the same alone and in a batch up to the error.
+    Runs share the steps, so up to the error a run is the same alone and in a batch.
     Source: ren-li-2023, eq. (5), Algorithm 3.1 in continuous time.
     Args:
         map_a, map_b: at the start, `[run, m, d]`, finite, not 0.
         scales: `[run, d]` or `[d]`.
-        signs: of the mean over positive pairs, `[state, d]` each.
+        signs: positive pairs over which the mean is taken, `[state, d]` each.
         times: `[t]`, increasing from 0.
         tau_squared: τ² > 0, a number or `[run]`.
         negatives: K > 0, a number or `[run]`.
         rtol: tolerance per step in every run, relative to the entries and to their rms at the start; > 100·ε.
     Returns: Trajectory.
     Raises: ValueError for other shapes and values.
-    Error: about rtol times the number of steps (dopri5); `error` shows a part of it.
+    Error: about rtol times the number of steps (dopri5); `error` shows part of it.
     Cost: 6 `force` per step; t·run·m·2d numbers.
     """
 
@@ -108,7 +108,7 @@ def non_contrastive_flow(
     Source: ren-li-2023, eq. (6).
     Args:
         rank: r of the signal, 1 to d.
-        others: as `contrastive_flow`.
+        others: as in `contrastive_flow`.
     Returns, Raises and Error: as `contrastive_flow`.
     Cost: 36·run·m·d² flops per step.
     """
@@ -130,7 +130,7 @@ def _integrate(
 
     start = torch.stack([map_a, map_b])
     size = start.square().mean((0, 2, 3)).sqrt()[:, None, None]  # one unit per run: neither runs nor units mix
-    # The worst run determines a step, however many others are at rest.
+    # The worst run determines the step, however many others are at rest.
     how = {"norm": lambda y: y.square().mean((0, -2, -1)).amax().sqrt()}
     path = odeint(
         lambda _, y: torch.stack(velocity(*y, scales, pull(*y))),

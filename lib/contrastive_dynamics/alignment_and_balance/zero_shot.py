@@ -9,11 +9,11 @@ from torch import Tensor
 
 from ..numerics.ranks import stable_rank
 
-_ENTRIES = 2**24  # of one array of correlations of pairs
+_ENTRIES = 2**24  # entries of one array of correlations of pairs
 
 
 def predictions(image_out: Tensor, prompt_out: Tensor) -> Tensor:
-    """The prompt of highest correlation with the image, cos(f_A(x), f_B(prompt)), as shares, equal between ties.
+    """The prompt with the highest correlation cos(f_A(x), f_B(prompt)) with the image, as shares; ties share equally.
 
     Source: ren-li-2023, Section 6 ("highest correlation", as in Radford et al. (2021)).
     Args:
@@ -60,15 +60,15 @@ def macro_recall(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tenso
 
 
 def best_constant_answer(labels: Tensor) -> Tensor:
-    """Accuracy of the one label that is right most often, a float64 number, for labels `[n, L]`, bool."""
+    """Accuracy of always answering the most frequent label, a float64 number, for labels `[n, L]`, bool."""
     return labels.double().mean(0).amax()
 
 
 def alignment_score(image_out: Tensor, text_out: Tensor, labels: Tensor | None = None) -> Tensor:
     """P[f_A(x⁺)·f_B(x⁺) > f_A(x⁺)·f_B(x⁻)] over all pairs of an image and the caption of another.
 
-    Ties do not count: outputs that are all the same score 0. Outputs that are aligned along one direction, f = xe with
-    x symmetric and continuous, score 3/4 = P[y < x | x > 0], however well they agree: a higher score takes more
+    Ties do not count, so outputs that are all the same score 0. Outputs that are aligned along one direction, f = xe
+    with x symmetric and continuous, score 3/4 = P[y < x | x > 0], however well they agree: a higher score takes more
     directions. With labels, captions of images that carry exactly the same labels do not count as negatives.
     Source: ren-li-2023, Definition 4.1.
     Args:
@@ -100,7 +100,8 @@ def alignment_score(image_out: Tensor, text_out: Tensor, labels: Tensor | None =
 def output_balance(outputs: Tensor) -> Tensor:
     """‖Σ‖_F²/‖Σ‖₂² of Σ = E[f fᵀ]: k where the outputs fill k directions equally, 1 where they fill one.
 
-    Σ is not centred: the learner's outputs are, and those of heads that are not may collapse to one point, which is 1.
+    Σ is not centred: the learner's outputs are already centred, and those of other heads may collapse to one point,
+    which scores 1.
     Source: ren-li-2023, Definition 4.2.
     Args:
         outputs: f, `[..., n, o]`.

@@ -119,7 +119,7 @@ def polar_map(q: Tensor, lam: Tensor, rate: float) -> Tensor:
         lam: eigenvalues, `[..., d]`.
         rate: η.
     Returns: as q.
-    Error: rounding; a unit singular value above a positive vᵀΛv is lost in the end, see `output_flow`.
+    Error: rounding; a unit singular value above a positive vᵀΛv is eventually lost, see `output_flow`.
     Cost: if 2z < d, about 20·d·z² flops, most of them the QR of a d×2z matrix, and 140·z³ in products and eigenproblems
         of sizes 2z and z. Otherwise 8·d²·z + 2·d³ flops and eigenproblems of sizes d and z (9·d³, 9·z³).
     """
@@ -245,7 +245,7 @@ def output_flow(
         atol: absolute tolerance per step.
     Returns: `[t, run, d, z]`.
     Raises: ValueError for other times or a larger q0.
-    Error: about rtol·|q| + atol per step. A singular value 1 above a positive vᵀΛv repels at rate 8·vᵀΛv: in the end
+    Error: about rtol·|q| + atol per step. A singular value 1 above a positive vᵀΛv repels at rate 8·vᵀΛv: eventually
         rounding drives it away, to 0 or to infinity, where torchdiffeq stops with an AssertionError. If this matters,
         follow the weights instead (`orthogonal_descent.descend`).
     Cost: 6 velocities per step.

@@ -32,7 +32,7 @@ def half_moon_gap(
 ) -> dict[str, Tensor]:
     """Gaps of networks of one width, each with its own pairs and its own start, at the epochs of `keep`.
 
-    What network k draws depends only on the seed, k and the width: it is the same among more networks.
+    What network k draws depends only on the seed, k and the width, so it is the same among more networks.
 
     Source: esser-2023, Figure 2.
     Args:

@@ -8,7 +8,7 @@ For h ≥ d and W1 of rank d, W1CW1ᵀ has as many negative eigenvalues as C (Sy
 would lower is a saddle, which random starts leave; for h < d some of the starts end in flat local minima.
 Measured with d = 6, z = 3, eigenvalues −3, −2, −1, ½, 1, 2 and 500 steps: at h = 12 all of 1,000 normal starts, of
 deviation h^{-1/2}, and all of 1,000 Haar starts end within 1e-10 of the optimum; in problems 1 to 3 at h = 6, 5, 4, 3
-the shares of the normal starts are 0.99, 0.96, 0.7, 0.3. In problems 2 and 3 starts of size s ≪ 1 take of the order of
+the shares of the normal starts are 0.99, 0.96, 0.7, 0.3. In problems 2 and 3, starts of size s ≪ 1 take on the order of
 s⁻² steps.
 """
 
@@ -49,7 +49,7 @@ def descend_frobenius(
         steps: ≥ 1.
     Returns: Descent.
     Raises: ValueError for an argument outside its range.
-    Error: in the end shrinks by (1 − rate·(min(λ_2, 0) − λ_1)/(‖C‖₂ + rate·|λ_1|))² per step, with λ_1 < λ_2 the
+    Error: eventually shrinks by (1 − rate·(min(λ_2, 0) − λ_1)/(‖C‖₂ + rate·|λ_1|))² per step, with λ_1 < λ_2 the
         smallest eigenvalues of C.
     Cost: 8·run·h·d·z flops per step.
     """

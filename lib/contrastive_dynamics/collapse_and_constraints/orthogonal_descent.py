@@ -28,7 +28,7 @@ class Path(NamedTuple):
 
 
 def require_sizes(h: int, d: int, z: int) -> None:
-    """Raise ValueError, in one line, unless 1 ≤ z ≤ d and both layers can have orthonormal columns."""
+    """Raise a one-line ValueError unless 1 ≤ z ≤ d and both layers can have orthonormal columns."""
     if not (1 <= z <= d and h >= max(d, z)):
         raise ValueError(f"sizes must satisfy 1 ≤ z ≤ d and h ≥ max(d, z), got h = {h}, d = {d}, z = {z}")
 

@@ -132,7 +132,7 @@ def expected_trace_matrix(mean: Tensor, second_moment: Tensor, n: int, p: int = 
 
 
 def require_trace_matrix(c: Tensor, name: str) -> None:
-    """Raise ValueError, in one line, unless c is symmetric up to rounding.
+    """Raise a one-line ValueError unless c is symmetric up to rounding.
 
     It must be square, of floats and finite; |c − cᵀ| may be 1e-10 of its largest entry, or 1e-4 for float32.
 

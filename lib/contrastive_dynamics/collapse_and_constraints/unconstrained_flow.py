@@ -182,8 +182,8 @@ def spectral_flow(
         tol: relative and absolute tolerance per step, above 100·ε.
     Returns: `[t, run, z, d]`.
     Raises: ValueError for another argument.
-    Error: tol per step (dopri5) in every run; runs share the steps, so a run is the same alone and in a batch up to
-        that.
+    Error: tol per step (dopri5) in every run. Runs share the steps, so up to this error a run is the same alone and in
+        a batch.
     Cost: 6 gradients per step.
     """
     require_pairs(x, positives, negatives, "spectral_flow")
@@ -229,7 +229,7 @@ def blow_up(
         largest: norm at which to stop, > 0.
         step: step in s, in (0, 0.2].
         max_steps: ≥ 1; at least log(largest)·‖C‖₂/(2|λ_1|·step) are taken.
-    Returns: BlowUp; a run stands still once there.
+    Returns: BlowUp; a run that has reached `largest` moves no further.
     Raises: ValueError for another argument.
     Error: O(step⁴), 2e-8 of t* for the default.
     Cost: 24·h·z·d + 8·z·d² flops per step; steps·run·z·d numbers.

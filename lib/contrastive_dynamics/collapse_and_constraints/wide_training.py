@@ -61,8 +61,8 @@ def network_gradients(weights: Weights, pairs: Pairs, act: Activation) -> Weight
         act: activation φ.
     Returns: Weights of gradients, shaped as the weights.
     Raises: ValueError if the number of points is not n(1 + p + q).
-    Cost: m·h·(4d + 6z) flops, φ and φ' of m·h numbers. On a CPU it takes a few runs at a time: 16 runs of m = 300 and
-        h = 2000 need less than half the time of all at once.
+    Cost: m·h·(4d + 6z) flops, φ and φ' of m·h numbers. On a CPU it takes a few runs at a time: with m = 300 and
+        h = 2000, 16 runs then need less than half the time that they need all at once.
     """
     runs, (m, h) = len(pairs.points), (pairs.points.shape[-2], weights.w1.shape[-2])
     block = max(1, _ENTRIES // (m * h)) if pairs.points.device.type == "cpu" else runs

@@ -88,8 +88,8 @@ def captions_of_labels(image_id: int, names: list[str]) -> list[str]:
     """Five captions made from category names, such as "a photo of a dog, a person and a car".
 
     Each caption names one to three categories. Their number, choice and order come from SHA-256 of the id, the
-    caption's number and the name, so they depend on the id and the set of names alone. Two images that have only one
-    name, the same one, get the same captions.
+    caption's number and the name, so they depend on the id and the set of names alone. Two images whose only name is
+    the same get the same captions.
 
     Args:
         image_id: COCO's id of the image.

@@ -13,7 +13,7 @@ from ..data import catalogue
 
 GAP = 0.25  # smallest difference in luminance between stroke and ground
 TRIES = 32  # pairs of colours drawn for each image; 38 % are far enough apart
-TEST = 5  # every fifth image, in the order of the file, is for the test
+TEST = 5  # every fifth image, in the order of the file, is held out for the test
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue, ITU-R BT.601
 _HEXAGON = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # red, green and blue in the plane of hues
 

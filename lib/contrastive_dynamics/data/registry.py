@@ -1,9 +1,10 @@
-"""Every data set, by the name that a chapter's parameter `data` takes: what a run checks and `clbook doctor` lists.
+"""All data sets by the name that a chapter's parameter `data` takes; runs check them and `clbook doctor` lists them.
 
 Data that a run generates or that come with a dependency need no check; each of the others has a function that checks
 whether its files are present.
 """
 
+from collections import ChainMap
 from collections.abc import Callable
 
 from . import catalogue, coco
@@ -21,6 +22,9 @@ NEEDS: dict[str, Callable[[str], None] | None] = {
     "coco-labels": coco.check,
     "coco-2014": coco.check,
 }
+
+# Data set → file → checksum; a name that is not here has no files, or has some without known sums (the official COCO).
+FILES = ChainMap(catalogue.SUMS, {name: coco.SUMS for name in ("coco-human", "coco-labels")})
 
 
 def comes_along(name: str) -> bool:

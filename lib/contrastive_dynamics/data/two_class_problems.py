@@ -25,7 +25,7 @@ def class_pairs(classes: list[int], labels: Tensor, per_class: int) -> list[tupl
     Args:
         classes: the classes of all pairs in a row; each pair has two different ones.
         labels: class of each image, `[count]`.
-        per_class: training images per class, ≥ 2; every class must have at least a tenth as many more, to hold out.
+        per_class: training images per class, ≥ 2; every class needs at least a tenth as many more images to hold out.
     Returns: the pairs.
     Raises: ValueError for an odd number of classes or none, a class paired with itself, a class that no image has, or a
         per_class outside its range.

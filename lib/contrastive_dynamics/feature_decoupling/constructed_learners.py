@@ -1,4 +1,4 @@
-"""Hand-made learners whose contrastive loss shows which features it rewards: dense ones, and one neuron per atom.
+"""Learners made by hand, whose contrastive loss shows which features it rewards: dense ones, or one neuron per atom.
 
 Shapes: dictionary M `[run, d1, d]`, weights `[run, m, d1]`, biases `[run, m]`. A `scale` is a number or a tensor
 `[run]`. Their losses over a population: `decoupled_training.stream_gradient(...).loss`.
@@ -7,9 +7,9 @@ In units of τ, with N negatives, plain views and f of scale c:
 - Dense features (`dense_learner`): Sim(x, x) = c²σ_ξ²r² and Sim(x, x_s) = c²σ_ξ²rζ_s, r² ~ χ²_m, ζ_s ~ N(0, 1). The
   loss is small if m ≫ log N (`dense_loss_bounds`): at c² = τ/σ_ξ² it is at most N·2^{-m/2}.
 - M with b = 0 (`singleton_learner`): f = c(z + ξ_M), ξ_M ~ N(0, σ_ξ² I_d) in all d coordinates of every sample, which
-  tells the samples apart as dense features do, with d in place of m: o(1) too, if d ≫ log N.
+  tells the samples apart as dense features do, with d in place of m: the loss is o(1) here too if d ≫ log N.
 - M with b > 0: f(x) = 0 for a share P of the samples (`silent_share`), near (1 - p)^d where b silences the noise. Each
-  of them costs log(1 + N), so that the loss is at least P log(1 + N) at any scale.
+  of them costs log(1 + N), so the loss is at least P log(1 + N) at any scale.
 - As c → ∞ none of them goes to zero: the similarity is not normalised, some negative has ⟨f(x), f(x_s)⟩ > ‖f(x)‖², and
   the loss tends to E max(0, max_s⟨f(x), f(x_s)⟩ - ‖f(x)‖²)/τ, which grows like c². So there is a best scale.
 """
@@ -78,18 +78,18 @@ def dense_loss_bounds(
     With κ = c²σ_ξ²/τ and r² ~ χ²_m the loss is τ E log(1 + Σ_s e^{κ(rζ_s - r²)}), and
         τ E log(1 + N e^{-κr²}) ≤ loss ≤ τ (κ/s) E log(1 + N e^{-s(1 - s/2)r²}), s = min(κ, 1).
     Lower bound: log-sum-exp is convex in ζ. Upper bound: (1 + Σx_s)^θ ≤ 1 + Σx_s^θ for θ = s/κ ≤ 1, and the logarithm
-    is concave. Both are close to N e^{-κm} for small κ: r² ≈ m and |rζ_s| ≪ m is what Johnson-Lindenstrauss says. Since
-    E e^{-r²/2} = 2^{-m/2}, the loss at κ = 1 is at most τN·2^{-m/2}.
+    is concave. Both are close to N e^{-κm} for small κ: r² ≈ m and |rζ_s| ≪ m is the statement of
+    Johnson-Lindenstrauss. Since E e^{-r²/2} = 2^{-m/2}, the loss at κ = 1 is at most τN·2^{-m/2}.
     Source: wen-li-2021, Lemma F.2 (its bound is lost in our copy); derived.
     Args:
-        scale: c > 0, a tensor; it is used in float64.
+        scale: c > 0, a tensor; converted to float64.
         neurons: m ≥ 1.
         noise: σ_ξ > 0.
         negatives: N ≥ 1.
         temperature: τ > 0.
     Returns: two tensors of float64.
     Raises: ValueError outside these ranges.
-    Error: rounding: the trapezoidal rule over log r², whose integrand is smooth and decays, for m ≤ 4096.
+    Error: rounding, for m ≤ 4096: the trapezoidal rule over log r², whose integrand is smooth and decays.
     """
     if not bool((scale > 0).all()) or min(neurons, negatives) < 1 or not min(noise, temperature) > 0:
         raise ValueError(
@@ -136,7 +136,7 @@ def silent_share(atoms: int, active: float, noise: float, bias_ratio: float) -> 
 def collision_floor(atoms: int, active: float, negatives: int) -> float:
     """The least loss/τ of the noiseless f = cz: E log(1 + K), K ~ Binomial(N, (p/2)^k), k ~ Binomial(d, p).
 
-    k is the number of non-zero z_j, and K that of the negatives whose z agrees with it there: only these have
+    k is the number of non-zero z_j, and K the number of negatives whose z agrees with it there: only these have
     ⟨z, z_s⟩ = ‖z‖², whatever the other entries of z_s are; for all others it is less. So loss/τ falls to this value as
     c → ∞. k = 0 contributes (1 - p)^d log(1 + N). `singleton_learner` comes near it where c²/τ ≫ 1 ≫ σ_ξ c²/τ. Noise
     costs more on masked views; on plain ones it tells samples apart, and the loss of a noisy f may be below this value.

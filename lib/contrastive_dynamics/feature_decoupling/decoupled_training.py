@@ -1,4 +1,4 @@
-"""The contrastive learner trained over the population of sparse codes: all runs at once, on a stream of fresh data."""
+"""The contrastive learner, trained on the population of sparse codes: all runs at once, on a stream of fresh data."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ class DecoupledTraining:
 
     Bias, until T1 (every ‖w_i‖ ≥ `grown`): 0. At T1: b_i = √(2 log d/d) ‖w_i‖. After it, with n = the factor by which
     ‖w_i‖ grew in this step and g = 1 + η·raise_rate/d: "max" multiplies b_i by max(g, n), "min" by min(g, n), both
-    up to b_i = cap·‖w_i‖; "zero" stays 0; "trained" is a parameter of its own from the first step, and starts at 0.
+    up to b_i = cap·‖w_i‖; "zero" stays 0; "trained" makes it a parameter, which starts at 0 and is trained from the
+    first step.
     Source: wen-li-2021, Section 2.2, Training algorithm using SGD; its formula is lost in our copy, and both max and
     min fit the text; `cap` stands for the paper's polylog(d)/√d.
     Fields:
@@ -37,7 +38,7 @@ class DecoupledTraining:
         grown: norm that every ‖w_i‖ reaches at T1, > 0.
         raise_rate: of the bias after T1, > 0.
         cap: largest b_i/‖w_i‖, in (0, 1).
-    Raises: ValueError, in one line, outside these ranges.
+    Raises: a one-line ValueError outside these ranges.
     """
 
     views: str = "masked"
@@ -83,7 +84,7 @@ class Course(NamedTuple):
     """The record of a training: time first, then run.
 
     `steps` `[time]`, weights `[time, run, m, d1]`, biases `[time, run, m]`, the loss of the next batch `[time, run]`,
-    and the step of T1 `[run]`, -1 where it was not reached.
+    and the step of T1 `[run]`, -1 if it was not reached.
     """
 
     steps: Tensor
@@ -117,7 +118,7 @@ def initial_weights(model: SparseCoding, neurons: int, norm: float, generators: 
 
 
 def chunked_mean(part: Callable[[int], Iterable[Tensor]], count: int) -> list[Tensor]:
-    """Means over `count` samples, put together from those of `part(n)` over n fresh ones, at most CHUNK at a time."""
+    """Means over `count` samples, combined from those of `part(n)` over n fresh ones, at most CHUNK at a time."""
     total, left = None, count
     while left:
         taken = min(CHUNK, left)
@@ -128,7 +129,7 @@ def chunked_mean(part: Callable[[int], Iterable[Tensor]], count: int) -> list[Te
 
 
 def check_times(name: str, times: list[int]) -> None:
-    """Raises ValueError unless `times` is not empty and increases, from 0 or later."""
+    """Raise ValueError unless `times` is not empty and increases from 0 or later."""
     if not times or times[0] < 0 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
         raise ValueError(f"{name}: record_at must be increasing steps, from 0, got {times}")
 
@@ -140,7 +141,7 @@ def stream_gradient(
 
     Source: wen-li-2021, Appendix A.1.
     Args:
-        model: that draws the data.
+        model: draws the data.
         learner: weights and biases.
         training: batch, negatives, views and temperature.
         generators: one per run.
@@ -161,8 +162,8 @@ def sgd_step(learner: Learner, gradient: Gradient, training: DecoupledTraining, 
 
     Source: wen-li-2021, Section 2.2.
     Args:
-        learner: before the step.
-        gradient: of its loss.
+        learner: the learner before the step.
+        gradient: gradient of its loss.
         training: η, λ and the schedule.
         atoms: d.
     """
@@ -193,20 +194,20 @@ def train(
     """SGD over the population from given weights, recorded before the steps named in `record_at`.
 
     On a CPU the runs are shared by `workers` threads (default: one per core, at most 4); elsewhere they are one batch.
-    A run is the same in either case.
+    A run gives the same result either way.
     Source: wen-li-2021, Section 2.2.
     Args:
         model: with one dictionary per run.
-        weights: to start from, `[run, m, d1]`; the biases start at 0.
+        weights: initial weights, `[run, m, d1]`; the biases start at 0.
         training: settings.
         generators: one per run.
-        record_at: increasing steps, from 0; the last ends the training.
+        record_at: increasing steps, from 0 on; training ends at the last.
         watch: wraps the steps in a progress bar.
         workers: threads on a CPU.
     Returns: Course.
     Raises: ValueError if record_at is empty or does not increase, or for other numbers of generators or dictionaries.
-    Cost: that of `contrastive_gradient` per step, one normal draw per entry of the data and a uniform one for masked
-        views.
+    Cost: per step that of `contrastive_gradient`, one normal draw per entry of the data and, for masked views, a
+        uniform one.
     """
     times, runs = list(record_at), len(weights)
     check_times("train", times)

@@ -80,7 +80,8 @@ def split_coefficients(
     """w_i = Σ_{j∈N_i} α_ij M_j + Σ_{j∉N_i} α'_ij M_j + Σ_j β_ij M⊥_j with N_i = {j: |⟨w_i, M_j⟩| ≥ threshold·‖w_i‖}.
 
     The theorem asks for α = Θ(1), α' = o(1/√d) and β = o(1/√d1), relative to ‖w_i‖. With a threshold t no N_i has more
-    than 1/t² members. `chance_in_own_set` tells how much enters it by chance: a lot, unless 1/√d is far below t.
+    than 1/t² members. `chance_in_own_set` gives how much enters it by chance, which is a lot unless 1/√d is far below
+    t.
     Source: wen-li-2021, Theorem 3.4; E.1.
     Args:
         weights: `[..., run, m, d1]`.
@@ -96,7 +97,7 @@ def split_coefficients(
     own = cosines >= threshold
     other = cosines.masked_fill(own, 0)
     dim, atoms = dictionary.shape[-2:]
-    # not 1 - Σ cos²: the dense part of a learned neuron may be by far the smaller one
+    # not 1 - Σ cos²: in a learned neuron the dense part may be by far the smaller one
     dense = weights - weights @ dictionary @ dictionary.mT
     dense_rms = dense.norm(dim=-1) / weights.norm(dim=-1) / sqrt(max(dim - atoms, 1))
     other_rms = (other.square().sum(-1) / (~own).sum(-1).clamp(min=1)).sqrt()
@@ -107,7 +108,7 @@ def split_coefficients(
 def chance_in_own_set(atoms: int, threshold: float) -> float:
     """P[|u_j| ≥ t] for one coordinate of a uniform direction u in span(M): I_{1-t²}((d - 1)/2, 1/2).
 
-    Times d it is the mean of |N_i| by chance: at d = 16 it is 0.65 for t = 1/2 and 0.02 for t = 1/√2.
+    Times d, it is the mean of |N_i| by chance: at d = 16 it is 0.65 for t = 1/2 and 0.02 for t = 1/√2.
     Source: derived: u_j² ~ Beta(1/2, (d - 1)/2).
     Args:
         atoms: d ≥ 2.
@@ -141,13 +142,13 @@ def neurons_won(weights: Tensor, dictionary: Tensor, threshold: float = MAJORITY
 def noise_dominance(
     model: SparseCoding, weights: Tensor, bias: Tensor, count: int, generators: list[torch.Generator]
 ) -> NoiseDominance:
-    """How much of f(x), x = Mz + ξ, is f(ξ).
+    """How much of f(x) with x = Mz + ξ is f(ξ).
 
-    Before any training, with b = 0, the cosine is already near √(d1·σ_ξ²/(d1·σ_ξ² + d·p)), so that a cosine near 1 is
-    not a sign of learning; for f = Mᵀ it is near √(σ_ξ²/(σ_ξ² + p)).
+    Before any training, with b = 0, the cosine is already near √(d1·σ_ξ²/(d1·σ_ξ² + d·p)), so a cosine near 1 is not a
+    sign of learning; for f = Mᵀ it is near √(σ_ξ²/(σ_ξ² + p)).
     Source: wen-li-2021, Theorems 3.2 and 3.4.
     Args:
-        model: that draws z and ξ.
+        model: draws z and ξ.
         weights: `[run, m, d1]`.
         bias: `[run, m]`.
         count: samples per run, ≥ 1.
@@ -163,7 +164,7 @@ def noise_dominance(
     of_noise = symmetrised_relu(pre, bias)
     of_data = symmetrised_relu(pre + latents @ (weights @ model.dictionary).mT, bias)
     lengths = of_noise.norm(dim=-1) * of_data.norm(dim=-1)
-    cosine = (of_noise * of_data).sum(-1) / lengths  # 0/0 is nan, as wanted
+    cosine = (of_noise * of_data).sum(-1) / lengths  # 0/0 gives nan, as it should
     return NoiseDominance(cosine, (of_noise == 0).all(-1))
 
 
@@ -190,7 +191,7 @@ def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise
     levels = bias / weights.norm(dim=-1) / (noise * sqrt(2))
     best = (weights @ dictionary).abs().argmax(-1, keepdim=True)
     atoms = torch.arange(dictionary.shape[-1], device=weights.device)
-    by_atom = torch.where(best == atoms, levels.unsqueeze(-1), torch.inf).amin(-2)  # no neuron: never fires
+    by_atom = torch.where(best == atoms, levels.unsqueeze(-1), torch.inf).amin(-2)  # an atom with no neuron never fires
     return SilenceProbability(torch.erf(levels).prod(-1), torch.erf(by_atom).prod(-1))
 
 
@@ -198,13 +199,13 @@ def matched_neurons(a: Tensor, b: Tensor, one_to_one: bool = False) -> tuple[Ten
     """Each neuron of a and its partner among the neurons of b by |cosine|: (index, |cosine|), both `[run, m_a]`.
 
     one_to_one: no partner occurs twice, and the sum of the |cosines| is the largest possible. Chance contributes a lot:
-    random directions in the span of 16 atoms, 32 on either side, match to 0.5 without sharing a feature. So compare
-    with the match of such directions.
+    in the span of 16 atoms, 32 random directions match 32 others to 0.5 without sharing a feature. So compare the
+    result with the match of such directions.
     Source: wen-li-2021, Section 1.1 and Figure 1 ("similar"; no score is given there).
     Args:
-        a: `[run, m_a, d1]`, no row 0.
-        b: `[run, m_b, d1]`, no row 0.
-        one_to_one: whether each neuron of b is a partner at most once; it needs m_a ≤ m_b.
+        a: `[run, m_a, d1]`, every row nonzero.
+        b: `[run, m_b, d1]`, every row nonzero.
+        one_to_one: whether each neuron of b is a partner at most once; needs m_a ≤ m_b.
     Raises: ValueError for other shapes.
     Cost: 2·m_a·m_b·d1 flops per run; for one_to_one also scipy's assignment, one run at a time.
     """

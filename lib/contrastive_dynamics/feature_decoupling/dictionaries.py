@@ -31,13 +31,13 @@ def random_dictionary(
 def flat_dictionary(
     dim: int, atoms: int, generators: list[torch.Generator], dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """Distinct random columns of the Hadamard matrix with random signs of its rows: |M_ij| = 1/√d1, the flattest.
+    """Distinct random columns of the Hadamard matrix, its rows with random signs: |M_ij| = 1/√d1, the flattest.
 
     H_ij = (-1)^⟨bits of i, bits of j⟩ (Sylvester), H Hᵀ = d1 I. (MMᵀ)_ii = d/d1 for all i.
     Source: wen-li-2021, Definition 2.1, at its bound.
     Args:
         dim: d1, a power of two.
-        others: as `random_dictionary`.
+        others: as in `random_dictionary`.
     Returns: `[run, d1, d]`, on the generators' device.
     Raises: ValueError for other sizes.
     Cost: 2·d1·d·log₂ d1 flops per run; the matrix of all d1² entries is never made.
@@ -61,7 +61,7 @@ def local_dictionary(
 
     ‖M_j‖_∞ = 1/√spread, which Definition 2.1 admits only at spread = d1/polylog. A masked pair preserves the
     correlation p (1 - 1/spread) of atom j: none for spread = 1, since one coordinate is never in both views.
-    Source: wen-li-2021, Definitions 2.1 and 2.3, with the assumption of flat atoms dropped.
+    Source: wen-li-2021, Definitions 2.1 and 2.3, without the assumption of flat atoms.
     Args:
         dim: d1.
         atoms: d ≥ 1.
@@ -86,8 +86,9 @@ def local_dictionary(
 def complement(dictionary: Tensor, generators: list[torch.Generator] | None = None) -> Tensor:
     """M⊥ `[run, d1, d1 - d]`, an orthonormal basis of the directions orthogonal to every atom: the dense directions.
 
-    With generators it is a Haar-uniform one. Without, it is the one that Householder reflections give: vectors near the
-    last coordinates if d ≪ d1, which a mask treats unlike the generic ones, though any basis serves for sums over it.
+    With generators it is a Haar-uniform one. Without, it is the one that Householder reflections give. If d ≪ d1, its
+    vectors lie near the last coordinates, and a mask treats them unlike generic ones; for sums over the basis any basis
+    will do.
     Source: wen-li-2021, Section 2.2.
     Args:
         dictionary: M, `[run, d1, d]`.

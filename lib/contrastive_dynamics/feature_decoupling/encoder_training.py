@@ -1,4 +1,4 @@
-"""Wide residual networks trained on images by contrast or with labels, all runs of one arm; training can be resumed.
+"""Training of wide residual networks on images, contrastively or with labels: all runs of one arm at once, resumable.
 
 Shapes: images `[n, 3, s, s]` of values 0 to 1, labels int64 `[n]`; weights `[run, ...]` by name, those of the network
 and of the head on its representation: `head.hidden` `[run, 64k, 64k]`, `head.out` `[run, out, 64k]`, `head.shift`
@@ -30,18 +30,17 @@ _PURPOSES = ("weights", "minibatches", "augmentations")
 class EncoderTraining:
     """One arm: a network, its objective, and its training.
 
-    The paper prints none of this; it is the field's practice. Contrastive: both views of a minibatch through network
-    and head W²·ReLU(W¹h), NT-Xent with a temperature (`nt_xent`; the paper's theory has no head and does not
-    normalise); where the views are the images themselves they pass once. Supervised: one view, cross entropy of a
-    linear layer. SGD with momentum, weight decay on matrices and filters alone, a cosine decay of the rate to 0, no
-    warm-up.
+    The paper prints none of this; the settings are common practice. Contrastive: both views of a minibatch through
+    network and head W²·ReLU(W¹h), NT-Xent with a temperature (`nt_xent`; the paper's theory has no head and does not
+    normalise); if the views are the images themselves, these pass once. Supervised: one view, cross entropy of a linear
+    layer. SGD with momentum, weight decay on matrices and filters alone, a cosine decay of the rate to 0, no warm-up.
     Source: Chen et al., A Simple Framework for Contrastive Learning (2020), Sections 2.1, 3; wen-li-2021, Figures 1–4.
     Fields:
         objective: one of OBJECTIVES.
         network, augmentation: the architecture and the views.
         epochs: ≥ 1.
         batch: N ≥ 2.
-        rate: of learning at the start, > 0.
+        rate: initial learning rate, > 0.
         momentum: in [0, 1).
         weight_decay: ≥ 0.
         temperature: τ > 0.
@@ -78,7 +77,7 @@ class EncoderTraining:
         Args:
             generators: one per run.
             classes: number of labels, used by the supervised objective.
-            dtype: of the weights.
+            dtype: dtype of the weights.
         """
         weights, c = self.network.initial_weights(generators, dtype), self.network.channels[-1]
 
@@ -101,12 +100,12 @@ class Streams(NamedTuple):
 
     @classmethod
     def of(cls, seed: int, runs: Iterable[int], device: torch.device | str | None = None) -> "Streams":
-        """The streams of some runs of a seed: arms of one seed start alike and see the images in the same order.
+        """The streams of some runs of a seed; arms with the same seed start alike and see the images in the same order.
 
         Args:
             seed: ≥ 0.
             runs: numbers of the runs, ≥ 0.
-            device: of the generators, by default torch's.
+            device: device of the generators, by default torch's.
         """
         runs = list(runs)
         return cls(*([stream(seed, run, purpose, device) for run in runs] for purpose in _PURPOSES))
@@ -140,10 +139,10 @@ def train_encoders(
 ) -> tuple[Weights, Tensor]:
     """Train all runs of an arm to the end, resuming from the file at `path` if there is one.
 
-    Every epoch takes the images in a different order for each run and leaves out the last n mod N. The state, streams
-    included, is written to a temporary file and moved into place every `save_every` seconds and at the end. Resumed
-    training gives what an uninterrupted one gives, bit by bit on a CPU (on CUDA as far as its convolutions are
-    reproducible).
+    In every epoch each run sees the images in its own order; the last n mod N are left out. Every `save_every` seconds
+    and at the end, the state, streams included, is written to a temporary file, which is moved into place. Resumed
+    training gives the same result as uninterrupted training, bit for bit on a CPU (on CUDA as far as its convolutions
+    are reproducible).
     Source: wen-li-2021, Figures 1 to 4.
     Args:
         training: the arm.
@@ -154,7 +153,7 @@ def train_encoders(
         save_every: seconds between two writes.
         watch: wraps the remaining steps, as a progress bar does.
     Returns: weights `[run, ...]`, and the loss of every step `[step, run]`.
-    Raises: ValueError for arguments outside these ranges, or a file of another training.
+    Raises: ValueError for arguments outside these ranges, or a file from another training.
     Cost: per step and run, 6·views·N·`multiplications` flops, and about 30·views·N·channels·s² numbers.
     """
     _check(training, images, labels, streams)
@@ -176,7 +175,7 @@ class _State:
     steps: int
     weights: Weights
     velocity: Weights
-    order: Tensor  # [run, n], of the epoch
+    order: Tensor  # [run, n], for this epoch
     losses: Tensor  # [step, run]
 
     @classmethod
@@ -253,7 +252,7 @@ def _descend(weights: Weights, velocity: Weights, gradients: tuple, rate: float,
 
 
 def _key(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> str:
-    """What identifies the training of a state: the arm, the seeds of the streams, and sums of images and labels."""
+    """What identifies the training behind a state: the arm, the seeds of the streams, and sums of images and labels."""
     seeds = [[generator.initial_seed() for generator in part] for part in streams]
     sums = int((255 * images).round().long().sum()), int(labels.sum())
     return f"{asdict(training)}, streams {seeds}, {len(images)} images of {images.dtype}, sums {sums}"

@@ -1,4 +1,4 @@
-"""Images that drive a filter most, found by gradient ascent, and how much of an image is fine detail or colour.
+"""Images that excite a filter most, found by gradient ascent, and how much of an image is fine detail or colour.
 
 Shapes: images `[run, filter, 3, s, s]` of values 0 to 1.
 """
@@ -27,16 +27,16 @@ def visualised_filters(
 
     x ← clamp(x + η g/rms(g)), g = ∇[r_f(x)/σ_f − (λ/2)·mean (x − ½)²·3s² − κ·TV(x)], r_f the mean before ReLU
     (it has a slope where the filter is silent) and σ_f the size of ∇r_f at the start, so that one λ and one κ suit all
-    filters; TV the sum of absolute differences of neighbours. In each step the image is shifted cyclically by up to
+    filters; TV is the sum of absolute differences of neighbours. In each step the image is shifted cyclically by up to
     `jitter` pixels in both directions, with one draw per step and run.
-    Source: wen-li-2021, Figures 1 and 2, method not stated there; Olah et al., Feature Visualization (2017).
+    Source: wen-li-2021, Figures 1 and 2, which do not state the method; Olah et al., Feature Visualization (2017).
     Args:
         network: the architecture.
         weights, statistics: `[run, ...]`.
         generators: one per run, on the device of the weights.
-        size: s of the images.
+        size: s, the side of the images.
         layer: 1 to 4.
-        steps: of the ascent, ≥ 1.
+        steps: number of ascent steps, ≥ 1.
         rate: η > 0.
         decay: λ ≥ 0.
         variation: κ ≥ 0.
@@ -81,7 +81,7 @@ def _rms(g: Tensor) -> Tensor:
 
 
 def high_frequency_share(images: Tensor) -> Tensor:
-    """Share of the spectral energy, without the mean, above half of Nyquist's frequency: |(f_x, f_y)| > ¼ per pixel.
+    """Share of the spectral energy, without the mean, above half the Nyquist frequency: |(f_x, f_y)| > ¼ per pixel.
 
     It quantifies "dense, meaningless patterns": `white_share` for white noise, a few percent for natural images.
     Source: wen-li-2021, Figure 2 (by eye there).
@@ -110,7 +110,7 @@ def colour_share(images: Tensor) -> Tensor:
 
 
 def white_share(size: int) -> float:
-    """Expected `high_frequency_share` of white noise of s × s pixels: the share of these frequencies in all but 0."""
+    """Expected `high_frequency_share` of white noise of s × s pixels: the share of these among all but 0."""
     return float(_fine(torch.zeros(size, size, dtype=torch.float64, device="cpu")).sum()) / (size**2 - 1)
 
 

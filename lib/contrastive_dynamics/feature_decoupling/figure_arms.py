@@ -1,4 +1,4 @@
-"""The arms of Figures 1 to 4 by name: images, augmentation and training of each, on coloured digits or CIFAR-10."""
+"""The arms of Figures 1 to 4 by name, with their images, augmentation and training, on coloured digits or CIFAR-10."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -21,7 +21,7 @@ DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
 
 
 class LabelledImages(NamedTuple):
-    """Images `[n, 3, s, s]` of values 0 to 1 and labels `[n]`, for training and for the test."""
+    """Images `[n, 3, s, s]` of values 0 to 1 and labels `[n]`, for training and for testing."""
 
     images: Tensor
     labels: Tensor
@@ -35,8 +35,8 @@ def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") ->
     coloured-digits: `coloured_digits`, colours drawn from `seed`; the others: CIFAR-10 as `catalogue.cifar10` names it.
     Args:
         data: one of DATA.
-        seed: of the colours.
-        device: of the result.
+        seed: seed of the colours.
+        device: device of the result.
     Raises: ValueError for another name, DataError for files that are missing or damaged.
     """
     _check("labelled_images", data)
@@ -47,11 +47,11 @@ def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") ->
 
 
 def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> EncoderTraining:
-    """The training of an arm. Supervised training sees the crops, as is usual, and no changed colours.
+    """The training of an arm. Supervised training uses crops, as is usual, but no changes of colour.
 
     Digits: crops of 60 to 100 % of the area, not mirrored, colours of any hue; CIFAR-10: SimCLR's crops, mirror and
     colours. The rest is `EncoderTraining`'s, at a rate of 0.3, on CUDA with products in bfloat16.
-    Source: wen-li-2021, Figures 1 to 4, where none of it is printed; Chen et al. (2020), Appendix B.9, for CIFAR-10.
+    Source: wen-li-2021, Figures 1 to 4, which print none of it; Chen et al. (2020), Appendix B.9, for CIFAR-10.
     Args:
         data: one of DATA.
         arm: one of ARMS.
@@ -84,15 +84,15 @@ def trained_encoders(
 ) -> dict[str, Tensor]:
     """Weights `[run, ...]` of an arm after training, on the CPU.
 
-    With a folder the state is stored there every 5 minutes, and an interrupted call resumes from it; it is deleted at
-    the end.
+    If a folder is given, the state is saved there every 5 minutes, an interrupted call resumes from it, and it is
+    deleted at the end.
     Args:
         data, arm, depth, width, epochs: as `arm_training`.
-        seed: of the streams and of the colours.
-        runs: of the seed.
-        device: to train on.
+        seed: seed of the streams and of the colours.
+        runs: runs of that seed.
+        device: device to train on.
         watch: wraps a progress bar.
-        folder: for the state, or None.
+        folder: folder for the state, or None.
     Raises: as `labelled_images` and `arm_training`.
     Cost: as `train_encoders`.
     """

@@ -1,4 +1,4 @@
-"""Two views of an image for contrast: the image itself, a random part, or a part in other colours.
+"""Views of an image for contrastive training: the image itself, a random part, or a part with changed colours.
 
 Shapes: images `[run, n, 3, s, s]`, RGB of values 0 to 1; one stream per run.
 """
@@ -22,10 +22,10 @@ class Augmentation:
     none: no change; crop: a random part of `scale` of the area at full size, mirrored at random if `flip`; full: crop,
     then brightness, contrast, saturation and hue, in this order, for 4 images in 5, then grey for 1 in 5. With
     strength c the first three factors are uniform in 1 ± 0.8c; the hue turns by up to ± `hue` of a
-    circle. SimCLR takes c = 1, hue 0.2 for ImageNet and ½, 0.1 for CIFAR-10, blurs ImageNet too, and applies the four
-    in random order.
-    Source: wen-li-2021, Figures 2 to 4 (which names "crop-resize" and prints no number); Chen et al., A Simple
-    Framework for Contrastive Learning (2020), Appendix A.
+    circle. SimCLR takes c = 1 and hue 0.2 for ImageNet, ½ and 0.1 for CIFAR-10; it also blurs ImageNet, and applies the
+    four in random order.
+    Source: wen-li-2021, Figures 2 to 4 (which name "crop-resize" and print no number); Chen et al., A Simple Framework
+    for Contrastive Learning (2020), Appendix A.
     Fields:
         arm: one of ARMS.
         scale, ratio: area and aspect ratio of a crop, as in `check_crops`.
@@ -71,7 +71,7 @@ class Augmentation:
     def _cropped(self, images: Tensor, streams: list[torch.Generator]) -> Tensor:
         n, channels, size = images.shape[1:4]
         boxes = random_boxes(streams, n, size, self.scale, self.ratio)
-        boxes = Boxes(*(part.unsqueeze(-1).expand(-1, -1, channels) for part in boxes))  # one for the three colours
+        boxes = Boxes(*(part.unsqueeze(-1).expand(-1, -1, channels) for part in boxes))  # one box for all three colours
         views = resized_crops(images, boxes)
         if not self.flip:
             return views

@@ -1,7 +1,7 @@
 """Linear probes on a frozen representation: the regression and classification tasks, R² and accuracy.
 
-Shapes: w* and labels are of `tasks` tasks per run: w* `[run, tasks, d]`, latents `[run, n, d]`, labels `[run, n,
-tasks]`, representations `[run, n, k]`. Probes have no intercept: everything that is drawn is symmetric around 0.
+Shapes, with `tasks` tasks per run: w* `[run, tasks, d]`, latents `[run, n, d]`, labels `[run, n, tasks]`,
+representations `[run, n, k]`. Probes have no intercept, as all draws are symmetric around 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,8 +22,8 @@ def draw_w_star(
     Args:
         generators: one per run.
         atoms: d ≥ 1.
-        tasks: per run, ≥ 1.
-        dtype: of the result.
+        tasks: tasks per run, ≥ 1.
+        dtype: dtype of the result.
     Raises: ValueError for no atoms or tasks.
     Cost: two draws per entry.
     """
@@ -39,8 +39,8 @@ def downstream_labels(latents: Tensor, w_star: Tensor) -> tuple[Tensor, Tensor]:
 
     The sign is 0 where z = 0, which happens with probability (1 - p)^d, and otherwise never for a w* with a density. In
     the limit it does not matter, (1 - p)^d ≈ 1/log d at p = log log d/d, but it falls slowly. The paper does not say
-    which class these samples have. `classification_probe` leaves them out; `toss_ties` gives them a class that no x can
-    tell.
+    which class these samples have. `classification_probe` leaves them out; `toss_ties` gives them a class that cannot
+    be read from x.
     Source: wen-li-2021, Definition 3.1.
     Args:
         latents: z, `[run, n, d]`.
@@ -69,10 +69,10 @@ def regression_probe(
 ) -> Tensor:
     """Test R² `[run, tasks]` of ridge regression, 1 - Σ(y - ŷ)²/Σy²: 0 for ŷ = 0, with no mean subtracted.
 
-    w = (XᵀX + λI)⁻¹Xᵀy, λ = ridge·‖X‖_F²/k, so that the scale of a representation does not matter. The ridge chosen is
-    the one with the least leave-one-out error Σ((y_i - ŷ_i)/(1 - h_i))², h the diagonal of X(XᵀX + λI)⁻¹Xᵀ, for each
-    run and task: with few labels the smallest would be nearly the interpolant of least norm, whose error peaks at n =
-    k. Computed in float64 for any input, since y - ŷ and 1 - h nearly cancel there.
+    w = (XᵀX + λI)⁻¹Xᵀy, λ = ridge·‖X‖_F²/k, so that the scale of a representation does not matter. Each run and task
+    uses the ridge with the least leave-one-out error Σ((y_i - ŷ_i)/(1 - h_i))², h the diagonal of X(XᵀX + λI)⁻¹Xᵀ: with
+    few labels the smallest ridge would be nearly the interpolant of least norm, whose error peaks at n = k. Computed in
+    float64 for any input, since y - ŷ and 1 - h nearly cancel there.
     Source: wen-li-2021, Corollaries 3.3 and 3.5 (least squares there).
     Args:
         train_x: `[run, n, k]`, n ≥ 2.
@@ -147,7 +147,7 @@ def linear_limit(weights: Tensor, dictionary: Tensor, active: float, noise: floa
     """R² of the best probe on the linear f(x) = Wx, with any number of labels: `[run, tasks]`.
 
     cᵀ(WΣWᵀ)⁺c/(p‖w*‖²), Σ = pMMᵀ + σ_ξ²I the covariance of x and c = p·WMw* that of f and y. It never exceeds
-    p/(p + σ_ξ²), reached by every W whose row space contains span(M), so by x itself, whatever w* is.
+    p/(p + σ_ξ²), reached by every W whose row space contains span(M), and so by x itself, whatever w* is.
     Source: derived; wen-li-2021, Corollary 3.3 and Section 3 (linear models on x).
     Args:
         weights: W, `[run, m, d1]`.

@@ -1,4 +1,4 @@
-"""Sparse signals in dense noise, x = M z + ξ, drawn as a stream, and the views that masks make of them.
+"""Sparse signals in dense noise, x = M z + ξ, drawn as a stream, and the views that masks produce.
 
 Shapes: the dictionary M `[run, d1, d]`, latents `[run, count, d]`, data and views `[run, count, d1]`.
 """
@@ -108,7 +108,7 @@ class SparseCoding:
 
 
 def check_views(name: str, views: str = "masked", rate: float = 0.5) -> None:
-    """Raises ValueError, in one line that begins with `name`, for other views, or a rate outside (0, 1)."""
+    """Raise a one-line ValueError that begins with `name` for other views or a rate outside (0, 1)."""
     if views not in VIEWS:
         raise ValueError(f"{name}: views must be one of {', '.join(VIEWS)}, got {views!r}")
     if not 0 < rate < 1:
@@ -121,7 +121,7 @@ def paper_scales(atoms: int, active: float = 1.0, noise: float = 1.0) -> tuple[f
     Source: wen-li-2021, Definition 2.1, up to its constants.
     Args:
         atoms: d ≥ 3.
-        active, noise: the constants of both.
+        active, noise: the constants in p and in σ_ξ².
     Raises: ValueError for d < 3, where log log d ≤ 0.
     """
     log = torch.log(torch.tensor(float(atoms), dtype=torch.float64))

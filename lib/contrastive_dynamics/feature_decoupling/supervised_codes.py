@@ -1,4 +1,4 @@
-"""The layer of symmetrised ReLUs trained with labels that depend on the sparse code alone, all runs at once.
+"""The layer of symmetrised ReLUs, trained with labels that depend on the sparse code alone, all runs at once.
 
 y = A z/√K are the values of K linear tasks of the code, V f(x) the prediction. Shapes: tasks A `[run, K, d]`, readout V
 `[run, K, m]`, weights `[run, m, d1]`, biases `[run, m]`, data `[run, count, d1]`, labels `[run, count, K]`.
@@ -34,7 +34,7 @@ def supervised_gradient(weights: Tensor, bias: Tensor, readout: Tensor, x: Tenso
 
     With e = V f(x) - y and s = Vᵀe: ∂L/∂V = E[e fᵀ], ∂L/∂w_i = E[s_i (1{u_i ≥ b_i} + 1{-u_i ≥ b_i}) x] and ∂L/∂b_i =
     E[s_i (1{-u_i ≥ b_i} - 1{u_i ≥ b_i})], u_i = ⟨w_i, x⟩.
-    Source: derived; wen-li-2021, Section 1.1 (learning from labels of the sparse signals), where no training is given.
+    Source: derived; wen-li-2021, Section 1.1 (learning from labels of the sparse signals), which specifies no training.
     Args:
         weights: `[run, m, d1]`.
         bias: `[run, m]`.
@@ -72,20 +72,20 @@ def train_supervised(
     """SGD over the population from given weights, b = 0 and V = 0, recorded before the steps named in `record_at`.
 
     The layer's step, weight decay and bias schedule are those of `decoupled_training.sgd_step`; V takes the same rate
-    and decay. x is the first of the views: masked once at the rate, or plain. V shares the growth: with b = 0 the ‖w_i‖
-    settle below 1, so that `grown` has to be lower than in contrastive training.
-    Source: wen-li-2021, Section 1.1, where supervised features are only named; the setting is ours.
+    and decay. x is the first of the two views: masked once at the given rate, or plain. V takes part of the growth:
+    with b = 0 the ‖w_i‖ settle below 1, so `grown` has to be lower than in contrastive training.
+    Source: wen-li-2021, Section 1.1, which only mentions supervised features; the setting is ours.
     Args:
         model: with one dictionary per run.
-        weights: to start from, `[run, m, d1]`.
+        weights: initial weights, `[run, m, d1]`.
         tasks: A `[run, K, d]`, as `linear_probes.draw_w_star` draws them; K ≥ d, so that y determines z.
         training: settings, whose negatives and temperature are not used.
         generators: one per run.
-        record_at: increasing steps, from 0; the last ends the training.
+        record_at: increasing steps, from 0 on; training ends at the last.
         watch: wraps the steps in a progress bar.
     Returns: SupervisedCourse.
     Raises: ValueError for fewer tasks, other numbers of runs, or times that do not increase.
-    Cost: that of `supervised_gradient` per step, and the draws.
+    Cost: per step that of `supervised_gradient` and of the draws.
     Memory: chunks of 512 samples, whatever the batch.
     """
     times = list(record_at)

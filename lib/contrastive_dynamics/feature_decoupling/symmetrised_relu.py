@@ -35,7 +35,7 @@ def features(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
 
 
 def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float) -> Tensor:
-    """(log ℓ_p, log ℓ_s for each negative) `[run, count, 1 + N]`, first that of the positive.
+    """(log ℓ_p, log ℓ_s for each negative) `[run, count, 1 + N]`, the positive first.
 
     ℓ = softmax(Sim/τ) over {x⁺⁺} ∪ N with Sim(x, x') = ⟨f(x), f(x')⟩; all positives share the negatives.
     Source: wen-li-2021, Definition 2.2 and Appendix A.1.
@@ -50,7 +50,7 @@ def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float)
 
 
 def contrastive_loss_value(first: Tensor, second: Tensor, negatives: Tensor, temperature: float) -> Tensor:
-    """L = -τ E log ℓ_p `[run]`, from features; never negative, τ log(1 + N) where all similarities are equal.
+    """L = -τ E log ℓ_p `[run]`, from features; never negative, and τ log(1 + N) if all similarities are equal.
 
     Source: wen-li-2021, eq. (2.2).
     Args: as `logits`.

@@ -18,7 +18,7 @@ def active_share(activations: Tensor) -> Tensor:
 
 
 def hoyer_sparsity(activations: Tensor) -> Tensor:
-    """(√m − ‖a‖₁/‖a‖₂)/(√m − 1) of m units: 0 where all are equal, 1 where one is active; also 1 where none is.
+    """(√m − ‖a‖₁/‖a‖₂)/(√m − 1) of m units: 0 if all are equal, 1 if only one is active, and also 1 if none is.
 
     Source: Hoyer, Non-negative Matrix Factorization with Sparseness Constraints (2004), Section 3.1; wen-li-2021,
     Figure 4.
@@ -38,8 +38,9 @@ def hoyer_sparsity(activations: Tensor) -> Tensor:
 def colour_selectivity(responses: Tensor, grey_responses: Tensor, top: int = 50) -> Tensor:
     """1 − Σ a'_i/Σ a_i over the images i to which a filter responds most, a' its responses to their grey versions.
 
-    1: silent without colour; 0: colour makes no difference. It is clipped to 0 to 1: below 0 a filter responds more to
-    grey than to colour, in the index's terms not at all to colour. NaN for a filter silent on all images.
+    1: silent without colour; 0: colour makes no difference. The value is clipped to [0, 1]: a negative one means that
+    the filter responds more to grey than to colour, so it does not select colour at all. NaN for a filter that is
+    silent on all images.
     Source: Rafegas and Vanrell, Color encoding in biologically-inspired convolutional neural networks (2018), there
     with the 100 best image patches; wen-li-2021, Figures 1 and 2 ("color features", by eye).
     Args:
@@ -60,7 +61,7 @@ def colour_selectivity(responses: Tensor, grey_responses: Tensor, top: int = 50)
 def best_match(responses: Tensor, others: Tensor) -> Tensor:
     """For each filter, its largest correlation over images with a filter of the other network.
 
-    Pairs may share a partner. A filter that is constant over the images correlates with none and counts 0.
+    Pairs may share a partner. A filter that is constant over the images correlates with none and scores 0.
     Source: wen-li-2021, Figure 1 ("similar"), by eye there; Li et al., Convergent Learning (2016), Section 3.
     Args:
         responses: `[..., n, f]`.
@@ -76,7 +77,7 @@ def best_match(responses: Tensor, others: Tensor) -> Tensor:
 
 
 def shuffled_match(responses: Tensor, others: Tensor, generators: list[torch.Generator], labels=None) -> Tensor:
-    """`best_match` with the images of the other network in a random order: the best of g that chance gives.
+    """`best_match` with the images of the other network in a random order: the best match among g that chance gives.
 
     Args:
         responses: `[run, n, f]`.
@@ -91,7 +92,7 @@ def shuffled_match(responses: Tensor, others: Tensor, generators: list[torch.Gen
         raise ValueError(f"generators must be one per run, {len(others)}, got {len(generators)}")
     n, device = others.shape[1], others.device
     orders = torch.stack([torch.randperm(n, generator=g, device=device) for g in generators])
-    if labels is not None:  # the k-th image of a class, in the old order, becomes the k-th of it in the new
+    if labels is not None:  # the k-th image of a class in the old order becomes the k-th of that class in the new one
         home = labels.argsort(stable=True)
         orders = torch.zeros_like(orders).scatter(
             1, home.expand_as(orders), orders.gather(1, labels[orders].argsort(dim=-1, stable=True))
@@ -102,7 +103,7 @@ def shuffled_match(responses: Tensor, others: Tensor, generators: list[torch.Gen
 def neighbour_accuracy(
     representations: Tensor, labels: Tensor, test: Tensor, test_labels: Tensor, neighbours: int = 10
 ) -> Tensor:
-    """Share of test images that get the class of most of their nearest neighbours by cosine, float64 `[run]`.
+    """Share of test images whose class prevails among their nearest neighbours by cosine, float64 `[run]`.
 
     Source: wen-li-2021, Figure 3 (t-SNE, by eye there).
     Args:
@@ -144,7 +145,7 @@ def planar_embedding(representation: Tensor, perplexity: float = 30.0, seed: int
     Args:
         representation: `[n, m]`.
         perplexity: > 0, < n.
-        seed: of scikit-learn's own generator.
+        seed: seed of scikit-learn's own generator.
     Cost: seconds for a thousand images.
     """
     from sklearn.manifold import TSNE
@@ -154,7 +155,7 @@ def planar_embedding(representation: Tensor, perplexity: float = 30.0, seed: int
 
 
 def _standardised(x: Tensor) -> Tensor:
-    constant = x.amax(-2, keepdim=True) == x.amin(-2, keepdim=True)  # its deviation is only rounding
+    constant = x.amax(-2, keepdim=True) == x.amin(-2, keepdim=True)  # its deviation would be rounding alone
     x = x - x.mean(-2, keepdim=True)
     return torch.where(constant, 0.0, x / x.square().sum(-2, keepdim=True).sqrt())
 

@@ -11,16 +11,16 @@ from torch import Tensor
 
 from .sparse_coding import SparseCoding, check_views
 
-_MOST_DIM, _MOST_ATOMS = 5, 3  # of an enumeration
+_MOST_DIM, _MOST_ATOMS = 5, 3  # the largest d1 and d for an enumeration
 
 
 def cross_moment(model: SparseCoding, views: str = "masked") -> Tensor:
     """C = E[x⁺ x⁺⁺ᵀ] `[run, d1, d1]`, symmetric, the same at every mask rate.
 
     masked: S - diag S = p (MMᵀ - diag MMᵀ), since E[D_i (1 - D_k)] = ρ(1 - ρ) for i ≠ k and D_i (1 - D_i) = 0: the
-    noise vanishes. independent and plain: S, since E[D_i D'_k] = ρ² for all i, k: two masks decouple nothing.
-    For |M_ij| = 1/√d1 the masked one has eigenvalues p(1 - d/d1) on span(M) and -p d/d1 on its complement.
-    Near the start, where b = 0 and ℓ = 1/(N + 1), the population gradient is ∂L/∂w = -N/(N + 1) C w.
+    noise vanishes. independent and plain: S, since E[D_i D'_k] = ρ² for all i, k: independent masks decouple nothing.
+    For |M_ij| = 1/√d1 the masked one has eigenvalues p(1 - d/d1) on span(M) and -p d/d1 on its complement. Near the
+    start, where b = 0 and ℓ = 1/(N + 1), the population gradient is ∂L/∂w = -N/(N + 1) C w.
     Source: wen-li-2021, Lemmas C.2, F.1, for ρ = 1/2.
     Args:
         model: M, p and σ_ξ.
@@ -77,8 +77,8 @@ def direction_correlation(model: SparseCoding, directions: Tensor, views: str = 
     """The correlation of ⟨v, x⁺⟩ and ⟨v, x⁺⁺⟩ `[run, k]`: vᵀCv / √(vᵀE[x⁺x⁺ᵀ]v · vᵀE[x⁺⁺x⁺⁺ᵀ]v).
 
     At |M_ij| = 1/√d1 and ρ = 1/2, masked: p(1 - d/d1) / (p(1 + d/d1) + 2σ_ξ²) for M_j and -(d/d1) p / (2σ_ξ² + p d/d1)
-    for M⊥_j. Two independent masks preserve nearly ρ for M⊥_j. Plain views preserve all, 1. Among masked rates 1/2
-    preserves most, as the product of the views' variances is least there.
+    for M⊥_j. Two independent masks preserve nearly ρ for M⊥_j. Plain views preserve everything, 1. Among the rates of a
+    mask, 1/2 preserves most, as the product of the views' variances is least there.
     Source: wen-li-2021, Section 4, feature decoupling.
     Args:
         model: M, p and σ_ξ.
@@ -150,8 +150,8 @@ def mask_overlap(left: Tensor, dictionary: Tensor, masks: Tensor) -> Tensor:
     """max |⟨l_j, (2D - I) M_k⟩| over j, k and the masks, `[run]`: how much a mask mixes atoms into directions l_j.
 
     The inner product has mean 0 and variance Σ_i l_ij² M_ik² over masks at rate 1/2: 1/d1 for |M_ik| = 1/√d1 and any
-    unit l. Where l is spread out it is nearly Gaussian, and the largest of n a little below √(2 log(2n)/d1); where l
-    is near a coordinate it is near ±1/√d1, and so is the largest.
+    unit l. If l is spread out, it is nearly Gaussian, and the largest of n is a little below √(2 log(2n)/d1); if l is
+    near a coordinate, it is near ±1/√d1, and so is the largest.
     Source: wen-li-2021, Lemma B.3: 1. with l = M, 2. with l = `complement(M, generators)`.
     Args:
         left: l, `[run, d1, k]`.
@@ -166,12 +166,13 @@ def mask_overlap(left: Tensor, dictionary: Tensor, masks: Tensor) -> Tensor:
 def enumerated_cross_moment(model: SparseCoding, views: str = "masked", rate: float = 0.5) -> Tensor:
     """E[x⁺ x⁺⁺ᵀ] `[run, d1, d1]` as a weighted sum of outer products over all z, masks and nodes for ξ.
 
-    The nodes ±σ_ξ √d1 e_i, with equal weights, have ξ's mean and covariance, and no other moment of ξ matters here.
+    The nodes ±σ_ξ √d1 e_i, with equal weights, have the mean and covariance of ξ, and no other moment of ξ matters
+    here.
     Source: wen-li-2021, Definitions 2.1 and 2.3.
     Args: as `second_moment`, with d ≤ 3 and d1 ≤ 5.
     Raises: ValueError above d = 3 or d1 = 5, for other views, or a rate outside (0, 1).
     Error: rounding.
-    Cost: 3^d·2d1·2^d1 pairs of views, 3^d·2d1·4^d1 for independent masks, of d1 entries each per run.
+    Cost: 3^d·2d1·2^d1 pairs of views, 3^d·2d1·4^d1 for independent masks, of d1 entries each, per run.
     """
     check_views("enumerated_cross_moment", views, rate)
     dim, atoms = model.dictionary.shape[-2:]
@@ -205,24 +206,23 @@ def decoding_error(
     views: str = "masked",
     rate: float = 0.5,
 ) -> DecodingError:
-    """How often sign(u_j) 1{|u_j| > t}, u_j = ⟨M_j, x⁺⟩, is not z_j.
+    """How often sign(u_j) 1{|u_j| > t} with u_j = ⟨M_j, x⁺⟩ differs from z_j.
 
     u_j = z_j + Σ_k z_k ⟨M_j, (D/ρ - I) M_k⟩ + ⟨M_j, D ξ⟩/ρ has mean z_j given z_j, and the variance
     v(z_j) = σ_ξ²/ρ + (1/ρ - 1) Σ_i M_ij² (z_j² M_ij² + p Σ_{k≠j} M_ik²), which at ρ = 1/2 and |M_ij| = 1/√d1 is
     2σ_ξ² + (z_j² + p(d - 1))/d1. predicted: (1 - p) 2Φ(-t/√v(0)) + p Φ((t - 1)/√v(1)), mean over j.
     Source: wen-li-2021, Section 2.1, Why sparse signal is more favorable.
     Args:
-        model: that draws the data.
+        model: draws the data.
         count: samples per run.
         generators: one per run.
         threshold: t in (0, 1).
         views: one of VIEWS.
         rate: ρ in (0, 1).
     Raises: ValueError for another t, other views, or a rate outside (0, 1).
-    Error: counted, about √(e/(count·d)) for a share e. predicted, none for plain views; otherwise it treats as Gaussian
-        a
-        mixture of Gaussians whose variance depends on mask and latents by about 1/√d1 of itself for flat atoms, which
-        affects a far tail.
+    Error: for `counted` about √(e/(count·d)) for a share e. For `predicted` none with plain views; otherwise a mixture
+        of Gaussians is treated as one Gaussian, although its variance depends on mask and latents by about 1/√d1 of
+        itself for flat atoms, which affects a far tail.
     Cost: 4·count·d1·d flops, count·d1 entries per run.
     """
     check_views("decoding_error", views, rate)
@@ -236,7 +236,7 @@ def decoding_error(
 
 
 def _predicted_error(model: SparseCoding, threshold: float, kept: float) -> Tensor:
-    """`DecodingError.predicted` where a share `kept` of the coordinates is seen."""
+    """`DecodingError.predicted` if a share `kept` of the coordinates is seen."""
     square, added = model.dictionary.square(), 1 / kept - 1
     own = square.square().sum(-2)
     others = (square * square.sum(-1, keepdim=True)).sum(-2) - own

@@ -5,10 +5,10 @@ Images `[n, 3, s, s]` of values 0 to 1, s = 8 or 32 (any multiple of 4). A layer
 acts on the residual stream: 1 after the stem (16 channels, s × s), 2 to 4 after the groups (16k, 32k, 64k channels,
 s, s/2 and s/4 pixels on a side). Layer 4 is the last; its mean over pixels is the representation.
 
-Runs are taken one after the other. On one thread of a CPU one convolution per run is 1 to 2 times as fast as one of all
-runs in groups (16 channels of 8 × 8 or 32 × 32 pixels; for 64 channels of 2 × 2 it is the opposite), and 3 to 12 times
-as fast as patches times matrices in one batched product; and it makes a run the same alone and in any batch, bit by
-bit, on one device and with one number of threads.
+Runs are computed one after the other. On one thread of a CPU, one convolution per run is 1 to 2 times as fast as one
+grouped convolution for all runs (16 channels of 8 × 8 or 32 × 32 pixels; for 64 channels of 2 × 2 it is the opposite),
+and 3 to 12 times as fast as patches times matrices in one batched product. It also makes a run the same alone and in
+any batch, bit for bit, on one device with one number of threads.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from torch.nn.functional import batch_norm, conv2d
 
 GROUPS, LAYERS = (1, 2, 3), (1, 2, 3, 4)
 EPS = 1e-5  # added to the variance, as in PyTorch
-BLOCK = 256  # images that pass at once where no gradient is needed
+BLOCK = 256  # images that pass at once when no gradient is needed
 
 Weights = dict[str, Tensor]
 Statistics = dict[str, tuple[Tensor, Tensor]]  # mean and variance of every normalised layer, [run, channels] each
@@ -30,7 +30,7 @@ class WideResNet:
     """WRN-depth-width: three groups of n = (depth − 4)/6 blocks BN, ReLU, conv, BN, ReLU, conv beside a shortcut.
 
     Source: Zagoruyko and Komodakis, Wide Residual Networks (2016), Table 1, without dropout; wen-li-2021, Figure 1,
-    where depth and width are not printed.
+    which prints neither depth nor width.
     Fields:
         depth: 6n + 4, 10 to 40.
         width: k, 1 to 4.
@@ -76,7 +76,7 @@ class WideResNet:
         Source: He et al., Delving Deep into Rectifiers (2015), eq. (10).
         Args:
             generators: one per run; a run's weights are on the device of its generator.
-            dtype: of the weights.
+            dtype: dtype of the weights.
         Returns: `[run, ...]` by name.
         """
         shapes = self.shapes().items()
@@ -95,9 +95,9 @@ class WideResNet:
         """For one run, the inputs of ReLU at layers 1 to 4, `[n, channels, s', s']`; differentiable.
 
         Args:
-            weights: of one run, without its axis.
+            weights: those of one run, without its axis.
             images: `[n, 3, s, s]`.
-            statistics: of one run, or None for those of these images, as in training.
+            statistics: those of one run, or None to use those of these images, as in training.
         Cost: 2·`multiplications` flops per image.
         """
 
@@ -133,7 +133,7 @@ class WideResNet:
 
         No running averages are kept in training: they lag, depend on the augmentation and add to the state. Here the
         images pass once, each layer normalised by its statistics over them; so for these images the network gives the
-        same output with the statistics as without. Take some hundreds of training images or more, without augmentation.
+        same output with the statistics as without. Use at least some hundreds of training images, without augmentation.
         Args:
             weights: `[run, ...]`.
             images: `[n, 3, s, s]`, all at once in memory.

@@ -9,7 +9,7 @@ from .activations import Activation
 from .gated_covariance import gate, project_out
 
 Importance = Tensor | Callable[[slice], Tensor]
-CPU_BLOCK, GPU_BLOCK = 64, 4096  # rows at a time if α is a function: few enough for a cache, enough to fill a GPU
+CPU_BLOCK, GPU_BLOCK = 64, 4096  # rows at a time if α is a function: few enough for a CPU's cache, enough to fill a GPU
 
 
 def _views(a: Tensor, a_view: Tensor, b: Tensor | None, b_view: Tensor | None) -> tuple[Tensor, ...]:

@@ -65,8 +65,8 @@ def gaussian_importance(g: Tensor, tau: float, rows: slice = ALL, stop_gradient:
 def infonce_logits(f: Tensor, f_view: Tensor, tau: float, eps: float, rows: slice = ALL) -> Tensor:
     """Logarithms of the terms in the denominator of InfoNCE, with the positive pair on the diagonal.
 
-    −d²_ij/τ for j ≠ i, and log ε − d²_i/τ with d²_i = ‖f_i − f_i'‖²/2 at j = i, a place that the sum over negatives
-    leaves free.
+    −d²_ij/τ for j ≠ i, and log ε − d²_i/τ with d²_i = ‖f_i − f_i'‖²/2 at j = i, an entry that the sum over negatives
+    does not use.
 
     Source: tian-2023, eq. (1).
     Args:

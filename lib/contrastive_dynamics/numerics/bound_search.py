@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 def climb(objective: Callable[[Tensor], Tensor], start: Tensor, steps: int = 200, rate: float = 0.02) -> Tensor:
-    """Gradient ascent (Adam) of every row on its own; returns the best point that each row visited.
+    """Gradient ascent (Adam) of each row independently; returns the best point that each row visited.
 
     Args:
-        objective: `[run, ...] -> [run]`, differentiable, each value depending on its own row only; −inf, or any lower
+        objective: `[run, ...] -> [run]`, differentiable, each value depending on its own row alone; −inf, or any lower
             value, outside the region of interest.
         start: `[run, ...]`.
         steps: ≥ 1.

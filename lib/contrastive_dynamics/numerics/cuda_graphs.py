@@ -11,13 +11,13 @@ WARM_STEPS = 3  # run before the capture, because they choose kernels and alloca
 def replayed(step: Callable) -> Callable:
     """The step as a CUDA graph.
 
-    The first steps run one by one on a side stream, and the next one is captured; later batches are copied to the place
-    of the captured one.
+    The first steps run one by one on a side stream, and the next one is captured; later batches are copied into the
+    tensors of the captured one.
 
     Args:
         step: function of a batch, a dataclass of tensors; it changes tensors that stay in place.
     Returns: a function with the same effect as step.
-    Raises: RuntimeError of torch for a step that cannot be captured, and for batches of another shape.
+    Raises: torch's RuntimeError for a step that cannot be captured and for batches of another shape.
     """
     graph, static, count = torch.cuda.CUDAGraph(), None, 0
 

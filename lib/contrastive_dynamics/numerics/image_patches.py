@@ -50,8 +50,8 @@ def image_batch(views: Tensor, groups: int = 2) -> ImageBatch:
 
     Args:
         views: `[run, 2 or 1, N, s, s]`.
-        groups: how many groups have statistics of their own: 2 (first and second views apart) or 1. It makes no
-            difference where the views are equal; the rows are then stored once and read twice.
+        groups: number of groups with separate statistics: 2 (first and second views apart) or 1. The choice makes no
+            difference if the views are equal; the rows are then stored once and read twice.
     Returns: ImageBatch.
     Raises: ValueError for another number of views or groups, and as `quadrants`.
     """
@@ -82,7 +82,7 @@ def quadrants(images: Tensor) -> Tensor:
 
 
 def check_images(images: Tensor) -> None:
-    """Raise ValueError, in one line, unless the images `[..., s, s]` are square with even s ≥ 2."""
+    """Raise a one-line ValueError unless the images `[..., s, s]` are square with even s ≥ 2."""
     height, width = images.shape[-2:] if images.ndim >= 2 else (0, 0)
     if height != width or width % 2 or width < 2:
         raise ValueError(f"quadrants: got images {tuple(images.shape)}, allowed are square ones of an even size")
@@ -107,8 +107,8 @@ def random_boxes(
     """Boxes of random area and shape inside a square image.
 
     Area a·s² with a uniform in scale, width/height r log-uniform in ratio: width round(s√(ar)), height round(s√(a/r)).
-    The first of ten such draws that fits the image is taken, at a uniform place; if none fits, the largest central box
-    that the ratios allow.
+    The first of ten such draws that fits the image is taken and placed uniformly at random; if none fits, the box is
+    the largest central one that the ratios allow.
 
     Source: tian-2023, Appendix E.3; torchvision, RandomResizedCrop.get_params.
     Args:
@@ -138,7 +138,7 @@ def random_boxes(
 def resized_crops(images: Tensor, boxes: Boxes) -> Tensor:
     """The part of each image inside its box, resized to s×s by bilinear interpolation.
 
-    There is no smoothing, as the part only grows.
+    Nothing is smoothed first, since the part is only ever enlarged.
     Output pixel i reads the row top + clamp((i + ½)·height/s − ½, 0, height − 1), and likewise the column: the same as
     `torch.nn.functional.interpolate` of the box, corners not aligned.
 
@@ -194,7 +194,7 @@ def random_resized_crops(
 
 
 def check_crops(scale: tuple[float, float], ratio: tuple[float, float]) -> None:
-    """Raise ValueError, in one line, unless 0 < scale[0] ≤ scale[1] ≤ 1 and 0 < ratio[0] ≤ ratio[1] < ∞."""
+    """Raise a one-line ValueError unless 0 < scale[0] ≤ scale[1] ≤ 1 and 0 < ratio[0] ≤ ratio[1] < ∞."""
     pairs = len(scale) == len(ratio) == 2
     if not (pairs and 0 < scale[0] <= scale[1] <= 1 and 0 < ratio[0] <= ratio[1] < math.inf):
         raise ValueError(

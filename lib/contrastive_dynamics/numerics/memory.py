@@ -21,7 +21,7 @@ def device_memory(device: torch.device | str = "cpu") -> float:
 
 
 def require_memory(needed: float, device: torch.device | str, what: str) -> None:
-    """Raise ValueError, in one line, if a computation needs more memory than the device has.
+    """Raise a one-line ValueError if a computation needs more memory than the device has.
 
     Args:
         needed: bytes.
@@ -38,8 +38,8 @@ def keep_freed_memory() -> bool:
     """Let the allocator keep freed memory for later requests; returns whether it can (glibc only).
 
     The steps of a training free and request the same tensors of about a megabyte each. By default glibc returns these
-    to the system, and each comes back page by page, with one fault per page: a third of the time of a step. The setting
-    applies to the whole process, whose memory then no longer shrinks. Results are the same.
+    to the system, and each comes back page by page, with one fault per page, which takes a third of the time of a step.
+    The setting applies to the whole process, whose memory then no longer shrinks. Results are the same.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

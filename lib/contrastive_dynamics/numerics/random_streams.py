@@ -1,6 +1,7 @@
 """Random streams: what run k draws depends on (seed, k, purpose) and on nothing else."""
 
 import hashlib
+from collections.abc import Iterable
 
 import torch
 
@@ -25,3 +26,18 @@ def stream(seed: int, run: int, purpose: str, device: torch.device | str | None 
     generator = torch.Generator(device=torch.get_default_device() if device is None else device)
     generator.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
     return generator
+
+
+def streams(seeds: Iterable[int], runs: int, purpose: str) -> list[torch.Generator]:
+    """The generators of several runs of each seed: all of the first seed, then all of the second, and so on.
+
+    Args:
+        seeds: integers ≥ 0.
+        runs: how many per seed, ≥ 1.
+        purpose: as in `stream`.
+    Returns: one generator per seed and run, on torch's default device.
+    Raises: as `stream`; ValueError for runs below 1.
+    """
+    if runs < 1:
+        raise ValueError(f"runs must be ≥ 1, got {runs}")
+    return [stream(seed, run, purpose) for seed in seeds for run in range(runs)]

@@ -10,9 +10,8 @@ from torch import Tensor
 def effective_rank(u: Tensor) -> Tensor:
     """exp of the entropy of p_i = σ_i²/Σσ²: 1 if the outputs lie on one line, r for r equal singular values.
 
-    `filter_spectra.effective_rank` first makes each row a unit vector, so that short filters count as much as long
-    ones; here each point is weighted by its energy ‖u(x)‖², so that collapse shows when the growing direction takes
-    over.
+    Each point is weighted by its energy ‖u(x)‖², so that collapse shows when the growing direction takes over. Give
+    unit rows where short ones are to count as much as long ones.
 
     Source: Roy and Vetterli, The effective rank (2007), there with σ_i/Σσ.
     Args:

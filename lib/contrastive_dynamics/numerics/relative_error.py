@@ -1,4 +1,4 @@
-"""How far a tensor is from another one, over the size of that other one."""
+"""The distance between two tensors, relative to the norm of the second."""
 
 from torch import Tensor
 
@@ -18,8 +18,8 @@ def relative_errors(ours: Tensor, expected: Tensor, batch: int = 0) -> Tensor:
 
     Args:
         ours: any shape.
-        expected: of the same shape, no entry of the batch zero.
-        batch: how many leading axes are the batch's.
+        expected: of the same shape, nonzero in every entry of the batch.
+        batch: number of leading batch axes.
     """
     off, size = (v.flatten(batch).norm(dim=-1) for v in (ours - expected, expected))
     return off / size

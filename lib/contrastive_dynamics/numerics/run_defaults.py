@@ -10,7 +10,7 @@ def resolve_device(wanted: str) -> str:
     """The device of a run: `auto` is CUDA if available, else the CPU (never MPS, which has no float64).
 
     Args:
-        wanted: `auto`, or a name of torch's.
+        wanted: `auto`, or one of torch's device names.
     Returns: the name of the device.
     Raises: ValueError for CUDA on a machine that has none.
     """

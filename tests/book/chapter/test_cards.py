@@ -9,24 +9,13 @@ import sys
 import nbformat
 import pytest
 from checkout import ROOT
+from claim_row import ROW
 from stand_in import build_stand_in
 
 from contrastive_dynamics.book.chapter.display import Headline, card, card_not_judged
 from contrastive_dynamics.book.claims.claim_table import Claim
 from contrastive_dynamics.book.claims.judging import Reading, judge
 
-ROW = {
-    "id": "thm-1",
-    "locator": "Theorem 1",
-    "statement": "Small.",
-    "kind": "identity",
-    "regime": "here",
-    "statistic": "error",
-    "expected": "0 (derived)",
-    "rule": {"at_most": 1.0},
-    "tolerance_reason": "rounding",
-    "control": "a factor",
-}
 SANITIZE = ROOT / "chapters" / "nbval-sanitize.cfg"
 PAPER = Headline("with conditions", "wide enough", "paper")
 
@@ -36,7 +25,7 @@ def made(observed: float = 0.5):
 
 
 def compared(text: str) -> str:
-    """What nbval compares of a text."""
+    """The part of a text that nbval compares."""
     for regex, replace in re.findall(r"^regex: (.*)$\n^replace: (.*)$", SANITIZE.read_text(), re.MULTILINE):
         text = re.sub(regex, replace, text)
     return text
@@ -60,7 +49,7 @@ def test_where_the_headline_differs_the_card_shows_both_and_leads_with_it():
 @pytest.mark.parametrize("headline", [None, PAPER, Headline("reproduced", "met", "paper")])
 @pytest.mark.parametrize("observed", [0.5, 0.75])
 def test_nbval_compares_id_and_verdict_of_this_run_alone(headline, observed):
-    """So a notebook that shows a headline agrees with a kernel, which knows none."""
+    """A notebook that shows a headline thus agrees with a kernel that knows none."""
     line, live = card(made(observed), headline), card(made())
     assert compared(line.plain) == "thm-1: reproduced\n(not compared)" and compared(line.html) == compared(live.html)
     assert "0.5" not in compared(line.html) and compared(card(made(1.5)).html) != compared(live.html)

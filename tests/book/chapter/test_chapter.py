@@ -1,11 +1,11 @@
-"""What a chapter object refuses, and claims that a run does not reach."""
+"""What a chapter object rejects, and claims that a run does not reach."""
 
 import pytest
 from stand_in import SOURCE, execute, write_stand_in
 
 from contrastive_dynamics.book.chapter.chapter import open_chapter
-from contrastive_dynamics.book.chapter.results import notebook_stamp
 from contrastive_dynamics.book.ground.errors import BookError
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Two runs beside each other: what changed, and how much of it is more than the noise of the seeds."""
+"""Comparison of two runs: what changed, and how much of it exceeds the noise of the seeds."""
 
 from copy import deepcopy
 
@@ -30,7 +30,7 @@ def test_a_run_beside_itself_has_no_changes(stamp):
 
 
 def test_one_seed_block_is_paired_by_seed(stamp):
-    """Each seed is higher by 0.1 ± 0.001: as means of four seeds that would be within their spread of 0.01."""
+    """Each seed is higher by 0.1 ± 0.001; unpaired means of four seeds would hide this in their spread."""
     first = stamp["readings"]["fig-1"]["observed"][""]
     later = [v + 0.1 + 0.001 * (-1) ** k for k, v in enumerate(first)]
     (change,) = compare(stamp, changed(stamp, observed={"": later}))
@@ -103,7 +103,7 @@ def test_rounding_of_an_identity_is_no_change_and_infinite_numbers_are(stamp):
 
 
 def test_the_command_lists_what_changed(stamp, tmp_path, monkeypatch):
-    """Two runs that differ in one line: the second has a factor three in place of two."""
+    """Two runs that differ in one line: the second has a factor of three instead of two."""
     monkeypatch.setenv("COLUMNS", "120")
     for name, factor in (("before", "2 * scale"), ("after", "3 * scale")):
         source = SOURCE.replace("abs(double - 2 * scale)", f"abs(double - {factor})")
@@ -122,10 +122,10 @@ def test_what_is_no_run_is_one_line(stamp, tmp_path):
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "off.ipynb").write_text('{"cells": [')
     for path in (tmp_path / name for name in ("x.json", "none.ipynb", "gone.json", "picture.png", "cut")):
-        with pytest.raises(BookError, match="no result; allowed are a run's folder, an executed notebook, a record"):
+        with pytest.raises(BookError, match="no result found; give a run's folder, an executed notebook or a record"):
             read_stamp(path)
-    with pytest.raises(BookError, match="0 executed notebooks, allowed is the folder of one run"):
+    with pytest.raises(BookError, match="must be the folder of one run, got 0 executed notebooks"):
         read_stamp(tmp_path / "empty")
     assert read_stamp(tmp_path / "chapters")["chapter"] == "stand-in"
-    with pytest.raises(BookError, match="got runs of stand-in and other, allowed is one chapter"):
+    with pytest.raises(BookError, match="both runs must be of one chapter, got stand-in and other"):
         compare(stamp, stamp | {"chapter": "other"})

@@ -1,4 +1,4 @@
-"""Figures and numbers under a name: stored as myst-nb reads them, silent outside a notebook."""
+"""Figures and numbers under names: stored as myst-nb reads them, silent outside a notebook."""
 
 import base64
 import sys
@@ -7,6 +7,7 @@ import matplotlib
 import pytest
 
 from contrastive_dynamics.book.chapter import glue
+from contrastive_dynamics.book.ground.pictures import size_on_page
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -14,13 +15,14 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 @pytest.fixture
 def drawn():
-    """A figure, made before the notebook is feigned (pyplot asks IPython for its display hook)."""
+    """A figure, made before the notebook is simulated (pyplot asks IPython for its display hook)."""
+    plt.close("all")  # of tests before
     return plt.subplots()[0]
 
 
 @pytest.fixture
 def published(drawn, monkeypatch):
-    """What a notebook's cell would store."""
+    """The outputs that a notebook's cell would store."""
     kept = []
     monkeypatch.setattr("IPython.get_ipython", lambda: object())
     monkeypatch.setattr("IPython.display.display", lambda data, raw, metadata: kept.append((data, metadata)))
@@ -31,8 +33,9 @@ def test_a_figure_is_shown_under_its_name_and_closed(drawn, published):
     glue.figure(drawn, "fig-8", dpi=50)
     ((data, metadata),) = published
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
-    assert metadata == {"scrapbook": {"name": "fig-8", "mime_prefix": ""}}
-    assert drawn.number not in plt.get_fignums()
+    assert metadata.pop("scrapbook") == {"name": "fig-8", "mime_prefix": ""}
+    assert metadata == {"image/png": {"width": size_on_page(base64.b64decode(data["image/png"]))[0]}}
+    assert not plt.get_fignums()
 
 
 def test_a_number_is_kept_and_not_shown(published):

@@ -1,15 +1,14 @@
-"""Labels: all pages of the book share them, so none stands twice; a claim's id is the anchor of its own line alone."""
+"""Labels: all pages of the book share them, so none occurs twice; a claim's id is the anchor of its own line alone."""
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from checkout import ROOT
 
 from contrastive_dynamics.book.claims.claim_table import Claims
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 
-ROOT = Path(__file__).parents[3]
 CHAPTERS = chapter_names(ROOT)
 # what stands before a heading, an option of a directive, what ends a formula
 LABEL = re.compile(r"^(?:# )?(?:\(([^()\s]+)\)=|:(?:label|name): *(\S+)|.*\$\$ *\(([^()\s]+)\)) *$", re.MULTILINE)
@@ -17,12 +16,12 @@ STATEMENT = re.compile(r"^(?:# )?(?:`{3,}|:{3,})\{prf:(?!proof)\w+\} *(.*)\n((?:
 
 
 def labels(text: str) -> list[str]:
-    """All labels that a page gives, in the form in which they are compared."""
+    """All labels that a page defines, in the form in which they are compared."""
     return [next(filter(None, found.groups())).lower() for found in LABEL.finditer(text)]
 
 
 def unlabelled(text: str) -> list[str]:
-    """Statements without a label: each page numbers them from 0 and gives the same labels as any other."""
+    """Statements without a label: each page numbers them from 0, so labels of different pages collide."""
     return [found[1] for found in STATEMENT.finditer(text) if ":label:" not in found[2]]
 
 

@@ -6,8 +6,9 @@ import json
 import pytest
 from stand_in import build_stand_in, write_stand_in
 
-from contrastive_dynamics.book.chapter.results import load_results, notebook_stamp, stored_runs, verdicts_of
+from contrastive_dynamics.book.chapter.results import load_results, stored_runs, verdicts_of
 from contrastive_dynamics.book.claims.claim_table import Claims
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 from contrastive_dynamics.book.provenance.stamps import seal
 
 

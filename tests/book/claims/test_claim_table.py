@@ -1,23 +1,11 @@
 """Claims: every verdict by its definition, every fault of a claims file named."""
 
 import pytest
+from claim_row import ROW
 
 from contrastive_dynamics.book.claims.claim_table import NEGATIVE, VERDICTS, Claim, Claims
 from contrastive_dynamics.book.claims.judging import Reading, judge, judge_all, p_value
 from contrastive_dynamics.book.ground.errors import BookError
-
-ROW = {
-    "id": "thm-1",
-    "locator": "Theorem 1",
-    "statement": "Small.",
-    "kind": "identity",
-    "regime": "here",
-    "statistic": "error",
-    "expected": "0 (derived)",
-    "rule": {"at_most": 1.0},
-    "tolerance_reason": "rounding",
-    "control": "a factor",
-}
 
 
 def claim(**changes):
@@ -29,7 +17,7 @@ def verdict(row, data="generated", **arms):
 
 
 def fair(**changes):
-    """A claim whose authors' side has been written down; its arm must be run too."""
+    """A claim whose authors' side has been written down; its arm must be run, too."""
     return claim(advocate="the rule for large n alone", **changes)
 
 
@@ -80,7 +68,7 @@ NEGATIVES = {"contradicted": {"erratum": "a factor 2"}, "not reproduced": {}, "v
 
 @pytest.mark.parametrize("word", NEGATIVE)
 def test_a_negative_verdict_without_an_advocate_is_refused(word):
-    """Neither a note without a run nor a run without a note will do; a met reading of the authors wins."""
+    """Neither a note without a run nor a run without a note suffices; if the authors' reading is met, it wins."""
     row, missed = NEGATIVES[word], {"observed": 1.5, "mended": 0.1}
     assert verdict(fair(**row), **missed, advocate=1.5).verdict == word
     for entry, arms in ((claim(**row), {"advocate": 1.5}), (fair(**row), {}), (claim(**row), {})):
@@ -130,20 +118,21 @@ def test_substitute_data_is_a_condition():
 
 def test_a_claim_without_a_rule_cannot_be_judged():
     row = Claim.parse({k: ROW[k] for k in ("id", "locator", "statement", "kind")} | {"needs": "a GPU"}, "f")
-    with pytest.raises(BookError, match=r"thm-1 has no rule: it stands as not run \(a GPU\)"):
+    with pytest.raises(BookError, match=r"thm-1 has no rule: it is listed as not run \(a GPU\)"):
         verdict(row, observed=1.0)
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"kind": "guess"}, "file.yaml: claim thm-1: kind is 'guess', allowed are identity, bound"),
+        ({"kind": "guess"}, "file.yaml: claim thm-1: kind must be one of identity, bound"),
         ({"colour": "red"}, "unknown colour; allowed are"),
-        ({"rule": {"below": 1}}, "claim thm-1: rule is {'below': 1}"),
-        ({"slip": "typo", "erratum": "e"}, "slip is 'typo', allowed are misprint"),
+        ({"rule": {"below": 1}}, "claim thm-1: rule must be one of"),
+        ({"slip": "typo", "erratum": "e"}, "slip must be one of misprint, got 'typo'"),
         ({"slip": "misprint"}, "a misprint needs its corrected form under erratum"),
-        ({"in": "margin"}, "in is 'margin', allowed are chapter, appendix"),
-        ({"beyond": "yes"}, "beyond is 'yes', allowed are True, False"),
+        ({"data": "minst"}, "claim thm-1: data must be one of generated, scenes, digits"),
+        ({"in": "margin"}, "in must be one of chapter, appendix, got 'margin'"),
+        ({"beyond": "yes"}, "beyond must be one of True, False, got 'yes'"),
     ],
 )
 def test_a_faulty_row_is_named(changes, said):
@@ -172,12 +161,14 @@ def test_a_claims_file_is_read_and_its_faults_named(tmp_path):
     claims = load(tmp_path, HEAD + NOT_RUN)
     assert (claims.paper, claims.labels, claims.by_chance) == ("p", {"theorem": 1}, 0)
     assert claims.rows["a"].rule is None and claims.rows["a"].needs == "time"
-    with pytest.raises(BookError, match="small.yaml, line 6: claim a stands twice"):
+    with pytest.raises(BookError, match="small.yaml, line 6: claim a occurs twice"):
         load(tmp_path, HEAD + NOT_RUN + NOT_RUN)
     with pytest.raises(BookError, match="small.yaml, line 1: not readable as YAML"):
         load(tmp_path, "claims: [")
     with pytest.raises(BookError, match="small.yaml, line 6: claim b: missing"):
         load(tmp_path, HEAD + NOT_RUN + "- {id: b, locator: l}\n")
+    with pytest.raises(BookError, match="small.yaml, line 5: claim a: data must be one of .* got 'minst'"):
+        load(tmp_path, HEAD + NOT_RUN.replace("needs", "data: minst, needs"))
     for text in ("", "[]", "claims: {}", "paper: p"):
         with pytest.raises(BookError, match="small.yaml: must hold a list under 'claims'"):
             load(tmp_path, text)

@@ -1,4 +1,4 @@
-"""What is tried again is another sample with each commit, and everything comes to its turn."""
+"""What is run again is a different sample with each commit, and everything gets its turn."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What a result was made on is said: versions, device, arithmetic, memory."""
+"""The environment of a result is recorded: versions, device, arithmetic, memory."""
 
 from contrastive_dynamics.book.ground import environment
 

@@ -1,4 +1,4 @@
-"""Where the book lies, and a chapter's cells: as jupytext reads them."""
+"""Where the book is, and a chapter's cells as jupytext reads them."""
 
 import jupytext
 import pytest

@@ -4,184 +4,23 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 from bare_book import build, write_book
+from checkout import ROOT
+from claim_row import result
 
-from contrastive_dynamics.book.claims.claim_table import NEGATIVE, VERDICTS, Claims
+from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.book.pages import book_pages, claims_page
+from contrastive_dynamics.book.pages import book_pages
 
-ROOT = Path(__file__).parents[3]
 BOOK = ROOT / "book"
-
-
-def result(label="eq-8", verdict="reproduced", **changes):
-    """One claim as `load_results` gives it."""
-    ran = verdict != "not run"
-    row = {
-        "id": f"tian-2023/{label}",
-        "paper": "tian-2023",
-        "chapter": "nonlinearity",
-        "anchor": label,
-        "locator": "Eq. (8)",
-        "statement": "A pattern $u_m$ is\nan eigenvector | of $A(u_m)$.",
-        "kind": "identity",
-        "rule": "≤ 1e-10",
-        "verdict": verdict,
-        "reason": "the reason" if ran else "a GPU",
-        "profile": "default" if ran else None,
-        "data": "generated",
-        "observed": {"relu": 3.25e-14, "linear": 1e-15} if ran else None,
-        "expected": "0 (derived)",
-        "interval": {"relu": [3.25e-14, 3.25e-14]} if ran else None,
-        "tolerance": [1e-10],
-        "tolerance_reason": "rounding",
-        "seeds": [1000, 1009],
-        "control": {"what": "no gate", "": 0.41} if ran else None,
-        "mended": None,
-        "note": "",
-        "needs": "" if ran else "a GPU",
-        "by_chance": False,
-        "changed": [],
-        "recurs": None,
-        "run": {"stale": False, "device": "CPU"} if ran else None,
-        "verdicts": [],
-    }
-    return row | changes
 
 
 ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
 STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "peak_mb": 612, "device": "a CPU, 2 cores"}}}
-
-
-def test_counts_name_every_verdict_in_the_vocabulary_s_order():
-    assert claims_page.counts(ALL[:1]) == dict.fromkeys(VERDICTS, 0) | {"reproduced": 1}
-    assert list(claims_page.counts(ALL)) == list(VERDICTS)
-
-
-def test_an_unknown_verdict_is_refused():
-    with pytest.raises(BookError, match="verdict proven is unknown, allowed are reproduced"):
-        claims_page.counts([result(verdict="proven")])
-    with pytest.raises(BookError, match="'proven' is unknown"):
-        claims_page.badge("proven")
-
-
-def test_a_verdict_shows_by_symbol_and_word():
-    for verdict, symbol in VERDICTS.items():
-        assert symbol in claims_page.badge(verdict) and verdict in claims_page.badge(verdict)
-    assert len(set(VERDICTS.values())) == len(VERDICTS)
-
-
-def test_the_claims_page_lists_negative_verdicts_first_and_links_to_the_chapter():
-    page = claims_page.claims_page(ALL, {"tian-2023": "Tian, 2023"})
-    head = page[: page.index("## Tian, 2023")]
-    assert "## What did not hold" in head
-    assert (
-        '<a href="../chapters/nonlinearity.html#c3">' in head and '<a href="../chapters/nonlinearity.html#c4">' in head
-    )
-    assert page.startswith("8 claims:")
-    assert head.count("Tian, 2023, <a ") == page.count("Tian, 2023, <a ") == len(NEGATIVE) == 3
-
-
-def test_claims_beyond_the_paper_are_counted_apart_and_what_is_under_review_says_so():
-    ours = result("c9") | {"beyond": True, "review": "the words say could"}
-    page = claims_page.claims_page([*ALL[:1], ours])
-    first = page[: page.index("\n")]
-    assert first.startswith("2 claims:") and first.count("1 reproduced") == 2
-    assert first.index("beyond the paper:") > first.index("1 reproduced")
-    assert "(beyond the paper)" in page and "under review</span> the words say could" in page
-
-
-def test_the_authors_side_stands_beside_the_measurement():
-    row = result() | {"advocate": {"what": "for large n alone", "": 0.5}}
-    assert "the authors' side</span> 0.5 (for large n alone)" in claims_page.claims_page([row])
-
-
-def test_claims_of_one_id_stand_under_their_papers_and_link_to_their_chapters():
-    twin = [r | {"id": f"b/{r['anchor']}", "paper": "b", "chapter": "twin"} for r in ALL]
-    page = claims_page.claims_page([*ALL, *twin], {"tian-2023": "Tian, 2023"})
-    assert page.startswith("16 claims:") and "2 not reproduced" in page[: page.index("\n")]
-    links = re.findall(r'href="(\S+)"', page[page.index("## Tian, 2023") :])
-    assert len(set(links)) == len(links) == 2 * (len(ALL) - 1)
-    head, first, second = page.split("## What did not hold")[1].split("{cite:t}")
-    assert "nonlinearity.html#c3" in first and "twin.html" not in first
-    assert "twin.html#c3" in second and "nonlinearity.html" not in second
-    assert 'Tian, 2023, <a href="../chapters/nonlinearity.html#c3">' in head
-    assert 'b, <a href="../chapters/twin.html#c3">' in head
-
-
-def test_a_claim_that_was_not_run_says_what_it_takes_and_has_no_link():
-    page = claims_page.claims_page([result("fig-12", "not run")])
-    assert "href" not in page and "list-table" not in page
-    assert '<span class="label">needs</span> a GPU' in page
-
-
-def test_without_negative_verdicts_there_is_no_such_section():
-    assert "What did not hold" not in claims_page.claims_page([result()])
-
-
-def test_a_cell_keeps_to_its_lines():
-    rows = [line for line in claims_page.claims_page([result()]).splitlines() if "eigenvector" in line]
-    assert rows == ["    A pattern $u_m$ is an eigenvector | of $A(u_m)$."]
-
-
-@pytest.mark.parametrize(
-    ("arm", "shown"),
-    [
-        (None, ""),
-        ({}, ""),
-        (3.0, "3"),
-        ({"": 0.125}, "0.125"),
-        ({"a": 1e-12, "b": [1.0, 2.0]}, "a 1e-12; b 1.5 (mean of 2)"),
-        ({"hits": 80.0, "trials": 100}, "0.8 (80 of 100)"),
-        ({"near": {"hits": 1.0, "trials": 4}}, "near 0.25 (1 of 4)"),
-        ("not a number", "not a number"),
-    ],
-)
-def test_every_form_of_a_statistic_is_shown(arm, shown):
-    assert claims_page.show_arm(arm) == shown
-
-
-def test_an_interval_is_shown_only_if_it_has_a_width():
-    point, wide = result(), result(interval={"": [0.5, 0.75]})
-    assert "interval" not in claims_page.claims_page([point])
-    assert "0.5 to 0.75" in claims_page.claims_page([wide])
-
-
-def test_stale_results_changed_rules_and_other_profiles_are_told():
-    page = claims_page.claims_page(
-        [
-            result(
-                run={"stale": True},
-                changed=[{"date": "2026-01-02", "why": "too tight"}],
-                recurs=["reproduced", "undecided", "reproduced"],
-                verdicts=[
-                    {"profile": "paper", "data": "generated", "verdict": "undecided", "observed": {}, "stale": True}
-                ],
-            )
-        ]
-    )
-    for told in (
-        "made by older code",
-        "2026-01-02: too tight",
-        "2 of 3 blocks agree",
-        "paper, generated",
-        "(older code)",
-    ):
-        assert told in page
-
-
-def test_luck_counts_only_what_was_decided_by_chance():
-    assert "No verdict here was decided by chance" in claims_page.luck_text([result()])
-    chance = [result(by_chance=True), result("x", by_chance=True), result("y", "not run", by_chance=True)]
-    text = claims_page.luck_text([*chance, result("z")])
-    assert "2 of these verdicts" in text and "0.1 errors" in text and "Holm" in text
-    assert "in their chapter even" in text
-    assert "in each of their 2 chapters even" in claims_page.luck_text([*chance, result(by_chance=True, chapter="y")])
 
 
 def test_the_picture_says_which_chapters_stand():
@@ -266,7 +105,8 @@ def test_names_of_the_code_in_the_notation_exist():
 def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
     listed = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
     there = [f"book/{page.stem}" for page in BOOK.glob("*.md")]
-    assert sorted(listed) == sorted(there + [f"chapters/{name}" for name in chapter_names(ROOT)])
+    notebooks = [one for name in chapter_names(ROOT) for one in ChapterFiles(ROOT, name).notebooks]
+    assert sorted(listed) == sorted(there + [f"chapters/{one.stem}" for one in notebooks])
 
 
 def test_generated_pages_render_without_a_warning(tmp_path):

@@ -1,4 +1,4 @@
-"""The recipes of the page on kernels run, one after the other, and show what the page says."""
+"""The recipes on the kernels page run, one after the other, and show what the page says."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The check of built pages catches each kind of broken page, and leaves a sound one alone."""
+"""The check of built pages finds each kind of broken page and accepts a sound one."""
 
 import pytest
 

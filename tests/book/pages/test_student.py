@@ -1,4 +1,4 @@
-"""The student edition has no solutions, runs, and its stubs are those of the solutions."""
+"""The student edition has no solutions, it runs, and its stubs are made from the solutions."""
 
 import ast
 import re
@@ -85,7 +85,7 @@ def definitions(source):
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_no_stub_of_a_chapter_drifts_from_its_solution(name):
-    """Functions and classes of a solution stand in the edition with arguments and docstrings, and nothing else does."""
+    """The edition contains functions and classes of a solution with arguments and docstrings, and nothing else."""
     notebook = nbformat.read(ChapterFiles(ROOT, name).notebook, as_version=4)
     solved = [c for c in notebook.cells if c.cell_type == "code" and is_solution(c)]
     others = [c.source for c in notebook.cells if c.cell_type == "code" and not is_solution(c)]
@@ -139,5 +139,5 @@ def test_the_edition_of_a_book_runs(tmp_path, monkeypatch):
     ran = execute(theirs)
     assert [c.source for c in jupytext.read(theirs.source).cells] == [c.source for c in ran.cells]
     assert "reproduced" in str(ran.cells[-1].outputs)
-    with pytest.raises(BookError, match="class: not empty, allowed is a folder that is empty or not there yet"):
+    with pytest.raises(BookError, match="class: not empty; give a folder that is empty or does not exist yet"):
         write_edition(tmp_path, tmp_path / "class")

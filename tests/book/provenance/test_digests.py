@@ -1,10 +1,10 @@
-"""The digest of a reading: another for whatever could change the reading, the same for everything else."""
+"""The digest of a reading: it changes with whatever could change the reading, and with nothing else."""
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from stand_in import CLAIMS, write_stand_in
 
 from contrastive_dynamics.book.claims.claim_table import Claims
@@ -15,7 +15,6 @@ from contrastive_dynamics.book.provenance.library import PACKAGE, Library
 from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.spelling import BLOCK
 
-ROOT = Path(__file__).parents[3]
 SOURCE = '''# %% tags=["parameters"]
 seeds: int = 4  # independent runs, 2..100
 first_seed: int = 1000  # first of the block, 0..100000

@@ -1,17 +1,16 @@
-"""The form of modules and chapters: whatever a digest would not see is found, in one line each."""
+"""The form of modules and chapters: whatever a digest would miss is found, in one line each."""
 
 import re
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.book.provenance.form import chapter_problems, leaking_figures, library_problems
 from contrastive_dynamics.book.provenance.library import PACKAGE, Library
 from contrastive_dynamics.book.provenance.slices import Story
-
-ROOT = Path(__file__).parents[3]
 
 
 def in_module(root: Path, source: str) -> list[str]:

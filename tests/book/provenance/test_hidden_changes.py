@@ -1,4 +1,4 @@
-"""Changes that take a way around the names: a digest sees those that may change a reading, and only those."""
+"""Changes that bypass names: a digest covers those that may change a reading, and only those."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ JUDGED = "chapter.judge('own', observed={}, control=1)"
 
 
 def reading(setup: str, *cells: str) -> str:
-    """The digest of the claim `own`; it is judged on `x` behind these cells where none of them judges it."""
+    """The digest of the claim `own`, which is judged on `x` after these cells unless one of them judges it."""
     code = [*cells] if "'own'" in cells[-1] else [*cells, JUDGED.format("x")]
     before = [Cell(PARAMETERS, False, ("parameters",)), Cell(OPENED + setup, False, ()), Cell("Prose", True, ())]
     library = Library(Path("nowhere"), {f"{PACKAGE}.{name}": source for name, source in MODULES.items()})

@@ -12,7 +12,7 @@ GENERATED = "generated"
 
 @pytest.fixture
 def write(tmp_path):
-    """A function that writes a library from modules, by name; it stands in a folder of its own each time."""
+    """A function that writes a library from named modules, each time into a new folder."""
     made = []
 
     def library(**modules: str) -> Library:

@@ -7,14 +7,15 @@ from stand_in import SOURCE, write_stand_in
 
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import Cell, ChapterFiles
-from contrastive_dynamics.book.provenance.slices import Story, names_of
+from contrastive_dynamics.book.provenance.names import names_of
+from contrastive_dynamics.book.provenance.slices import Story
 
 PARAMETERS = Cell("size: int = 1  # how large, 1..9", False, ("parameters",))
 PROSE = Cell("# Prose", True, ())
 
 
 def story(*sources: str, setup: str = "") -> Story:
-    """A chapter of these cells; the set-up stands in one cell before the prose."""
+    """A chapter of these cells; the set-up is one cell before the prose."""
     before = [PARAMETERS, Cell(setup, False, ()), PROSE] if setup else [PARAMETERS, PROSE]
     return Story(ChapterFiles(None, "x"), cells=before + [Cell(source, False, ()) for source in sources])
 
@@ -47,6 +48,11 @@ def a_source(monkeypatch, tmp_path):
         (("k = 1", "class A:\n    v = k\n    def f(self): return self.v", "k = 2", "print(A().f())"), [0, 1, 3]),
         (("k = 1", "class A:\n    def f(self): return k", "print(A().f())"), [0, 1, 2]),
         (("d = 1", "def f(x=d): return x", "print(f())"), [0, 1, 2]),
+        (("a = []", "a.append(1)", "print(a)"), [0, 1, 2]),
+        (("a = []", "a = [1]; a.append(2); print(a)"), [1]),
+        (("a = []", "a.append(1); a = []"), [0, 1]),
+        (("a = []", "if a: a = [1]\na.append(2)"), [0, 1]),
+        (("a = []", "for _ in 'ab':\n    a.append(1)\n    a = []"), [0, 1]),
         (("from functools import cache", "@cache\ndef f(): return 1", "print(f())"), [0, 1, 2]),
     ],
 )

@@ -1,4 +1,4 @@
-"""The stored form of a run: sealed, merged with later parts of it, each reading with what made it."""
+"""The stored form of a run: sealed, merged with later parts, each reading with what it depends on."""
 
 import copy
 import json

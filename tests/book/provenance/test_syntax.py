@@ -1,4 +1,4 @@
-"""What code says: the same for two programs that only look different, another for any that could behave differently."""
+"""Tokens of code: the same for two programs that only look different, different if they could behave differently."""
 
 from pathlib import Path
 
@@ -253,6 +253,6 @@ def test_a_local_name_is_not_the_global_of_the_same_name(source):
 
 
 def test_a_digest_is_the_same_on_every_machine_and_in_every_version_of_python():
-    """Where it is another one, stored runs are out of date: then the algorithm needs another number."""
+    """If the digest changes, stored runs are out of date, and the algorithm needs another number."""
     source = "def f(x, *, y=1.5):\n    return [x.a[i] for i in range(3)] + ['é', None, f'{y:.{x}f}']"
     assert digest(source) == "0bd0fe50e2a02b1f494f207eb6aeb69ead692fe9a9e35564b6d8b1a38a9a7659"

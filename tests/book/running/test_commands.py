@@ -8,15 +8,14 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
-from pathlib import Path
 
 import pytest
 import yaml
+from checkout import ROOT
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[3]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -104,7 +103,7 @@ def test_pins_cover_and_satisfy_what_the_project_asks_for():
 
 
 def test_every_pin_admits_the_first_python_that_is_allowed():
-    """What is installed here says so of itself; one pin for a late 3.11 makes `make book` fail on an early one."""
+    """Installed packages state what they need; one pin for a late 3.11 would make `make book` fail on an early one."""
     refused = []
     for name, version in (pin.split("==") for pin in PINS):
         with contextlib.suppress(metadata.PackageNotFoundError):

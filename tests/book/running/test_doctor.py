@@ -1,4 +1,4 @@
-"""The doctor reads what is here and downloads nothing."""
+"""The doctor inspects this machine and downloads nothing."""
 
 import sys
 
@@ -30,7 +30,7 @@ def test_the_machine_is_described_with_and_without_torch(files, monkeypatch):
 def test_data_sets_are_missing_whole_or_damaged(files, monkeypatch):
     found = dict(doctor.data_sets())
     assert found["digits"].startswith("comes with") and found["mnist"].startswith("missing: ")
-    assert "coco-human" in found and "is missing" in found["coco-human"]
+    assert found["coco-human"].startswith("missing: coco/captions.json") and "is missing" in found["coco-2014"]
     monkeypatch.setitem(catalogue.SUMS, "mnist", {"a.gz": "md5:900150983cd24fb0d6963f7d28e17f72"})  # of abc
     (files.root / "data").mkdir()
     (files.root / "data" / "a.gz").write_bytes(b"abc")

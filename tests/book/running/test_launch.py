@@ -1,4 +1,4 @@
-"""The first cell of a chapter: nothing where a reader has the book; on Colab the book, beside Colab's own torch."""
+"""The first cell of a chapter: does nothing where the book is; on Colab, installs it beside Colab's own torch."""
 
 import ast
 import os
@@ -13,12 +13,12 @@ import pytest
 from checkout import ROOT, files
 from stand_in import build_stand_in
 
-from contrastive_dynamics.book.chapter.results import notebook_stamp
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
+from contrastive_dynamics.book.pages.run_page import as_html
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 from contrastive_dynamics.book.running import launch
-from contrastive_dynamics.book.running.notebooks import execute, is_current
-from contrastive_dynamics.book.running.runs import as_html
+from contrastive_dynamics.book.running.committed import execute, is_current
 
 CONFIG = "repository: {url: https://github.com/someone/some-book/, branch: spring}\n"
 # a kernel that has run the cell, on Colab or not, says what a reader then has
@@ -40,7 +40,7 @@ shell.run_cell(
 
 
 def run_first_cell(folder, python, *given, **variables):
-    """Where a kernel stands afterwards, and the files of the library, the book, torch and torchdiffeq."""
+    """A kernel's working folder afterwards, and the files of the library, the book, torch and torchdiffeq."""
     environment = os.environ | {"IPYTHONDIR": str(folder / ".ipython")} | variables
     environment.pop("VIRTUAL_ENV", None)  # IPython would look there, too
     environment.pop("CLBOOK_ROOT", None)
@@ -114,7 +114,7 @@ def test_where_a_reader_has_the_book_the_cell_does_nothing(tmp_path):
 
 
 def published(folder: Path) -> dict[str, str]:
-    """The working tree as a repository of its own, and what makes git take it for the address of the book."""
+    """The working tree as a separate repository, and the settings that make git use it as the book's address."""
     for path in files():
         copy = folder / path.relative_to(ROOT)
         if not path.is_relative_to(ROOT / "records"):
@@ -132,7 +132,7 @@ def published(folder: Path) -> dict[str, str]:
 
 
 def machine_with_torch(folder: Path) -> Path:
-    """The folder of programs of an environment that has all that this one has but the book and torchdiffeq."""
+    """The folder of programs of an environment with everything that this one has except the book and torchdiffeq."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     there = folder / "preinstalled"
     there.mkdir()

@@ -1,4 +1,4 @@
-"""The committed notebook: built from the source, executed in place, the same bytes but for its results."""
+"""The committed notebook: built from the source, executed in place, the same bytes except for its results."""
 
 import base64
 import errno
@@ -9,10 +9,11 @@ import nbformat
 import pytest
 from nbformat import v4
 from stand_in import SOURCE, write_stand_in
+from stand_in_record import recorded
 
-from contrastive_dynamics.book.chapter.results import notebook_stamp
 from contrastive_dynamics.book.ground.errors import BookError
-from contrastive_dynamics.book.running import notebooks
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
+from contrastive_dynamics.book.running import committed, notebooks
 from contrastive_dynamics.book.running.jupyter_kernel import _specs
 
 
@@ -36,7 +37,7 @@ def test_build_keeps_cells_and_tags(files):
 def noisy_notebook():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     buffer = io.BytesIO()
-    pyplot.figure(figsize=(1, 1)).savefig(buffer, format="png")
+    pyplot.figure(figsize=(1, 1)).savefig(buffer, format="png", dpi=100)  # whatever style an earlier test left
     pyplot.close("all")
     outputs = [
         v4.new_output("stream", name="stdout", text="a\n"),
@@ -84,21 +85,27 @@ def test_execute_writes_once_and_again_only_when_the_source_changes(files, tmp_p
     (shadow / "kernel.json").write_text(json.dumps({"argv": ["false"], "display_name": "x", "language": "python"}))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     monkeypatch.setenv("MPLBACKEND", "no-such-backend")
-    assert notebooks.execute(files)
+    assert committed.execute(files)
     notebook = nbformat.read(files.notebook, as_version=4)
     assert notebooks.same_cells(notebook, notebooks.build(files))
     code = [c for c in notebook.cells if c.cell_type == "code"]
     assert [c.execution_count for c in code] == list(range(1, len(code) + 1))
     assert notebook_stamp(files.notebook)["profile"] == "default"
-    assert len(notebooks.weights(files, code)) == len(code) - 1  # from the cell that opens
+    assert len(committed.weights(files, code)) == len(code) - 1  # from the cell that opens
     before = files.notebook.read_bytes()
-    assert not notebooks.execute(files) and files.notebook.read_bytes() == before
+    assert not committed.execute(files) and files.notebook.read_bytes() == before
     files.source.write_text(SOURCE.replace("# A stand-in", "# Another stand-in"))
-    assert not notebooks.is_current(files)
+    assert not committed.is_current(files)
     files.source.write_text(SOURCE)
-    assert notebooks.is_current(files)
+    assert committed.is_current(files)
     files.claims.write_text(files.claims.read_text().replace("at_least: 0.0", "at_least: 0.5"))
-    assert not notebooks.is_current(files)
+    assert not committed.is_current(files)
+
+
+def test_a_notebook_that_ran_whole_shows_the_verdicts_of_the_record(tmp_path, monkeypatch):
+    files = recorded(tmp_path, monkeypatch, SOURCE, "seeds: 5\n")
+    assert committed.execute(files, force=True) == "executed" and committed.is_current(files)
+    assert "also at the paper's size" in files.notebook.read_text()
 
 
 def test_a_failure_leaves_the_committed_notebook(files, monkeypatch):
@@ -107,9 +114,9 @@ def test_a_failure_leaves_the_committed_notebook(files, monkeypatch):
     def full(*args, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(notebooks, "run_notebook", full)
+    monkeypatch.setattr(committed, "run_notebook", full)
     with pytest.raises(BookError, match="the disk is full"):
-        notebooks.execute(files, force=True)
+        committed.execute(files, force=True)
     assert files.notebook.read_text() == '{"cells": []}'
     assert [p.name for p in files.notebook.parent.iterdir() if ".new" in p.name] == []
 

@@ -12,7 +12,7 @@ from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.staleness import CURRENT, all_states, notebook_stamp, read_record
-from contrastive_dynamics.book.running import notebooks, record, runs
+from contrastive_dynamics.book.running import committed, record, runs
 
 torch = pytest.importorskip("torch")
 DRAWN = """
@@ -48,7 +48,7 @@ def files(tmp_path, monkeypatch):
 
 
 def traced(files) -> list[str]:
-    """What has run since the last look."""
+    """What has run since the last call."""
     path = files.root / "trace"
     found = path.read_text().split() if path.exists() else []
     path.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def test_a_run_of_some_claims_has_their_cells_and_figures_and_no_others(files, t
     assert 'glue.figure(fig, "plot")' in sources and 'judge("fig-1"' not in sources and "double =" not in sources
     assert "image/png" in str(notebook) and '"thm-1"' not in sources
     left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left == {"stand-in.ipynb", "stand-in.html", "claims.json", "run.json"}
+    assert left == {"stand-in.ipynb", "claims.json", "run.json"}
     made = json.loads((tmp_path / "out" / "run.json").read_text())
     assert made["claims"].keys() == {"thm-1-a"} and made["pictures"].keys() == {"plot"}
 
@@ -88,7 +88,7 @@ def test_the_cost_is_said_before(files, tmp_path):
     ("only", "said"),
     [
         ("thm-11", "--only: stand-in has no claim 'thm-11'; did you mean thm-1?"),
-        ("thm-1,lem-1", "--only: stand-in/lem-1 has no cell, it is not run: a GPU for a day"),
+        ("thm-1,lem-1", "--only: stand-in/lem-1 has no cell because it is not run: a GPU for a day"),
         ("", "--only: stand-in has no claim ''"),
     ],
 )
@@ -98,10 +98,10 @@ def test_a_claim_that_cannot_be_run_is_one_line(files, only, said):
 
 
 def test_execute_runs_what_is_stale_and_keeps_the_rest(files):
-    assert notebooks.execute(files) == "executed" and traced(files) == ["DOUBLE", "FIGURE"]
+    assert committed.execute(files) == "executed" and traced(files) == ["DOUBLE", "FIGURE"]
     before = notebook_stamp(files.notebook)
     edit(files, "-scale)", "-2 * scale)")
-    assert notebooks.execute(files) == "5 cells executed for 1 claims and 3 other cells"
+    assert committed.execute(files) == "5 cells executed for 1 claims and 3 other cells"
     after = notebook_stamp(files.notebook)
     assert traced(files) == ["FIGURE"]  # the other claim's cell was not run
     assert after["readings"]["fig-1"] == before["readings"]["fig-1"] and len(after["later"]) == 1
@@ -109,37 +109,44 @@ def test_execute_runs_what_is_stale_and_keeps_the_rest(files):
     notebook = nbformat.read(files.notebook, as_version=4)
     code = [c for c in notebook.cells if c.cell_type == "code"]
     assert [c.execution_count for c in code] == list(range(1, len(code) + 1)) and "image/png" in str(notebook)
-    assert notebooks.is_current(files) and all(one.state == CURRENT for one in all_states(files.root))
+    assert committed.is_current(files) and all(one.state == CURRENT for one in all_states(files.root))
 
 
 def test_execute_runs_a_figure_cell_alone_and_no_claim(files):
-    notebooks.execute(files)
+    committed.execute(files)
     traced(files)
     before = notebook_stamp(files.notebook)
     edit(files, '"red"', '"blue"')
-    assert all(one.state == CURRENT for one in all_states(files.root)) and not notebooks.is_current(files)
-    assert notebooks.execute(files).endswith("for 0 claims and 1 other cells") and traced(files) == []
+    assert all(one.state == CURRENT for one in all_states(files.root)) and not committed.is_current(files)
+    assert committed.execute(files).endswith("for 0 claims and 1 other cells") and traced(files) == []
     after = notebook_stamp(files.notebook)
     assert after["readings"] == before["readings"] and after["later"] == []
-    assert after["pictures"]["plot"] != before["pictures"]["plot"] and notebooks.is_current(files)
+    assert after["pictures"]["plot"] != before["pictures"]["plot"] and committed.is_current(files)
+
+
+def test_a_figure_cell_that_draws_no_more_leaves_no_picture_behind(files):
+    committed.execute(files)
+    edit(files, 'glue.figure(fig, "plot")', 'if falling > 1e9:\n    glue.figure(fig, "plot")')
+    committed.execute(files)
+    assert notebook_stamp(files.notebook)["pictures"] == {} and committed.is_current(files)
 
 
 def test_a_changed_rule_or_prose_is_written_without_a_run(files, monkeypatch):
-    notebooks.execute(files)
-    monkeypatch.setattr(notebooks, "run_notebook", None)
+    committed.execute(files)
+    monkeypatch.setattr(committed, "run_notebook", None)
     edit(files, "# A stand-in", "# Another")
     files.claims.write_text(files.claims.read_text().replace("at_least: 0.0", "at_least: 2.0"))
-    assert notebooks.execute(files).startswith("0 cells executed")
+    assert committed.execute(files).startswith("0 cells executed")
     shown = files.notebook.read_text()
-    assert "fig-1: not reproduced" in shown and "# Another" in shown and notebooks.is_current(files)
+    assert "fig-1: not reproduced" in shown and "# Another" in shown and committed.is_current(files)
 
 
 def test_a_failure_in_a_part_leaves_the_notebook(files):
-    notebooks.execute(files)
+    committed.execute(files)
     before = files.notebook.read_bytes()
     edit(files, "-scale)", "-scale / 0)")
     with pytest.raises(BookError, match="ZeroDivisionError"):
-        notebooks.execute(files)
+        committed.execute(files)
     assert files.notebook.read_bytes() == before
 
 

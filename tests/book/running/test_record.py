@@ -96,6 +96,20 @@ def test_other_seeds_start_only_while_there_is_time_and_finished_runs_are_kept(f
     assert trace(files) == "0 1 2 0 1 2 "  # the second block's, by the claim that chance decides
 
 
+def test_a_cell_took_what_its_kept_pieces_took(files, monkeypatch):
+    """Else a dear reading of a resumed record looks cheap, and is drawn to be verified whole."""
+    kept = Keeper._piece
+
+    def earlier(self, path, label, made_of, compute, args, options):
+        self.earlier_seconds += 100.0
+        return kept(self, path, label, made_of, compute, args, options)
+
+    monkeypatch.setattr(Keeper, "_piece", earlier)
+    assert record.main(["stand-in", "--profile", "smoke"]) == 0
+    took = json.loads(files.record("smoke").read_text())["run"]["cells"]["the cell of long_part, trace, parts"]
+    assert 300.0 <= float(took.split()[1]) < 360.0
+
+
 def test_pieces_of_other_code_are_not_used(files):
     with pytest.raises(OutOfTime):
         record.record("stand-in", "smoke", seconds=0)
@@ -121,7 +135,7 @@ def test_the_keeper_adds_the_time_of_earlier_pieces_and_stops_before_one_that_wo
 
 
 def test_a_piece_that_cannot_be_kept_is_named(tmp_path):
-    with pytest.raises(BookError, match="piece 'odd' returns what cannot be kept; allowed are tensors"):
+    with pytest.raises(BookError, match="piece 'odd' returns what cannot be kept; it must consist of tensors"):
         Keeper(tmp_path, 1e9)("odd", lambda: ChapterFiles(tmp_path, "x"))
     assert not any(tmp_path.iterdir())
 
@@ -143,7 +157,7 @@ WITH_GRID = SOURCE.replace(SPLIT, GRID.replace("# %%", "# %%\nimport torch", 1) 
 
 @pytest.fixture
 def grid(files, monkeypatch):
-    """A chapter whose pieces are the library's, in this process: workers would spend their time on importing torch."""
+    """A chapter whose pieces are library functions, in this process, since workers take long to import torch."""
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     files.source.write_text(WITH_GRID)
     return files
@@ -191,8 +205,8 @@ def test_a_failing_cell_is_one_line_with_its_number(files, capsys):
         (["stand-inn"], "did you mean stand-in"),
         (["stand-in"], "has no profile 'paper', there are: default, smoke"),
         (["stand-in", "--profile", "smoke", "--device", "cuda"], "has no parameter 'device'"),
-        (["stand-in", "--profile", "smoke", "--other-seeds", "-1"], "--other-seeds: got -1"),
-        (["stand-in", "--profile", "smoke", "--other-seeds", "100"], "--other-seeds: first_seed: got 101000"),
+        (["stand-in", "--profile", "smoke", "--other-seeds", "-1"], "must be ≥ 0, with seeds ≤ 1000, got -1"),
+        (["stand-in", "--profile", "smoke", "--other-seeds", "100"], "first_seed: must be int 0..100000, got 101000"),
     ],
 )
 def test_what_cannot_be_recorded_is_one_line(files, capsys, arguments, message):

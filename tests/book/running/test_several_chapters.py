@@ -1,4 +1,4 @@
-"""Several chapters in one book whose claims and figures have the same ids, as those of different papers do."""
+"""Several chapters in one book whose claims and figures share ids, as those of different papers do."""
 
 import base64
 import json
@@ -11,10 +11,12 @@ from bare_book import build, write_book
 from stand_in import CLAIMS, SOURCE, build_stand_in
 
 from contrastive_dynamics.book.chapter.glue import png
-from contrastive_dynamics.book.chapter.results import load_results, notebook_stamp
+from contrastive_dynamics.book.chapter.results import load_results
 from contrastive_dynamics.book.pages import book_pages
-from contrastive_dynamics.book.pages.claims_page import claims_page, count_line
+from contrastive_dynamics.book.pages.claim_marks import count_line
+from contrastive_dynamics.book.pages.claims_page import claims_page
 from contrastive_dynamics.book.pages.site_check import check_site
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 from contrastive_dynamics.book.provenance.stamps import seal
 from contrastive_dynamics.book.running.notebooks import normalise
 
@@ -94,12 +96,12 @@ def test_links_of_the_claims_page_are_distinct_and_what_failed_names_its_paper(b
     root, papers = book
     titles = {front["cite"]: front["paper"] for front in book_pages.load_chapters(root).values()}
     page = claims_page(load_results(root), titles)
-    head, tables = page.split("## What did not hold")[1].split("\n## ", 1)
-    links = re.findall(r'href="([^"]+)"', tables)
+    head, rows = page.split("## What did not hold")[1].split("## Every claim", 1)
+    links = re.findall(r'href="(\.\./chapters/[^"]+)"', rows)
     assert sorted(links) == sorted(f"../chapters/{n}.html#{i}" for n in papers for i in ("thm-1", "thm-1-a", "fig-1"))
-    for name, paper in papers.items():
-        assert f'{titles[paper]}, <a href="../chapters/{name}.html#thm-1-a">' in head
-    assert head.count("#thm-1-a") == len(papers) and head.count('#thm-1"') == 1
+    for paper in papers.values():
+        assert f'{titles[paper]}, <a href="claims.html#{paper}/thm-1-a">' in head
+    assert head.count("/thm-1-a") == len(papers) and head.count('/thm-1"') == 1
     assert f"in each of their {len(papers)} chapters even one such error" in page
 
 

@@ -1,42 +1,35 @@
-"""`clbook verify`: stored readings computed again; what was changed by hand is found, resealed or not."""
+"""`clbook verify` recomputes stored readings; changes by hand are found, resealed or not."""
 
 import base64
 import hashlib
 import json
-import os
-import time
 from dataclasses import replace
 
 import pytest
-from stand_in import SOURCE, build_stand_in, write_stand_in
+from checkout import ROOT
+from stand_in_record import SEEDED, recorded
 from typer.testing import CliRunner
 
+from contrastive_dynamics.book.claims.claim_table import Claims
 from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.ground import apart, environment
+from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.provenance.digests import ChapterDigests
 from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 from contrastive_dynamics.book.provenance.stamps import MIME, seal
-from contrastive_dynamics.book.running import record, verify, verify_plan
-from contrastive_dynamics.book.running.few_seeds import fewer
-from contrastive_dynamics.book.running.verify_distance import same_arithmetic
+from contrastive_dynamics.book.running import verify, verify_plan
+from contrastive_dynamics.book.running.parts import part_of
+from contrastive_dynamics.book.running.verify_distance import distances, same_arithmetic
 
 torch = pytest.importorskip("torch")
-SEEDED = SOURCE.replace(
-    "[1.0 + 0.01 * (s % 3) for s in chapter.seeds]", "[1.0 + 0.01 * s for s in chapter.seeds]"
-).replace("[-1.0, -1.1, -1.2]", "[-1.0 - s for s in chapter.seeds]")
 DAMAGED = "clbook: stand-in/paper.json: does not fit its seal, so it was changed by hand or damaged: run it again\n"
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """The stand-in with a notebook and a record of twelve seeds."""
-    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
-    files = write_stand_in(tmp_path, SEEDED)
-    files.profile("paper").write_text("seeds: 12\n")
-    build_stand_in(tmp_path, source=SEEDED)
-    record.record("stand-in", "paper")
-    return files
+    return recorded(tmp_path, monkeypatch, SEEDED, "seeds: 12\n")
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -46,7 +39,7 @@ def run(*words: str) -> tuple[int, str]:
 
 @pytest.fixture(autouse=True)
 def here(request, monkeypatch):
-    """In this process, but for one test: a fresh one takes seconds to import torch."""
+    """Runs in this process, except in one test, since a fresh one takes seconds to import torch."""
     if "fresh" not in request.node.name:
         monkeypatch.setattr(verify, "apart", lambda function, *given, seconds: function(*given))
 
@@ -73,6 +66,32 @@ def test_a_chapter_s_claims_alone(files):
 def test_the_runs_of_one_size_alone(files):
     status, said = run("--profile", "paper")
     assert status == 0 and "3 readings: 3 the same to the last bit" in said and "ipynb" not in said
+
+
+@pytest.mark.parametrize("encoder", [False, True])
+def test_what_refuses_to_run_is_said_and_the_rest_goes_on(files, monkeypatch, encoder):
+    """Packages of encoders are an extra, so without them nothing is wrong; any other refusal is."""
+    once = [BookError("stand-in: the package that encodes is not installed")]
+
+    def refusing(function, *given, seconds):
+        if once:
+            raise once.pop()
+        return function(*given)
+
+    monkeypatch.setattr(verify, "apart", refusing)
+    monkeypatch.setattr(verify_plan.Job, "needs_encoder", lambda job, claim: encoder)
+    status, said = run()
+    assert status == (0 if encoder else 1) and "3 the same to the last bit" in said
+    assert ("not here: stand-in: the package" in said) == encoder and said.count("is not installed") == 3
+
+
+def test_a_number_that_is_zero_but_for_rounding_may_differ_by_rounding():
+    row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["fig-2-d"]
+    stored = {"observed": {"relu": [-0.5, -0.4]}, "mended": {"half": [2.9e-17, 2.9e-17]}}
+    now = {"observed": {"relu": [-0.5, -0.4]}, "mended": {"half": [-8.6e-18, -8.6e-18]}}
+    assert max(distances(row, stored, now, chance=False)) < 1
+    now["mended"]["half"] = [1e-9, 1e-9]
+    assert max(distances(row, stored, now, chance=False)) > 1
 
 
 def number(stamp):
@@ -129,24 +148,33 @@ def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
     dear = {"fig-1": 100.0, "thm-1": 100.0, "thm-1-a": 0.0}
     monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
     status, said = run("--one-seed")
-    assert status == 0 and "2 too dear, and few seeds give nothing to compare" in said
-    assert (
-        "4 the same to the last bit" in said and "records/stand-in/paper.json: 1 readings for few of its seeds" in said
-    )
+    assert status == 0 and "2 too dear, and no part of them can be computed alone" in said
+    assert "4 the same to the last bit" in said and "records/stand-in/paper.json: 1 readings in part" in said
     forge(files, lambda s: s["readings"]["fig-1"].update(observed={"": [2.0 + k for k in range(12)]}), reseal=True)
     assert run("--one-seed")[0] == 1
 
 
-def test_few_seeds_are_a_part_of_the_block_that_is_drawn(files):
+LISTED = SEEDED.replace("scale: float", "ranks: list[int] = [2, 3, 4, 6, 8]  # numbers of signals, 2..64\nscale: float")
+LISTED = LISTED.replace('observed={"a": 3.0 + falling}', 'observed={f"r={r}": 3.0 + falling + r for r in ranks}')
+LISTED = LISTED.replace("control=0.0, mended=1e-12", 'control={"": 0.0}, mended=1e-12')
+
+
+def test_a_dear_reading_without_seeds_is_tried_on_the_cases_of_a_part_of_a_list(tmp_path, monkeypatch):
+    files = recorded(tmp_path, monkeypatch, LISTED, "ranks: [2, 3, 4, 6, 8, 10]\n")
     stamp = json.loads(files.record("paper").read_text())["run"]
     digests = ChapterDigests(Story(files), stamp["parameters"])
-    found = {fewer(digests, stamp, "fig-1", str(n)).start for n in range(200)}
-    assert found == set(range(11)) and fewer(digests, stamp, "thm-1", "x") is None
-    few = fewer(digests, stamp, "fig-1", "x")
-    assert few.parameters["first_seed"] == 1000 + few.start and few.parameters["seeds"] == few.count == 2
-    assert few.cut({"observed": {"": list(range(12))}}, {"observed": {"": [9, 8]}})[0] == {
-        "observed": {"": [few.start, few.start + 1]}
-    }
+    parts = [part_of(digests, stamp, "thm-1-a", str(n)) for n in range(40)]
+    assert {part.entries for part in parts} == {(2, 3, 4), (3, 4, 6), (4, 6, 8), (6, 8, 10)}
+    assert all(part.parameters["ranks"] == list(part.entries) and part.share == 0.5 for part in parts)
+    assert part_of(digests, stamp, "thm-1", "x") is None  # it has one case and reads no list
+
+    dear = {"fig-1": 0.0, "thm-1": 0.0, "thm-1-a": 100.0}
+    monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
+    status, said = run("--profile", "paper", "--one-seed")
+    assert status == 0 and "records/stand-in/paper.json: 1 readings in part, 0 wrong" in said, said
+    forge(files, lambda s: s["readings"]["thm-1-a"]["observed"].update({"r=4": 99.0, "r=6": 99.0}), reseal=True)
+    status, said = run("--profile", "paper", "--one-seed")
+    assert status == 1 and "thm-1-a: observed r=" in said and "stored is 99.0" in said, said
 
 
 def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seeds(files, monkeypatch):
@@ -158,7 +186,7 @@ def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seed
     assert set().union(*names) == {(job.stored.where, claim) for job in found for claim in job.wanted}
     assert len({frozenset(some) for some in names}) > 3 and all(0 < len(some) < 6 for some in names)
     monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
-    few = [job for n in range(20) for job in verify_plan.sampled(found, 30.0, str(n)) if job.few]
+    few = [job for n in range(20) for job in verify_plan.sampled(found, 30.0, str(n)) if job.part]
     assert few and all(job.wanted == ["fig-1"] for job in few)
 
 
@@ -174,7 +202,7 @@ def test_a_stale_reading_and_one_whose_data_are_not_here_are_said(files, monkeyp
     [
         (["stand-on"], "no chapter 'stand-on', there are: stand-in; did you mean stand-in?"),
         (["stand-in", "thm-11"], "verify: stand-in has no claim 'thm-11'; did you mean thm-1?"),
-        (["stand-in", "lem-1"], "verify: stand-in/lem-1 has no cell, it is not run: a GPU for a day"),
+        (["stand-in", "lem-1"], "verify: stand-in/lem-1 has no cell because it is not run: a GPU for a day"),
         (["--profile", "smoke"], "verify: no run at the size 'smoke' is stored"),
     ],
 )
@@ -236,15 +264,33 @@ def test_what_a_sample_does_not_finish_is_given_up_and_said(files, monkeypatch):
 
     monkeypatch.setattr(verify, "apart", slow)
     status, said = run("--sample", "40")
-    assert status == 0 and "6 readings: 6 not finished in the time of the sample" in said
+    assert status == 1 and "6 readings: 6 not finished in the time of the sample" in said
     assert "records/stand-in/paper.json, fig-1: not finished" in said
+    assert said.endswith("verify: nothing was verified, no reading was finished in the time of the sample\n")
 
 
-def test_a_fresh_process_gives_what_the_call_gives_raises_what_it_raises_and_can_be_given_up():
-    assert apart.apart(divmod, 7, 2) == (3, 1)
-    with pytest.raises(ZeroDivisionError):
-        apart.apart(divmod, 7, 0)
-    with pytest.raises(apart.TookTooLong):
-        apart.apart(time.sleep, 60, seconds=0.2)
-    with pytest.raises(EOFError):
-        apart.apart(os._exit, 9)
+def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkeypatch):
+    limits = []
+
+    def slow_first(function, *given, seconds):
+        limits.append(seconds)
+        if len(limits) == 1:
+            raise apart.TookTooLong
+        return function(*given)
+
+    monkeypatch.setattr(verify, "apart", slow_first)
+    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 0.5))
+    status, said = run("--sample", "100")
+    assert status == 0 and "not finished" in said and "the same to the last bit" in said
+    assert all(limit <= verify.SLACK + 3 * verify.PATIENCE * 0.5 for limit in limits)
+
+
+def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, monkeypatch):
+    source = SEEDED.replace("falling = ", 'falling = chapter.piece("a", torch.tensor, 0.0).item() + ')
+    files = recorded(tmp_path, monkeypatch, source, "seeds: 12\n")
+    path = files.record("paper")
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"run": seal(content["run"] | {"seconds": 900.0})}))
+    (job,) = verify_plan.jobs(files.root, None, [], "paper")
+    found = verify_plan.costs(job)
+    assert found["thm-1-a"] > 800 and found["thm-1"] < 10 and found["fig-1"] < 10

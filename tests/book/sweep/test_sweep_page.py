@@ -1,4 +1,4 @@
-"""The page on sweeps: its commands are planned, its table is read, its job script runs."""
+"""The page on sweeps: its commands can be planned, its table can be read, its job script runs."""
 
 import ast
 import os
@@ -12,13 +12,13 @@ from subprocess import PIPE
 
 import pytest
 import yaml
+from checkout import ROOT
 from page_code import code_blocks, shell_lines
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
 from contrastive_dynamics.book import cli
 
-ROOT = Path(__file__).parents[3]
 BLOCKS = code_blocks("sweep")
 SCRIPT = next(code for kind, code in BLOCKS if "#SBATCH" in code)
 COMMANDS = [line for line in shell_lines("sweep") if line.startswith("clbook ")]
@@ -63,7 +63,7 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def changed(script: str, changes: dict[str, str]) -> str:
-    """A script of the page for the stand-in; each change must fit it once."""
+    """A script of the page, changed for the stand-in; each change must match exactly once."""
     for old, new in changes.items():
         assert script.count(old) == 1, old
         script = script.replace(old, new)
@@ -71,7 +71,7 @@ def changed(script: str, changes: dict[str, str]) -> str:
 
 
 def test_the_job_script_sweeps_with_workers_that_srun_starts_and_the_table_is_read(stand_in, tmp_path, monkeypatch):
-    """`srun` stands for one that starts its command on this machine; chapter and grid are those of the tests."""
+    """`srun` is replaced by one that starts its command on this machine; chapter and grid are those of the tests."""
     changes = {
         ". .venv/bin/activate\n": "",
         "--nworkers 4": "--nworkers 2",

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 
 import distributed
 import pytest
+from checkout import ROOT
 from stand_in import SOURCE, build_stand_in
 
 from contrastive_dynamics.book.ground.errors import BookError
@@ -32,7 +32,7 @@ for line, short in (
     LIGHT = LIGHT.replace(line, short)
 GRID, SEEDS = "scale=0.5,0.8,1,1.2,1.5,2", 2  # twelve points
 HALF, PAIR = "scale=0.5,0.8,1", "scale=0.5,2"
-LIBRARY = Path(__file__).parents[3] / "lib"
+LIBRARY = ROOT / "lib"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def root(tmp_path_factory):
 
 
 def rows(folder):
-    """The table without what differs from run to run."""
+    """The table without the columns that differ from run to run."""
     write_table(read_table(folder), folder / TABLE)
     found = list(csv.DictReader((folder / TABLE).open()))
     return [{key: value for key, value in row.items() if key != "seconds"} for row in found]
@@ -53,7 +53,7 @@ def rows(folder):
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a cluster that stands already."""
+    """The scheduler of a cluster that is already running."""
     with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster.scheduler_address
 
@@ -66,7 +66,7 @@ def undisturbed(root, address):
 
 
 def of(undisturbed, grid):
-    """The rows of the undisturbed sweep that a part of its grid has; other folders, the same results."""
+    """The rows of the undisturbed sweep that belong to a part of its grid: other folders, the same results."""
     scales = {str(float(value)) for value in grid.partition("=")[2].split(",")}
     return [row for row in undisturbed if row["scale"] in scales]
 
@@ -77,7 +77,7 @@ def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
     }
     for row in undisturbed:
         beside = {path.name for path in (root / "undisturbed" / row["notebook"]).parent.iterdir()}
-        assert beside == {"stand-in.ipynb", "stand-in.html", "claims.json", "run.json"}
+        assert beside == {"stand-in.ipynb", "claims.json", "run.json"}
 
 
 def test_a_point_is_named_after_the_profile_whose_parameters_it_has(undisturbed, root):
@@ -98,7 +98,7 @@ def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, 
 
 
 def under_way(pool, folder, act):
-    """Let `act` happen when the first run has ended, the others are handed over and some are under way."""
+    """Call `act` when the first run has ended, the others are submitted and some are under way."""
     following, calls = pool.next, []
 
     def watched():
@@ -196,8 +196,8 @@ def test_a_scheduler_that_does_not_answer_is_one_line_with_advice():
     for address in ("nonsense://x", "127.0.0.1:notaport"):
         with pytest.raises(BookError, match="--scheduler .*is the address right"), open_pool(scheduler=address):
             pass
-    with pytest.raises(BookError, match="--jobs 2: the scheduler at .* has workers of its own"):
+    with pytest.raises(BookError, match="--jobs 2: the scheduler at .* has its own workers"):
         with open_pool(jobs=2, scheduler="tcp://127.0.0.1:9"):
             pass
-    with pytest.raises(BookError, match="--jobs: got 0, allowed is 1 or more"), open_pool(jobs=0):
+    with pytest.raises(BookError, match="--jobs: must be ≥ 1, got 0"), open_pool(jobs=0):
         pass

@@ -8,15 +8,16 @@ import torch
 from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
     above_half_nyquist,
     alive,
-    effective_rank,
     high_frequency_share,
     mean_of_kept,
     pictures,
     power_spectrum,
     principal_components,
     share_within,
+    unit_filters,
 )
 from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.ranks import effective_rank
 
 
 def noise(*shape):
@@ -84,19 +85,20 @@ def test_pictures_are_the_filters_row_by_row():
 
 
 def test_filters_on_one_line_and_at_right_angles():
+    every = torch.ones(2, 6, dtype=torch.bool)
     line = noise(2, 1, 9) * noise(2, 6, 1)
-    assert torch.allclose(effective_rank(line), torch.ones(2).double())
+    assert torch.allclose(effective_rank(unit_filters(line, every)), torch.ones(2).double())
     apart = torch.linalg.qr(noise(2, 9, 6))[0].mT * noise(2, 6, 1)
-    assert torch.allclose(effective_rank(apart), torch.full((2,), 6.0).double())
+    assert torch.allclose(effective_rank(unit_filters(apart, every)), torch.full((2,), 6.0).double())
 
 
 def test_only_filters_that_count_are_counted():
     w = torch.cat([torch.eye(4).double()[:3], 1e-9 * noise(5, 4)])
     kept = alive(w)
     assert kept.tolist() == [True] * 3 + [False] * 5
-    assert float(effective_rank(w, kept)) == pytest.approx(3)
-    assert float(effective_rank(w, kept & False)) == 0
-    assert float(effective_rank(torch.zeros(3, 4))) == 0
+    assert float(effective_rank(unit_filters(w, kept))) == pytest.approx(3)
+    assert float(effective_rank(unit_filters(w, kept & False))) == 0
+    assert not unit_filters(torch.zeros(3, 4), torch.ones(3, dtype=torch.bool)).any()
 
 
 def test_alive_is_relative_to_the_longest_filter_of_the_receptive_field():

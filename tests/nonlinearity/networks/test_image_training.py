@@ -146,8 +146,8 @@ def test_single_precision_stays_near_double():
 @pytest.mark.parametrize(
     "given, says",
     [
-        ({"activation": "gelu"}, "'gelu'"),
-        ({"loss": "hinge"}, "'hinge'"),
+        ({"activation": "gelu"}, "activation: got 'gelu', allowed are linear, relu"),
+        ({"loss": "hinge"}, "contrastive_loss: got 'hinge', allowed are infonce"),
         ({"batch_norm": "half"}, "batch_norm must be one of off, both, mean, variance, none, got 'half'"),
         ({"batch": 1}, "batch must be ≥ 2, since a loss needs a negative pair, got 1"),
         ({"filters": 0}, "filters and outputs must be ≥ 1, got 0 and 50"),

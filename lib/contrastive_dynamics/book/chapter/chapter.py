@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from ...numerics.run_defaults import resolve_device, seed_block
-from ..chapter import display, glue
+from ..chapter import colours, display, glue
 from ..claims.claim_table import Claim, Claims
 from ..claims.judging import Reading, Verdict, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def device_of(wanted: str) -> str:
-    """The device that a run gets; raises BookError where it is not here."""
+    """The device of a run; raises BookError if this machine does not have it."""
     try:
         return resolve_device(wanted)
     except ValueError as refused:
@@ -34,10 +34,10 @@ def device_of(wanted: str) -> str:
 
 
 class Chapter:
-    """One chapter while it runs: its parameters, its claims, what was measured so far."""
+    """One notebook of a chapter while it runs: its parameters, its claims and what has been measured so far."""
 
     def __init__(self, files: ChapterFiles, given: dict[str, object]):
-        self.story = Story(files, Library().read())  # as the sources stand now, whatever is edited during the run
+        self.story = Story(files, Library().read())  # the sources as they are now, whatever is edited during the run
         known = self.story.parameters
         self.files, self.started = files, time.perf_counter()
         self.parameters = effective(known, {k: given[k] for k in known if k in given}, files.name)
@@ -47,12 +47,13 @@ class Chapter:
         self.readings: dict[str, Reading] = {}
         self.outside_regime: set[str] = set()
         self.cells_run = 0  # since the chapter was opened, for the progress bar
-        self.seconds: dict[int, float] = {}  # of each cell, by its number among those that run
+        self.seconds: dict[int, float] = {}  # per cell, by its number among those that run
         glue.DRAWN.clear()
+        glue.MOVING.clear()
         self._watch_cells()
 
     def check(self, make: Callable[..., T], *args, **options) -> T:
-        """Call a kernel's check before any work; what it refuses (ValueError) is a BookError of one line."""
+        """Call a kernel's check before any work; turn the ValueError that it raises into a one-line BookError."""
         try:
             return make(*args, **options)
         except ValueError as refused:
@@ -79,21 +80,21 @@ class Chapter:
         advocate=None,
         regime: bool = True,
     ) -> display.Line:
-        """Hold what was measured against the claim's rule and show the claim's card.
+        """Judge what was measured by the claim's rule and show the claim's card.
 
-        A statistic is a number, a sequence with one value a seed, a share `{"hits": k, "trials": n}`, or a
-        dictionary case → one of these, of which the worst counts. `control` is the nearest plausible mistake,
-        run through the same code: it must miss the rule. `advocate` is the strongest reading under which the authors
-        are right: where it meets the rule, the verdict is at most `with conditions`. Claims decided by chance are
-        judged at the strictest level of Holm's correction here; `close` applies the full correction. Where `regime` is
-        false the run is not of the claim's regime (a training cut short), and the claim is not judged; an arm may be a
-        function, which then is not called.
+        A statistic is a number, a sequence with one value per seed, a share `{"hits": k, "trials": n}`, or a dictionary
+        from cases to these, of which the worst counts. `control` is the nearest plausible mistake, run through the same
+        code: it must miss the rule. `advocate` is the strongest reading under which the authors are right: if it meets
+        the rule, the verdict is at most `with conditions`. Claims decided by chance are judged at the strictest level
+        of Holm's correction here; `close` applies the full correction. If `regime` is false, the run is outside the
+        claim's regime (for example, its training is cut short), and the claim is not judged; an arm may be a function,
+        which is then not called.
         """
         if not regime:
             self.outside_regime.add(claim)
             return display.card_not_judged(self._row(claim))
-        arms = {"observed": observed, "control": control, "mended": mended, "outside": outside, "planted": planted}
-        arms["advocate"] = advocate
+        arms = {"observed": observed, "control": control, "mended": mended}
+        arms |= {"outside": outside, "planted": planted, "advocate": advocate}
         reading = Reading.of(**{name: arm() if callable(arm) else arm for name, arm in arms.items()})
         self.readings[claim] = reading
         if self.claims is None:
@@ -101,11 +102,11 @@ class Chapter:
         return display.card(self._verdict(claim))
 
     def _row(self, claim: str) -> Claim:
-        """The claim's row; without a reader for the rules a bare one. Raises BookError for one that has none."""
+        """The claim's row, or a bare one if the rules cannot be read. Raises BookError for a claim without a row."""
         if self.claims is None:
             return Claim(claim, "", "", "")
         if claim not in self.claims.rows:
-            raise BookError(f"claim {claim!r} does not stand in {self.files.claims.name}")
+            raise BookError(f"claim {claim!r} is not in {self.files.claims.name}")
         return self.claims.rows[claim]
 
     def _verdict(self, claim: str) -> Verdict:
@@ -118,26 +119,26 @@ class Chapter:
         return progress(items, label, self.cells_run, total)
 
     def piece(self, label: str, compute: Callable[..., T], *args, **options) -> T:
-        """Compute a long part. `clbook record` keeps finished pieces and goes on from them; elsewhere a plain call."""
+        """Compute a long part. `clbook record` keeps finished pieces and resumes from them; elsewhere a plain call."""
         keeper = _PIECES.get("keeper")
         return keeper(label, compute, *args, **options) if keeper else compute(*args, **options)
 
     def library_piece(self, label: str, compute: Callable[..., T], *given, **bystanders) -> T:
-        """As `piece`, for a function of the library of which only `given` decides the result (see `pieces.Keeper`).
+        """As `piece`, for a library function whose result depends only on `given` (see `pieces.Keeper`).
 
-        It gets a keyword `watch`, which wraps an iterable in a progress bar.
+        The function gets a keyword `watch`, which wraps an iterable in a progress bar.
         """
         keeper = _PIECES.get("keeper")
         bystanders["watch"] = lambda items: self.progress(items, label)
         return keeper.library(label, compute, *given, **bystanders) if keeper else compute(*given, **bystanders)
 
     def close(self) -> display.Line:
-        """The chapter's last line: counts, time, memory; it carries everything that a test judges again."""
+        """The chapter's last line: counts, time and memory; it carries everything that a test judges again."""
         verdicts = judge_all(self.claims, self.readings, self.data) if self.claims else {}
         return display.summary_table(verdicts, self.stamp())
 
     def stamp(self) -> dict:
-        """The stored result: readings and what made them, sealed."""
+        """The stored result, sealed: readings and what they were made from."""
         digests = ChapterDigests(self.story, self.parameters)
         readings = {claim: self.readings[claim].to_json() for claim in self.story.claims if claim in self.readings}
         run = [claim for claim in self.story.claims if claim in readings or claim in self.outside_regime]
@@ -156,14 +157,14 @@ class Chapter:
                 "peak_mb": environment.peak_megabytes(self.device),
                 "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 **provenance_of(digests, run, self.claims and self.claims.rows, self.seconds),
-                "pictures": pictures_of(digests, glue.DRAWN),
+                "pictures": pictures_of(digests, glue.DRAWN, glue.MOVING),
                 "later": [],
                 "readings": readings,
             }
         )
 
     def _watch_cells(self) -> None:
-        """Time each cell and tell the drawn bar; does nothing outside IPython."""
+        """Time each cell and report it to the progress bar; does nothing outside IPython."""
         try:
             shell = get_ipython()  # noqa: F821
         except NameError:
@@ -182,7 +183,7 @@ class Chapter:
         shell.events.register("post_run_cell", after)
 
     def took(self, cell: int | None, seconds: float) -> None:
-        """Note that a cell has ended; None stands for one that the chapter does not have in this form."""
+        """Note that a cell has ended; None stands for a cell that is not in the chapter's source."""
         self.cells_run += 1
         if cell is not None:
             self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
@@ -194,10 +195,14 @@ _PIECES: dict[str, Keeper] = {}
 def _load_claims(files: ChapterFiles) -> Claims | None:
     try:
         return Claims.load(files.claims)
-    except ImportError:  # no YAML reader: the measured values are stored and judged where there is one
+    except ImportError:  # no YAML reader: the measured values are stored here and judged on a machine that has one
         return None
 
 
 def open_chapter(name: str, given: dict[str, object]) -> Chapter:
-    """Check a chapter's parameters (pass `globals()`) and begin it; raises BookError before any work."""
-    return Chapter(ChapterFiles.find(name), given)
+    """Check a chapter's parameters (pass `globals()`) and open it, in the book's style for figures.
+
+    `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError before any work.
+    """
+    colours.use_style()
+    return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], given)

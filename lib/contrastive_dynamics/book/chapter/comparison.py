@@ -1,4 +1,4 @@
-"""Two runs of a chapter beside each other: which verdicts and statistics changed, and by how much beyond seed noise."""
+"""Comparison of two runs of a chapter: which verdicts and statistics changed, and by how much beyond seed noise."""
 
 import json
 import math
@@ -12,21 +12,23 @@ from ..claims.claim_table import Claim, Claims
 from ..claims.judging import Verdict
 from ..claims.statistics import FAMILY_LEVEL, Sample
 from ..ground.errors import BookError
-from ..ground.sources import ChapterFiles
-from .results import notebook_stamp, verdicts_of
+from ..ground.sources import APPENDIX, ChapterFiles
+from ..provenance.staleness import notebook_stamp
+from ..provenance.stamps import of_notebooks
+from .results import verdicts_of
 
-REPEATED = 1e-6  # of its size: a number that differs less was measured again, not changed
-ROUNDING = 1e-3  # of its bound: an identity's rest that differs less is rounding
+REPEATED = 1e-6  # relative to the number: a smaller difference is a repeated measurement, not a change
+ROUNDING = 1e-3  # relative to the bound: a smaller difference in an identity's residual is rounding
 
 
 @dataclass(frozen=True)
 class Change:
-    """One case of a claim that is not the same in both runs.
+    """One case of a claim that differs between the two runs.
 
-    `noise` is half the interval of the difference that holds with 95 % for all cases together (Bonferroni): paired by
-    seed where both runs have the same seeds, else by Welch's formula, for shares by Newcombe's. It is 0 for numbers
-    without spread of the same seeds, and None, unknown, for those of other seeds. `beyond` is the part of the
-    difference above it, 0 where it is unknown.
+    `noise` is half the width of the interval of the difference, at 95 % for all cases together (Bonferroni). The
+    interval is paired by seed if both runs have the same seeds; otherwise it follows Welch's formula, or Newcombe's for
+    shares. For numbers without spread, `noise` is 0 if the seeds are the same and None (unknown) if they differ.
+    `beyond` is the part of the difference above `noise`, 0 if that is unknown.
     """
 
     claim: str
@@ -39,7 +41,7 @@ class Change:
 
     @property
     def turned(self) -> bool:
-        """Whether the verdict is another one."""
+        """Whether the verdict differs."""
         return self.verdicts[0] != self.verdicts[1]
 
 
@@ -47,10 +49,11 @@ def read_stamp(path: Path) -> dict:
     """The result that a run's folder, an executed notebook or a record holds; raises BookError."""
     try:
         if path.is_dir():
-            found = [stamp for one in sorted(path.glob("*.ipynb")) if (stamp := notebook_stamp(one))]
-            if len(found) != 1:
-                raise BookError(f"{path}: {len(found)} executed notebooks, allowed is the folder of one run")
-            stamp = found[0]
+            there = sorted(path.glob("*.ipynb"), key=lambda one: (one.stem.endswith(APPENDIX), one.stem))
+            found = {one.stem: stamp for one in there if (stamp := notebook_stamp(one))}
+            if len({stem.removesuffix(APPENDIX) for stem in found}) != 1:
+                raise BookError(f"{path}: must be the folder of one run, got {len(found)} executed notebooks")
+            stamp = of_notebooks(list(found.values()), one_run=True)
         elif path.suffix == ".ipynb":
             stamp = notebook_stamp(path)
         else:
@@ -58,14 +61,14 @@ def read_stamp(path: Path) -> dict:
     except (OSError, ValueError, KeyError, TypeError):
         stamp = None
     if not stamp or "readings" not in stamp:
-        raise BookError(f"{path}: no result; allowed are a run's folder, an executed notebook, a record")
+        raise BookError(f"{path}: no result found; give a run's folder, an executed notebook or a record")
     return stamp
 
 
 def compare(before: dict, after: dict) -> list[Change]:
-    """What differs, in the order of the claims file; both are judged by the present rules. Raises BookError."""
+    """All differences, in the order of the claims file; both runs are judged by the present rules. Raises BookError."""
     if before["chapter"] != after["chapter"]:
-        raise BookError(f"compare: got runs of {before['chapter']} and {after['chapter']}, allowed is one chapter")
+        raise BookError(f"compare: both runs must be of one chapter, got {before['chapter']} and {after['chapter']}")
     claims = Claims.load(ChapterFiles.find(before["chapter"]).claims)
     paired = _seeds(before) is not None and _seeds(before) == _seeds(after)
     one, other = verdicts_of(before, claims), verdicts_of(after, claims)
@@ -101,8 +104,8 @@ def _changes(claim: Claim, one: Verdict | None, other: Verdict | None, paired: b
 
 
 def _same(claim: Claim, before: float, after: float) -> bool:
-    """Whether two numbers differ by no more than measuring one of them again may give."""
-    if before == after:  # both infinite, too
+    """Whether two numbers differ by no more than a repeated measurement may."""
+    if before == after:  # also if both are infinite
         return True
     allowed = REPEATED * max(abs(before), abs(after))
     if claim.kind == "identity":
@@ -111,7 +114,7 @@ def _same(claim: Claim, before: float, after: float) -> bool:
 
 
 def _noise(a: Sample, b: Sample, paired: bool, level: float) -> float | None:
-    """Half an interval of the difference of two estimates, of confidence 1 − level; None where it is not known."""
+    """Half the width of the interval of the difference of two estimates at confidence 1 − level; None if unknown."""
     if not (math.isfinite(a.estimate) and math.isfinite(b.estimate)):
         return None
     if not a.by_chance and not b.by_chance:
@@ -128,7 +131,7 @@ def _noise(a: Sample, b: Sample, paired: bool, level: float) -> float | None:
 
 
 def _half_interval(a: Sample, b: Sample, level: float) -> float:
-    """Of the difference of shares, from the intervals of both, on the side of no difference.
+    """The same for the difference of two shares, from the intervals of both, on the side of no difference.
 
     Source: Newcombe, Statistics in Medicine 17 (1998), 873–890, method 10.
     """

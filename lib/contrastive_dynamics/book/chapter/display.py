@@ -1,7 +1,8 @@
-"""How a claim looks in a notebook: one card, the verdict by shape and word, never by colour alone.
+"""How a claim looks in a notebook: one card, with the verdict as shape and word, never as colour alone.
 
-nbval compares the claim's id and this run's verdict alone: what stands between two marks is blanked for it
-(`chapters/nbval-sanitize.cfg`). There stand the values and, where a record has it, the verdict at the paper's size.
+nbval compares only the claim's id and this run's verdict: whatever stands between two marks is blanked for it
+(`chapters/nbval-sanitize.cfg`). Between the marks are the values and, if there is a record, the verdict at the paper's
+size.
 """
 
 import json
@@ -14,7 +15,7 @@ from ..claims.statistics import Sample
 from ..provenance.stamps import MIME
 
 _LINE = "border-left:4px solid #888;padding:.25em .7em;margin:.3em 0;line-height:1.5"
-_WORD = "font-weight:600;border:1px solid currentColor;border-radius:1em;padding:.05em .6em;white-space:nowrap"
+_WORD = "font-weight:600;white-space:nowrap"  # for front ends that lack book/_static/verdicts.css, which adds colour
 NEAR = "near the line"
 _OPEN, _CLOSE = "<!--stored-->", "<!--/stored-->"
 _ARMS = {
@@ -28,9 +29,9 @@ _ARMS = {
 
 
 class Line:
-    """A line with a plain and an HTML form; where a result is stored, JSON beside them.
+    """A line with a plain and an HTML form, and with JSON if a result is stored.
 
-    It is a text, since a notebook would sort the cases of a claim by name.
+    The JSON is stored as text, since a notebook would sort the cases of a claim by name.
     """
 
     def __init__(self, plain: str, html: str, data: dict | None = None):
@@ -46,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict of a record at another size than this run's, which leads where they differ."""
+    """The verdict of a record at a size other than this run's; if the two differ, it comes first."""
 
     verdict: str
     reason: str
@@ -54,12 +55,12 @@ class Headline:
 
 
 def card(verdict: Verdict, headline: Headline | None = None) -> Line:
-    """Id and verdict of this run, which nbval compares; the headline and what was measured, which it does not."""
+    """This run's id and verdict, which nbval compares, and the headline and measured values, which it does not."""
     return _card(verdict.claim, verdict.verdict, _badge(verdict.verdict), headline, values(verdict))
 
 
 def card_not_judged(claim: Claim, headline: Headline | None = None) -> Line:
-    """Stands for a claim whose regime this run does not reach."""
+    """The card of a claim whose regime this run does not reach."""
     said = "not judged, the parameters of this run are outside the claim's regime"
     return _card(claim, said, escape(said), headline, [headline.reason] if headline else [])
 
@@ -67,7 +68,7 @@ def card_not_judged(claim: Claim, headline: Headline | None = None) -> Line:
 def _card(claim: Claim, said: str, shown: str, headline: Headline | None, parts: list[str]) -> Line:
     """`said` and `shown` are this run's verdict as text and as HTML; everything else stands between marks.
 
-    So does the verdict itself where it lies near the line.
+    So does the verdict itself if it lies near the line.
     """
     size = f"at the {headline.profile}'s size" if headline else ""
     lead = also = noted = ""
@@ -86,17 +87,16 @@ def _card(claim: Claim, said: str, shown: str, headline: Headline | None, parts:
 
 
 def _badge(word: str) -> str:
-    kind = word.replace(" ", "-")
-    return f'<span class="claim-verdict verdict-{kind}" style="{_WORD}">{VERDICTS[word]} {word}</span>'
+    return f'<span class="verdict verdict-{word.replace(" ", "-")}" style="{_WORD}">{VERDICTS[word]} {word}</span>'
 
 
 def show_number(value: float) -> str:
-    """Four significant digits; whole numbers as such."""
+    """Four significant digits; whole numbers in full."""
     return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"
 
 
 def show_sample(sample: Sample, level: float) -> str:
-    """The estimate, with its interval and size where there is chance."""
+    """The estimate, with its interval and sample size if chance is involved."""
     if not sample.by_chance:
         return show_number(sample.estimate)
     low, high = sample.interval(level)
@@ -109,11 +109,11 @@ def show_arm(arm: dict[str, Sample], level: float) -> str:
 
 
 def values(verdict: Verdict) -> list[str]:
-    """What was measured, in words: rule, arms, reason, and the marks that the claim carries."""
+    """What was measured, in words: rule, arms, reason, and the claim's marks."""
     claim, reading = verdict.claim, verdict.reading
     arms = {label: getattr(reading, arm) for arm, label in _ARMS.items() if getattr(reading, arm)}
     shown = [f"{label} {show_arm(values, verdict.level)}" for label, values in arms.items()]
-    review = f"under review: {claim.review}" if claim.review and "under review" not in verdict.reason else ""
+    review = f"under review: {claim.review}" if claim.review not in verdict.reason else ""
     marks = [review, claim.near, "beyond the paper" if claim.beyond else ""]
     return [f"rule {claim.rule}", *shown, verdict.reason, *filter(None, marks)]
 
@@ -127,5 +127,5 @@ def summary_table(verdicts: dict[str, Verdict], stamp: dict) -> Line:
 
 
 def unjudged_line(claim_id: str, reading: Reading) -> Line:
-    """Where no rules can be read (a machine without YAML): the measured values alone."""
+    """The line shown if no rules can be read (on a machine without YAML): the measured values alone."""
     return Line(f"{claim_id}: {reading.to_json()}", f"<code>{claim_id}</code> {escape(str(reading.to_json()))}")

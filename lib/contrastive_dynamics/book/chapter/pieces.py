@@ -1,4 +1,4 @@
-"""Finished pieces of a long run, kept on disk, so that it can stop and go on."""
+"""Finished pieces of a long run, kept on disk so that it can stop and resume."""
 
 import os
 import re
@@ -17,14 +17,14 @@ def _slug(label: str) -> str:
 
 
 class OutOfTime(BaseException):
-    """The time is used up; what is finished lies on disk. No cell catches it."""
+    """The time is used up; finished pieces are on disk. No cell catches this exception."""
 
 
 class Keeper:
-    """Keeps finished pieces on disk and goes on from them; stops between pieces when the time is used up.
+    """Keeps finished pieces on disk and resumes from them; stops between pieces when the time is used up.
 
-    At least one new piece is computed before it stops, and none is begun that would end late if it took as long
-    as the longest so far.
+    At least one new piece is computed before it stops. A piece is not begun if it would end too late, assuming that it
+    takes as long as the longest so far.
     """
 
     def __init__(self, folder: Path, deadline: float, data: str = "generated"):
@@ -34,15 +34,16 @@ class Keeper:
         self.device = "cpu"
 
     def __call__(self, label: str, compute: Callable, *args, **options):
-        """A piece of this chapter: it counts as finished as long as nothing of the chapter changes."""
+        """A piece of this chapter, which counts as finished until anything in the chapter changes."""
         self.count += 1
         return self._piece(self.folder / f"{self.count:03d}-{_slug(label)}.pt", label, "", compute, args, options)
 
     def library(self, label: str, compute: Callable, *given, **bystanders):
-        """A piece that a function of the library makes: it stays finished while the chapter around it changes.
+        """A piece made by a library function, which stays finished even if the chapter around it changes.
 
-        Its name holds a digest of that function and of what it reaches, what is `given` as positional arguments,
-        which must have a full repr, versions and device. Keywords must not change the result, as a progress bar.
+        Its name contains a digest of that function and of what it reaches, of the positional arguments `given` (which
+        must have a full repr), of versions and of the device. Keywords, such as a progress bar, must not change the
+        result.
         """
         reached = Digests(Library(), self.data).deep(Definition(compute.__module__, compute.__name__))
         made_of = sha(reached, repr(given), repr(sorted(environment.versions().items())), self.device)
@@ -84,6 +85,6 @@ class Keeper:
             raise
         except Exception:
             allowed = "tensors, numbers, texts, and lists, tuples and dictionaries of them"
-            raise BookError(f"piece {label!r} returns what cannot be kept; allowed are {allowed}") from None
+            raise BookError(f"piece {label!r} returns what cannot be kept; it must consist of {allowed}") from None
         finally:
             aside.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Stored results: what the committed notebooks and the records hold, judged anew by the present rules."""
+"""Stored results: the contents of the committed notebooks and the records, judged again by the present rules."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +9,14 @@ from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.library import Library
 from ..provenance.slices import Story
-from ..provenance.staleness import STALE, State, notebook_stamp, parameters_now, read_record, states
+from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
 from ..provenance.stamps import made_by
 from .display import Headline
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """One stored run of a chapter: its stamp, its verdicts by the present rules, what the present code made."""
+    """One stored run of a chapter: its stamp, its verdicts by the present rules, and which readings are up to date."""
 
     stamp: dict
     verdicts: dict[str, Verdict]
@@ -24,17 +24,17 @@ class StoredRun:
     recurrence: dict[str, list[str]]  # claim -> its verdicts on other blocks of seeds
 
     def is_stale(self, claim: str) -> bool:
-        """Whether the present code would make another reading of a claim."""
+        """Whether the present code would make a different reading of a claim."""
         return self.states[claim].state == STALE
 
     @property
     def stale(self) -> bool:
-        """Whether it would of any."""
+        """Whether any reading is stale."""
         return any(self.is_stale(claim) for claim in self.stamp["claims"])
 
 
 def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
-    """Judge a stamp's readings by the present rules, leaving out claims that no longer stand."""
+    """Judge a stamp's readings by the present rules, leaving out claims that no longer exist."""
     readings = {i: Reading.of(**arms) for i, arms in stamp["readings"].items() if i in claims.rows}
     return judge_all(claims, {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"])
 
@@ -53,7 +53,7 @@ def stored_runs(files: ChapterFiles, library: Library | None = None) -> dict[str
     """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`."""
     claims, story = Claims.load(files.claims), Story(files, library)
     found = {}
-    if stamp := notebook_stamp(files.notebook):
+    if stamp := notebooks_stamp(files):
         found["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
     for path in files.records():
         record = read_record(path)
@@ -63,7 +63,7 @@ def stored_runs(files: ChapterFiles, library: Library | None = None) -> dict[str
 
 
 def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, Headline]:
-    """Claim → the verdict of the record at the paper's size, where the present sources would make its reading."""
+    """Claim → the verdict of the record at the paper's size, if its reading is up to date with the present sources."""
     if not files.record("paper").is_file():
         return {}
     claims, record = Claims.load(files.claims), read_record(files.record("paper"))
@@ -129,7 +129,7 @@ def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, Stor
 
 
 def _data(run: StoredRun, claim: Claim) -> str:
-    """What the claim was tested on: a run may read a data set for other claims only."""
+    """The data that the claim was tested on; a run may read a data set only for other claims."""
     return claim.data if claim.data == "generated" else run.stamp["data"]
 
 

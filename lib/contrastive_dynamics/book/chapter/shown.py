@@ -1,4 +1,4 @@
-"""What a notebook shows of a stored run: verdicts, values and its last line, written from the stamp and held to it."""
+"""What a notebook shows of a stored run: verdicts, values and the last line, as its stamp has them."""
 
 import base64
 import hashlib
@@ -11,16 +11,17 @@ from ..claims.judging import Reading, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
 from ..ground.pictures import plain_png
 from ..ground.sources import ChapterFiles
-from ..provenance.slices import Story, Unit
+from ..provenance.slices import Story
 from ..provenance.staleness import loaded, notebook_stamp, read_record
 from ..provenance.stamps import MIME
+from ..provenance.units import Unit
 from .display import Headline, Line, card, card_not_judged, summary_table
 
 Headlines = dict[str, Headline]
 
 
 def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Line:
-    """The card or the last line that a unit shows of a stored run."""
+    """The card or last line that a unit shows of a stored run."""
     shows, claim = unit.line
     if shows == "close":
         readings = {claim: Reading.of(**arms) for claim, arms in stamp["readings"].items()}
@@ -33,14 +34,14 @@ def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Li
 
 
 def code_cells(notebook) -> list:
-    """The cells of a notebook that run, in the order in which a story counts them."""
+    """The code cells of a notebook, in the order in which a story counts them."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
 def _lines(
     notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines
 ) -> Iterator[tuple[int, object, Line]]:
-    """(number, cell, its line) of each cell that ends with a line about a claim or the run."""
+    """(number, cell, line) of each cell that ends with a line about a claim or the run."""
     cells = code_cells(notebook)
     for unit in story.units:
         if unit.line:
@@ -52,7 +53,7 @@ def _results(cell) -> list:
 
 
 def write_lines(notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines) -> None:
-    """Write, in place, every line of a notebook anew from a stamp."""
+    """Rewrite every such line of a notebook in place from a stamp."""
     from nbformat import v4
 
     for number, cell, line in _lines(notebook, story, stamp, claims, headlines):
@@ -62,46 +63,65 @@ def write_lines(notebook, story: Story, stamp: dict, claims: Claims, headlines: 
 
 
 def differences(notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
-    """What a notebook shows otherwise than its stamp says: lines about claims, pictures; one line each."""
+    """Where a notebook differs from its stamp, in lines about claims or in pictures; one line per difference."""
     if len(code_cells(notebook)) != len(story.cells):
         yield f"{len(code_cells(notebook))} code cells, the source has {len(story.cells)}"
         return
     for number, cell, line in _lines(notebook, story, stamp, claims, headlines):
         if [dict(output["data"]) for output in _results(cell)] != [line._repr_mimebundle_()]:
             yield f"code cell {number + 1} shows another line than the stored run gives: {line.plain[:60]}"
-    for name in _others(picture_sums(notebook), stamp):
+    for name in [*_others(picture_sums(notebook), stamp), *animations_off(story.files, stamp)]:
         yield f"the picture {name} is not the one that the stored run made"
 
 
 def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
-    """Where and name of each stored picture, of the notebook and the records, that its stamp does not know so."""
-    if stamp := notebook_stamp(files.notebook):
-        sums = picture_sums(nbformat.read(files.notebook, as_version=4))
-        yield from ((f"chapters/{files.notebook.name}", name) for name in _others(sums, stamp))
+    """(place, name) of each stored picture, in the notebook or the records, that does not match its stamp."""
+    for one in files.notebooks:
+        if stamp := notebook_stamp(one.notebook):
+            sums = picture_sums(nbformat.read(one.notebook, as_version=4))
+            names = [*_others(sums, stamp), *animations_off(one, stamp)]
+            yield from ((f"chapters/{one.notebook.name}", name) for name in names)
     for path in files.records():
         pictures = path.with_suffix("").glob("*.png")
-        sums = {p.stem: hashlib.sha256(plain_png(p.read_bytes())).hexdigest() for p in pictures}
+        sums = {p.stem: _sum(p.read_bytes()) for p in pictures}
         where = f"records/{files.name}/{path.name}"
         yield from ((where, name) for name in _others(sums, read_record(path)["run"]))
 
 
 def _others(sums: dict[str, str], stamp: dict) -> list[str]:
-    """Names of pictures whose sum is not the one in the stamp; of those that are missing, or too many."""
+    """Names of pictures whose sum differs from the stamp, and of missing or superfluous ones."""
     names = sorted(sums.keys() | stamp["pictures"].keys())
     return [name for name in names if sums.get(name) != stamp["pictures"].get(name, {}).get("sum")]
 
 
-def picture_sums(notebook) -> dict[str, str]:
-    """Figure's name → sum of the picture that a notebook shows."""
-    found = {}
-    for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
+def animations_off(files: ChapterFiles, stamp: dict) -> list[str]:
+    """Names of the animations' files that are missing, changed or superfluous beside the committed notebook."""
+    wanted = {name: picture["moving"] for name, picture in stamp["pictures"].items() if "moving" in picture}
+    there = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in files.animations.glob("*.webp")}
+    return [f"{name}.webp" for name in sorted(wanted.keys() | there.keys()) if wanted.get(name) != there.get(name)]
+
+
+def _outputs(notebook) -> Iterator[dict]:
+    return (output for cell in notebook.cells for output in cell.get("outputs", []))
+
+
+def notebook_pictures(notebook) -> Iterator[tuple[str, bytes]]:
+    """(figure name, PNG) of every glued picture that a notebook shows."""
+    for output in _outputs(notebook):
         if "image/png" in output.get("data", {}) and "scrapbook" in output.get("metadata", {}):
-            content = plain_png(base64.b64decode(output["data"]["image/png"]))
-            found[output["metadata"]["scrapbook"]["name"]] = hashlib.sha256(content).hexdigest()
-    return found
+            yield output["metadata"]["scrapbook"]["name"], base64.b64decode(output["data"]["image/png"])
+
+
+def picture_sums(notebook) -> dict[str, str]:
+    """Figure name → sum of the picture that a notebook shows."""
+    return {name: _sum(content) for name, content in notebook_pictures(notebook)}
+
+
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(plain_png(content)).hexdigest()
 
 
 def stamp_of(notebook) -> dict | None:
     """The stamp among a notebook's outputs, unchecked."""
-    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
-    return next((loaded(o["data"][MIME]) for o in reversed(outputs) if MIME in o.get("data", {})), None)
+    stamps = [output["data"][MIME] for output in _outputs(notebook) if MIME in output.get("data", {})]
+    return loaded(stamps[-1]) if stamps else None

@@ -1,12 +1,13 @@
-"""Claims: what a paper says and the rule it is held to, as a file has them."""
+"""Claims, read from a file: what a paper says and the rule by which it is judged."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from ...data import registry
 from ..ground.errors import BookError
 from .rules import Rule
 
-# verdict -> symbol: the shape says it without colour
+# verdict -> symbol, whose shape is readable without colour
 VERDICTS = {
     "reproduced": "●",
     "with conditions": "◐",
@@ -17,10 +18,17 @@ VERDICTS = {
     "vacuous": "∅",
     "not run": "–",
 }
-NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never said before the authors' side was run
+NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never given before the authors' side has been run
 PLACES = ("chapter", "appendix")
 KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
-CHOICES = {"kind": KINDS, "slip": ("misprint",), "in": PLACES, "beyond": (True, False), "by_chance": (True, False)}
+CHOICES = {
+    "kind": KINDS,
+    "data": tuple(registry.NEEDS),
+    "slip": ("misprint",),
+    "in": PLACES,
+    "beyond": (True, False),
+    "by_chance": (True, False),
+}
 
 
 @dataclass(frozen=True)
@@ -28,12 +36,12 @@ class Claim:
     """One row of `chapters/claims/NAME.yaml`, written before the run.
 
     `rule` is None for a claim that this edition does not run; `needs` then says what it takes.
-    `erratum` names the corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests
-    on that form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot hold,
-    `smaller` what would decide where the run is smaller than the paper's. `advocate` is the strongest reading under
-    which the authors are right, run as an arm of its own. `review` says what of the entry is being read again.
-    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it.
-    `beyond` marks a claim that is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
+    `erratum` gives the corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests
+    on the printed form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot
+    hold, `smaller` what would decide if the run is smaller than the paper's. `advocate` is the strongest reading under
+    which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
+    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `beyond`
+    marks a claim that is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
     """
 
     id: str
@@ -77,7 +85,7 @@ class Claim:
             raise BookError(f"{where}: unknown {', '.join(sorted(unknown))}; allowed are {', '.join(sorted(known))}")
         for name, allowed in CHOICES.items():
             if name in row and row[name] not in allowed:
-                raise BookError(f"{where}: {name} is {row[name]!r}, allowed are {', '.join(map(str, allowed))}")
+                raise BookError(f"{where}: {name} must be one of {', '.join(map(str, allowed))}, got {row[name]!r}")
         if "slip" in row and "erratum" not in row:
             raise BookError(f"{where}: a misprint needs its corrected form under erratum")
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
@@ -85,7 +93,7 @@ class Claim:
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
 
     def rule_for_hash(self) -> list:
-        """What a result depends on: the rule and how it is applied, not the wording around it."""
+        """What a verdict depends on: the rule and how it is applied, not the wording around it."""
         marks = ("slip", "vacuous", "smaller", "advocate")
         rest = [name for name in marks if getattr(self, name)]
         return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
@@ -95,7 +103,7 @@ class Claim:
 class Claims:
     """All claims of one chapter, with the labels that its paper prints (for the completeness test).
 
-    A chapter without a paper has its own name in the place of the paper's, and no labels.
+    A chapter without a paper has its own name in place of the paper's, and no labels.
     """
 
     paper: str
@@ -116,19 +124,19 @@ class Claims:
                 raise BookError(f"{where}: must be one claim with its fields, got {row!r}")
             claim = Claim.parse(row, where)
             if claim.id in rows:
-                raise BookError(f"{where}: claim {claim.id} stands twice")
+                raise BookError(f"{where}: claim {claim.id} occurs twice")
             rows[claim.id] = claim
         return cls(content.get("paper", path.stem), content.get("title", path.stem), content.get("labels", {}), rows)
 
     @property
     def by_chance(self) -> int:
-        """How many claims of the chapter are decided by chance: the family that Holm's correction is over."""
+        """Number of claims of the chapter that are decided by chance: the family for Holm's correction."""
         return sum(claim.by_chance for claim in self.rows.values())
 
 
 def read_yaml(path: Path) -> tuple[object, list[int]]:
-    """What a claims file holds, and the line in which each claim begins; raises BookError."""
-    import yaml  # here, not above: a machine that only records needs no YAML
+    """The contents of a claims file, and the line on which each claim begins; raises BookError."""
+    import yaml  # imported here because a machine that only records needs no YAML
 
     try:
         tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)

@@ -12,7 +12,7 @@ from .statistics import FAMILY_LEVEL, Sample, holm_levels, seeds_to_decide
 class Reading:
     """What a run measured for one claim: the statistic, by case, of each arm of the test.
 
-    `observed` is the claim itself, `control` the mistake that must miss the rule, `mended` the corrected form,
+    `observed` is the claim itself, `control` the mistake that must miss the rule, `mended` the corrected statement,
     `outside` the statistic outside the stated conditions, `planted` a case built to meet the rule, `advocate` the
     strongest reading under which the authors are right.
     """
@@ -26,7 +26,7 @@ class Reading:
 
     @classmethod
     def of(cls, **arms: object) -> "Reading":
-        """Build from numbers, sequences (one value a seed), shares, or dictionaries case → one of these."""
+        """Build from numbers, sequences (one value per seed), shares, or dictionaries from cases to these."""
 
         def cases(given: object) -> dict[str, Sample]:
             is_share = isinstance(given, dict) and set(given) == {"hits", "trials"}
@@ -47,15 +47,15 @@ class Reading:
 class Verdict:
     """A verdict and the one-line reason behind it.
 
-    `found` is the outcome of the rule and of the arms beside it before it is asked whether the authors' side was run.
+    `found` is the outcome of the rule and of the arms beside it, before asking whether the authors' side was run.
     """
 
     claim: Claim
     verdict: str
     reason: str
     level: float
-    reading: Reading | None = None
-    found: str = ""
+    reading: Reading
+    found: str
 
 
 def _worst(rule: Rule, arm: dict[str, Sample], level: float) -> str:
@@ -74,10 +74,10 @@ def _undecided(claim: Claim, reading: Reading, level: float) -> str:
 
 
 def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str = "generated") -> Verdict:
-    """Hold a reading against its claim's rule; `level` is the confidence level after Holm's correction."""
+    """Judge a reading by its claim's rule; `level` is the significance level after Holm's correction."""
     rule = claim.rule
     if rule is None:
-        raise BookError(f"claim {claim.id} has no rule: it stands as not run ({claim.needs})")
+        raise BookError(f"claim {claim.id} has no rule: it is listed as not run ({claim.needs})")
 
     def verdict(word: str, reason: str, found: str = "") -> Verdict:
         return Verdict(claim, word, reason, level, reading, found or word)
@@ -95,7 +95,7 @@ def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str
 
 
 def _met(claim: Claim, reading: Reading, level: float, data: str) -> tuple[str, str]:
-    """Verdict and reason where the rule is met by what was observed."""
+    """Verdict and reason if what was observed meets the rule."""
     if reading.outside and claim.conditions:
         if all(claim.rule.outcome(s, level) == MISSED for s in reading.outside.values()):
             return "with conditions", claim.conditions
@@ -108,7 +108,7 @@ def _met(claim: Claim, reading: Reading, level: float, data: str) -> tuple[str, 
 
 
 def _missed(claim: Claim, reading: Reading, level: float) -> tuple[str, str]:
-    """Verdict and reason where the rule is missed, as far as the claim's own arms go."""
+    """Verdict and reason if the rule is missed, from the claim's own arms."""
     shown = [arm for arm in (reading.mended, reading.planted) if arm]
     proved = bool(shown) and all(_worst(claim.rule, arm, level) == MET for arm in shown)
     if claim.vacuous:
@@ -121,7 +121,7 @@ def _missed(claim: Claim, reading: Reading, level: float) -> tuple[str, str]:
 
 
 def _fair(claim: Claim, reading: Reading, level: float, word: str, reason: str) -> tuple[str, str]:
-    """No negative verdict without the authors' side: met, it holds under that reading; not run, nothing is decided."""
+    """No negative verdict without the authors' side: met, the claim holds under that reading; not run, undecided."""
     if word not in NEGATIVE:
         return word, reason
     if claim.review or not (claim.advocate and reading.advocate):
@@ -133,7 +133,7 @@ def _fair(claim: Claim, reading: Reading, level: float, word: str, reason: str) 
 
 
 def p_value(claim: Claim, reading: Reading) -> float:
-    """The level at which a claim is just decided: all cases must meet the rule, or one of them miss it."""
+    """The level at which a claim is just decided: all cases meet the rule, or one of them misses it."""
     p_values = [claim.rule.p_value(sample) for sample in reading.observed.values()]
     missed = [
         p

@@ -8,7 +8,7 @@ from .statistics import Sample
 
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
-# rule name -> the fields it takes
+# rule name -> its fields
 FIELDS = {
     "at_most": ("bound",),
     "at_least": ("bound",),
@@ -32,7 +32,7 @@ class Rule:
     def parse(cls, spec: dict, where: str) -> "Rule":
         """Read `{at_most: 1e-10}`, `{between: [lo, hi]}`, `{rate: {predicted: a, rival: b}}`; raises BookError."""
         if not isinstance(spec, dict) or len(spec) != 1 or next(iter(spec)) not in FIELDS:
-            raise BookError(f"{where}: rule is {spec!r}, allowed is one of {', '.join(FIELDS)}")
+            raise BookError(f"{where}: rule must be one of {', '.join(FIELDS)}, got {spec!r}")
         name, given = next(iter(spec.items()))
         fields = FIELDS[name]
         if isinstance(given, dict):
@@ -46,7 +46,7 @@ class Rule:
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The values that an interval must exclude before the rule is decided."""
+        """The values that the interval must exclude for the rule to be decided."""
         return self.numbers[1:] if self.name == "rate" else self.numbers
 
     def outcome(self, sample: Sample, level: float) -> str:

@@ -11,7 +11,7 @@ FAMILY_LEVEL = 0.05  # probability that any verdict of a chapter is luck
 
 @dataclass(frozen=True)
 class Sample:
-    """One measured quantity: a number, one value a seed, or hits out of trials.
+    """One measured quantity: a number, one value per seed, or hits out of trials.
 
     A number (`values` of length one) has no spread: it is an identity, a count or a search result.
     """
@@ -21,7 +21,7 @@ class Sample:
 
     @classmethod
     def of(cls, observed: "float | Sequence[float] | dict | Sample") -> "Sample":
-        """Read what a notebook or a stored result hands over; raises ValueError on an empty or non-finite sample."""
+        """Read what a notebook or a stored result passes in; raises ValueError for an empty or non-finite sample."""
         if isinstance(observed, Sample):
             return observed
         if isinstance(observed, dict):
@@ -31,7 +31,7 @@ class Sample:
             return cls((float(hits),), int(trials))
         values = tuple(float(v) for v in observed) if hasattr(observed, "__iter__") else (float(observed),)
         if not values or any(math.isnan(v) for v in values):
-            raise ValueError(f"a statistic must be one number or one a seed, without NaN; got {observed!r}")
+            raise ValueError(f"a statistic must be one number or one per seed, without NaN, got {observed!r}")
         return cls(values)
 
     def to_json(self) -> float | list[float] | dict:
@@ -83,8 +83,8 @@ class Sample:
 def holm_levels(p_values: dict[str, float], level: float = FAMILY_LEVEL) -> dict[str, float]:
     """The level at which each claim is judged by Holm's step-down procedure.
 
-    Sorted by p-value, the i-th of m claims is judged at level/(m − i); after the first that is not decided,
-    the rest stay at that claim's level. All decisions together err with probability at most `level`.
+    Sorted by p-value, the i-th of m claims is judged at level/(m − i); after the first that is not decided, the rest
+    keep that claim's level. The probability that any of the decisions is wrong is at most `level`.
 
     Source: Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6 (1979).
     """
@@ -99,7 +99,7 @@ def holm_levels(p_values: dict[str, float], level: float = FAMILY_LEVEL) -> dict
 
 
 def seeds_to_decide(sample: Sample, threshold: float, level: float) -> int | None:
-    """Seeds (or trials) after which the interval would be expected to leave the threshold; None if it never would."""
+    """Seeds (or trials) after which the interval is expected to exclude the threshold; None if it never would."""
     distance = abs(sample.estimate - threshold)
     if distance == 0 or not sample.by_chance:
         return None
@@ -107,6 +107,6 @@ def seeds_to_decide(sample: Sample, threshold: float, level: float) -> int | Non
     count = max(math.ceil(float(stats.norm.ppf(1 - level / 2)) ** 2 * ratio), 2)
     if sample.trials:
         return count
-    while float(stats.t.ppf(1 - level / 2, count - 1)) ** 2 * ratio > count:  # few seeds: wider than the normal's
+    while float(stats.t.ppf(1 - level / 2, count - 1)) ** 2 * ratio > count:  # few seeds: wider than the normal
         count += 1
     return count

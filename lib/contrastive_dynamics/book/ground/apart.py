@@ -1,4 +1,4 @@
-"""A call in a fresh process that says nothing and can be given up."""
+"""A call in a fresh process, which prints nothing and can be abandoned."""
 
 import os
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from multiprocessing.connection import Connection
 
 
 class TookTooLong(Exception):
-    """A call was not finished in its time."""
+    """A call did not finish in time."""
 
 
 def apart(function: Callable, *given, seconds: float | None = None):
-    """What a call gives, or raises, in a fresh process.
+    """The result of a call in a fresh process; raises what the call raises.
 
-    Raises TookTooLong after `seconds`, and EOFError if the process dies.
+    Also raises TookTooLong after `seconds`, and EOFError if the process dies.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -34,7 +34,7 @@ def apart(function: Callable, *given, seconds: float | None = None):
 
 
 def _send(pipe: Connection, function: Callable, given: tuple) -> None:
-    """In the process: what chapters print stands in their notebooks, so it is silent."""
+    """Runs in the new process, silently, since what chapters print is already in their notebooks."""
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)

@@ -1,4 +1,4 @@
-"""Files and folders that are whole or not there: written aside and moved into place."""
+"""Files and folders that are either complete or absent: written elsewhere and moved into place."""
 
 import contextlib
 import os
@@ -8,11 +8,11 @@ from pathlib import Path
 from uuid import uuid4
 
 
-def write_aside(path: Path, text: str) -> None:
-    """Write a text file by way of NAME.new beside it, which does not outlive a failure."""
+def write_aside(path: Path, content: str | bytes) -> None:
+    """Write a file through a temporary file NAME.new beside it, which is removed on failure; text as UTF-8."""
     aside = path.with_name(f"{path.name}.new")
     try:
-        aside.write_text(text, encoding="utf-8", newline="")
+        aside.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
@@ -20,9 +20,11 @@ def write_aside(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def folder_aside(out: Path) -> Iterator[Path]:
-    """A folder beside `out` that takes its place at the end, or goes with all that was made for it.
+    """A temporary folder beside `out` that takes its place at the end.
 
-    Its name begins with a dot and is nobody else's, on any machine that shares the disk.
+    On failure it is removed, together with any parent folders that were made for it.
+
+    Its name begins with a dot and is unique among all machines that share the disk.
     """
     missing = [p for p in out.parents if not p.exists()]
     aside = out.with_name(f".{out.name}.{uuid4().hex[:12]}")

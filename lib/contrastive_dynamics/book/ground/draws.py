@@ -1,4 +1,4 @@
-"""Samples of what is tried again: other ones with each commit, each thing sooner or later."""
+"""Samples of what is run again: a different one with each commit, so that everything gets its turn."""
 
 import hashlib
 import subprocess
@@ -18,9 +18,9 @@ def drawn_by(root: Path) -> str:
 
 
 def drawn(seconds: dict[str, float], budget: float, by: str) -> list[str]:
-    """Names in an order that a text chooses, one after the other until the budget is spent.
+    """Names in an order determined by a text, one after the other until the budget is spent.
 
-    The last one may go over it: so a thing that takes longer than the budget is drawn too, when it comes first.
+    The last one may exceed it, so that something that takes longer than the budget is drawn, too, if it comes first.
     """
     taken: list[str] = []
     for name in sorted(seconds, key=lambda name: hashlib.sha256(f"{by} {name}".encode()).digest()):

@@ -1,4 +1,4 @@
-"""On what a result was made: versions, device, arithmetic, memory."""
+"""The environment in which a result was made: versions, device, arithmetic, memory."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of what the numbers depend on."""
+    """Versions of Python and of the packages that the numbers depend on."""
     found = {"python": platform.python_version()}
     for name in ("torch", "numpy", "scipy"):
         try:
@@ -40,7 +40,7 @@ def arithmetic() -> dict[str, object]:
 
 
 def peak_megabytes(device: str) -> float:
-    """Peak memory of this process so far, with the GPU's where one is used, in MB (2^20 bytes)."""
+    """Peak memory of this process so far, including the GPU's if one is used, in MB (2^20 bytes)."""
     import resource
 
     unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kB on Linux

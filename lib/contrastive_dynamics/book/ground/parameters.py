@@ -38,9 +38,9 @@ class Parameter:
         return _TYPES[self.type.removeprefix("list[").removesuffix("]")]
 
     def check(self, value: object, where: str = "") -> object:
-        """Return the value in its type; raises BookError saying what was given and what is allowed."""
+        """Return the value converted to its type; raises a BookError that says what was given and what is allowed."""
         is_list = self.type.startswith("list[")
-        wrong = BookError(f"{where}{self.name}: got {value!r}, allowed is {self.type} {self.range}".rstrip())
+        wrong = BookError(f"{where}{self.name}: must be {f'{self.type} {self.range}'.rstrip()}, got {value!r}")
         if is_list:
             if not isinstance(value, (list, tuple)) or not value:
                 raise wrong
@@ -71,6 +71,11 @@ class Parameter:
             return self.check(text)
 
 
+def value_text(value: object) -> str:
+    """A parameter's value as it is given after `name=`: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _parse_line(line: str, where: str) -> Parameter:
     code, _, comment = line.partition("#")
     comment = comment.strip()
@@ -80,7 +85,7 @@ def _parse_line(line: str, where: str) -> Parameter:
     except (SyntaxError, ValueError, AttributeError):
         raise BookError(f"{where}: not of the form 'name: type = default  # meaning, range': {line.strip()}") from None
     if kind.removeprefix("list[").removesuffix("]") not in _TYPES:
-        raise BookError(f"{where}: {name} has type {kind}, allowed are {', '.join(_TYPES)} and lists of them")
+        raise BookError(f"{where}: {name}: type must be {', '.join(_TYPES)} or a list of these, got {kind}")
     limits = _RANGE.search(comment)
     choices = _CHOICES.search(comment)
     found = limits or choices
@@ -99,7 +104,7 @@ def _parse_line(line: str, where: str) -> Parameter:
 
 
 def read_parameters(cells: list[Cell], where: str) -> dict[str, Parameter]:
-    """The parameters of a chapter, in order; raises BookError if the cell is missing or a line is off."""
+    """The parameters of a chapter, in order; raises BookError if the cell is missing or a line is malformed."""
     cell = next((c for c in cells if "parameters" in c.tags), None)
     if cell is None:
         raise BookError(f"{where}: no cell is tagged 'parameters'")
@@ -108,7 +113,7 @@ def read_parameters(cells: list[Cell], where: str) -> dict[str, Parameter]:
 
 
 def effective(parameters: dict[str, Parameter], given: dict[str, object], where: str) -> dict[str, object]:
-    """Defaults overridden by what was given, checked; raises BookError, with the nearest name for an unknown one."""
+    """Defaults overridden by the given values, checked; raises BookError, with the nearest name for an unknown one."""
     for name in given.keys() - parameters.keys():
         near = difflib.get_close_matches(name, parameters, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -117,7 +122,7 @@ def effective(parameters: dict[str, Parameter], given: dict[str, object], where:
 
 
 def read_profile(path: Path) -> dict[str, object]:
-    """Read a profile: one `name: value` a line, the value in JSON, so that no YAML reader is needed."""
+    """Read a profile: one `name: value` per line, with the value in JSON, so that no YAML reader is needed."""
     values = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         text = line.partition("#")[0].strip()

@@ -1,4 +1,4 @@
-"""Progress bars: a line in a notebook or a terminal, a file where another process draws the bar."""
+"""Progress bars: a line in a notebook or terminal, or a file if another process draws the bar."""
 
 import json
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
-FILE_VARIABLE = "CLBOOK_PROGRESS_FILE"  # set by the command that runs a notebook and draws the one bar
+FILE_VARIABLE = "CLBOOK_PROGRESS_FILE"  # set by the command that runs a notebook and draws its only bar
 
 
 def write_progress(cell: int, fraction: float, label: str = "") -> None:
-    """Tell the process that draws the bar how far cell number `cell` is."""
+    """Tell the process that draws the bar how far cell number `cell` has got."""
     if path := os.environ.get(FILE_VARIABLE):
         aside = Path(f"{path}.new")
         aside.write_text(json.dumps({"cell": cell, "fraction": fraction, "label": label}))
@@ -35,7 +35,7 @@ def progress(items: Iterable[T], label: str, cell: int = 0, total: int | None = 
 
 
 def _drawn_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
-    """tqdm's bar: in a notebook as text, which is wiped at the end, since a widget would be saved and be dead."""
+    """tqdm's bar; in a notebook as text that is cleared at the end, since a widget would be saved without working."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -62,7 +62,7 @@ def _in_kernel() -> bool:
 
 
 def _plain_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
-    """A line every ten seconds, where there is no tqdm."""
+    """Print a line every ten seconds if tqdm is not installed."""
     begun = last = time.monotonic()
     for done, item in enumerate(items):
         if done and time.monotonic() - last > 10:

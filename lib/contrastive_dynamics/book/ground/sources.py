@@ -1,4 +1,4 @@
-"""Where the book's files lie, and a chapter's cells as its `.py` (percent format) has them."""
+"""Where the book's files are, and the cells of a chapter's `.py` (percent format)."""
 
 import difflib
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .errors import BookError
 
+APPENDIX = "-appendix"  # ends the name of a chapter's second notebook
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?:.*?tags=(?P<tags>\[.*?\]))?.*$")
 
 
@@ -22,7 +23,7 @@ class Cell:
 
 
 def parse_cells(text: str) -> list[Cell]:
-    """Split percent-format text into cells (what stands before the first marker is the jupytext header)."""
+    """Split percent-format text into cells; the text before the first marker is the jupytext header."""
     cells: list[list] = []
     for line in text.splitlines():
         if match := _CELL.match(line):
@@ -33,7 +34,7 @@ def parse_cells(text: str) -> list[Cell]:
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The folder of the book: `CLBOOK_ROOT`, else a parent of the working folder or of this file."""
+    """The folder of the book: `CLBOOK_ROOT`, otherwise a parent of the working folder or of this file."""
     if given := os.environ.get("CLBOOK_ROOT"):
         if not (Path(given) / "chapters").is_dir():
             raise BookError(f"CLBOOK_ROOT: {given} has no folder 'chapters'")
@@ -47,29 +48,62 @@ def find_root(start: Path | None = None) -> Path:
 
 @dataclass(frozen=True)
 class ChapterFiles:
-    """The files of one chapter."""
+    """The files of one chapter, or of one of its notebooks.
+
+    A chapter is told in `chapters/NAME.py`; where there is a `chapters/NAME-appendix.py`, steps of proofs and checks
+    stand there. The two are one chapter: they share claims, profiles and records.
+    """
 
     root: Path
     name: str
+    part: int | None = None  # 0: the chapter's own notebook, 1: its appendix, None: both
 
     @classmethod
     def find(cls, name: str, root: Path | None = None) -> "ChapterFiles":
-        """Raises BookError for an unknown chapter, with the nearest name."""
+        """The files of a chapter; for an unknown one raises a BookError that suggests the nearest name."""
         root = root or find_root()
         known = chapter_names(root)
         if name not in known:
+            chapter = name.removesuffix(APPENDIX)
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
+            if chapter in known and cls(root, chapter, 1).source.is_file():
+                hint = f"; {name} is part of {chapter}, whose notebooks go together here"
             raise BookError(f"no chapter {name!r}, there are: {', '.join(known)}{hint}")
         return cls(root, name)
 
+    @classmethod
+    def find_notebooks(cls, name: str, root: Path | None = None) -> "ChapterFiles":
+        """The files of a chapter with all its notebooks, or, for the name of an appendix, of this one. See `find`."""
+        root = root or find_root()
+        appendix = cls(root, name.removesuffix(APPENDIX), 1)
+        return appendix if name == appendix.stem and appendix.source.is_file() else cls.find(name, root)
+
+    @property
+    def notebooks(self) -> "list[ChapterFiles]":
+        """The files of each notebook, with its number: the chapter's own, then its appendix, if there is one."""
+        if self.part is not None:
+            return [self]
+        both = [ChapterFiles(self.root, self.name, part) for part in (0, 1)]
+        return both[: 1 + both[1].source.is_file()]
+
+    @property
+    def stem(self) -> str:
+        """The name of a notebook without its ending; for the whole chapter that of its own notebook."""
+        return f"{self.name}{APPENDIX}" if self.part == 1 else self.name
+
     @property
     def source(self) -> Path:
-        return self.root / "chapters" / f"{self.name}.py"
+        return self.root / "chapters" / f"{self.stem}.py"
 
     @property
     def notebook(self) -> Path:
-        return self.root / "chapters" / f"{self.name}.ipynb"
+        return self.root / "chapters" / f"{self.stem}.ipynb"
+
+    @property
+    def animations(self) -> Path:
+        """The folder of the animations that the committed notebook plays."""
+        return self.root / "chapters" / "animations" / self.stem
 
     @property
     def claims(self) -> Path:
@@ -78,17 +112,24 @@ class ChapterFiles:
     def profile(self, profile: str) -> Path:
         return self.root / "chapters" / "profiles" / f"{self.name}.{profile}.yaml"
 
+    def captions(self, profile: str) -> Path:
+        """What to look at in the pictures of a record that the chapter's prose does not show."""
+        return self.root / "chapters" / "captions" / f"{self.name}.{profile}.yaml"
+
     def record(self, profile: str) -> Path:
         return self.root / "records" / self.name / f"{profile}.json"
 
     def records(self) -> list[Path]:
-        """Every record that there is."""
+        """All existing records."""
         return sorted((self.root / "records" / self.name).glob("*.json"))
 
     def cells(self) -> list[Cell]:
-        return parse_cells(self.source.read_text(encoding="utf-8"))
+        """The cells of the notebook; for a whole chapter those of its appendix follow."""
+        texts = [one.source.read_text(encoding="utf-8") for one in self.notebooks]
+        return [cell for text in texts for cell in parse_cells(text)]
 
 
 def chapter_names(root: Path) -> list[str]:
-    """The chapters that have a source, in alphabetical order."""
-    return sorted(path.stem for path in (root / "chapters").glob("*.py"))
+    """The chapters that have a source, in alphabetical order; an appendix is no chapter of its own."""
+    found = {path.stem for path in (root / "chapters").glob("*.py")}
+    return sorted(name for name in found if name.removesuffix(APPENDIX) not in found - {name})

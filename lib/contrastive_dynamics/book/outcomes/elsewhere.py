@@ -1,8 +1,8 @@
-"""A device that every machine has and that is not the CPU: tensors that say they live elsewhere and compute here.
+"""A device other than the CPU that every machine has: tensors that claim to live elsewhere but are computed here.
 
-An operation that mixes tensors of both places fails, as it would with CUDA, and so does numpy on a tensor from
-elsewhere. So code that works on the CPU and in here has put every tensor where its inputs are.
-Under the mode the device `meta` means elsewhere; nothing else uses that device here.
+An operation that mixes tensors from both places fails, as it would with CUDA, and so does numpy on a tensor from
+elsewhere. So code that works both on the CPU and here has put every tensor where its inputs are.
+In this mode the device `meta` means elsewhere; nothing else here uses that device.
 """
 
 import contextlib
@@ -16,11 +16,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 ELSEWHERE = torch.device("meta")
 _aten = torch.ops.aten
-_MIXED = (_aten._to_copy.default, _aten.copy_.default, _aten.index.Tensor)  # CUDA too takes an index from the CPU
+_MIXED = (_aten._to_copy.default, _aten.copy_.default, _aten.index.Tensor)  # CUDA, too, accepts an index from the CPU
 
 
 class FarTensor(torch.Tensor):
-    """A tensor elsewhere; `near` is where it is computed."""
+    """A tensor elsewhere; `near` is the tensor on which it is computed."""
 
     @staticmethod
     def __new__(cls, near: torch.Tensor) -> "FarTensor":
@@ -38,7 +38,7 @@ class FarTensor(torch.Tensor):
 
 
 class FarGenerator(torch.Generator):
-    """A generator that says it lives elsewhere."""
+    """A generator that claims to live elsewhere."""
 
     device = ELSEWHERE
 
@@ -47,14 +47,14 @@ class FarGenerator(torch.Generator):
 
 
 class _Dispatch(TorchDispatchMode):
-    """Tensors made with device `meta` are FarTensors."""
+    """Makes tensors with device `meta` FarTensors."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         return _compute(function, args, kwargs or {})
 
 
 class _FromNumbers(TorchFunctionMode):
-    """So are those that are made from numbers, which no dispatch sees."""
+    """Does the same for tensors made from numbers, which no dispatch sees."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -66,7 +66,7 @@ class _FromNumbers(TorchFunctionMode):
 
 @contextlib.contextmanager
 def elsewhere() -> Iterator[None]:
-    """While this is active, `meta` is a device with tensors and generators; the default device is put back after it."""
+    """While this is active, `meta` is a device with tensors and generators; restores the default device."""
     here = torch.Generator
 
     class Generator(here):
@@ -74,7 +74,7 @@ def elsewhere() -> Iterator[None]:
             return FarGenerator() if torch.device(device) == ELSEWHERE else here(device)
 
     torch.Generator = Generator
-    FarTensor.tolist = lambda far: far.near.tolist()  # torch refuses it to subclasses
+    FarTensor.tolist = lambda far: far.near.tolist()  # torch does not offer it to subclasses
     try:
         with _FromNumbers(), _Dispatch():
             yield
@@ -97,7 +97,7 @@ def _compute(function, args, kwargs):
 
     out = function(*tree_map(near, args), **tree_map(near, kwargs))
     if function._schema.is_mutable and function._schema.name.endswith("_"):  # in place
-        if torch.Tag.inplace_view in function.tags:  # squeeze_ and its kin: the wrapper's own shape changes too
+        if torch.Tag.inplace_view in function.tags:  # squeeze_ and the like: the wrapper's own shape changes, too
             with no_dispatch():
                 function(*args, **kwargs)
         return args[0]

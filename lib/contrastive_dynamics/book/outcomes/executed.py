@@ -1,4 +1,4 @@
-"""Which definitions of the library a chapter's code executes, and whether a digest covers them."""
+"""Which library definitions a chapter's code executes, and whether a digest covers them."""
 
 import contextlib
 import cProfile
@@ -12,11 +12,11 @@ from .mutants import LIBRARY, PACKAGE
 
 
 class Executed:
-    """The library's definitions that each unit executes, seen by the interpreter's own profiler.
+    """The library definitions that each unit executes, as seen by the interpreter's profiler.
 
-    What a module does when it is imported belongs to no unit: imports are units of their own, which are not watched.
-    Nor is machinery, nor what every run stands on: a digest holds the seeds and the device that it gives, and the
-    statements by which it sets torch's defaults.
+    What a module does when it is imported belongs to no unit: imports are separate units, which are not watched.
+    Neither is machinery, nor the basis of every run: a digest contains the seeds and the device that this yields, and
+    the statements by which it sets torch's defaults.
     """
 
     def __init__(self, story: Story):
@@ -25,7 +25,7 @@ class Executed:
 
     @contextlib.contextmanager
     def unit(self, n: int) -> Iterator[None]:
-        """Watch while unit n runs."""
+        """Watch unit n while it runs."""
         if self.story.units[n].imports:
             yield
             return
@@ -36,7 +36,7 @@ class Executed:
         self._ran.setdefault(n, set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
 
     def by(self, units: Iterable[int]) -> list[str]:
-        """`module.name` of what some units executed, in alphabetical order."""
+        """`module.name` of everything that some units executed, in alphabetical order."""
         places = set().union(*(self._ran.get(n, ()) for n in units))
         return sorted({name for file, line in places if (name := self._at(file, line))})
 
@@ -44,21 +44,21 @@ class Executed:
         if (file, line) not in self._known:
             parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
             module = ".".join((PACKAGE, *parts))
-            apart = parts[0] == "book" or parts[-1] == "run_defaults"  # that counts as statements of the set-up
+            apart = parts[0] == "book" or parts[-1] == "run_defaults"  # it counts as statements of the set-up
             found = None if apart else self.story.library.definition_at(module, line)
             self._known[file, line] = str(found).partition(".")[2] if found else None
         return self._known[file, line]
 
 
 def uncovered(made: Made, names: Iterable[str]) -> list[str]:
-    """What of the executed definitions a digest does not cover."""
+    """The executed definitions that a digest does not cover."""
     return [name for name in names if f"{PACKAGE}.{name}" not in made.reaches]
 
 
 def holes(ran: dict[str, tuple[Made, list[str]]]) -> list[str]:
-    """What claims executed and their digests do not cover, given what each is made of and what it executed.
+    """What claims executed although their digests do not cover it, given what each is made of and what it executed.
 
-    Claims that executed nothing of the library, all of them, are a line too: then it was the watching that failed.
+    If no claim executed anything of the library, this gives a line, too: then the watching itself failed.
     """
     found = [f"{c}: {name} is executed and not covered" for c, (made, n) in ran.items() for name in uncovered(made, n)]
     return found + ([] if any(names for _, names in ran.values()) else ["nothing was executed"])

@@ -1,11 +1,11 @@
-"""What runs of mutated chapters, and of chapters on another device, gave: kept in a file, believed while its key holds.
+"""Outcomes of runs of mutated chapters and of chapters on another device, kept in a file while their keys match.
 
 `tests/outcomes/CHAPTER.json` has an entry for each mutation, and one for each claim on another device, with the arms
-that were measured; they are judged anew each time. An entry's key is a digest over what its run depends on: the digest
+that were measured; these are judged again each time. An entry's key is a digest of what its run depends on: the digest
 of the claim's reading (`book.provenance.digests`), for a mutation with and without it, and the versions of torch, numpy
-and scipy. An entry whose key or seal does not fit is not believed: the run is made again. So is a sample of those that
-are believed, another one with each commit (`samples.py`). `make outcomes` runs this file: it makes and keeps the runs
-that are missing.
+and scipy. If an entry's key or seal does not match, the entry is invalid and its run is made again. So is a sample of
+the valid ones, which changes with each commit (`samples.py`). `make outcomes` runs this file, which makes the missing
+runs and keeps their outcomes.
 """
 
 import json
@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
+from ..claims.claim_table import Claims
 from ..ground.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.library import Library
 from ..provenance.slices import Story
@@ -24,12 +25,12 @@ from .mutants import Mutation, load_mutations, run_script, words
 from .outcome_keys import Keys, agree, holds, load, save, say_what_is_missing, sealed
 from .samples import drawn
 
-MUTATION_SECONDS, DEVICE_SECONDS = 35.0, 15.0  # of a chapter's sample
-DIVERGED = "diverged"  # in the place of a verdict
+MUTATION_SECONDS, DEVICE_SECONDS = 35.0, 15.0  # sizes of a chapter's samples
+DIVERGED = "diverged"  # in place of a verdict
 
 
 class Mutations:
-    """The mutations of one chapter: which are run, which are believed, their verdicts."""
+    """The mutations of one chapter: which are run, which kept outcomes are valid, and their verdicts."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Mutations:
     ):
         self.files, self.rows, self.keys = files, [m for m in rows if m.chapter == files.name], Keys(files, library)
         self.wanted = {m.claim: self.keys.of_mutation(m) for m in self.rows}
-        kept = load(files)["mutations"]
+        self.claims, kept = Claims.load(files.claims), load(files)["mutations"]
         self.believed = {claim: kept[claim] for claim, key in self.wanted.items() if holds(kept.get(claim), key)}
         cost = {claim: sum(entry["seconds"]) for claim, entry in self.believed.items()}
         self.sampled = drawn(cost, seconds, f"mutations of {files.name}")
@@ -48,17 +49,17 @@ class Mutations:
         self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
 
     def together(self, mutation: Mutation) -> tuple[str, ...]:
-        """The claims that are run with a mutation's parameters; itself alone where these are none."""
+        """The claims that share a mutation's parameters; only its own if it has none."""
         run = [m for m in self.rows if m in self.missing or m.claim in self.sampled]
         alike = tuple(m.claim for m in run if m.parameters == mutation.parameters)
         return alike if mutation.parameters and mutation in run else (mutation.claim,)
 
     def measure(self, mutation: Mutation) -> dict:
-        """An entry: the claim's arms without and with the mutation, from the units that it needs.
+        """Make an entry: the claim's arms without and with the mutation, from the units that it needs.
 
-        Claims with the same parameters are run together without a mutation, once. `seconds` are those of either run,
-        `executed` is what the one without a mutation executed; raises AssertionError where the digest misses of it. A
-        mutation by which a training diverges leaves no arms.
+        Claims with the same parameters are run together once without a mutation. `seconds` has the times of both runs,
+        and `executed` is what the run without a mutation executed; raises AssertionError if the digest misses any of
+        it. A mutation that makes training diverge leaves no arms.
         """
         claims, claim, changes = self.together(mutation), mutation.claim, mutation.parameters
         alike = json.dumps([claims, changes])
@@ -69,7 +70,7 @@ class Mutations:
         (sound, seconds, watched), clock, made = self.unbroken[alike], {}, self.keys.made(mutation)
         try:
             broken = run_script(self.files, claim, mutation, changes=changes, clock=clock)
-        except FloatingPointError:  # a broken training may diverge, on one processor and not on another
+        except FloatingPointError:  # broken training may diverge on one processor and not on another
             broken = {claim: None}
         took = [round(sum(seconds[n] for n in made.units), 1), round(sum(clock.values()), 1)]
         executed = watched.by(made.units)
@@ -82,8 +83,18 @@ class Mutations:
         arms = (entry["sound"], entry["broken"])
         return tuple(words(self.files, {claim: one})[claim] if one else DIVERGED for one in arms)
 
+    def _certain(self, claim: str, both: tuple[str, str], of_all: tuple[str, ...]) -> tuple:
+        """What every processor must find: other rounding leads broken training elsewhere, or to infinity.
+
+        Where chance decides, the mutation must break the verdict, but perhaps to another word.
+        """
+        sound, broken = both
+        if DIVERGED in of_all:
+            return (sound,)
+        return (sound, broken != sound) if self.claims.rows[claim].by_chance else both
+
     def verdicts(self, mutation: Mutation) -> tuple[str, str]:
-        """Those that are kept, or of a run where none are; of both, which must agree, where it is in the sample."""
+        """The kept verdicts, or those of a run if none are kept; in the sample both, which must then agree."""
         claim, kept = mutation.claim, self.believed.get(mutation.claim)
         if kept and claim not in self.sampled:
             return self.words(claim, kept)
@@ -92,13 +103,12 @@ class Mutations:
         found = self.words(claim, self.measure(mutation))
         if kept:
             before = self.words(claim, kept)
-            known = slice(1 if DIVERGED in before + found else None)  # then the verdict without it must agree
-            agree(f"{mutation.id}, mutated", before[known], found[known])
+            agree(f"{mutation.id}, mutated", *(self._certain(claim, both, before + found) for both in (before, found)))
         return found
 
 
 class Elsewhere:
-    """A chapter on another device: its claims, and the cells that no claim needs, which only have to run."""
+    """A chapter on another device: its claims, and the cells that no claim needs and that only have to run."""
 
     def __init__(self, files: ChapterFiles, seconds: float = DEVICE_SECONDS, library: Library | None = None):
         self.files, self.keys = files, Keys(files, library)
@@ -120,7 +130,7 @@ class Elsewhere:
         return set(self.story.needed(self.units[name]))
 
     def measure(self, names: Collection[str]) -> dict[str, dict]:
-        """Entries from one run of all that they need: arms, if it is a claim and judged at this size; CPU seconds."""
+        """Entries from one run of all that they need: CPU seconds, and arms for a claim that is judged at this size."""
         clock: dict[int, float] = {}
         units = set().union(*map(self.needed, names))
         arms = other_device.run_elsewhere(self.files, units, clock)
@@ -131,11 +141,11 @@ class Elsewhere:
         return entries
 
     def words(self, entries: dict[str, dict]) -> dict[str, str]:
-        """The verdicts by the present rules, of what has arms."""
+        """The verdicts, by the present rules, of all entries that have arms."""
         return words(self.files, {name: entry["arms"] for name, entry in entries.items() if entry["arms"]})
 
     def verdicts(self) -> dict[str, str]:
-        """Claim → verdict: those that are kept, a sample of them run again; of a run where none are kept."""
+        """Claim → verdict: the kept ones, of which a sample is run again, or those of a run if none are kept."""
         if self.missing:
             say_what_is_missing(self.files, f"{len(self.missing)} claims and cells on the other device")
         run = [name for name in self.wanted if name in self.sampled or name in self.missing]
@@ -148,7 +158,7 @@ class Elsewhere:
 
 
 def ends(story: Story) -> list[int]:
-    """The units that no claim needs and no other unit, but for imports and for the last line."""
+    """The units that neither a claim nor another unit needs, except imports and the last line."""
     rest = set(range(len(story.units))) - set(story.union(story.claims))
     rest = {n for n in rest if not story.units[n].imports and story.units[n].line != ("close", "")}
     inner = {n for at in rest for n in story.needed(at) if n != at}
@@ -156,12 +166,12 @@ def ends(story: Story) -> list[int]:
 
 
 def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:
-    """Make the runs whose outcome is missing and keep them, drop what no row names; yields what was run."""
+    """Make the runs whose outcomes are missing and keep these; drop entries that no row names. Yields what was run."""
     plan, there = Mutations(files, rows, seconds=0.0), Elsewhere(files, seconds=0.0)
     order, found = [m.claim for m in plan.rows], dict(plan.believed)
     for mutation in plan.missing:
         found[mutation.claim] = plan.measure(mutation)
-        save(files, "mutations", {claim: found[claim] for claim in order if claim in found})  # if it is cut short
+        save(files, "mutations", {claim: found[claim] for claim in order if claim in found})  # in case it is cut short
         yield mutation.id
     save(files, "mutations", {claim: found[claim] for claim in order})
     if there.missing:
@@ -178,7 +188,7 @@ def _renew(name: str) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the processes below
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the processes started below
     names = sys.argv[1:] or chapter_names(find_root())
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         list(pool.map(_renew, names))

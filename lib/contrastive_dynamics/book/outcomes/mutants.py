@@ -1,4 +1,4 @@
-"""A chapter run as a plain script with one line of one kernel broken, in memory and in this process alone."""
+"""A chapter run as a plain script with one line of one kernel broken, only in the memory of this process."""
 
 import contextlib
 import importlib.machinery
@@ -8,9 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from unittest import mock
 
@@ -18,19 +16,19 @@ import yaml
 
 from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge_all
+from ..ground.apart import apart
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
+from ..provenance.library import FOLDER as LIBRARY
+from ..provenance.library import PACKAGE
 from ..provenance.slices import Story
-
-PACKAGE = "contrastive_dynamics"
-LIBRARY = Path(importlib.util.find_spec(PACKAGE).origin).parent
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """`old` stands once in the module's source; with `new` in its place the verdict of the chapter's claim must change.
+    """`old` occurs once in the module's source; with `new` in its place the verdict on the chapter's claim must change.
 
-    `module` is its dotted name in the library; `parameters` differ from the smoke profile where that gives no verdict.
+    `module` is its dotted name in the library; `parameters` differ from the smoke profile if that gives no verdict.
     """
 
     chapter: str
@@ -42,7 +40,7 @@ class Mutation:
 
     @property
     def id(self) -> str:
-        """Chapters give their claims the same ids: only both together name one."""
+        """Chapters give their claims the same ids, so only chapter and id together identify one."""
         return f"{self.chapter}/{self.claim}"
 
     @property
@@ -60,12 +58,12 @@ class Mutation:
 
 
 def class_a_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
-    """`TestNAME` → make(name) for every chapter: pytest-xdist hands out a class as a whole, so two processes share."""
+    """`TestNAME` → make(name) for every chapter. pytest-xdist assigns whole classes, so processes share them."""
     return {"Test" + name.title().replace("-", ""): make(name) for name in chapter_names(root)}
 
 
 def load_mutations(folder: Path) -> list[Mutation]:
-    """All rows of a folder that has a file `CHAPTER.yaml` for each chapter."""
+    """All rows of a folder with one file `CHAPTER.yaml` per chapter."""
     files = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))}
     return [Mutation(chapter, **row) for chapter, rows in files.items() for row in rows or []]
 
@@ -98,10 +96,10 @@ class _Finder:
 
 @contextlib.contextmanager
 def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
-    """Import the library anew inside the block, mutated; what was imported before stands again after it.
+    """Import the library afresh inside the block, mutated; afterwards restore what was imported before.
 
-    Torch's default dtype, its thread count and the pyplot figures are put back too. Trainings stay in this process,
-    since others would import the library as it stands on disk.
+    Torch's default dtype, its thread count and the pyplot figures are restored, too. Training stays in this process,
+    since other processes would import the library from disk.
     """
     import matplotlib
 
@@ -139,35 +137,39 @@ def run_script(
     around: Callable[[int], contextlib.AbstractContextManager] = lambda unit: contextlib.nullcontext(),
     also: Iterable[int] = (),
 ) -> dict[str, dict]:
-    """Claim → stored arms after a run with the smoke profile: of all units, or of those that some claims need.
+    """Claim → stored arms after a run of the smoke profile: of all units, or of those that some claims need.
 
-    `changes` are parameters that differ from the profile; `prepare` is called before the first unit, in the library
-    that the units import; `clock` takes the CPU seconds of each unit that is run; `around` is entered for each; `also`
-    has units that are run besides those of the claims.
+    `changes` are parameters that differ from the profile. `prepare` is called before the first unit, in the library
+    that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each, and
+    `also` lists units that are run in addition to those of the claims.
     """
     parameters, story = profile_parameters(files, "smoke") | (changes or {}), Story(files)
     claims = [claim] if isinstance(claim, str) else claim
-    units = range(len(story.units)) if claims is None else sorted({*story.union(claims), *also})
-    namespace: dict = {"__name__": "__main__"}
+    units = None if claims is None else {*story.union(claims), *also}
+    found: dict[str, dict] = {}
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
         prepare()
-        exec(story.defaults, namespace)
-        namespace.update(parameters)
-        for n in units:
-            unit, began = story.units[n], time.process_time()
-            with around(n):
-                exec(compile(unit.source, f"{files.source.name}, code cell {unit.cell + 1}", "exec"), namespace)
-            if clock is not None:
-                clock[n] = round(time.process_time() - began, 2)
+        for some in story.by_notebook(units):
+            namespace: dict = {"__name__": "__main__"}
+            exec(story.defaults, namespace)
+            namespace.update(parameters)
+            for n in some:
+                began, where = time.process_time(), f"{story.source_of(n).name}, code cell"
+                with around(n):
+                    exec(compile(story.units[n].source, f"{where} {story.cell_in_notebook(n) + 1}", "exec"), namespace)
+                if clock is not None:
+                    clock[n] = round(time.process_time() - began, 2)
+            opened = namespace.get("chapter")
+            found |= {i: reading.to_json() for i, reading in opened.readings.items()} if opened else {}
         if finder and not finder.served:
             raise ValueError(f"{files.name}: the cells that {claim} needs do not import {mutation.module}")
-        return {i: reading.to_json() for i, reading in namespace["chapter"].readings.items()}
+        return found
 
 
 def words(files: ChapterFiles, stored: dict[str, dict]) -> dict[str, str]:
-    """Claim → what the rule finds on stored arms, with Holm's correction over all of them.
+    """Claim → the outcome of the rule on stored arms, with Holm's correction over all of them.
 
-    Not the verdict: that is undecided for whatever fails before the authors' side was run.
+    This is not the verdict, which stays undecided for a claim that fails before the authors' side has been run.
     """
     readings = {i: Reading.of(**arms) for i, arms in stored.items()}
     return {i: v.found for i, v in judge_all(Claims.load(files.claims), readings).items()}
@@ -180,6 +182,4 @@ def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:
 
 def run_alone(files: ChapterFiles, claims: Iterable[str], changes: dict) -> dict[str, dict | None]:
     """Claim → stored arms, each from its own units in a process that has run nothing else."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        jobs = {claim: pool.submit(_alone, files.root, files.name, claim, changes) for claim in claims}
-        return {claim: job.result() for claim, job in jobs.items()}
+    return {claim: apart(_alone, files.root, files.name, claim, changes) for claim in claims}

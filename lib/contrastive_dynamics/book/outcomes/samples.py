@@ -1,4 +1,4 @@
-"""Samples of what a test run tries again: the commit of this checkout chooses them."""
+"""Samples of what a test run runs again, selected by the commit of this checkout."""
 
 from functools import cache
 from pathlib import Path
@@ -15,5 +15,5 @@ def commit(root: Path) -> str:
 
 
 def drawn(seconds: dict[str, float], budget: float, what: str, by: str | None = None) -> set[str]:
-    """Names in an order that the commit chooses, one after the other until the budget is spent."""
+    """Names in an order determined by the commit, one after the other until the budget is spent."""
     return set(drawn_from(seconds, budget, f"{by or commit(find_root())} {what}"))

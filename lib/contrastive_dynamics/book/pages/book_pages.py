@@ -1,61 +1,37 @@
-"""Generated pages: the claims page, the picture and counts of the introduction, each chapter's opening box and records.
+"""Generated pages: claims and errata, the introduction's picture, each chapter's opening box and its records.
 
 `python -m contrastive_dynamics.book.pages.book_pages` writes them to `book/_generated/` from stored results, without
 torch.
 """
 
+import json
 import shutil
 import sys
-from html import escape
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
 from ...data.catalogue import SUMS
+from ..ground.durations import duration
 from ..ground.errors import BookError
-from .claims_page import claims_page, count_line
+from .claim_marks import count_line
+from .claims_files import claims_csv, claims_json
+from .claims_page import claims_page
+from .errata_page import errata_page, load_notes
+from .introduction import chapter_map, copy_hero, intro_counts
+from .thumbnails import Thumbnail
 
 MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
 _FONTS = Path("output") / "chtml" / "fonts"
-_FIGURE_TEXT = (
-    "A training step from top to bottom: data, two views of it, the network, its outputs, the pairs in the loss. "
-    "Beside each of the last four stands the chapter that studies it."
-)
-
-
-def chapter_map(chapters: dict[str, dict], written: set[str], results: list[dict]) -> str:
-    """The introduction's picture: a training step and the four chapters beside the part that they study."""
-    rows = ['<li><div class="stage"><b>data</b><span>x</span></div><div class="chapter none"></div></li>']
-    for name, front in chapters.items():
-        title, text = escape(front["title"]), escape(front["question"])
-        status = "planned, not written yet"
-        if name in written:
-            title = f'<a href="../chapters/{name}.html">{title}</a>'
-            status = f"{escape(front.get('part', 'complete'))} stands: " if front.get("part") else "stands: "
-            status += count_line([r for r in results if r["chapter"] == name])
-        kind = "written" if name in written else "planned"
-        rows.append(
-            f'<li><div class="stage"><b>{escape(front["stage"])}</b><span>{escape(front["symbol"])}</span></div>'
-            f'<div class="chapter {kind}"><b>{title}</b> <span>({escape(front["paper"])})</span><br>{text}<br>'
-            f'<span class="status">{status}</span></div></li>'
-        )
-    label = escape(_FIGURE_TEXT, quote=True)
-    return f'<figure class="chapter-map" aria-label="{label}"><ol>{"".join(rows)}</ol></figure>\n'
-
-
-def intro_counts(results: list[dict]) -> str:
-    """The introduction's sentence on the state of the book."""
-    run = sum(r["verdict"] != "not run" for r in results)
-    return f"{run} of {len(results)} claims listed so far have been run: {count_line(results)}\n"
 
 
 def _cost(profile: str, stamp: dict) -> str:
-    seconds, memory = stamp["seconds"], stamp.get("peak_mb")
-    unit, size = ("s", 1) if seconds < 120 else ("min", 60) if seconds < 7200 else ("h", 3600)
-    return f"{profile}: {seconds / size:.0f} {unit}{f', {memory:.0f} MB' if memory else ''} ({stamp['device']})"
+    memory = f", {stamp['peak_mb']:.0f} MB" if stamp.get("peak_mb") else ""
+    return f"{profile}: {duration(stamp['seconds'])}{memory} ({stamp['device']})"
 
 
 def chapter_box(front: dict, stamps: dict[str, dict], results: list[dict]) -> str:
-    """A chapter's opening box: what it shows, what it takes (profile → stamp), what to know, its verdicts."""
+    """A chapter's opening box: what it shows, what it costs (profile → stamp), its prerequisites, its verdicts."""
     shows = "\n".join(f"- {line}" for line in front["shows"])
     cost = "; ".join(_cost(profile, stamp) for profile, stamp in stamps.items()) or "no stored run yet"
     return (
@@ -66,7 +42,7 @@ def chapter_box(front: dict, stamps: dict[str, dict], results: list[dict]) -> st
 
 
 def data_files() -> str:
-    """The table of data sets: every file and its sum, as the loaders check it."""
+    """The table of data sets: every file with the sum that the loaders check."""
     rows = [(name, file, *known.split(":")) for name, files in SUMS.items() for file, known in files.items()]
     lines = "\n".join(f"| `{name}` | `{file}` | {kind} | `{known}` |" for name, file, kind, known in rows)
     return f"| data | file | | sum |\n|---|---|---|---|\n{lines}\n"
@@ -80,13 +56,15 @@ def load_chapters(root: Path) -> dict[str, dict]:
     for name, front in chapters.items():
         if missing := {"title", "cite", "paper", "stage", "symbol", "question"} - front.keys():
             raise BookError(f"book/chapters.yaml: {name} lacks {', '.join(sorted(missing))}")
+        if front.get("edition", 1) not in (1, 2):
+            raise BookError(f"book/chapters.yaml: the edition of {name} must be 1 or 2, got {front['edition']!r}")
     return chapters
 
 
 def _check_front(name: str, front: dict, results: list[dict]) -> None:
     """A written chapter's entry must be complete and name the paper of its claims; raises BookError.
 
-    Two chapters under one paper would be one table of the claims page, with two claims of each id.
+    Two chapters under one paper would share a table of the claims page, in which ids would occur twice.
     """
     if missing := {"shows", "prerequisites"} - front.keys():
         raise BookError(f"book/chapters.yaml: {name} is written but lacks {', '.join(sorted(missing))}")
@@ -94,41 +72,55 @@ def _check_front(name: str, front: dict, results: list[dict]) -> None:
         raise BookError(f"book/chapters.yaml: {name} cites {front['cite']}, its claims are of {', '.join(others)}")
 
 
-def generate(root: Path, results: list[dict], stamps: dict[str, dict[str, dict]]) -> dict[str, str]:
-    """File name → content of everything generated; `stamps` is chapter → profile → stamp of the stored run."""
+def generate(
+    root: Path,
+    results: list[dict],
+    stamps: dict[str, dict[str, dict]],
+    pictures: Mapping[str, Thumbnail] | None = None,
+    notes: Sequence[dict] = (),
+    heroes: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """File name → content of everything generated.
+
+    `stamps` is chapter → profile → stamp of the stored run, `pictures` the claims' thumbnails by id, `notes` the slips
+    of `book/errata.yaml`, `heroes` as in `chapter_map`.
+    """
     chapters, written = load_chapters(root), set(stamps)
     if unknown := written - chapters.keys():
         raise BookError(f"book/chapters.yaml lacks {', '.join(sorted(unknown))}; it has {', '.join(chapters)}")
-    for name in sorted(written):
-        _check_front(name, chapters[name], [r for r in results if r["chapter"] == name])
+    own = {name: [r for r in results if r["chapter"] == name] for name in sorted(written)}
+    for name, rows in own.items():
+        _check_front(name, chapters[name], rows)
+    titles = {front["cite"]: front["paper"] for front in chapters.values()}
     files = {
-        "claims.md": claims_page(results, {front["cite"]: front["paper"] for front in chapters.values()}),
+        "claims.md": claims_page(results, titles, pictures),
+        "errata.md": errata_page(results, notes, titles),
+        "beside/book/claims.json": claims_json(results),
+        "beside/book/claims.csv": claims_csv(results),
         "counts.md": intro_counts(results),
-        "chapter-map.md": chapter_map(chapters, written, results),
+        "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),
     }
-    for name in sorted(written):
-        own = [r for r in results if r["chapter"] == name]
-        files[f"{name}-box.md"] = chapter_box(chapters[name], stamps[name], own)
-    return files
+    boxes = {f"{name}-box.md": chapter_box(chapters[name], stamps[name], rows) for name, rows in own.items()}
+    return files | boxes
 
 
-def write(folder: Path, files: dict[str, str]) -> list[str]:
-    """Write what changed (an unchanged file keeps its date, so that `make` rests); returns the names written."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:
+    """Write the files that changed and return their names; the others keep their dates, so `make` sees no change."""
     changed = []
     for name, content in files.items():
-        path = folder / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != content:
-            path.write_text(content, encoding="utf-8")
+        path, new = folder / name, content if isinstance(content, bytes) else content.encode("utf-8")
+        if not path.is_file() or path.read_bytes() != new:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(new)
             changed.append(name)
     return changed
 
 
 def copy_mathjax(folder: Path) -> bool:
-    """Put MathJax (one script and its fonts) below a folder of static files, so that pages read without a network.
+    """Copy MathJax (one script and its fonts) into a folder of static files, so that pages work without a network.
 
-    Returns whether it had to; raises BookError if the package that carries MathJax is not installed.
+    Returns whether a copy was needed; raises BookError if the package that carries MathJax is not installed.
     """
     target = folder / "mathjax"
     if (target / MATHJAX_SCRIPT).is_file():
@@ -143,21 +135,43 @@ def copy_mathjax(folder: Path) -> bool:
     return True
 
 
-def main() -> int:
-    """Generate all pages of the book that the working folder lies in."""
+def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
+    """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
     from ..chapter.results import load_results, stored_runs
-    from ..ground.sources import ChapterFiles, chapter_names, find_root
-    from .record_gallery import gallery
+    from ..ground.sources import ChapterFiles, chapter_names
+    from .record_gallery import gallery, made
+    from .thumbnails import thumbnails
+
+    results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
+    stamps, galleries, heroes, made_by = {}, {}, {}, {}
+    for name in chapter_names(root):
+        files = ChapterFiles.find(name, root)
+        runs = stored_runs(files)
+        stamps[name] = {profile: run.stamp for profile, run in runs.items()}
+        galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))
+        films = sorted(files.animations.glob("*.webp"))  # at the same place on the pages as beside the notebook
+        galleries |= {f"beside/{path.relative_to(root).as_posix()}": path.read_bytes() for path in films}
+        made_by |= {f"{name}/{profile}": made(run) for profile, run in runs.items()}
+        near, own = thumbnails(files, runs)
+        pictures |= {r["id"]: near[r["anchor"]] for r in results if r["chapter"] == name and r["anchor"] in near}
+        small |= own
+        if alt := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
+            heroes[name] = alt
+    galleries["records.json"] = json.dumps(made_by, ensure_ascii=False, indent=1)
+    return generate(root, results, stamps, pictures, load_notes(root), heroes) | galleries, small
+
+
+def main() -> int:
+    """Generate all pages of the book that contains the working folder."""
+    from ..ground.sources import find_root
 
     try:
         root = find_root()
-        chapters = [ChapterFiles.find(name, root) for name in chapter_names(root)]
-        runs = {files.name: stored_runs(files) for files in chapters}
-        stamps = {name: {profile: run.stamp for profile, run in own.items()} for name, own in runs.items()}
-        content = generate(root, load_results(root), stamps)
-        content |= {f"{f.name}-record.md": gallery(f, runs[f.name].get("paper")) for f in chapters}
+        content, small = _content(root)
+        static = root / "book" / "_generated" / "static"
         changed = write(root / "book" / "_generated", content)
-        changed += ["static/mathjax"] * copy_mathjax(root / "book" / "_generated" / "static")
+        changed += ["static/thumbnails"] * bool(write(static, small))
+        changed += ["static/mathjax"] * copy_mathjax(static)
     except BookError as error:
         print(f"pages: {error}", file=sys.stderr)
         return 1

@@ -1,9 +1,12 @@
-"""The pictures of a recorded run, beside the chapter's own: what a chapter includes at its end."""
+"""The pictures of a recorded run, which a chapter includes at its end, beside its own."""
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..chapter.results import StoredRun
+from ..ground.durations import duration
+from ..ground.errors import BookError
 from ..ground.sources import ChapterFiles
 
 _FIGURE = re.compile(r"\{glue:figure\} (?P<name>\S+)\n(?P<options>(?:(?:# )?:[\w-]+:.*\n)+)")
@@ -11,13 +14,14 @@ _OPTION = re.compile(r"^(?:# )?:(?P<name>[\w-]+): *(?P<value>.*?) *$", re.MULTIL
 
 
 class Placed(NamedTuple):
-    """A figure in a chapter's prose: its alternative text, and the label by which any page of the book refers to it.
+    """A figure in a chapter's prose: its alternative text, the label by which any page refers to it, and its page.
 
     Chapters may glue figures under the same name; their labels differ.
     """
 
     alt: str
     label: str | None
+    page: str
 
 
 def _prose(files: ChapterFiles) -> str:
@@ -25,21 +29,75 @@ def _prose(files: ChapterFiles) -> str:
 
 
 def figures(files: ChapterFiles) -> dict[str, Placed]:
-    """Name → text and label of every figure that the chapter's prose places with a text."""
+    """Name → text and label of every figure that the chapter's prose places with an alternative text."""
     found = {}
-    for match in _FIGURE.finditer(_prose(files)):
-        options = {option["name"]: option["value"] for option in _OPTION.finditer(match["options"])}
-        if "alt" in options:
-            found[match["name"]] = Placed(options["alt"], options.get("name"))
+    for one in files.notebooks:
+        for match in _FIGURE.finditer(_prose(one)):
+            options = {option["name"]: option["value"] for option in _OPTION.finditer(match["options"])}
+            if "alt" in options:
+                found[match["name"]] = Placed(options["alt"], options.get("name"), one.stem)
     return found
 
 
-def _figure(folder: str, name: str, placed: Placed, profile: str) -> str:
-    """The directive of a recorded picture; it refers to the chapter's own by the label that has been given to that."""
+class Caption(NamedTuple):
+    """What to look at in a record's picture, the claims on which it bears, and its own alternative text.
+
+    Without a text of its own it has that of the chapter's picture.
+    """
+
+    look: str
+    claims: tuple[str, ...] = ()
+    alt: str | None = None
+
+
+def captions(files: ChapterFiles, profile: str) -> dict[str, Caption]:
+    """Name of a picture → its caption; raises BookError for an entry of another form."""
+    import yaml
+
+    path = files.captions(profile)
+    rows = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for name, row in rows.items():
+        if not isinstance(row, dict) or not row.get("look") or row.keys() - set(Caption._fields):
+            raise BookError(f"{path.name}, {name}: needs `look`, and may have `claims` and `alt`")
+    return {name: Caption(**row | {"claims": tuple(row.get("claims", ()))}) for name, row in rows.items()}
+
+
+def _verdicts(run: StoredRun, claims: Iterable[str]) -> str:
+    """The record's verdicts on some claims, as a sentence with one part per word; empty without claims."""
+    words: dict[str, list[str]] = {}
+    for claim in claims:
+        found = run.verdicts.get(claim)
+        words.setdefault(found.verdict if found else "not measured", []).append(f"`{claim}`")
+    parts = [f"{', '.join(ids)} {word}" for word, ids in words.items()]
+    return f" In this record: {'; '.join(parts)}." if parts else ""
+
+
+def _figure(folder: str, name: str, placed: Placed, run: StoredRun, profile: str, caption: Caption | None) -> str:
+    """The directive of a recorded picture, which refers to the chapter's own picture by that one's label."""
     label = f":name: {placed.label}-{profile}\n" if placed.label else ""
     own = f"{{numref}}`{placed.label}`" if placed.label else f"`{name}`"
-    caption = f"{own} from the profile `{profile}`. Its text for screen readers describes the default run."
-    return f"```{{figure}} {folder}/{name}.png\n:alt: {placed.alt}\n{label}\n{caption}\n```\n"
+    look, alt = (caption.look, caption.alt or placed.alt) if caption else (placed.alt, placed.alt)
+    said = f"{own} from the profile `{profile}`. {look}{_verdicts(run, caption.claims if caption else ())}"
+    return f"```{{figure}} {folder}/{name}.png\n:alt: {alt}\n{label}\n{said}\n```\n"
+
+
+def in_gallery(files: ChapterFiles, profile: str) -> dict[str, Placed]:
+    """The pictures of a record that the chapter's prose does not show itself: name → the chapter's own figure."""
+    folder, prose = files.record(profile).with_suffix(""), _prose(files)
+    return {
+        name: placed
+        for name, placed in figures(files).items()
+        if (folder / f"{name}.png").is_file()
+        and f"{profile}/{name}.png" not in prose
+        and f"{{record-figure}} {name}\n" not in prose
+    }
+
+
+def made(run: StoredRun) -> str:
+    """A sentence on what made a stored run: profile, day, machine, time, and whether the code has changed since."""
+    stamp, took = run.stamp, duration(run.stamp["seconds"])
+    since = " The code or the rules have changed since." if run.stale else ""
+    return f"Made with the profile {stamp['profile']} on {stamp['time'][:10]}: {stamp['device']}, {took}.{since}"
 
 
 def _made(run: StoredRun) -> str:
@@ -50,18 +108,15 @@ def _made(run: StoredRun) -> str:
 
 
 def gallery(files: ChapterFiles, run: StoredRun | None, profile: str = "paper") -> str:
-    """A line on what made the record and its pictures, folded; says so where there is none.
+    """A line on what made the record, and its pictures, folded; a note if there is no record.
 
-    Left out are pictures that the chapter's prose shows itself.
-    Verdicts stand on the claims page, which takes them from the same record.
+    Pictures that the chapter's prose shows itself are left out. Verdicts are on the claims page, which takes them from
+    the same record.
     """
     if run is None:
         return f"No run of the profile `{profile}` is stored yet.\n"
-    folder, prose = files.record(profile).with_suffix(""), _prose(files)
-    parts = [
-        _figure(f"../records/{files.name}/{profile}", name, placed, profile)
-        for name, placed in figures(files).items()
-        if (folder / f"{name}.png").is_file() and f"{profile}/{name}.png" not in prose
-    ]
+    folder, said = f"../records/{files.name}/{profile}", captions(files, profile)
+    pictures = in_gallery(files, profile).items()
+    parts = [_figure(folder, name, placed, run, profile, said.get(name)) for name, placed in pictures]
     shown = f":::{{admonition}} Its figures\n:class: dropdown\n\n{chr(10).join(parts)}:::\n" if parts else ""
     return f"{_made(run)} The [claims page](../book/claims.md) has its verdicts.\n\n{shown}"

@@ -1,8 +1,9 @@
-"""The student edition: chapters without their solutions, a stub and the expected output in the place of each."""
+"""The student edition: chapters without their solutions, with a stub and the expected output in place of each."""
 
 import ast
 import copy
 import shutil
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -10,8 +11,7 @@ from ..ground.aside import folder_aside
 from ..ground.errors import BookError
 from ..ground.sources import ChapterFiles, chapter_names
 from ..running.jupyter_kernel import disk_errors
-from ..running.notebooks import normalise
-from ..running.notebooks import write as write_notebook
+from ..running.notebooks import normalise, write_notebook
 
 SOLUTION = "solution"
 _TODO = "raise NotImplementedError  # your turn"
@@ -22,9 +22,10 @@ def is_solution(cell) -> bool:
 
 
 def stub(source: str) -> str:
-    """What a solution's code leaves to a student: imports, constants, and functions and classes without their bodies.
+    """The part of a solution's code that a student gets: imports, constants, and functions and classes without bodies.
 
-    A class keeps its fields. Everything that computes goes; so a stub is made of its solution and cannot drift from it.
+    A class keeps its fields; everything that computes is removed. A stub is thus made from its solution and cannot
+    drift from it.
     """
     kept = [text for node in ast.parse(source).body if (text := _kept(node))]
     return "\n\n".join(kept)
@@ -46,7 +47,7 @@ def _kept(node: ast.stmt) -> str:
 
 
 def _is_given(value: ast.expr) -> bool:
-    """A constant; not an empty list or dictionary, which is there to be filled."""
+    """Whether a value is a constant; an empty list or dictionary, which is there to be filled, is not."""
     try:
         return ast.literal_eval(value) not in ([], {}, set(), "")
     except (ValueError, TypeError):
@@ -54,7 +55,7 @@ def _is_given(value: ast.expr) -> bool:
 
 
 def _emptied(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function with its docstring and nothing else; of a default that was computed it says that there is one."""
+    """The function with its docstring and nothing else; computed defaults are replaced by a mark that there is one."""
     says = function.body[:1] if ast.get_docstring(function) is not None else []
     todo = ast.parse("raise NotImplementedError").body
     args = copy.deepcopy(function.args)
@@ -65,7 +66,7 @@ def _emptied(function: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def student_notebook(notebook):
-    """An executed notebook without solutions and outputs; in place of each a stub, and what its code printed."""
+    """An executed notebook without outputs, with each solution replaced by a stub and what its code printed."""
     from nbformat.v4 import new_code_cell, new_markdown_cell
 
     cells = []
@@ -90,29 +91,29 @@ def student_notebook(notebook):
 
 
 def write_edition(root: Path, out: Path) -> list[Path]:
-    """Write the student edition of all chapters to a new folder, which runs where the book's environment is active.
+    """Write the student edition of all chapters to a new folder, which runs in the book's environment.
 
-    Returns its notebooks. Raises BookError for a folder that is not empty, or a chapter without executed notebook.
+    Returns its notebooks. Raises BookError for a folder that is not empty or a chapter without an executed notebook.
     """
     from ..running.runs import check_output
 
     out = out.absolute()
     check_output(out)
-    chapters = [ChapterFiles(root, name) for name in chapter_names(root)]
+    chapters = [one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks]
     for files in chapters:
         if not files.notebook.is_file():
             raise BookError(
-                f"{files.name}: no executed notebook, from which expected outputs are read; run `clbook execute`"
+                f"{files.stem}: no executed notebook, from which expected outputs are read; run `clbook execute`"
             )
     with disk_errors(out), folder_aside(out) as folder:
         for files in chapters:
-            _write_chapter(files, ChapterFiles(folder, files.name))
+            _write_notebook(files, replace(files, root=folder))
         if (root / "chapters" / "profiles").is_dir():
             shutil.copytree(root / "chapters" / "profiles", folder / "chapters" / "profiles")
-    return [ChapterFiles(out, files.name).notebook for files in chapters]
+    return [replace(files, root=out).notebook for files in chapters]
 
 
-def _write_chapter(files: ChapterFiles, theirs: ChapterFiles) -> None:
+def _write_notebook(files: ChapterFiles, theirs: ChapterFiles) -> None:
     import jupytext
     import nbformat
 

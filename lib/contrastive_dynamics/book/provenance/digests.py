@@ -1,8 +1,10 @@
-"""What makes a result, in one digest: the cells behind it, the library's definitions that they reach, the values of the
-parameters that they read, the sums of the data set.
+"""What a result depends on, in one digest.
 
-A reading has two digests: its own, and that of the rule it is held to. The algorithm has a number; another number makes
-other digests. A table of each definition's own text tells later what has changed.
+It covers the cells behind the result, the library definitions that they reach, the values of the parameters that they
+read, and the sums of the data set.
+
+A reading has two digests: its own, and that of the rule by which it is judged. The algorithm has a version number;
+another number gives other digests. A table with a digest of each definition's own text later tells what has changed.
 """
 
 import ast
@@ -14,9 +16,10 @@ from itertools import groupby
 
 from ..claims.claim_table import Claim, Claims
 from .library import Digests, joined, sha
-from .slices import Story, Unit
-from .spelling import Closed, Global, Writer, opens_chapter
+from .slices import Story
+from .spelling import Closed, Global, Writer, draws, opens_chapter
 from .syntax import Definition, Speller, Tokens
+from .units import Unit
 
 ALGORITHM = 1
 STATE_NAME = "the state of the process"
@@ -25,7 +28,7 @@ SHORT = 16  # characters of a digest in a table of definitions
 
 @dataclass(frozen=True)
 class Made:
-    """What one unit's result depends on: its digest, the own digest of each thing it reaches, parameters it reads."""
+    """What one unit's result depends on: its digest, the own digests of what it reaches, the parameters it reads."""
 
     digest: str
     reaches: dict[str, str]
@@ -34,35 +37,41 @@ class Made:
 
 
 def rule_digest(claim: Claim) -> str:
-    """The digest of a claim's rule and of how it is applied; the wording around it does not count."""
+    """The digest of a claim's rule and of how it is applied; the wording around it is not covered."""
     return sha(str(ALGORITHM), json.dumps(claim.rule_for_hash()))
 
 
 def code_digest(story: Story, claims: Claims) -> str:
-    """What the readings and verdicts of a whole chapter depend on besides parameters, in one digest."""
+    """One digest of everything except parameters on which the readings and verdicts of a chapter depend."""
     digests = ChapterDigests(story, {})
     rules = [rule_digest(claim) for claim in claims.rows.values()]
     return sha(*(digests.digest(at, claim) for claim, at in story.claims.items()), *rules)
 
 
 class ChapterDigests:
-    """The digests of a chapter's units for a run with these parameters; a missing one has its default."""
+    """The digests of a chapter's units for a run with these parameters; a missing parameter has its default."""
 
     def __init__(self, story: Story, parameters: dict[str, object]):
         defaults = {p.name: p.default for p in story.parameters.values()}
-        self._parts: dict[tuple[int, str | None], _Part] = {}
+        self._parts: dict[tuple[int, str | None, bool], _Part] = {}
         self._known: dict[tuple[int, str | None], str] = {}
         self._labels: dict[int, str] = {}
         self.story, self.parameters = story, {k: parameters.get(k, v) for k, v in defaults.items()}
         self.library = Digests(story.library, str(self.parameters.get("data", "generated")))
-        self.closed = {u.body[0].name: self._closed_function(u) for u in story.units if u.setup and self.is_closed(u)}
+        self.closed: dict[int, dict[str, Closed]] = {unit.part: {} for unit in story.units}
+        for unit in story.units:
+            if unit.setup and self.is_closed(unit):
+                self.closed[unit.part][unit.body[0].name] = self._closed_function(unit)
 
     def is_closed(self, unit: Unit) -> bool:
-        """Whether it is a function of the set-up that reads imported names alone: it could stand in the library."""
+        """Whether a unit is a function of the set-up that reads only imported names and so could be in the library."""
         (statement,), names = unit.body, unit.names
-        if not isinstance(statement, ast.FunctionDef) or (names.read | names.late) & self.bound - {statement.name}:
+        if not isinstance(statement, ast.FunctionDef):
             return False
-        return sum(statement.name in other.names.bound for other in self.story.units) == 1
+        if (names.read | names.late) & self.bound[unit.part] - {statement.name}:
+            return False
+        beside = [other for other in self.story.units if other.part == unit.part]
+        return sum(statement.name in other.names.bound for other in beside) == 1
 
     def _closed_function(self, unit: Unit) -> "Closed":
         story, (function,) = self.story, unit.body
@@ -75,17 +84,19 @@ class ChapterDigests:
         return Closed(function.name, tuple(Speller(resolve).spell(function)))
 
     @cached_property
-    def bound(self) -> set[str]:
-        """Names that the chapter binds itself, by its parameters or later, and not by an import."""
-        found = {name for unit in self.story.units if not unit.imports for name in unit.names.bound}
-        return found | self.parameters.keys()
+    def bound(self) -> dict[int, set[str]]:
+        """Names that each notebook itself binds, as parameters or later, but not by an import."""
+        found = {unit.part: set(self.parameters) for unit in self.story.units}
+        for unit in self.story.units:
+            found[unit.part] |= set() if unit.imports else unit.names.bound
+        return found
 
     def claim(self, claim: str) -> Made:
-        """What the reading of a claim depends on; raises BookError where no cell judges it."""
+        """What the reading of a claim depends on; raises BookError if no cell judges it."""
         return self.of(self.story.judging(claim), claim)
 
     def of(self, last: int, claim: str | None = None) -> Made:
-        """What a unit's result depends on: the reading of a claim that it judges, or (None) all that it shows."""
+        """What a unit's result depends on: the reading of a claim that it judges, or (if None) everything it shows."""
         parts = self._parts_of(last, claim)
         reaches: dict[str, str] = {}
         state = [t for at, part in parts.items() if at in self.story.state for t in part.tokens]
@@ -102,29 +113,33 @@ class ChapterDigests:
     def digest(self, last: int, claim: str | None = None) -> str:
         """The digest of `of` alone."""
         if (last, claim) not in self._known:
-            numbers: dict[str, str] = {}  # the chapter's own names are numbered as they come
+            numbers: dict[str, str] = {}  # the chapter's own names are numbered in order of appearance
             texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
             named = [self.deep(text, numbers) for text in texts]
-            self._known[last, claim] = sha(str(ALGORITHM), *named)
+            drawn = claim is None and any(draws(self.story.units[at]) for at in self.story.needed(last))
+            self._known[last, claim] = sha(str(ALGORITHM), *named, *([self.story.library.style] if drawn else []))
         return self._known[last, claim]
 
     def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
-        """What each unit that is needed brings, of those that bring something."""
-        parts = {at: self._part(at, claim if at == last else "") for at in self.story.needed(last)}
+        """What each needed unit contributes, for the units that contribute anything."""
+        looks = claim is None  # a picture depends on its colours, a reading does not
+        parts = {at: self._part(at, claim if at == last else "", looks) for at in self.story.needed(last)}
         return {at: part for at, part in parts.items() if part.tokens}
 
-    def _part(self, at: int, claim: str | None) -> "_Part":
-        """A unit's tokens: with one claim's verdict, or none, or (claim None) all that it shows."""
-        if (at, claim) not in self._parts:
-            unit, writer = self.story.units[at], Writer(self.story, self.parameters, self.bound, self.closed)
+    def _part(self, at: int, claim: str | None, looks: bool) -> "_Part":
+        """A unit's tokens: with the verdict on one claim or on none, or (claim None) with everything it shows."""
+        if (at, claim, looks) not in self._parts:
+            unit = self.story.units[at]
+            writer = Writer(self.story, self.parameters, self.bound[unit.part], self.closed[unit.part], looks)
             silent = unit.imports or opens_chapter(unit) or unit.setup and self.is_closed(unit)
             tokens = [] if silent else writer.unit(unit, claim)
             own, read = sha(*map(str, tokens))[:SHORT], frozenset(writer.parameters)
-            self._parts[at, claim] = _Part(tuple(tokens), own, read, self._texts(tokens), self._reached(tokens))
-        return self._parts[at, claim]
+            part = _Part(tuple(tokens), own, read, self._texts(tokens), self._reached(tokens))
+            self._parts[at, claim, looks] = part
+        return self._parts[at, claim, looks]
 
     def _texts(self, tokens: Tokens) -> tuple:
-        """Tokens as texts of a digest, those between two names of the chapter as one."""
+        """Tokens as texts for a digest; those between two names of the chapter are joined into one."""
         runs = [list(run) for _, run in groupby(tokens, key=lambda token: isinstance(token, Global))]
         return tuple(
             text
@@ -138,7 +153,7 @@ class ChapterDigests:
         return self._labels[at]
 
     def deep(self, token: "str | Definition | Closed | Global", numbers: dict[str, str]) -> str:
-        """A token in a digest: a definition is the digest of all that it says and reaches."""
+        """A token in a digest; a definition stands for the digest of all that it says and reaches."""
         if isinstance(token, str):
             return token
         if isinstance(token, Global):
@@ -155,7 +170,7 @@ class ChapterDigests:
 
 @dataclass(frozen=True)
 class _Part:
-    """What a unit brings to a digest."""
+    """What a unit contributes to a digest."""
 
     tokens: tuple
     own: str
@@ -165,7 +180,7 @@ class _Part:
 
 
 def label(story: Story, at: int) -> str:
-    """A unit in words: the claim that it judges, else the first names that it binds."""
+    """A unit in words: the claim that it judges, otherwise the first names that it binds."""
     unit = story.units[at]
     if claims := unit.judges:
         return f"the cell that judges {', '.join(claims)}"
@@ -174,6 +189,6 @@ def label(story: Story, at: int) -> str:
 
 
 def _free(name: str, taken: dict) -> str:
-    """The name, with a number behind it if another thing has it."""
+    """The name, with a number appended if it is already taken."""
     names = [name, *(f"{name} ({n})" for n in range(2, len(taken) + 3))]
     return next(n for n in names if n not in taken)

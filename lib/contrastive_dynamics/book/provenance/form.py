@@ -1,4 +1,4 @@
-"""The form of modules and chapters that digests rest on: whatever they would not see is found, in one line each."""
+"""The form of modules and chapters on which digests rely: finds whatever they would miss, in one line each."""
 
 import ast
 from collections.abc import Iterator
@@ -6,22 +6,24 @@ from collections.abc import Iterator
 from ..ground.errors import BookError
 from ..ground.sources import Cell
 from .library import Library, Module, assigned
-from .slices import CHAPTER, STATE, Story, Unit
+from .slices import Story
+from .spelling import DRAWING
 from .syntax import IMPORTS, Definition, External, statements_bind
+from .units import CHAPTER, STATE, Unit
 
 DECORATORS = {
     "cache", "cached_property", "classmethod", "contextlib.contextmanager", "dataclass", "functools.cache",
     "property", "staticmethod", "torch.inference_mode", "torch.no_grad",
 }  # fmt: skip
 _REFLECTION = {"globals", "locals", "eval", "exec", "__import__", "setattr", "delattr"}
-_FINDING = {"__subclasses__", "__init_subclass__", "__globals__"}  # what reaches code that no name leads to
+_FINDING = {"__subclasses__", "__init_subclass__", "__globals__"}  # these reach code that no name leads to
 _WHOLE = ("module ", "external importlib.import_module", "external sys.modules", "external builtins")
 _OFFERED = {"check", "close", "data", "device", "judge", "library_piece", "piece", "progress", "seeds"}
 _HIDING = {"globals", "locals", "vars", "eval", "exec", "__import__", "setattr", "delattr"}
 
 
 def library_problems(library: Library) -> Iterator[str]:
-    """What stands in the library's modules that a digest would not see; one line each."""
+    """Whatever in the library's modules a digest would miss; one line each."""
     for name in library.names():
         module = library.module(name)
         yield from (f"{name}, line {line}: {what}" for line, what in _run_on_import(module.tree.body))
@@ -32,7 +34,7 @@ def library_problems(library: Library) -> Iterator[str]:
 
 
 def _run_on_import(body: list[ast.stmt]) -> Iterator[tuple[int, str]]:
-    """Statements of a module, or of a class, that are no import, definition or assignment of names, one by one."""
+    """Statements of a module or class other than imports, definitions and assignments of names, one by one."""
     for node in body:
         value = getattr(node, "value", None)
         if isinstance(node, ast.ClassDef):
@@ -56,7 +58,7 @@ def _defined_twice(module: Module) -> list[str]:
 
 
 def _inner_problems(module: Module, part: ast.stmt) -> Iterator[tuple[int, str]]:
-    """What a definition does that changes what others see, or that its tokens do not say."""
+    """What a definition does that affects other definitions, or that its tokens do not express."""
     nodes, is_import = list(ast.walk(part)), isinstance(part, IMPORTS)
     imports = {pair for n in nodes if isinstance(n, IMPORTS) and not is_import for pair in module.imported(n).items()}
     imported = [name for name, _ in imports]
@@ -86,7 +88,7 @@ def _root(node: ast.AST) -> str | None:
 
 
 def _out_of_sight(library: Library, module: Module) -> Iterator[str]:
-    """Definitions that get hold of code by a text, or of a whole module as a value; or of what is not there."""
+    """Definitions that access code by a text, or a whole module as a value, or something that does not exist."""
     refused = {f"name {name}" for name in _REFLECTION} | {form for n in _FINDING for form in (n, f".{n}", repr(n))}
     for name in module.definitions:
         try:
@@ -99,7 +101,7 @@ def _out_of_sight(library: Library, module: Module) -> Iterator[str]:
 
 
 def chapter_problems(story: Story) -> Iterator[str]:
-    """What stands in a chapter's cells that a digest would not see; one line each."""
+    """Whatever in a chapter's cells a digest would miss; one line each."""
     for number, cell in enumerate(story.cells):
         yield from (f"code cell {number + 1}: {what}" for what in _cell_problems(cell))
     for unit in story.units:
@@ -108,13 +110,14 @@ def chapter_problems(story: Story) -> Iterator[str]:
         judged = [unit.cell + 1 for unit in story.units if claim in unit.judges]
         if len(judged) > 1:
             yield f"{claim} is judged in the code cells {', '.join(map(str, judged))}"
-    opened = sum(CHAPTER in unit.names.bound for unit in story.units)
-    if opened != 1:
-        yield f"{CHAPTER} is bound {opened} times, not once"
+    for part in sorted({unit.part for unit in story.units}):
+        opened = sum(CHAPTER in story.units[n].names.bound for n in story.of_notebook(part))
+        if opened != 1:
+            yield f"{CHAPTER} is bound {opened} times, not once"
 
 
 def _cell_problems(cell: Cell) -> Iterator[str]:
-    """Imports that do not stand at the top of a cell."""
+    """Imports that are not at the top of a cell."""
     body = ast.parse(cell.source).body
     first = next((n for n, statement in enumerate(body) if not isinstance(statement, IMPORTS)), len(body))
     below = [n for s in body[first:] for n in ast.walk(s) if isinstance(n, IMPORTS)]
@@ -122,7 +125,7 @@ def _cell_problems(cell: Cell) -> Iterator[str]:
 
 
 def _unit_problems(story: Story, unit: Unit) -> Iterator[str]:
-    """A changed state outside of the set-up, parameters that are bound again, what no name leads to."""
+    """Changes of state outside the set-up, parameters that are bound again, and code that no name leads to."""
     nodes = [node for statement in unit.body for node in ast.walk(statement)]
     if not unit.setup and (story.changes_state(unit) or any(_meant_state(story, node) for node in nodes)):
         yield "changes the state of the process outside of the set-up"
@@ -146,7 +149,7 @@ def _unit_problems(story: Story, unit: Unit) -> Iterator[str]:
 
 
 def _meant_state(story: Story, node: ast.AST) -> bool:
-    """Whether a call, or a target, means something that changes the process's state, by whatever name."""
+    """Whether a call or a target refers, by whatever name, to something that changes the process's state."""
     part = node.func if isinstance(node, ast.Call) else node
     if not isinstance(node, ast.Call) and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
         return False
@@ -157,18 +160,18 @@ def _meant_state(story: Story, node: ast.AST) -> bool:
 
 
 def leaking_figures(story: Story) -> Iterator[str]:
-    """Names that a cell binds which only draws, and that a later unit of another kind reads."""
+    """Names bound by a cell that only draws and read by a later unit of another kind."""
     draws = [_only_draws(unit) for unit in story.units]
     for at, unit in enumerate(story.units):
         for name in sorted(unit.names.read | (unit.names.late - unit.names.bound)) if not draws[at] else ():
             binds = next((n for n in reversed(range(at)) if name in story.units[n].names.bound), None)
-            if binds is not None and draws[binds]:
+            if binds is not None and draws[binds] and story.units[binds].part == unit.part:
                 cells = f"code cell {story.units[binds].cell + 1} only draws, code cell {unit.cell + 1}"
                 yield f"{cells} reads {name} from it"
 
 
 def _only_draws(unit: Unit) -> bool:
-    """Whether a cell shows a figure itself, not in a function that it defines, and judges nothing."""
+    """Whether a cell itself shows a figure, rather than in a function that it defines, and judges nothing."""
     at_once = [n for s in unit.body if not isinstance(s, ast.FunctionDef) for n in ast.walk(s)]
-    drawing = any(isinstance(n, ast.Call) and ast.unparse(n.func) == "glue.figure" for n in at_once)
+    drawing = any(isinstance(n, ast.Call) and ast.unparse(n.func) in DRAWING for n in at_once)
     return unit.whole and drawing and not unit.judges

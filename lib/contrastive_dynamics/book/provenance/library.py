@@ -1,7 +1,7 @@
-"""The library as a graph: definitions as nodes, the global names that they read as edges, digests that run along them.
+"""The library as a graph: definitions are nodes, the global names that they read are edges, and digests follow these.
 
-A module holds imports, definitions and assignments of names, nothing else: then a definition's tokens and what they
-refer to say all that it does (`form.py` finds what breaks this).
+A module contains only imports, definitions and assignments of names, so a definition's tokens and what they refer to
+express everything that it does (`form.py` finds violations).
 """
 
 import ast
@@ -16,28 +16,29 @@ from .syntax import IMPORTS, Definition, External, LibraryModule, Speller, Token
 PACKAGE = "contrastive_dynamics"
 MACHINERY = f"{PACKAGE}.book"
 FOLDER = Path(__file__).parents[2]
+COLOURS, STYLE = f"{MACHINERY}.chapter.colours", "book/chapter/book.mplstyle"  # what a picture shows of the machinery
 SUMS = "SUMS"  # data set → file → sum, or file → sum in a module named after its data sets
 Target = Definition | LibraryModule | External
 
 
 def is_machinery(module: str) -> bool:
-    """Whether a module belongs to what runs, judges and shows: it counts by its names alone."""
+    """Whether a module belongs to the machinery that runs, judges and shows; of that, only names count."""
     return module == MACHINERY or module.startswith(f"{MACHINERY}.")
 
 
 def joined(*parts: str) -> str:
-    """Texts as one, each set apart from the next; some of them may have been joined before."""
+    """Several texts as one, with separators; some of them may already have been joined."""
     return "\x1f".join(parts)
 
 
 def sha(*parts: str) -> str:
-    """SHA-256 over texts, each set apart from the next."""
+    """SHA-256 over texts with separators."""
     return hashlib.sha256(joined(*parts).encode()).hexdigest()
 
 
 @dataclass
 class Module:
-    """One module: what its names mean and the tree behind each definition."""
+    """One module: what its names refer to, and the syntax tree behind each definition."""
 
     name: str
     source: str
@@ -50,7 +51,7 @@ class Module:
 
     @cached_property
     def definitions(self) -> dict[str, ast.AST]:
-        """Name → its definition, or the value that is assigned to it; of several, the last."""
+        """Name → its definition or the value assigned to it; the last one if there are several."""
         found: dict[str, ast.AST] = {}
         for node in self.tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -64,7 +65,7 @@ class Module:
         return {k: v for node in self.tree.body if isinstance(node, IMPORTS) for k, v in self.imported(node).items()}
 
     def imported(self, node: ast.Import | ast.ImportFrom) -> dict[str, Target]:
-        """What the names mean that an import statement of this module binds."""
+        """What the names bound by an import statement of this module refer to."""
         parts = self.name.split(".")
         parent = parts[: len(parts) - getattr(node, "level", 0) + self.is_package] if getattr(node, "level", 0) else []
         if isinstance(node, ast.Import):
@@ -74,7 +75,7 @@ class Module:
 
 
 def assigned(target: ast.AST | None, value: ast.AST | None) -> dict[str, ast.AST]:
-    """Name → value of an assignment to names; to a tuple of names from a tuple, one by one."""
+    """Name → value of an assignment to names; a tuple assigned to a tuple of names is split."""
     if isinstance(target, ast.Name) and value is not None:
         return {target.id: value}
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
@@ -83,36 +84,38 @@ def assigned(target: ast.AST | None, value: ast.AST | None) -> dict[str, ast.AST
 
 
 def _named(dotted: str) -> Target:
-    """A dotted name: of this package still open whether module or definition, which `Library.settle` decides."""
+    """A dotted name. Within this package it may be a module or a definition, which `Library.settle` decides."""
     inside = dotted == PACKAGE or dotted.startswith(f"{PACKAGE}.")
     return LibraryModule(dotted) if inside else External(dotted)
 
 
 class Library:
-    """The package's modules from their sources, with some of them replaced by other texts."""
+    """The package's modules, read from their sources, some of which may be replaced by other texts."""
 
     def __init__(self, folder: Path = FOLDER, replaced: dict[str, str] | None = None):
         self.folder, self.replaced = folder, replaced or {}
         self._modules: dict[str, Module | None] = {}
+        lines = (folder / STYLE).read_text(encoding="utf-8").splitlines() if (folder / STYLE).is_file() else []
+        self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
 
     def instead(self, module: str, source: str) -> "Library":
-        """This library with one module's source replaced; what was read of the others is shared."""
+        """This library with one module's source replaced; what was read from the others is shared."""
         other = Library(self.folder, self.replaced | {module: source})
         before, after = self.module(module), other.module(module)
         same = before and before.definitions.keys() == after.definitions.keys() and before.imports == after.imports
         for name, found in self._modules.items():
-            if name != module and found:  # what names of others mean may have changed with the names of this one
+            if name != module and found:  # names in other modules may now refer to something else
                 other._modules[name] = found if same else Module(name, found.source, found.is_package)
         return other
 
     def read(self) -> "Library":
-        """Itself, with every module read as it stands now: what is edited later does not count."""
-        for name in self.names():
+        """The library itself, with every module read as it is now; later edits have no effect."""
+        for name in (*self.names(), COLOURS):
             self.module(name)
         return self
 
     def module(self, name: str) -> Module | None:
-        """A module of the package, or None where there is no such file."""
+        """A module of the package, or None if there is no such file."""
         if name not in self._modules:
             base = self.folder.joinpath(*name.split(".")[1:])
             path = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
@@ -123,7 +126,7 @@ class Library:
         return self._modules[name]
 
     def names(self) -> list[str]:
-        """Every module of the package but the machinery, by dotted name."""
+        """Every module of the package except the machinery, by dotted name."""
         found = []
         for path in sorted(self.folder.rglob("*.py")):
             parts = path.relative_to(self.folder).with_suffix("").parts
@@ -133,7 +136,7 @@ class Library:
         return found
 
     def settle(self, target: Target) -> Target | None:
-        """A name of the package as the module or the definition that it is, through re-exports; raises BookError."""
+        """The module or definition that a name of the package refers to, through re-exports; raises BookError."""
         if not isinstance(target, LibraryModule):
             return target
         parent, _, name = target.name.rpartition(".")
@@ -146,8 +149,8 @@ class Library:
             return target
         return Definition(parent, name) if home and is_machinery(parent) else None
 
-    def refer(self, target: Target, attributes: tuple[str, ...]) -> tuple[Tokens, int]:
-        """The tokens that stand for a target with attributes behind it, and how many of these they cover."""
+    def refer(self, target: Target, attributes: tuple[str, ...], looks: bool = False) -> tuple[Tokens, int]:
+        """The tokens for a target followed by attributes, and how many these cover; with `looks`, colours count."""
         if isinstance(target, External):
             return ["external " + ".".join((target.dotted, *attributes))], len(attributes)
         used, found = 0, self.settle(target)
@@ -157,13 +160,14 @@ class Library:
         if isinstance(found, External):
             return ["external " + ".".join((found.dotted, *attributes[used:]))], len(attributes)
         if isinstance(found, Definition):
-            return ([f"machinery {found.name}"] if is_machinery(found.module) else [found]), used
+            seen = looks and found.module == COLOURS and found.name in self.module(COLOURS).definitions
+            return ([found] if seen or not is_machinery(found.module) else [f"machinery {found.name}"]), used
         if found is None:
             raise BookError(f"{'.'.join((target.name, *attributes))}: no such module or definition")
         return [f"module {found.name}"], used
 
     def speller(self, module: Module) -> Speller:
-        """Writes what stands in a module, its names resolved."""
+        """A speller for the code of a module, with its names resolved."""
 
         def resolve(name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
             if name in module.definitions:
@@ -173,7 +177,7 @@ class Library:
         return Speller(resolve, lambda node: self.local_import(module, node))
 
     def local_import(self, module: Module, node: ast.AST) -> dict:
-        """Name → resolver for an import statement inside of a function."""
+        """Name → resolver for an import statement inside a function."""
         found = module.imported(node)
         return {name: (lambda _, attributes, t=target: self.refer(t, attributes)) for name, target in found.items()}
 
@@ -186,7 +190,7 @@ class Library:
         return module.spelled[definition.name]
 
     def definition_at(self, module: str, line: int) -> Definition | None:
-        """The definition whose source holds a line; None for what runs on import."""
+        """The definition whose source contains a line; None for code that runs on import."""
         for name, node in self.module(module).definitions.items():
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             if first <= line <= node.end_lineno:
@@ -195,7 +199,7 @@ class Library:
 
 
 class Digests:
-    """Digests of definitions for a run on one data set. That of a definition covers all that it reaches."""
+    """Digests of definitions for a run on one data set. A definition's digest covers everything it reaches."""
 
     def __init__(self, library: Library, data: str):
         self.library, self.data = library, data
@@ -207,7 +211,7 @@ class Digests:
         module, node = self.library.module(definition.module), None
         if definition.name == SUMS:
             node = module.definitions[SUMS]
-        if not isinstance(node, ast.Dict) or None in node.keys:  # with `**`, all of it
+        if not isinstance(node, ast.Dict) or None in node.keys:  # with `**`, the whole dictionary counts
             return self.library.spelled(definition)
         entries = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
         if any(isinstance(value, ast.Dict) for value in node.values):
@@ -227,7 +231,7 @@ class Digests:
         return self._deep[definition]
 
     def own(self, definition: Definition) -> str:
-        """The digest of its own text alone: what it refers to by name."""
+        """The digest of a definition's own text alone, with references by name."""
         if definition not in self._own:
             self._own[definition] = sha(*map(str, self._tokens(definition)))
         return self._own[definition]
@@ -235,7 +239,7 @@ class Digests:
     def reached(self, definition: Definition) -> frozenset[Definition]:
         """The definition and all that its digest covers."""
         if definition not in self._reached:
-            self.deep(definition)  # refuses a circle
+            self.deep(definition)  # raises BookError for a circle
             below = [self.reached(t) for t in set(self._tokens(definition)) if isinstance(t, Definition)]
             self._reached[definition] = frozenset({definition}).union(*below)
         return self._reached[definition]

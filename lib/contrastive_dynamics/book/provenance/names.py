@@ -1,4 +1,4 @@
-"""The global names that a piece of a chapter's code binds and reads: certainly or perhaps, at once or when called."""
+"""The global names that a piece of chapter code binds and reads: certainly or possibly, at once or when called."""
 
 import ast
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass
 class Names:
-    """Names of a piece of code.
+    """The global names of a piece of code.
 
-    bound: perhaps, certain: whatever happens; read: at once; late: when a function of it is called, and before: those
-    of them that may be read before the code itself has bound them; changed: objects of which a method is called for
-    its effect.
+    bound: names that may be bound; certain: those that are always bound. read: names read at once; late: names read
+    when a function of the code is called; before: those of the late ones that may be read before the code itself has
+    bound them. changed: objects on which a method is called for its effect.
     """
 
     bound: set[str] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Names:
             getattr(self, name).update(getattr(other, name))
 
     def perhaps(self) -> "Names":
-        """The same names of code that may not run."""
+        """The same names for code that may not run."""
         return Names(self.bound, set(), self.read, self.late, self.before, self.changed)
 
 
@@ -55,7 +55,7 @@ def _children(node: ast.AST) -> Names:
 
 
 def _changed_in_place(node: ast.Subscript | ast.Attribute) -> Names:
-    """`a.b[c] = …` binds `a` anew and reads it, and reads `c`."""
+    """`a.b[c] = …` reads `a`, rebinds it, and reads `c`."""
     found, part = Names(), node
     while isinstance(part, ast.Subscript | ast.Attribute):
         if isinstance(part, ast.Subscript):
@@ -68,7 +68,7 @@ def _changed_in_place(node: ast.Subscript | ast.Attribute) -> Names:
 
 
 def _loop(node: ast.For | ast.AsyncFor) -> Names:
-    """Its body reads what the target and the lines before bind; it may run not at all."""
+    """The body reads what the target and earlier lines bind; it may not run at all."""
     found, target = names_of(node.iter), names_of(node.target)
     found.add(target.perhaps())
     found.add(block(node.body, target.bound).perhaps())
@@ -86,7 +86,7 @@ def _condition(node: ast.If) -> Names:
 
 
 def _perhaps(node: ast.AST) -> Names:
-    """Of code that may stop half-way, or not begin."""
+    """Names of code that may stop half-way or not begin."""
     found = Names()
     for _, value in ast.iter_fields(node):
         parts = value if isinstance(value, list) else [value] if isinstance(value, ast.AST) else []
@@ -116,14 +116,14 @@ def _function(node: ast.AST) -> Names:
 
 
 def _class(node: ast.ClassDef) -> Names:
-    """Its body runs at once, in a scope that falls back on the names outside."""
+    """The body runs at once, in a scope that falls back on outer names."""
     inside = _children(node)
     read = inside.read | inside.changed
     return Names({node.name}, {node.name}, read, inside.late, inside.before)
 
 
 def _comprehension(node: ast.AST) -> Names:
-    """The first iterable is read outside, the rest where the targets are local; `:=` binds outside."""
+    """The first iterable is read outside, the rest inside, where the targets are local; `:=` binds outside."""
     first, inside, targets = names_of(node.generators[0].iter), Names(), set()
     for generator in node.generators:
         targets |= names_of(generator.target).bound
@@ -157,7 +157,7 @@ def _augmented(node: ast.AugAssign) -> Names:
 
 
 def _expression(node: ast.Expr) -> Names:
-    """A method that is called for nothing but its effect may change its object."""
+    """A method that is called only for its effect may change its object."""
     found = _children(node)
     part = node.value.func if isinstance(node.value, ast.Call) else node.value
     if isinstance(part, ast.Attribute):
@@ -168,7 +168,7 @@ def _expression(node: ast.Expr) -> Names:
 
 
 def block(statements: list[ast.AST], bound: set[str] = frozenset()) -> Names:
-    """Of statements in a row; what an earlier one certainly bound is not read from elsewhere."""
+    """Names of consecutive statements; a name that an earlier one certainly bound is not read from outside."""
     found = Names()
     for statement in statements:
         names, known = names_of(statement), found.certain | bound

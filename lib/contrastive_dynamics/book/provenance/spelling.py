@@ -1,4 +1,4 @@
-"""What the units of a chapter say, as tokens: its names, the values of its parameters, without what only shows."""
+"""The units of a chapter as tokens, with the values of parameters and without code that only shows something."""
 
 import ast
 import copy
@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 
 from ...numerics.run_defaults import seed_block
-from .slices import CHAPTER, Story, Unit
+from .slices import Story
 from .syntax import AS_IS, IMPORTS, Definition, Speller, Tokens
+from .units import CHAPTER, Unit
 
-BLOCK = f"{CHAPTER}.seeds"  # the block of seeds, among the parameters that a unit reads
+BLOCK = f"{CHAPTER}.seeds"  # the name of the block of seeds among the parameters that a unit reads
 _CHANGING = {
     "append",
     "add",
@@ -26,11 +27,12 @@ _CHANGING = {
     "update",
 }  # methods that change their object
 _SHOWN = ("glue.", f"{CHAPTER}.judge", f"{CHAPTER}.close")  # calls that compute nothing
+DRAWING = {"glue.figure", "glue.explorable", "glue.animation"}  # calls that store a picture
 
 
 @dataclass(frozen=True)
 class Closed:
-    """A function of a chapter's set-up that could stand in the library, by its tokens."""
+    """A function of a chapter's set-up that could be in the library, given by its tokens."""
 
     name: str
     tokens: tuple
@@ -41,7 +43,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Global:
-    """A name that the chapter binds: in a digest it is a number, by its first place in the slice."""
+    """A name that the chapter binds; in a digest it is a number, given by its first place in the slice."""
 
     name: str
 
@@ -50,15 +52,17 @@ class Global:
 
 
 class Writer:
-    """Writes units as tokens, parameters as their values."""
+    """Writes units as tokens, parameters as their values; with `looks`, colours count by what they are."""
 
-    def __init__(self, story: Story, values: dict[str, object], bound: set[str], closed: dict[str, "Closed"]):
-        self.story, self.values, self.bound, self.closed = story, values, bound, closed
+    def __init__(
+        self, story: Story, values: dict[str, object], bound: set[str], closed: dict[str, "Closed"], looks: bool
+    ):
+        self.story, self.values, self.bound, self.closed, self.looks = story, values, bound, closed, looks
         self.parameters: set[str] = set()
         self.speller = Speller(self.resolve, bind=lambda name: self.resolve(name, ())[0])
 
     def unit(self, unit: Unit, claim: str | None) -> Tokens:
-        """The tokens of a unit without what only shows and without other claims' verdicts; with them for None."""
+        """The tokens of a unit; unless `claim` is None, without what only shows and without other claims' verdicts."""
         out: Tokens = []
         for statement in unit.body:
             if claim is not None and _only_shows(statement, claim):
@@ -69,7 +73,7 @@ class Writer:
         return out
 
     def procedure(self, statement: ast.stmt) -> Tokens:
-        """A call in the set-up of a library function that sets the process's state, as the statements of its body."""
+        """A set-up call of a library function that sets the process's state, as the statements of its body."""
         call = getattr(statement, "value", None)
         if not (isinstance(statement, ast.Expr) and isinstance(call, ast.Call) and not call.keywords):
             return []
@@ -87,7 +91,7 @@ class Writer:
         return [token for s in body for token in speller.spell(s, (scope,))]
 
     def _arguments(self, shape: ast.arguments, given: list[ast.expr], speller: Speller) -> dict | None:
-        """Parameter → a resolver that puts its argument, or its default, in its place; None for any but plain ones."""
+        """Parameter → a resolver that substitutes its argument or default; None unless all parameters are plain."""
         names, defaults = [a.arg for a in shape.args], shape.defaults
         plain = not (shape.posonlyargs or shape.kwonlyargs or shape.vararg or shape.kwarg)
         if not plain or not len(names) - len(defaults) <= len(given) <= len(names):
@@ -99,7 +103,7 @@ class Writer:
 
     def resolve(self, name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
         if name in self.story.imports:
-            return self.story.library.refer(self.story.imports[name], attributes)
+            return self.story.library.refer(self.story.imports[name], attributes, self.looks)
         if name == CHAPTER:
             return self._chapter(attributes)
         if name in self.values:
@@ -113,7 +117,7 @@ class Writer:
         return [f"parameter {name} = {json.dumps(self.values[name])}"]
 
     def _chapter(self, attributes: tuple[str, ...]) -> tuple[Tokens, int]:
-        """What a chapter derives from its parameters counts by its value, the rest is machinery."""
+        """What a chapter derives from its parameters counts by its value; the rest is machinery."""
         values, what = self.values, attributes[0] if attributes else ""
         if what == "seeds":
             self.parameters.add(BLOCK)
@@ -132,8 +136,14 @@ def opens_chapter(unit: Unit) -> bool:
     return unit.setup and CHAPTER in unit.names.bound
 
 
+def draws(unit: Unit) -> bool:
+    """Whether a unit stores a picture, perhaps in a function that it defines."""
+    calls = [node for statement in unit.body for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    return any(ast.unparse(call.func) in DRAWING for call in calls)
+
+
 def _only_shows(statement: ast.stmt, claim: str | None) -> bool:
-    """A call for its output alone: a glued number, another claim's verdict."""
+    """Whether a statement is a call for its output alone: a glued number, another claim's verdict."""
     call = getattr(statement, "value", None)
     if not (isinstance(statement, ast.Expr) and isinstance(call, ast.Call)):
         return False
@@ -151,7 +161,7 @@ def _has_effect(call: ast.Call) -> bool:
 
 
 class _Unlabelled(ast.NodeTransformer):
-    """Without the labels of progress bars and of pieces."""
+    """Removes the labels of progress bars and of pieces."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)

@@ -1,4 +1,4 @@
-"""Which stored results the present sources would make again, and what has changed where they would not.
+"""Which stored results are up to date with the present sources, and what has changed for the others.
 
 Needs neither torch nor git: everything is read from the sources.
 """
@@ -15,14 +15,14 @@ from ..ground.sources import ChapterFiles, chapter_names
 from .digests import ChapterDigests, rule_digest
 from .library import Library
 from .slices import Story
-from .stamps import MIME, check, reaches
+from .stamps import MIME, check, of_notebooks, reaches
 
 CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
 
 
 @dataclass(frozen=True)
 class State:
-    """Whether a stored reading is what the present sources would make; `changed` names what differs if not."""
+    """Whether a stored reading is what the present sources would make; if not, `changed` names what differs."""
 
     chapter: str
     claim: str
@@ -42,8 +42,18 @@ def notebook_stamp(path: Path) -> dict | None:
     return None
 
 
+def notebooks_stamp(files: ChapterFiles, folder: Path | None = None) -> dict | None:
+    """The stored run of all notebooks of a chapter, the committed ones or those of a run in a folder.
+
+    None if they hold none. Raises BookError (`notebook_stamp`).
+    """
+    places = [one.notebook if folder is None else folder / one.notebook.name for one in files.notebooks]
+    stamps = [stamp for path in places if (stamp := notebook_stamp(path))]
+    return of_notebooks(stamps, one_run=folder is not None) if stamps else None
+
+
 def loaded(data: object) -> object:
-    """A stamp from the text that a notebook's output has; what is no text, or no JSON, is returned as it is."""
+    """A stamp from the text in a notebook's output; anything that is not text or not JSON is returned unchanged."""
     try:
         return json.loads(data) if isinstance(data, str) else data
     except json.JSONDecodeError:
@@ -51,7 +61,7 @@ def loaded(data: object) -> object:
 
 
 def read_record(path: Path) -> dict:
-    """A record: its `run` and those on `other_seeds`; raises BookError for one that is damaged or of another format."""
+    """A record: its `run` and those on `other_seeds`; raises BookError if it is damaged or has another format."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
@@ -65,18 +75,28 @@ def read_record(path: Path) -> dict:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored run: where it lies, its stamp, the parameters that it would have now; is it to hold every claim?"""
+    """A stored run: its place, stamp, and parameters as they would be now, and whether it must hold every claim.
+
+    A notebook must hold the claims of its own part of the chapter.
+    """
 
     where: str
     stamp: dict
     parameters: dict[str, object]
     whole: bool = True
+    part: int | None = None
+
+    def holds(self, story: Story, claim: str) -> bool:
+        """Whether a claim belongs into this run."""
+        here = self.part is None or claim not in story.claims or story.units[story.claims[claim]].part == self.part
+        return claim in self.stamp["claims"] or self.whole and here
 
 
 def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
-    """The run of the committed notebook and each of each record."""
-    if stamp := notebook_stamp(files.notebook):
-        yield Stored(f"chapters/{files.notebook.name}", stamp, profile_parameters(files, "default"))
+    """The run of the committed notebook and all runs of all records."""
+    for one in files.notebooks:
+        if stamp := notebook_stamp(one.notebook):
+            yield Stored(f"chapters/{one.notebook.name}", stamp, profile_parameters(files, "default"), part=one.part)
     for path in files.records():
         record, where = read_record(path), f"records/{files.name}/{path.name}"
         yield Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))
@@ -87,7 +107,7 @@ def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
 
 
 def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
-    """The profile's present parameters, on the device that the stored run had; of no profile those that it had."""
+    """The profile's present parameters, on the stored run's device; without a profile, the run's own parameters."""
     if profile != "default" and not files.profile(profile).is_file():
         return stamp["parameters"]
     now = profile_parameters(files, profile)
@@ -97,9 +117,9 @@ def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, 
 def states(
     story: Story, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
 ) -> dict[str, State]:
-    """The state of each claim that a stored run holds, or that the chapter judges and the run does not hold.
+    """The state of each claim that a stored run holds, or that the chapter judges although the run does not hold it.
 
-    `parameters` are those that the run would have now, if they differ from its own.
+    `parameters` are those that the run would have now if they differ from its own.
     """
     digests, found = ChapterDigests(story, stamp["parameters"] if parameters is None else parameters), {}
     for claim, row in stamp["claims"].items():
@@ -116,7 +136,7 @@ def states(
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
-    """Names of what a reading reaches and whose own text differs or is new; else of what it reaches no more."""
+    """Names of what a reading reaches and whose own text differs or is new; otherwise of what it no longer reaches."""
     names = [name for name in now if before.get(name) != now[name]] or [name for name in before if name not in now]
     return tuple(names) or ("what its parameters or data give",)
 
@@ -129,7 +149,7 @@ def all_states(root: Path, names: list[str] | None = None) -> list[State]:
         story, claims = Story(files, library), Claims.load(files.claims)
         for one in stored_stamps(files):
             rows = states(story, one.stamp, claims, one.where, one.parameters)
-            found += [row for claim, row in rows.items() if one.whole or claim in one.stamp["claims"]]
+            found += [row for claim, row in rows.items() if one.holds(story, claim)]
     return found
 
 

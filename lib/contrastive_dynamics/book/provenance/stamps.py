@@ -1,20 +1,21 @@
-"""The stored form of a run: what was measured, what made each reading, sums of the pictures, a seal over all of it.
+"""The stored form of a run: what was measured, what each reading depends on, sums of pictures, a seal over all of it.
 
 Keys of a stamp:
 
 - `chapter`, `profile`, `data`, `parameters`;
 - `readings`: claim → arms;
-- `claims`: claim → the digests of its reading and its rule, what it reaches as places in `definitions`, which run made
-  it; a claim whose regime the run does not reach stands here and not among the readings;
+- `claims`: claim → the digests of its reading and its rule, what it reaches as places in `definitions`, and which run
+  made it; a claim whose regime the run does not reach is listed here but not among the readings;
 - `definitions`: name and digest of its own text; `cells`: cell in words → digest and seconds; `pictures`: name → sum,
-  digest;
-- of the run itself `versions`, `device`, `capability`, `threads`, `seconds`, `peak_mb`, `time`. Claims that were
-  measured later name one of the runs under `later`, counted from 1.
+  digest, and for an animation the sum `moving` of its file;
+- for the run itself `versions`, `device`, `capability`, `threads`, `seconds`, `peak_mb`, `time`. Claims that were
+  measured later refer to one of the runs under `later`, counted from 1.
 
-The seal shows a change by accident; `clbook verify` shows one on purpose.
+The seal reveals an accidental change; `clbook verify` reveals a deliberate one.
 """
 
 import json
+import re
 from collections.abc import Iterable
 
 from ..claims.claim_table import Claims
@@ -24,7 +25,11 @@ from .library import sha
 from .slices import Story
 
 FORMAT = 2
-MIME = "application/vnd.clbook+json"  # of the output that carries a stamp in a notebook
+_PIECE = re.compile(r"\bchapter\.(?:library_)?piece\(")  # keeps what it computes for a run that goes on later
+MIME = "application/vnd.clbook+json"  # of the notebook output that carries a stamp
+# What a stamp says of its run. No code writes `restamped`: runs carry it that are older than the digests of readings.
+# Their hash over a whole chapter was held against one commit, then the digests of the same sources took its place. The
+# key keeps that commit and the old hash; `records/restamped.json` lists old hash and new digests of every such run.
 RUN = ("versions", "device", "capability", "threads", "seconds", "peak_mb", "time", "restamped")
 
 
@@ -35,7 +40,7 @@ def seal(stamp: dict) -> dict:
 
 
 def check(stamp: object, where: str) -> dict:
-    """A stamp that is whole and of this format; raises BookError, one line."""
+    """Return a stamp that is complete and of this format; raises a one-line BookError for any other."""
     if not isinstance(stamp, dict) or "readings" not in stamp:
         raise BookError(f"{where}: holds no stored run")
     if stamp.get("format") != FORMAT or stamp.get("algorithm") != ALGORITHM:
@@ -47,7 +52,7 @@ def check(stamp: object, where: str) -> dict:
 
 
 def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, str]:
-    """Cell in words → the digest of all that it shows, and its seconds if they are known."""
+    """Cell in words → the digest of everything that it shows, and its seconds if known."""
     found: dict[str, str] = {}
     story = digests.story
     for at, unit in enumerate(story.units):
@@ -58,23 +63,27 @@ def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, st
 
 
 def cell_name(story: Story, at: int) -> str:
-    """A whole cell's name in a stamp: what it binds, and which of several alike it is."""
-    name = label(story, at)
-    alike = [n for n, unit in enumerate(story.units[:at]) if unit.whole and label(story, n) == name]
-    return f"{name} ({len(alike) + 1})" if alike else name
+    """A whole cell's name in a stamp: what it binds, with a number if several cells of its notebook bind the same."""
+    name, part = label(story, at), story.units[at].part
+    before = [n for n in story.of_notebook(part) if n < at and story.units[n].whole]
+    alike = [n for n in before if label(story, n) == name]
+    return f"{'in the appendix, ' if part else ''}{name}" + (f" ({len(alike) + 1})" if alike else "")
 
 
-def pictures_of(digests: ChapterDigests, sums: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Figure's name → the sum of its picture, and the digest of the cell that draws it."""
+def pictures_of(
+    digests: ChapterDigests, sums: dict[str, str], moving: dict[str, str] | None = None
+) -> dict[str, dict[str, str]]:
+    """Figure name → the sum of its picture, the digest of the cell that draws it, an animation's sum of its file."""
     drawing = {name: digests.story.drawing(name) for name in sums}
     drawn = {name: digests.digest(at)[:SHORT] for name, at in drawing.items() if at is not None}
-    return {name: {"sum": sums[name], "digest": drawn.get(name, "")} for name in sums}
+    files = {name: {"moving": file} for name, file in (moving or {}).items()}
+    return {name: {"sum": sums[name], "digest": drawn.get(name, "")} | files.get(name, {}) for name in sums}
 
 
 def provenance_of(
     digests: ChapterDigests, claims: Iterable[str], rules: dict | None, seconds: dict[int, float]
 ) -> dict[str, object]:
-    """The entries `claims`, `definitions` and `cells` of a stamp; `rules` is None where no claims file can be read."""
+    """The entries `claims`, `definitions` and `cells` of a stamp; `rules` is None if no claims file can be read."""
     made = {claim: digests.claim(claim) for claim in claims}
     places: dict[tuple[str, str], int] = {}
     rows = {claim: _row(one, places) for claim, one in made.items()}
@@ -84,8 +93,12 @@ def provenance_of(
 
 
 def _row(made: Made, places: dict[tuple[str, str], int]) -> dict:
-    at = sorted(places.setdefault(pair, len(places)) for pair in made.reaches.items())
-    return {"run": 0, "reading": made.digest, "reaches": " ".join(map(str, at))}
+    return {"run": 0, "reading": made.digest, "reaches": _places_of(made.reaches, places)}
+
+
+def _places_of(reached: dict[str, str], places: dict[tuple[str, str], int]) -> str:
+    """The places of what a reading reaches, as a stamp has them; a definition that is new gets the next place."""
+    return " ".join(map(str, sorted(places.setdefault(pair, len(places)) for pair in reached.items())))
 
 
 def _listed(places: dict[tuple[str, str], int]) -> list[str]:
@@ -93,7 +106,7 @@ def _listed(places: dict[tuple[str, str], int]) -> list[str]:
 
 
 def reaches(stamp: dict, claim: str) -> dict[str, str]:
-    """What a claim's reading reached when it was made: name → digest of its own text."""
+    """What a claim's reading reached when it was made: name → digest of the definition's own text."""
     rows = [stamp["definitions"][int(at)].partition(" ") for at in stamp["claims"][claim]["reaches"].split()]
     return {name: own for own, _, name in rows}
 
@@ -104,10 +117,36 @@ def made_by(stamp: dict, claim: str) -> dict:
     return stamp["later"][number - 1] if number else {key: stamp[key] for key in RUN if key in stamp}
 
 
-def merge(before: dict, after: dict) -> dict:
-    """The stamp of a run with the readings of a later, partial run in the place of its own.
+def of_notebooks(stamps: list[dict], *, one_run: bool = False) -> dict:
+    """The stored run of a chapter, from the stamps of its notebooks, which have the same parameters.
 
-    Both have the same parameters. What nobody refers to any more is left out; a later run that has all stands alone.
+    The first one's versions, device and time count as those of the run; with `one_run` for all readings, otherwise the
+    others' stand under `later`. Seconds are added up. Raises BookError if the parameters differ.
+    """
+    if len(stamps) == 1:
+        return stamps[0]
+    if any(stamp["parameters"] != stamps[0]["parameters"] for stamp in stamps):
+        raise BookError(f"{stamps[0]['chapter']}: its notebooks were run with different parameters: run it again")
+    found, runs, places = {"claims": {}, "readings": {}, "cells": {}, "pictures": {}}, [], {}
+    for stamp in stamps:
+        first = len(runs)
+        runs += [{key: stamp[key] for key in RUN if key in stamp}, *stamp["later"]]
+        for claim, row in stamp["claims"].items():
+            placed = {"run": 0 if one_run else first + row["run"], "reaches": _places_of(reaches(stamp, claim), places)}
+            found["claims"][claim] = row | placed
+        for key in ("readings", "cells", "pictures"):
+            found[key] |= stamp[key]
+    found |= {"definitions": _listed(places), "later": [] if one_run else runs[1:]}
+    found["seconds"] = round(sum(stamp["seconds"] for stamp in stamps), 1)
+    found["peak_mb"] = max(stamp["peak_mb"] for stamp in stamps)
+    return seal(stamps[0] | found)
+
+
+def merge(before: dict, after: dict) -> dict:
+    """The stamp of a run, with its readings replaced by those of a later, partial run.
+
+    Both have the same parameters. Entries that are no longer referred to are left out; a later run that has everything
+    replaces the earlier one.
     """
     if before["parameters"] != after["parameters"] or before["chapter"] != after["chapter"]:
         raise BookError(f"{before['chapter']}: two runs with other parameters cannot be one stored run")
@@ -121,9 +160,8 @@ def merge(before: dict, after: dict) -> dict:
     claims = {}
     for claim in [*before["claims"], *(c for c in after["claims"] if c not in before["claims"])]:
         source, number = rows[claim]
-        at = sorted(places.setdefault(pair, len(places)) for pair in reaches(source, claim).items())
-        row = source["claims"][claim] | {"run": used.index(number) + 1 if number else 0}
-        claims[claim] = row | {"reaches": " ".join(map(str, at))}
+        placed = {"run": used.index(number) + 1 if number else 0, "reaches": _places_of(reaches(source, claim), places)}
+        claims[claim] = source["claims"][claim] | placed
     readings = {c: source["readings"][c] for c, (source, _) in rows.items() if c in source["readings"]}
     merged = before | {
         "claims": claims,
@@ -137,7 +175,7 @@ def merge(before: dict, after: dict) -> dict:
 
 
 def refreshed(stamp: dict, digests: ChapterDigests, claims: Claims | None) -> dict:
-    """A stored run of which all is current, as the present sources say it: their cells, rules and claims."""
+    """A stored run that is entirely up to date, rewritten with the cells, rules and claims of the present sources."""
     known = [claim for claim in digests.story.claims if claim in stamp["claims"]]
     made = provenance_of(digests, known, claims and claims.rows, {})
     for claim, row in made["claims"].items():
@@ -149,13 +187,13 @@ def refreshed(stamp: dict, digests: ChapterDigests, claims: Claims | None) -> di
 
 
 def _merged_cells(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
-    """The later run's cells, in its order; those that it did not run keep the seconds that they had."""
+    """The later run's cells, in its order; cells that it did not run keep their earlier seconds."""
     known = dict(entry.split() for entry in before.values() if " " in entry)
     return {name: e if " " in e or e not in known else f"{e} {known[e]}" for name, e in after.items()}
 
 
 def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
-    """Cell number → the seconds that it took, by its digest, else by its name; cells that are unknown are absent.
+    """Cell number → the seconds that it took, found by its digest, otherwise by its name; unknown cells are absent.
 
     `digests` are those of the stamp's own parameters.
     """
@@ -168,3 +206,16 @@ def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
             took = by_digest.get(digests.digest(at)[:SHORT]) or by_name.get(cell_name(story, at))
             found |= {unit.cell: float(took)} if took else {}
     return found
+
+
+def seconds_of_record(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
+    """The same for a record, where pieces that were kept of an earlier attempt may be missing from the cells.
+
+    The run's own seconds contain them; what is missing is shared by the cells that compute pieces.
+    """
+    seconds = seconds_of(stamp, digests)
+    missing = stamp["seconds"] - sum(seconds.values())
+    dear = [n for n, cell in enumerate(digests.story.cells) if n in seconds and _PIECE.search(cell.source)]
+    if not dear or missing < 0.1 * stamp["seconds"]:
+        return seconds
+    return seconds | {n: seconds[n] + missing / len(dear) for n in dear}

@@ -1,8 +1,8 @@
-"""What code says, as tokens: a syntax tree without what cannot change a result, each global name resolved.
+"""Code as tokens: a syntax tree without what cannot change a result, with each global name resolved.
 
 Left out: docstrings, comments, layout, annotations of functions and variables, texts of errors, import statements,
-fields that are empty (newer versions of Python add some). A name that is local to a function stays as it is; a global
-one is handed to a resolver, which says what stands in its place.
+and empty fields (newer versions of Python add some). A name that is local to a function stays as it is; a global one is
+passed to a resolver, which returns what to put in its place.
 """
 
 import ast
@@ -15,8 +15,8 @@ _NAMING = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _DOCUMENTED = (ast.Module, *_FUNCTIONS, ast.ClassDef)
 _SILENT = ("ctx", "kind", "type_comment", "type_params", "annotation", "returns")
-_MARKS = ("ClassVar", "InitVar", "KW_ONLY")  # annotations that a dataclass reads
-_BUILTIN_TYPES = {"int", "float", "str", "bool", "tuple", "list", "dict"}  # a kernel may check its fields by these
+_MARKS = ("ClassVar", "InitVar", "KW_ONLY")  # annotations that a dataclass interprets
+_BUILTIN_TYPES = {"int", "float", "str", "bool", "tuple", "list", "dict"}  # a kernel may use these to check its fields
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,25 @@ class Definition:
 
 @dataclass(frozen=True)
 class LibraryModule:
-    """A module of the library under some name."""
+    """A module of the library, bound to some name."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class External:
-    """What another package gives, by its dotted name."""
+    """Something from another package, by its dotted name."""
 
     dotted: str
 
 
-AS_IS = -1  # in the place of a number of attributes: the tokens stand for a whole expression
+AS_IS = -1  # in place of a number of attributes: the tokens stand for a whole expression
 Tokens = list  # of texts and of Definitions
 Resolver = Callable[[str, tuple[str, ...]], tuple[Tokens, int] | None]
 
 
 def statements_bind(node: ast.AST | Iterable[ast.AST]) -> set[str]:
-    """Names that code binds in its own scope: targets, definitions, imports; not what inner scopes bind."""
+    """Names that code binds in its own scope by targets, definitions and imports, without those of inner scopes."""
     found: set[str] = set()
     for part in [node] if isinstance(node, ast.AST) else node:
         if isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
@@ -62,7 +62,7 @@ def statements_bind(node: ast.AST | Iterable[ast.AST]) -> set[str]:
             found |= {bound for bound, _ in imported_names(part)}
         elif isinstance(part, _NAMING):
             found |= {name for name in (getattr(part, "name", None), getattr(part, "rest", None)) if name}
-        if isinstance(part, COMPREHENSIONS):  # an assignment expression binds outside of it
+        if isinstance(part, COMPREHENSIONS):  # an assignment expression binds outside it
             found |= {n.target.id for n in ast.walk(part) if isinstance(n, ast.NamedExpr)}
         elif not isinstance(part, ast.Lambda):
             found |= statements_bind(list(ast.iter_child_nodes(part)))
@@ -76,16 +76,19 @@ def argument_names(arguments: ast.arguments) -> set[str]:
 
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
-    """(name bound, name asked for) of an import statement; of `import a.b` the name bound and asked for is `a`."""
+    """(name bound, name imported) for an import statement; for `import a.b` both are `a`."""
     if isinstance(node, ast.ImportFrom):
         return [(alias.asname or alias.name, alias.name) for alias in node.names]
     return [(a.asname, a.name) if a.asname else (a.name.partition(".")[0],) * 2 for a in node.names]
 
 
 class Speller:
-    """Writes trees as tokens. `resolve(name, attributes)` gives the tokens of a global name and how many of the
-    attributes behind it they stand for, or None for one that it does not know; `local_import` what an import statement
-    inside of a function binds; `bind` the tokens of the name of a definition outside of all others."""
+    """Writes syntax trees as tokens.
+
+    `resolve(name, attributes)` gives the tokens of a global name and how many of the attributes after it they cover, or
+    None for an unknown name. `local_import` gives what an import statement inside a function binds, and `bind` the
+    tokens of the name of a top-level definition.
+    """
 
     def __init__(
         self,
@@ -96,7 +99,7 @@ class Speller:
         self.resolve, self.local_import, self.bind = resolve, local_import, bind
 
     def spell(self, node: object, scopes: tuple[dict, ...] = ()) -> Tokens:
-        """The tokens of a node; `scopes` are those around it, from the inmost, each name → None or a resolver."""
+        """The tokens of a node; `scopes` are those around it, innermost first, each name → None or a resolver."""
         out: Tokens = []
         self._node(node, scopes, out)
         return out
@@ -138,7 +141,7 @@ class Speller:
         out.append(")")
 
     def _reference(self, node: ast.Name | ast.Attribute, scopes: tuple[dict, ...], out: Tokens) -> bool:
-        """A chain `name.a.b` whose name is global: what it refers to; False for all else."""
+        """Write what a chain `name.a.b` with a global name refers to; False for anything else."""
         base, attributes = node, []
         while isinstance(base, ast.Attribute):
             attributes.insert(0, base.attr)
@@ -148,7 +151,7 @@ class Speller:
         scope = next((scope for scope in scopes if base.id in scope), None)
         resolver = self.resolve if scope is None else scope[base.id]
         if scope is scopes[0] if scopes else False:
-            if "class" in scope and isinstance(base.ctx, ast.Load):  # perhaps not bound yet, and then of outside
+            if "class" in scope and isinstance(base.ctx, ast.Load):  # perhaps not bound yet, and then an outer name
                 out.append("or")
                 self._reference(node, scopes[1:], out)
         found = resolver(base.id, tuple(attributes)) if resolver else None
@@ -156,7 +159,7 @@ class Speller:
         if used == AS_IS and not attributes:
             out += tokens
             return True
-        kind = type(node.ctx).__name__  # read, bound or deleted
+        kind = type(node.ctx).__name__  # whether it is read, bound or deleted
         out += [f"<{kind}", *tokens, *(f".{a}" for a in attributes[max(used, 0) :]), ">"]
         return True
 
@@ -179,7 +182,7 @@ class Speller:
         out.append(")")
 
     def _function(self, node: ast.AST, scopes: tuple[dict, ...], out: Tokens) -> None:
-        """Decorators and defaults are read outside; the name is no part of it, unless it is bound inside a function."""
+        """Decorators and defaults are read outside; the name is left out unless it is bound inside a function."""
         body = node.body if isinstance(node.body, list) else [node.body]
         if isinstance(node, _FUNCTIONS) and ast.get_docstring(node, clean=False) is not None:
             body = body[1:]
@@ -217,12 +220,12 @@ class Speller:
 
 
 def _beyond_class(scopes: tuple[dict, ...]) -> tuple[dict, ...]:
-    """The scopes that code inside of the inmost one sees: names of a class are not among them."""
+    """The scopes that code inside the innermost one sees, without the names of a class."""
     return scopes[1:] if scopes and "class" in scopes[0] else scopes
 
 
 def _own_nodes(node: ast.AST) -> Iterable[ast.AST]:
-    """A node and all below it that belong to the same scope."""
+    """A node and all nodes below it that belong to the same scope."""
     yield node
     if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)):
         for child in ast.iter_child_nodes(node):

@@ -1,4 +1,4 @@
-"""What this machine has, which data sets lie here, and what each profile of each chapter needs."""
+"""What this machine has, which data sets it holds, and what each profile of each chapter needs."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ GB = 1e9
 
 
 def machine(root: Path) -> Iterator[tuple[str, str]]:
-    """What is here, and how it stands: versions, devices, free memory and disk, the folder of data sets."""
+    """The state of this machine: versions, devices, free memory and disk, the folder of data sets."""
     versions = environment.versions()
     yield "Python", versions["python"]
     for name in ("torch", "numpy", "scipy"):
@@ -41,7 +41,7 @@ def _gpus() -> str:
         try:
             free, total = torch.cuda.mem_get_info(k)
             room = f"{free / GB:.1f} of {total / GB:.1f} GB free"
-        except RuntimeError as error:  # another program has all of it
+        except RuntimeError as error:  # another program uses all of it
             room = f"not usable now ({str(error).splitlines()[0]})"
         names.append(f"{torch.cuda.get_device_name(k)}, {room}")
     return "; ".join(names) or "none that torch sees; chapters run on the CPU"
@@ -51,13 +51,13 @@ def _memory() -> str:
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         free, total = (page * os.sysconf(name) for name in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # not on every system
+    except (AttributeError, ValueError, OSError):  # not available on every system
         return "unknown on this system"
     return f"{free / GB:.1f} of {total / GB:.1f} GB free"
 
 
 def data_sets() -> Iterator[tuple[str, str]]:
-    """Every data set that a chapter can read: whether its files are here with their known sums. Downloads nothing."""
+    """Every data set that a chapter can read, and whether its files are here with known sums; downloads nothing."""
     for name in registry.NEEDS:
         yield name, _state(name)
 
@@ -66,17 +66,17 @@ def _state(name: str) -> str:
     try:
         if registry.comes_along(name):
             return "comes with a dependency or with the run"
-        files = catalogue.SUMS.get(name, ())  # those that could be fetched, which nobody asked for
+        files = registry.FILES.get(name, ())  # the check would download some of them, which was not asked for
         if missing := [file for file in files if not (catalogue.data_folder() / file).is_file()]:
             return f"missing: {', '.join(missing)}"
         registry.check(name)
-        return "here" if name == "coco-2014" else "here, sums as known"
+        return "here, sums as known" if files else "here"
     except catalogue.DataError as error:
         return str(error)
 
 
 def profiles(root: Path) -> Iterator[tuple[str, str, str, str]]:
-    """(chapter, profile, data, time and memory that were measured) of every profile of every chapter."""
+    """(chapter, profile, data, measured time and memory) of every profile of every chapter."""
     for chapter in chapter_names(root):
         files = ChapterFiles(root, chapter)
         runs = stored_runs(files)
@@ -88,10 +88,9 @@ def profiles(root: Path) -> Iterator[tuple[str, str, str, str]]:
 
 def _data(files: ChapterFiles, profile: str) -> str:
     try:
-        name = profile_parameters(files, profile).get("data")
+        return str(profile_parameters(files, profile).get("data", "generated"))
     except BookError as error:
         return str(error)
-    return "generated" if name is None or registry.comes_along(name) and name != "digits" else name
 
 
 def _needs(stamp: dict | None) -> str:

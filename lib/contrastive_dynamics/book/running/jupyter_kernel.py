@@ -1,4 +1,4 @@
-"""Run a notebook in a kernel of the running interpreter, with one progress bar for the whole of it."""
+"""Run a notebook in a kernel of the running interpreter, with one progress bar for the whole notebook."""
 
 import contextlib
 import errno
@@ -17,11 +17,11 @@ from ..ground.errors import BookError
 from ..ground.progress import FILE_VARIABLE
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_LAST_LINES = 3  # of a failed cell's error
+_LAST_LINES = 3  # lines shown of a failed cell's error
 
 
 def _specs():
-    """Kernel specs that hold this interpreter alone: a kernel `python3` of the user cannot shadow it."""
+    """Kernel specs that contain only this interpreter, so that no kernel `python3` of the user can shadow it."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
     class ThisInterpreter(KernelSpecManager):
@@ -34,9 +34,9 @@ def _specs():
 
 @contextlib.contextmanager
 def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
-    """A running kernel of this interpreter, working in `folder`; it is gone when the block ends, however it ends.
+    """A running kernel of this interpreter, working in `folder`; it is shut down when the block ends, however it ends.
 
-    So are the clients that were made of it: papermill leaves them open, each with a thread that listens for ever.
+    So are its clients, which papermill leaves open, each with a thread that listens for ever.
     """
     from jupyter_client.manager import KernelManager
 
@@ -48,7 +48,7 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
     clients: list = []
     with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as settings:
         environment = {**os.environ, "IPYTHONDIR": settings, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **variables}
-        environment.pop("MPLBACKEND", None)  # the kernel chooses the inline one
+        environment.pop("MPLBACKEND", None)  # the kernel chooses the inline backend
         manager = Manager(kernel_name="python3", kernel_spec_manager=_specs())
         manager.start_kernel(cwd=str(folder), env=environment)
         try:
@@ -57,7 +57,7 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
             manager.shutdown_kernel(now=True)
             raise
         else:
-            manager.shutdown_kernel()  # a kernel that has ended its work puts its processes away itself
+            manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
         finally:
             for client in clients:
                 client.stop_channels()
@@ -68,14 +68,14 @@ class CellFailed(BookError):
 
 
 class DiskFull(BookError):
-    """No room was left for what a run writes."""
+    """The disk had no room left for what a run writes."""
 
 
 class Bar:
     """One bar for a notebook, drawn from what the kernel writes to the progress file.
 
     `weights` are the seconds that the cells took before, counted from the cell that opens the chapter; the kernel
-    counts in the same way. Without them the bar follows `cells`, each as long as any other.
+    counts in the same way. Without them the bar follows `cells` and treats all as equally long.
     """
 
     def __init__(self, label: str, cells: int, weights: list[float], file: Path):
@@ -87,7 +87,7 @@ class Bar:
         self.bar = tqdm(total=1.0, desc=label, bar_format=text, leave=False, disable=None)
 
     def fraction(self, cell: int, within: float) -> float:
-        """The share of the whole that is done when cell number `cell` is done to `within`."""
+        """The share of the whole that is done when the share `within` of cell number `cell` is done."""
         done = sum(self.weights[:cell]) + sum(self.weights[cell : cell + 1]) * within
         return min(done / self.whole, 1.0)
 
@@ -103,7 +103,7 @@ class Bar:
 
 
 def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
-    """Run a job beside the bar; its exception is raised here, and Ctrl-C arrives here and not in the job."""
+    """Run a job beside the bar. Its exception is raised here, and Ctrl-C arrives here rather than in the job."""
     raised: list[BaseException] = []
 
     def work() -> None:
@@ -112,7 +112,7 @@ def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
         except BaseException as error:
             raised.append(error)
 
-    name = f"{threading.current_thread().name}, notebook"  # jupyter_core keeps a loop for every name that it meets
+    name = f"{threading.current_thread().name}, notebook"  # jupyter_core keeps a loop for every name that it sees
     thread = threading.Thread(target=work, daemon=True, name=name)
     thread.start()
     while thread.is_alive():
@@ -124,7 +124,7 @@ def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
 
 def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables: dict[str, str],
                  parameters: dict | None = None, weights: list[float] = ()) -> None:  # fmt: skip
-    """Run a notebook with papermill and write it to `output` when it has ended or a cell has failed.
+    """Run a notebook with papermill and write it to `output` when it ends or a cell fails.
 
     Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C.
     """
@@ -138,7 +138,7 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
         with contextlib.closing(bar.bar), kernel(folder, {**variables, FILE_VARIABLE: str(progress_file)}) as manager:
 
             def job() -> None:
-                # a save before and after every cell takes a tenth of the run of a chapter with many figures
+                # saving before and after every cell takes a tenth of the time of a chapter with many figures
                 options = {"progress_bar": False, "request_save_on_cell_execute": False, "km": manager}
                 execute_notebook(notebook, output, parameters or {}, kernel_name="python3", **options)
 
@@ -148,7 +148,7 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
 
 @contextlib.contextmanager
 def _kernel_errors(label: str) -> Iterator[None]:
-    """One line for a cell that fails and for a kernel that dies; a full disk and Ctrl-C pass."""
+    """Report a failed cell or a dead kernel in one line; a full disk and Ctrl-C pass through."""
     from papermill.exceptions import PapermillExecutionError
 
     try:
@@ -162,7 +162,7 @@ def _kernel_errors(label: str) -> Iterator[None]:
 
 
 def failed_cell(label: str, error) -> str:
-    """One line: the number of the cell that failed and the last lines of its error."""
+    """One line with the number of the cell that failed and the last lines of its error."""
     text = _ANSI.sub("", "\n".join(error.traceback)).strip().splitlines()
     last = [line.strip() for line in text if line.strip()][-_LAST_LINES:]
     said = f"{error.ename}: {error.evalue}".splitlines()[0]
@@ -172,7 +172,7 @@ def failed_cell(label: str, error) -> str:
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Inside, a SIGTERM raises KeyboardInterrupt as Ctrl-C does: else kernels and workers would be left behind."""
+    """Inside, SIGTERM raises KeyboardInterrupt as Ctrl-C does; otherwise kernels and workers would be left behind."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -182,7 +182,7 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def disk_errors(where: Path) -> Iterator[None]:
-    """Turn a full disk or a folder that cannot be written into one line; raises DiskFull, a BookError, or BookError."""
+    """Report a full disk or an unwritable folder in one line, as DiskFull (a BookError) or as BookError."""
     try:
         yield
     except OSError as error:

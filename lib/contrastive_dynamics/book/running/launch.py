@@ -1,9 +1,9 @@
-"""Chapters opened elsewhere: where the pages' buttons lead, and the first cell of every chapter, for Google Colab.
+"""Opening chapters elsewhere: where the pages' buttons lead, and the first cell of every chapter, for Google Colab.
 
-The repository's address stands in `_config.yml`, where the theme of the pages takes it from. A notebook that Colab has
-opened knows nothing of that file, so its first cell carries the address;
+The repository's address is in `_config.yml`, from which the theme of the pages takes it. A notebook opened in Colab
+does not know that file, so its first cell contains the address;
 `python -m contrastive_dynamics.book.running.launch` puts it there, in each chapter's `.py` and `.ipynb`. The tag
-`active-ipynb` makes the cell a comment in the `.py`: it enters no digest, and no result becomes stale.
+`active-ipynb` makes the cell a comment in the `.py`: it enters no digest, so no result becomes stale.
 """
 
 import sys
@@ -31,7 +31,7 @@ if "google.colab" in sys.modules and not find_spec("contrastive_dynamics"):
 
 
 def _repository(root: Path) -> dict[str, str]:
-    """Address and branch that `_config.yml` names; raises BookError where it names none."""
+    """Address and branch from `_config.yml`; raises BookError if it names none."""
     import yaml
 
     named = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8")).get("repository", {})
@@ -57,7 +57,7 @@ def _begins_with_cell(notebook) -> bool:
 
 
 def _with_first_cell(notebook, code: str):
-    """The notebook, changed in place, with this as its first cell, in the place of an older one."""
+    """Put this cell first in the notebook, in place of an older one; changes and returns the notebook."""
     from nbformat.v4 import new_code_cell
 
     if not _begins_with_cell(notebook):
@@ -69,14 +69,14 @@ def _with_first_cell(notebook, code: str):
 def write_first_cells(root: Path) -> list[str]:
     """Bring the first cell of every chapter up to date; returns the files that changed.
 
-    An executed notebook with an older cell gets the new one and keeps its outputs; one without it has to be executed.
+    An executed notebook with an older cell gets the new one and keeps its outputs; one without such a cell has to be
+    executed.
     """
     import jupytext
     import nbformat
 
     code, contents = first_cell(root), {}
-    for name in chapter_names(root):
-        files = ChapterFiles(root, name)
+    for files in (one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks):
         contents[files.source] = jupytext.writes(_with_first_cell(jupytext.read(files.source), code), "py:percent")
         notebook = nbformat.read(files.notebook, as_version=4) if files.notebook.is_file() else None
         if notebook and _begins_with_cell(notebook):
@@ -88,7 +88,7 @@ def write_first_cells(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Do it for the book that the working folder lies in."""
+    """Update the first cells of the book that contains the working folder."""
     try:
         changed = write_first_cells(find_root())
     except BookError as error:

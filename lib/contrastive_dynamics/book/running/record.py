@@ -1,4 +1,4 @@
-"""Record a run that CI cannot repeat: the chapter's `.py` as a plain script, in pieces that resume.
+"""Record a run that CI cannot repeat: run the chapter's `.py` as a plain script, in pieces that resume.
 
 `clbook record CHAPTER --profile paper`, or on a machine without Jupyter
 `python -m contrastive_dynamics.book.running.record CHAPTER --profile paper`, which needs torch, numpy, scipy and
@@ -29,12 +29,12 @@ from .jupyter_kernel import disk_errors, terminated_as_interrupted
 from .request import check_data, seed_blocks, with_device
 from .script import run_script
 
-OUT_OF_TIME = 75  # exit status: run the same command again
+OUT_OF_TIME = 75  # exit status that asks to run the same command again
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a record is to hold: all claims or those decided by chance, with figures or not, and what to run anew."""
+    """What a record must contain: all claims or those decided by chance, figures or none; and what to run again."""
 
     claims: Claims | None
     by_chance: set[str] | None
@@ -45,16 +45,16 @@ class Chosen:
 
 @dataclass
 class Block:
-    """One run of a record: its parameters, what is stored of it, the units that are to be run (None: all)."""
+    """One run of a record: its parameters, what is stored of it, and the units to run (None: all)."""
 
     parameters: dict
     stored: dict | None
     units: list[int] | None
-    done: bool = False  # every digest is the present one, those of the rules, too
+    done: bool = False  # every digest is up to date, including those of the rules
 
 
 def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
-    """What must be run so that a stored run, or none, holds all that is chosen and is current."""
+    """What must be run so that a stored run, if there is one, contains all that is chosen and is up to date."""
     digests = ChapterDigests(story, parameters)
     claims = [c for c in story.claims if chosen.by_chance is None or c in chosen.by_chance]
     if stored is None or chosen.force:
@@ -74,7 +74,7 @@ def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chos
 
 
 def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadline: float) -> tuple[dict, Path | None]:
-    """The stamp of one run, merged with what is stored of it, and the folder with its pieces and pictures."""
+    """The stamp of one run, merged with what is stored of it, and the folder of its pieces and pictures."""
     claims = chapter_module._load_claims(files)
     digests = ChapterDigests(story, block.parameters)
     if block.units == []:
@@ -96,12 +96,12 @@ def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadli
 
 
 def write_json(path: Path, content: dict) -> None:
-    """Write JSON aside and move it into place."""
+    """Write JSON to a temporary file and move it into place."""
     write_aside(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _store_figures(found: Path | None, place: Path, pictures: dict) -> None:
-    """Put a run's pictures beside those of the record before, and take away what the record has no more."""
+    """Add a run's pictures to those of the existing record, and remove those that the record no longer has."""
     for picture in sorted(found.glob("*.png")) if found else []:
         place.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, place / picture.name)
@@ -122,9 +122,10 @@ def record(
 ) -> Path | None:
     """Bring `records/NAME/PROFILE.json` up to date: the run and those on other blocks of seeds; returns its path.
 
-    Only what is stale is run, with the figures of these claims; with `figures` also pictures whose cell has changed;
-    with `force` everything. Other blocks of seeds have the claims that are decided by chance. None: nothing was to do.
-    Raises BookError for what cannot be run, OutOfTime when `seconds` are used up and pieces remain.
+    Only what is stale is run, with the figures of these claims; with `figures` also pictures whose cells have changed;
+    with `force` everything. Other blocks of seeds contain the claims that are decided by chance. Returns None if there
+    was nothing to do. Raises BookError for what cannot be run, and OutOfTime when `seconds` are used up and pieces
+    remain.
     """
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
@@ -134,7 +135,7 @@ def record(
     plans = _plans(story, path, [parameters | block for block in blocks], figures, force)
     if all(block.done for block in plans):
         return None
-    if any(block.units != [] for block in plans):  # a changed rule is judged without a run
+    if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
         check_data(parameters, name)
     with disk_errors(path):
         runs = []
@@ -151,7 +152,7 @@ def record(
 
 
 def _plans(story: Story, path: Path, blocks: list[dict], figures: bool, force: bool) -> list[Block]:
-    """What is to be run of each block of seeds; stored runs on further blocks stay and are brought up to date, too."""
+    """What to run of each block of seeds; stored runs on further blocks are kept and brought up to date, too."""
     try:
         stored = read_record(path) if path.is_file() else None
     except BookError as damaged:
@@ -168,13 +169,13 @@ def _plans(story: Story, path: Path, blocks: list[dict], figures: bool, force: b
 
 
 def command(name: str, profile: str, **options) -> int:
-    """`record` as a command: says what came of it; status 0, or 75 where it must be run again. Raises BookError."""
+    """`record` as a command, which prints the outcome; status 0, or 75 if it must be run again. Raises BookError."""
     try:
         path = record(name, profile, **options)
     except OutOfTime:
         print(f"{name}, {profile}: time used up, finished pieces are kept; run the same command again to go on")
         return OUT_OF_TIME
-    said = f"recorded in {path}" if path else "nothing to do, the record is current"
+    said = f"recorded in {path}" if path else "nothing to do, the record is up to date"
     print(f"{name}, {profile}: {said}")
     return 0
 

@@ -1,4 +1,4 @@
-"""What a person asks for on the command line, checked before any work: parameters, device, data."""
+"""Requests from the command line, checked before any work: parameters, device, data."""
 
 import difflib
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from ..ground.errors import BookError
 from ..ground.parameters import Parameter
 from ..ground.sources import ChapterFiles
 
-SEED_STEP = 1000  # between blocks of seeds
+SEED_STEP = 1000  # distance between the first seeds of two blocks
 
 
 def known_parameter(name: str, known: dict[str, Parameter], where: str) -> Parameter:
-    """Raises BookError, with the nearest name, for an unknown one."""
+    """The parameter of this name; raises BookError, with the nearest name, for an unknown one."""
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -37,10 +37,10 @@ def read_assignments(given: list[str], known: dict[str, Parameter], where: str) 
 def with_device(
     parameters: dict, known: dict[str, Parameter], device: str | None, where: str, elsewhere: bool = False
 ) -> dict:
-    """The parameters with the device that was asked for; it must be here, if not `elsewhere`. Raises BookError."""
+    """The parameters with the requested device, which must exist here unless `elsewhere`. Raises BookError."""
     if device is not None:
         if "device" not in known and device != "cpu":
-            raise BookError(f"{where}: the chapter has no parameter 'device', it runs on the CPU")
+            raise BookError(f"{where}: the chapter has no parameter 'device'; it runs on the CPU")
         if "device" in known:
             parameters = parameters | {"device": known["device"].from_text(device)}
     if str(parameters.get("device", "cpu")).startswith("cuda") and not elsewhere:
@@ -52,12 +52,12 @@ def with_device(
 
 
 def named_profile(profile: str, base: dict, parameters: dict) -> str:
-    """The profile's name where the parameters are its own, on whatever device, else `custom`."""
+    """The profile's name if the parameters are its own, on any device; otherwise `custom`."""
     return profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
 
 
 def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tuple[str, ...]:
-    """Claims by their ids; raises BookError for one that the chapter does not have, or has no cell for."""
+    """Claims by their ids; raises BookError for one that the chapter does not have or does not run."""
     rows, found = Claims.load(files.claims).rows, []
     for claim in (text.strip() for text in given):
         if claim not in rows:
@@ -65,13 +65,13 @@ def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tupl
             hint = f"; did you mean {near[0]}?" if near else ""
             raise BookError(f"{option}: {files.name} has no claim {claim!r}{hint}")
         if rows[claim].rule is None:
-            raise BookError(f"{option}: {files.name}/{claim} has no cell, it is not run: {rows[claim].needs}")
+            raise BookError(f"{option}: {files.name}/{claim} has no cell because it is not run: {rows[claim].needs}")
         found.append(claim)
     return tuple(dict.fromkeys(found))
 
 
 def check_data(parameters: dict, where: str) -> None:
-    """The data that the parameters ask for must be here, or come here now; raises BookError."""
+    """Check that the data named by the parameters are here, downloading them if possible; raises BookError."""
     if name := parameters.get("data"):
         try:
             registry.check(name)
@@ -82,11 +82,11 @@ def check_data(parameters: dict, where: str) -> None:
 def seed_blocks(
     files: ChapterFiles, known: dict[str, Parameter], parameters: dict, others: int, option: str, step: int = SEED_STEP
 ) -> list[dict]:
-    """What differs in a run and in `others` more, each with a block of seeds of its own; raises BookError."""
+    """What differs between a run and `others` more, each with its own block of seeds; raises BookError."""
     if others and not {"first_seed", "seeds"} <= parameters.keys():
         raise BookError(f"{option}: {files.name} has no parameters first_seed and seeds")
     if others < 0 or others and parameters["seeds"] > step:
-        raise BookError(f"{option}: got {others}, allowed is 0 or more, with seeds at most {step}")
+        raise BookError(f"{option}: must be ≥ 0, with seeds ≤ {step}, got {others}")
     if not others:
         return [{}]
     starts = (parameters["first_seed"] + step * k for k in range(others + 1))

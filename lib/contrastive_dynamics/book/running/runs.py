@@ -1,32 +1,32 @@
-"""A run of a chapter into a folder of its own: everything checked first, nothing half-written left."""
+"""A run of a chapter into a new folder: everything is checked first, and nothing half-written is left."""
 
 import datetime
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ..chapter import animations
 from ..chapter.results import run_rows
-from ..chapter.shown import code_cells
 from ..ground.aside import folder_aside
 from ..ground.errors import BookError
 from ..ground.parameters import profile_parameters, read_parameters
 from ..ground.sources import ChapterFiles
 from ..provenance.digests import ChapterDigests
 from ..provenance.slices import Story
-from ..provenance.staleness import notebook_stamp
-from ..provenance.stamps import seconds_of
-from ..running import launch
+from ..provenance.staleness import notebook_stamp, notebooks_stamp
+from ..provenance.stamps import of_notebooks, seconds_of
+from .committed import surroundings
 from .jupyter_kernel import CellFailed, disk_errors, run_notebook
-from .notebooks import build, normalise, part, weights
-from .notebooks import write as write_notebook
+from .notebooks import build, normalise, part, write_notebook
 from .request import check_data, named_claims, named_profile, read_assignments, with_device
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that was checked: its chapter, its parameters in effect, the profile's name, the folder to make."""
+    """A checked run: its chapter, its parameters in effect, the profile's name, the folder to make."""
 
     files: ChapterFiles
     parameters: dict[str, object]
@@ -40,17 +40,28 @@ class Plan:
 
     @cached_property
     def units(self) -> list[int] | None:
-        """The units that some claims need, with their figures and the last line; None: all."""
+        """The units that some claims need, with their figures and the last line; None means all."""
         if not self.only:
             return None
-        units = self.story.units
-        shown = [n for n, unit in enumerate(units) if unit.line == ("close", "")]
-        last = [*self.story.figures_of(self.only).values(), *shown]
-        return sorted({*self.story.union(self.only), *(m for n in last for m in self.story.needed(n))})
+        story, needed = self.story, set(self.story.union(self.only))
+        for at in self.story.figures_of(self.only).values():
+            needed.update(story.needed(at))
+        parts = {story.units[n].part for n in needed}
+        closing = [n for n, unit in enumerate(story.units) if unit.line == ("close", "") and unit.part in parts]
+        return sorted(needed.union(*(story.needed(n) for n in closing)))
+
+    def notebooks(self) -> list[tuple[ChapterFiles, list[int] | None]]:
+        """The notebooks to run, each with the units that it runs (None: all), counted in its own story."""
+        if self.units is None:
+            return [(files, None) for files in self.files.notebooks]
+        wanted = set(self.units)
+        counted = [(one, enumerate(self.story.of_notebook(one.part))) for one in self.files.notebooks]
+        chosen = [(one, [at for at, n in units if n in wanted]) for one, units in counted]
+        return [(one, units) for one, units in chosen if units]
 
     def cost(self) -> str:
-        """What a run of a part costs, by the seconds that its cells took in the committed notebook."""
-        stamp = notebook_stamp(self.files.notebook)
+        """The cost of a partial run, from the seconds that its cells took in the committed notebook."""
+        stamp = notebooks_stamp(self.files)
         cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
         seconds = seconds_of(stamp, ChapterDigests(self.story, stamp["parameters"])) if stamp else {}
         said = f"{len(cells)} of {len(self.story.cells)} cells"
@@ -63,7 +74,7 @@ class Plan:
 def check_output(out: Path) -> None:
     """The folder must be absent or empty, and its place writable; raises BookError."""
     if out.is_dir() and any(out.iterdir()):
-        raise BookError(f"--out {out}: not empty, allowed is a folder that is empty or not there yet")
+        raise BookError(f"--out {out}: not empty; give a folder that is empty or does not exist yet")
     for path in (out, out.with_name(f"{out.name}.failed")):
         if path.exists() and not path.is_dir():
             raise BookError(f"--out {out}: {path} is a file")
@@ -83,7 +94,7 @@ def plan(
     only: str | None = None,
 ) -> Plan:
     """Check a run before anything starts; raises BookError."""
-    files = ChapterFiles.find(name)
+    files = ChapterFiles.find_notebooks(name)
     claims = named_claims(files, only.split(","), "--only") if only is not None else ()
     known = read_parameters(files.cells(), files.source.name)
     base = profile_parameters(files, profile)
@@ -99,71 +110,51 @@ def plan(
 
 
 def _keep_partial(notebook: Path, out: Path) -> Path:
-    """Move the notebook of a failed run to where it outlives the run."""
+    """Move the notebook of a failed run to a place where it is kept."""
     kept = out.with_name(f"{out.name}.failed") / notebook.name
     kept.parent.mkdir(exist_ok=True)
+    if (notebook.parent / animations.FOLDER).is_dir():  # which the notebook plays
+        shutil.copytree(notebook.parent / animations.FOLDER, kept.parent / animations.FOLDER, dirs_exist_ok=True)
     os.replace(notebook, kept)
     return kept
 
 
 def run(wanted: Plan) -> list[dict]:
-    """Run a chapter; leaves NAME.ipynb, NAME.html, claims.json and run.json in the plan's folder; returns its claims.
+    """Run a chapter; leaves its notebooks, what they play, claims.json and run.json in a folder; returns its claims.
 
-    Raises BookError for a cell that fails (the partial notebook is kept in OUT.failed), a kernel that dies, a full
-    disk; KeyboardInterrupt on Ctrl-C. Nothing is left in these cases, but for that notebook.
+    Raises BookError for a failed cell (the partial notebook is kept in OUT.failed), a dead kernel or a full disk, and
+    KeyboardInterrupt on Ctrl-C. In these cases nothing but that notebook is left, with what it plays.
     """
     files, out = wanted.files, wanted.out
     with disk_errors(out), folder_aside(out) as folder:
-        path = folder / f"{files.name}.ipynb"
-        notebook = build(files)
-        if wanted.units is not None:
-            notebook = part(notebook, wanted.story, wanted.units)
-        try:
-            run_notebook(
-                notebook,
-                path,
-                label=files.name,
-                folder=files.source.parent,
-                variables={"CLBOOK_ROOT": str(files.root), "CLBOOK_PROFILE": wanted.profile},
-                parameters=wanted.parameters,
-                weights=weights(files, code_cells(notebook)),
-            )
-        except CellFailed as error:
-            raise BookError(f"{error}; partial notebook: {_keep_partial(path, out)}") from None
-        return _finish(files, path)
+        stamps = [_run_notebook(wanted, one, units, folder) for one, units in wanted.notebooks()]
+        return _finish(files, stamps, folder)
 
 
-def _finish(files: ChapterFiles, path: Path) -> list[dict]:
-    """Write what stands beside an executed notebook; returns its claims."""
+def _run_notebook(wanted: Plan, files: ChapterFiles, units: list[int] | None, folder: Path) -> dict:
+    """Run one notebook of a chapter into a folder; returns its stamp."""
     import nbformat
 
-    notebook = normalise(nbformat.read(path, as_version=4))
-    write_notebook(notebook, path)
-    stamp = notebook_stamp(path)
-    if stamp is None:
-        raise BookError(f"{files.name}: no cell ends with chapter.close(), so nothing was measured")
-    path.with_suffix(".html").write_text(as_html(notebook, files.name), encoding="utf-8")
+    path, notebook = folder / files.notebook.name, build(files)
+    if units is not None:
+        notebook = part(notebook, Story(files), units)
+    options = surroundings(files, notebook, wanted.profile, folder / animations.FOLDER / files.stem)
+    try:
+        run_notebook(notebook, path, parameters=wanted.parameters, **options)
+    except CellFailed as error:
+        raise BookError(f"{error}; partial notebook: {_keep_partial(path, wanted.out)}") from None
+    write_notebook(normalise(nbformat.read(path, as_version=4)), path)
+    if not (stamp := notebook_stamp(path)):
+        raise BookError(f"{files.stem}: no cell ends with chapter.close(), so nothing was measured")
+    return stamp
+
+
+def _finish(files: ChapterFiles, stamps: list[dict], folder: Path) -> list[dict]:
+    """Write the files that accompany executed notebooks; returns the claims of the run."""
+    stamp = of_notebooks(stamps, one_run=True)
     claims = run_rows(files, stamp)
     made_by = {key: value for key, value in stamp.items() if key != "readings"}
     for name, content in {"claims": claims, "run": made_by}.items():
         text = json.dumps(content, indent=1, ensure_ascii=False)
-        (path.parent / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     return claims
-
-
-def as_html(notebook, title: str) -> str:
-    """A notebook as one HTML page, pictures inside, without the cell that is for Colab."""
-    import logging
-    import warnings
-
-    from nbconvert import HTMLExporter
-    from traitlets.config import Config
-
-    logger = logging.getLogger("clbook.html")
-    logger.setLevel(logging.ERROR)
-    leave_out = Config(TagRemovePreprocessor={"enabled": True, "remove_cell_tags": [launch.TAGS[0]]})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of glued outputs, which have a plain form beside
-        exporter = HTMLExporter(config=leave_out, log=logger)
-        content, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
-    return content

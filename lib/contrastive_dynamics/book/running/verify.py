@@ -1,8 +1,8 @@
-"""Stored readings computed again, at their own parameters, and held against what is stored.
+"""Recomputation of stored readings at their own parameters, and comparison with what is stored.
 
-On the same processor, capability, thread count and versions a reading must be the same to the last bit; elsewhere
-within the rule's tolerance. Its verdict must be the same everywhere,
-but for a claim that is marked as near the line. Stored pictures must have the sums in the stamp.
+With the same processor, capability, thread count and versions, a reading must be the same to the last bit; elsewhere
+it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is marked as
+near the line. Stored pictures must have the sums in the stamp.
 """
 
 import os
@@ -23,16 +23,18 @@ from ..provenance.staleness import STALE, states
 from ..provenance.stamps import made_by
 from .request import check_data
 from .verify_distance import distances, first_difference, same_arithmetic
-from .verify_plan import Job, jobs, sampled, with_few_seeds
+from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
-WHOLE, LATE = "too dear, and few seeds give nothing to compare", "not finished in the time of the sample"
-OVERTIME = 1.5  # of a sample's time: then what is unfinished is given up
+WHOLE, LATE = "too dear, and no part of them can be computed alone", "not finished in the time of the sample"
+OVERTIME = 1.5  # times a sample's time; whatever is unfinished then is abandoned
+PATIENCE, SLACK = 3.0, 40.0  # times what a job of a sample should take, and seconds for its process to start
+NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
 
 
 @dataclass(frozen=True)
 class Found:
-    """What came of one stored reading."""
+    """The outcome for one stored reading."""
 
     claim: str
     where: str
@@ -41,7 +43,7 @@ class Found:
 
 
 def run_again(root: str, name: str, parameters: dict, profile: str, claims: list[str]) -> dict:
-    """The stamp of a run of what some claims need."""
+    """The stamp of a run of everything that some claims need."""
     from ..chapter.pieces import Keeper
     from .script import run_script
 
@@ -53,7 +55,7 @@ def run_again(root: str, name: str, parameters: dict, profile: str, claims: list
 
 
 def check_job(job: Job, deadline: float | None = None) -> list[Found]:
-    """Compute a job's readings again and compare each; what is not done at the deadline is given up."""
+    """Recompute a job's readings and compare each; what is not done by the deadline is abandoned."""
     files, where, stamp = job.story.files, job.stored.where, job.stored.stamp
     now = states(job.story, stamp, None)
     wanted = [claim for claim in job.wanted if now[claim].state != STALE]
@@ -66,33 +68,46 @@ def check_job(job: Job, deadline: float | None = None) -> list[Found]:
         without = [claim for claim in wanted if "data" not in job.digests.claim(claim).parameters]
         found += [Found(claim, where, f"{ABSENT}: {missing}") for claim in wanted if claim not in without]
         wanted = without
-    if not wanted:
-        return found
+    encoded = [claim for claim in wanted if job.needs_encoder(claim)]
+    for claims in ([claim for claim in wanted if claim not in encoded], encoded):
+        found += _compared(job, claims, deadline) if claims else []
+    return found
+
+
+def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Found]:
+    """Compute some readings of a job in a process of their own and compare each."""
+    files, where = job.story.files, job.stored.where
+    limit = None if deadline is None else max(0.0, deadline - time.monotonic())
+    given = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims)
     try:
-        limit = None if deadline is None else max(0.0, deadline - time.monotonic())
-        given = (str(files.root), files.name, job.parameters, stamp["profile"], wanted)
         again = apart(run_again, *given, seconds=limit)
     except TookTooLong:
-        return found + [Found(claim, where, LATE) for claim in wanted]
+        return [Found(claim, where, LATE) for claim in claims]
     except EOFError:
         raise BookError(f"{where}: the process that computed it died; is there memory enough?") from None
-    return found + [compare(job, claim, again) for claim in wanted]
+    except BookError as refused:
+        if not job.needs_encoder(claims[0]):
+            return [Found(claim, where, str(refused), True) for claim in claims]
+        return [Found(claim, where, f"{ABSENT}: {refused}") for claim in claims]  # its packages are an extra
+    return [compare(job, claim, again) for claim in claims]
 
 
 def compare(job: Job, claim: str, again: dict) -> Found:
-    """One stored reading beside the one that was computed now."""
+    """Compare one stored reading with the one computed now."""
     stamp, where = job.stored.stamp, job.stored.where
     if claim not in again["readings"]:
         return Found(claim, where, "the run gave no reading of it", True)
     stored, now = stamp["readings"][claim], again["readings"][claim]
     elsewhere = not same_arithmetic(made_by(stamp, claim), again)
-    if job.few:
-        stored, now = job.few.cut(stored, now)
+    if job.part:
+        stored, now = job.part.cut(stored, now)
+        if "observed" not in stored:
+            return Found(claim, where, WHOLE)
     else:
         before, verdict = _verdict(job, claim, stored), _verdict(job, claim, now)
         if before != verdict and not (elsewhere and job.claims.rows[claim].near):
             return Found(claim, where, f"stored is {before}, computed {verdict}", True)
-    if not elsewhere and not job.few:
+    if not elsewhere and not job.part:
         return (
             Found(claim, where, SAME)
             if repr(stored) == repr(now)
@@ -105,7 +120,7 @@ def compare(job: Job, claim: str, again: dict) -> Found:
 
 
 def _verdict(job: Job, claim: str, arms: dict) -> str:
-    """The verdict on a reading in the place of the stored one, with the whole run's correction."""
+    """The verdict on a reading in place of the stored one, with the correction of the whole run."""
     stamp = job.stored.stamp
     return verdicts_of(stamp | {"readings": stamp["readings"] | {claim: arms}}, job.claims)[claim].verdict
 
@@ -113,30 +128,34 @@ def _verdict(job: Job, claim: str, arms: dict) -> str:
 def command(
     root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
 ) -> int:
-    """`clbook verify`: says what came of each run; status 1 where something is not what is stored."""
+    """`clbook verify`: prints the outcome for each run; the status is 1 if anything differs from what is stored."""
     by, found, began = drawn_by(root), jobs(root, chapter, claims, profile), time.monotonic()
     results: list[Found] = []
     deadline = None if sample is None else began + OVERTIME * sample
     if one_seed:
-        found, whole = with_few_seeds(found, by)
+        found, whole = in_parts(found, by)
         results += [Found(claim, job.stored.where, WHOLE) for job, claim in whole]
     if sample is not None:
         found = sampled(found, sample, by)
     for job in found:
-        some = check_job(job, deadline)
+        own = time.monotonic() + PATIENCE * job.seconds + SLACK  # a cost that was wrong must not use up the sample
+        some = check_job(job, deadline and min(deadline, own))
         results += some
-        of = " for few of its seeds" if job.few else ""
+        of = " in part" if job.part else ""
         print(f"{job.stored.where}: {len(some)} readings{of}, {sum(r.wrong for r in some)} wrong", flush=True)
     for result in (r for r in results if r.wrong or r.said.startswith(("stale", ABSENT, LATE))):
         print(f"{result.where}, {result.claim}: {result.said}")
     off = list(changed_pictures(root, chapter))
     print(*off, sep="\n", end="\n" if off else "")
     _say(results, time.monotonic() - began)
-    return 1 if off or any(r.wrong for r in results) else 0
+    nothing = bool(results) and all(r.said == LATE for r in results)
+    if nothing:
+        print(NOTHING)
+    return 1 if off or nothing or any(r.wrong for r in results) else 0
 
 
 def changed_pictures(root: Path, chapter: str | None) -> Iterator[str]:
-    """Stored pictures, of notebooks and records, that are not those that the stored runs made; a line each."""
+    """Stored pictures, in notebooks and records, that differ from those that the stored runs made; one line each."""
     for name in [chapter] if chapter else chapter_names(root):
         for where, picture in pictures_off(ChapterFiles.find(name, root)):
             yield f"{where}: the picture {picture} is not the one that the stored run made"

@@ -1,35 +1,40 @@
-"""How far a reading that is computed again may be from the stored one."""
+"""How far a recomputed reading may be from the stored one."""
 
+import math
 from collections.abc import Iterable
 
 from ..claims.claim_table import Claim
 from ..claims.statistics import Sample
 
+ZERO = 1e-13  # of the largest number of a reading: what is below is rounding
+
 
 def same_arithmetic(before: dict, now: dict) -> bool:
-    """Whether two runs must agree to the last bit; a stamp that does not say its instructions is not held to it."""
+    """Whether two runs must agree to the last bit; they need not if a stamp does not name its instructions."""
     keys = ("versions", "device", "capability", "threads")
     return all(key in before and before[key] == now[key] for key in keys)
 
 
 def distances(row: Claim, stored: dict, now: dict, chance: bool) -> Iterable[float]:
-    """How far each sample is off, in units of what is allowed; infinite where arms or cases differ.
+    """How far each sample is off, in units of what is allowed; infinite if arms or cases differ.
 
-    Rounding is allowed, and with `chance` (on another processor) what other seeds would do.
+    Rounding is allowed, also of a number that is zero but for rounding beside the others of its reading; with `chance`
+    (on another processor) so is any difference that other seeds would make.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
         return
-    for arm, cases in stored.items():
-        for case, value in cases.items():
-            yield _distance(row, Sample.of(value), Sample.of(now[arm][case]), chance)
+    samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
+    noise = ZERO * max((abs(x) for s in samples.values() for x in s.values if math.isfinite(x)), default=0.0)
+    for (arm, case), before in samples.items():
+        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise)
 
 
-def _distance(row: Claim, before: Sample, after: Sample, chance: bool) -> float:
-    """How far two samples are apart, over what is allowed: rounding, an identity's rule, or what chance leaves open.
+def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float) -> float:
+    """The distance of two samples over what is allowed: rounding, an identity's rule, or what chance leaves open.
 
-    Where seeds decide, other rounding may lead a training elsewhere, as other seeds would: the two means may differ by
-    half of either interval.
+    If seeds decide, different rounding may lead training elsewhere, as other seeds would; the two means may then differ
+    by half of either interval.
     """
     if before.size != after.size:
         return float("inf")
@@ -40,7 +45,7 @@ def _distance(row: Claim, before: Sample, after: Sample, chance: bool) -> float:
         return abs(before.estimate - after.estimate) / max(half, 1e-6 * abs(before.estimate), 1e-300)
     allowed = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
     pairs = zip(before.values, after.values, strict=True)
-    return max(abs(a - b) / max(allowed, 1e-6 * abs(a), 1e-300) for a, b in pairs)
+    return max(abs(a - b) / max(allowed, 1e-6 * abs(a), noise, 1e-300) for a, b in pairs)
 
 
 def first_difference(stored: dict, now: dict) -> str:

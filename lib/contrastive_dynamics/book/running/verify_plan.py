@@ -1,4 +1,4 @@
-"""Which stored readings `clbook verify` computes again, and what they cost."""
+"""Which stored readings `clbook verify` recomputes, and what they cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from ..ground.sources import ChapterFiles, chapter_names
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import Story
-from ..provenance.staleness import Stored, notebook_stamp, stored_stamps
-from ..provenance.stamps import seconds_of
-from .few_seeds import Fewer, fewer
+from ..provenance.staleness import Stored, notebooks_stamp, stored_stamps
+from ..provenance.stamps import seconds_of, seconds_of_record
+from .parts import Part, part_of
 from .request import check_data, named_claims
 
-ENCODER = "pretrained_encoders."  # in the names of what runs one: it may take minutes or, kept, a second
-START_SECONDS = 2.0  # of a process, for each reading: those of one run share it
-DEAR = 1 / 3  # of a sample's budget: what takes longer is computed for few seeds
-CHEAP = 30.0  # seconds: what takes no longer is computed with all its seeds
+ENCODER = "pretrained_encoders."  # in the names of what runs an encoder: minutes, or a second if it is kept
+START_SECONDS = 2.0  # to start a process, for each reading; the readings of one run share it
+DEAR = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
+CHEAP = 30.0  # seconds; whatever takes no longer is computed with all its seeds
 
 
 @dataclass
@@ -32,15 +32,16 @@ class Job:
     claims: Claims
     stored: Stored
     wanted: list[str]
-    few: Fewer | None = None
+    part: Part | None = None
+    seconds: float = 0.0  # what it should take
 
     @cached_property
     def digests(self) -> ChapterDigests:
-        """Of the stored run's own parameters."""
+        """The digests for the stored run's own parameters."""
         return ChapterDigests(self.story, self.stored.stamp["parameters"])
 
     def is_at_hand(self, claim: str) -> bool:
-        """Whether a reading needs nothing that has to be fetched or that an encoder makes first."""
+        """Whether a reading needs nothing that must first be downloaded or made by an encoder."""
         made = self.digests.claim(claim)
         if "data" not in made.parameters or comes_along(self.stored.stamp["data"]):
             return True
@@ -48,17 +49,21 @@ class Job:
             check_data(self.stored.stamp["parameters"], self.story.files.name)
         except BookError:
             return False
-        return not any(ENCODER in name for name in made.reaches)
+        return not self.needs_encoder(claim)
+
+    def needs_encoder(self, claim: str) -> bool:
+        """Whether a reading rests on features that a pretrained encoder makes."""
+        return any(ENCODER in name for name in self.digests.claim(claim).reaches)
 
     @property
     def parameters(self) -> dict:
-        return self.few.parameters if self.few else self.stored.stamp["parameters"]
+        return self.part.parameters if self.part else self.stored.stamp["parameters"]
 
 
 def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None = None) -> list[Job]:
-    """Every stored run with the readings that are asked for; raises BookError for an unknown chapter or claim.
+    """Every stored run with the requested readings; raises BookError for an unknown chapter or claim.
 
-    With a profile the runs at that size alone; raises BookError if there are none.
+    With a profile, only the runs at that size; raises BookError if there are none.
     """
     library, found = Library(), []
     for name in [chapter] if chapter else chapter_names(root):
@@ -75,9 +80,9 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
 
 
 def costs(job: Job) -> dict[str, float]:
-    """Claim → seconds: those of its cells in this run, where unknown those in the notebook in proportion."""
-    seconds, factor = seconds_of(job.stored.stamp, job.digests), 1.0
-    if not seconds and (shown := notebook_stamp(job.story.files.notebook)):
+    """Claim → the seconds of its cells in this run; if unknown, those in the notebook, in proportion."""
+    seconds, factor = seconds_of_record(job.stored.stamp, job.digests), 1.0
+    if not seconds and (shown := notebooks_stamp(job.story.files)):
         seconds = seconds_of(shown, ChapterDigests(job.story, shown["parameters"]))
         factor = job.stored.stamp["seconds"] / max(sum(seconds.values()), 1.0)
     cells = {c: {job.story.units[n].cell for n in job.story.union([c])} for c in job.wanted}
@@ -85,38 +90,40 @@ def costs(job: Job) -> dict[str, float]:
 
 
 def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
-    """The readings that are drawn, within a budget of seconds; dear ones for few seeds.
+    """The readings that are drawn within a budget of seconds; costly ones in part.
 
-    Left out is what takes longer than the budget even so, and what is not at hand.
+    Readings that take longer than the budget even so, or are not at hand, are left out.
     """
     places, seconds = {}, {}
     for job in found:
         for claim, cost in costs(job).items():
-            few = fewer(job.digests, job.stored.stamp, claim, by) if cost > DEAR * budget else None
-            cost = cost * few.share if few else cost
+            part = part_of(job.digests, job.stored.stamp, claim, by) if cost > DEAR * budget else None
+            cost = cost * part.share if part else cost
             if cost <= budget and job.is_at_hand(claim):
                 name = f"{job.stored.where} {claim}"
-                places[name], seconds[name] = (job, claim, few), cost + START_SECONDS
+                places[name], seconds[name] = (job, claim, part, cost), cost + START_SECONDS
     return grouped(places[name] for name in drawn(seconds, budget, by))
 
 
-def with_few_seeds(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
-    """The same readings: cheap ones as they are, dear ones for few seeds, and those of which few give nothing."""
+def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
+    """The same readings, cheap ones as they are and costly ones in part; and those that cannot be computed in part."""
     chosen, whole = [], []
     for job in found:
         for claim, cost in costs(job).items():
-            few = fewer(job.digests, job.stored.stamp, claim, by) if cost > CHEAP else None
-            if few or cost <= CHEAP:
-                chosen.append((job, claim, few))
+            part = part_of(job.digests, job.stored.stamp, claim, by) if cost > CHEAP else None
+            if part or cost <= CHEAP:
+                chosen.append((job, claim, part, cost * part.share if part else cost))
             else:
                 whole.append((job, claim))
     return grouped(chosen), whole
 
 
-def grouped(chosen: Iterable[tuple[Job, str, Fewer | None]]) -> list[Job]:
-    """Jobs of readings that can be computed together: of one stored run, with the same parameters."""
+def grouped(chosen: Iterable[tuple[Job, str, Part | None, float]]) -> list[Job]:
+    """Jobs of readings that can be computed together: those of one stored run with the same parameters."""
     found: dict[tuple, Job] = {}
-    for job, claim, few in chosen:
-        key = (job.stored.where, few and few.key)
-        found.setdefault(key, Job(job.story, job.claims, job.stored, [], few)).wanted.append(claim)
+    for job, claim, part, cost in chosen:
+        key = (job.stored.where, part and part.key)
+        together = found.setdefault(key, Job(job.story, job.claims, job.stored, [], part))
+        together.wanted.append(claim)
+        together.seconds += cost
     return list(found.values())

@@ -1,4 +1,4 @@
-"""Where the points of a sweep run: a cluster of processes on this machine, or one that a scheduler's address names."""
+"""Where the points of a sweep run: a cluster of processes on this machine, or the cluster of a given scheduler."""
 
 import contextlib
 import logging
@@ -10,13 +10,13 @@ from pathlib import Path
 from ..ground.errors import BookError
 from .job import Job, run_job
 
-ANSWER_SECONDS = 10  # that a scheduler is given
-FILE_SECONDS = 60  # that one is given to write its file, on the disk of a cluster
-QUEUED = 2  # jobs handed over for each thread of a worker, so that none waits
+ANSWER_SECONDS = 10  # time that a scheduler has to answer
+FILE_SECONDS = 60  # time that it has to write its file, on the disk of a cluster
+QUEUED = 2  # jobs submitted for each thread of a worker, so that no thread waits
 
 
 class Pool:
-    """A cluster of dask.distributed, as a sweep uses it. `resources` are what a point needs of its worker."""
+    """A cluster of dask.distributed, as a sweep uses it. `resources` are those that a point needs from its worker."""
 
     def __init__(self, client, local: bool, resources: dict[str, float]):
         from distributed import as_completed
@@ -25,22 +25,22 @@ class Pool:
         self.arrived = as_completed([], loop=client.loop)
 
     def places(self) -> int:
-        """How many jobs run at a time: one on each thread of a worker, as far as it offers the resources."""
-        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})  # nothing of a scheduler that is lost
+        """Number of jobs that run at a time: one on each thread of a worker, as far as it offers the resources."""
+        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})  # empty if the scheduler is lost
         return sum(
             int(min([w["nthreads"], *(w["resources"].get(r, 0) // need for r, need in self.resources.items())]))
             for w in workers.values()
         )
 
     def room(self) -> int:
-        """How many jobs are handed over at a time."""
+        """Number of jobs that are submitted at a time."""
         return QUEUED * max(1, self.places())
 
     def submit(self, key: str, job: Job) -> None:
         self.arrived.add(self.client.submit(run_job, job, key=key, pure=False, resources=self.resources))
 
     def next(self) -> tuple[str, dict]:
-        """The key and result of the next job that ends; raises BookError where the scheduler is lost."""
+        """The key and result of the next job that ends; raises BookError if the scheduler is lost."""
         future = next(self.arrived)
         key, state = future.key, future.status
         if state == "finished":
@@ -54,7 +54,7 @@ class Pool:
 
 
 def _why(error: BaseException) -> str:
-    """Why a worker gave no result of a job, which itself raises nothing."""
+    """Why a worker returned no result of a job, which itself raises nothing."""
     from distributed import KilledWorker
 
     said = (str(error).splitlines() or [""])[0]
@@ -64,7 +64,7 @@ def _why(error: BaseException) -> str:
 
 
 def _one_gpu_a_worker(cards: list[str]):
-    """A plugin that gives worker number k the k-th of these GPUs, after a restart too."""
+    """A plugin that gives worker number k the k-th of these GPUs, also after a restart."""
     from distributed import WorkerPlugin
 
     class OneGpu(WorkerPlugin):
@@ -86,21 +86,23 @@ def gpus() -> list[str]:
 
 @contextlib.contextmanager
 def open_pool(jobs: int | None = None, scheduler: str | None = None, on_gpu: bool = False) -> Iterator[Pool]:
-    """A cluster of `jobs` processes here, by default one a core, or one a GPU for points that need one; or the one at
-    a scheduler's address, whose workers must share the file system, and offer the resource GPU for such points.
+    """A cluster of processes on this machine, or the one at a scheduler's address.
 
-    Raises BookError where dask is not installed, the scheduler does not answer, or both are asked for.
+    `jobs` is the number of processes, by default one per core, or one per GPU for points that need one. A scheduler's
+    workers must share the file system, and offer the resource GPU for such points.
+
+    Raises BookError if dask is not installed, the scheduler does not answer, or both jobs and scheduler are given.
     """
     try:
         import distributed
     except ImportError:
         raise BookError("dask is not installed: pip install -e '.[run,cluster]'") from None
     if scheduler and jobs:
-        raise BookError(f"--jobs {jobs}: the scheduler at {scheduler} has workers of its own, allowed is one of both")
+        raise BookError(f"--jobs {jobs}: the scheduler at {scheduler} has its own workers; give only one of the two")
     if jobs is not None and jobs < 1:
-        raise BookError(f"--jobs: got {jobs}, allowed is 1 or more")
+        raise BookError(f"--jobs: must be ≥ 1, got {jobs}")
     resources = {"GPU": 1} if on_gpu else {}
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what can be mended is said in one line
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what can be fixed is reported in one line
     with contextlib.ExitStack() as stack:
         if scheduler:
             client = stack.enter_context(_reached(distributed, scheduler))
@@ -111,7 +113,7 @@ def open_pool(jobs: int | None = None, scheduler: str | None = None, on_gpu: boo
 
 @contextlib.contextmanager
 def _reached(distributed, address: str) -> Iterator:
-    """A client of a scheduler that stands; the address may be that of the file in which it writes its own."""
+    """A client of an existing scheduler; the address may be that of the file to which the scheduler writes its own."""
     by_file = address.endswith(".json")
     try:
         where = {"scheduler_file": _written(Path(address))} if by_file else {"address": address}
@@ -126,7 +128,7 @@ def _reached(distributed, address: str) -> Iterator:
 
 
 def _written(path: Path) -> str:
-    """The scheduler's file, which a job that has just begun may not have written yet; raises TimeoutError."""
+    """The scheduler's file, once a job that has just begun has written it; raises TimeoutError."""
     for _ in range(10 * FILE_SECONDS):
         if path.is_file() and path.stat().st_size:
             return str(path)
@@ -138,14 +140,14 @@ def _written(path: Path) -> str:
 def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
     cores, cards = os.cpu_count() or 1, gpus() if on_gpu else []
     count = jobs or len(cards) or cores
-    share = str(max(1, cores // count))  # of the cores, for what a point runs in parallel
+    share = str(max(1, cores // count))  # of the cores, for the parallel parts of a point
     quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": share, "LOKY_MAX_CPU_COUNT": share}
     cluster = distributed.LocalCluster(
         n_workers=count,
         threads_per_worker=1,
         processes=True,
-        memory_limit=0,  # the kernels are processes of their own, which it does not count
-        dashboard_address=":0",  # else a second sweep on a machine warns of the first one
+        memory_limit=0,  # kernels are separate processes, which it does not count
+        dashboard_address=":0",  # otherwise a second sweep on a machine warns about the first
         resources={"GPU": 1} if on_gpu else None,
         env=quiet,
         silence_logs=50,

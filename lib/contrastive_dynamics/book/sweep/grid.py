@@ -1,4 +1,4 @@
-"""The grid of a sweep: its axes as typed on the command line, and the points that they span, checked whole."""
+"""The grid of a sweep: its axes as typed on the command line, and the points that they span, all of them checked."""
 
 import hashlib
 import json
@@ -27,10 +27,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """One place of a sweep: its parameters in effect, and an id that names them together with the code they run.
+    """One point of a sweep: its parameters in effect, and an id for these together with the code that they run.
 
-    `run` is the id of the run that has it: its own, or one that has the blocks of seeds of several points, of which it
-    is number `block`.
+    `run` is the id of the run that contains the point: its own, or one with the blocks of seeds of several points, of
+    which this one is number `block`.
     """
 
     id: str
@@ -41,9 +41,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Grid:
-    """A sweep that was checked: its points, and the parameters of each run that they need.
+    """A checked sweep: its points, and the parameters of each run that they need.
 
-    `code` is the hash of chapter, rules and library, without any parameters.
+    `code` is the hash of chapter, rules and library, without parameters.
     """
 
     files: ChapterFiles
@@ -55,25 +55,25 @@ class Grid:
     code: str
 
     def to_json(self) -> dict:
-        """What makes two sweeps the same one."""
+        """What two sweeps must have in common to be the same."""
         axes = [[axis.name, list(axis.values)] for axis in self.axes]
         ids = hashlib.sha256("".join(point.id + point.run for point in self.points).encode()).hexdigest()
         return {"chapter": self.files.name, "profile": self.profile, "axes": axes, "blocks": self.blocks, "points": ids}
 
 
 def _range(parameter: Parameter, text: str, where: str) -> list:
-    """`1..10` or `1..10:3`: from the first number to the last at most, in steps of 1 or of the third."""
+    """`1..10` or `1..10:3`: from the first number up to at most the last, in steps of 1 or of the third number."""
     first, _, rest = text.partition("..")
     last, _, step = rest.partition(":")
     try:
         low, high, by = (Decimal(part.strip()) for part in (first, last, step or "1"))
         count = int((high - low) / by) + 1
     except (InvalidOperation, ArithmeticError, ValueError):
-        raise BookError(f"{where}: not a range low..high:step with a step above 0") from None
+        raise BookError(f"{where}: not a range low..high:step with step > 0") from None
     if by <= 0 or high < low:
-        raise BookError(f"{where}: a range without a value, allowed is low..high:step with low ≤ high, step above 0")
+        raise BookError(f"{where}: an empty range; it must be low..high:step with low ≤ high and step > 0")
     if count > MOST_POINTS:
-        raise BookError(f"{where}: {count} values, allowed are at most {MOST_POINTS}")
+        raise BookError(f"{where}: must have at most {MOST_POINTS} values, got {count}")
     return [parameter.from_text(str(low + k * by)) for k in range(count)]
 
 
@@ -81,7 +81,7 @@ def _axis(text: str, known: dict[str, Parameter], chapter: str) -> Axis:
     where = f"--grid {text}"
     name, equals, values = text.partition("=")
     if not equals or not values.strip():
-        raise BookError(f"{where}: got no values, allowed is name=value,value,… or name=low..high:step")
+        raise BookError(f"{where}: must be name=value,value,… or name=low..high:step, got no values")
     parameter = known_parameter(name, known, chapter)
     lists = parameter.type.startswith("list[")
     if ".." in values and not lists and parameter.item_type in (int, float):
@@ -92,7 +92,7 @@ def _axis(text: str, known: dict[str, Parameter], chapter: str) -> Axis:
     for value in found:
         key = tuple(value) if lists else value
         if key in seen:
-            raise BookError(f"{where}: the value {value!r} stands twice")
+            raise BookError(f"{where}: the value {value!r} occurs twice")
         seen.add(key)
     return Axis(name, tuple(found))
 
@@ -101,28 +101,33 @@ def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
     names = [axis.name for axis in axes]
     for name in names:
         if names.count(name) > 1:
-            raise BookError(f"--grid {name}: given twice, allowed is one axis a parameter")
+            raise BookError(f"--grid {name}: given twice; each parameter may have only one axis")
         if name in fixed:
-            raise BookError(f"{name}: both an axis of the grid and set by -p, allowed is one of them")
+            raise BookError(f"{name}: both an axis of the grid and set by -p; use only one of them")
     if blocks < 1:
-        raise BookError(f"--seeds: got {blocks}, allowed is 1 or more")
+        raise BookError(f"--seeds: must be ≥ 1, got {blocks}")
     if blocks > 1 and ("first_seed" in names or "first_seed" in fixed):
-        raise BookError("first_seed: both set and chosen by --seeds, allowed is one of them")
+        raise BookError("first_seed: both set and chosen by --seeds; use only one of them")
     count = blocks
     for axis in axes:
         count *= len(axis.values)
     if count > MOST_POINTS:
-        raise BookError(f"--grid: {count} points, allowed are at most {MOST_POINTS}")
+        raise BookError(f"--grid: must have at most {MOST_POINTS} points, got {count}")
     if count == 1:
         raise BookError("a sweep of one point: give --grid name=value,value,… or --seeds 2 or more, or use clbook run")
 
 
-def _check_fold(parameters: dict, seeds: int) -> None:
-    """What is not by seed must not have as many values as there are seeds: only by that are readings told apart."""
-    for name, value in parameters.items():
+def _folded(place: dict, known: dict[str, Parameter], blocks: int) -> dict:
+    """The parameters of the one run that computes all blocks of seeds of a grid place; raises BookError.
+
+    Only what is by seed may have as many values as there are seeds, since nothing else tells readings apart.
+    """
+    seeds = known["seeds"].check(blocks * place["seeds"], "--fold: ")
+    for name, value in place.items():
         count = len(value) if isinstance(value, list) else value
         if name not in ("first_seed", "seeds") and type(count) is int and count == seeds:
             raise BookError(f"--fold: {seeds} seeds in all, as many as {name} has or is; choose another --seeds")
+    return place | {"seeds": seeds}
 
 
 def _id(code: str, parameters: dict) -> str:
@@ -142,10 +147,10 @@ def plan_grid(
 ) -> Grid:
     """Check a sweep before anything starts; raises BookError.
 
-    `seeds` is the number of blocks of seeds at each place of the grid, one after the other; with `fold` they are one
-    run, in whose program chapters have all seeds anyway, and points read their seeds of it. What runs `elsewhere`, at
-    a scheduler's workers, may ask for a device that is not here.
-    What only a chapter's own cells can check, of parameters together, fails a point in its first seconds.
+    `seeds` is the number of consecutive blocks of seeds at each grid place. With `fold` these form one run, since a
+    chapter computes all its seeds in one program anyway, and points read their own seeds from it. A sweep that runs
+    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks. Conditions on several
+    parameters that only a chapter's own cells can check fail a point in its first seconds.
     """
     files = ChapterFiles.find(name)
     known = read_parameters(files.cells(), files.source.name)
@@ -153,19 +158,18 @@ def plan_grid(
     axes = [_axis(text, known, name) for text in grid]
     _check_axes(axes, fixed, seeds)
     if fold and seeds < 2:
-        raise BookError("--fold: got one block of seeds, allowed is --seeds 2 or more")
+        raise BookError("--fold: needs --seeds 2 or more, got one block of seeds")
     base = with_device(profile_parameters(files, profile) | fixed, known, device, name, elsewhere)
     code, points, runs = code_digest(Story(files), Claims.load(files.claims)), {}, {}
     for values in product(*(axis.values for axis in axes)):
         place = base | dict(zip((axis.name for axis in axes), values, strict=True))
         blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))
-        together = place | {"seeds": known["seeds"].check(seeds * place["seeds"], "--fold: ")} if fold else None
-        if fold:
-            _check_fold(place, together["seeds"])
+        together = _folded(place, known, seeds) if fold else None
         for k, block in enumerate(blocks):
             parameters = place | block
-            point, run = _id(code, parameters), _id(code, together or parameters)
-            runs[run] = together or parameters
+            run_with = together or parameters
+            point, run = _id(code, parameters), _id(code, run_with)
+            runs[run] = run_with
             points[point] = Point(point, parameters, run, k)
     for data in {p.get("data") for p in runs.values()}:
         check_data({"data": data}, name)

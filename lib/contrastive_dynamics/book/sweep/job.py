@@ -17,7 +17,7 @@ from ..running.jupyter_kernel import DiskFull
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is told: plain values alone, so that any version of Python can read them."""
+    """What a worker is told: only plain values, so that any version of Python can read them."""
 
     root: str
     chapter: str
@@ -36,11 +36,11 @@ def _code(files: ChapterFiles) -> str:
 def run_job(job: Job) -> dict:
     """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
 
-    There are no seconds where another worker had made it. Nothing is raised, since a cluster may not know the
-    exception; a worker that is killed says nothing.
+    `seconds` is missing if another worker had already made the run. Nothing is raised, since a cluster may not know the
+    exception; a worker that is killed reports nothing.
     """
     out, began, said = Path(job.out), time.monotonic(), ""
-    if (out / "run.json").is_file():  # a worker that its client has lost goes on
+    if (out / "run.json").is_file():  # a worker that lost its client may have continued
         return {"status": "done", "said": ""}
     try:
         _make(job, out)
@@ -50,7 +50,7 @@ def run_job(job: Job) -> dict:
         said = str(error)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-    if (out / "run.json").is_file():  # whoever made it
+    if (out / "run.json").is_file():  # no matter who made it
         return {"status": "done", "said": "", "seconds": time.monotonic() - began}
     return {"status": "failed", "said": said or "the run left no result"}
 

@@ -1,4 +1,4 @@
-"""A sweep: the runs of a grid made into a folder, on a cluster, in any order, any number of times interrupted."""
+"""A sweep: the runs of a grid, written to a folder by a cluster, in any order and with any number of interruptions."""
 
 import contextlib
 import fcntl
@@ -14,6 +14,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ..ground.aside import write_aside
+from ..ground.durations import duration
 from ..ground.errors import BookError
 from ..ground.parameters import profile_parameters
 from ..running.jupyter_kernel import disk_errors
@@ -29,7 +30,7 @@ ATTEMPTS = 2
 
 @dataclass
 class Outcome:
-    """How the runs of a sweep stand; `failed` has the reason of each."""
+    """The state of the runs of a sweep; `failed` has the reason for each failure."""
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
@@ -37,7 +38,7 @@ class Outcome:
 
 @contextlib.contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """The folder for one sweep at a time; raises BookError."""
+    """Lock the folder for one sweep at a time; raises BookError."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "a+") as lock:
         try:
@@ -54,7 +55,7 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 def _claim(grid: Grid, folder: Path) -> None:
-    """Write what the folder holds, or see that it holds this very sweep; raises BookError."""
+    """Write the folder's definition, or check that it contains this very sweep; raises BookError."""
     wanted = {"version": VERSION, **grid.to_json()}
     if (folder / DEFINITION).exists():
         found = read_definition(folder)
@@ -66,20 +67,20 @@ def _claim(grid: Grid, folder: Path) -> None:
             raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
         return
     if any(path.name not in (".lock", POINTS) for path in folder.iterdir()):
-        raise BookError(f"{folder}: not empty and no sweep; choose another --out")
+        raise BookError(f"{folder}: not empty and not a sweep; choose another --out")
     points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
     for name, content in {POINTS: points, DEFINITION: wanted}.items():
         write_aside(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
 
 
 def _clear(folder: Path) -> None:
-    """Remove what workers that were killed left half-written."""
+    """Remove half-written files left by workers that were killed."""
     for path in (folder / "runs").glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 class Bar:
-    """Runs done, under way and failed, and the remaining time, in a terminal or a notebook."""
+    """A bar with the runs done, under way and failed, and the remaining time, in a terminal or a notebook."""
 
     def __init__(self, total: int, done: int):
         from tqdm import tqdm
@@ -98,11 +99,11 @@ class Bar:
 
 
 def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Callable[[str], None] = None) -> Outcome:
-    """Make all runs of a grid that have no result yet; `pool`, of `cluster.open_pool`, is opened if there are any.
+    """Make all runs of a grid that have no result yet; `pool`, from `cluster.open_pool`, is opened if there are any.
 
-    The first is made alone, and what it took says what the rest will cost. A run that fails keeps its partial notebook
-    beside its place, ID.failed, and is tried once more. Raises BookError for a folder that holds something
-    else or is in use, a full disk, a scheduler that is lost; what is finished stays, and the same call goes on from it.
+    The first run is made alone, and its time predicts the cost of the rest. A run that fails keeps its partial notebook
+    beside its place, in ID.failed, and is tried once more. Raises BookError for a folder that contains something else
+    or is in use, a full disk, or a lost scheduler; finished runs stay, and the same call resumes from them.
     """
     folder = folder.absolute()
     with _held(folder):
@@ -114,7 +115,7 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
         with _table_at_the_end(folder):
             if waiting:
                 with pool as workers:
-                    if workers.local:  # nobody else writes here
+                    if workers.local:  # no one else writes here
                         _clear(folder)
                     bar = Bar(len(grid.runs), len(outcome.done))
                     with contextlib.closing(bar.bar):
@@ -125,7 +126,7 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
 
 @contextlib.contextmanager
 def _table_at_the_end(folder: Path) -> Iterator[None]:
-    """Write the sweep's table, also when it is interrupted; then what interrupted it is what is raised."""
+    """Write the sweep's table, even if the sweep is interrupted; the interruption is then raised."""
     try:
         yield
     except BaseException:
@@ -136,20 +137,17 @@ def _table_at_the_end(folder: Path) -> Iterator[None]:
 
 
 def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
-    """Keep the pool busy; only as many runs as it can take are handed over at a time."""
+    """Keep the pool busy, submitting only as many runs at a time as it can take."""
     queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
     base = profile_parameters(grid.files, grid.profile)
-    mine = uuid4().hex[:8]  # keys are the scheduler's, which may have another sweep of the same points
+    mine = uuid4().hex[:8]  # keys belong to the scheduler, which may have another sweep of the same points
     if not pool.places():
         say("no worker that can take a point has come yet; waiting for the first (Ctrl-C ends it)")
     while queue or running:
         while queue and len(running) < (1 if first else pool.room()):
             run = queue.pop()
             running.add(run)
-            out = str(run_folder(folder, run))
-            profile = named_profile(grid.profile, base, grid.runs[run])
-            job = Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], out, grid.code)
-            pool.submit(f"{run}-{tries[run]}-{mine}", job)
+            pool.submit(f"{run}-{tries[run]}-{mine}", _job(grid, base, run, folder))
         bar.show(outcome, len(running))
         key, result = pool.next()
         run = key.partition("-")[0]
@@ -172,6 +170,12 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
     bar.show(outcome, 0)
 
 
+def _job(grid: Grid, base: dict, run: str, folder: Path) -> Job:
+    """A run as a worker takes it; `base` are the parameters of the grid's profile."""
+    profile = named_profile(grid.profile, base, grid.runs[run])
+    return Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], str(run_folder(folder, run)), grid.code)
+
+
 def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
     """Keep the reason beside the partial notebook."""
     outcome.failed[run] = said
@@ -180,14 +184,14 @@ def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
 
 
 def cost(seconds: float, runs: int, places: int) -> str:
-    """What the runs that are left will take, by one that was measured."""
+    """What the remaining runs will take, estimated from one that was measured."""
     left = seconds * -(-runs // max(places, 1))
-    said = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
-    return f"one run took {seconds:.0f} s; {runs} more, {places} at a time: about {said}"
+    shown = duration(left, hour_digits=1)
+    return f"one run took {seconds:.0f} s; {runs} more, {places} at a time: about {shown}"
 
 
 def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
-    """Run a sweep and say how it ended; 1 if points failed. Raises BookError."""
+    """Run a sweep and print how it ended; returns 1 if points failed. Raises BookError."""
     devices = {str(parameters.get("device", "cpu")) for parameters in grid.runs.values()}
     on_gpu = any(device.startswith("cuda") for device in devices)
     on_gpu = on_gpu or "auto" in devices and scheduler is None and bool(gpus())

@@ -1,13 +1,15 @@
-"""The folder of a sweep: what lies where in it, and what it says it is a sweep of."""
+"""The folder of a sweep: its layout, and its definition of the sweep."""
 
+import difflib
 import json
 from pathlib import Path
 
 from ..ground.errors import BookError
+from ..ground.sources import ChapterFiles
 from .grid import Grid
 
 VERSION = 1  # of the folder's layout and of its table
-REASON = "reason.txt"  # of a run that failed for good
+REASON = "reason.txt"  # why a run failed for good
 DEFINITION, POINTS = "sweep.json", "points.json"  # written in the order of POINTS, DEFINITION
 
 
@@ -16,7 +18,7 @@ def run_folder(sweep: Path, run: str) -> Path:
 
 
 def is_done(sweep: Path, run: str) -> bool:
-    """A run's folder is moved into place when it is whole."""
+    """Whether a run is done: its folder is moved into place when complete."""
     return (run_folder(sweep, run) / "run.json").is_file()
 
 
@@ -25,18 +27,38 @@ def default_folder(grid: Grid) -> Path:
 
 
 def failed_folder(sweep: Path, run: str) -> Path:
-    """Where a run that failed leaves its partial notebook, and what was said in `reason.txt`."""
+    """Where a failed run leaves its partial notebook, and the reason in `reason.txt`."""
     return sweep / "runs" / f"{run}.failed"
 
 
 def read_definition(folder: Path) -> dict:
-    """What a folder says it is a sweep of; raises BookError."""
+    """The definition of the sweep that a folder contains; raises BookError."""
     try:
         found = json.loads((folder / DEFINITION).read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
-        raise BookError(f"{folder}: no sweep, it has no readable {DEFINITION}") from None
+        raise BookError(f"{folder}: not a sweep, it has no readable {DEFINITION}") from None
     if found.get("version") != VERSION:
         raise BookError(
-            f"{folder}: a sweep of layout {found.get('version')}, this version reads {VERSION}; run it anew"
+            f"{folder}: a sweep of layout {found.get('version')}, this version reads {VERSION}; run it again"
         )
     return found
+
+
+def read_points(folder: Path) -> dict[str, dict]:
+    """Point → its parameters, its run and its block of seeds; raises BookError."""
+    try:
+        return json.loads((folder / POINTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BookError(f"{folder}: its {POINTS} is missing or damaged; run the sweep in another folder") from None
+
+
+def point_run(folder: Path, point: str) -> tuple[ChapterFiles, Path]:
+    """The chapter of a sweep, and the folder of the finished run that a point belongs to; raises BookError."""
+    files, points = ChapterFiles.find(read_definition(folder)["chapter"]), read_points(folder)
+    if point not in points:
+        near = difflib.get_close_matches(point, points, n=1) or list(points)[:1]
+        raise BookError(f"--page {point}: no such point; the sweep's table lists {len(points)}, such as {near[0]}")
+    run = points[point]["run"]
+    if not is_done(folder, run):
+        raise BookError(f"--page {point}: its run is not done; the same sweep command resumes it")
+    return files, run_folder(folder, run)

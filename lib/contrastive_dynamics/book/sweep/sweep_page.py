@@ -1,4 +1,4 @@
-"""A sweep in a picture and on a page: a claim's statistic over the grid as small multiples, and links to notebooks."""
+"""A sweep as a picture on a page: a claim's statistic over the grid in small multiples, with links to notebooks."""
 
 import io
 import os
@@ -24,7 +24,7 @@ div { overflow-x: auto; } svg { max-width: 100%; height: auto; background: white
 
 
 def default_claim(table: Table) -> str:
-    """The claim whose verdict changes most over the grid, else the first; raises BookError where none is judged."""
+    """The claim whose verdict changes most over the grid, otherwise the first; raises BookError if none is judged."""
     if not table.claims:
         done = any(row.status == "done" for row in table.rows)
         said = (
@@ -44,7 +44,7 @@ def _numeric(values: list) -> bool:
 
 
 def _roles(table: Table) -> tuple[str, str | None, list[str]]:
-    """The axis along x, that of the curves, and those of the panels: the longest first, numbers before words."""
+    """The axes for x, for curves and for panels: the longest first, numbers before words."""
     varied = [name for name, values in table.axes.items() if len(values) > 1 and name != "first_seed"]
 
     def order(name: str) -> tuple:
@@ -55,7 +55,7 @@ def _roles(table: Table) -> tuple[str, str | None, list[str]]:
 
 
 def _by_place(table: Table, claim: str) -> dict[tuple, list[Row]]:
-    """Place of the grid, its values in the order of `_roles` → the rows that have judged the claim, one a block."""
+    """Grid place, with its values in the order of `_roles` → the rows that judged the claim, one per block."""
     x, curve, rest = _roles(table)
     found = defaultdict(list)
     for row in table.rows:
@@ -65,7 +65,7 @@ def _by_place(table: Table, claim: str) -> dict[tuple, list[Row]]:
 
 
 def _curves(table: Table, rows: dict[tuple, list[Row]], panel: dict) -> Iterator[tuple[str, list]]:
-    """Label → points along x, each with its rows."""
+    """(label, points along x, each with its rows) of every curve."""
     x, curve, _ = _roles(table)
     for value in table.axes[curve] if curve else [None]:
         rest = [repr(v) for v in ([value] if curve else []) + list(panel.values())]
@@ -88,15 +88,28 @@ def _draw(ax, table: Table, claim: str, rows: dict[tuple, list[Row]], panel: dic
             ax.plot(*zip(*chosen, strict=True) if chosen else ([], []), mark, color=f"C{k}", mfc=face, ms=6)
 
 
+def _figure(panels: int):
+    """A figure with axes for so many panels, three in a row."""
+    import matplotlib.pyplot as plt
+
+    columns = min(3, panels)
+    lines = -(-panels // columns)
+    size = (2 + 3 * columns, 0.6 + 2.6 * lines)
+    fig, axes = plt.subplots(
+        lines, columns, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax in axes.flat[panels:]:
+        ax.set_visible(False)
+    return fig, list(axes.flat[:panels])
+
+
 def draw(table: Table, claim: str):
     """Small multiples of a claim's statistic over the grid.
 
-    A mark is the mean over blocks of seeds, the line through it goes from the least to the largest; filled where the
-    claim holds with every block. Grey lines are what the rule compares with. Raises BookError for a claim without a
+    A mark is the mean over blocks of seeds, with a line from the smallest to the largest value; it is filled if the
+    claim holds for every block. Grey lines show what the rule compares with. Raises BookError for a claim without a
     result.
     """
-    import matplotlib.pyplot as plt
-
     if claim not in table.claims:
         raise BookError(
             f"{table.chapter}: no point has judged {claim!r}, there are: {', '.join(table.claims) or 'none'}"
@@ -106,33 +119,26 @@ def draw(table: Table, claim: str):
     numeric = _numeric(values)
     places = {repr(v): v if numeric else k for k, v in enumerate(values)}
     panels = [dict(zip(rest, chosen, strict=True)) for chosen in product(*(table.axes[name] for name in rest))]
-    columns = min(3, len(panels))
-    lines = -(-len(panels) // columns)
-    size = (2 + 3 * columns, 0.6 + 2.6 * lines)
-    fig, axes = plt.subplots(
-        lines, columns, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
+    fig, axes = _figure(len(panels))
     rows = _by_place(table, claim)
     rule = Claims.load(ChapterFiles.find(table.chapter).claims).rows[claim].rule
-    for ax, panel in zip(axes.flat, panels, strict=False):
+    for ax, panel in zip(axes, panels, strict=True):
         for threshold in rule.numbers:
             ax.axhline(threshold, color="0.6", lw=1)
         _draw(ax, table, claim, rows, panel, places)
         ax.set_title(", ".join(f"{name} = {value}" for name, value in panel.items()), fontsize=9)
         if not numeric:
             ax.set_xticks(list(places.values()), [str(v) for v in values])
-    for ax in axes.flat[len(panels) :]:
-        ax.set_visible(False)
     fig.supxlabel(x)
     fig.supylabel(f"{claim} (rule {rule})", fontsize=10)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+    handles, labels = axes[0].get_legend_handles_labels()
     if labels:
         fig.legend(handles, labels, loc="outside right upper", fontsize=8)
     return fig
 
 
 def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
-    """Picture and table of one claim as an HTML page, with links to the notebooks below the sweep's folder."""
+    """Write picture and table of one claim as an HTML page, with links to the notebooks in the sweep's folder."""
     import matplotlib
     import matplotlib.pyplot as plt
 
@@ -146,14 +152,14 @@ def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
     counted = ", ".join(f"{sum(r.status == s for r in table.rows)} {s}" for s in ("done", "failed", "waiting"))
     heads = "".join(f"<th>{escape(head)}</th>" for head in (*table.axes, "verdict", "statistic", "seconds", "notebook"))
     there = Path(os.path.relpath(sweep, path.parent))
-    body = "\n".join(_html_row(row, list(table.axes), claim, there) for row in table.rows)
+    body = "\n".join(_html_row(row, list(table.axes), claim, sweep, there) for row in table.rows)
     text = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(table.chapter)}: {escape(claim)}</title><style>{_STYLE}</style>
 <h1>{escape(table.chapter)}, {escape(claim)}</h1>
 <p>{len(table.rows)} points of the profile {escape(table.profile)}: {counted}. A mark is the mean over blocks of seeds,
 the line through it goes from the least to the largest; it is filled where the claim holds with every block. Grey lines
-are what the rule compares with.</p>
+are what the rule compares with. <code>clbook show SWEEP --page POINT</code> writes the page of a point.</p>
 <div>{svg[svg.index("<svg") :]}</div>
 <div><table><tr>{heads}</tr>
 {body}
@@ -162,11 +168,20 @@ are what the rule compares with.</p>
     write_aside(path, text)
 
 
-def _html_row(row: Row, axes: list[str], claim: str, sweep: Path) -> str:
+def _links(row: Row, folder: Path, there: Path) -> str:
+    """A point with a link to its notebook, and to its page if `clbook show --page` has made it."""
+    if not row.notebook:
+        return row.point
+    page = Path(row.notebook).with_suffix(".html")
+    shown = {row.notebook: row.point} | ({str(page): "page"} if (folder / page).is_file() else {})
+    return " ".join(f'<a href="{quote((there / file).as_posix())}">{word}</a>' for file, word in shown.items())
+
+
+def _html_row(row: Row, axes: list[str], claim: str, folder: Path, there: Path) -> str:
+    """A row of the table; `folder` is the sweep's, and `there` leads to it from the page."""
     number, word = row.claims.get(claim, (None, row.status))
     cells = [escape(str(row.parameters[name])) for name in axes]
     cells += [f"{VERDICTS.get(word, '')} {word}", "" if number is None else f"{number:.4g}"]
     cells += ["" if row.seconds is None else f"{row.seconds:.1f}"]
-    link = quote((sweep / row.notebook).as_posix())
-    cells += [f'<a href="{link}">{row.point}</a>' if row.notebook else row.point]
+    cells += [_links(row, folder, there)]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -1,22 +1,23 @@
-"""A sweep as one table: a row a point with its parameters, and statistic and verdict of every claim."""
+"""A sweep as one table: one row per point, with its parameters and the statistic and verdict of every claim."""
 
 import csv
 import io
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..chapter.results import notebook_stamp, verdicts_of
+from ..chapter.results import verdicts_of
 from ..claims.claim_table import Claims
 from ..claims.judging import Reading
 from ..claims.rules import Rule
 from ..claims.statistics import Sample
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
+from ..ground.parameters import value_text
 from ..ground.sources import ChapterFiles
-from .sweep_folder import POINTS, REASON, failed_folder, is_done, read_definition, run_folder
+from ..provenance.staleness import notebooks_stamp
+from .sweep_folder import REASON, failed_folder, is_done, read_definition, read_points, run_folder
 
 TABLE = "table.csv"
 
@@ -25,7 +26,7 @@ TABLE = "table.csv"
 class Row:
     """One point: `claims` has the statistic and the verdict of each claim that was judged.
 
-    Points of one run share its notebook, and each has its part of the seconds.
+    Points of one run share its notebook, and each accounts for its part of the seconds.
     """
 
     point: str
@@ -39,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """All points of a sweep in the order of its grid; `axes` are what varies, `first_seed` among them for blocks."""
+    """All points of a sweep in grid order; `axes` are the parameters that vary, including `first_seed` for blocks."""
 
     chapter: str
     profile: str
@@ -48,12 +49,12 @@ class Table:
 
     @property
     def claims(self) -> list[str]:
-        """The claims that any point has judged, in the order of the first that has them."""
+        """The claims that any point has judged, in order of first appearance."""
         return list(dict.fromkeys(claim for row in self.rows for claim in row.claims))
 
 
 def margin(rule: Rule, sample: Sample) -> float:
-    """How far the estimate lies inside of what the rule allows; negative outside."""
+    """How far the estimate lies inside what the rule allows; negative if it lies outside."""
     at, first, last = sample.estimate, rule.numbers[0], rule.numbers[-1]
     if rule.name in ("rate", "equals"):
         return -abs(at - first)
@@ -62,19 +63,16 @@ def margin(rule: Rule, sample: Sample) -> float:
 
 
 def statistic(rule: Rule, reading: Reading) -> float:
-    """The estimate of the case that decides a claim: the one least inside of what the rule allows."""
+    """The estimate of the case that decides a claim: the one least inside what the rule allows."""
     return min(reading.observed.values(), key=lambda sample: margin(rule, sample)).estimate
 
 
 def read_table(folder: Path) -> Table:
-    """Read a sweep's points as they stand, judged by the present rules; raises BookError."""
+    """Read a sweep's points in their present state, judged by the present rules; raises BookError."""
     definition = read_definition(folder)
     files = ChapterFiles.find(definition["chapter"])
     claims = Claims.load(files.claims)
-    try:
-        points = json.loads((folder / POINTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise BookError(f"{folder}: its {POINTS} is missing or damaged; run the sweep anew in another folder") from None
+    points = read_points(folder)
     together = Counter(point["run"] for point in points.values())
     stamps = _Stamps(folder, files)
     rows = [_row(stamps, claims, i, point, together[point["run"]]) for i, point in points.items()]
@@ -91,13 +89,13 @@ class _Stamps:
         self.folder, self.files, self.last = folder, files, ("", {})
 
     def notebook(self, run: str) -> Path:
-        """Relative to the sweep's folder: of a run that is done or failed."""
+        """The notebook of a run that is done or failed, relative to the sweep's folder."""
         place = (run_folder if is_done(self.folder, run) else failed_folder)(self.folder, run)
         return (place / f"{self.files.name}.ipynb").relative_to(self.folder)
 
     def of(self, run: str) -> dict:
         if run != self.last[0]:
-            stamp = notebook_stamp(self.folder / self.notebook(run))
+            stamp = notebooks_stamp(self.files, (self.folder / self.notebook(run)).parent)
             if stamp is None:
                 place = run_folder(self.folder, run)
                 raise BookError(f"{place}: its notebook holds no result; delete the folder and run the sweep again")
@@ -115,7 +113,7 @@ def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) 
     readings = stamp["readings"]
     if together > 1:
         readings = block_readings(readings, how["block"], together, parameters["seeds"])
-    # what is left out of a block counts for Holm's correction, as it does in a run of the block alone
+    # claims left out of a block still count for Holm's correction, as they would in a run of the block alone
     found = {
         i: v
         for i, v in verdicts_of(stamp | {"readings": stamp["readings"] | readings}, claims).items()
@@ -126,9 +124,10 @@ def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) 
 
 
 def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: int) -> dict[str, dict]:
-    """Of a run's readings those of one of its blocks of seeds: of claims that have, in all arms, one value a seed.
+    """The part of a run's readings that belongs to one block of seeds, for claims with one value per seed in all arms.
 
-    A claim with a number for the whole run, or values of other draws, cannot be told apart by blocks and is left out.
+    A claim with a number for the whole run, or with values from other draws, cannot be split into blocks and is left
+    out.
     """
     part = slice(block * seeds, (block + 1) * seeds)
 
@@ -143,15 +142,15 @@ def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: in
 
 
 def write_table(table: Table, path: Path) -> None:
-    """Write it as CSV and move it into place: `CLAIM` is a verdict, `CLAIM statistic` its number, lists are JSON."""
+    """Write the table as CSV: `CLAIM` is a verdict, `CLAIM statistic` its number; lists are in JSON."""
     parameters = list(table.rows[0].parameters) if table.rows else []
-    claims = table.claims  # of all rows, once
+    claims = table.claims  # for all rows at once
     heads = [head for claim in claims for head in (f"{claim} statistic", claim)]
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["point", "status", *parameters, "seconds", "device", "notebook", *heads])
     for row in table.rows:
-        values = (v if isinstance(v, str) else json.dumps(v) for v in row.parameters.values())
+        values = map(value_text, row.parameters.values())
         judged = (cell for claim in claims for cell in row.claims.get(claim, ("", "")))
         writer.writerow([row.point, row.status, *values, row.seconds, row.device, row.notebook, *judged])
     write_aside(path, text.getvalue())

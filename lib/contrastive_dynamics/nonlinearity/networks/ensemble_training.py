@@ -45,8 +45,8 @@ def sgd_steps(
         loss: the loss of the outputs of both views.
         rate: learning rate.
         momentum, weight_decay: as in `torch.optim.SGD`.
-        compiled: fuse the gradient's operations with torch.compile, which takes a C++ compiler and half a minute for
-            each size of ensemble.
+        compiled: fuse the gradient's operations with torch.compile, which needs a C++ compiler and half a minute for
+            each ensemble size.
     """
     optimizer = torch.optim.SGD(weights, lr=rate, momentum=momentum, weight_decay=weight_decay)
     gradients = torch.compile(network.gradients) if compiled else network.gradients
@@ -73,13 +73,13 @@ def train(
 ) -> Iterator[Weights]:
     """Train every run for `steps` minibatches; yields the weights after each, changed in place.
 
-    The networks, generators and minibatches of a run are the same whether it is trained alone or beside others.
+    The network, generators and minibatches of a run are the same whether it is trained alone or beside others.
 
     Args:
         runs: configurations with their seeds, which must form one program (see `one_program`).
         steps: number of minibatches, ≥ 1.
         device: where to train, by default torch's default device.
-        dtype: of the weights and of the minibatches.
+        dtype: dtype of the weights and of the minibatches.
         compiled: as in `sgd_steps`.
     Raises: ValueError for steps < 1, runs that do not form one program, and too little memory.
     Cost: 6.5 Mflop per step and run with the default sizes.

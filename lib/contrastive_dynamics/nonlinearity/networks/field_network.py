@@ -1,8 +1,8 @@
-"""Two-layer networks with disjoint receptive fields: exact gradients of an ensemble, whatever the fields show.
+"""Two-layer networks with disjoint receptive fields: exact gradients of an ensemble, for any kind of input.
 
-A minibatch defines how its inputs enter, so one step serves tokens and image patches. Where a place shows one of d
-tokens, everything before the sum over places is a function of (place, token): the top layer costs 2·groups·K·d·M·j
-flops per run, where 2N views one by one would cost 2·2N·K·M·j, and BatchNorm's statistics are weighted sums.
+A minibatch defines how its inputs enter, so one step serves tokens and image patches. If a place shows one of d tokens,
+everything before the sum over places is a function of (place, token): the top layer costs 2·groups·K·d·M·j flops per
+run, where 2N views one by one would cost 2·2N·K·M·j, and BatchNorm's statistics are weighted sums.
 Shapes: runs first; K places, M filters, d inputs per place, j outputs; w `[run, K, M, d]`, v `[run, K, M, j]`.
 """
 
@@ -26,10 +26,10 @@ class Weights(NamedTuple):
 
 
 class Batch(Protocol):
-    """A minibatch: the rows of a table that its views read, K places of r rows in each group of views.
+    """A minibatch: the rows of a table that its views read, with K places of r rows in each group of views.
 
     Each group has BatchNorm statistics of its own. shares `[run, K, group, 1, r]`: the share of a group's views that
-    reads row r. Rows that every group reads alike may appear once in `filtered`, with a group axis of length one.
+    read row r. Rows that every group reads alike may appear once in `filtered`, with a group axis of length one.
     """
 
     shares: Tensor
@@ -58,7 +58,7 @@ def initial_weights(
         filters: M ≥ 1 filters per place.
         d: inputs per place, ≥ 1.
         outputs: j ≥ 1 outputs.
-        dtype: of the weights.
+        dtype: dtype of the weights.
     Returns: Weights on the device of the streams.
     """
 
@@ -72,11 +72,11 @@ def initial_weights(
 
 @dataclass(frozen=True)
 class FieldNetwork:
-    """f = Σ_k V_kᵀ BN(h(W_k x_k)), divided by its length where `unit`.
+    """f = Σ_k V_kᵀ BN(h(W_k x_k)), divided by its length if `unit`.
 
-    BatchNorm follows h; it has no affine part and no running mean, and eps is added to σ². Its statistics are those of
-    each group of the minibatch: of all 2N views, as in the paper, or of first and second views apart, as in the
-    author's run.
+    BatchNorm follows h; it has no affine part and no running mean, and eps is added to σ². Its statistics are taken
+    over each group of the minibatch: over all 2N views, as in the paper, or over first and second views apart, as in
+    the author's run.
 
     Source: tian-2023, Section 5, Definition 5, Appendix E.2.
     Args:
@@ -94,7 +94,7 @@ class FieldNetwork:
     eps: float = 1e-5
 
     def outputs(self, weights: Weights, batch: Batch) -> Tensor:
-        """Outputs f of a batch, of unit length where `unit`.
+        """Outputs f of a batch, of unit length if `unit`.
 
         Args:
             weights: filters and top layer.
@@ -138,7 +138,7 @@ class FieldNetwork:
         return w if self.norms is None else w * self.norms
 
     def _normalised(self, h: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-        """c = h − μ `[run, K, group, r, M]` and σ `[run, K, group, M, 1]`; h and 1 where there is no BatchNorm."""
+        """c = h − μ `[run, K, group, r, M]` and σ `[run, K, group, M, 1]`; h and 1 without BatchNorm."""
         on = self.statistics.on
         if on is False:
             return h.expand(*share.shape[:3], *h.shape[3:]), h.new_ones(()).expand(*share.shape[:3], h.shape[-1], 1)

@@ -33,7 +33,7 @@ def above_half_nyquist(s: int, device: torch.device | str | None = None) -> Tens
 
     Args:
         s: pixels per side.
-        device: of the result.
+        device: device of the result.
     Returns: bool `[s, s]`.
     """
     waves = torch.fft.fftfreq(s, 1 / s, device=device).round()  # whole waves across the picture, so no rounding
@@ -51,7 +51,7 @@ def high_frequency_share(filters: Tensor, remove_mean: bool = True) -> Tensor:
     Args:
         filters: pictures `[..., s, s]`, s ≥ 2.
         remove_mean: leave the mean out of both sums.
-    Returns: `[...]`, 0 to 1, NaN for a filter that is 0 (or constant, without its mean).
+    Returns: `[...]`, 0 to 1, NaN for a filter that is 0 (or, without its mean, constant).
     Raises: as `power_spectrum`.
     Cost: as `power_spectrum`.
     """
@@ -63,29 +63,21 @@ def high_frequency_share(filters: Tensor, remove_mean: bool = True) -> Tensor:
     return (power * high).sum((-2, -1)) / power.sum((-2, -1))
 
 
-def effective_rank(filters: Tensor, kept: Tensor | None = None) -> Tensor:
-    """exp of the entropy of p_i = σ_i²/Σσ², σ the singular values of the unit filters; 1 if they all lie on one line.
+def unit_filters(filters: Tensor, kept: Tensor) -> Tensor:
+    """w/‖w‖ for the filters that count, 0 for the others.
 
-    Source: Roy and Vetterli, The effective rank (2007), where p_i = σ_i/Σσ.
+    The effective rank of the result counts directions, so that short filters weigh as much as long ones.
+
     Args:
         filters: `[..., M, d]`.
-        kept: bool `[..., M]`, the filters that count, by default all.
-    Returns: `[...]`, 1 to min(M, d), 0 if no filter counts.
-    Cost: M²·d flops.
+        kept: bool `[..., M]`, the filters that count.
+    Returns: `[..., M, d]`; a filter that is 0 stays 0.
     """
-    unit = _unit(filters, kept)
-    p = torch.linalg.svdvals(unit).square()
-    p = p / p.sum(-1, keepdim=True).clamp(min=torch.finfo(p.dtype).tiny)
-    return torch.special.entr(p).sum(-1).exp() * (p.sum(-1) > 0.5)
-
-
-def _unit(filters: Tensor, kept: Tensor | None) -> Tensor:
-    unit = normalize(filters, dim=-1, eps=torch.finfo(filters.dtype).tiny)
-    return unit if kept is None else unit * kept.unsqueeze(-1)
+    return normalize(filters, dim=-1, eps=torch.finfo(filters.dtype).tiny) * kept.unsqueeze(-1)
 
 
 def principal_components(parts: Tensor, variance: float = 0.9) -> Tensor:
-    """The projector onto the fewest principal components that hold a given share of the variance of the data.
+    """The projector onto the smallest set of principal components that holds a given share of the variance of the data.
 
     Args:
         parts: `[..., n, d]`, what a receptive field sees.
@@ -126,7 +118,7 @@ def mean_of_kept(values: Tensor, kept: Tensor) -> Tensor:
 def alive(filters: Tensor, share: float = 0.1) -> Tensor:
     """Filters longer than a given share of the longest of their receptive field.
 
-    Weight decay shrinks a filter that no input opens to nothing; one that closed recently still counts.
+    Weight decay shrinks to nothing a filter that no input activates; one that fell silent only recently still counts.
 
     Args:
         filters: `[..., M, d]`.

@@ -1,4 +1,4 @@
-"""Two-layer networks trained on images by contrast: a configuration, and all its seeds as one program."""
+"""Two-layer networks trained contrastively on images: a configuration, and all its seeds as one program."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,8 +29,8 @@ CHUNK = 50  # minibatches drawn at a time; a constant, since a stream's numbers 
 class ImageTraining:
     """One configuration: a network of 4 receptive fields with M filters each, and its training.
 
-    Without crops both views are the image itself; with crops each view is a random resized crop of its own, or, with
-    one_crop, both are the same crop: the images are augmented, but the views do not differ.
+    Without crops both views are the image itself. With crops each view is a separate random resized crop, or, with
+    one_crop, both are the same crop, so that the images are augmented but the views do not differ.
 
     Source: tian-2023, Appendix E.3, for batch and crops, and Appendix E.2 for the rest, as in `TokenTraining`; the
         number of filters is not printed.
@@ -49,7 +49,7 @@ class ImageTraining:
         rate: learning rate, > 0.
         momentum: 0 ≤ momentum < 1.
         weight_decay: ≥ 0.
-    Raises: ValueError, in one line, for values outside these ranges.
+    Raises: a one-line ValueError for values outside these ranges.
     """
 
     activation: str = "relu"
@@ -87,7 +87,7 @@ class ImageTraining:
             )
 
     def _check_type(self, name: str, kind: type) -> None:
-        """Raises ValueError unless a field is of its kind; integers count as numbers, truth values do not."""
+        """Raise ValueError unless every field has its type; integers count as numbers, booleans do not."""
         value, said = getattr(self, name), "a pair of numbers" if kind is tuple else kind.__name__
         pair = kind is tuple and isinstance(value, tuple) and len(value) == 2
         parts, kind = (value, float) if pair else ((value,), kind)
@@ -101,7 +101,7 @@ class ImageTraining:
 
     @property
     def groups(self) -> int:
-        """Number of groups of views with statistics of their own."""
+        """Number of groups of views with separate statistics."""
         return 2 if self.views_apart and self.batch_norm != "off" else 1
 
     def bytes_needed(self, runs: int, images: Tensor, dtype: torch.dtype = torch.float32) -> int:
@@ -123,7 +123,7 @@ def train_on_images(
     """Train one network per seed for `steps` minibatches; yields the weights after each, changed in place.
 
     Filters `[run, 4, M, (s/2)²]`, top layer `[run, 4, M, j]`. With and without crops, networks of one seed start alike
-    and see the same images in the same order; a run is the same whether trained alone or beside others.
+    and see the same images in the same order; a run is the same whether it is trained alone or beside others.
 
     Source: tian-2023, Appendix E.3.
     Args:
@@ -132,7 +132,7 @@ def train_on_images(
         seeds: one per network, at least one.
         steps: number of minibatches, ≥ 1.
         device: where to train, by default torch's default device.
-        dtype: of the weights and of the minibatches.
+        dtype: dtype of the weights and of the minibatches.
     Raises: ValueError for arguments outside these ranges and for too little memory.
     Cost: 12·N·4·M·(s²/4 + j) flops per step and run.
     """
@@ -156,7 +156,7 @@ def train_on_images(
 def image_minibatches(training: ImageTraining, images: Tensor, seeds: Sequence[int]) -> Iterator[ImageBatch]:
     """Endless minibatches, drawn CHUNK at a time on the device of the images and in their dtype.
 
-    Every pass takes the images in a new random order and leaves out the last n mod N.
+    Every pass goes through the images in a new random order and leaves out the last n mod N.
 
     Args:
         training: the configuration.
@@ -183,7 +183,7 @@ def _passes(g: torch.Generator, count: int, batch: int) -> Iterator[Tensor]:
 
 
 def _check_run(training: ImageTraining, images: Tensor, seeds: Sequence[int], steps: int) -> None:
-    """Raises ValueError, in one line, for no steps or no seeds, and for images that cannot be trained on."""
+    """Raise a one-line ValueError if there are no steps or no seeds, or for images that cannot be trained on."""
     if steps < 1 or not seeds:
         raise ValueError(f"steps and the number of seeds must be ≥ 1, got {steps} and {len(seeds)}")
     if images.ndim != 3 or len(images) < training.batch:
@@ -201,7 +201,7 @@ def digit_images(data: str, device: torch.device | str | None = None) -> tuple[T
     Source: tian-2023, Appendix E.3.
     Args:
         data: "digits" (1797 images of 8 × 8 pixels) or "mnist" (the first 50,000 training images, 28 × 28).
-        device: of the result, by default torch's default device.
+        device: device of the result, by default torch's default device.
     Returns: images `[n, s, s]`, digits int64 `[n]`.
     Raises: ValueError for any other name; DataError as `catalogue`.
     """

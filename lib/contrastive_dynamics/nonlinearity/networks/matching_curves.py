@@ -1,8 +1,8 @@
-"""Matching scores over training, for many configurations at once, in blocks with one process each.
+"""Matching scores over training for many configurations at once, in blocks that run in one process each.
 
 Arms are configurations with their seeds, name → (configuration, seeds). Their networks are sorted into blocks that are
 trained as one program, those with the same minibatches side by side. The operations of a block are too small to be
-split, and threads would wait for one another at every operation, so on a CPU each core runs a process of its own.
+split, and threads would wait for one another at every one, so on a CPU each core runs its own process.
 """
 
 import itertools
@@ -18,8 +18,8 @@ from .ensemble_training import Run, train
 from .matching_score import matching_scores
 from .token_configuration import TokenTraining
 
-BLOCK = 10  # networks trained together on a CPU: what a cache holds
-PADDING = 1e-3  # of the author's score
+BLOCK = 10  # networks trained together on a CPU: as many as fit a cache
+PADDING = 1e-3  # in the author's score
 Arms = dict[Hashable, tuple[TokenTraining, Iterable[int]]]
 Curve = dict[str, Tensor]
 
@@ -38,7 +38,7 @@ def training_blocks(arms: Arms, device: torch.device | str = "cpu", workers: int
         arms: name → (configuration, seeds).
         device: where the blocks will be trained.
         workers: number of processes to keep busy.
-    Raises: ValueError for an arm without seeds, and for a block that needs more memory than there is.
+    Raises: ValueError for an arm without seeds, and for a block that needs more memory than the device has.
     """
     rows = [(t, seed, (name, i)) for name, (t, seeds) in arms.items() for i, seed in enumerate(seeds)]
     empty = [name for name in arms if name not in {owner[0] for *_, owner in rows}]
@@ -63,7 +63,7 @@ def _block_count(networks: int, workers: int) -> int:
 
 
 def block_curves(block: Block, steps: int, points: int = 25, device: torch.device | str | None = None) -> Curve:
-    """Train a block and measure it on the way; the run is the first axis.
+    """Train a block and measure it along the way; the first axis is the run.
 
     Args:
         block: the runs.
@@ -71,8 +71,8 @@ def block_curves(block: Block, steps: int, points: int = 25, device: torch.devic
         points: number of measurements, evenly spaced from the first minibatch to the last, 2 ≤ points ≤ steps.
         device: where to train, by default torch's default device.
     Returns: `step` [point]; the scores `plus` and `minus` [run, point], with the author's padding, and with |cos| for
-        linear filters; `printed` [run, 2], both scores at the end by (16) as it stands; the final filters `w`
-        [run, K, M, d] and the tokens of the generators, `candidates` bool [run, K, d].
+        linear filters; `printed` [run, 2], both final scores by (16) as printed; the final filters `w` [run, K, M, d]
+        and the tokens of the generators, `candidates` bool [run, K, d].
     Raises: ValueError for points outside this range and as `ensemble_training.train`; FloatingPointError if training
         diverged.
     Cost: as `ensemble_training.train`.
@@ -135,15 +135,13 @@ def train_blocks(
 
 
 def _curves_as_arrays(block: Block, steps: int, points: int) -> dict[str, np.ndarray]:
-    """`block_curves` in a worker; as arrays, since tensors would travel through shared memory, which is scarce on some
-    machines.
-    """
+    """`block_curves` in a worker, as arrays: tensors would travel through shared memory, which may be scarce."""
     torch.set_num_threads(1)
     return {key: value.numpy() for key, value in block_curves(block, steps, points, "cpu").items()}
 
 
 def by_arm(blocks: list[Block], curves: Iterable[Curve]) -> dict[Hashable, Curve]:
-    """The curves of each arm, with its seeds in their order; `curves` are those of `train_blocks`."""
+    """The curves of each arm, its seeds in order; `curves` are those of `train_blocks`."""
     found: dict[Hashable, dict[int, Curve]] = {}
     for block, curve in zip(blocks, curves, strict=True):
         step = curve["step"]
@@ -171,12 +169,12 @@ def matching_curves(
         arms: name → (configuration, seeds).
         steps: number of minibatches.
         points: number of measurements, as in `block_curves`.
-        keep: which of "w" and "candidates" to return; a grid has many.
+        keep: which of "w" and "candidates" to return; in a grid these are large.
         device: where to train, by default torch's default device.
         workers: number of processes on a CPU, by default `default_workers()`.
         watch: wraps the list of blocks, as a progress bar does.
     Returns: name → curves, as in `block_curves`.
-    Raises: as the three.
+    Raises: as these three.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
     blocks = training_blocks(arms, device, workers or default_workers())

@@ -30,7 +30,8 @@ def place_scores(
 ) -> tuple[Tensor, Tensor]:
     """χ₊(R_k) and χ₋(R_k): mean over tokens a of max_m cos(w_km, u_a), a among or outside the candidates of place k.
 
-    Source: tian-2023, eqs. (16), (180), (181); (181) prints 1/P where the mean over the d − P other tokens is meant.
+    Source: tian-2023, eqs. (16), (180), (181); (181) prints 1/P, although the mean over the d − P other tokens is
+        meant.
     Args:
         w: filters `[..., K, M, d]`.
         candidates: bool `[..., K, d]`.

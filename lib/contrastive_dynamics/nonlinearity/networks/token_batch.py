@@ -1,8 +1,7 @@
 """A minibatch of token sequences as a sparse matrix: sums of a table over the places of a view, and the adjoint.
 
 A view has K places, each with one of d tokens, so a linear map of its one-hot code is a sum of K rows of a
-(K·d)-row table. Views may form groups, each with a table of its own, as when first and second views are normalised
-apart.
+(K·d)-row table. Views may form groups with separate tables, as when first and second views are normalised apart.
 Shapes: tokens int `[run, 2N, K]`, tables `[run, K, group·d, j]`, values of the views `[run, 2N, j]`.
 """
 
@@ -24,7 +23,7 @@ class TokenBatch:
         rows: `[run, 2N, K]`, rows of the run's table.
         holders: `[run, 2N·K]`, views sorted by row.
         starts: `[run, K·group·d]`, where in holders the views of each row begin.
-        shares: `[run, K, group, 1, d]`, the share of a group's views that holds the token.
+        shares: `[run, K, group, 1, d]`, the share of a group's views that hold the token.
     """
 
     rows: Tensor
@@ -62,13 +61,13 @@ class TokenBatch:
 
 
 def token_batches(tokens: Tensor, d: int, groups: int = 1, dtype: torch.dtype = torch.float32) -> list[TokenBatch]:
-    """Index minibatches of tokens, several at once since calls cost more than sorts.
+    """Index minibatches of tokens, several at once because calls cost more than sorts.
 
     Args:
         tokens: 0 to d−1, `[step, run, 2N, K]`.
         d: number of tokens.
         groups: 1, or 2 for first and second views apart.
-        dtype: of the shares.
+        dtype: dtype of the shares.
     Returns: one TokenBatch per step.
     Raises: ValueError if 2N is not a multiple of groups.
     Cost: a sort of 2N·K numbers per step and run.

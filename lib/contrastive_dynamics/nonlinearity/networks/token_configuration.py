@@ -37,7 +37,7 @@ class TokenTraining:
         rate: learning rate, > 0.
         momentum: 0 ≤ momentum < 1.
         weight_decay: ≥ 0.
-    Raises: ValueError, in one line, for values outside these ranges.
+    Raises: a one-line ValueError for values outside these ranges.
     """
 
     activation: str = "relu"
@@ -92,7 +92,7 @@ class TokenTraining:
 
     @property
     def groups(self) -> int:
-        """Number of groups of views with statistics of their own."""
+        """Number of groups of views with separate statistics."""
         return 2 if self.views_apart and self.batch_norm != "off" else 1
 
     def bytes_needed(self, runs: int, dtype: torch.dtype = torch.float32) -> int:
@@ -104,7 +104,7 @@ class TokenTraining:
         return runs * (numbers * dtype.itemsize + CHUNK * self.places * (2 * n * 60 + 2 * self.tokens * 24))
 
     def require_memory(self, runs: int, device: torch.device | str = "cpu") -> None:
-        """Raises ValueError, before any work, if the device lacks the memory for that many runs."""
+        """Raise ValueError, before any work, if the device lacks the memory for that many runs."""
         require_memory(
             self.bytes_needed(runs), device, f"{runs} networks of K·M = {self.places}·{self.filters} filters"
         )

@@ -48,7 +48,7 @@ class TokenGenerators:
         Source: tian-2023, Section 5; a case of Assumption 2 with C = G.
         Args:
             norms: `[d]`, 1 by default.
-            dtype: of the result.
+            dtype: dtype of the result.
         Returns: fields with the run on the first axis.
         """
         runs, count, places = self.patterns.shape
@@ -109,7 +109,7 @@ def draw_generators(
     check_generators(count, places, length, d, p)
     patterns = []
     for g in streams:
-        drawn = {"generator": g, "device": g.device, "dtype": torch.float64}  # the same whatever dtype is the default
+        drawn = {"generator": g, "device": g.device, "dtype": torch.float64}  # the same whatever the default dtype
         allowed = torch.rand(places, d, **drawn).argsort(-1)[:, :p]
         chosen = torch.randint(p, (count, places), generator=g, device=g.device)
         tokens = allowed.gather(1, chosen.mT).mT
@@ -119,7 +119,7 @@ def draw_generators(
 
 
 def check_generators(count: int, places: int, length: int, d: int, p: int) -> None:
-    """Raises ValueError, in one line, for an impossible pool: p > d, length > places, or numbers below their least."""
+    """Raise a one-line ValueError for an impossible pool: p > d, length > places, or a number below its minimum."""
     if d < 2 or not 1 <= p <= d:
         raise ValueError(f"p must be ≥ 1 and ≤ d, and d ≥ 2, got p={p} and d={d}")
     if count < 1 or not 1 <= length <= places:
@@ -135,7 +135,7 @@ def token_norms(d: int, zeta: float, dtype: torch.dtype = torch.float64) -> Tens
     Args:
         d: number of tokens, ≥ 2.
         zeta: the non-uniformity ζ, ≥ 1.
-        dtype: of the result.
+        dtype: dtype of the result.
     Returns: `[d]`.
     Raises: ValueError for d or zeta outside its range.
     """

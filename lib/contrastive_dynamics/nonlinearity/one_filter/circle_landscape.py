@@ -24,7 +24,7 @@ def circle_grid(angles: int, like: Tensor) -> Tensor:
     """Equally spaced angles in [−π, π).
 
     Args:
-        angles: how many, ≥ 8.
+        angles: their number, ≥ 8.
         like: gives dtype and device.
     Returns: `[angles]`, radians.
     Raises: ValueError for angles < 8.
@@ -92,7 +92,7 @@ def count_energy_maxima(x: Tensor, act: Activation, angles: int = 100_000) -> Te
     Args:
         x: points `[run, n, 2]`.
         act: the activation h.
-        angles: of the grid, ≥ 8.
+        angles: number of angles of the grid, ≥ 8.
     Returns: int64 `[run]`.
     Cost: run·angles·n.
     """
@@ -111,7 +111,7 @@ def blurred_landscape(angle: Tensor, width: Tensor, angles: int = 4096) -> tuple
     Args:
         angle: `[n]`, radians.
         width: `[run]`, radians, each at least 4 grid steps 2π/angles.
-        angles: of the grid, a multiple of 4 and ≥ 8.
+        angles: number of angles of the grid, a multiple of 4 and ≥ 8.
     Returns: energy, ρ and gap = wᵀAw − tᵀAt, t ⊥ w, on `circle_grid`, `[run, angles]` each. A stationary w is an LME if
         gap > 0, and then gap is λ1 − λ2.
     Raises: ValueError for a width that the grid cannot resolve, and for angles outside their range.
@@ -139,9 +139,9 @@ def blurred_landscape(angle: Tensor, width: Tensor, angles: int = 4096) -> tuple
 
 @dataclass(frozen=True)
 class CircleFixedPoints:
-    """Where the flows of several populations on the circle stand still. All fields `[points]`."""
+    """Where the flows of several populations on the circle are at rest. All fields `[points]`."""
 
-    run: Tensor  # int64, whose fixed point it is
+    run: Tensor  # int64, the run that the point belongs to
     theta: Tensor  # radians
     stable: Tensor  # bool: the speed falls through zero
     speed: Tensor  # |P⊥A(w)w| left by the bisection; not small where the field jumps through zero
@@ -166,15 +166,15 @@ def circle_fixed_points(
         field_at: takes indices of populations, int64 `[m]`, and returns their matrix field, `[m, 2] -> [m, 2, 2]`.
         runs: number of populations.
         like: gives dtype and device.
-        angles: of the grid, ≥ 8.
+        angles: number of angles of the grid, ≥ 8.
         bisections: halvings of a grid step.
-        block: angles of the grid that are evaluated together; it changes only the memory, which grows with it.
+        block: angles of the grid that are evaluated together; it affects only the memory, which grows with it.
     Returns: CircleFixedPoints.
     Error: pairs within one grid step of 2π/angles are missed; θ to 2π/angles/2^bisections.
     Cost: runs·angles filters on the grid, then bisections for every fixed point.
     """
     everyone = torch.arange(runs, device=like.device)
-    grid = circle_grid(angles, like) + 0.123 * 2 * math.pi / angles  # off the round angles, where symmetry puts zeros
+    grid = circle_grid(angles, like) + 0.123 * 2 * math.pi / angles  # away from round angles, where symmetry puts zeros
     parts = []
     for theta in grid.split(block):
         field = field_at(everyone.repeat_interleave(len(theta)))

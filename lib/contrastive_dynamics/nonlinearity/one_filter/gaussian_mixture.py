@@ -35,7 +35,7 @@ class GaussianMixture:
             raise ValueError(f"mean, covariance and weight must be [run, c, d], [run, c, d, d] and [run, c], got {got}")
 
     def at(self, run: Tensor) -> "GaussianMixture":
-        """The mixtures with the given indices (or bool mask), repeated as often as they are named."""
+        """The mixtures with the given indices (or bool mask); an index may be repeated."""
         return GaussianMixture(self.mean[run], self.covariance[run], self.weight[run])
 
     def matrix_field(self, act: Activation) -> MatrixField:
@@ -100,8 +100,8 @@ def random_gaussian_mixture(
     Args:
         generators: random streams, one per run, at least one.
         d: dimension, ≥ 2.
-        components: per mixture, ≥ 1.
-        spread: of the means, ≥ 0.
+        components: components per mixture, ≥ 1.
+        spread: standard deviation of the means, ≥ 0.
     Raises: ValueError for arguments outside these ranges.
     """
     if not generators or d < 2 or components < 1 or spread < 0:

@@ -34,7 +34,7 @@ def orthonormal_patterns(d: int, m: int, generator: Generator, dtype: torch.dtyp
         d: dimension.
         m: number of patterns, 1 ≤ m ≤ d.
         generator: source of the draw.
-        dtype: of the result.
+        dtype: dtype of the result.
     Returns: `[d, m]` on the generator's device.
     Raises: ValueError for m outside its range.
     Cost: 2·d·m² flops.
@@ -222,7 +222,7 @@ def critical_probability(u: Tensor, q: Tensor, m: int, centred: bool = True) -> 
 def population_field(points: Tensor, p: Tensor, act: Activation) -> Callable[[Tensor], Tensor]:
     """The matrix field w -> A(w) of one population, for `power_iteration` and `sphere_flow`.
 
-    Equals `gated_covariance` of every run, with the outer products x xᵀ laid out once.
+    Equals `gated_covariance` of every run, with the outer products x xᵀ computed once.
 
     Source: tian-2023, eq. (7).
     Args:

@@ -78,7 +78,7 @@ def rate_bound_ratio(
         iterates: `[steps + 1, run, d]`.
         limit: φ1 `[run, d]`.
         gamma: `[run]`.
-        power: takes γ^power in place of γ.
+        power: uses γ^power in place of γ.
         floor: times with γ^t (1 − c_0) at or below it are left out (rounding).
     Returns: `[run]`.
     """
@@ -175,7 +175,7 @@ class TheoremCheck:
 
 
 def check_theorem(field: MatrixField, points: Tensor, w0: Tensor, steps: int = 40, power: float = 1.0) -> TheoremCheck:
-    """Runs power iteration from w0 and compares it with Theorem 3, with c_0, φ1, λ2/λ1 and γ taken at w0.
+    """Run power iteration from w0 and compare it with Theorem 3, with c_0, φ1, λ2/λ1 and γ taken at w0.
 
     Source: tian-2023, Theorem 3, with L = 0 inside a cell.
     Args:

@@ -68,7 +68,7 @@ def roughness(matrix_field: MatrixField, w: Tensor, step: float = 1e-3) -> Tenso
     Args:
         matrix_field: differentiable at w.
         w: `[run, d]`, unit.
-        step: of the central difference, radians, 0 < step < 0.5.
+        step: step of the central difference, radians, 0 < step < 0.5.
     Returns: `[run]`, 0 or more.
     Raises: ValueError for step outside its range.
     Error: O(step²) + O(eps/step).
@@ -102,10 +102,10 @@ def newton_fixed_points(
     Args:
         matrix_field: differentiable.
         w0: `[run, d]`, normalised here.
-        steps: at most so many, ≥ 1.
-        tol: on ‖P⊥A(w)w‖/‖A(w)‖, > 0.
-        reach: the longest move in radians, 0 < reach < π/2, which keeps a step near a singular Jacobian on its side of
-            the sphere.
+        steps: largest number of steps, ≥ 1.
+        tol: tolerance on ‖P⊥A(w)w‖/‖A(w)‖, > 0.
+        reach: longest move in radians, 0 < reach < π/2, which keeps a step near a singular Jacobian on its side of the
+            sphere.
     Returns: the ends `[run, d]` and whether each one is a fixed point, bool `[run]`. Newton may not settle.
     Raises: ValueError for steps, tol or reach outside their range.
     Error: linear convergence with a factor of order 1e-6, that of the measured Jacobian.

@@ -42,7 +42,7 @@ def blow_up_time(y0: Tensor, b: Tensor) -> Tensor:
 
 
 def integrated_blow_up(y0: float, b: float, ceiling: float = 1e8) -> float:
-    """Blow-up time of ẏ = (y + b) y found by integrating it (DOP853) up to `ceiling`; +1/ceiling covers the rest.
+    """Blow-up time of ẏ = (y + b) y, found by integrating (DOP853) up to `ceiling`; adding 1/ceiling covers the rest.
 
     Independent of eqs. (147) and (150).
 
@@ -82,7 +82,7 @@ def earliest_blow_up(y0: Tensor, b: Tensor) -> Tensor:
 def largest_rate(y0: Tensor, b: Tensor) -> Tensor:
     """The score that decides the projected flow in two dimensions: the rate y_l + b_l (−∞ for y_l ≤ 0).
 
-    On the sphere d/dt ln(y_l/y_j) = (y_l + b_l) − (y_j + b_j), since P⊥ takes the same amount off both rates.
+    On the sphere d/dt ln(y_l/y_j) = (y_l + b_l) − (y_j + b_j), since P⊥ subtracts the same amount from both rates.
 
     Args:
         y0: `[..., d]`.

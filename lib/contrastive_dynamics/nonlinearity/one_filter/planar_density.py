@@ -41,7 +41,7 @@ class DiscPopulation:
             raise ValueError(f"radius must be > 0, got {self.radius}")
 
     def at(self, run: Tensor) -> "DiscPopulation":
-        """The populations with the given indices, repeated as often as they are named."""
+        """The populations with the given indices, which may repeat."""
         return replace(self, coefficients=self.coefficients[run])
 
     def log_density(self, x: Tensor) -> Tensor:

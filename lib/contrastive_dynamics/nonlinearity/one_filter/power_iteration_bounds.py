@@ -1,7 +1,7 @@
 """One step of power iteration with a matrix that moves: the bounds behind Theorem 3, as ratios of left to right side.
 
-A step is w' = A(w)w/‖A(w)w‖; φ1 is the top eigenvector of A(w) with c = φ1ᵀw > 0, φ1' that of A(w') with φ1ᵀφ1' ≥ 0,
-d = φ1ᵀw' and c' = φ1'ᵀw'. 1 − c, 1 − d and c' − d are taken from differences of vectors, which keeps their digits.
+A step is w' = A(w)w/‖A(w)w‖; φ1 is the top eigenvector of A(w) with c = φ1ᵀw > 0, φ1' that of A(w') with φ1ᵀφ1' ≥ 0;
+d = φ1ᵀw' and c' = φ1'ᵀw'. 1 − c, 1 − d and c' − d are computed from differences of vectors, which keeps their digits.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class AffineField:
 
     @classmethod
     def of(cls, raw: Tensor) -> "AffineField":
-        """From free numbers: A0 by `spectral_matrix`, R by QR, p by its direction, and L = 0.05 λ_gap(A0) eˣ.
+        """Build it from free numbers: A0 by `spectral_matrix`, R by QR, p by its direction, and L = 0.05 λ_gap(A0) eˣ.
 
         Args:
             raw: `[run, 2d + 3, d]`; x is the first number of the last row.
@@ -226,8 +226,8 @@ def certified_gamma(start: PowerStep, lipschitz: Tensor, iterations: int = 40) -
     """A γ < 0.99 for which sup_{B_γ} ω ≤ γ is certain, by an upper bound of ω over B_γ; NaN if none is found.
 
     At distance R: λ1 and λ2 have moved by at most LR (Weyl), φ1 by ½ asin(2LR/λ_gap) (sin 2θ theorem), and the angle
-    between w and φ1(w) is at most the sum of three. γ grows from 0 to the least fixed point of the bound; a gradient
-    sees only the last application of the bound.
+    between w and φ1(w) is at most the sum of three. γ grows from 0 to the least fixed point of the bound; gradients
+    pass only through the last application of the bound.
     Source: tian-2023, Lemma 11, eqs. (204) and (205).
     Args:
         start: the step at w(0).
@@ -263,13 +263,13 @@ class RegionCheck:
     gamma: Tensor  # γ of `certified_gamma`
     fall: Tensor  # largest (1 − c_{t+1}) / (γ (1 − c_t)), promised ≤ 1: it gives 1 − c_t ≤ γ^t (1 − c_0)
     reach: Tensor  # largest ‖w(t) − w(0)‖ / R, promised ≤ 1
-    lowest: Tensor  # no eigenvalue of A in B_γ lies below this: λ_d(w(0)) − LR
+    lowest: Tensor  # lower bound on the eigenvalues of A in B_γ: λ_d(w(0)) − LR
 
 
 def check_region(
     field: MatrixField, w0: Tensor, lipschitz: Tensor, steps: int = 20, power: float = 1.0, floor: float = 1e-16
 ) -> RegionCheck:
-    """Runs power iteration from w0 and compares it with Lemma 11.
+    """Run power iteration from w0 and compare it with Lemma 11.
 
     Source: tian-2023, Lemma 11, eqs. (204) to (214).
     Args:
@@ -277,7 +277,7 @@ def check_region(
         w0: `[run, d]`, unit.
         lipschitz: L `[run]`.
         steps: number of steps, ≥ 1.
-        power: takes γ^power in place of γ.
+        power: uses γ^power in place of γ.
         floor: steps with γ^power (1 − c_t) below it are left out (rounding).
     Returns: RegionCheck.
     Raises: ValueError for steps < 1.

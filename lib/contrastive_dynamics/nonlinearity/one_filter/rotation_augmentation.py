@@ -1,4 +1,4 @@
-"""Augmentation by a one-parameter group of rotations, x = R(t)x0 with t uniform, and the energy it leaves."""
+"""Augmentation by a one-parameter group of rotations, x = R(t)x0 with t uniform, and the energy that remains."""
 
 import math
 

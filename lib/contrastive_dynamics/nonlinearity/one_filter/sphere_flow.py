@@ -65,7 +65,7 @@ def sphere_flow(
         tol: > 0.
         max_steps: number of steps after which to stop.
         keep_every: steps between the points kept in `path`; 0 keeps none.
-    Returns: SphereFlow; `steps` is −1 for a start that did not come to rest.
+    Returns: SphereFlow; `steps` is −1 for a start that did not come to rest in time.
     Raises: ValueError for step, tol or shape outside its range, and for a zero vector in w0.
     Error: O(step⁴) along the path; at rest the angle error is about tol·‖A‖/(rate of approach), whatever the step.
         Where A(w)w jumps (ReLU on finite data) a path may slide along the jump, within a step of it, and never rest.

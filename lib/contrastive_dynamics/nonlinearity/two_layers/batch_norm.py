@@ -1,4 +1,4 @@
-"""BatchNorm between the two layers: the layer, each of its statistics back-propagated or not, and the flow under it.
+"""BatchNorm between the two layers: the layer, with each statistic back-propagated or not, and the flow with it.
 
 Shapes as in `two_layer_flow`. The statistics are those of all 2N views of the batch; there is no affine part.
 """
@@ -134,7 +134,7 @@ def batch_norm_velocity(
     """Gradient flow up ½ tr C_α[V f^bn]:  V̇ = V C_α[f^bn],  ẇ = [(S ⊗ 11ᵀ) ∘ C_α[x̃^bn]] w / p − (e/σ) ∂σ/∂w.
 
     x̃^bn = x̃/σ, and e_km = Σ S_km,k'm' C_α[f^bn_km, f^bn_k'm']. The last term appears only if the variance is
-    back-propagated ("both", "variance"); C_α does not see constants, so it makes no difference whether the mean is.
+    back-propagated ("both", "variance"); C_α ignores constants, so it makes no difference whether the mean is.
 
     Source: tian-2023, Lemma 6, eq. (166) ("mean", printed without P⊥), with the term of (170) for the variance.
     Args:

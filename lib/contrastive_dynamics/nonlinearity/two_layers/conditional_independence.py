@@ -1,7 +1,7 @@
 """Receptive fields that are independent given a global variable z: exact population quantities and the flow they drive.
 
 Shapes: z takes C values; K fields, each of A points of d coordinates; filters w `[..., K, M, d]`, or `[..., K, d]`
-if every field has one. Leading axes (runs) broadcast.
+if every field has one filter. Leading axes (runs) broadcast.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class ConditionalFields:
 def random_fields(
     generators: list[torch.Generator], c: int, k: int, atoms: int, d: int, dtype: torch.dtype = torch.float64
 ) -> ConditionalFields:
-    """Random fields, one per generator: Gaussian points with a common shift, every probability drawn and normalised.
+    """Random fields, one per generator: Gaussian points with a common shift, all probabilities drawn and normalised.
 
     Args:
         generators: random streams, one per run, at least one.
@@ -58,7 +58,7 @@ def random_fields(
         k: number of fields, ≥ 1.
         atoms: points per field, ≥ 2.
         d: coordinates per point, ≥ 1.
-        dtype: of the result.
+        dtype: dtype of the result.
     Returns: fields with the run on the first axis.
     Raises: ValueError for arguments outside these ranges.
     """
@@ -93,7 +93,7 @@ def enumerate_inputs(model: ConditionalFields) -> tuple[Tensor, Tensor]:
 
 
 def conditional_moments(model: ConditionalFields, w: Tensor, act: Activation) -> tuple[Tensor, Tensor]:
-    """q_c = E[x̃_k | z = c] and L_k = E_z V[x̃_k | z], each field on its own.
+    """q_c = E[x̃_k | z = c] and L_k = E_z V[x̃_k | z], separately for each field.
 
     Source: tian-2023, Lemma 5 and above (126).
     Args:
@@ -157,7 +157,7 @@ def decomposed_variance(model: ConditionalFields, w: Tensor, act: Activation, po
 def between_variance(model: ConditionalFields, w: Tensor, act: Activation) -> Tensor:
     """V_z[E[x̃ | z]] = Σ_c p_c (q_c − q)(q_c − q)ᵀ = V[x̃] − diag_k[L_k]: C_α[x̃] if a view is redrawn given z.
 
-    It is the large-batch limit for α = 1 when both views share z and nothing else, as with the token generators.
+    It is the large-batch limit for α = 1 if the two views share z and nothing else, as with the token generators.
     Source: tian-2023, Lemma 2 with x_0 = z, Lemma 5.
     Args:
         model: the fields.
@@ -205,8 +205,8 @@ def secular_gap(d: Tensor, b: Tensor, weight: Tensor) -> Tensor:
         d, b: `[..., K]`.
         weight: `[..., 1]`.
     Returns: `[..., K]`.
-    Raises: ValueError if λ = max d, so that (139) divides by zero (the field of the largest d_k has b_k = 0 and the
-        others tell too little about z).
+    Raises: ValueError if λ = max d, so that (139) divides by zero (the field with the largest d_k has b_k = 0, and the
+        others say too little about z).
     Cost: 200·K flops per run.
     """
     behind, pull = d.amax(-1, keepdim=True) - d, weight * b.square()

@@ -22,7 +22,7 @@ def boosted_tokens(k: int, d: int, boost: float, dtype: torch.dtype = torch.floa
         k: number of fields.
         d: number of tokens, ≥ 2.
         boost: 0 to 1.
-        dtype: of the result.
+        dtype: dtype of the result.
     Returns: k fields of d points.
     Raises: ValueError for boost or d outside its range.
     """
@@ -38,9 +38,8 @@ def boosted_tokens(k: int, d: int, boost: float, dtype: torch.dtype = torch.floa
 def modulated_gradient(model: ConditionalFields, w: Tensor, act: Activation, modulation: float = 1.0) -> Tensor:
     """Gradient s_k² A_k w_k + modulation · p_0p_1 s_k Δ_k Σ_{k'≠k} s_k' b_k' under a fast top layer, before P⊥.
 
-    modulation = 1 is the network with M = 1; 0 leaves every field to itself. s is the top eigenvector of V[f_1], found
-    here by `eigh`: for many small runs that is faster than the form of `modulated_velocity`, and it does not need
-    λ > max d_k.
+    modulation = 1 is the network with M = 1; 0 decouples the fields. s is the top eigenvector of V[f_1], found here by
+    `eigh`: for many small runs that is faster than the form of `modulated_velocity`, and it does not need λ > max d_k.
 
     Source: tian-2023, Theorem 5 and the sum above eq. (142).
     Args:
@@ -65,8 +64,8 @@ def winning_tokens(
 ) -> Tensor:
     """The token that each filter ends at, or −1 if it ends at none (w_ka ≤ 0.9 for all a).
 
-    Normalised projected ascent, w_k ← normalise(w_k + rate · P⊥ g_k/‖g_k‖): every field has its own clock, since a
-    field to which the top layer gives little weight (s_k ≈ 0) would otherwise not move in any reasonable time.
+    Normalised projected ascent, w_k ← normalise(w_k + rate · P⊥ g_k/‖g_k‖). Every field has its own clock, since
+    otherwise a field to which the top layer gives little weight (s_k ≈ 0) would not move in any reasonable time.
 
     Args:
         model: fields with C = 2.

@@ -1,5 +1,6 @@
-"""The command line: what it lists, one line for a mistake, no torch where it only reads."""
+"""The command line: what it lists, one line per mistake, no torch for commands that only read."""
 
+import errno
 import json
 import os
 import subprocess
@@ -11,9 +12,10 @@ from stand_in import build_stand_in
 from typer.testing import CliRunner
 
 from contrastive_dynamics.book import cli
+from contrastive_dynamics.book.pages import run_page
 from contrastive_dynamics.book.running import runs
 
-LIBRARY = Path(cli.__file__).parents[2]
+LIBRARY = Path(cli.__file__).parents[3]
 
 
 @pytest.fixture
@@ -54,8 +56,8 @@ def test_claims_as_json_has_one_object_a_claim(files):
     [
         (["params", "stand-inn"], "clbook: no chapter 'stand-inn', there are: stand-in; did you mean stand-in?"),
         (["execute", "elsewhere"], "clbook: no chapter 'elsewhere', there are: stand-in"),
-        (["run", "stand-in", "-p", "seeds=1000"], "clbook: seeds: got 1000, allowed is int 2..100"),
-        (["run", "stand-in", "--device", "cuda"], "clbook: stand-in: the chapter has no parameter 'device', it runs"),
+        (["run", "stand-in", "-p", "seeds=1000"], "clbook: seeds: must be int 2..100, got 1000"),
+        (["run", "stand-in", "--device", "cuda"], "clbook: stand-in: the chapter has no parameter 'device'; it runs"),
         (["record", "stand-in"], "clbook: stand-in has no profile 'paper', there are: default, smoke"),
     ],
 )
@@ -74,9 +76,22 @@ def test_a_root_without_chapters_is_one_line(tmp_path, monkeypatch):
 def test_run_ends_with_the_verdicts_and_the_folder(files, tmp_path, monkeypatch):
     row = {"anchor": "thm-1", "verdict": "not reproduced", "reason": "the rule in [0, 1] is missed"}
     monkeypatch.setattr(runs, "run", lambda plan: [row])
+    monkeypatch.setattr(run_page, "write_page", lambda files, folder: (folder / "page.html", "no extra"))
     result = call("run", "stand-in", "--out", str(tmp_path / "out"))
     assert result.exit_code == 0 and "○ not reproduced" in result.stdout and "[0, 1]" in result.stdout
-    assert result.stdout.splitlines()[-1] == str(tmp_path / "out")
+    assert result.stdout.splitlines()[-2:] == [str(tmp_path / "out"), str(tmp_path / "out" / "page.html")]
+    assert result.stderr == "clbook: no extra\n"
+
+
+def test_a_page_that_cannot_be_written_leaves_the_run_and_is_one_line(files, tmp_path, monkeypatch):
+    def full(files, folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(runs, "run", lambda plan: [])
+    monkeypatch.setattr(run_page, "write_page", full)
+    result = call("run", "stand-in", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 2 and str(tmp_path / "out") in result.stdout
+    assert "the run is complete, but its page cannot be written (No space left" in result.stderr
 
 
 def test_reading_needs_no_torch_and_no_notebook_packages(files):
@@ -100,8 +115,9 @@ def test_it_runs_as_a_module_and_takes_only_what_it_knows(files):
 
 
 def test_a_package_that_is_not_installed_is_one_line(files, monkeypatch, capsys):
-    """Where only the pages were built, jupytext is not there."""
+    """If only the pages were built, jupytext is not installed."""
     monkeypatch.setitem(sys.modules, "jupytext", None)
     done = call("run", "stand-in", "--profile", "smoke")
     assert done.exit_code == 2
-    assert done.stderr == "clbook: jupytext is not installed; make run installs what a run needs, make test the rest\n"
+    advice = "make run installs what a run needs, make test everything"
+    assert done.stderr == f"clbook: jupytext is not installed; {advice}\n"

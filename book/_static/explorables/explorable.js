@@ -1,0 +1,73 @@
+// What live pictures share: how one starts beside its still picture, parts of SVG, controls, and the loop of frames.
+(function (root) {
+  "use strict";
+  const NAMESPACE = "http://www.w3.org/2000/svg";
+  const all = (root.explorables = root.explorables || {});
+
+  // An element of HTML, or of SVG where its parent is of SVG; children are elements or text.
+  all.make = function (parent, tag, attributes = {}, ...children) {
+    const within = tag === "svg" || (parent && parent.namespaceURI === NAMESPACE);
+    const made = within ? document.createElementNS(NAMESPACE, tag) : document.createElement(tag);
+    for (const name in attributes) made.setAttribute(name, attributes[name]);
+    made.append(...children);
+    if (parent) parent.append(made);
+    return made;
+  };
+
+  // A labelled slider: {input, value()}; `says` turns its number into words, also for screen readers.
+  all.slider = function (parent, words, attributes, says, moved) {
+    const label = all.make(parent, "label"), line = all.make(label, "span", {}, words);
+    const shown = all.make(line, "output"), input = all.make(label, "input", { type: "range", ...attributes });
+    const tell = () => {
+      shown.textContent = says(+input.value);
+      input.setAttribute("aria-valuetext", shown.textContent);
+    };
+    input.addEventListener("input", () => (tell(), moved()));
+    tell();
+    return { input, value: () => +input.value };
+  };
+
+  // Calls `frame` once per frame from `wake()` on, until it returns false.
+  all.loop = function (frame) {
+    let running = false;
+    const next = () => {
+      running = frame();
+      if (running) requestAnimationFrame(next);
+    };
+    return () => {
+      if (!running) requestAnimationFrame(next);
+      running = true;
+    };
+  };
+
+  all.still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  // Calls `begin` when the element is first seen.
+  all.whenSeen = function (element, begin) {
+    const watch = new IntersectionObserver((seen) => {
+      if (!seen.some((one) => one.isIntersecting)) return;
+      watch.disconnect();
+      begin();
+    });
+    watch.observe(element);
+  };
+
+  // Brings each picture of this name to life. A notebook's front end may run the script before it attaches the element,
+  // so it looks again for five seconds. A picture that fails stays the still one.
+  all.start = function (name, draw, tries = 50) {
+    const found = document.querySelectorAll(`.explorable[data-explorable="${name}"]:not(.live)`);
+    for (const element of found) {
+      const board = all.make(element, "div", { class: "board" });
+      element.classList.add("live");
+      try {
+        draw(board);
+      } catch (error) {
+        board.remove();
+        element.classList.remove("live");
+        element.dataset.explorable = `${name}, failed`;
+        throw error;
+      }
+    }
+    if (!found.length && tries) setTimeout(() => all.start(name, draw, tries - 1), 100);
+  };
+})(typeof globalThis === "undefined" ? this : globalThis);

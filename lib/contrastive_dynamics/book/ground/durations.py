@@ -1,0 +1,10 @@
+"""Durations in the unit that suits their size."""
+
+
+def duration(seconds: float, hour_digits: int = 0) -> str:
+    """Seconds below two minutes, minutes below two hours, else hours, with so many digits after the point: `90 min`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.{hour_digits}f} h"

@@ -1,0 +1,95 @@
+"""The arithmetic of the live picture "circle": the library makes the test vectors, and the script meets them."""
+
+import json
+import math
+import statistics
+
+import pytest
+from circle_vectors import PATH, vectors
+from script_engine import Engine
+
+from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import FIGURE_8_POINTS
+
+STORED = json.loads(PATH.read_text(encoding="utf-8"))
+POINTS = [x * math.pi for x in FIGURE_8_POINTS]
+ROUNDING = 1e-12
+SUMS = 1e-11  # the library sums over many points of each arc
+DIFFERENCES = 1e-8  # and the slope over arcs is a difference quotient, of step 1e-3, of such sums
+
+
+@pytest.fixture(scope="module")
+def call():
+    engine = Engine("circle.math.js")
+    return lambda function, *given: engine(f"circleMath.{function}", *given)
+
+
+def flat(value, path=()):
+    """Every number of nested lists and dictionaries, by its path."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = {p: v for key, part in parts for p, v in flat(part, (*path, key)).items()}
+    return found or {path: value}
+
+
+def test_the_stored_vectors_are_the_librarys():
+    stored, made = flat(STORED), flat(vectors())
+    assert len(stored) > 100 and stored.keys() == made.keys()
+    assert {p: (v, made[p]) for p, v in stored.items() if v != pytest.approx(made[p], abs=1e-11)} == {}
+
+
+@pytest.mark.parametrize("case", STORED["points"], ids=lambda c: f"{c['t']}-{c['leak']}")
+def test_energy_and_slope_of_points(call, case):
+    here = call("landscape", case["t"], POINTS, case["leak"], 0)
+    assert here == pytest.approx({"energy": case["energy"], "slope": case["slope"]}, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("case", STORED["arcs"], ids=lambda c: f"{c['t']}-{c['leak']}-{c['spread']}")
+def test_energy_and_slope_of_arcs(call, case):
+    here = call("landscape", case["t"], POINTS, case["leak"], case["spread"])
+    assert here["energy"] == pytest.approx(case["energy"], abs=SUMS)
+    assert here["slope"] == pytest.approx(case["slope"], abs=DIFFERENCES)
+
+
+@pytest.mark.parametrize("case", STORED["hills"], ids=lambda c: f"leak {c['leak']}")
+def test_hills_and_their_basins(call, case):
+    hills = call("survey", POINTS, case["leak"], 0)["hills"]
+    assert [hill["t"] for hill in hills] == pytest.approx(case["angles"], abs=1e-8)
+    assert [hill["share"] for hill in hills] == pytest.approx(case["shares"], abs=1e-8)
+
+
+def test_few_points_make_more_hills_than_a_density(call):
+    counts = [len(call("survey", POINTS, 0, spread)["hills"]) for spread in (0, 0.1, 0.2, 0.3)]
+    assert counts == [9, 7, 5, 3]
+
+
+def test_expected_finds(call):
+    shares = STORED["hills"][-1]["shares"]
+    found = {filters: call("expectedFinds", shares, int(filters)) for filters in STORED["finds"]}
+    assert found == pytest.approx(STORED["finds"], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.05, 0.4, 1.0])
+def test_a_filter_parks_on_the_hill_of_its_basin(call, leak):
+    land = call("survey", POINTS, leak, 0)
+    for start in call("starts", 12, 3):
+        goal, end = call("hillOf", start, land["hills"]), call("settle", start, POINTS, leak, 0, land["steepest"])
+        assert end == {"t": pytest.approx(land["hills"][goal]["t"], abs=1e-8), "parked": True}
+
+
+def test_nothing_climbs_where_nothing_rises(call):
+    square = [k * math.pi / 2 for k in range(4)]  # a linear filter sees the same variance in every direction
+    land = call("survey", square, 1, 0)
+    assert land["hills"] == [] and call("climb", 0.3, square, 1, 0, land["steepest"]) == {"t": 0.3, "parked": True}
+    assert call("hillOf", 0.3, land["hills"]) == -1
+
+
+def test_starts_repeat_and_fill_the_circle(call):
+    starts = call("starts", 4000, 5)
+    assert starts == call("starts", 4000, 5) != call("starts", 4000, 6)
+    assert min(starts) >= -math.pi and max(starts) < math.pi
+    assert statistics.mean(starts) == pytest.approx(0, abs=0.15)
+    assert statistics.pstdev(starts) == pytest.approx(math.pi / math.sqrt(3), rel=0.05)
+
+
+def test_the_script_has_the_papers_points():
+    engine = Engine("circle.math.js")
+    assert engine("circleMath.POINTS.slice") == pytest.approx(POINTS, abs=1e-15)
