@@ -63,9 +63,9 @@ def together(plan: Mutations, rows: list[Mutation]) -> tuple[dict[str, dict], li
     claims, changes = [m.claim for m in rows], rows[0].parameters
     more = [beside(plan.keys.story, claims[0])] if len(claims) == 1 else []
     executed = Executed(plan.keys.story)
-    arms = run_script(plan.files, [*claims, *more], changes=changes, around=executed.unit)
+    arms = run_script(plan.files, [*claims, *more], changes=changes, around=executed.statement)
     made = {claim: plan.keys.digests(changes).claim(claim) for claim in claims}
-    return arms, holes({claim: (one, executed.by(one.units)) for claim, one in made.items()})
+    return arms, holes({claim: (one, executed.by(one.units, claim)) for claim, one in made.items()})
 
 
 def unlike(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list[str]:
@@ -96,7 +96,7 @@ def of_chapter(name: str) -> type:
         def whole() -> tuple[dict[str, dict], Executed]:
             """A run of the whole chapter: arms, what it executed."""
             executed = Executed(Reach.plan().keys.story)
-            return run_script(Reach.files, around=executed.unit), executed
+            return run_script(Reach.files, around=executed.statement), executed
 
         def test_what_is_kept_as_executed_is_covered(self):
             plan = self.plan()
@@ -118,7 +118,7 @@ def of_chapter(name: str) -> type:
             (arms, executed), keys = self.whole(), self.plan().keys
             made = {claim: keys.digests({}).claim(claim) for claim in keys.story.claims}
             assert len(arms) >= 0.6 * len(made)
-            assert not holes({claim: (one, executed.by(one.units)) for claim, one in made.items()})
+            assert not holes({claim: (one, executed.by(one.units, claim)) for claim, one in made.items()})
 
         @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
         def test_every_claim_gives_the_same_reading_alone(self):
@@ -178,6 +178,20 @@ def test_a_digest_without_one_edge_is_found(tmp_path, monkeypatch):
         AssertionError, match=r"stand-in/thm-1: executed and not covered: \['losses.activations.activation'\]"
     ):
         plan.measure(ROWS[0])
+
+
+def test_what_a_judging_cell_only_shows_is_not_asked_of_the_digest(tmp_path):
+    """A glued number leaves the reading alone; the same line as a step to the reading is in the digest."""
+    imported = {"import torch\n": "from contrastive_dynamics.numerics.ranks import effective_rank\nimport torch\n"}
+    imported |= {"import open_chapter": "import glue, open_chapter"}
+    shown = {"# %%\ndouble =": "# %%\nrank = effective_rank(torch.eye(2))\ndouble ="}
+    glued = {"# %%\ndouble =": '# %%\nglue.number("rank", float(effective_rank(torch.eye(2))))\ndouble ='}
+    for more in (shown, glued):
+        plan = stand_in(tmp_path, LIVELY, imported, more)
+        arms, found = together(plan, ROWS)
+        assert arms.keys() == {"thm-1", "fig-1"} and not found
+    (made,) = {plan.keys.digests({}).claim(c).digest for c in ("thm-1",)}
+    assert made == stand_in(tmp_path, LIVELY, imported).keys.digests({}).claim("thm-1").digest
 
 
 def test_claims_that_execute_nothing_are_found(tmp_path):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from ..provenance.digests import Made
 from ..provenance.slices import Story
+from ..provenance.spelling import only_shows
 from .mutants import LIBRARY, PACKAGE
 
 
 class Executed:
-    """The library definitions that each unit executes, as seen by the interpreter's profiler.
+    """The library definitions that each statement executes, as seen by the interpreter's profiler.
 
     What a module does when it is imported belongs to no unit: imports are separate units, which are not watched.
     Neither is machinery, nor the basis of every run: a digest contains the seeds and the device that this yields, and
@@ -20,12 +21,13 @@ class Executed:
     """
 
     def __init__(self, story: Story):
-        self.story, self._ran = story, {}
+        self.story = story
+        self._ran: dict[tuple[int, int], set[tuple[str, int]]] = {}  # unit, statement → files and lines
         self._known: dict[tuple[str, int], str | None] = {}
 
     @contextlib.contextmanager
-    def unit(self, n: int) -> Iterator[None]:
-        """Watch unit n while it runs."""
+    def statement(self, n: int, position: int) -> Iterator[None]:
+        """Watch one statement of unit n while it runs."""
         if self.story.units[n].imports:
             yield
             return
@@ -33,12 +35,18 @@ class Executed:
             yield
         codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
         bodies = {c for c in codes if c.co_filename.startswith(str(LIBRARY)) and c.co_flags & inspect.CO_OPTIMIZED}
-        self._ran.setdefault(n, set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
+        self._ran.setdefault((n, position), set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
 
-    def by(self, units: Iterable[int]) -> list[str]:
-        """`module.name` of everything that some units executed, in alphabetical order."""
-        places = set().union(*(self._ran.get(n, ()) for n in units))
-        return sorted({name for file, line in places if (name := self._at(file, line))})
+    def by(self, units: Iterable[int], claim: str) -> list[str]:
+        """`module.name` of everything that some units executed for a claim, in alphabetical order.
+
+        Statements that only show something are left out, as they are in the digest of the claim's reading.
+        """
+        body, wanted = {n: self.story.units[n].body for n in units}, set()
+        for (n, position), places in self._ran.items():
+            if n in body and not only_shows(body[n][position], claim):
+                wanted |= places
+        return sorted({name for file, line in wanted if (name := self._at(file, line))})
 
     def _at(self, file: str, line: int) -> str | None:
         if (file, line) not in self._known:

@@ -65,7 +65,7 @@ class Mutations:
         alike = json.dumps([claims, changes])
         if alike not in self.unbroken:
             seconds, watched = {}, Executed(self.keys.story)
-            arms = run_script(self.files, claims, changes=changes, clock=seconds, around=watched.unit)
+            arms = run_script(self.files, claims, changes=changes, clock=seconds, around=watched.statement)
             self.unbroken[alike] = arms, seconds, watched
         (sound, seconds, watched), clock, made = self.unbroken[alike], {}, self.keys.made(mutation)
         try:
@@ -73,7 +73,7 @@ class Mutations:
         except FloatingPointError:  # broken training may diverge on one processor and not on another
             broken = {claim: None}
         took = [round(sum(seconds[n] for n in made.units), 1), round(sum(clock.values()), 1)]
-        executed = watched.by(made.units)
+        executed = watched.by(made.units, claim)
         assert not uncovered(made, executed), f"{mutation.id}: executed and not covered: {uncovered(made, executed)}"
         entry = {"key": self.wanted[claim], "seconds": took, "executed": executed}
         return sealed(entry | {"sound": sound[claim], "broken": broken[claim]})

@@ -1,5 +1,6 @@
 """A chapter run as a plain script with one line of one kernel broken, only in the memory of this process."""
 
+import ast
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -134,14 +135,14 @@ def run_script(
     prepare: Callable[[], None] = lambda: None,
     changes: dict | None = None,
     clock: dict[int, float] | None = None,
-    around: Callable[[int], contextlib.AbstractContextManager] = lambda unit: contextlib.nullcontext(),
+    around: Callable[[int, int], contextlib.AbstractContextManager] = lambda unit, at: contextlib.nullcontext(),
     also: Iterable[int] = (),
 ) -> dict[str, dict]:
     """Claim → stored arms after a run of the smoke profile: of all units, or of those that some claims need.
 
     `changes` are parameters that differ from the profile. `prepare` is called before the first unit, in the library
-    that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each, and
-    `also` lists units that are run in addition to those of the claims.
+    that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each of
+    its statements, and `also` lists units that are run in addition to those of the claims.
     """
     parameters, story = profile_parameters(files, "smoke") | (changes or {}), Story(files)
     claims = [claim] if isinstance(claim, str) else claim
@@ -155,8 +156,10 @@ def run_script(
             namespace.update(parameters)
             for n in some:
                 began, where = time.process_time(), f"{story.source_of(n).name}, code cell"
-                with around(n):
-                    exec(compile(story.units[n].source, f"{where} {story.cell_in_notebook(n) + 1}", "exec"), namespace)
+                for at, statement in enumerate(ast.parse(story.units[n].source).body):
+                    code = compile(ast.Module([statement], []), f"{where} {story.cell_in_notebook(n) + 1}", "exec")
+                    with around(n, at):
+                        exec(code, namespace)
                 if clock is not None:
                     clock[n] = round(time.process_time() - began, 2)
             opened = namespace.get("chapter")

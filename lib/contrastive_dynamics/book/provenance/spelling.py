@@ -65,7 +65,7 @@ class Writer:
         """The tokens of a unit; unless `claim` is None, without what only shows and without other claims' verdicts."""
         out: Tokens = []
         for statement in unit.body:
-            if claim is not None and _only_shows(statement, claim):
+            if claim is not None and only_shows(statement, claim):
                 continue
             if f"{CHAPTER}.p" in unit.source or f"{CHAPTER}.library_piece" in unit.source:
                 statement = _Unlabelled().visit(copy.deepcopy(statement))
@@ -142,7 +142,7 @@ def draws(unit: Unit) -> bool:
     return any(ast.unparse(call.func) in DRAWING for call in calls)
 
 
-def _only_shows(statement: ast.stmt, claim: str | None) -> bool:
+def only_shows(statement: ast.stmt, claim: str | None) -> bool:
     """Whether a statement is a call for its output alone: a glued number, another claim's verdict."""
     call = getattr(statement, "value", None)
     if not (isinstance(statement, ast.Expr) and isinstance(call, ast.Call)):
