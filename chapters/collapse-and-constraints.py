@@ -120,6 +120,7 @@ from contrastive_dynamics.data.half_moons import (
     half_moons,
 )
 from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
+from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
@@ -349,7 +350,7 @@ def tangent(s, h, name, std2=None, tied=False):
 
 
 def log_slope(sizes, values):
-    return np.polyfit(np.log(sizes), np.log(values), 1)[0]
+    return float(fitted_power(torch.tensor(values), sizes))
 
 
 # %%
@@ -1310,20 +1311,15 @@ gaps_2 = {cell: trained_gap(*cell) for cell in cells}
 
 
 # %%
-def fitted(gaps):
-    """Slope in log h of the gaps of all widths, one per network."""
-    gap, at = torch.stack(gaps).log(), torch.tensor(widths).log()
-    at = (at - at.mean()).to(gap)
-    return ((at @ gap) / at.square().sum()).tolist()
-
-
 def width_slopes(name, epoch=-1, how="sum"):
     """Slope of the gap in the width, one a network; epoch 0 or the last, -1."""
-    return fitted([gaps_2[name, h, how][0][epoch] for h in widths])
+    gaps = [gaps_2[name, h, how][0][epoch] for h in widths]
+    return fitted_power(torch.stack(gaps), widths).tolist()
 
 
 def early_slopes(name, epoch=-1):
-    return fitted([early_gaps[name, h][epoch] for h in widths])
+    gaps = [early_gaps[name, h][epoch] for h in widths]
+    return fitted_power(torch.stack(gaps), widths).tolist()
 
 
 in_full = epochs >= judged_at and max(widths) >= 1000
