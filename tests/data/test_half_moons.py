@@ -6,7 +6,7 @@ from one_line_error import one_line_error
 
 from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.pair_losses import expected_trace_matrix, trace_matrix
-from contrastive_dynamics.data.half_moons import half_moon_moments, half_moon_pairs, half_moons
+from contrastive_dynamics.data.half_moons import half_moon_law, half_moon_moments, half_moon_pairs, half_moons
 from contrastive_dynamics.numerics.random_streams import stream
 
 
@@ -39,6 +39,8 @@ def test_moments_for_many_points():
     off = 0.25 - 1 / math.pi
     limit = torch.tensor([[1, off], [off, 0.625 - 1 / math.pi]], dtype=torch.float64)
     assert torch.allclose(half_moon_moments(20_000)[1], limit, atol=2e-4)
+    mean, moment = half_moon_law()
+    assert torch.equal(mean, half_moon_moments(2)[0]) and torch.allclose(moment, limit, rtol=0, atol=1e-15)
     assert torch.allclose(half_moon_moments(2)[0], torch.tensor([0.5, 0.25], dtype=torch.float64))
 
 
@@ -104,4 +106,6 @@ def test_bad_input_is_named(call, text):
 def test_everything_is_where_the_generators_are():
     with elsewhere():
         parts = half_moon_pairs(streams(2, ELSEWHERE), 8, 2, 3)
-        assert {part.device for part in (*parts, *half_moon_moments(8, ELSEWHERE))} == {ELSEWHERE}
+        assert {part.device for part in (*parts, *half_moon_moments(8, ELSEWHERE), *half_moon_law(ELSEWHERE))} == {
+            ELSEWHERE
+        }

@@ -20,3 +20,10 @@ class Engine:
         """The value of `explorables.FUNCTION(...)`."""
         arguments = ", ".join(map(json.dumps, given))
         return json.loads(self._engine.eval(f"JSON.stringify(explorables.{function}({arguments}))"))
+
+
+def flat(value, path=()) -> dict[tuple, object]:
+    """Every number of nested lists and dictionaries, by its path."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = {p: v for key, part in parts for p, v in flat(part, (*path, key)).items()}
+    return found or {path: value}

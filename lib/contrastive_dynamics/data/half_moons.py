@@ -4,6 +4,8 @@ Shapes: points `[n, 2]`, the first n/2 of them on the upper moon; pairs `[run, n
 are not centred: their mean is (½, ¼) for every n, so E[C] is −n Cov(x), not the −n E[xxᵀ] of centred data.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -66,3 +68,17 @@ def half_moon_moments(n: int, device: torch.device | str | None = None) -> tuple
     """
     x = half_moons(n, device)
     return x.mean(0), x.mT @ x / n
+
+
+def half_moon_law(device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
+    """Mean (½, ¼) and E[xxᵀ] = [[1, ¼ − 1/π], [¼ − 1/π, ⅝ − 1/π]] of points uniform on the two half circles.
+
+    These are the limits of `half_moon_moments` as n → ∞.
+
+    Args:
+        device: device of the results.
+    Returns: μ `[2]` and E[xxᵀ] `[2, 2]`, float64.
+    """
+    product, vertical = 1 / 4 - 1 / math.pi, 5 / 8 - 1 / math.pi
+    moment = torch.tensor([[1, product], [product, vertical]], dtype=torch.float64, device=device)
+    return torch.tensor([1 / 2, 1 / 4], dtype=torch.float64, device=device), moment

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 from circle_vectors import PATH, vectors
-from script_engine import Engine
+from script_engine import Engine, flat
 
 from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import FIGURE_8_POINTS
 
@@ -21,13 +21,6 @@ DIFFERENCES = 1e-8  # and the slope over arcs is a difference quotient, of step 
 def call():
     engine = Engine("circle.math.js")
     return lambda function, *given: engine(f"circleMath.{function}", *given)
-
-
-def flat(value, path=()):
-    """Every number of nested lists and dictionaries, by its path."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = {p: v for key, part in parts for p, v in flat(part, (*path, key)).items()}
-    return found or {path: value}
 
 
 def test_the_stored_vectors_are_the_librarys():

@@ -21,7 +21,6 @@ SMALLEST = 11  # px, of any type on a page
 # how many sizes of type in figures drawn before the style are smaller; a chapter's second edition takes its line away
 FIRST_EDITION = {
     "alignment-and-balance": 15,
-    "collapse-and-constraints": 16,
     "feature-decoupling": 7,
     "nonlinearity": 20,
 }

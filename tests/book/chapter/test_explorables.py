@@ -50,6 +50,14 @@ def test_the_still_picture_stands_before_the_scripts(scripts):
     assert script.string.split() == "/* one.math.js */ /* explorable.js */ /* one.js */".split()
 
 
+def test_a_picture_may_have_a_style_of_its_own(scripts):
+    (scripts / "two.css").write_text("/* of another picture */\n", encoding="utf-8")
+    assert "another" not in live_html("one", "UE5H", ALT)
+    (scripts / "one.css").write_text("/* one.css */\n", encoding="utf-8")
+    style = BeautifulSoup(live_html("one", "UE5H", ALT), "html.parser").style
+    assert style.string.split("\n")[1:] == ["/* explorable.css */", "/* one.css */", ""]
+
+
 def test_what_cannot_be_shown_is_refused_in_one_line(scripts):
     with pytest.raises(BookError, match="two.math.js does not exist in explorables/, there are: one"):
         live_html("two", "UE5H", ALT)

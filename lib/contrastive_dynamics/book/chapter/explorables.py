@@ -1,10 +1,10 @@
 """Live pictures of a chapter: a still picture, then the script that brings it to life, in one output.
 
 The scripts are plain files in `book/_static/explorables/`: `NAME.math.js` (arithmetic, without DOM), `explorable.js`
-and `explorable.css` (what all share), and `NAME.js` (the picture). They are copied into the output, so a notebook, a
-page and a single HTML file all work without a network. After a script has changed,
-`python -m contrastive_dynamics.book.chapter.explorables` puts it into the executed notebooks without running anything;
-it does the same for the HTML around animations.
+and `explorable.css` (what all share), `NAME.js` (the picture) and, where it needs more style, `NAME.css`. They are
+copied into the output, so a notebook, a page and a single HTML file all work without a network. After a script has
+changed, `python -m contrastive_dynamics.book.chapter.explorables` puts it into the executed notebooks without running
+anything; it does the same for the HTML around animations.
 """
 
 import html
@@ -45,7 +45,8 @@ def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> st
     if not alt.strip():
         raise BookError(f"explorable {name}: alt must say what the still picture shows, got {alt!r}")
     folder = (root or find_root()) / "book" / "_static" / "explorables"
-    style = _read(folder, f"{_SHARED}.css")
+    styles = [f"{_SHARED}.css", *(path.name for path in folder.glob(f"{name}.css"))]
+    style = "".join(_read(folder, one) for one in styles)
     scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", _SHARED, name)]
     still = f'<img class="still" alt="{html.escape(alt)}" src="data:image/png;base64,{picture}">'
     element = f'<figure class="explorable" data-explorable="{name}">\n{still}\n</figure>'

@@ -1,0 +1,218 @@
+// The live picture "clouds": outputs of three networks on two half moons, from one start, each under another rule.
+// In Chromium, layout included, a frame takes 0.5 to 0.9 ms and a moved control 1.8 to 3 ms (medians of 200 and 60, on two
+// cores, idle and with others at work); the arithmetic of it is 0.02 ms for 360 points and 0.5 ms for a film of 400 steps.
+(function () {
+  "use strict";
+  const { make, slider, loop, still, whenSeen, start, cloudsMath } = explorables;
+  const { RULES, END, halfMoons, inEigenbasis, film, at, outputs } = cloudsMath;
+  const NAMES = { none: "no rule", norm: "norm held", layers: "orthonormal layers" };
+  const DASHES = { none: "none", norm: "6 5", layers: "7 3" };
+  const WIDE = 320, HIGH = 158, BASE = 118, SIDE = 100, EDGE = 1.12; // strip; half a panel, and the room round a cloud
+  const SMALLEST = Math.log10(0.02), LARGEST = Math.log10(0.95), FLAT = 1.1; // start sizes; ranks below are a line
+  const GOLDEN = Math.PI * (3 - Math.sqrt(5)); // between the angles of one start and the next
+  const MOONS = halfMoons(), SHOWN = 3; // the time of which readers who prefer reduced motion see a picture
+
+  function draw(board) {
+    let shot, points, farthest, t = 0, angle = 0.7, playing = false, before = 0;
+
+    // --- the frame: title, clouds, ranks and eigenvalues, controls
+    const title = make(board, "p", { class: "title" });
+    const clouds = make(board, "div", { class: "rules" });
+    const panels = Object.fromEntries(RULES.map((rule) => [rule, panel(rule)]));
+    const below = make(board, "div", { class: "panels" });
+    const strip = make(below, "svg", { class: "curve", viewBox: `-30 0 ${WIDE + 165} ${HIGH}`, role: "img" });
+    const signs = make(below, "svg", { class: "signs", viewBox: "0 0 300 130", role: "img" });
+    const [controls, settings, choices] = [1, 2, 3].map(() => make(board, "div", { class: "controls" }));
+    const play = make(controls, "button", { type: "button" }, "Play");
+    play.addEventListener("click", () => (playing ? pause() : run()));
+    const time = named(controls, "time", { min: 0, max: END, step: 0.02, value: 0 }, (v) => v.toFixed(2), () => (pause(), go(time.value())));
+    const ratio = named(settings, "negatives per positive, ν", { min: 0, max: 6, step: 0.01, value: 1 }, (v) => v.toFixed(2), reshoot);
+    const size = named(settings, "size s of the start", { min: SMALLEST, max: LARGEST, step: 0.01, value: Math.log10(0.2) }, sized, reshoot);
+    const again = make(controls, "button", { type: "button" }, "New start");
+    again.addEventListener("click", () => ((angle += GOLDEN), reshoot()));
+    const white = choice("white data");
+    const weights = choice("project the weights, not the gradients");
+    const list = make(board, "ol");
+    [
+      "Play at ν = 1: two clouds flatten to a line, the third does not.",
+      `Pull ν past ${cloudsMath.turningPoint().toFixed(2)}: λ₂ turns positive and the third flattens, too. A constraint keeps what C asks for, no more.`,
+      "At ν = 1 divide s by 10, as in a network 100 times as wide: the third cloud is long 0.71 later, but broad only 3.2 later. In between it looks collapsed, too.",
+      "Make the data white: nothing flattens, even without a rule. Collapse needs a gap between λ₁ and λ₂.",
+    ].forEach((words) => make(list, "li", {}, words));
+
+    // A rule's colour for words: purple on white would be too pale.
+    function inked(rule) {
+      return `color-mix(in oklab, var(--${rule}) 75%, var(--ink))`;
+    }
+
+    // A cloud: dots are the upper moon, rings the lower one, as dots whose middle has the colour of the card.
+    function panel(rule) {
+      const box = make(clouds, "div"), colour = `var(--${rule})`;
+      make(box, "p", { class: "name", style: `color: ${inked(rule)}` }, NAMES[rule]);
+      const words = make(box, "p", { class: "size" });
+      const picture = make(box, "svg", { viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`, role: "img" });
+      make(picture, "path", { d: `M${-SIDE},0h${2 * SIDE}M0,${-SIDE}v${2 * SIDE}`, stroke: "var(--rule)" });
+      const mark = (stroke, width) => make(picture, "path", { stroke, "stroke-width": width, "stroke-linecap": "round" });
+      return { words, picture, rings: [mark(colour, 6), mark("var(--card)", 3.2)], dots: mark(colour, 4.6) };
+    }
+
+    // A label names the first of its controls, which here is the number beside the words, so the slider says its own name.
+    function named(parent, words, attributes, says, moved) {
+      return slider(parent, words, { ...attributes, "aria-label": words }, says, moved);
+    }
+
+    function choice(words) {
+      const label = make(choices, "label", { class: "choice" }), box = make(label, "input", { type: "checkbox" });
+      label.append(words);
+      box.addEventListener("change", reshoot);
+      return box;
+    }
+
+    function sized(power) {
+      const s = Math.pow(10, power);
+      return `${s.toPrecision(2)}, as at width ${Math.max(4, Number((3 / (s * s)).toPrecision(2)))}`; // h = 3/s^2 in the middle
+    }
+
+    // --- ranks over time
+    const across = (time) => (time / END) * WIDE, up = (rank) => BASE - (rank - 1) * (BASE - 26);
+    make(strip, "text", { x: -24, y: 12 }, "effective rank of the outputs");
+    [1, 2].forEach((rank) => {
+      make(strip, "line", { x1: 0, x2: WIDE, y1: up(rank), y2: up(rank), stroke: "var(--rule)" });
+      make(strip, "text", { x: -8, y: up(rank) + 4, "text-anchor": "end" }, String(rank));
+    });
+    [0, 2, 4, 6, 8].forEach((time) => make(strip, "text", { x: across(time), y: BASE + 18, "text-anchor": "middle" }, String(time)));
+    make(strip, "text", { x: WIDE / 2, y: HIGH - 5, "text-anchor": "middle", style: "fill: var(--soft)" }, "time (drag)");
+    const cursor = make(strip, "line", { y1: 20, y2: BASE + 4, stroke: "var(--ink)" });
+    const lines = {}, heads = {}, ends = {};
+    RULES.forEach((rule) => {
+      const wide = rule === "none" ? 7 : 2.8; // its line has the next one on it
+      lines[rule] = make(strip, "path", { fill: "none", stroke: `var(--${rule})`, "stroke-width": wide, "stroke-dasharray": DASHES[rule], opacity: rule === "none" ? 0.4 : 1 });
+    });
+    RULES.forEach((rule) => {
+      heads[rule] = make(strip, "circle", { r: rule === "none" ? 6 : 4, fill: `var(--${rule})` });
+      ends[rule] = make(strip, "text", { x: WIDE + 8, style: `fill: ${inked(rule)}` }, NAMES[rule].split(" layers")[0]);
+    });
+    const drag = (event) => {
+      const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(strip.getScreenCTM().inverse());
+      pause();
+      go((place.x / WIDE) * END);
+    };
+    strip.addEventListener("pointerdown", (event) => (strip.setPointerCapture(event.pointerId), drag(event)));
+    strip.addEventListener("pointermove", (event) => strip.hasPointerCapture(event.pointerId) && drag(event));
+
+    // --- eigenvalues: filled where negative, hollow where positive
+    const along = (value) => 22 + ((value + 1.15) / 2.4) * 260;
+    make(signs, "text", { x: 8, y: 12 }, "eigenvalues of the data’s matrix C/n");
+    make(signs, "line", { x1: 8, x2: 292, y1: 70, y2: 70, stroke: "var(--soft)" });
+    make(signs, "line", { x1: along(0), x2: along(0), y1: 34, y2: 76, stroke: "var(--soft)", "stroke-dasharray": "4 3" });
+    [-1, 0, 1].forEach((value) => make(signs, "text", { x: along(value), y: 93, "text-anchor": "middle" }, String(value).replace("-", "−")));
+    make(signs, "text", { x: along(0) - 10, y: 118, "text-anchor": "end", style: "fill: var(--soft)" }, "● negative: kept");
+    make(signs, "text", { x: along(0) + 10, y: 118, style: "fill: var(--soft)" }, "○ given up");
+    const values = ["λ₁", "λ₂"].map((name) => {
+      const mark = make(signs, "g"), dot = make(mark, "circle", { cy: 70, r: 6.5, stroke: "var(--layers)", "stroke-width": 2.5 });
+      return { mark, dot, name: make(mark, "text", { "text-anchor": "middle" }, name) };
+    });
+
+    // The film anew, after a control has moved; the time stays.
+    function reshoot() {
+      const negatives = ratio.value();
+      shot = film({ negatives, size: Math.pow(10, size.value()), angle, white: white.checked, weights: weights.checked });
+      points = inEigenbasis(MOONS, negatives, white.checked);
+      farthest = Math.max(...points.map(([x, y]) => Math.hypot(x, y)));
+      ratio.input.disabled = white.checked; // C/n is -I then, whatever nu is
+      const last = {};
+      for (const rule of RULES) {
+        const ranks = shot.ranks[rule];
+        lines[rule].setAttribute("d", "M" + ranks.map((r, k) => `${across((k * END) / (ranks.length - 1)).toFixed(1)},${up(r).toFixed(1)}`).join("L"));
+        last[rule] = up(ranks[ranks.length - 1]);
+      }
+      const low = Math.min(last.norm + 9, BASE + 6), high = Math.min(last.layers + 4, low - 36); // no name on another
+      ends.layers.setAttribute("y", high);
+      ends.none.setAttribute("y", low - 18);
+      ends.norm.setAttribute("y", low);
+      showValues();
+      go(t);
+    }
+
+    function showValues() {
+      const [first, second] = shot.values, near = along(second) - along(first) < 22;
+      values.forEach(({ dot, name }, k) => {
+        const x = along(shot.values[k]);
+        dot.setAttribute("cx", x);
+        dot.setAttribute("fill", shot.values[k] < 0 ? "var(--layers)" : "var(--card)");
+        name.setAttribute("x", near ? x + (k ? 14 : -14) : x);
+        name.setAttribute("y", 54);
+      });
+      const says = (v) => `${v.toFixed(2)}, ${v < 0 ? "negative, kept" : "positive, given up"}`;
+      signs.setAttribute("aria-label", `Eigenvalues: the first is ${says(first)}; the second is ${says(second)}.`);
+    }
+
+    // Shows a time of the film.
+    function go(now) {
+      t = Math.min(Math.max(now, 0), END);
+      time.input.value = t;
+      time.input.setAttribute("aria-valuetext", (time.input.previousElementSibling.lastChild.textContent = t.toFixed(2)));
+      cursor.setAttribute("x1", across(t));
+      cursor.setAttribute("x2", across(t));
+      const ranks = Object.fromEntries(RULES.map((rule) => [rule, showCloud(rule)]));
+      const words = headline(ranks);
+      if (title.textContent !== words) title.textContent = words;
+      if (!playing) strip.setAttribute("aria-label", `Effective rank at time ${t.toFixed(1)}: ${RULES.map((r) => `${NAMES[r]} ${ranks[r].toFixed(2)}`).join(", ")}`);
+    }
+
+    // Draws one cloud at time t and returns its rank. Without a rule the view zooms out with the cloud.
+    function showCloud(rule) {
+      const q = at(shot.paths[rule], t), u = outputs(q, points), rank = cloudsMath.rank(q), { words, picture, rings, dots } = panels[rule];
+      const bound = { norm: shot.norm, layers: 1 }[rule]; // of the norm of q
+      const view = EDGE * (bound ? bound * farthest : Math.max(...u.map(([x, y]) => Math.max(Math.abs(x), Math.abs(y)))));
+      const marks = u.map(([x, y]) => `M${((x * SIDE) / view).toFixed(2)},${((-y * SIDE) / view).toFixed(2)}h0`);
+      dots.setAttribute("d", marks.slice(0, marks.length / 2).join(""));
+      for (const ring of rings) ring.setAttribute("d", marks.slice(marks.length / 2).join(""));
+      const scale = view >= 1e4 ? view.toExponential(0).replace("e+", "e") : view >= 100 ? view.toFixed(0) : view.toPrecision(2);
+      words.textContent = `rank ${rank.toFixed(2)}, frame ±${scale}`;
+      heads[rule].setAttribute("cx", across(t));
+      heads[rule].setAttribute("cy", up(rank));
+      if (!playing) picture.setAttribute("aria-label", `${NAMES[rule]}: outputs of two half moons, rank ${rank.toFixed(2)}, seen from minus to plus ${scale}`);
+      return rank;
+    }
+
+    function headline({ none, layers }) {
+      if (white.checked) return "White data: nothing flattens, even without a rule";
+      if (none > FLAT) return "Three rules, one cloud: which of them flatten?";
+      const flat = layers < FLAT;
+      if (shot.values[1] >= 0) return flat ? "All three flatten: C has only one negative eigenvalue" : "λ₂ is positive: the third is flattening, too";
+      if (flat) return "Two clouds are on a line; the third will open, for λ₂ is negative";
+      return "Two clouds flatten to a line, the third does not";
+    }
+
+    // --- playing
+    const wake = loop(() => {
+      const now = performance.now();
+      if (playing) {
+        const next = t + Math.min(now - before, 100) / 1000; // one unit of time per second
+        before = now;
+        if (next >= END) pause();
+        go(next);
+      }
+      return playing;
+    });
+
+    function run() {
+      if (t >= END) go(0);
+      [playing, before] = [true, performance.now()];
+      play.textContent = "Pause";
+      wake();
+    }
+
+    function pause() {
+      playing = false;
+      play.textContent = "Play";
+    }
+
+    if (still()) t = SHOWN;
+    reshoot();
+    if (!still()) whenSeen(board, run);
+  }
+
+  start("clouds", draw);
+})();

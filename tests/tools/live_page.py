@@ -1,0 +1,22 @@
+"""Pages that hold one live picture each, and what a reader does to it."""
+
+from pathlib import Path
+
+from browser import written
+from checkout import ROOT
+
+from contrastive_dynamics.book.chapter.explorables import live_html
+
+NAMES = sorted(p.name.removesuffix(".math.js") for p in (ROOT / "book/_static/explorables").glob("*.math.js"))
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAG7buVgAAAABJRU5ErkJggg=="
+
+
+def live_file(folder: Path, name: str) -> Path:
+    """A page with nothing but this picture."""
+    return written(folder, live_html(name, PIXEL, "The still picture", ROOT))
+
+
+def slide(number: int, value: float) -> str:
+    """A script that moves a slider, by its number on the page, as a reader does."""
+    found = f"document.querySelectorAll('.explorable input')[{number}]"
+    return f"{found}.value = {value}; {found}.dispatchEvent(new Event('input')); true"
