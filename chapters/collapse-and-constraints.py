@@ -856,7 +856,7 @@ chapter.judge(
 # ```
 #
 # *Why.* For given $W_1$ the loss is $\operatorname{Tr}(fW_2W_2^\top)$, linear in a matrix of bounded trace: rank one is best, for any $\phi$. Under operator norms it is $\min\operatorname{Tr}(CP)$ over $0\preceq P\preceq I$ of rank at most $z$, so $P$ projects on the
-# $k=\min(d,z,\#\text{negative})$ lowest eigenvectors (Ky Fan). The fourth problem forces $d+z-h$ singular values of $W_1^\top W_2$ to be 1, wanted or not, and so needs $h\ge d+z-k$. Five solvers, none of which is told an eigenvector, start {glue:text}`cc-starts:.0f` times each:
+# $k=\min(d,z,\#\text{negative})$ lowest eigenvectors (Ky Fan). The fourth problem forces $d+z-h$ singular values of $W_1^\top W_2$ to be 1, wanted or not, and so needs $h\ge d+z-k$. Five solvers, none of which is told an eigenvector, start from many points:
 
 # %% tags=["hide-input"]
 c, lam, v = spectrum(seed)
