@@ -126,11 +126,15 @@ from contrastive_dynamics.collapse_and_constraints.tangent_kernel import (
     relu_limit,
     tangent_kernel,
 )
-from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import blow_up
+from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import (
+    blow_up,
+    linear_flow,
+)
 from contrastive_dynamics.collapse_and_constraints.update_cost import (
     descent_step_cost,
     flow_step_cost,
 )
+from contrastive_dynamics.collapse_and_constraints.vector_limits import vector_limit
 from contrastive_dynamics.collapse_and_constraints.weight_decay import (
     decayed_flow,
     without_decay,
@@ -165,7 +169,7 @@ block, seed = chapter.seeds, first_seed
 
 
 def streams(purpose, runs=starts, first=None):
-    """One generator a run."""
+    """One generator per run."""
     first = seed if first is None else first
     return [stream(first, run, purpose) for run in range(runs)]
 
@@ -559,7 +563,7 @@ chapter.judge("prop-2-c", observed=by_clock, control=by_time)
 # %%
 moon_data = half_moon_pairs(streams("half moons"), 100)
 c_moon = trace_matrix(*moon_data) / 100
-lam_moon = torch.linalg.eigvalsh(c_moon)
+lam_moon, v_moon = torch.linalg.eigh(c_moon)
 w_moon = draw_weights(streams("moon 1"), streams("moon 2"), 10, 2, 1)
 
 # %%
@@ -573,6 +577,56 @@ chapter.judge(
     observed=(late_norm * rate_of).tolist(),
     control=(late_norm * rate_of / 2).tolist(),  # a factor 2
 )
+
+# %% [markdown]
+# With two outputs the collapse itself can be watched. Both films begin at the same small, turned copy of the half moons.
+
+# %% tags=["hide-input"]
+film_times = torch.linspace(0, 5, 41)
+film_start = haar(streams("film", 1), 2, 2) / 4  # row j: the outputs of v_j
+loose = linear_flow(film_start.mT, torch.diag(lam_moon[0]), film_times)
+film_paths = {
+    "No constraint": (loose.direction * loose.log_norm.exp()[..., None, None]).mT,
+    "Orthonormal layers": output_flow(film_start, lam_moon[:1], film_times),
+}
+
+# %% tags=["hide-input", "remove-output"]
+film, panels = plt.subplots(
+    1, 3, figsize=(7.8, 3.1), width_ratios=[1, 1, 1.2], layout="constrained"
+)
+film_styles = (colours.VERMILION, "-"), (colours.BLUE, "--")
+film_data = half_moons(60) @ v_moon[0]  # in the basis of the v_j
+
+
+def draw_film(k):
+    """Outputs and ranks at time k; a panel is as large as its outputs, and says so."""
+    panels[2].clear()
+    for ax, (name, q), (color, line) in zip(
+        panels, film_paths.items(), film_styles, strict=False
+    ):
+        u, rank = (film_data @ q[k, 0]).cpu(), effective_rank(q[:, 0]).cpu()
+        side = 1.15 * float(u.abs().max())
+        ax.clear()
+        ax.plot(*u[:30].mT, "o", color=color)
+        ax.plot(*u[30:].mT, "o", markerfacecolor="white", color=color)
+        ax.set(title=name, xlim=(-side, side), ylim=(-side, side), xticks=[], yticks=[])
+        ax.set(aspect="equal", xlabel=f"from −{side:,.1f} to {side:,.1f}")
+        panels[2].plot(film_times.cpu(), rank, line, color=color, label=name)
+        panels[2].plot(film_times[k].cpu(), rank[k], "o", color=color)
+    panels[2].set(title="Effective rank", xlabel="time", ylim=(0.95, 2.05))
+    panels[2].legend(loc="center right")
+
+
+alt = "Two half moons of outputs from the same start. Without a constraint they flatten into one line while their size grows without bound. With orthonormal layers they flatten a little, open again and end as two half moons of bounded size."
+glue.animation(film, draw_film, range(len(film_times)), "cc-film-collapse", alt)
+
+# %% [markdown]
+# ```{glue:figure} cc-film-collapse
+# :alt: Two half moons of outputs from the same start. Without a constraint they flatten into one line while their size grows without bound. With orthonormal layers they flatten a little, open again and end as two half moons of bounded size.
+# :name: cc-film-collapse
+#
+# Beyond the paper's figure. Two outputs on 60 points of the half moons (dots: upper, rings: lower) and their effective rank. Look at the shapes, as each panel grows with its outputs: without a constraint both outputs become multiples of one number, and it diverges. Under the constraint the weaker direction falls behind at first and then catches up.
+# ```
 
 # %% [markdown]
 # (cc-a-start)=
@@ -674,7 +728,7 @@ chapter.judge(
 # point of the sphere in $\mathbb R^h$ for every $d$.
 
 # %% [markdown]
-# $u^{\mathbb I}$ itself falls like $h^{-1/2}$ at the start, since $W_1$ and $W_2$ are nearly orthogonal to each other. So ReLU's difference falls, and that of $\phi(s)=s/2$, which is no good approximation of anything. The paper infers from the sigmoid in its figure that the conditions on $\phi$ are necessary, and $\phi(0)=0$ is: with the sigmoid the
+# $u^{\mathbb I}$ itself falls like $h^{-1/2}$ at the start, since $W_1$ and $W_2$ are nearly orthogonal to each other. So ReLU's difference falls, and that of $\phi(s)=s/2$, which is no approximation of the identity. The paper infers from the sigmoid in its figure that the conditions on $\phi$ are necessary, and $\phi(0)=0$ is: with the sigmoid the
 # difference does not fall. For the difference itself $\phi'(0)=1$ is not needed; for the ratio it is.
 
 # %%
@@ -861,7 +915,7 @@ chapter.judge(
 #
 # Row $j$ of paper (10) is $d\log q_j=2f\,dt-2(2-s)\lambda_j\,dt$, and multiplied by $q$ it gives $\dot s=-8f(1-s)$, so $d\log(1-s)=8f\,dt$. Eliminate $f$ and integrate: the first formula. Its square, summed,
 # is the second. With $G$ the right side of the second, $s=2/(1+\sqrt{1+4/G^2})$, and time is the quadrature $t=\int d\tau/(2-s)=\frac\tau2+\frac12\int G/\sqrt{G^2+4}\,d\tau$, so $t\le\tau\le2t$.
-# If the weights are projected (`fig-3-c`), $d\log q_j=3f\,dt-(4-s)\lambda_j\,dt$: the same path, with the clock $(4-s)/2$ and the exponent $\frac38$, where $s/(1-s)^{3/4}$ is the sum over $(1-s_0)^{3/4}$.
+# If the weights are projected (`polar-flow`), $d\log q_j=3f\,dt-(4-s)\lambda_j\,dt$: the same path, with the clock $(4-s)/2$ and the exponent $\frac38$, where $s/(1-s)^{3/4}$ is the sum over $(1-s_0)^{3/4}$.
 # At $s_0=1$ both read $q=e^{-2\Lambda\tau}q_0/\lVert e^{-2\Lambda\tau}q_0\rVert$.
 #
 # The closed form is held against the flows, integrated step by step, and its derivative against their right sides. The mistake takes the clock of small outputs, $\tau=2t$, for the whole way.
@@ -981,6 +1035,64 @@ chapter.judge(
     observed=at_zero,
     control=float((lengths - without_root).abs().max()),
 )
+
+# %% [markdown]
+# Theorem 3 of the paper speaks of eigenvalues that are all positive, or of one that is smallest. What if the smallest is double, or 0? For one output the direction $q/\lVert q\rVert$ walks the path of the unconstrained model in another clock, so its
+# limit is $Pq_0/\lVert Pq_0\rVert$ with $P$ the projector on the eigenspace of $\lambda_1$: a double $\lambda_1<0$ lets every start choose its own $e_1$. For $\lambda_1=0$ the length stops on the way, at $s=\lVert q\rVert^2=2F/(F+\sqrt{F^2+4})$ with
+# $F=\lVert Pq_0\rVert^2/\sqrt{1-\lVert q_0\rVert^2}$.
+
+
+# %% tags=["hide-input"]
+def ball(runs, purpose, d=None):
+    """Uniform points of the unit ball, [run, d, 1]."""
+    d = d or inputs
+    g = stream(seed, 0, purpose)
+    direction = torch.nn.functional.normalize(torch.randn(runs, d, generator=g), dim=-1)
+    return (direction * torch.rand(runs, 1, generator=g) ** (1 / d)).unsqueeze(-1)
+
+
+def signed(runs, negative, purpose):
+    """Random eigenvalues, ascending, none near 0 and none near another."""
+    g = stream(seed, 0, purpose)
+    size = torch.rand(runs, inputs, generator=g) + torch.arange(1.0, 2 * inputs, 2)
+    sign = torch.where(torch.arange(inputs) < negative, -1.0, 1.0)
+    return (size * sign).sort(-1).values / inputs
+
+
+# %% tags=["hide-input"]
+def from_axis(q, k):
+    """Distance of the outputs from ±e_k."""
+    axis = torch.eye(inputs)[k]
+    q = q[..., 0]
+    return torch.minimum((q - axis).norm(dim=-1), (q + axis).norm(dim=-1))
+
+
+positive, negative = (
+    signed(many_starts, 0, "positive"),
+    signed(many_starts, 2, "negative"),
+)
+starts_3 = ball(many_starts, "ball")
+
+# %% tags=["hide-input"]
+twice, flat = negative.clone(), positive.clone()
+twice[:, 1], flat[:, 0] = twice[:, 0], 0.0
+until_3 = torch.tensor([0.0, 100.0])
+edges = {
+    k: output_flow(starts_3, lam_3, until_3, rtol=1e-8)[-1]
+    for k, lam_3 in (("λ1 double", twice), ("λ1 = 0", flat))
+}
+forecast = {
+    k: vector_limit(starts_3[..., 0], lam_3)
+    for k, lam_3 in zip(edges, (twice, flat), strict=True)
+}
+off_3 = {k: float((edges[k][..., 0] - forecast[k]).norm(dim=-1).max()) for k in edges}
+plain_3 = {
+    "λ1 double, ±e1": float(from_axis(edges["λ1 double"], 0).max()),
+    "λ1 = 0, to 0": float(edges["λ1 = 0"].norm(dim=(1, 2)).max()),
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("thm-3-b", observed=off_3, control=plain_3)
 
 # %% [markdown]
 # (cc-a-kernel)=
@@ -1118,7 +1230,7 @@ def batches(s, steps, b, name, runs):
 
 
 def noise_left(rate, b, kept=False, runs=32):
-    """Mean of ‖mmᵀ − e1e1ᵀ‖² at rest, one a seed."""
+    """Mean of ‖mmᵀ − e1e1ᵀ‖² at rest, one per seed."""
     warm = math.ceil(4 / (6 * rate * float(moon_lam[1] - moon_lam[0])))
     steps, target = 5 * warm, torch.outer(moon_v[:, 0], moon_v[:, 0])
     names = (1, "kept") if kept else (steps, f"{rate}")
@@ -1230,14 +1342,6 @@ chapter.judge("conj-1-a", observed=allowed, control=by_point)
 
 
 # %% tags=["hide-input"]
-def signed(runs, negative, purpose):
-    """Random eigenvalues, ascending, none near 0 and none near another."""
-    g = stream(seed, 0, purpose)
-    size = torch.rand(runs, inputs, generator=g) + torch.arange(1.0, 2 * inputs, 2)
-    sign = torch.where(torch.arange(inputs) < negative, -1.0, 1.0)
-    return (size * sign).sort(-1).values / inputs
-
-
 # %% tags=["hide-input"]
 def end(q0, lam, time=100.0):
     return output_flow(q0, lam, torch.tensor([0.0, time]), rtol=1e-6, atol=1e-9)[-1]
