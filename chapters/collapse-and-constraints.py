@@ -291,7 +291,7 @@ chapter.judge("eq-8", observed=error, control=printed)
 # \mathbb E[C]=n\bigl(q\,\mu\mu^\top-p\,\mathbb E[xx^\top]\bigr).
 # $$ (cc-eq-mean)
 #
-# The noise drops out. The paper writes $-n\,\mathbb E[xx^\top]$, which is this for centred data; its conclusion, that $\mathbb E[C]$ is negative definite, holds for any mean as long as $\operatorname{Cov}(x)$ is regular. With one positive and one negative it is $-n\operatorname{Cov}(x)$. So the most negative eigenvalues of $C$ belong to the directions of most variance, and
+# The noise drops out. The paper writes $-n\,\mathbb E[xx^\top]$, which is this for centred data; with one positive and one negative it is $-n\operatorname{Cov}(x)$ for any mean, so the conclusion of the paper, that $\mathbb E[C]$ is negative definite, holds as long as $\operatorname{Cov}(x)$ is regular. So the most negative eigenvalues of $C$ belong to the directions of most variance, and
 # with more negatives than positives a positive eigenvalue can appear: in the live picture, from $\nu=1.93$ on.
 
 

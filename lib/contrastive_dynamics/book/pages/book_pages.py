@@ -149,7 +149,8 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         runs = stored_runs(files)
         stamps[name] = {profile: run.stamp for profile, run in runs.items()}
         galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))
-        films = sorted(files.animations.glob("*.webp"))  # at the same place on the pages as beside the notebook
+        # at the same place on the pages as beside the notebook
+        films = sorted(path for one in files.notebooks for path in one.animations.glob("*.webp"))
         galleries |= {f"beside/{path.relative_to(root).as_posix()}": path.read_bytes() for path in films}
         made_by |= {f"{name}/{profile}": made(run) for profile, run in runs.items()}
         near, own = thumbnails(files, runs)

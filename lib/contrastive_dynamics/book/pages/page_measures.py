@@ -50,7 +50,7 @@ _ARTICLE = 690  # px of the text at a window of 1300; this and what follows as t
 _LINE, _WORDS = 26, 12  # px of a line of text, and its words
 _CODE_LINE, _GAP = 15, 18  # px of a line of code, and between blocks
 _BOXES = {"math": 100, "claim": 100}  # px of a formula on a line of its own, of a claim's card
-_FOLDED, _UNKNOWN = 76, 400  # px of what is folded, of a picture whose size is not known
+_FOLDED, _UNKNOWN = 24, 400  # px of folded code (a card's stands beside it), of a picture whose size is not known
 
 
 class NotMeasured(Exception):
