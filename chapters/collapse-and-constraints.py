@@ -439,7 +439,7 @@ finite = relative_error(tangent(seed, tangent_widths[0], "linear"), whole)
 chapter.judge("lem-1-a", observed=exact, control=finite)
 
 # %% [markdown]
-# "Approximations for wide neural networks further imply the kernel remains same during training [...], and so Lemma 1 continues to hold through training." (The sentence stands in the section on regression; below Proposition 1 the paper carries it over to its losses (1) and (2).) Among many hidden units each has to move very little to change the outputs, so at any fixed time, and for regression to its end, the kernel stays and the outputs stay apart. The losses (1) and
+# "Approximations for wide neural networks further imply the kernel remains same during training [...], and so Lemma 1 continues to hold through training." (The sentence stands in the section on regression; the paper carries it over to its losses (1) and (2) below its Proposition 1.) Among many hidden units each has to move very little to change the outputs, so at any fixed time, and for regression to its end, the kernel stays and the outputs stay apart. The losses (1) and
 # (2) of the paper have no lower bound: their outputs grow like $e^{rt}$ and reach the size $\sqrt h$ at $t^*=\log\sqrt h/r$; from about there on the change of the kernel no longer falls with the width. We train tanh networks to a fixed time and to $1.5\,t^*$. That the kernel moves does not say that wide networks keep their dimensions, which is not judged here.
 
 # %% tags=["hide-input"]

@@ -26,7 +26,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 ALT = 'A point walks "along" a line & stops at its end'
-MOVING = [name for name in chapter_names(ROOT) if "glue.animation(" in ChapterFiles(ROOT, name).source.read_text()]
+NOTEBOOKS = [files for name in chapter_names(ROOT) for files in ChapterFiles(ROOT, name).notebooks]
+MOVING = [files for files in NOTEBOOKS if "glue.animation(" in files.source.read_text()]
 PACE = {"rate": 10.0, "hold": 1.0, "dpi": 40}
 
 
@@ -166,9 +167,8 @@ def test_notebooks_get_the_present_html_and_keep_their_files(monkeypatch):
     assert explorables.refresh(notebook, ROOT) == []  # it is no live picture
 
 
-@pytest.mark.parametrize("name", MOVING)
-def test_committed_animations_are_small_and_described_once(name):
-    files = ChapterFiles(ROOT, name)
+@pytest.mark.parametrize("files", MOVING, ids=lambda files: files.stem)
+def test_committed_animations_are_small_and_described_once(files):
     stored = nbformat.read(files.notebook, as_version=4)
     assert animations.refresh(stored) == [], "run `python -m contrastive_dynamics.book.chapter.explorables`"
     placed, found = figures(files), list(animations._shown(stored))
@@ -180,4 +180,4 @@ def test_committed_animations_are_small_and_described_once(name):
 
 
 def test_there_is_an_animation_and_no_folder_of_a_chapter_that_is_gone():
-    assert MOVING and {p.name for p in (ROOT / "chapters" / "animations").iterdir()} <= set(MOVING)
+    assert MOVING and {p.name for p in (ROOT / "chapters" / "animations").iterdir()} <= {files.stem for files in MOVING}
