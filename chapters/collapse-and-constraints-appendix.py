@@ -686,7 +686,9 @@ def needed_k(s, name, h, d, by_length=True, runs=4):
     w1, w2 = draw_weights(*draws, h, d, outputs)
     v = torch.randn(8, d, generator=stream(s, d, "lengths"))
     v = torch.nn.functional.normalize(v, dim=-1) @ w1.mT
-    gaps = [((WIDE[name].h(r * v) - r * v) @ w2).norm(dim=-1).max() for r in lengths]
+    gaps = [
+        float(((WIDE[name].h(r * v) - r * v) @ w2).norm(dim=-1).max()) for r in lengths
+    ]
     powers = np.array(lengths) ** (2 if by_length else 0)
     return np.array(gaps) / (powers * CURVATURE[name] * d * math.log(h) ** 2 / h**0.5)
 

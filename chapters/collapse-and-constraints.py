@@ -639,7 +639,7 @@ def independence_error(model, weights):
         return (model(t) - goals).square().sum() / 2
 
     down = -torch.func.grad(loss)(weights)
-    _, moved = torch.func.jvp(model, (weights,), (down,))
+    moved = torch.tensordot(torch.func.jacrev(model)(weights), down, weights.ndim)
     own = outer_kernel(model, weights).diagonal(dim1=-2, dim2=-1)
     return relative_error(regression_velocity(own, model(weights), goals), moved)
 
@@ -1503,7 +1503,7 @@ for k in range(6):
         )
 axes[1].plot([-1, 1], [0, 0], "k*", ms=14)
 for (name, values), marker in zip(merging.items(), "os^D", strict=True):
-    found, power = np.exp(tables[name].mean(0)), exponent(torch.tensor(values))
+    found, power = np.exp(tables[name].mean(0)), float(exponent(torch.tensor(values)))
     guide = found[-1] * (np.array(far_widths) / far_widths[-1]) ** -power
     axes[2].loglog(far_widths, guide, **colours.THEORY)
     axes[2].loglog(far_widths, found, marker, mfc="w", color="k", label=name)
