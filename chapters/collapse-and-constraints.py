@@ -169,7 +169,7 @@ from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
-from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar
+from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar, qr
 
 # %% tags=["hide-input"]
 chapter = open_chapter("collapse-and-constraints", globals())
@@ -673,7 +673,7 @@ root_r = torch.linalg.cholesky(kernel_r)  # its rows are features ψ of the poin
 
 def label_ranks(v, k=outputs, when=moments / gap_sample):
     """Effective rank of regression's outputs on k orthogonal labels, over that of these."""
-    goals = torch.linalg.qr(v)[0][:, [min(j, k - 1) for j in range(outputs)]]
+    goals = qr(v)[:, torch.arange(outputs).clamp(max=k - 1)]
     draws = [torch.randn(outputs, v.shape[-1], generator=g) for g in streams("theta")]
     path = regression_flow(torch.stack(draws), v / 30**0.5, goals / 30**0.5, when)
     return effective_rank(v @ path.mT) / effective_rank(goals)

@@ -86,9 +86,12 @@ class Mutations:
     def _certain(self, claim: str, both: tuple[str, str], of_all: tuple[str, ...]) -> tuple:
         """What every processor must find: other rounding leads broken training elsewhere, or to infinity.
 
-        Where chance decides, the mutation must break the verdict, but perhaps to another word.
+        Where chance decides, the mutation must break the verdict, but perhaps to another word. A claim near its line
+        may have another verdict to be broken.
         """
         sound, broken = both
+        if self.claims.rows[claim].near:
+            return (broken != sound,)
         if DIVERGED in of_all:
             return (sound,)
         return (sound, broken != sound) if self.claims.rows[claim].by_chance else both
