@@ -23,6 +23,15 @@ def test_elsewhere_is_a_device_of_its_own():
     assert torch.ones(1).device.type == "cpu"
 
 
+def test_a_list_selects_elsewhere_what_it_selects_here():
+    rows, here = [2, 0], torch.arange(12.0).reshape(3, 4)
+    with elsewhere():
+        there = here.to(ELSEWHERE)
+        assert there[rows].tolist() == here[rows].tolist() and there[:, rows].tolist() == here[:, rows].tolist()
+        there[rows] = 7.0
+    assert there.near.tolist() == [[7.0] * 4, [4.0, 5.0, 6.0, 7.0], [7.0] * 4]
+
+
 def of_chapter(name: str) -> type:
     """The test of one chapter."""
 

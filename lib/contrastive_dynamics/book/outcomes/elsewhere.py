@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 ELSEWHERE = torch.device("meta")
 _aten = torch.ops.aten
+_INDEXED = (torch.Tensor.__getitem__, torch.Tensor.__setitem__)
 _MIXED = (_aten._to_copy.default, _aten.copy_.default, _aten.index.Tensor)  # CUDA, too, accepts an index from the CPU
 
 
@@ -61,6 +62,10 @@ class _FromNumbers(TorchFunctionMode):
         if function in (torch.tensor, torch.as_tensor) and not isinstance(args[0], torch.Tensor):
             if torch.device(kwargs.get("device") or torch.get_default_device()) == ELSEWHERE:
                 return FarTensor(function(*args, **kwargs | {"device": "cpu"}))
+        if function in _INDEXED and isinstance(args[0], FarTensor):  # torch would make a list a `meta` tensor, unread
+            index = args[1] if isinstance(args[1], tuple) else (args[1],)
+            index = tuple(FarTensor(torch.tensor(i, device="cpu")) if isinstance(i, list) else i for i in index)
+            return function(args[0], index, *args[2:], **kwargs)
         return function(*args, **kwargs)
 
 
