@@ -10,7 +10,6 @@ from contrastive_dynamics.collapse_and_constraints.norm_constrained_descent impo
     descend_operator_norms,
     descend_product_norm,
     descend_ratio,
-    rank_one_replacement,
 )
 from contrastive_dynamics.collapse_and_constraints.pair_losses import pairing
 from contrastive_dynamics.collapse_and_constraints.smooth_activations import WIDE
@@ -333,21 +332,6 @@ def test_points_of_each_run():
     torch.testing.assert_close(together.value[1:2], alone.value)
 
 
-@pytest.mark.parametrize("name", WIDE)
-def test_rank_one_is_no_worse_for_a_given_first_layer(name):
-    points, sizes = pairs(p=2, q=1)
-    act, (w1, w2) = WIDE[name], narrow(run=40)
-    best = rank_one_replacement(w1, w2, points, *sizes, act)
-    assert (best.value <= pair_value(w1, w2, points, sizes, act) + 1e-12).all()
-    torch.testing.assert_close(best.value, pair_value(w1, best.w2, points, sizes, act))
-    torch.testing.assert_close(best.w2.norm(dim=(-2, -1)), w2.norm(dim=(-2, -1)))
-    assert best.w1 is w1 and best.w2.shape == w2.shape and (torch.linalg.matrix_rank(best.w2) == 1).all()
-    # nothing of that norm is better: a search along random layers
-    other = normal(500, 1, *w2.shape[1:], of="others")
-    other = other / other.norm(dim=(-2, -1), keepdim=True) * w2.norm(dim=(-2, -1), keepdim=True)
-    assert (pair_value(w1, other, points, sizes, act) >= best.value - 1e-12).all()
-
-
 def nonlinear(points=None, n=10, p=1, q=1, **options):
     points = pairs()[0] if points is None else points
     return descend_frobenius_nonlinear(*narrow(run=2), points, n, p, q, WIDE["relu"], **options)
@@ -384,10 +368,6 @@ def nonlinear(points=None, n=10, p=1, q=1, **options):
         (lambda: nonlinear(p=0, q=2), "n=10, p=0, q=2"),
         (lambda: nonlinear(c2=-1.0), "must be > 0, got c1=1.0, c2=-1.0"),
         (lambda: nonlinear(points=pairs(d=5)[0]), "descend_frobenius_nonlinear: points must be"),
-        (
-            lambda: rank_one_replacement(*narrow(), pairs()[0], 10, 2, 1, WIDE["relu"]),
-            "rank_one_replacement: points must be",
-        ),
     ],
 )
 def test_bad_input_is_named(call, text):

@@ -197,29 +197,6 @@ def descend_frobenius_nonlinear(
     return Descent(w1, w2, (u * pairing_product(u, n, p, q)).sum((-2, -1)))
 
 
-def rank_one_replacement(w1: Tensor, w2: Tensor, points: Tensor, n: int, p: int, q: int, act: Activation) -> Descent:
-    """The best W2 of the same Frobenius norm for a given W1, of rank one: ‖W2‖_F v e_1ᵀ, with loss ‖W2‖_F² λ_1(f).
-
-    f = φ(XW1ᵀ)ᵀ S φ(XW1ᵀ), and v is its eigenvector of the smallest eigenvalue λ_1: Tr(f W2W2ᵀ) ≥ λ_1 Tr(W2W2ᵀ), so the
-    loss is no higher than at W2. The text takes the eigenvalues of its f(X, W1), of which this is the symmetric part.
-    If λ_1 ≥ 0 the best W2 within the ball is 0.
-
-    Source: esser-2023, proof of Proposition 2.
-    Args: as `descend_frobenius_nonlinear`.
-    Returns: Descent, with w1 as given.
-    Raises: ValueError for other shapes.
-    Cost: 2·run·m·h·(d + h) + 9·run·h³ flops.
-    """
-    _check_weights(w1, w2, 1.0, 1, "rank_one_replacement")
-    _check_points(points, w1, n, p, q, "rank_one_replacement")
-    hidden = act.h(points @ w1.mT)
-    f = hidden.mT @ pairing_product(hidden, n, p, q)
-    eigenvalues, vectors = torch.linalg.eigh((f + f.mT) / 2)
-    rest = w2.new_zeros(*w2.shape[:-1], w2.shape[-1] - 1)
-    best = torch.cat([_square(w2).sqrt() * vectors[..., :1], rest], -1)
-    return Descent(w1, best, _square(w2).flatten() * eigenvalues[..., 0])
-
-
 def _loss(w1: Tensor, w2: Tensor, c: Tensor) -> Tensor:
     w = w1.mT @ w2
     return (w * (c @ w)).sum((-2, -1))

@@ -2,7 +2,7 @@
 
 import matplotlib
 import pytest
-from browser import browser, written
+from browser import written
 
 from contrastive_dynamics.book.chapter import animations
 
@@ -11,12 +11,6 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 _SEEN = "[...document.querySelectorAll('.animation {}')].filter((e) => e.offsetWidth).map((e) => e.{}).join()"
 SHOWN, SAID = _SEEN.format("img", "className"), _SEEN.format("span", "textContent")
-
-
-@pytest.fixture(scope="module")
-def page():
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture

@@ -1,17 +1,10 @@
 """The live picture "circle" in a browser: it comes alive, its controls change it, and the console stays silent."""
 
 import pytest
-from browser import browser
 from live_page import live_file, slide
 
 TITLE, RESULT = (f"document.querySelector('.explorable .{part}').textContent" for part in ("title", "result"))
 CURVE = "document.querySelector('.explorable .curve path[stroke-width=\"2.6\"]').getAttribute('d')"
-
-
-@pytest.fixture(scope="module")
-def page():
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture

@@ -1,19 +1,12 @@
 """The live picture "clouds" in a browser: it plays, its controls change it, and the console stays silent."""
 
 import pytest
-from browser import browser
 from live_page import live_file, slide
 
 TITLE = "document.querySelector('.explorable .title').textContent"
 TIME, NEGATIVES, SIZE = range(3)
 START = "Three rules, one cloud: which of them flatten?"
 OUTCOME = "Two clouds flatten to a line, the third does not"
-
-
-@pytest.fixture(scope="module")
-def page():
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture

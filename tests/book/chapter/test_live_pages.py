@@ -1,14 +1,7 @@
 """What every live picture does in a browser: print, no scripts, a failure, narrow windows, the dark scheme."""
 
 import pytest
-from browser import browser
 from live_page import NAMES, live_file
-
-
-@pytest.fixture(scope="module")
-def page():
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture(params=NAMES)

@@ -156,7 +156,7 @@ def run_script(
             namespace.update(parameters)
             for n in some:
                 began, where = time.process_time(), f"{story.source_of(n).name}, code cell"
-                for at, statement in enumerate(ast.parse(story.units[n].source).body):
+                for at, statement in enumerate(story.units[n].body):
                     code = compile(ast.Module([statement], []), f"{where} {story.cell_in_notebook(n) + 1}", "exec")
                     with around(n, at):
                         exec(code, namespace)

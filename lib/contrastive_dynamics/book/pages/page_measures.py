@@ -22,7 +22,7 @@ WIDTH = 1300  # px of the window
 HEIGHT, PICTURE, CODE = 25_000, 1_500, 0.25  # what a second edition keeps
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SECONDS = 45.0  # for one page, which takes a browser five to ten
-SLACK = 1.1  # an estimate fails a page only beyond its own error, at most 8 % on the chapters of the first edition
+SLACK = 1.1  # an estimate fails a page only beyond its own error, at most 10 % on the chapters
 _RESULT = re.compile(r'<pre id="measure">(?P<found>.*?)</pre>')
 _SCRIPT = """<script>
 addEventListener("load", () => setTimeout(async () => {
