@@ -21,7 +21,7 @@ book: $(BUILT)
 
 test: .venv/.test-installed lint
 	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope --no-loadscope-reorder tests
-	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg chapters/*.ipynb
+	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet -n 2 --dist loadfile --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg chapters/*.ipynb
 	.venv/bin/clbook verify --sample 180
 	@$(MAKE) --no-print-directory book
 

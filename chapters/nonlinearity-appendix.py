@@ -46,6 +46,9 @@ grid_quadratic_seeds: int = 0  # of Figure 10; 0 leaves it out, 0..1000
 grid_norm_seeds: int = 0  # of Figure 11 and Table 1; 0 leaves them out, 0..1000
 grid_text_seeds: int = 0  # of what the text says differently; 0: none, 0..1000
 grid_longer: int = 0  # minibatches of the largest cell again; 0: not, 0..1000000
+coverage_seeds: int = 0  # networks whose coverage is counted; 0: none, 0..1000
+ticket_seeds: int = 0  # wide networks that are pruned; 0: none, 0..1000
+line_seeds: int = 0  # linear networks of each importance; 0: none, 0..1000
 data: str = "digits"  # images of Figures 12 and 13, digits|mnist
 image_minibatches: int = 5000  # of 8 images; judged at 100 / image_rate, 25..1000000
 image_rate: float = 0.02  # learning rate on images, 0.000001..10
@@ -64,14 +67,16 @@ device: str = "cpu"  # the calls are small: a GPU gains nothing here, auto|cpu|c
 import math
 from collections import defaultdict
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from scipy import stats
 from torch.nn.functional import normalize
 
-from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.book import colours, glue, open_chapter
 from contrastive_dynamics.losses.activations import ACTIVATIONS, activation
 from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
 from contrastive_dynamics.losses.pairwise_importance import (
@@ -80,10 +85,12 @@ from contrastive_dynamics.losses.pairwise_importance import (
     uniform_importance,
 )
 from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
+from contrastive_dynamics.nonlinearity.networks.matching_score import shows_candidate
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
     FIGURE_8_POINTS,
     blurred_landscape,
+    circle_fixed_points,
     circle_grid,
     count_maxima,
     on_circle,
@@ -93,8 +100,12 @@ from contrastive_dynamics.nonlinearity.one_filter.latent_models import (
     closed_form_error,
     latent_categorical,
     orthonormal_patterns,
+    relu_off_plane,
 )
 from contrastive_dynamics.nonlinearity.one_filter.local_convergence import irregularity
+from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import (
+    roughness as lme_roughness,
+)
 from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
     random_disc_population,
 )
@@ -109,6 +120,8 @@ from contrastive_dynamics.nonlinearity.one_filter.winning_probability import (
     single_modulation,
     winning_probability,
 )
+from contrastive_dynamics.nonlinearity.two_layers.one_clock import one_clock_flow
+from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens
 from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
     critical_filters,
     field_covariances,
@@ -132,6 +145,7 @@ linear, relu, leaky, quadratic = (
     activation(n) for n in ("linear", "relu", "leaky_relu", "quadratic")
 )
 block, seed = chapter.seeds, first_seed
+author = TokenTraining()
 
 
 # %% tags=["hide-input"]
@@ -354,6 +368,99 @@ glue.figure(plt.gcf(), "plot-lem-2")
 # ```
 
 # %% [markdown]
+# ### How soon is it positive semidefinite?
+#
+# A variance has no negative eigenvalue. A contrastive covariance can have one, because it subtracts how much the two views of a sample differ. Lemma 2
+# of the paper says that for $\alpha$ of {prf:ref}`kernel structure <nl-kernel>` it "is asymptotically PSD". The hardest case is a direction $v$ in
+# which views carry noise alone: there the limit is zero, and a batch lands on either side of it.
+#
+# Idea: along $v$ the batch sees $\frac1N\sum_i r_i\,\varepsilon_i\varepsilon_i'$ plus terms of order $1/N$, with $r_i$ the row sums of $\alpha$ over $N$ and $\varepsilon,\varepsilon'$ the noise of the two views.
+# Its mean is 0 and its standard deviation falls as $N^{-1/2}$; so does the negative part. This needs an $\alpha$ that does not look at the noise.
+# If it compares views, as InfoNCE does, it prefers pairs whose noisy outputs agree; then the first term of $\mathbb C_\alpha$ no longer makes up for the second.
+
+# %% tags=["hide-input"]
+from contrastive_dynamics.losses.contrastive_covariance import (
+    kernel_contrastive_covariance,
+)
+from contrastive_dynamics.losses.gated_covariance import gate
+from contrastive_dynamics.losses.pairwise_importance import gaussian_features
+from contrastive_dynamics.nonlinearity.one_filter.noisy_views import noisy_views
+
+batch_sizes = [64, 256, 1024, 4096]
+
+
+def negative_part(alpha, n, seed, runs=16):
+    """Mean of max(0, −λ_min) over batches of n; samples vary in two of five coordinates."""
+    streams = [stream(seed, k, f"lem-2-a {n}") for k in range(runs)]
+    x0, x, x_view = noisy_views(streams, n, signal=2, idle=3, noise=1.0)
+    w = torch.eye(5)[0]
+    h = relu.h((x if alpha == "views" else x0) @ w).unsqueeze(-1)
+    uniform = alpha == "uniform"
+    phi = torch.ones_like(h) if uniform else gaussian_features(h, 50, 0.2, 0.0)
+    gated = gate(x, w, relu), gate(x_view, w, relu)
+    least = torch.linalg.eigvalsh(kernel_contrastive_covariance(*gated, phi))[:, 0]
+    return -float(least.clamp(max=0).mean())
+
+
+# %% tags=["hide-input"]
+def negative_parts(alpha):  # [N, seed]
+    seeds = chapter.progress(block, f"least eigenvalues, {alpha}")
+    rows = [[negative_part(alpha, n, s) for n in batch_sizes] for s in seeds]
+    return torch.tensor(rows).mT
+
+
+least_eigenvalues = {a: negative_parts(a) for a in ("uniform", "Gaussian", "views")}
+least_slopes = {
+    (a, first): fitted_power(rows[first:], batch_sizes[first:]).tolist()
+    for a, rows in least_eigenvalues.items()
+    for first in (0, 1)
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "lem-2-a",
+    observed={
+        f"{a}, {'without N = 64' if first else 'all N'}": least_slopes[a, first]
+        for a, first in product(("uniform", "Gaussian"), (0, 1))
+    },
+    control=least_slopes["views", 0],
+)
+
+# %% tags=["hide-input", "remove-output"]
+fig, ax = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
+for (shown, marker, label), colour in zip(
+    (
+        ("uniform", "s--", "uniform"),
+        ("Gaussian", "^-.", "Gaussian, of the samples"),
+        ("views", "o-", "Gaussian, of the views"),
+    ),
+    colours.ordered(3),
+    strict=True,
+):
+    rows = least_eigenvalues[shown].cpu()
+    low, high = rows.amin(1), rows.amax(1)
+    ax.fill_between(batch_sizes, low, high, color=colour, alpha=0.2, lw=0)
+    ax.loglog(batch_sizes, rows.mean(1), marker, color=colour)
+    at = {"uniform": (1050, 0.018), "Gaussian": (68, 0.0125), "views": (1050, 0.043)}
+    ax.text(*at[shown], label, color=colour)
+ax.loglog(batch_sizes, 0.1 * np.array(batch_sizes) ** -0.5, **colours.THEORY)
+ax.text(68, 0.0085, "slope −1/2", va="top")
+ax.set(xlabel="batch size $N$", ylabel="mean of max(0, −λ$_{min}$)")
+ax.set_xticks(batch_sizes, batch_sizes)
+ax.set_yticks([0.005, 0.01, 0.02, 0.05], ["0.005", "0.01", "0.02", "0.05"])
+ax.minorticks_off()
+ax.set_title("Semidefinite in the limit, if α looks at samples")
+glue.figure(fig, "plot-lem-2-a")
+
+# %% [markdown]
+# ```{glue:figure} plot-lem-2-a
+# :alt: The mean negative part of the least eigenvalue falls with the batch size along a slope of minus one half for uniform importance and for a Gaussian importance of samples, and levels off for a Gaussian importance of views.
+# :name: nl-plot-lem-2-a
+#
+# Lemma 2 of the paper, "asymptotically PSD". Look at the slopes: with an importance of the samples the negative part vanishes, at the rate of the dotted line. The importance that compares noisy views has no kernel structure, and its line levels off. Bands are ranges over seeds.
+# ```
+
+# %% [markdown]
 # ## Models and their optima
 #
 # **Latent categorical model**: $x=u_y$ with $y$ drawn from $M$ categories. With orthonormal $u_m$, ReLU, $\alpha\equiv1$, no augmentation and $N\to\infty$, every pattern is an {prf:ref}`LME <nl-lme>`:
@@ -445,6 +552,134 @@ def error(tau_of_z0):  # r(w, α_g) is summed over the expansion, r(w, α_u) has
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-2", observed=error(tau), control=error(tau / 2))
+
+# %% [markdown]
+# ### The roughness falls more than its bound
+#
+# Corollary 2 of the paper compares two bounds. How do the roughnesses themselves compare? Only inputs on the plane $w^\top x=0$ cross the gate when
+# $w$ turns. There $h=0$, so a pair of such an input with $x$ has the importance $e^{-h^2(w^\top x)/2\tau}$. In the derivative of $A(v)w$ the mean
+# $\mathbb E[h]$ becomes $\mathbb E[h\,e^{-h^2/2\tau}]$, and nothing else changes:
+#
+# $$\rho_g/\rho_u=\mathbb E[h\,e^{-h^2/2\tau}]\,/\,\mathbb E[h]\le\mathbb E[e^{-h^2/2\tau}]=z_0.$$
+#
+# The inequality is Chebyshev's: $h$ rises where the weight $e^{-h^2/2\tau}$ falls, so their covariance is not positive. This is ours. The
+# roughness is measured by its definition, with $\alpha$ held constant, while the filter moves.
+
+# %% tags=["hide-input"]
+from contrastive_dynamics.nonlinearity.one_filter.frozen_importance import (
+    frozen_gaussian_field,
+)
+from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
+    random_disc_population,
+)
+from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import uniform_on_sphere
+
+
+def roughness_ratios(runs=40, tau=2e-3, step=1e-6):
+    """ρ_g/ρ_u by differences, its closed form, and z_0, on random densities."""
+    streams = [stream(seed, k, "density") for k in range(runs)]
+    pop = random_disc_population(streams, radius=0.1)
+    w = uniform_on_sphere(streams, 2)
+    frozen = frozen_gaussian_field(pop, w, relu, tau)
+    rough_g = lme_roughness(frozen, w, step)
+    measured = rough_g / lme_roughness(pop.matrix_field(relu), w, step)
+    closed = pop.mean_activation(w, relu, tau) / pop.mean_activation(w, relu)
+    return measured, closed, pop.z0(w, relu, tau)
+
+
+measured_ratio, closed_ratio, z_0 = roughness_ratios()
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "cor-2-b",
+    observed={
+        "from the closed form": float((measured_ratio / closed_ratio - 1).abs().max()),
+        "above z_0": float((measured_ratio / z_0 - 1).max()),
+    },
+    control=float((measured_ratio / z_0 - 1).abs().max()),
+)
+
+# %% [markdown]
+# The paper concludes that a Gaussian importance creates more local optima. We count the stable filters of $P^\perp A_{\alpha(w)}(w)w$ for both,
+# with $\alpha$ evaluated at $w$ and held constant in the derivative, on the same populations. The whole map is shown: it was used to choose the two
+# cells that are judged (on seeds below 1000), and the cell on densities is the most negative of its row.
+
+# %% tags=["hide-input"]
+from contrastive_dynamics.losses.gated_covariance import gated_field
+
+
+@cache
+def stable_filters(population, seed, tau, runs=10):
+    """Mean number over ten populations: densities, or that many points of the circle."""
+    streams = [stream(seed, k, "population") for k in range(runs)]
+    if population == "density":
+        pop = random_disc_population(streams, radial=8, angular=12)
+        field_at, grid = (lambda i: pop.at(i).matrix_field(relu, tau)), (120, 1, 2)
+    else:
+        turns = torch.stack([torch.rand(population, generator=g) for g in streams])
+        x = on_circle(2 * math.pi * turns)
+        field_at, grid = (lambda i: gated_field(x[i], relu, tau)), (1500, 1, 32)
+    rest = circle_fixed_points(field_at, runs, w, *grid)
+    return float(rest.stable.sum()) / runs
+
+
+# %% tags=["hide-input"]
+def gaussian_minus_uniform(population, tau, seeds=block):
+    def count(tau):
+        return np.array([stable_filters(population, s, tau) for s in seeds])
+
+    return (count(tau) - count(math.inf)).tolist()
+
+
+# %% tags=["hide-input"]
+settings = {"few": (9, 0.01), "density": ("density", 0.1), "same": (9, 100.0)}
+cells = chapter.progress(settings.items(), "importances", len(settings))
+few, density, same = (chapter.piece(n, gaussian_minus_uniform, *of) for n, of in cells)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("cor-2-a", observed=few, outside=density, control=same)
+
+# %% tags=["hide-input"]
+kinds = {"density": "o-", 20: "s--", 9: "^:"}
+few_seeds = range(first_seed, first_seed + map_seeds)
+cells = chapter.progress(list(product(kinds, temperatures)), "map")
+grid = {
+    (p, t): chapter.piece(f"map {p} {t}", gaussian_minus_uniform, p, t, few_seeds)
+    for p, t in cells
+}
+
+# %% tags=["hide-input", "remove-output"]
+fig, ax = plt.subplots(figsize=(5.5, 3.4))
+for name, style in kinds.items():
+    cells = np.array([grid[name, t] for t in temperatures])
+    label = f"{name} points" if name != "density" else "density on a disc"
+    bars = np.ptp(cells, axis=1) / 2
+    ax.errorbar(
+        temperatures,
+        cells.mean(1),
+        bars,
+        fmt="k" + style,
+        mfc="none",
+        capsize=3,
+        label=label,
+    )
+ax.margins(x=0.08, y=0.12)
+ax.axhline(0, color="0.6")
+ax.set_xscale("log"), ax.set_yscale("symlog", linthresh=1)
+ax.set(
+    xlabel="temperature τ of the Gaussian importance",
+    ylabel="stable filters, Gaussian − uniform",
+)
+ax.legend(fontsize=8)
+glue.figure(plt.gcf(), "plot-cor-2-a")
+
+# %% [markdown]
+# ```{glue:figure} plot-cor-2-a
+# :alt: The difference in the number of stable filters is positive for nine and twenty points at low temperature and negative for densities at every temperature.
+# :name: plot-cor-2-a
+#
+# Gaussian minus uniform importance: number of stable filters, bars half of the range over seeds. Above the line the paper's statement holds: for few points at low temperature. On densities, the setting of Theorem 2 of the paper, it does not.
+# ```
 
 # %% [markdown]
 # (nl-a-lemmas)=
@@ -894,7 +1129,7 @@ chapter.judge("lem-4-a", observed=top_layer_error(1), control=top_layer_error(2)
 # $\sum_ms_{km}w_{km}/\sum_ms_{km}$ keeps these sums, so it consists of critical points: the statement holds. With data of full rank the sums are zero at a critical point, and the identical filters all vanish; we leave one direction without data, so that they need not.
 #
 # Two things are worth knowing. The proof draws another path, paper (163), which swaps two filters and goes through the middle, where the two are equal. It leaves the critical set unless their entries of $s$ agree, and swapping these entries along does not bring it back. And under a {prf:ref}`fast top layer <nl-fast-top>`
-# $s$ follows the filters, $\sum_{k,m}w_{km}^\top\dot w_{km}=\lambda$, the top eigenvalue. So no filters with $\lambda>0$ are critical for (14), and there this part says nothing.
+# $s$ follows the filters, $\sum_{k,m}w_{km}^\top\dot w_{km}=\lambda$, the top eigenvalue. So no filters with $\lambda>0$ are critical for paper (14), and there this part says nothing.
 
 
 # %% tags=["hide-input"]
@@ -966,29 +1201,13 @@ glue.figure(plt.gcf(), "plot-thm-4-a")
 # ```
 
 # %% [markdown]
-# ## Two layers: a global variable
+# ### The variance splits
 #
-# From here on the rest of Assumption 2 of the paper is needed, too.
-#
-# ```{prf:assumption} no. 2 of the paper, first part: uniform importance, large batch, no augmentation
-# :label: nl-uniform
-# :nonumber:
-# $\alpha\equiv1$, $N\to\infty$, and views are the samples themselves. Then $\mathbb C_\alpha[g]=\mathbb V[g]$ for any $g$, by Corollary 1.
-# ```
-#
-# ```{prf:assumption} no. 2 of the paper, third part: conditional independence
-# :label: nl-independent
-# :nonumber:
-# The inputs of the fields are independent given a global variable $z$ that takes $C$ values:
-# $\mathbb P[x\mid z]=\prod_k\mathbb P[x_k\mid z]$ (13).
-# ```
-#
-# Write $z\in\{0,\dots,C-1\}$ and $p_c=\mathbb P[z=c]$.
+# Let $z$ take the values $0,\dots,C-1$ with the probabilities $p_c$, and let the inputs of the fields be {prf:ref}`independent given z <nl-uniform>`.
 #
 # ```{prf:lemma} no. 5 of the paper: the variance splits
 # :label: nl-lem-5
 # :nonumber:
-# Under {prf:ref}`conditional independence <nl-independent>`,
 # $\mathbb V[\tilde x]=\operatorname{diag}_k[L_k]+\sum_cp_c(1-p_c)^2\Delta(c)\Delta(c)^\top$ with $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and
 # $\Delta(c)=\mathbb E[\tilde x|z=c]-\mathbb E[\tilde x|z\ne c]$.
 # ```
@@ -1028,6 +1247,48 @@ not_squared = min(e for case in cases for e in lem_5_error(*case, power=1))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-5", observed=error, control=not_squared)
+
+# %% tags=["hide-input", "remove-output"]
+from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
+    conditional_moments,
+    contrasts,
+)
+
+draw = stream(seed, 1, "picture of lem-5")
+model, w = random_fields([draw], 3, 3, 5, 4), torch.randn(1, 3, 2, 4, generator=draw)
+telling = model.given**2  # so that each input tells much of z
+model = replace(model, given=telling / telling.sum(-1, keepdim=True))
+inputs, p = enumerate_inputs(model)
+gated = hidden_outputs(inputs, w, relu)[0].flatten(2)[0]
+means, inner = conditional_moments(model, w, relu)
+delta, prior = contrasts(model.prior, means)[0].flatten(1), model.prior[0]
+parts = {
+    r"$\mathbb{V}[\tilde x]$": torch.cov(gated.mT, aweights=p[0], correction=0),
+    r"$\mathrm{diag}_k[L_k]$": torch.block_diag(*inner[0]),
+    r"$\sum_c p_c(1-p_c)^2\,\Delta(c)\Delta(c)^\top$": (
+        delta.mT * prior * (1 - prior) ** 2 @ delta
+    ),
+}
+most = max(float(part.abs().max()) for part in parts.values())
+fig, axes = plt.subplots(1, 3, figsize=(7.8, 2.9), layout="constrained")
+for ax, sign, (name, part) in zip(axes, ("", "=", "+"), parts.items(), strict=True):
+    image = colours.signed_image(ax, part.cpu(), largest=most)
+    for edge in (7.5, 15.5):
+        ax.axhline(edge, **colours.ASIDE), ax.axvline(edge, **colours.ASIDE)
+    ax.set_xticks((3.5, 11.5, 19.5), ("field 1", "2", "3"))
+    ax.set(yticks=[], xlabel=name)
+    ax.text(-0.13, 0.5, sign, transform=ax.transAxes, fontsize=18, ha="center")
+colours.zero_marked(fig, image, axes, "covariance")
+fig.suptitle("Fields hang together through $z$ alone", x=0.02, ha="left")
+glue.figure(fig, "plot-lem-5")
+
+# %% [markdown]
+# ```{glue:figure} plot-lem-5
+# :alt: Three square images of 24 by 24 entries, cut into nine blocks of fields. The first, the whole variance, is the sum of the second, which has entries in its three diagonal blocks only, and the third, which has entries in all blocks.
+# :name: plot-lem-5
+#
+# Lemma 5 of the paper on one enumerated population of three fields, in place of the paper's schematic Figure 6. Look at the blocks off the diagonal: in the middle picture they are empty, so all that ties two fields together is the last term, which comes from $z$. This is what the lemma says.
+# ```
 
 # %% [markdown]
 # (nl-a-second-form)=
@@ -1093,6 +1354,94 @@ glue.figure(plt.gcf(), "plot-thm-5-a")
 # :name: plot-thm-5-a
 #
 # Theorem 5 of the paper. The strength of the modulation of each field, in its second form against paper (143). The line is equality.
+# ```
+
+# %% [markdown]
+# (nl-a-leader)=
+# ## Leaders and votes: the proof
+
+# %% [markdown]
+# **Proof.** Write $G_j=g(y_j)+c\,\delta_{jl}$. On the sphere $\dot y_j=(G_j-\mu)y_j$ with $\mu=\sum_iG_iy_i^2$, so signs never change, and {eq}`nl-eq-leader` holds while
+# $y_l\ne0$. Let $y_l>0$ and $y_j\le y_l$ for all $j$. No $|r_j|$ grows, so this stays true, and $y_l=(1+\sum_{j\ne l}r_j^2)^{-1/2}$ does not fall. For $c>0$,
+# $|r_j|\le|r_j(0)|e^{-ct}\to0$. For $c=0$ and all $y_j(0)<y_l(0)$, the lead $y_l-y_j$ stays above some $\epsilon>0$, because $y_l\ge y_l(0)$ and $r_j\le\max(0,r_j(0))$. By continuity
+# $g(y_l)-g(y_j)\ge\gamma>0$, and $|r_j|\to0$ again. Where another component leads, that one wins, and where none is positive, nobody does. Each component is the largest on $1/d$ of the
+# sphere, and all are negative on $2^{-d}$: (i). For $c>0$ the basin is open and holds the starts with $y_l>0$ that tie for the lead, which lie on the border of the basin for $c=0$: (ii).
+#
+# Let $g(y)=ay+b$. Then $\frac{d}{dt}\ln(r_j/r_i)=a(y_j-y_i)$. In the clock $d\sigma=|r|\,y_l\,dt$ the direction $\rho=r/|r|$ thus runs through one curve, whatever $c$ is, and the length $s=|r|$ obeys
+# $ds/d\sigma=a\,s\sum_j\rho_j^3-a-c\sqrt{1+s^2}$. The right side falls with $c$: a larger $c$ leaves $s$ smaller at every $\sigma$, and a start that reaches $s=0$ still reaches it. In the plane of $u_l$
+# and $u_i$ the border is the root of $a(s-1)=c\sqrt{1+s^2}$, which rises with $c<a$; a start between two roots wins with the larger vote and goes to $u_i$ with the smaller, and so do all
+# starts near it. For $c\ge a$ and $y_l>0$, $g(y_j)-g(y_l)-c\le a(y_j-1)-ay_l<0$, so that $y_l$ rises and every $|r_j|\to0$. This is (iii). $\square$
+
+# %% [markdown]
+# ### When a field stalls
+#
+# Appendix D of the paper names a danger: without BatchNorm, fields with a small $d_k$ learn slowly, because of the factor $1/(\lambda-d_k)$. How slowly, if the
+# tokens say little of $z$? Let the boost $\beta$ be small. Then $b_k$ is of order $\beta$, the top layer looks at the field $*$ with the largest $d_k$, and
+# first-order perturbation leaves the others $s_k\approx p_0p_1b_kb_*/(d_*-d_k)$, of order $\beta^2$. The first term of paper (15) is then
+# $s_k^2A_k=O(\beta^4)$, and the second, $p_0p_1s_ks_*b_*\Delta_k$, as well: **the wait grows as $\beta^{-4}$**, and the gap
+# $\lambda-d_k$ only sets its constant. With BatchNorm all $V[f_k]=1$, so that $\mathbb V[f^{bn}]$ is the identity plus entries off the diagonal that all scale as $\beta^2$. Its top eigenvector
+# does not depend on $\beta$, and neither does the wait, up to terms of order $\beta^2$.
+
+# %% tags=["hide-input"]
+BOOSTS = (0.025, 0.05, 0.1, 0.2, 0.4)  # judged on the first three
+
+
+def second_arrival(k, n=7, d=6, **options):  # its time `[boost, seed, network]`
+    draws = [stream(s, j, "stall filter") for s in block for j in range(n * k)]
+    w, act = uniform_on_sphere(draws, d).view(-1, k, d), relu_off_plane()
+    options |= {"horizon": 1e16, "until": 2}
+    models = (boosted_tokens(k, d, boost) for boost in BOOSTS)
+    times = [one_clock_flow(model, w, act, **options).time for model in models]
+    second = torch.stack(times).sort(-1).values[..., 1]
+    return second.view(len(BOOSTS), len(block), n)
+
+
+def exponents(time, expected):  # minus the derived one, median network, one per seed
+    slope = (time[2] / time[0]).log() / math.log(BOOSTS[2] / BOOSTS[0])
+    return (slope.nanmedian(-1).values - expected).tolist()  # NaN: two never arrive
+
+
+# %% tags=["hide-input"]
+waits = {
+    (k, bn): second_arrival(k, batch_norm=bn)
+    for bn in (False, True)
+    for k in (2, 4, 8, 16)
+}
+found = {
+    f"{'with' if bn else 'without'} BatchNorm, K = {k}": exponents(t, 0 if bn else -4)
+    for (k, bn), t in waits.items()
+}
+idle_top = exponents(second_arrival(4, fast_top=False), -4)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("stall", observed=found, control={"s held, K = 4": idle_top})
+
+# %% tags=["hide-input", "remove-output"]
+fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+shades = dict(zip((2, 4, 8, 16), colours.ordered(4), strict=True))
+for (k, bn), t in waits.items():
+    y = t.flatten(1).nanquantile(0.5, dim=1).cpu()
+    style = {"marker": "D" if bn else "o", "linestyle": "--" if bn else "-"}
+    ax.loglog(BOOSTS, y, color=shades[k], **style)
+    if not bn and k in (2, 16):
+        label = {"color": shades[k], "ha": "right", "va": "center"}
+        ax.text(0.0243, float(y[0]), f"K = {k}", **label)
+ax.text(0.1, 14, "with BatchNorm", ha="center")
+ax.text(0.105, 5e8, "without: slope −4")
+ax.set(
+    xlabel=r"boost $\beta$ of the telling token", ylabel="time of the second arrival"
+)
+ax.set(xlim=(0.0165, 0.44), xticks=BOOSTS, xticklabels=BOOSTS)
+ax.xaxis.minorticks_off()
+ax.set_title("Without BatchNorm a weak message waits as $\\beta^{-4}$")
+glue.figure(fig, "plot-stall")
+
+# %% [markdown]
+# ```{glue:figure} plot-stall
+# :alt: On logarithmic axes the time of the second arrival falls along straight lines of slope minus four without BatchNorm, and is level near two to four with it.
+# :name: plot-stall
+#
+# The flow (15) of the paper under one clock: median time at which a second filter arrives at a token. Look how far apart the two levels are on the left. The paper says that weak fields are slow without BatchNorm; the power is ours.
 # ```
 
 # %% [markdown]
@@ -1323,7 +1672,7 @@ swapped["through μ, unit outputs"] = min(
 chapter.judge("lem-6", observed=errors, control=swapped)
 
 # %% [markdown]
-# paper (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
+# Paper (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
 #
 # ```{prf:corollary} no. 3 of the paper: Theorem 5 with BatchNorm
 # :label: nl-cor-3
@@ -1429,6 +1778,235 @@ chapter.judge(
 # takes $(1-\text{momentum})/(\text{rate}\cdot\text{decay})$ minibatches for each factor e, which is 10,000 at the rate 0.002 of the text. So its 50,000 minibatches are
 # five such times, and 5,000 are at the rate 0.02 of the author's command. Cut shorter, the crops are compared with noise, and Figure 13 of the paper holds for no reason. Each measure is averaged over the filters of a network that are
 # longer than a tenth of the longest of their field; the others have decayed.
+
+# %% [markdown]
+# ## Do filters share the work?
+#
+# If width is a lottery, each filter is a ticket of its own. It ends at one of the $n$ candidates of its place, or at none, whatever its neighbours do. Candidate
+# $a$ is then left out by all of the $M$ filters that show one with probability $(1-p_a)^M$. This is convex in $p_a$, so no odds cover more than equal ones:
+#
+# $$
+# \text{coverage}\ \le\ 1-\Bigl(1-\frac1n\Bigr)^{M}.
+# $$
+#
+# Trained filters do have neighbours. A token that is learned already adds little to what the top layer can tell apart, so the next filter is better off
+# elsewhere. Does that show? Counted are the candidates that some generator uses, place by place; a filter shows one if their cosine is at least 0.9. The
+# **dispersion** says the same without the bound: among independent throws the numbers $N_a$ of filters per candidate have
+# $\mathbb E\sum_a(N_a-M/n)^2=M(1-1/n)$, and filters that share the work scatter less. By default no networks are trained for this (`coverage_seeds`); the
+# cards show the [record](nl-record).
+
+# %% tags=["hide-input"]
+from contrastive_dynamics.nonlinearity.networks.token_coverage import (
+    coupon_coverage,
+    coverage,
+    independent_throws,
+    relative_dispersion,
+)
+
+NORMALISED = {"BatchNorm": "mean", "no BatchNorm": "off"}
+
+
+def layers_of(p, beta):
+    """Final filters of networks with and without BatchNorm, which see the same minibatches."""
+    cell = replace(author, candidates=p, beta=beta)
+    who, label = range(seed, seed + coverage_seeds), f"coverage, P = {p}, β = {beta}"
+    arms = {name: (replace(cell, batch_norm=b), who) for name, b in NORMALISED.items()}
+    return chapter.library_piece(label, matching_curves, arms, minibatches, 2)
+
+
+sizes = product((3, 5, 10), (1, 2, 5)) if coverage_seeds else ()
+layers = {size: layers_of(*size) for size in sizes}
+counted = minibatches >= judged_at and coverage_seeds >= 3
+
+
+# %% tags=["hide-input"]
+def above_throws(showing, candidates):
+    """Coverage less that of as many independent throws at each place."""
+    thrown = showing.any(-1).sum(-1)
+    return coverage(showing, candidates) - coupon_coverage(thrown, candidates)
+
+
+def thrown_anew(measure, showing, candidates, times=100):
+    """The mean of a measure if every filter that shows a candidate shows any of them."""
+    draw, total = stream(seed, 0, "throws"), 0
+    for _ in range(times):
+        total = total + measure(
+            independent_throws(showing, candidates, draw), candidates
+        )
+    return total / times
+
+
+def by_layer(measure, betas=(1, 2, 5), anew=False):
+    """A measure of each layer, network by network."""
+    found = {}
+    for (p, beta), name in product(layers, NORMALISED):
+        if beta in betas:
+            wanted = layers[p, beta][name]["candidates"]
+            on = shows_candidate(layers[p, beta][name]["w"], wanted), wanted
+            values = thrown_anew(measure, *on) if anew else measure(*on)
+            found[f"P = {p}, β = {beta}, {name}"] = values.tolist()
+    return found
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "coverage",
+    observed=lambda: by_layer(above_throws, (1, 2)),
+    control=lambda: by_layer(above_throws, (1, 2), anew=True),
+    regime=counted,
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "coverage-a",
+    observed=lambda: by_layer(relative_dispersion),
+    control=lambda: by_layer(relative_dispersion, anew=True),
+    regime=counted,
+)
+
+# %% [markdown]
+# So tickets are not drawn independently: the filters of a place share its candidates out. The rule of thumb that all $\beta P$ filters are throws, the dotted
+# line below, comes near to networks with BatchNorm from $\beta=2$ on, because two errors cancel. Many filters show nothing, and those that show something waste
+# less. Without BatchNorm fewer are lost, and layers with $P=5$ and $P=10$ cover even more than all of their filters could as independent throws.
+# So where all tokens have one norm, BatchNorm costs coverage.
+
+
+# %% tags=["hide-input"]
+def all_thrown(p, beta):
+    """Expected coverage if all βP filters of every place are throws."""
+    return float(
+        coupon_coverage(p * beta, layers[p, beta]["BatchNorm"]["candidates"]).mean()
+    )
+
+
+def only_live_thrown(p, beta):
+    """The same for those filters only that show a candidate, with BatchNorm."""
+    curve = layers[p, beta]["BatchNorm"]
+    live = shows_candidate(curve["w"], curve["candidates"]).any(-1).sum(-1)
+    return float(coupon_coverage(live, curve["candidates"]).mean())
+
+
+def share_live(showing, candidates):
+    return showing.any(-1).double().mean((-2, -1))
+
+
+covered, live = by_layer(coverage), by_layer(share_live)
+for size in layers:
+    print(
+        f"all filters of P = {size[0]}, β = {size[1]} thrown: {all_thrown(*size):.3f}"
+    )
+for layer, values in covered.items():
+    print(f"{layer}: covered {np.mean(values):.3f}", end=", ")
+    print(f"{np.mean(live[layer]):.0%} of the filters show a candidate")
+
+
+# %% tags=["hide-input", "remove-output"]
+def coverage_picture():
+    fig, axes = plt.subplots(
+        1, 3, figsize=(7.6, 3.3), sharey=True, layout="constrained"
+    )
+    dashed = colours.RELU | {"linestyle": "--", "markerfacecolor": "white"}
+    for ax, p in zip(axes, (3, 5, 10), strict=True):
+        for name, style, side in (
+            ("no BatchNorm", dashed, 0.06),
+            ("BatchNorm", colours.RELU, 0),
+        ):
+            y = np.array([covered[f"P = {p}, β = {b}, {name}"] for b in (1, 2, 5)])
+            half = stats.t.ppf(0.975, y.shape[1] - 1) * stats.sem(y, axis=1)
+            ax.errorbar(np.arange(3) + side, y.mean(1), half, **style, label=name)
+        null = [all_thrown(p, b) for b in (1, 2, 5)]
+        ax.plot(range(3), null, **colours.THEORY, label=r"all $\beta P$ thrown")
+        null = [only_live_thrown(p, b) for b in (1, 2, 5)]
+        ax.plot(range(3), null, **colours.ASIDE, label="live ones thrown")
+        ax.set_title(f"$P={p}$")
+        ax.set(xlabel=r"over-parameterisation $\beta$", ylim=(0.4, 1.02))
+        ax.set_xticks(range(3), (1, 2, 5))
+    axes[0].set_ylabel("coverage of the candidates")
+    axes[-1].legend(loc="lower right")
+    fig.suptitle("Filters share the work: live ones cover more than throws of as many")
+    return fig
+
+
+if layers:  # elsewhere the page shows the record's figure alone
+    glue.figure(coverage_picture(), "plot-coverage")
+
+# %% [markdown]
+# ````{record-figure} plot-coverage
+# :alt: Three panels for P = 3, 5 and 10. Coverage rises with β to nearly one. With BatchNorm it stays near the dotted line of independent throws, and far above the grey line of throws of those filters only that show a candidate; without BatchNorm it lies above the dotted line for P = 5 and 10 at β = 1 and 2.
+# :name: plot-coverage
+#
+# Coverage of the candidates by trained ReLU filters in the [record](nl-record), with 95 % intervals over networks (our measure; the paper has no such figure). Dotted: independent throws of all $\beta P$ filters. Grey: throws of those filters only that show a candidate with BatchNorm. Look at the gap between the grey line and the circles, which independent filters could not have.
+# ````
+#
+# (nl-a-tickets)=
+# ## Lottery tickets
+#
+# Section 3.3 of the paper offers an explanation of the lottery ticket hypothesis, in which "first a large network is trained and pruned to be a small subnetwork
+# $\mathcal S$, then retraining $\mathcal S$ using its original initialization yields comparable or even better performance, while retraining $\mathcal S$ with
+# a different initialization performs much worse." It goes on: "For LTH, our explanation is that $\mathcal S$ contains weights that are initialized luckily, i.e., close to
+# useful local optima and converge to them during training. We leave a thorough empirical study to justify this line of thought for future work." The observation
+# is cited from others and is not judged here. The explanation has two parts that token networks can test. A wide layer, $P=5$ and 25 filters a place, is
+# trained and pruned to five filters a place. If the explanation is right, then filters that have ended at different candidates were lucky from the start:
+# alone, from their own start, they should return there, and cover more than the same filters from another start.
+
+# %% tags=["hide-input"]
+from contrastive_dynamics.nonlinearity.networks.lottery_tickets import (
+    ARMS,
+    ticket_coverage,
+)
+
+given_tickets = author, range(seed, seed + ticket_seeds), minibatches
+tickets = (
+    chapter.library_piece("tickets", ticket_coverage, *given_tickets)
+    if ticket_seeds
+    else {}
+)
+pruned = minibatches >= judged_at and ticket_seeds >= 3
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "tickets",
+    observed=lambda: (tickets["one per candidate"] - tickets["fresh"]).tolist(),
+    control=lambda: (tickets["shortest"] - tickets["fresh"]).tolist(),
+    regime=pruned,
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "tickets-a",
+    observed=lambda: tickets["one per candidate, returned"].tolist(),
+    control=lambda: tickets["fresh, returned"].tolist(),
+    regime=pruned,
+)
+
+# %% [markdown]
+# What do other tickets do? Each is compared with the fresh start of the same network. Pruning by magnitude, as in the work that the paper cites, keeps several
+# long filters of one token and none of another; without their neighbours most of them move.
+
+
+# %% tags=["hide-input"]
+def with_interval(values):
+    half = (
+        stats.t.ppf(0.975, len(values) - 1) * float(values.std()) / len(values) ** 0.5
+    )
+    return f"{float(values.mean()):.3f} ± {half:.3f}"
+
+
+def about_tickets(arm):
+    ahead = with_interval(tickets[arm] - tickets["fresh"])
+    back = with_interval(tickets[f"{arm}, returned"])
+    return f"{arm}: ahead of fresh by {ahead}, returned {back}"
+
+
+if pruned:
+    for arm in ("wide", *ARMS):
+        print(f"{arm}: coverage {with_interval(tickets[arm])}")
+    print(*map(about_tickets, ARMS), sep="\n")
+
+# %% [markdown]
+# So in these networks luck at the start is real, and it belongs to filters, not to magnitudes: the tickets that win are those chosen by their outcome, one for
+# each candidate. None comes near the wide layer, which has more tickets to draw. What would decide for the networks that the paper has in mind is the same
+# experiment there.
 
 # %% [markdown]
 # ### A network of your own
@@ -1629,6 +2207,31 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
         print(f"counted {count[k].item() / n:.4f}, score {score[k].item():+.1f}")
 
 # %% [markdown]
+# (nl-slips)=
+# ## Slips of the text
+#
+# ```{admonition} What is printed, what a run gave, what holds instead
+# :class: important
+#
+# None of these touches what the paper concludes. *Misprints*, where the mended form is the one that the paper uses:
+#
+# - **Theorem 2 of the paper** prints $C_0^3$; its proof gives $C_0^2$, since paper (78) and (89) count one factor $C_0$ too many (`thm-2`).
+# - **The second form of $\delta_k$**, below paper (143), lacks the factor $1/(Z^2(\lambda-d_k))$ (`thm-5-a`).
+# - **The energy** is $\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$ at paper (2) and stands without the ½ a page later (`alpha-cl`). **Paper (3)** counts $i=j$, (24) leaves it out (`lem-2`). **Paper (181)** divides by $P$, where the mean over the other tokens is meant.
+# - **Lemma 5 of the paper**: $L_k$ is a matrix, printed as a vector; the second term has rank $C-1$ at most. **Below paper (186)** a factor $\lambda_i^2$ stands too often.
+#
+# *Conditions* under which a statement holds, and which the text leaves to its reader:
+#
+# - **"Could lead to more local optima"**, after Theorem 1 of the paper: smooth activations. For ReLU on a density every LME is stable (`thm-1-a`).
+# - **Theorem 3 of the paper and its Lemmas 7 and 11**: $A$ positive semidefinite, as Appendix B.4 assumes before it shifts $A$ (`thm-3`, `lem-7`, `lem-11`).
+# - **Gaussian importance and more optima**: few points and a low temperature (`cor-2-a`).
+# - **Theorem 4 of the paper, second part**: $s$ held fixed (`thm-4-a`). The swap of paper (163) consists of critical points where the swapped filters have the same $s$.
+# - **The smallest $t^*$ wins**, in the proof of Theorem 6 of the paper: the race without projection (`thm-6-a`). The theorem itself holds on the sphere.
+# - **Paper (156) and (157)**: leads of at most 1, gaps of at most 2. **Remarks on Corollary 3 of the paper**: fields whose scales differ (`cor-3-a`).
+# - **Figures 4 and 9 of the paper**: linear filters are scored by $\lvert\cos\rvert$, as the program does (`fig-4-a`, `fig-4-c`); quadratic networks show the trend from $\beta=5$ on (`fig-4-d`); the largest networks need 10,000 minibatches (`fig-9-b`). **Figure 10 of the paper**: the trend needs more filters at $P=3$ (`fig-10-b`).
+# ```
+
+# %% [markdown]
 # (nl-open)=
 # ## What the paper leaves open
 #
@@ -1669,7 +2272,7 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # - Theorem 3 of the paper is tested where its condition can be verified: inside one activation cell, where $L=0$.
 # - The flows of two layers are those of paper (12) with the factor $1/p$ that $x^p$ needs; from Lemma 5 on $\alpha=1$ without augmentation, as in
 #   {prf:ref}`Assumption 2 <nl-uniform>`.
-# - paper (166) and (178) are read as printed, without the projection of (12).
+# - Paper (166) and (178) are read as printed, without the projection of (12).
 # - The race and the plane also use $g(y)=y+b$ with $b<1$, where $g>0$ does not hold on the whole sphere.
 # - The starts of paper (152) are uniform on a cube, as in the paper; Theorem 6 is tested from uniform starts on the sphere.
 # - Figures are judged by their caption and the text around them. The pictures of the paper were not available, so no likeness is claimed.

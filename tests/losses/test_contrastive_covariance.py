@@ -8,6 +8,7 @@ from contrastive_dynamics.losses.contrastive_covariance import (
     contrastive_covariance,
     contrastive_energy,
     gated_contrastive_covariance,
+    kernel_contrastive_covariance,
     one_layer_velocity,
     uniform_contrastive_covariance,
 )
@@ -153,3 +154,16 @@ def test_bad_input(call, text):
     a, _, b, _, alpha = batch()
     with pytest.raises(ValueError, match=text):
         call(a, b, alpha)
+
+
+def test_features_give_the_covariance_of_their_kernel():
+    draw = stream(0, 0, "kernel covariance")
+    a, a_view = torch.randn(2, 3, 20, 4, generator=draw, dtype=torch.float64)
+    phi = torch.rand(3, 20, 2, generator=draw, dtype=torch.float64)
+    torch.testing.assert_close(
+        kernel_contrastive_covariance(a, a_view, phi), contrastive_covariance(a, a_view, phi @ phi.mT)
+    )
+    uniform = kernel_contrastive_covariance(a, a_view, torch.ones(3, 20, 1, dtype=torch.float64))
+    torch.testing.assert_close(uniform, uniform_contrastive_covariance(a, a_view))
+    with pytest.raises(ValueError, match="phi must be"):
+        kernel_contrastive_covariance(a, a_view, phi[:, :5])

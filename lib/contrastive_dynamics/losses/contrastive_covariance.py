@@ -91,6 +91,27 @@ def contrastive_covariance(
     return (total + (a * columns[..., None]).mT @ b) / (2 * n * n)
 
 
+def kernel_contrastive_covariance(a: Tensor, a_view: Tensor, phi: Tensor) -> Tensor:
+    """C_α[a] for α_ij = φ_iᵀφ_j, linear in N; rows φ_i are the features of sample i.
+
+    With r = φ(φᵀ1) the row sums: N² C = aᵀD_r a − (φᵀa)ᵀ(φᵀa) − ½ (a − a')ᵀD_r(a − a').
+
+    Source: tian-2023, Definition 1 and eq. (3).
+    Args:
+        a, a_view: first and second views, `[..., N, d]`.
+        phi: features, `[..., N, L]`, such as `gaussian_features`; ones `[..., N, 1]` for uniform α.
+    Returns: `[..., d, d]`.
+    Raises: ValueError for shapes that do not match.
+    Cost: 2·N·d·(L + 2d) flops, N·L numbers.
+    """
+    if phi.shape[:-1] != a.shape[:-1]:
+        raise ValueError(f"phi must be [..., N, L] like a {tuple(a.shape)}, got {tuple(phi.shape)}")
+    a, da, _, _ = _views(a, a_view, None, None)
+    sums, mixed = phi @ phi.sum(-2).unsqueeze(-1), phi.mT @ a
+    within = (da * sums).mT @ da / 2
+    return ((a * sums).mT @ a - mixed.mT @ mixed - within) / a.shape[-2] ** 2
+
+
 def contrastive_energy(f: Tensor, f_view: Tensor, alpha: Importance, block: int | None = None) -> Tensor:
     """Energy E_α = ½ tr C_α[f, f], which contrastive learning ascends with α held constant.
 

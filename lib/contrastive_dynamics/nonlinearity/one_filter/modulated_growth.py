@@ -1,4 +1,4 @@
-"""The race of thm-6: growth ẏ_l = (y_l + b_l) y_l, its blow-up, its projected flow, and the odds of winning it."""
+"""The race of thm-6: growth ẏ_l = (y_l + b_l) y_l, its blow-up, its projected flow, and who wins it."""
 
 import math
 from collections.abc import Callable
@@ -110,21 +110,6 @@ def modulated_flow(y0: Tensor, b: Tensor, tol: float = 1e-6) -> Tensor:
     starts, offsets = y0.reshape(-1, y0.shape[-1]), b.reshape(-1, b.shape[-1])
     end = sphere_flow(lambda y: torch.diag_embed(y + offsets), starts, step=1.0, tol=tol, max_steps=1000)
     return end.w.reshape(y0.shape)
-
-
-def basin_share(y0: Tensor, c: float, b: float = 1.0) -> Tensor:
-    """Share of starts that the projected flow takes to +e_0 when b_0 = b + c and b_l = b otherwise.
-
-    Source: tian-2023, Theorem 6 (A + c u_l u_lᵀ, seen from the basis {u_l}).
-    Args:
-        y0: `[..., n, d]`, unit.
-        c: > −b.
-        b: > 0.
-    Returns: `[...]` in [0, 1].
-    """
-    offsets = torch.full_like(y0[..., :1, :], b)
-    offsets[..., 0] += c
-    return (modulated_flow(y0, offsets)[..., 0] > 0.5).to(y0.dtype).mean(-1)
 
 
 def circle_boundary(b: Tensor, wins: Callable[[Tensor, Tensor], Tensor], halvings: int = 26) -> Tensor:

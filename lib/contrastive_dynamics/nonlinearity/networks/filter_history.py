@@ -1,0 +1,34 @@
+"""The filters of a few networks at many moments of their training, as a film needs them."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from .ensemble_training import Run, train
+
+
+def filter_history(
+    runs: Iterable[Run], steps: int, frames: int, device: torch.device | str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Filters over training, closer together at its start: frame i at 1 + (steps − 1)·(i/(frames − 1))² minibatches.
+
+    Args:
+        runs: configurations with their seeds, which must form one program.
+        steps: number of minibatches, ≥ 1.
+        frames: number of moments, 2 ≤ frames ≤ steps.
+        device: where to train, by default torch's default device.
+    Returns: the minibatch of each frame, `[frame]`, and the filters `[frame, run, K, M, d]`, on the CPU. Frames that
+        would fall on one minibatch are one.
+    Raises: ValueError for frames outside this range and as `ensemble_training.train`.
+    Cost: as `ensemble_training.train`; memory of frames × filters.
+    """
+    if not 2 <= frames <= steps:
+        raise ValueError(f"frames must be ≥ 2 and ≤ steps, got {frames} frames and {steps} steps")
+    share = torch.linspace(0, 1, frames, dtype=torch.float64, device="cpu")
+    marks = (1 + (steps - 1) * share.square()).round().long().unique()
+    wanted, kept = set(marks.tolist()), []
+    for step, weights in enumerate(train(runs, steps, device), 1):
+        if step in wanted:
+            kept.append(weights.w.cpu().clone())
+    return marks, torch.stack(kept)
