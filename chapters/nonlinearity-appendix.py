@@ -40,13 +40,14 @@ minibatches: int = 5000  # of each training, 25..1000000
 judged_at: int = 5000  # least minibatches of a training that is judged, 25..1000000
 grid_p: list[int] = [1, 5]  # candidates P of the grids of Figures 4 to 11, 1..20
 grid_beta: list[int] = [1, 5]  # their over-parameterisation β, 1..1000
-grid_activations: str = "all"  # of the grids, all five or linear and ReLU, all|relu
+grid_activations: str = "relu"  # of the grids, all five or linear and ReLU, all|relu
 grid_seeds: int = 3  # networks of each case of Figures 4 and 9, 2..1000
 grid_quadratic_seeds: int = 0  # of Figure 10; 0 leaves it out, 0..1000
 grid_norm_seeds: int = 0  # of Figure 11 and Table 1; 0 leaves them out, 0..1000
 grid_text_seeds: int = 0  # of what the text says differently; 0: none, 0..1000
 grid_longer: int = 0  # minibatches of the largest cell again; 0: not, 0..1000000
 coverage_seeds: int = 0  # networks whose coverage is counted; 0: none, 0..1000
+coverage_p: list[int] = [3, 5, 10]  # their candidates P, 1..20
 ticket_seeds: int = 0  # wide networks that are pruned; 0: none, 0..1000
 line_seeds: int = 0  # linear networks of each importance; 0: none, 0..1000
 data: str = "digits"  # images of Figures 12 and 13, digits|mnist
@@ -1814,8 +1815,8 @@ def layers_of(p, beta):
     return chapter.library_piece(label, matching_curves, arms, minibatches, 2)
 
 
-sizes = product((3, 5, 10), (1, 2, 5)) if coverage_seeds else ()
-layers = {size: layers_of(*size) for size in sizes}
+layer_sizes = product(sorted(set(coverage_p)), (1, 2, 5)) if coverage_seeds else ()
+layers = {size: layers_of(*size) for size in layer_sizes}
 counted = minibatches >= judged_at and coverage_seeds >= 3
 
 
@@ -1902,11 +1903,11 @@ for layer, values in covered.items():
 
 # %% tags=["hide-input", "remove-output"]
 def coverage_picture():
-    fig, axes = plt.subplots(
-        1, 3, figsize=(7.6, 3.3), sharey=True, layout="constrained"
-    )
+    columns = sorted({p for p, _ in layers})
+    how = {"figsize": (7.6, 3.3), "sharey": True, "squeeze": False}
+    fig, (axes,) = plt.subplots(1, len(columns), layout="constrained", **how)
     dashed = colours.RELU | {"linestyle": "--", "markerfacecolor": "white"}
-    for ax, p in zip(axes, (3, 5, 10), strict=True):
+    for ax, p in zip(axes, columns, strict=True):
         for name, style, side in (
             ("no BatchNorm", dashed, 0.06),
             ("BatchNorm", colours.RELU, 0),

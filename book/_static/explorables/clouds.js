@@ -25,9 +25,9 @@
     const [controls, settings, choices] = [1, 2, 3].map(() => make(board, "div", { class: "controls" }));
     const play = make(controls, "button", { type: "button" }, "Play");
     play.addEventListener("click", () => (playing ? pause() : run()));
-    const time = named(controls, "time", { min: 0, max: END, step: 0.02, value: 0 }, (v) => v.toFixed(2), () => (pause(), go(time.value())));
-    const ratio = named(settings, "negatives per positive, ν", { min: 0, max: 6, step: 0.01, value: 1 }, (v) => v.toFixed(2), reshoot);
-    const size = named(settings, "size s of the start", { min: SMALLEST, max: LARGEST, step: 0.01, value: Math.log10(0.2) }, sized, reshoot);
+    const time = slider(controls, "time", { min: 0, max: END, step: 0.02, value: 0 }, (v) => v.toFixed(2), () => (pause(), go(time.value())));
+    const ratio = slider(settings, "negatives per positive, ν", { min: 0, max: 6, step: 0.01, value: 1 }, (v) => v.toFixed(2), reshoot);
+    const size = slider(settings, "size s of the start", { min: SMALLEST, max: LARGEST, step: 0.01, value: Math.log10(0.2) }, sized, reshoot);
     const again = make(controls, "button", { type: "button" }, "New start");
     again.addEventListener("click", () => ((angle += GOLDEN), reshoot()));
     const white = choice("white data");
@@ -54,11 +54,6 @@
       make(picture, "path", { d: `M${-SIDE},0h${2 * SIDE}M0,${-SIDE}v${2 * SIDE}`, stroke: "var(--rule)" });
       const mark = (stroke, width) => make(picture, "path", { stroke, "stroke-width": width, "stroke-linecap": "round" });
       return { words, picture, rings: [mark(colour, 6), mark("var(--card)", 3.2)], dots: mark(colour, 4.6) };
-    }
-
-    // A label names the first of its controls, which here is the number beside the words, so the slider says its own name.
-    function named(parent, words, attributes, says, moved) {
-      return slider(parent, words, { ...attributes, "aria-label": words }, says, moved);
     }
 
     function choice(words) {

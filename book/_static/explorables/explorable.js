@@ -14,10 +14,11 @@
     return made;
   };
 
-  // A labelled slider: {input, value()}; `says` turns its number into words, also for screen readers.
+  // A labelled slider: {input, value()}; `says` turns its number into words, also for screen readers. The label's first
+  // control is the number beside the words, so the slider says its own name.
   all.slider = function (parent, words, attributes, says, moved) {
     const label = all.make(parent, "label"), line = all.make(label, "span", {}, words);
-    const shown = all.make(line, "output"), input = all.make(label, "input", { type: "range", ...attributes });
+    const shown = all.make(line, "output"), input = all.make(label, "input", { type: "range", "aria-label": words, ...attributes });
     const tell = () => {
       shown.textContent = says(+input.value);
       input.setAttribute("aria-valuetext", shown.textContent);

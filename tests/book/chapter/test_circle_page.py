@@ -24,6 +24,13 @@ def test_the_sliders_change_the_hills(page, file):
     assert page.complaints == []
 
 
+def test_sliders_and_points_have_names(page, file):
+    page.open(file, prefers_reduced_motion="reduce")
+    names = "[...document.querySelectorAll('.explorable :is(input[type=range], [role=slider])')].map(e => e.ariaLabel)"
+    assert page.run(f"{names}.slice(-3)") == ["linear to ReLU", "spread of each point", "filters"]
+    assert page.run(f"{names}.every(name => name)") is True
+
+
 def test_filters_climb_until_all_have_arrived(page, file):
     page.open(file)
     seen = page.until(f"/still climbing/.test({RESULT}) && {RESULT}")

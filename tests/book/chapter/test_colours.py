@@ -22,7 +22,6 @@ SMALLEST = 11  # px, of any type on a page
 FIRST_EDITION = {
     "alignment-and-balance": 15,
     "feature-decoupling": 7,
-    "nonlinearity": 20,
 }
 MEANINGS = {name: value for name, value in vars(colours).items() if isinstance(value, dict) and name.isupper()}
 PAIRS = [("LINEAR", "RELU"), ("POSITIVE", "NEGATIVE"), ("AUGMENTED", "PLAIN"), ("PRINTED", "THEORY")]

@@ -5,14 +5,19 @@ import torch
 
 from contrastive_dynamics.losses.activations import activation
 from contrastive_dynamics.losses.gated_covariance import project_out
-from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import modulated_velocity, random_fields
+from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
+    enumerate_inputs,
+    modulated_velocity,
+    random_fields,
+)
 from contrastive_dynamics.nonlinearity.two_layers.field_arrivals import (
     arrivals,
     clocked_gradient,
     scaled_fields,
     token_starts,
 )
-from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens, modulated_gradient
+from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens
+from contrastive_dynamics.nonlinearity.two_layers.two_layer import gradient, rank_one_gram, top_direction
 from contrastive_dynamics.numerics.random_streams import stream
 
 RELU = activation("relu")
@@ -32,9 +37,13 @@ def test_gradient_is_that_of_the_paper(normalisation, batch_norm):
     torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
-def test_without_modulation_it_is_the_decoupled_gradient():
-    model, w = boosted_tokens(4, 6, 0.5), starts()
-    torch.testing.assert_close(clocked_gradient(model, w, RELU, "off", 0.3), modulated_gradient(model, w, RELU, 0.3))
+@pytest.mark.parametrize("name", ["linear", "relu", "leaky_relu"])
+def test_gradient_meets_the_enumerated_two_layer_network(name):
+    model, act, w = boosted_tokens(3, 4, 0.6), activation(name), token_starts([stream(0, 0, "w")], 3, 4)[0]
+    x, p = enumerate_inputs(model)
+    s = top_direction(x, w.unsqueeze(1), act, p)
+    expected = gradient(x, w.unsqueeze(1), rank_one_gram(s), act, p).squeeze(1)
+    torch.testing.assert_close(clocked_gradient(model, w, act), expected, rtol=0, atol=1e-14)
 
 
 def test_one_sigma_for_the_layer_is_only_a_faster_clock():

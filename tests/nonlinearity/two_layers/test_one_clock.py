@@ -8,8 +8,9 @@ from contrastive_dynamics.losses.gated_covariance import project_out
 from contrastive_dynamics.nonlinearity.one_filter.latent_models import relu_off_plane
 from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import uniform_on_sphere
 from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import modulated_velocity
+from contrastive_dynamics.nonlinearity.two_layers.field_arrivals import clocked_gradient
 from contrastive_dynamics.nonlinearity.two_layers.one_clock import field_matrices, one_clock_flow
-from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens, modulated_gradient
+from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens
 from contrastive_dynamics.numerics.random_streams import stream
 
 ACT, D = relu_off_plane(), 6
@@ -33,7 +34,9 @@ def test_matrices_drive_the_flow_of_theorem_5_and_corollary_3(batch_norm):
 def test_modulation_scales_the_coupling_alone(modulation):
     model, w = boosted_tokens(3, D, 0.6), filters(10, 3)
     m = field_matrices(model, w, ACT, modulation)
-    assert torch.allclose((m @ w.unsqueeze(-1)).squeeze(-1), modulated_gradient(model, w, ACT, modulation), atol=1e-13)
+    assert torch.allclose(
+        (m @ w.unsqueeze(-1)).squeeze(-1), clocked_gradient(model, w, ACT, "off", modulation), atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("batch_norm", [False, True])
