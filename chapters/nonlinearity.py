@@ -32,7 +32,7 @@
 #
 # Every filter of a layer climbs the same contrastive objective. Why do they not all learn the same thing? And with a layer on top, who decides what is learned?
 #
-# {cite}`tian-2023` answers in two steps. ReLU breaks one smooth hill into many, and a filter stays on the hill on which it started: a wide layer collects hills, where a linear layer has one hill and its mirror image. A layer on top then raises the hills that serve the whole input, so that trained filters end at the tokens of which the data are made, and not at noise. Where a filter starts only decides which of them it takes.
+# {cite}`tian-2023` answers in two steps. ReLU breaks one smooth hill into many, and a filter stays on the hill on which it started: a wide layer collects hills, where a linear layer has one hill and its mirror image. A layer on top then raises the hills that serve the whole input, so that trained filters end at the tokens of which the data are made, and not at noise.
 #
 # Below each result stands the run that tests it; the card gives the verdict ([how a claim is judged](../book/judging.md), [notation](../book/notation.md)). Proofs and checks are in the [appendix](nonlinearity-appendix.ipynb).
 
@@ -84,9 +84,7 @@ from scipy import stats
 from torch.nn.functional import normalize
 
 from contrastive_dynamics.book import colours, glue, open_chapter
-from contrastive_dynamics.data.catalogue import check as check_data
 from contrastive_dynamics.losses.activations import ACTIVATIONS, TRAINED, activation
-from contrastive_dynamics.nonlinearity.networks.image_training import ImageTraining
 from contrastive_dynamics.nonlinearity.networks.matching_curves import default_workers
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
@@ -199,8 +197,6 @@ for p, beta in product(grid_p, grid_beta):
     cell = chapter.check(replace, author, candidates=p, beta=beta)
     at_once = 10 * default_workers() if chapter.device == "cpu" else 200
     chapter.check(cell.require_memory, at_once, chapter.device)
-chapter.check(ImageTraining, rate=image_rate)
-chapter.check(check_data, data)
 
 # %% [markdown]
 # ## One objective, many hills
@@ -307,7 +303,7 @@ chapter.judge("lem-3", observed=error, control=unprojected)
 
 # %% [markdown]
 # For a linear filter $A$ does not depend on $w$ at all: the flow is power iteration on one fixed covariance, and every filter of the layer ends at its top eigenvector, one pattern and its mirror image. This is the collapse of [Collapse and constraints](collapse-and-constraints.ipynb) in other words.
-# A ReLU filter sees the covariance of the inputs that it lets in. Turn it, and other inputs come in; so it may rest in many places.
+#
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.losses.contrastive_covariance import (
@@ -367,7 +363,7 @@ chapter.judge("fig-8", observed=count["relu"], control=count["linear"])
 chapter.judge("fig-8-a", observed=count["linear"], control=count["relu"])
 
 # %% [markdown]
-# The paper states at least eight for ReLU and two for the linear activation. All nine are kinks, where a point enters or leaves the active half plane. The next section has data whose hilltops are the patterns themselves.
+# The paper states at least eight for ReLU and two for the linear activation. All nine are kinks, where a point enters or leaves the active half plane.
 #
 # ## When is a pattern a hilltop?
 #
@@ -424,30 +420,9 @@ uncentred = min(crossing(s, centred=False) for s in block)
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-9-a", observed=error, control=uncentred)
 
-# %% [markdown]
-# The same two eigenvalues say how fast a nearby filter arrives. Let $c(w)$ be the cosine between $w$ and the top eigenvector of $A(w)$, and $L$ the Lipschitz constant of $A$ on the sphere.
-#
-# ```{prf:definition} no. 4 of the paper: irregularity
-# :label: nl-irregularity
-# :nonumber:
-# With $\mu=\frac{1+c}{2c^2}\bigl(1-\lambda_{\mathrm{gap}}/\lambda_1\bigr)^2$, all at the same $w$, the irregularity is
-# $\omega=\mu+2\kappa L^2(1+\mu c)+\frac{2L}{\lambda_{\mathrm{gap}}}\sqrt{\mu(1+\mu c)}$, where $\kappa$ bounds the second-order change of the top eigenvector.
-# ```
-#
-# ```{prf:theorem} no. 3 of the paper: power iteration
-# :label: nl-thm-3
-# :nonumber:
-# Let $c_0=c(w(0))\ne0$. If $\sup_{B_\gamma}\omega(w)\le\gamma$ for a $\gamma<1$, with the neighbourhood
-# $B_\gamma=\bigl\{w:w^\top w(0)\ge\frac{c_0-c_\gamma}{1-c_\gamma}\bigr\}$, $c_\gamma=\frac{2\sqrt\gamma}{1+\gamma}$, then power iteration
-# $w\leftarrow A(w)w/\lVert A(w)w\rVert$ converges to a critical point in $B_\gamma$, with $1-c_t\le\gamma^t(1-c_0)$ (in its proof).
-# ```
-#
-# On finite data $A$ is constant inside a cell of gates, $L=0$, and jumps from one to the next, so the condition can hold only inside a cell. For $L>0$ we use the smooth fields of the [appendix](nl-a-lemmas), on which an upper bound of $\omega$ certifies the condition. The proof takes $A$ to be positive definite. Without that the theorem would promise too much: with eigenvalues $1,0,-1$ and $L=0$ the condition holds with $\gamma=0$, and the iteration swings for ever.
-
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.local_convergence import (
     angle_between,
-    check_theorem,
     contraction,
     contraction_slack,
     pattern_angle_bound,
@@ -463,57 +438,8 @@ def tilted(seed, deviation, q=0.2, m=8):
     return u, points, population_field(points, p, relu), g
 
 
-# %% tags=["hide-input"]
-def worst(deviation, power=1.0):
-    found = []
-    for s in block:
-        u, points, field, g = tilted(s, deviation)
-        away = 0.06 * torch.rand(200, generator=g)
-        w0 = starts_near(u.mT.repeat(25, 1), away, g)
-        check = check_theorem(field, points, w0, power=power)
-        ratios = [ratio[check.holds].max() for ratio in (check.rate, check.stay)]
-        found.append(torch.stack(ratios))
-    return torch.stack(found).amax(0)
-
-
-deviations = chapter.progress((0.0, 0.02, 0.05, 0.1), "power iteration")
-ratios = {}
-for e in deviations:
-    ratios[f"rate at {e}"], ratios[f"cap at {e}"] = worst(e).tolist()
-squared = float(worst(0.1, power=2.0)[0])
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.power_iteration_bounds import (
-    AffineField,
-    check_region,
-)
-
-
-def smooth_fields(n=100):
-    """Fields with L > 0, and starts near the top eigenvector of their constant part."""
-    drawn = [torch.randn(n, 12, 4, generator=stream(s, 0, "thm-3")) for s in block]
-    raw = torch.cat(drawn)
-    field = AffineField.of(raw[:, :-1])
-    top = torch.linalg.eigh(field.base).eigenvectors[..., -1]
-    return field, normalize(top + 0.1 * raw[:, -1], dim=-1)
-
-
-field, w0 = smooth_fields()
-smooth = check_region(field, w0, field.lipschitz)
-certified = smooth.lowest > 0  # A is positive definite in all of the neighbourhood
-ratios["rate, L > 0"] = float(smooth.fall[certified].max())
-ratios["cap, L > 0"] = float(smooth.reach[certified].max())
-eigenvalues = torch.diag(torch.tensor([1.0, 0.0, -1.0]))
-tilted_start = normalize(torch.tensor([[1.0, 0.0, 0.3]]), dim=-1)
-swinging = check_region(lambda w: eigenvalues[None], tilted_start, torch.zeros(1))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "thm-3", observed=ratios, control=squared, outside=float(swinging.reach.max())
-)
-
 # %% [markdown]
-# Near a pattern $u_m$ the step length $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ per step (Figure 1 of the paper, right), and "multiple local optima close to $u_m$ still exist for each $m$" where the patterns are only approximately orthogonal.
+# The same two eigenvalues say how fast a nearby filter arrives. Power iteration, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is the flow in long steps; Theorem 3 of the paper says that it converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas). Near a pattern $u_m$ the step length $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ per step (Figure 1 of the paper, right), and "multiple local optima close to $u_m$ still exist for each $m$" where the patterns are only approximately orthogonal.
 
 
 # %% tags=["hide-input"]
@@ -560,7 +486,7 @@ def at_pattern(q):  # eigenvalues along and across the first of six patterns
     return [float(value) for value in pattern_eigenvalues(field(at), at)]
 
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.5), layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.1), layout="constrained")
 rates = torch.linspace(0.02, 0.7, 35)
 along, across = zip(*map(at_pattern, rates), strict=True)
 left.plot(rates.cpu(), along, **colours.RELU | {"marker": "none"})
@@ -591,7 +517,7 @@ glue.figure(fig, "plot-hilltop")
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Equation (9) and Figure 1 of the paper, right. Left of the dotted line the pattern is a locally maximal eigenvector and holds its filter. Right, median and range over starts of the step length, for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1: steps shrink by the ratio of the two curves at $q=0.2$, which the black dots follow. The paper says so for small deviations.
+# Equation (9) and Figure 1 of the paper, right. Left of the dotted line the pattern is a locally maximal eigenvector. Right, step lengths for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1: look how they follow the black dots, the ratio of the two curves at $q=0.2$. The paper says so for small deviations.
 # ```
 
 # %% [markdown]
@@ -681,7 +607,7 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.4, 3.1), layout="constrained")
 widths = range(1, 17)
 for found, look, name in (
     (by_relu, colours.RELU, "ReLU"),
@@ -704,7 +630,7 @@ glue.figure(fig, "plot-finds")
 # :alt: Distinct limits against the number of nodes: ReLU circles rise from one to about six and a half along the black formula, linear squares stay at one.
 # :name: plot-finds
 #
-# What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. It is beyond the paper, which says that more nodes find more.
+# What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. (Ours; the paper says that more nodes find more.)
 # ```
 
 # %% [markdown]
@@ -722,8 +648,6 @@ glue.figure(fig, "plot-finds")
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
-    DiscPopulation,
-    ascend_bound_ratio,
     random_disc_population,
 )
 
@@ -839,7 +763,7 @@ chapter.judge(
 
 # %% tags=["hide-input", "remove-output"]
 QUADRATIC = {"color": colours.GREEN, "marker": "D"}
-fig, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.4, 3.5), layout="constrained")
 for act, look in ((quadratic, QUADRATIC), (relu, colours.RELU)):
     rest, here, check, margin = fixed_points(act)
     growth = growth_rate(flow_jacobian(here.matrix_field(act), rest.w))
@@ -867,160 +791,11 @@ glue.figure(fig, "plot-roughness")
 # :alt: Growth rate of a nudge against gap minus roughness, the region above a falling dotted line hatched. Diamonds of the quadratic activation lie on the line, above zero left of the middle; circles of ReLU lie below zero on both sides.
 # :name: plot-roughness
 #
-# Theorem 1 of the paper and what decides. Each mark is a locally maximal eigenvector on a random density. Look right of the vertical line, where the condition holds: every mark is below zero, as the theorem says. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not. The dotted line is the bound in the proof.
+# Theorem 1 of the paper, on random densities. Look right of the vertical line, where the condition holds: every mark is below zero, as the theorem says. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not.
 # ```
 
 # %% [markdown]
-# ```{prf:theorem} no. 2 of the paper: a bound of the roughness
-# :label: nl-thm-2
-# :nonumber:
-# For ReLU, inputs of norm at most $C_0$, $\alpha$ of {prf:ref}`kernel structure <nl-kernel>` and $N\to\infty$,
-# $\rho(w_*)\le\frac{C_0^2\,\mathrm{vol}(C_0)}{\pi}\,r(w_*,\alpha)$ with $r=\sum_lz_l^2\max_{w_*^\top x=0}\tilde p_l$. (The paper prints $C_0^3$.)
-# ```
-#
-# A wedge of angle $a$ between two half spaces has the volume $\mathrm{vol}(C_0)\,a/2\pi$; paper (78) and (89) multiply it by another $C_0$. The printed bound is true wherever $C_0\ge1$, and nothing that follows uses the power. In the plane the mended bound is never passed by more than two thirds.
-
-
-# %% tags=["hide-input"]
-def largest_ratio(power, pop, w):  # ρ from its definition over the bound
-    rho = lme_roughness(pop.matrix_field(relu), w, step=1e-4)
-    return float((rho / pop.roughness_bound(w, power)).max())
-
-
-streams = [stream(seed, k, "density") for k in range(200)]
-w, pop = uniform_on_sphere(streams, 2), random_disc_population(streams, radius=0.1)
-uniform = DiscPopulation(torch.zeros(1, 1), radius=0.1)
-climbed = ascend_bound_ratio(pop.at(torch.arange(8)), w[:8], relu)
-ensembles = {
-    "uniform": (uniform, w[:1]),
-    "random": (pop, w),
-    "climbed": (climbed, w[:8]),
-}
-
-
-# %% tags=["hide-input"]
-def of_locally_maximal(power, radius):
-    """Largest ratio of roughness to bound at the LMEs of ReLU on discs of a radius."""
-    rest, here, check, _ = fixed_points(relu, radius)
-    return largest_ratio(power, here.at(check.is_lme), rest.w[check.is_lme])
-
-
-anywhere = {name: largest_ratio(2, *e) for name, e in ensembles.items()}
-mended = {f"LMEs, C0 = {r:g}": of_locally_maximal(2, r) for r in (0.1, 10.0)}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "thm-2",
-    observed=of_locally_maximal(3, 0.1),
-    mended=mended | {f"any w, {name}": ratio for name, ratio in anywhere.items()},
-    control=of_locally_maximal(1, 10.0),
-)
-
-# %% [markdown]
-# ### More optima, and deeper?
-#
-# Why should a loss that looks at close pairs have more optima? Under a low temperature two outputs that differ much repel no more. A filter then
-# gains by separating close outputs, and there are many ways to do so. Section 1 of the paper says that losses "like InfoNCE tends to have more local
-# optima than quadratic ones", and Section 5.1 that non-uniform $\alpha$ "creates more and deeper local optima".
-#
-# Without augmentation each flow climbs a function of its own, although $\alpha$ is held constant: half the variance of $h$ for uniform $\alpha$,
-# $\frac{\tau}{2N^2}\sum_{ij}(1-e^{-(h_i-h_j)^2/2\tau})$ for the Gaussian, $-\mathcal L_{nce}/2N^2$ for InfoNCE (a test compares their gradients with $A(w)w$).
-# So depth has a meaning. We take what a filter has to lose to leave an optimum by the easier side, as a share of the relief, the highest less
-# the lowest value on the circle. The paper does not say how it measures depth, so several summaries are shown.
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.optimum_depths import (
-    circle_objective,
-    optimum_depths,
-)
-
-
-@cache
-def depths(importance, seed, tau, points=9, runs=40):
-    """Depths of the local optima of forty populations of random points on the circle."""
-    streams = [stream(seed, k, "population") for k in range(runs)]
-    turns = torch.stack([torch.rand(points, generator=g) for g in streams])
-    x = on_circle(2 * math.pi * turns)
-    landscapes = circle_objective(x, relu, importance, tau, angles=1000)
-    return torch.cat([optimum_depths(row) for row in landscapes])
-
-
-def optima_gained(tau):
-    pairs = [[len(depths(a, s, tau)) for a in ("InfoNCE", "uniform")] for s in block]
-    return [(own - uniform) / 40 for own, uniform in pairs]
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "cor-2-c",
-    observed=optima_gained(0.01),
-    outside=optima_gained(1.0),
-    control=optima_gained(100.0),
-)
-
-# %% tags=["hide-input"]
-summaries = {
-    "number deeper than 1/20": lambda d: (d > 0.05).sum(),
-    "median": torch.median,
-    "mean": torch.mean,
-}
-
-
-def doublings(summary, importance, tau=0.01):  # log2 of the ratio to uniform importance
-    of = summaries[summary]
-    pairs = [[of(depths(a, s, tau)) for a in (importance, "uniform")] for s in block]
-    return [math.log2(float(ours) / float(uniform)) for ours, uniform in pairs]
-
-
-deeper_cases = [
-    ("number deeper than 1/20", "Gaussian"),
-    ("number deeper than 1/20", "InfoNCE"),
-    ("median", "InfoNCE"),
-]
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "cor-2-d",
-    observed={f"{s}, {a}": doublings(s, a) for s, a in deeper_cases},
-    outside={f"mean, {a}": doublings("mean", a) for a in ("Gaussian", "InfoNCE")},
-    control={f"{s}, {a}": doublings(s, a, tau=100.0) for s, a in deeper_cases},
-)
-
-# %% tags=["hide-input", "remove-output"]
-fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.5), layout="constrained")
-share = np.logspace(-3, 0, 200)
-labels = {"uniform": (3e-3, 2.1), "Gaussian": (5e-3, 6), "InfoNCE": (8e-2, 8.5)}
-for (name, at), mark, colour in zip(
-    labels.items(), ("s--", "^-.", "o-"), colours.ordered(3), strict=True
-):
-    counts = np.array(
-        [
-            [len(depths(name, s, t)) / 40 for s in block[:map_seeds]]
-            for t in temperatures
-        ]
-    )
-    spread = np.ptp(counts, axis=1) / 2
-    left.errorbar(temperatures, counts.mean(1), spread, fmt=mark, color=colour)
-    d = torch.cat([depths(name, s, 0.01) for s in block]).cpu().numpy()
-    deeper = [(d > each).sum() / (40 * len(block)) for each in share]
-    right.semilogx(share, deeper, mark[1:], color=colour)
-    for marked, y in ((np.median(d), 0.6), (d.mean(), -0.1)):
-        right.plot(marked, y, mark[0], color=colour, mfc=colour if y > 0 else "white")
-    right.text(*at, name, color=colour)
-left.set_xscale("log")
-left.set(xlabel="temperature τ", ylabel="local optima of one filter", ylim=(0, None))
-left.set_title("Low temperatures: more optima")
-right.set(xlabel="depth, a share of the relief", ylabel="optima deeper, τ = 0.01")
-right.set_title("More deep ones, fewer of the deepest")
-glue.figure(fig, "plot-more-optima")
-
-# %% [markdown]
-# ```{glue:figure} plot-more-optima
-# :alt: Left, number of local optima against temperature; it rises at low temperatures for Gaussian and InfoNCE importance and does not depend on temperature for uniform importance. Right, number of optima deeper than a share of the relief; Gaussian and InfoNCE lie above uniform up to a tenth and below it for the deepest.
-# :name: nl-plot-more-optima
-#
-# After Corollary 2 and in Section 5.1 of the paper: more and deeper optima, for nine random points on the circle. On the right, look at where lines cross: optima deeper than a twentieth of the relief are more numerous under both importances, as the paper says, but the very deepest belong to the uniform one. Filled markers are medians, open ones means.
-# ```
+# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and non-uniform importance lowers that bound. From this the paper concludes that InfoNCE "creates more and deeper local optima". With few points and a low temperature it does; on densities there is no gain, and whether optima are deeper depends on how depth is averaged ([counts](nl-a-optima)).
 
 # %% [markdown]
 # ## Linear filters walk one line
@@ -1098,7 +873,7 @@ spread_relu = float(trained_spread(relu).min())
 chapter.judge("thm-4-b", observed=spread, control=spread_relu)
 
 # %% [markdown]
-# Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? Let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and let the top layer learn at 1, 3 or 10 times the rate of the filters ([the data](nl-trained) come below). InfoNCE weighs close pairs most, and so rewards outputs that spread over many directions; uniform importance only wants them far from their mean, for which one direction is enough. This is ours, and the networks are trained for the [record](nl-record) alone.
+# Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? We let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learn at 1, 3 or 10 times the rate ([the data](nl-trained) come below). InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one is enough.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.networks.filter_lines import line_ends
@@ -1138,7 +913,7 @@ chapter.judge(
 
 # %% tags=["hide-input", "remove-output"]
 def line_picture():
-    fig, ax = plt.subplots(figsize=(6.8, 4.2), layout="constrained")
+    fig, ax = plt.subplots(figsize=(6.8, 3.5), layout="constrained")
     shades = colours.ordered(len(MIXTURES))
     for (pace, ends), marker in zip(lines.items(), "s^D", strict=True):
         x, y = ends["rank"][:, 0].cpu(), ends["off_line"][:, 0].cpu()
@@ -1170,7 +945,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 
 # %% [markdown]
 # ````{record-figure} plot-one-line
-# :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.77 until s = 0.8, and then fall steeply towards the black point of Theorem 4 at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
+# :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.77 until s = 0.8, and then fall steeply towards the black point of Theorem 4 of the paper at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
 # :name: plot-one-line
 #
 # Linear networks in the [record](nl-record), $P=3$, $\beta=5$ (our experiment; the paper has no such figure). Every small marker is a training, every large one their mean; the shade is the share $s$ of uniform importance, the marker the rate of the top layer. The black point is where Theorem 4 of the paper ends. Look how the means follow $s$, dark to light, and not the marker, and how late they fall: four fifths of uniform importance still leave the filters diverse.
@@ -1198,7 +973,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 #
 # A converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. Its gradient, by automatic differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
 
-# %%
+# %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
     modulated_velocity,
     strength,
@@ -1275,7 +1050,7 @@ chapter.judge("fig-7", observed=errors, control=without_b)
 
 # %% [markdown]
 # On the sphere, where the filters live, the widening is seen at every vote $c>0$ that we tried and in every dimension. The constant $b$ of
-# $g(y)=y+b$ makes no difference there, because the projection subtracts the same amount from every rate.
+# $g(y)=y+b$ makes no difference there: the projection takes it off every rate.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.pattern_race import first_wins
@@ -1301,40 +1076,6 @@ lost = {f"c = −0.1, d = {d}": widening(1.0, -0.1, d).tolist() for d in (2, 3, 
 chapter.judge("thm-6", observed=gained, control=lost)
 
 # %% [markdown]
-# The proof sets the projection aside ("we omit the projection $P^\perp_w$ for now") and lets the smallest $t^*_l$ win. Without the projection that is
-# right: the component that blows up first is infinitely larger than the others. With it the clock of $y_l$ depends on the others, and the smallest $t^*$ is a
-# good guess, not the rule. In the plane the larger $y_l+b_l$ decides; in more dimensions that, too, is a guess. Theorem 6 itself does not need either.
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.pattern_race import (
-    free_race_winner,
-    race_winner,
-    votes_for,
-)
-
-
-def predicted_rightly(d, n=300, b=1.0, c=0.5):
-    draws = (torch.randn(n, d, generator=stream(s, d, "thm-6-a start")) for s in block)
-    y = normalize(torch.cat(list(draws)), dim=-1)
-    y, vote = y[(y > 0).any(-1)], votes_for(c, d, y)  # without a positive y: no race
-    free, held = free_race_winner(y, b + vote), race_winner(y, lambda y: y + b, vote)
-    scores = [earliest_blow_up(y, b + vote), largest_rate(y, b + vote), y]
-    first, rate, start = (score.argmax(-1) for score in scores)
-    pairs = (first, free), (start, free), (first, held), (rate, held)
-    return [{"hits": int((x == z).sum()), "trials": len(y)} for x, z in pairs]
-
-
-cases = {f"d = {d}": predicted_rightly(d) for d in (2, 3, 5, 10)}
-free, start, held, rate = (
-    {d: shares[k] for d, shares in cases.items()} for k in range(4)
-)
-for d, share in rate.items():
-    print(f"{d}, larger y + b: {share['hits'] / share['trials']:.1%} with P⊥")
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("thm-6-a", observed=free, outside=held, control=start)
-
-# %% [markdown]
 # Why the theorem holds, and more: divide by the leader. In $r_j=y_j/y_l$ the projection cancels, and so does everything that all components share,
 #
 # $$
@@ -1347,11 +1088,10 @@ chapter.judge("thm-6-a", observed=free, outside=held, control=start)
 # :label: nl-leader
 # :nonumber:
 # Let $g$ be continuous and strictly increasing, of any sign, and $c\,u_lu_l^\top$ be added to $A_k$ under $P^\perp$. For $c=0$ the basin of $u_l$ is
-# $\{y_l>0,\ y_l>y_j\}$, but for ties, a share $(1-2^{-d})/d$ of the sphere. For any $c>0$ it is strictly larger. If $g$ is linear with slope
-# $a$, it grows strictly with $c$ until, at $c=a$, it is the open half $\{y_l>0\}$.
+# $\{y_l>0,\ y_l>y_j\}$, but for ties, a share $(1-2^{-d})/d$ of the sphere. For any $c>0$ it is strictly larger.
 # ```
 #
-# The [proof](nl-a-leader) is in the appendix. It needs neither a linear nor a positive $g$ for the widening.
+# Here $g$ need neither be linear nor positive; the [proof](nl-a-leader) is in the appendix, with what a larger $c$ does. So is the [criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$: it is right for the race without projection, and for nine starts in ten with it.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.pattern_race import (
@@ -1392,7 +1132,7 @@ by_rate, by_time = (
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.4, 3.1), layout="constrained")
 flow_look = colours.RELU | {"linestyle": "none"}
 ax.plot(c.cpu(), by_time.cpu(), color=colours.GREY, linestyle="--")
 ax.plot(c.cpu(), by_rate.cpu(), color=colours.BLACK)
@@ -1418,7 +1158,7 @@ glue.figure(fig, "plot-vote")
 # %% [markdown]
 # In a network with binary $z$ and one filter a field, the top layer favours the token that separates the two values of $z$.
 # We follow the flow (15) of the paper as it stands, from the same starts with and without its modulation term. All fields have one clock. The top layer
-# looks at one field at a time, and the others nearly stand still: it takes a long time until nearly all filters have arrived.
+# looks at one field at a time, and the others nearly stand still; BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.latent_models import relu_off_plane
@@ -1438,7 +1178,7 @@ def share_there(token, flow, time=math.inf):  # of the filters there, one per se
     return there.double().view(len(block), -1).mean(-1)
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "remove-output"]
 coupled, decoupled = flow_ends(1.0), flow_ends(0.0)
 to_delta, to_other = (
     (share_there(token, coupled) - share_there(token, decoupled)).tolist()
@@ -1450,123 +1190,6 @@ for time in (1e3, 1e5, 1e8):
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-6-b", observed=to_delta, control=to_other)
-
-# %% [markdown]
-# ### When one field takes the vote
-#
-# In paper (15) the top layer scales the speed of a field by $s_k^2$, and $s_k$ has the factor $1/(\lambda-d_k)$ with $\lambda\ge\max_kd_k$. The field that leads in
-# $d_k$ gets the weight, grows, and leads by more. Appendix D of the paper says that updating "can be much slower for RF with small $d_k$", and that
-# BatchNorm "alleviates this issue": with it, $\lambda^{bn}-d_k^{bn}$ "becomes almost constant across different receptive field $R_k$ and won't lead to slowness
-# of feature learning".
-#
-# To see it, all fields must share one clock. (In the claim above every field has its own.) A filter has arrived once its cosine with a token exceeds 0.9.
-# Every start is used in all rotations of the tokens, so that no token has luckier starts than another. A network in which one $\sigma$ divides
-# all fields is the control: it is faster, and nothing else.
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.two_layers.field_arrivals import (
-    arrivals,
-    scaled_fields,
-    token_starts,
-)
-
-
-@cache
-def clocked(seed, normalisation, boost, modulation, scaled):
-    """Networks of four fields with six tokens: six starts, in six rotations of the tokens."""
-    w = token_starts([stream(seed, k, "app-d") for k in range(6)], 4, 6)
-    w = torch.cat([w.roll(turn, dims=-1) for turn in range(6)])
-    model = boosted_tokens(4, 6, boost)
-    if scaled:
-        model = scaled_fields(model, torch.tensor([0.5, 1.0, 1.0, 2.0]))
-    return arrivals(model, w, relu, normalisation, modulation)
-
-
-def fields_run(normalisation, boost=0.8, modulation=1.0, scaled=False):
-    arm = normalisation, boost, modulation, scaled
-    return [clocked(s, *arm) for s in chapter.progress(block, "fields")]
-
-
-def arrived_by(time, runs):
-    shares = [r.arrived[r.times <= time][-1].double().mean() for r in runs]
-    return torch.stack(shares)
-
-
-# %% tags=["hide-input"]
-without = {s: arrived_by(100, fields_run("off", scaled=s)) for s in (False, True)}
-cured = {s: arrived_by(100, fields_run("fields", scaled=s)) for s in (False, True)}
-faster = arrived_by(100, fields_run("layer")) - without[False]
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "app-d",
-    observed={
-        "fields alike": (cured[False] - without[False]).tolist(),
-        "scaled by ½, 1, 1, 2": (cured[True] - without[True]).tolist(),
-    },
-    control=faster.tolist(),
-)
-
-
-# %% tags=["hide-input", "remove-output"]
-def arrival_curve(arm):
-    runs = fields_run(arm)
-    share = torch.stack([r.arrived.double().mean((1, 2)) for r in runs])
-    return runs[0].times.cpu(), share.mean(0).cpu()
-
-
-fig, ax = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
-arms = (
-    ("with BatchNorm", "-", colours.BLACK, (14, 0.72), "fields"),
-    ("one σ for all fields", ":", colours.GREY, (8, 0.4), "layer"),
-    ("without BatchNorm", "--", colours.BLACK, (60, 0.17), "off"),
-)
-for label, style, colour, at, arm in arms:
-    ax.semilogx(*arrival_curve(arm), style, color=colour)
-    ax.text(*at, label, color=colour)
-ax.axhline(0.25, **colours.ASIDE)
-ax.text(0.055, 0.26, "one field of four", color=colours.GREY, va="bottom")
-ax.set(xlabel="time $t$, one clock for all fields", ylabel="share of filters arrived")
-ax.set_title("Without BatchNorm one field takes the vote")
-glue.figure(fig, "plot-app-d")
-
-# %% [markdown]
-# ```{glue:figure} plot-app-d
-# :alt: Share of filters that have arrived at a token against time on a logarithmic scale. With BatchNorm it comes near one by time one hundred; without, it stays near a quarter for a long time; one sigma for all fields only moves the lower curve to the left.
-# :name: nl-plot-app-d
-#
-# Appendix D of the paper, four fields on one clock. Look at where the dashed line stops: at one field of four. With BatchNorm all fields arrive. Dividing all of them by one σ (dotted) speeds up the leader, and the others stay behind for long. This is what the appendix says.
-# ```
-
-# %% [markdown]
-# Once all fields arrive, it can be seen where. Section 4.2 of the paper says that "$\mathbb P[w_k\to\Delta_k]$ is higher than the probability that $w_k$ goes to
-# other patterns"; with BatchNorm the flow has the same form (Corollary 3).
-
-
-# %% tags=["hide-input"]
-def share_at(token, runs):
-    return torch.stack([(r.token == token).double().mean() for r in runs])
-
-
-def drawn_to(token, boost=0.8):
-    with_it = fields_run("fields", boost)
-    others = [share_at(t, with_it) for t in range(6) if t != token]
-    without_it = share_at(token, fields_run("fields", boost, modulation=0.0))
-    return {
-        "over another token": (share_at(token, with_it) - sum(others) / 5).tolist(),
-        "over no modulation": (share_at(token, with_it) - without_it).tolist(),
-    }
-
-
-little = drawn_to(0, boost=0.1)["over no modulation"]
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "app-d-a",
-    observed=drawn_to(0),
-    outside={"over no modulation, boost 0.1": little},
-    control=drawn_to(1)["over another token"],
-)
 
 # %% [markdown]
 # (nl-trained)=
@@ -1584,49 +1207,6 @@ pool = author.pool([seed])
 pair = pool.views([stream(seed, 0, "a pair to look at")], 1, 1)[0, 0]
 print("generators:", *(written(p) for p in pool.patterns[0, :4]), "…")
 print("two views: ", *(written(v) for v in pair))
-
-# %% tags=["hide-input", "remove-output"]
-views = pool.views([stream(seed, 1, "a pair to look at")], 1, 1)[0, 0]
-allowed = (pool.patterns[0, :, None] < 0) | (pool.patterns[0, :, None] == views)
-generator = pool.patterns[0][allowed.all(-1).all(-1)][0]
-
-
-def boxes(ax, y, tokens, label=""):  # a box for each place, dark if its token is fixed
-    ax.text(0, y + 1, label, color="0.4")
-    for k, letter in enumerate(written(tokens)):
-        face, ink = ("0.25", "white") if generator[k] >= 0 else ("white", "0.4")
-        ax.add_patch(plt.Rectangle((k + 0.05, y), 0.9, 0.8, fc=face, ec="0.25"))
-        ax.text(k + 0.5, y + 0.36, letter, color=ink, ha="center", va="center")
-
-
-fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3), layout="constrained")
-for x in range(10):
-    for m in (x + 0.2, x + 0.5, x + 0.8):
-        left.plot([x + 0.5, m, 5], [1, 3, 5.6], "-", color="0.8", lw=0.7, zorder=0)
-        left.plot(m, 3, **colours.RELU)
-white = {"bbox": {"fc": "white", "lw": 0}, "ha": "center", "va": "center"}
-left.text(5, 5.6, "output $f$", **white | {"bbox": {"fc": "white"}})
-left.text(5, 4.3, "top layer $V$", **white)
-left.text(5, 2.1, "filters $w_{km}$, $M$ for each place", **white)
-boxes(left, 0.2, views[0])
-boxes(right, 4.4, generator, "generator (∗: any token)")
-boxes(right, 2, views[0], "two sequences drawn from it, a positive pair")
-boxes(right, 1, views[1])
-right.text(0, 0.2, "dark: fixed (candidates)   light: wildcards", color="0.4")
-for ax, title in (
-    (left, "A filter sees one place"),
-    (right, "A pair shares its generator"),
-):
-    ax.set(title=title, xlim=(-0.1, 10.1), ylim=(0, 6)), ax.axis("off")
-glue.figure(fig, "plot-network")
-
-# %% [markdown]
-# ```{glue:figure} plot-network
-# :alt: Left, a sequence of ten tokens in boxes; above each box three filters, which see that box alone, and all filters lead to one output. Right, a generator with five fixed letters and five wildcards, and below it two sequences which agree at the fixed letters and differ elsewhere.
-# :name: plot-network
-#
-# The setting of Section 5 of the paper, drawn anew in place of its Figures 2 and 3. Left, each field sees one token; a few of its filters are drawn. Right, a generator of our pool and two sequences drawn from it. Look at the dark boxes: a pair of views has these in common, and the others only by chance.
-# ```
 
 # %% [markdown]
 # The network is that of the theory with BatchNorm and outputs of unit length, $f=g/\lVert g\rVert$, $g=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$, $M=\beta P$ filters per place, trained by SGD on InfoNCE with 128 samples a step, both layers at the same rate. Two **scores** say whether the filters of a place have found its candidates, and whether they have found anything else:
@@ -1787,7 +1367,7 @@ glue.figure(fig, "plot-fig-5")
 # :alt: Left, for four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one dark positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere. Right, final scores of our networks in the author's configuration, with the author's printed run, a star, among them.
 # :name: plot-fig-5
 #
-# Figure 5 of the paper with $d=20$, as its text has it: the first four places of one network. Rows are filters, in the order of the token that they show, columns are tokens, and triangles mark the candidates. Look at a row: with ReLU it has one dark cell, below a triangle, or it has faded, but for a rare mixture; with linear activation it has several, of either sign. That is what the caption of the paper says. Right, each circle is one of our networks in the author's configuration, $P=\beta=5$; see whether the star, the run that the author's repository prints, lies among them.
+# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look at a row: with ReLU it has one dark cell, below a triangle, or has faded, but for a rare mixture; with linear activation it has several, of either sign, as the caption of the paper says. Right, circles are our networks in the author's configuration, the star is the run that the author's repository prints.
 # ```
 
 # %% tags=["hide-input"]
@@ -1797,7 +1377,7 @@ filmed = [(replace(small, activation=name), seed) for name in ("relu", "linear")
 film_steps, film_filters = filter_history(filmed, minibatches, min(40, minibatches))
 
 # %% tags=["hide-input", "remove-output"]
-film, axes = plt.subplots(1, 2, figsize=(7.4, 2.9), layout="constrained")
+film, axes = plt.subplots(1, 2, figsize=(7.4, 2.6), layout="constrained")
 images = []
 at = small.pool([seed]).candidates()[0, 0].nonzero()[:, 0].cpu()
 names = (("ReLU", colours.RELU), ("linear", colours.LINEAR))
@@ -1832,11 +1412,11 @@ glue.animation(film, draw_film, range(len(film_steps)), "film-tokens", alt)
 # :alt: Weights of fifteen filters of one place over twenty tokens while two networks are trained on the same data. Both start as noise. The ReLU filters turn one by one into single dark cells below the three marked candidates, or fade; the linear filters become stripes of both signs below all three.
 # :name: film-tokens
 #
-# Filters becoming tokens: one place of two networks that see the same minibatches, ReLU on the left and linear on the right, each frame scaled to its largest weight. Look at single rows on the left: each settles on one column with a triangle.
+# Filters becoming tokens: one place of two networks that see the same minibatches. Look at single rows on the left: each settles on one column with a triangle, or fades.
 # ```
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "remove-output"]
 def closed(w):  # share of filters that no token opens
     return float((w <= 0).all(-1).double().mean())
 
@@ -1856,12 +1436,12 @@ for name, d in filters:
     print(f"{name}, d = {d}: {found:.0%} of the candidates shown, {what}")
 
 # %% [markdown]
-# ReLU filters are candidates or closed, up to a few mixtures. A filter whose weights are all negative lets no token in: nothing moves it, and weight decay shrinks it. Linear filters fill about as many directions as there are candidates, in no preferred basis.
+# ReLU filters are candidates or closed, up to a few mixtures. A filter whose weights are all negative lets no token in: nothing moves it, and weight decay shrinks it. Linear filters fill about as many directions as there are candidates.
 #
 # (nl-grids)=
-# ## The grid: width, loss, BatchNorm, images
+# ## The grid: width, loss, BatchNorm
 #
-# Width means lottery tickets, so ReLU climbs with the over-parameterisation $\beta=M/P$ and linear filters do not; InfoNCE looks at hard pairs and is ahead of the quadratic loss; BatchNorm helps where scales differ. These are Figures 4 and 9 to 11 of the paper and its Table 1. By default four cells of the grid are trained, in the [record](nl-record) all of it, with ten networks for InfoNCE and five otherwise. Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero; a statement about the grid is held against the share of its comparisons that are clear.
+# Width means lottery tickets, so ReLU climbs with the over-parameterisation $\beta=M/P$ and linear filters do not: Figures 4 and 9 to 11 of the paper and its Table 1. By default four cells of the grid are trained, in the [record](nl-record) all of it. Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero; a statement about the grid is held against the share of its comparisons that are clear.
 
 # %% tags=["hide-input"]
 LOSS = {"InfoNCE": "infonce", "quadratic": "quadratic_over_tau"}
@@ -1936,7 +1516,7 @@ def print_unclear(what, gaps, cells):
     print(f"{what}: not clear, with a gap of {'; '.join(open_cells) or 'none'}")
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "remove-output"]
 def trained_with(variant, *cases, cells=grid, networks=3):
     """Whether this run holds what a statement needs, trained to the end."""
     there = all((variant, case) in grid[cell] for cell in cells for case in cases)
@@ -2001,7 +1581,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# "ReLU models can capture diverse patterns better than linear ones in the over-parameterization region $\beta>1$", with "similar trend for other homogeneous activations such as LeakyReLU … and quadratic". LeakyReLU networks do what ReLU networks do. Quadratic ones need more filters for it: the trend is there from $\beta=5$ on.
+# ReLU models "can capture diverse patterns better than linear ones in the over-parameterization region $\beta>1$", with "similar trend for other homogeneous activations such as LeakyReLU … and quadratic". LeakyReLU networks do what ReLU networks do. Quadratic ones need more filters for it: the trend is there from $\beta=5$ on.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -2098,7 +1678,7 @@ def label_ends(ax, ends):
 
 
 # %% tags=["hide-input"]
-def panels(rows, cases, height=2.0):
+def panels(rows, cases, height=1.8):
     """One row of panels for each (variant, key, label, less) that was trained, one column for each P, or no figure."""
     known = {v for v, _ in next(iter(grid.values()))}
     rows = [row for row in rows if {row[0], row[3] or row[0]} <= known]
@@ -2151,10 +1731,10 @@ glue.figure(fig, "plot-fig-4")
 # :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
 # :name: plot-fig-4
 #
-# Figure 4 of the paper in the [record](nl-record) of the profile `paper`: all cells, ten networks a point with InfoNCE. Mean and 95 % interval; the dotted line is $1-(1-1/P)^{\beta P}$, the share of the candidates that would be covered if each filter took one by chance. Look how linear networks (blue, dashed) stay where they are while ReLU networks climb, and at quadratic networks (green diamonds) at $\beta=2$, which are still below linear ones for $P=3$. It shows what the paper's caption says but for that. The second row is the paired difference to the quadratic loss, five networks a point: above zero InfoNCE is more effective, as the caption says.
+# Figure 4 of the paper in the [record](nl-record): mean and 95 % interval of ten networks. The dotted line is $1-(1-1/P)^{\beta P}$, what as many independent throws would cover. Look how linear networks (blue, dashed) stay while ReLU climbs, as the caption of the paper says; quadratic ones (green diamonds) follow from $\beta=5$ on. Below, the paired gain over the quadratic loss.
 #
 # ```{glue:figure} plot-fig-4
-# :alt: For each P the score of the candidates against over-parameterisation, one line for each activation. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU and LeakyReLU networks reach one at β = 5 while linear and sigmoid ones stay below.
+# :alt: For each P the score of the candidates against over-parameterisation, one line for each activation that was trained. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU networks reach one at β = 5 while linear ones stay below.
 # :name: plot-fig-4-default
 #
 # Figure 4 of the paper: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks. The dotted line is $1-(1-1/P)^{\beta P}$, the share of the candidates that would be covered if each filter took one by chance. Look at the left panel, where linear networks are high from the start, and at the others, where ReLU leaves them behind as $\beta$ grows. Whether the statements of the paper's caption hold is judged above. A second row, InfoNCE minus quadratic loss network by network, stands here where that loss was trained.
@@ -2317,7 +1897,7 @@ if fig:  # not trained by default: the page shows the record's figure alone
     glue.figure(fig, "plot-fig-11")
 
 # %% [markdown]
-# BatchNorm can let the gradient through $\mu$, through $\sigma^2$, through both or neither: the 64 scores of Table 1 of the paper, at $\zeta=10$. "If $\sigma_k^2$ is not backpropagated, then the matching score … is actually better": for each cell and each choice for $\mu$, is the mean paired difference positive? Printed are 29 such pairs of 32, one tie, and two that are reversed, at $\beta=P=10$. Is it the same table? Compared are its ranks, network by network, and each difference with its standard error.
+# BatchNorm can let the gradient through $\mu$, through $\sigma^2$, through both or neither: the 64 scores of Table 1 of the paper, at $\zeta=10$. "If $\sigma_k^2$ is not backpropagated, then the matching score … is actually better": for each cell and each choice for $\mu$, is the mean paired difference positive? Printed are 29 such pairs of 32, one tie, and two that are reversed, at $\beta=P=10$. Its ranks are compared, too, and each difference with its standard error.
 
 # %% tags=["hide-input"]
 COLUMNS = ("none", "variance", "mean", "both")  # what is back-propagated
@@ -2420,7 +2000,7 @@ def draw_table():
     fixed, through = colours.VERMILION, colours.PURPLE  # whether σ² is left out
     labels = "neither", "σ² alone", "μ alone", "both"
     looks = (fixed, "^", "white"), (through, "D", "white"), (fixed, "o"), (through, "s")
-    fig, ax = plt.subplots(figsize=(6.4, 5), layout="constrained")
+    fig, ax = plt.subplots(figsize=(6.4, 4.3), layout="constrained")
     ax.axline((0, 0), slope=1, **colours.THEORY)
     for k, (label, (colour, marker, *face)) in enumerate(
         zip(labels, looks, strict=True)
@@ -2451,162 +2031,11 @@ if tabled:  # elsewhere the page shows the record's figure alone
 # :alt: The 64 scores of Table 1 of the paper against ours, with both spreads, along a dotted diagonal; three marks off the diagonal are named. Scores with a gradient through the variance lie lower than the others but at high scores.
 # :name: plot-table-1
 #
-# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, the mean and spread of three networks that the paper prints against those of our five in the [record](nl-record). Look how far marks lie from the dotted diagonal, where both agree: those that differ by more than three standard errors are named. Open diamonds and squares, where the variance is back-propagated, lie lower than the others, as the paper says, but at the upper end.
+# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, printed against ours in the [record](nl-record), with both spreads. Look how close they lie to the diagonal; those off by more than three standard errors are named. Where the variance is back-propagated (purple), scores are lower, as the paper says, but at the upper end.
 # ````
 
 # %% [markdown]
-# Appendix E.3 of the paper trains the same network on MNIST, whose images are split into four quadrants. Without augmentation the second view can only be the first. With it each view is a random crop of its own. The filters are "a diverse set of pattern of the input data points (e.g., part of the digits)", and with crops "smoother with much weaker high-frequency components". The paper names no measure; ours are the share of a filter within the principal components of what its field sees, the effective rank of the filters beside that of as many parts of digits, and the share of spectral energy above half the Nyquist frequency ([how long is long enough](nl-a-images)).
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    alive as alive_filters,
-)
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    high_frequency_share,
-    mean_of_kept,
-    principal_components,
-    share_within,
-    unit_filters,
-)
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    pictures as filter_pictures,
-)
-from contrastive_dynamics.nonlinearity.networks.image_training import (
-    digit_images,
-    trained_filters,
-)
-from contrastive_dynamics.numerics.image_patches import quadrants
-from contrastive_dynamics.numerics.ranks import effective_rank
-
-on_images, ten = ImageTraining(rate=image_rate), block[:10]
-five_decays = math.isclose(image_rate * image_minibatches, 100)
-images, digit = digit_images(data)
-parts = quadrants(images).transpose(0, 1)  # [place, image, pixel]
-
-
-# %% tags=["hide-input"]
-def on(label, training):
-    given = training, data, ten, image_minibatches
-    return chapter.library_piece(label, trained_filters, *given)
-
-
-plain = on("images", on_images)
-cropped = on("images with crops", replace(on_images, crops=True))
-shared = replace(on_images, crops=True, one_crop=True)
-one_crop = on("images with one crop", shared)
-
-
-# %% tags=["hide-input"]
-def mean_of_alive(values, w):  # one value a network
-    return mean_of_kept(values, alive_filters(w)).mean(-1)
-
-
-def likeness(w, other=lambda places: places):
-    seen = principal_components(other(parts))
-    return mean_of_alive(share_within(w, seen), w).tolist()
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-12",
-    observed=likeness(plain),
-    control=likeness(plain, other=lambda places: places.flip(0)),
-    regime=five_decays,
-)
-
-
-# %% tags=["hide-input"]
-def parts_drawn(w, among):  # as many as filters, at random, less their mean
-    draws = (stream(s, 0, "parts") for s in ten)
-    at = [torch.randint(len(among), w.shape[1:3], generator=g) for g in draws]
-    rows = among[torch.stack(at).to(among.device)]
-    place = torch.arange(4, device=rows.device).unsqueeze(-1)
-    return parts[place, rows] - parts.mean(1, keepdim=True)
-
-
-def diversity(w, measured):
-    def rank(filters):
-        return effective_rank(unit_filters(filters, alive_filters(w))).mean(-1)
-
-    drawn = parts_drawn(w, torch.arange(len(images), device=digit.device))
-    return (rank(measured) / rank(drawn)).tolist()
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-12-a",
-    observed=diversity(plain, plain),
-    control=diversity(plain, parts_drawn(plain, (digit == 0).nonzero()[:, 0])),
-    regime=five_decays,
-)
-
-
-# %% tags=["hide-input"]
-def roughness(w, order=slice(None)):
-    pictures = filter_pictures(w[..., order])
-    return mean_of_alive(high_frequency_share(pictures), w)
-
-
-def smoother(w, **options):  # with crops over without, network by network
-    return (roughness(w, **options) / roughness(plain, **options)).tolist()
-
-
-pixels = parts.shape[-1]
-shuffled = torch.randperm(pixels, generator=stream(seed, 0, "pixels"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-13",
-    observed=smoother(cropped),
-    control=smoother(cropped, order=shuffled),
-    regime=five_decays,
-)
-
-# %% tags=["hide-input"]
-of_parts = float(high_frequency_share(filter_pictures(parts)).nanmean())
-arms = {"no crops": plain, "two crops": cropped, "one crop": one_crop}
-print(f"the parts of the digits themselves: {of_parts:.2f}")
-for name, w in arms.items():
-    living = float(alive_filters(w).double().mean())
-    print(
-        f"{name}: roughness {float(roughness(w).mean()):.2f}, decayed {1 - living:.0%}"
-    )
-
-# %% [markdown]
-# One crop for both views smooths the filters as well, though the views then do not differ; a resized crop is also interpolated. So smoothness by itself does not show that different views remove local optima, and the paper calls its theory of this tentative.
-
-# %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(3, 10, figsize=(7.8, 2.6), layout="constrained")
-for row, (name, w) in zip(axes, arms.items(), strict=True):
-    for ax, m in zip(row, w[0, 0].norm(dim=-1).argsort(descending=True), strict=False):
-        picture = filter_pictures(w[0, 0, m]).cpu()
-        colours.signed_image(ax, picture, largest=float(picture.abs().max()) or 1.0)
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-    name = name.replace("one crop", "one crop for both")
-    label = f"{name}:\nroughness {float(roughness(w).mean()):.2f}"
-    row[0].set_ylabel(label, rotation=0, ha="right", va="center")
-title = "Crops make filters smoother, whether or not the views differ"
-fig.suptitle(title, x=0.02, ha="left")
-glue.figure(fig, "plot-fig-12")
-
-# %% [markdown]
-# ````{record-figure} plot-fig-12
-# :alt: Three rows of ten filters on MNIST, each with its roughness: without crops rough patches and thin strokes, with two crops and with one crop for both views broad areas and smooth strokes.
-# :name: plot-fig-12
-#
-# Figures 12 and 13 of the paper on MNIST in the [record](nl-record) of the profile `paper`: the ten longest filters of one receptive field. Look down the rows: with crops filters are smoother, as the paper's caption says. But one crop for both views (bottom), which makes no difference between them, smooths as much as two.
-#
-# ```{glue:figure} plot-fig-12
-# :alt: Three rows of ten small pictures, each row with its roughness. Without crops filters are patches of opposite sign side by side; with two crops they are broad areas, with one crop for both views something between.
-# :name: plot-fig-12-default
-#
-# Figures 12 and 13 of the paper: the ten longest filters of the first network in the upper left receptive field, orange above and violet below zero, each relative to its largest weight; roughness is the mean over all filters and networks. Look at neighbouring pixels: without crops they often differ in sign, with two crops areas are of one colour, as the paper's caption says. One crop for both views smooths, too, though the views then do not differ. Which filters the paper shows is not known; likeness to its pictures is not claimed.
-# ```
-# ````
-
-# %% [markdown]
-# The text of the paper also gives another learning rate, another cosine and a loss without temperature. Which statements survive which reading stands in the gallery of the [record](nl-record).
+# In the appendix: which statements survive [another reading of the text](nl-a-figures), Figures 9 and 11 of the paper, and [filters on MNIST](nl-a-images), its Figures 12 and 13.
 
 # %% tags=["hide-input"]
 STATEMENTS = {
@@ -2629,7 +2058,7 @@ WAYS = {
     "quadratic, cosine as printed": ("quadratic", True),
 }
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "remove-output"]
 there = {
     v for v, _ in WAYS.values() if wide and one and many and trained_with(v, *TRAINED)
 }
@@ -2675,9 +2104,7 @@ if survival:
 # - *How many optima other data have,* and how large their basins are. Two models are known; for the rest nothing is.
 # - *What is stable while the importance moves.* Stability is at a fixed $\alpha$; in training $\alpha$ follows the weights.
 # - *Why filters share.* No theorem says that several ReLU filters of one field take different patterns.
-# - *Tickets.* Filters chosen by their outcome do better from their own start; those chosen by magnitude, as the literature prunes, are [another matter](nl-a-tickets).
-#
-# The [full list](nl-open) is in the appendix.
+# - *Tickets.* Filters chosen by their outcome do better from their own start; those chosen by magnitude, as the literature prunes, are [another matter](nl-a-tickets). The [full list](nl-open) is in the appendix.
 #
 # **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter in other words, and its InfoNCE run, too, keeps several directions: two chapters agree that the loss, not linearity, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one, which is why the top layer here is not of rank one; Theorem 4 of the paper assumes the very rank that negatives prevent.
 # [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums, with probabilities far below .382, so that every atom is a hilltop; its raised biases select what our gates select, and its cure, views that share the signal only, is what makes candidates loud here.

@@ -28,6 +28,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from ..ground.pictures import size_on_page
+from ..ground.sources import APPENDIX
 
 FOLDED = "The same figure from the default run"
 MADE = "book/_generated/records.json"  # chapter/profile -> what made it, written by book_pages
@@ -49,7 +50,8 @@ class RecordFigure(SphinxDirective):
         return [self._figure(caption), *(_folded(rest) if rest else [])]
 
     def _figure(self, caption: nodes.paragraph) -> nodes.figure:
-        chapter, profile = PurePosixPath(self.env.docname).name, self.options.get("profile", "paper")
+        page, profile = PurePosixPath(self.env.docname).name, self.options.get("profile", "paper")
+        chapter = page.removesuffix(APPENDIX)  # both notebooks of a chapter have one record
         source = f"records/{chapter}/{profile}/{self.arguments[0]}.png"
         path = Path(self.env.srcdir, source)
         if "alt" not in self.options or not path.is_file():
