@@ -160,7 +160,7 @@ author = TokenTraining()
 # ## One hill or nine?
 #
 # Nine points lie on the unit circle (Figure 8 of the paper), and one filter $w=(\cos\theta,\sin\theta)$ climbs the energy $\tfrac12\mathbb V[h(w^\top x)]$. Where it ends depends on the hill on which it starts, so the number of hills limits how many different things a layer can learn.
-# Drop twenty filters on the linear landscape: all of them park at two opposite points. Pull the slider towards ReLU, and the hills become 4, 6, 7, 8, 9. Then spread the points: most of the hills go, for a part of the nine belongs to having few points.
+# Drop twenty filters on the linear landscape: all of them park at two opposite points. Pull the slider towards ReLU, and the hills become 4, 6, 7, 8, 9. Then spread the points: most of the hills go, for some of the nine are due to the points being few.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.losses.activations import Activation
@@ -218,7 +218,7 @@ for p, beta in product(grid_p, grid_beta):
 # The value of $\alpha$ may depend on the weights, but $\alpha$ contributes nothing to a gradient, nor to the study of the local properties of the weights.
 # ```
 #
-# InfoNCE is one member of the family: with $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the denominator of paper (1) and $\alpha_{ii}=0$, descending it is climbing this energy,
+# InfoNCE is one member of the family: with $d_{ij}^2=\tfrac12\lVert f_i-f_j\rVert^2$, temperature $\tau$, $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the sum in its denominator and $\alpha_{ii}=0$, descending it is climbing this energy,
 # $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$. The quadratic loss is another, with $\alpha\equiv1$; then $\mathbb C_\alpha$ is a variance, less what the views of one sample differ by.
 
 # %% tags=["hide-input"]
@@ -517,7 +517,7 @@ glue.figure(fig, "plot-hilltop")
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Equation (9) and Figure 1 of the paper, right. Left of the dotted line the pattern is a locally maximal eigenvector. Right, step lengths for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1: look how they follow the black dots, the ratio of the two curves at $q=0.2$. The paper says so for small deviations.
+# Equation (9) and Figure 1 of the paper, right. Left of the dotted line the pattern is a locally maximal eigenvector. Right, step lengths for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1: look how they follow the black dots, the ratio of the two curves at $q=0.2$. The ratio is derived; the paper says that optima near $u_m$ survive small deviations.
 # ```
 
 # %% [markdown]
@@ -795,7 +795,7 @@ glue.figure(fig, "plot-roughness")
 # ```
 
 # %% [markdown]
-# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and non-uniform importance lowers that bound. From this the paper concludes that InfoNCE "creates more and deeper local optima". With few points and a low temperature it does; on densities there is no gain, and whether optima are deeper depends on how depth is averaged ([counts](nl-a-optima)).
+# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and non-uniform importance lowers that bound. From this the paper concludes that non-uniform $\alpha$ "creates more and deeper local optima". With few points and a low temperature there are more; on densities there is no gain. Under InfoNCE they are deeper in the median, under a Gaussian $\alpha$ not ([counts](nl-a-optima)).
 
 # %% [markdown]
 # ## Linear filters walk one line
@@ -815,7 +815,7 @@ glue.figure(fig, "plot-roughness")
 # :label: nl-thm-4
 # :nonumber:
 # With linear activation and a {prf:ref}`fast top layer <nl-fast-top>` $\dot w_{km}=s_{km}b_k(W,V)$ (14), where
-# $b_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$. So (1) the gradients of one field are colinear; (2) if $s_{km}\ne0$,
+# $b_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$ is linear in $W$. So (1) the gradients of one field are colinear; (2) if $s_{km}\ne0$,
 # from any critical point with distinct $w_{km}$ there exists a path of critical points to identical weights.
 # ```
 #
@@ -873,7 +873,7 @@ spread_relu = float(trained_spread(relu).min())
 chapter.judge("thm-4-b", observed=spread, control=spread_relu)
 
 # %% [markdown]
-# Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? We let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learn at 1, 3 or 10 times the rate ([the data](nl-trained) come below). InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one is enough.
+# Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? We let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learn at 1, 3 or 10 times the rate ([the data](nl-trained) come below). InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one direction is enough.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.networks.filter_lines import line_ends
@@ -945,7 +945,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 
 # %% [markdown]
 # ````{record-figure} plot-one-line
-# :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.77 until s = 0.8, and then fall steeply towards the black point of Theorem 4 of the paper at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
+# :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.74 until s = 0.8, and then fall steeply towards the black point of Theorem 4 of the paper at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
 # :name: plot-one-line
 #
 # Linear networks in the [record](nl-record), $P=3$, $\beta=5$ (our experiment; the paper has no such figure). Every small marker is a training, every large one their mean; the shade is the share $s$ of uniform importance, the marker the rate of the top layer. The black point is where Theorem 4 of the paper ends. Look how the means follow $s$, dark to light, and not the marker, and how late they fall: four fifths of uniform importance still leave the filters diverse.
@@ -962,7 +962,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 # $\alpha\equiv1$, $N\to\infty$, views are the samples themselves, so that $\mathbb C_\alpha[g]=\mathbb V[g]$; and the inputs of the fields are independent given a global variable $z$, $\mathbb P[x\mid z]=\prod_k\mathbb P[x_k\mid z]$ (13).
 # ```
 #
-# With $z$ binary and one filter per field the top layer can be solved for: $s_k=b_k/(Z(\lambda-d_k))$, with $d_k=w_k^\top L_kw_k$, $b_k=w_k^\top\Delta_k$, $\lambda$ the top eigenvalue of $\mathbb V[f_1]$, $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and $\Delta_k=\mathbb E[\tilde x_k|z{=}1]-\mathbb E[\tilde x_k|z{=}0]$.
+# With $z$ binary and one filter per field the top layer can be solved for: $s_k=b_k/(Z(\lambda-d_k))$, with $d_k=w_k^\top L_kw_k$, $b_k=w_k^\top\Delta_k$, $\lambda$ the top eigenvalue of $\mathbb V[f_1]$, $p_c=\mathbb P[z{=}c]$, $Z$ making $s$ a unit vector, $A_k=\mathbb V[\tilde x_k]$, $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and $\Delta_k=\mathbb E[\tilde x_k|z{=}1]-\mathbb E[\tilde x_k|z{=}0]$.
 #
 # ```{prf:theorem} no. 5 of the paper: global modulation
 # :label: nl-thm-5
@@ -1082,7 +1082,7 @@ chapter.judge("thm-6", observed=gained, control=lost)
 # \frac{d}{dt}\ln|r_j|=g(y_j)-g(y_l)-c .
 # $$ (nl-eq-leader)
 #
-# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and every $|r_j|$ falls: **a leader never loses**.
+# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader with the vote, or in a race without votes, never loses**.
 #
 # ```{prf:theorem} beyond the paper: leaders and votes
 # :label: nl-leader
@@ -1091,7 +1091,7 @@ chapter.judge("thm-6", observed=gained, control=lost)
 # $\{y_l>0,\ y_l>y_j\}$, but for ties, a share $(1-2^{-d})/d$ of the sphere. For any $c>0$ it is strictly larger.
 # ```
 #
-# Here $g$ need neither be linear nor positive; the [proof](nl-a-leader) is in the appendix, with what a larger $c$ does. So is the [criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$: it is right for the race without projection, and for nine starts in ten with it.
+# Here $g$ need neither be linear nor positive; the [proof](nl-a-leader) is in the appendix, with what a larger $c$ does. So is the [criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$: it is right for the race without projection, and with it for most starts.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.pattern_race import (
@@ -1195,7 +1195,7 @@ chapter.judge("thm-6-b", observed=to_delta, control=to_other)
 # (nl-trained)=
 # ## Trained filters are tokens
 #
-# The data of Section 5 of the paper are sequences of $K=10$ tokens. A generator such as `**C*B*A*D*` fixes the tokens of five places; a sequence fills the wildcards `*` with tokens drawn from all $d=20$. Place $k$ admits $P$ **candidate** tokens, from which its generators choose, and the two views of a sample are two sequences of one generator. So the views share the generator and nothing else: at a place a candidate has some 140 times the variance of a noise token ({ref}`ex-generators`).
+# The data of Section 5 of the paper are sequences of $K=10$ tokens. A generator such as `**C*B*A*D*` fixes the tokens of some places, here of five; a sequence fills the wildcards `*` with tokens drawn from all $d=20$. Place $k$ admits $P$ **candidate** tokens, from which its generators choose, and the two views of a sample are two sequences of one generator. So the views share the generator and nothing else: at a place a candidate has some 140 times the variance of a noise token for $P=5$ ({ref}`ex-generators`).
 
 
 # %% tags=["hide-input"]
@@ -1215,7 +1215,7 @@ print("two views: ", *(written(v) for v in pair))
 # \bar\chi_+=\frac1K\sum_k\frac1{|R_k^g|}\sum_{a\in R_k^g}\max_m\cos(w_{km},e_a),
 # $$ (nl-eq-score)
 #
-# and $\bar\chi_-$, the same over the tokens outside $R_k^g$. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list.
+# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$, the same over all other tokens. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list.
 #
 # The author's repository prints one run: $P=\beta=5$, ReLU, 5,000 minibatches, ending at $\bar\chi_+=0.998$, $\bar\chi_-=0.003$. We train networks of that configuration, each with generators, weights and minibatches of its own, and give the difference in tokens. The rate 0.002 that the text prints is the control.
 
@@ -1367,7 +1367,7 @@ glue.figure(fig, "plot-fig-5")
 # :alt: Left, for four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one dark positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere. Right, final scores of our networks in the author's configuration, with the author's printed run, a star, among them.
 # :name: plot-fig-5
 #
-# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look at a row: with ReLU it has one dark cell, below a triangle, or has faded, but for a rare mixture; with linear activation it has several, of either sign, as the caption of the paper says. Right, circles are our networks in the author's configuration, the star is the run that the author's repository prints.
+# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look at a row: with ReLU it has one dark cell, below a triangle, or has faded, but for a rare mixture; with linear activation it has several, of either sign. (The caption of the paper: ReLU captures the candidates, linear activation cannot.) Right, circles are our networks in the author's configuration, the star is the run that the author's repository prints.
 # ```
 
 # %% tags=["hide-input"]
@@ -1530,7 +1530,7 @@ for variant in sorted({variant for cell in grid.values() for variant, _ in cell}
     print(f"{variant}: {', '.join(cases)}")
 
 # %% [markdown]
-# "When $P=1$, linear model works well regardless of the degree of over-parameterization": is its score at least 0.9 at every $\beta$? The score of linear filters is that of the program, $\lvert\cos\rvert$, since their sign is free; by paper (16) as printed half of them would count as $-1$.
+# "When $P=1$, linear model works well regardless of the degree of over-parameterization": is its score at least 0.9 at every $\beta$? The score of linear filters is that of the program, $\lvert\cos\rvert$, since their sign is free; by paper (16) as printed a filter of the wrong sign counts as $-1$, unless its place has one of the right sign.
 
 
 # %% tags=["hide-input"]
@@ -1815,7 +1815,7 @@ fig.suptitle("ReLU learns least of the other tokens", x=0.02, ha="left")
 glue.figure(fig, "plot-fig-9")
 
 # %% [markdown]
-# "Quadratic loss is not as effective as InfoNCE in feature learning", while "the trend of linear/ReLU and over-parameterization remains similar". With one candidate only ReLU networks lose clearly by the quadratic loss, so the first statement needs $P>1$; and for $P=3$ ReLU comes ahead of linear at $\beta=10$ only, where InfoNCE wants $\beta=2$.
+# "Quadratic loss is not as effective as InfoNCE in feature learning", while "the trend of linear/ReLU and over-parameterization remains similar". With one candidate only ReLU networks lose clearly by the quadratic loss, so the first statement needs $P>1$; and for $P=3$ ReLU comes ahead of linear only at $\beta=10$; with InfoNCE $\beta=2$ is enough.
 
 
 # %% tags=["hide-input"]
@@ -2095,9 +2095,9 @@ if survival:
 # %% [markdown]
 # ## Summary
 #
-# A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts, so that width collects patterns as a lottery collects tickets. Which patterns are hilltops can be computed, and how fast they are reached. With a top layer, linear filters under the theorem's premises hear one message and walk one line, while ReLU filters listen to a vote: it raises the hill of the token that tells most about the whole. In every figure of the paper trained ReLU filters end at tokens of the generators, as the author's own run did.
+# A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts, so that width collects patterns as a lottery collects tickets. Which patterns are hilltops can be computed, and how fast they are reached. With a top layer, linear filters under the theorem's premises hear one message and walk one line, while ReLU filters listen to a vote: it raises the hill of the token that tells most about the whole. In the token experiments of the paper ReLU filters end, given width, at tokens of the generators, as in the author's own run.
 #
-# **What surprised us.** Roughness does no harm to ReLU: an input that crosses the gate pushes the filter back. It is the loss, not the pace of the top layer, that keeps trained linear filters diverse. Filters share the work: they cover more than independent tickets would, and BatchNorm, which cures slow fields, costs some of that. And a leader never loses, whatever the growth.
+# **What surprised us.** On densities roughness does a ReLU filter no harm: an input that crosses the gate pushes the filter back. It is the loss, not a top layer of up to ten times the pace, that keeps trained linear filters diverse. Filters share the work: those that show a token cover more than as many independent tickets would. And a leader that has the vote never loses, whatever the growth.
 #
 # **What is open.**
 #
@@ -2106,7 +2106,7 @@ if survival:
 # - *Why filters share.* No theorem says that several ReLU filters of one field take different patterns.
 # - *Tickets.* Filters chosen by their outcome do better from their own start; those chosen by magnitude, as the literature prunes, are [another matter](nl-a-tickets). The [full list](nl-open) is in the appendix.
 #
-# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter in other words, and its InfoNCE run, too, keeps several directions: two chapters agree that the loss, not linearity, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one, which is why the top layer here is not of rank one; Theorem 4 of the paper assumes the very rank that negatives prevent.
+# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter in other words, and its InfoNCE run, too, keeps several directions: two chapters agree that the loss, not linearity, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here, too, it is the importance of InfoNCE that keeps the top layer from rank one. Theorem 4 of the paper assumes uniform importance, under which ours comes near it.
 # [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums, with probabilities far below .382, so that every atom is a hilltop; its raised biases select what our gates select, and its cure, views that share the signal only, is what makes candidates loud here.
 
 # %% [markdown]
