@@ -948,7 +948,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 # :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.74 until s = 0.8, and then fall steeply towards the black point of Theorem 4 of the paper at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
 # :name: plot-one-line
 #
-# Linear networks in the [record](nl-record), $P=3$, $\beta=5$ (our experiment; the paper has no such figure). Every small marker is a training, every large one their mean; the shade is the share $s$ of uniform importance, the marker the rate of the top layer. The black point is where Theorem 4 of the paper ends. Look how the means follow $s$, dark to light, and not the marker, and how late they fall: four fifths of uniform importance still leave the filters diverse.
+# Our experiment, in the [record](nl-record): linear networks with $P=3$, $\beta=5$; small markers are trainings, large ones means. Look how the means follow the share $s$ of uniform importance towards the black point, where Theorem 4 of the paper ends, and do not follow the rate of the top layer (marker); and how late they fall.
 # ````
 
 # %% [markdown]
@@ -1091,7 +1091,7 @@ chapter.judge("thm-6", observed=gained, control=lost)
 # $\{y_l>0,\ y_l>y_j\}$, but for ties, a share $(1-2^{-d})/d$ of the sphere. For any $c>0$ it is strictly larger.
 # ```
 #
-# Here $g$ need neither be linear nor positive; the [proof](nl-a-leader) is in the appendix, with what a larger $c$ does. So is the [criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$: it is right for the race without projection, and with it for most starts.
+# Here $g$ need neither be linear nor positive. The appendix has the [proof](nl-a-leader), and [the criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$, with and without projection.
 
 # %% tags=["hide-input"]
 from contrastive_dynamics.nonlinearity.one_filter.pattern_race import (
@@ -1412,7 +1412,7 @@ glue.animation(film, draw_film, range(len(film_steps)), "film-tokens", alt)
 # :alt: Weights of fifteen filters of one place over twenty tokens while two networks are trained on the same data. Both start as noise. The ReLU filters turn one by one into single dark cells below the three marked candidates, or fade; the linear filters become stripes of both signs below all three.
 # :name: film-tokens
 #
-# Filters becoming tokens: one place of two networks that see the same minibatches. Look at single rows on the left: each settles on one column with a triangle, or fades.
+# Filters becoming tokens, at one place of two networks. Look at single rows on the left: each settles on a column with a triangle, or fades.
 # ```
 
 
@@ -1441,7 +1441,7 @@ for name, d in filters:
 # (nl-grids)=
 # ## The grid: width, loss, BatchNorm
 #
-# Width means lottery tickets, so ReLU climbs with the over-parameterisation $\beta=M/P$ and linear filters do not: Figures 4 and 9 to 11 of the paper and its Table 1. By default four cells of the grid are trained, in the [record](nl-record) all of it. Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero; a statement about the grid is held against the share of its comparisons that are clear.
+# Width means lottery tickets, so ReLU climbs with the over-parameterisation $\beta=M/P$ and linear filters do not: Figures 4 and 9 to 11 of the paper and its Table 1. The [record](nl-record) has all of the grid, this run four cells. Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero; a statement about the grid is held against the share of its comparisons that are clear.
 
 # %% tags=["hide-input"]
 LOSS = {"InfoNCE": "infonce", "quadratic": "quadratic_over_tau"}
@@ -1742,7 +1742,7 @@ glue.figure(fig, "plot-fig-4")
 # ````
 
 # %% [markdown]
-# Figure 9 of the paper adds the other tokens. ReLU networks "stay focus on relevant local patterns … (i.e., low $\bar\chi_-$)", and "among all activations (homogeneous or non-homogeneous), ReLU shows its strength by achieving the lowest irrelevant-matching score". Low is taken to be below 0.1. The largest cell, $P=\beta=10$ with 100 filters at every place, is still on its way down after 5,000 minibatches; the record trains it for 10,000.
+# Figure 9 of the paper adds the other tokens. ReLU networks "stay focus on relevant local patterns … (i.e., low $\bar\chi_-$)", and "among all activations … ReLU shows its strength by achieving the lowest irrelevant-matching score". Low is taken to be below 0.1. The largest cell, $P=\beta=10$ with 100 filters at every place, is still on its way down after 5,000 minibatches; the record trains it for 10,000.
 
 
 # %% tags=["hide-input"]
