@@ -1572,9 +1572,9 @@ glue.figure(fig, "plot-lem-5")
 # ```
 
 # %% [markdown]
-# (nl-a-second-form)=
 # The second term has rank $C-1$ at most, one less than the proof says, because $\sum_cp_c(1-p_c)\Delta(c)=0$.
 #
+# (nl-a-second-form)=
 # ### The second form of the modulation
 #
 # The line below paper (143) also prints the modulation of Theorem 5 as $\delta_k=1-p_0p_1b_k^2/(\lambda-d_k)$. There the factor $1/(Z^2(\lambda-d_k))$ is missing; its mean with the weights $p_0p_1b_k^2/(\lambda-d_k)$ is
