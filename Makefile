@@ -13,7 +13,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test check lint outcomes reach gpu run execute student dist clean chapter-named
+.PHONY: book test check lint outcomes reach gpu run execute student dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -46,6 +46,9 @@ gpu:
 		$(if $(DEVICE),--device $(DEVICE)) $(if $(SIZE),--size $(SIZE)) $(if $(WORKERS),--workers $(WORKERS)) \
 		|| { status=$$?; test $$status = 75 || exit $$status; }
 
+portability: .venv/.run-installed
+	.venv/bin/python -m contrastive_dynamics.book.running.portability $(CHAPTER) $(CLAIM)
+
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))
 
@@ -57,6 +60,10 @@ student: .venv/.run-installed
 
 dist: $(ZIP)
 	@cat $(ZIP).sha256
+
+# The newest versions within the bounds of pyproject.toml; run it with the oldest Python that these allow. Nothing is installed.
+pins: .venv/.book-installed
+	.venv/bin/python -m contrastive_dynamics.book.running.pins
 
 clean:
 	rm -rf _build dist book/_generated .pytest_cache .ruff_cache

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
-#     cell_metadata_filter: tags,-papermill,-execution
+#     cell_metadata_filter: tags,-all
 #     formats: ipynb,py:percent
 #     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
 #     text_representation:
@@ -145,7 +145,7 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
     output_condition_number,
     zero_shot_accuracy,
 )
-from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.book import colours, glue, open_chapter
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
@@ -193,7 +193,8 @@ signs = chapter.check(all_signs, rank, dim)
 # $$ (ab-eq-data)
 #
 # all signs fair and independent. $A^\top A=B^\top B=\operatorname{diag}(\sigma^2)$, $A_\xi^\top A_\xi=B_\xi^\top B_\xi=\sigma_\xi^2I$, and signals and noises are orthogonal. That the
-# $\sigma_p$ may differ is the point of the paper. A **positive pair** shares $z$, a **negative pair** shares nothing. The learners are linear with a normalised output,
+# $\sigma_p$ may differ is the point of the paper. A **positive pair** shares $z$, a **negative pair** shares nothing. Two views of one picture can be such a pair, too: in
+# [Feature decoupling](feature-decoupling.ipynb) a random mask leaves them the signal in common and noise of their own, but there all signals have one scale, and nothing needs balance. The learners here are linear with a normalised output,
 #
 # $$
 # f_A=W_A^\top x_A/N_A,\quad N_A^2=\mathbb E\lVert W_A^\top x_A\rVert^2,\qquad f_B=W_B^\top x_B/N_B,
@@ -218,7 +219,7 @@ signs = chapter.check(all_signs, rank, dim)
 #
 # and that is all the loss depends on. The mean over negatives needs no sampling, since it factorises over the signs:
 # $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh(\tau^2(G^\top u_A)_j/\sqrt d)$. What is left is a sum over $2^{r+2(d-r)}$ signs of a pair, {glue:text}`ab-states:.0f` up to a global sign for the
-# $r$ and $d$ of this page. Every loss and gradient below is this sum, without Monte Carlo, unless it is said.
+# $r$ and $d$ of this page. Every loss and gradient below is this sum, without Monte Carlo, unless stated otherwise.
 #
 # The gradient flow of $W_A,W_B$ closes in the maps. With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the **force** $M=-\tau^{-2}\,\partial\mathcal L/\partial G$,
 #
@@ -480,29 +481,43 @@ shared_part = fitted_power(by_width(tied_errors.signal), widths)
 chapter.judge("eq-7", observed=cosines, control=shared_part)
 
 # %% tags=["hide-input", "remove-output"]
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-for (name, at), mark in zip(moments.items(), "os^", strict=True):
-    values = by_width(errors.signal[at]).cpu()
-    left.plot(widths, values.mean(-1), mark + "-", ms=4, lw=1, label=name)
-    left.fill_between(widths, values.amin(-1), values.amax(-1), alpha=0.15)
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.4), layout="constrained")
+shades = colours.ordered(len(widths))
+by_moment = {name: by_width(errors.signal[at]).cpu() for name, at in moments.items()}
+for shift, mark, (name, v) in zip((0.9, 1, 1.1), "os^", by_moment.items(), strict=True):
+    x = [shift * m for m in widths]
+    left.vlines(x, v.amin(-1), v.amax(-1), colors=shades, lw=1)
+    left.plot(
+        x, v.mean(-1), color=colours.BLACK, lw=0.6, ls="-", marker=mark, label=name
+    )
+    left.scatter(x, v.mean(-1), c=shades, marker=mark, s=30, zorder=3)
 guide = [0.6 * (widths[0] / m) ** 0.5 for m in widths]
-left.plot(widths, guide, "k--", lw=1, label="slope −½")
-left.set(xscale="log", yscale="log", xlabel="width m", ylabel="largest cosine")
-left.legend(fontsize=8)
-for m, values in zip(widths, by_width(errors.signal).unbind(1), strict=True):
-    right.plot(time_axis.cpu(), values.mean(-1).cpu(), lw=1)
-    right.text(0, float(values[0].mean()), f"{m}", fontsize=7, ha="right", va="center")
-right.axvline(time_first, color="0.5", lw=0.8)
-right.set(yscale="log", xlabel="time", title="by width, mean over seeds")
+left.plot(widths, guide, **colours.THEORY, label="slope −½")
+left.set(xscale="log", yscale="log", xlabel="width $m$")
+left.set_ylabel("largest cosine of two columns")
+left.legend()
+power = [float(fitted_power(v.mean(-1), widths)) for v in by_moment.values()]
+left.set_title(f"Largest cosines go as $m^{{{np.mean(power):.2f}}}$")
+course = by_width(errors.signal).mean(-1).cpu()
+for m, line, shade in zip(widths, course.unbind(1), shades, strict=True):
+    right.plot(time_axis.cpu(), line, color=shade)
+    right.annotate(f" {m}", (time_axis[-1].cpu(), line[-1]), va="center")
+right.axvline(time_first, **colours.ASIDE)
+right.text(
+    time_first, 0.97, " stage 2", transform=right.get_xaxis_transform(), va="top"
+)
+right.set(yscale="log", xlabel="time $t$", ylabel="mean over seeds, by width")
+by = float((course[30] / course[60]).min())
+right.set_title(f"Stage 2 divides them by {by:.0f} or more")
 glue.figure(fig, "ab-plot-eq-7")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-eq-7
-# :alt: The largest cosine of two signal columns falls as a straight line of slope minus one half in the width, at three moments; over time it falls steeply in stage 2.
+# :alt: The largest cosine of two signal columns falls as a straight line of slope minus one half in the width, at three moments; over time it falls steeply in stage 2, at every width.
 # :name: ab-fig-eq-7
 #
-# Cosines of different signal columns. Left: at three moments against the width, the band from the least to the largest seed; look at the slope. Right: over time, a line a width; the grey line is the beginning of stage 2, which makes the columns
-# *more* orthogonal.
+# Cosines of different signal columns; a colour is a width. Left: mean over seeds at three moments, vertical lines from the least to the largest seed; look at the slope, that of the dotted line. The title has the mean of the three fitted powers. Right: over
+# time, one line per width; from the grey line on, in stage 2, the columns become *more* orthogonal. Paper (7) has the limit alone; the rate is that of random columns.
 # ```
 
 # %% [markdown]
@@ -664,7 +679,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The other tool are the expectations of Lemma C.2 of the paper: with $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for signs $s,s'$ and orthogonal columns,
+# The second tool is a set of expectations, Lemma C.2 of the paper: with $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for signs $s,s'$ and orthogonal columns,
 #
 # $$
 # \begin{aligned}
@@ -701,6 +716,7 @@ chapter.judge("lem-c2", observed=c2, control=c2_control)
 # ## Stage 1: a small temperature is no contrast at all
 #
 # For $\tau\to0$ all of $e^{\tau^2f\cdot f}$ is 1, so $S_A=S_B=1/(1+K)$ and $t_A=t_B=0$: the force is $\frac{2K}{1+K}\hat M$. The next order is linear in $\tau^2$.
+# That all negatives weigh alike is the *uniform importance* of [Nonlinearity](nonlinearity.ipynb), under which the linear networks of that chapter come closest to a single direction, too.
 #
 # ```{prf:lemma} B.9 of the paper, restored
 # :label: ab-lem-b9
@@ -907,7 +923,7 @@ chapter.judge("lem-b16-a", **peak_slopes("noise"))
 # ```
 #
 # (ab-reading)=
-# The inequalities are our reading of a lost display. They are argued from the proof: Lemma 5.2 of the paper is used with $b/c=\sigma_{\max}^2/\sigma_{\min}^2$, and the result is to be a power of $d$.
+# The inequalities are our reconstruction of a lost display, inferred from the proof: Lemma 5.2 of the paper is used with $b/c=\sigma_{\max}^2/\sigma_{\min}^2$, and the result is to be a power of $d$.
 #
 # Which power? By {eq}`ab-eq-end` with one large $\sigma_{\max}$ and $r-1$ times $\sigma_{\min}$, $q=\sigma_{\min}^2/\sigma_{\max}^2$ and $x=e^{\sigma_{\max}^2\Theta_\infty}$, the end is
 # $x+(r-1)x^q=2d$: for fixed $r$ and large $d$, $x\to2d$ and
@@ -918,6 +934,9 @@ chapter.judge("lem-b16-a", **peak_slopes("noise"))
 #
 # The family of $\sigma$ is chosen before the run: $\sigma_{\min}=1$, $\sigma_{\max}^2=2,4,9$, four signals, constants in $d$ and so valid for every large $d$; predicted powers ¼, ⅜ and 4⁄9. The control breaks an
 # assumption that the paper does not stress: without noise nothing is left to grow on, {eq}`ab-eq-end` has $2r$ for $2d$, and the condition number does not depend on $d$ at all.
+#
+# The normalisation does not stop the collapse. It holds one Frobenius norm, that of $\mathsf K_A/N_A$, and a bound on a Frobenius norm is a single budget, most of which the strongest direction takes: [Collapse and constraints](collapse-and-constraints.ipynb) proves this for a
+# fixed covariance (Proposition 2 of the paper there) and shows that a budget for each direction helps. Here it is the negatives that level the directions, in stage 2.
 #
 # In the non-contrastive flow all noise columns shrink by one factor, so they are lumped in one column of their total length, and $d$ may be as large as we like. The width is $m=10^{10}$ here; see [below](ab-width) for what it takes.
 
@@ -982,17 +1001,28 @@ glue.number("ab-local-100", float(local[10]))
 glue.number("ab-local-10000", float(local[30]))
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-looks = zip(grown.items(), "os^", ("tab:blue", "tab:orange", "tab:green"), strict=True)
-for (name, (values, _)), mark, color in looks:
-    ax.plot(every_d.cpu(), exact[name].cpu(), color=color, lw=1)
-    shown = name.replace("σ²_max", "$\\sigma_{\\max}^2$")
-    ax.plot(sizes, values.mean(-1).cpu(), mark, color=color, ms=5, label=shown)
-quiet = (without_negatives(families["σ²_max = 4"], d, False)[0] for d in sizes)
-none = [float(condition_number(a, 4).mean()) for a in quiet]
-ax.plot(sizes, none, "kx:", lw=1, label="4, no noise")
-ax.set(xscale="log", yscale="log", xlabel="d", ylabel="final condition number")
-ax.legend(fontsize=8)
+fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
+quiet = [without_negatives(families["σ²_max = 4"], d, False)[0] for d in sizes]
+none = torch.stack([condition_number(a, 4) for a in quiet])
+drawn = [(name, values) for name, (values, _) in grown.items()]
+drawn += [("4, no noise", none)]
+looks = zip(drawn, "os^x", (*colours.ordered(3), colours.BLACK), strict=True)
+for (name, values), mark, shade in looks:
+    mean, power = values.mean(-1).cpu(), float(fitted_power(values, sizes).mean())
+    ax.plot(sizes, mean, mark, color=shade)
+    ends = [(sizes[-1], float(mean[-1]))]
+    if name in exact:
+        ax.plot(every_d.cpu(), exact[name].cpu(), **colours.THEORY | {"color": shade})
+        ends += [(float(every_d[-1]), float(exact[name][-1]))]
+    shown = name.removeprefix("σ²_max = ")
+    power = round(power, 2) + 0.0  # no minus zero
+    text = rf"$\sigma_{{\max}}^2=\,${shown}: $d^{{\,{power:.2f}}}$"
+    ax.annotate(text, max(ends), xytext=(8, -3), textcoords="offset points")
+grows = [float(v.mean(-1)[-1] / v.mean(-1)[0]) for _, v in drawn[-2:]]
+title = "The condition number grows up to {:.0f}-fold with noise, {:.2g}-fold without"
+ax.set_title(title.format(*grows))
+ax.set(xscale="log", yscale="log", xlabel="dimension $d$")
+ax.set_ylabel("final condition number of $K_A$")
 glue.figure(fig, "ab-plot-b17")
 
 # %% [markdown]
@@ -1000,7 +1030,8 @@ glue.figure(fig, "ab-plot-b17")
 # :alt: The final condition number without negatives rises as a straight line in the dimension, on logarithmic axes, for three sigmas; without noise it stays flat.
 # :name: ab-fig-b17
 #
-# Where positive pairs alone end: condition number of $K_A$ against $d$, for three $\sigma$. Points are finite networks, lines the exact end {eq}`ab-eq-end`. Look at the straight lines: powers of $d$. Crosses, without noise, stay where they are.
+# Where positive pairs alone end: condition number of $K_A$ against $d$, for three $\sigma$. Marks are finite networks, dotted lines the exact end {eq}`ab-eq-end`. Look at the straight lines: powers of $d$, fitted to the marks and written beside them, as Lemma B.17 of the paper
+# says. Crosses, without noise, stay where they are.
 # ```
 #
 # When do the asymptotics show? For $\sigma_{\max}^2=9$ the local power of the exact end is {glue:text}`ab-local-100:.3f` at $d=100$ and {glue:text}`ab-local-10000:.4f` at $d=10^4$, against 4⁄9. That is why the sizes begin at $10^4$; with
@@ -1041,7 +1072,7 @@ chapter.judge("lem-5.3", observed=condition[60, middle], control=only_condition)
 chapter.judge("lem-5.3-a", observed=aligned[60, middle], control=unpaired_aligned)
 
 # %% [markdown]
-# "These errors can at most double" (proof of Lemma C.1 of the paper). Lemma by lemma, how often the largest value in stage 2 doubles what was there at its beginning: cosines of signals (C.12) of the paper, of signals and noises (C.13), of
+# "These errors can at most double" (proof of Lemma C.1 of the paper). Lemma by lemma, by how many factors of two the largest value in stage 2 exceeds what was there at its beginning: cosines of signals (C.12) of the paper, of signals and noises (C.13), of
 # noises (C.14) of the paper, differences of the two modalities' norms (C.15) and of the noise columns (C.16), misalignment $1-\hat\kappa_p^2/\kappa_p^2$ (C.17), noise-signal ratio (C.18). The proof has one bound for
 # the first five, so each is compared with the largest of them; the last two with themselves. The two smallest widths are drawn, not
 # judged: errors of a half are not "sufficiently small". The control trains stage 2 on sixteen fixed pairs in place of the population: then the network learns their noise, and nothing is kept.
@@ -1119,36 +1150,45 @@ chapter.judge("lem-c18", **growth("ratio"))
 
 # %% tags=["hide-input", "remove-output"]
 names = {
-    "signal": "cosines, signals",
-    "signal_noise": "cosines, signal and noise",
-    "noise": "cosines, noises",
+    "signal": "cosines of signals",
+    "signal_noise": "cosines, signal–noise",
+    "noise": "cosines of noises",
     "norms": "norms, A against B",
     "noise_norms": "norms of noises",
-    "alignment": "$1-\\hat\\kappa_p^2/\\kappa_p^2$",
+    "alignment": r"$1-\hat\kappa_p^2/\kappa_p^2$, largest",
     "ratio": "noise-signal ratio",
 }
 whole = kept_small(path_a, path_b)
-fig, axes = plt.subplots(2, 4, figsize=(10, 4.4), sharex=True, layout="constrained")
-for ax, (name, title) in zip(axes.flat, names.items(), strict=False):
-    for k, m in enumerate(widths):
-        color = plt.get_cmap("viridis")(k / len(widths))
-        values = by_width(whole[name])[:, k].mean(-1).cpu()
-        ax.plot(time_axis.cpu(), values, color=color, lw=1, label=f"m = {m}")
-    ax.axvline(time_first, color="0.5", lw=0.8)
-    ax.set_yscale("log")
-    ax.set_title(title, fontsize=9)
-axes[1, 3].axis("off")
-axes[1, 3].legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8, loc="center")
-fig.supxlabel("time (grey: stage 2 begins)", fontsize=9)
+means = {k: by_width(whole[k]).mean(-1).clamp(min=1e-17).cpu() for k in names}
+drawn = [k for k in names if means[k].max() > 1e-16]  # without noise, nothing of it
+fig, axes = plt.subplots(2, 4, figsize=(7.8, 4.4), sharex=True, layout="constrained")
+for ax, name in zip(axes.flat, drawn, strict=False):
+    for m, line, shade in zip(
+        widths, means[name].unbind(1), colours.ordered(len(widths)), strict=True
+    ):
+        ax.plot(time_axis.cpu(), line, color=shade, lw=1.4, label=f"$m={m}$")
+    ax.axvline(time_first, **colours.ASIDE)
+    ends = (means[name].amin(), means[name].amax())
+    decades = math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1]))
+    ax.set(yscale="log", ylim=[10.0**k for k in decades])
+    ax.yaxis.set_minor_formatter("")
+    ax.set_title(names[name], fontsize=10, fontweight="normal")
+for ax in axes.flat[len(drawn) :]:
+    ax.remove()
+lines = axes[0, 0].get_legend_handles_labels()
+fig.legend(*lines, loc="center", bbox_to_anchor=(0.89, 0.3))
+fig.supxlabel("time $t$; stage 2 begins at the vertical line", fontsize=10)
+most = max(float((v[30:] / v[30]).max()) for v in map(means.get, drawn))
+fig.suptitle(f"In stage 2 no line rises more than {most:.1f}-fold", x=0.01, ha="left")
 glue.figure(fig, "ab-plot-errors")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-errors
-# :alt: Seven quantities over time for five widths: cosines, differences of norms, misalignment and noise. Each is smaller for wider networks, but for the noise-signal ratio, and none doubles in the mean of stage 2.
+# :alt: Seven quantities over time, one line per width: cosines, differences of norms, misalignment and noise. In stage 2 each is smaller for wider networks, except the noise-signal ratio, and none doubles.
 # :name: ab-fig-errors
 #
-# What the proof has to keep small, through both stages, mean over seeds, a line a width. Look at the right of the grey lines: nothing doubles in the mean of stage 2, and the lines keep their order, wider is smaller. The noise-signal ratio does not depend on
-# the width: it is progress, not error.
+# What the proof has to keep small, through both stages: mean over seeds, one line per width. Look to the right of the vertical lines: averaged over seeds, nothing doubles in stage 2, and the lines keep their order, wider is smaller. The paper's proof says that these errors can at most
+# double. The noise-signal ratio does not depend on the width: it is progress, not error.
 # ```
 
 # %% [markdown]
@@ -1380,24 +1420,37 @@ narrow_runs = {f"d={d:.0e}": float(at_width(d, 0.01).max()) for d in sizes[:3]}
 chapter.judge("thm-4.3a-2", observed=wide_runs, control=narrow_runs)
 
 # %% tags=["hide-input", "remove-output"]
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-for found_, color, style, name in (
-    (without, "tab:orange", "s--", "positive pairs alone"),
-    (against, "tab:blue", "o-", "with negative pairs"),
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.4), layout="constrained")
+powers_of_r = []
+for found_, look, name in (
+    (against, colours.NEGATIVE, "with negative pairs"),
+    (without, colours.POSITIVE, "positive pairs alone"),
 ):
     values = torch.stack([x[1] for x in found_.values()]).mean(-1).cpu()
-    left.plot(ranks, values, style, color=color, ms=4, label=name)
-left.plot(ranks, ranks, "k:", lw=1, label="r")
-left.set(xlabel="signals r", ylabel="balance")
-left.legend(fontsize=8)
+    powers_of_r += [float(fitted_power(values, ranks))]
+    left.plot(ranks, values, **look | {"linestyle": "none", "ms": 8}, label=name)
+left.plot(ranks, ranks, **colours.THEORY, label="$r$", zorder=1)
+left.set(xlabel="signals $r$", ylabel="balance", xticks=ranks, ylim=(0, None))
+left.legend()
+title = (
+    "Balance goes as $r^{{\\,{:.2f}}}$ with negatives,\nas $r^{{\\,{:.2f}}}$ without"
+)
+left.set_title(title.format(*powers_of_r))
 factors = [10.0**k for k in (-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3)]
-for d, mark in zip(steep, "os^", strict=True):
+least = []
+for d, mark, shade in zip(steep, "os^", colours.ordered(3), strict=True):
     values = [float(at_width(d, factor).mean()) for factor in factors]
-    right.plot(factors, values, mark + "-", ms=4, lw=1, label=f"d = {d:.0e}")
-right.axhline(1, color="0.5", lw=0.8)
-right.set(xscale="log", xlabel="width m over squared condition number")
-right.set_ylabel("alignment")
-right.legend(fontsize=8)
+    least = [min(pair) for pair in zip(values, least or values, strict=True)]
+    label = f"$d=10^{{{math.log10(d):.3g}}}$"
+    right.plot(factors, values, color=shade, marker=mark, label=label)
+right.axhline(1, **colours.ASIDE)
+right.text(factors[0], 1, "ceiling", va="top")
+right.set(xscale="log", ylabel="alignment without negatives")
+right.set_xlabel("width $m$ / squared condition number")
+right.legend()
+enough = [factor for factor, value in zip(factors, least, strict=True) if value > 0.99]
+title = f"Alignment passes 0.99 at {enough[0]:.2g} times\nthe squared condition number"
+right.set_title(title if enough else "Alignment stays below 0.99")
 glue.figure(fig, "ab-plot-thm")
 
 # %% [markdown]
@@ -1405,8 +1458,8 @@ glue.figure(fig, "ab-plot-thm")
 # :alt: Left: balance rises with slope one in the number of signals with negative pairs and stays at one without. Right: the alignment of the collapsed solution rises to one where the width passes the squared condition number.
 # :name: ab-fig-thm
 #
-# Theorem 4.3 of the paper. Left, balance against the number of signals: look at the two slopes, zero and one. Right, alignment of the *non-contrastive* solution against the width, in units of the squared condition number: three values of $d$ fall on one
-# curve, which reaches the ceiling a little above one.
+# Theorem 4.3 of the paper. Left, balance against the number of signals: look at the crosses, on the dotted line, and at the plus signs, which stay at one. Right, alignment of the *non-contrastive* solution against the width, in units of the squared condition number: the three
+# values of $d$ fall on one curve, which reaches the ceiling a little above one.
 # ```
 
 # %% [markdown]
@@ -1488,9 +1541,10 @@ chapter.judge("lem-4.4-a", observed=within, control=beyond)
 # %%
 def least_balance(r, condition):
     """Least balance over r: the first singular value is `condition`, others ≥ 1."""
-    values = condition ** torch.rand(map_count, r, generator=draws)
+    g = stream(seed, 0, f"balanced maps {r} {condition}")
+    values = condition ** torch.rand(map_count, r, generator=g)
     values[:, 0], values[0, 1:] = condition, 1
-    turn = torch.linalg.qr(torch.randn(map_count, r, r, generator=draws)).Q
+    turn = torch.linalg.qr(torch.randn(map_count, r, r, generator=g)).Q
     return float(balance(turn * values[:, None]).min()) / r
 
 
@@ -1544,34 +1598,40 @@ first_row = three_columns(*row[:2])
 second_row = three_columns(middle_a, middle_b)
 
 # %% tags=["hide-input", "remove-output"]
-titles = (
-    "alignment, least $\\hat\\kappa_p^2/\\kappa_p^2$",
-    "noise-signal ratio",
+quantities = (
+    r"least $\hat\kappa_p^2/\kappa_p^2$",
+    r"$\Vert K_{A,\xi}\Vert_F^2/\Vert K_A\Vert_F^2$",
     "condition number of $K_A$",
 )
-fig, axes = plt.subplots(2, 3, figsize=(9, 4.6), sharex=True, layout="constrained")
+fig, axes = plt.subplots(
+    2, 3, figsize=(7.8, 4.6), sharex=True, sharey="col", layout="constrained"
+)
+alone = "positive pairs alone", colours.POSITIVE["color"]
+both = "with negative pairs", colours.NEGATIVE["color"]
 rows = (
-    (row_times, first_row, three_wide(row_wide), "positive pairs alone"),
-    (time_axis, second_row, three_wide(curve), "with negative pairs"),
+    (row_times, first_row, three_wide(row_wide), *alone),
+    (time_axis, second_row, three_wide(curve), *both),
 )
-for i, (line, (when, runs, exact, name)) in enumerate(zip(axes, rows, strict=True)):
+for line, (when, runs, wide_limit, name, colour) in zip(axes, rows, strict=True):
     for k, ax in enumerate(line):
-        ax.plot(when.cpu(), runs[k].cpu(), color="tab:blue", lw=0.6, alpha=0.6)
-        ax.plot(when.cpu(), exact[k][:, 0].cpu(), "k--", lw=1.4)
-        ax.set_yscale("log" if k == 1 else "linear")
-        ax.set_ylim(*((-0.3, 1.05), (1e-4, 1), (0.9, None))[k])
-        if i == 0:
-            ax.set_title(titles[k], fontsize=10)
-        else:
-            ax.axvline(time_first, color="0.5", lw=0.8)
-            ax.set_xlabel("time")
-    line[0].set_ylabel(name)
-axes[1, 2].text(time_first, axes[1, 2].get_ylim()[1], " stage 2", va="top", fontsize=9)
-axes[0, 0].plot(
-    [], [], color="tab:blue", label=f"width {widths[middle]}, a line a seed"
+        ax.plot(when.cpu(), runs[k].cpu(), color=colour, ls="-", lw=0.7)
+        ax.plot(when.cpu(), wide_limit[k][:, 0].cpu(), **colours.THEORY)
+        ax.set_yscale("log" if k == 1 and dim > rank else "linear")
+    line[0].set_ylabel(name, color=colour)
+first, *_, last_line = axes[0, 0].lines
+names = f"$m={widths[middle]}$, each seed", "infinite width"
+axes[0, 0].legend((first, last_line), names)
+for ax, quantity in zip(axes[0], quantities, strict=True):
+    ax.set_title(quantity, fontsize=10, fontweight="normal")
+for ax in axes[1]:
+    ax.axvline(time_first, **colours.ASIDE)
+    ax.set_xlabel("time $t$")
+axes[1, 2].annotate(
+    " stage 2", (time_first, 0.97), xycoords=("data", "axes fraction"), va="top"
 )
-axes[0, 0].plot([], [], "k--", label="infinite width")
-axes[0, 0].legend(fontsize=8)
+ends = [float(runs[2][-1].mean()) for runs in (first_row, second_row)]
+title = "The condition number ends at {:.1f} without negatives, at {:.2f} with them"
+fig.suptitle(title.format(*ends), x=0.01, ha="left")
 glue.figure(fig, "ab-plot-fig-1")
 
 # %% [markdown]
@@ -1579,8 +1639,8 @@ glue.figure(fig, "ab-plot-fig-1")
 # :alt: Two rows of three panels. Alignment rises to one and the noise-signal ratio falls in both rows; the condition number grows and stays without negatives, and falls to one with them.
 # :name: ab-fig-1
 #
-# Training without (top) and with negative pairs (bottom). Look at the last column: without negatives the condition number grows and stays, with them it falls to one in stage 2, at the grey line. Alignment and noise look alike in both rows.
-# Of its figure the paper's text says that alignment is reached while the condition number stays bounded, and that a uniform $\tau$ shows similar stages.
+# Training without (top) and with negative pairs (bottom). Look at the last column: without negatives the condition number grows and stays, with them it falls to one in stage 2, after the grey line. Alignment and noise look alike in both rows. Our copy of the paper has no caption
+# of this figure. Its text says of the first and third plots of the second row that alignment is reached while the condition number stays bounded: so it is here, before the grey line. That a uniform $\tau$ shows similar stages is {numref}`ab-fig-uniform`.
 # ```
 #
 # What the theory says of the two rows is judged by itself: both end aligned, the first with a condition number above the initial one, the second with one close to one; and "a similar stage-wise behaviour can be
@@ -1637,18 +1697,20 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
-styles = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
-for k, (t, style) in enumerate(zip(uniform_taus, styles, strict=True)):
-    color = plt.get_cmap("viridis")(k / 6)
-    values = uniform_condition[:, k].cpu()
-    ax.plot(
-        log_times[1:].cpu(), values[1:], ls=style, color=color, label=f"$\\tau^2={t}$"
-    )
-ax.set(
-    xlabel="time", ylabel="condition number of $K_A$", xscale="log", ylim=(0.9, None)
-)
-ax.legend(fontsize=8, ncol=2)
+fig, ax = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
+for t, line, shade in zip(
+    uniform_taus,
+    uniform_condition.unbind(1),
+    colours.ordered(len(uniform_taus)),
+    strict=True,
+):
+    ax.plot(log_times[1:].cpu(), line[1:].cpu(), color=shade, label=f"$\\tau^2={t:g}$")
+ax.axhline(1, **colours.ASIDE)
+ax.set(xlabel="time $t$", ylabel="condition number of $K_A$", xscale="log")
+ax.legend()
+title = "The condition number peaks at {:.1f} for $\\tau^2={:g}$, at {:.1f} for $\\tau^2={:g}$"
+highest = uniform_condition.amax(0).tolist()
+ax.set_title(title.format(highest[0], uniform_taus[0], highest[-1], uniform_taus[-1]))
 glue.figure(fig, "ab-plot-uniform")
 
 # %% [markdown]
@@ -1656,7 +1718,8 @@ glue.figure(fig, "ab-plot-uniform")
 # :alt: Condition number over time for six uniform temperatures: a hump that is highest for the smallest, and a decay to one.
 # :name: ab-fig-uniform
 #
-# One uniform $\tau$, infinite width. Look at the hump: with a small $\tau$ the condition number rises first and falls later, two stages that interlace. The larger $\tau$, the smaller the rise; at $\tau^2=4$ it is gone from sight, and the end is slow.
+# One uniform $\tau$, infinite width; the grey line at 1 is balance. Look at the hump: with a small $\tau$ the condition number rises first and falls later, two stages that interlace, as the paper's text says. The larger $\tau$, the smaller the rise; at $\tau^2=4$ it is gone from sight,
+# and the end is slow.
 # ```
 
 # %% [markdown]
@@ -1802,32 +1865,44 @@ glue.number("ab-head-seeds", head_seeds)
 glue.number("ab-constant", constant)
 
 # %% tags=["hide-input", "remove-output"]
-looks = {
-    "no negatives": ("tab:orange", "--", "s"),
-    "τ² = 1": ("tab:blue", ":", "^"),
-    "τ² = 10": ("tab:blue", "-", "o"),
-}
-fig, axes = plt.subplots(2, 2, figsize=(8, 5.4), sharex=True, layout="constrained")
+from matplotlib.ticker import LogLocator
+
+looks = (
+    colours.POSITIVE,
+    colours.NEGATIVE | {"linestyle": "-.", "marker": "^"},
+    colours.NEGATIVE,
+)
+fig, axes = plt.subplots(2, 2, figsize=(7.8, 5.6), sharex=True, layout="constrained")
 for ax, name in zip(axes.flat, panels, strict=True):
-    for k, (arm, (color, line, mark)) in enumerate(looks.items()):
+    for k, look in enumerate(looks):
         values = found[name][:, k].cpu()
-        ax.plot(
-            marks, values.mean(-1), color=color, ls=line, marker=mark, ms=4, label=arm
-        )
-        ax.fill_between(
-            marks, values.amin(-1), values.amax(-1), color=color, alpha=0.15
-        )
-    ax.set(title=name, xscale="symlog")
+        ax.plot(marks, values.mean(-1), **look)
+        band = values.amin(-1), values.amax(-1)
+        ax.fill_between(marks, *band, color=look["color"], alpha=0.15, lw=0)
+    ax.set_ylabel(name)
     if name in ("stable rank", "condition number"):
         ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("")
+shown = [m for m in marks if 1.6 * m < marks[-1]] + [marks[-1]]
+axes[0, 0].set_xscale("symlog", linthresh=10, linscale=0.7)
+axes[0, 0].set_xticks(shown, shown, minor=False)
+for ax in axes[1]:
+    ax.set_xlabel("updates")
+axes[0, 0].set_xlim(-1, 1.15 * marks[-1])
 for ax, level, what in (
     (axes[0, 0], constant, "best constant answer"),
     (axes[0, 1], 0.75, "ceiling of rank one"),
 ):
-    ax.axhline(level, color="0.4", lw=1)
-    ax.text(0, level, what, va="bottom", fontsize=8)
-axes[0, 0].legend(fontsize=8, loc="lower right")
-fig.supxlabel("updates", fontsize=10)
+    ax.legend([ax.axhline(level, **colours.ASIDE)], [what])
+arm_names = "no negatives", r"negatives, $\tau^2=1$", r"negatives, $\tau^2=10$"
+fig.legend(axes[0, 0].lines[:3], arm_names, loc="outside lower center", ncols=3)
+ends = found["stable rank"][-1].mean(-1).tolist()
+title = (
+    "The stable rank ends at {:.1f} without negatives, at {:.1f} and {:.1f} with them"
+)
+fig.suptitle(title.format(*ends), x=0.01, ha="left")
 glue.figure(fig, "ab-plot-fig-2")
 
 # %% [markdown]
@@ -1835,8 +1910,8 @@ glue.figure(fig, "ab-plot-fig-2")
 # :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with two temperatures. Without negatives the stable rank falls to one and the condition number grows.
 # :name: ab-fig-2
 #
-# The heads during training, on test pairs: mean over starts, the band from the least to the largest. Look at the stable rank: without negatives it falls to one at once and stays. With $\tau^2=10$ it dips before it rises, and the condition number rises before it falls: two stages that interlace. Zero-shot accuracy follows; the grey line is the score of the
-# best constant answer, {glue:text}`ab-constant:.2f`. The paper's text says that its Figure 2 supports the theory, no more; the statements below are those of its theorem.
+# The heads during training, on test pairs: mean over starts, the band from the least to the largest. Look at the stable rank: without negatives it falls to one at once and stays. With $\tau^2=10$ it dips before it rises, and the condition number rises before it falls: two stages that
+# interlace. Zero-shot accuracy follows; the best constant answer has {glue:text}`ab-constant:.2f`. Our copy of the paper has no caption of its Figure 2. Its text says no more than that the experiments support the theory, so the statements below are those of the theorem.
 # ```
 
 

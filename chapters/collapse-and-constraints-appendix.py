@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
-#     cell_metadata_filter: tags,-papermill,-execution
+#     cell_metadata_filter: tags,-all
 #     formats: ipynb,py:percent
 #     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
 #     text_representation:
@@ -112,7 +112,6 @@ from contrastive_dynamics.collapse_and_constraints.single_output import (
     GRADIENTS,
     WEIGHTS,
     closed_form,
-    limit_at_zero,
     outputs_at,
     squared_length,
 )
@@ -156,7 +155,7 @@ from contrastive_dynamics.losses.pairwise_importance import (
     infonce_loss,
 )
 from contrastive_dynamics.numerics.power_laws import fitted_power
-from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
@@ -166,13 +165,6 @@ from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar, qr
 chapter = open_chapter("collapse-and-constraints-appendix", globals())
 torch_defaults(chapter.device)
 block, seed = chapter.seeds, first_seed
-
-
-def streams(purpose, runs=starts, first=None):
-    """One generator per run."""
-    first = seed if first is None else first
-    return [stream(first, run, purpose) for run in range(runs)]
-
 
 # %% [markdown]
 # (cc-a-mean)=
@@ -200,7 +192,7 @@ def centred(s, p=1, q=1, shift=0.0, n=50, draws=400):
 
 
 def moon_matrices(s, p=1, q=1, n=50, draws=400):
-    x, *views = half_moon_pairs(streams("moons", draws, s), n, p, q)
+    x, *views = half_moon_pairs(streams([s], draws, "moons"), n, p, q)
     return x, *views, *half_moon_moments(n, chapter.device)
 
 
@@ -473,7 +465,8 @@ chapter.judge(
 # %% tags=["hide-input"]
 def gaussian_start(purpose, h=width, runs=starts):
     draws = [
-        torch.randn(h, inputs + outputs, generator=g) for g in streams(purpose, runs)
+        torch.randn(h, inputs + outputs, generator=g)
+        for g in streams([seed], runs, purpose)
     ]
     return torch.stack(draws).split([inputs, outputs], -1)
 
@@ -561,10 +554,12 @@ chapter.judge("prop-2-c", observed=by_clock, control=by_time)
 # reach infinity at a finite time $t^*$. (Gradient descent with a fixed step cannot; it overflows instead.)
 
 # %%
-moon_data = half_moon_pairs(streams("half moons"), 100)
+moon_data = half_moon_pairs(streams([seed], starts, "half moons"), 100)
 c_moon = trace_matrix(*moon_data) / 100
 lam_moon, v_moon = torch.linalg.eigh(c_moon)
-w_moon = draw_weights(streams("moon 1"), streams("moon 2"), 10, 2, 1)
+w_moon = draw_weights(
+    streams([seed], starts, "moon 1"), streams([seed], starts, "moon 2"), 10, 2, 1
+)
 
 # %%
 burst = blow_up(*w_moon, c_moon)
@@ -583,7 +578,7 @@ chapter.judge(
 
 # %% tags=["hide-input"]
 film_times = torch.linspace(0, 5, 41)
-film_start = haar(streams("film", 1), 2, 2) / 4  # row j: the outputs of v_j
+film_start = haar(streams([seed], 1, "film"), 2, 2) / 4  # row j: the outputs of v_j
 loose = linear_flow(film_start.mT, torch.diag(lam_moon[0]), film_times)
 film_paths = {
     "No constraint": (loose.direction * loose.log_norm.exp()[..., None, None]).mT,
@@ -644,7 +639,7 @@ points_1 = torch.nn.functional.normalize(
 @cache
 def initial_gap(s, name, h, runs=4):
     """Mean of ‖u^φ − u^I‖ and of ‖u^I‖."""
-    g = streams(f"{h} first", runs, s), streams(f"{h} second", runs, s)
+    g = streams([s], runs, f"{h} first"), streams([s], runs, f"{h} second")
     w1, w2 = draw_weights(*g, h, inputs, outputs)
     before = points_1 @ w1.mT
     off = ((WIDE[name].h(before) - before) @ w2).norm(dim=-1)
@@ -682,7 +677,7 @@ lengths = [2.0**k for k in range(-4, 8)]
 
 def needed_k(s, name, h, d, by_length=True, runs=4):
     """The K that Theorem 1 needs at each length: largest of eight points, four networks."""
-    draws = streams(f"{h} {d} first", runs, s), streams(f"{h} {d} second", runs, s)
+    draws = streams([s], runs, f"{h} {d} first"), streams([s], runs, f"{h} {d} second")
     w1, w2 = draw_weights(*draws, h, d, outputs)
     v = torch.randn(8, d, generator=stream(s, d, "lengths"))
     v = torch.nn.functional.normalize(v, dim=-1) @ w1.mT
@@ -790,7 +785,13 @@ glue.figure(fig, "cc-plot-thm-1")
 
 # %% tags=["hide-input"]
 c, lam, v = spectrum(seed)
-start = draw_weights(streams("first"), streams("second"), width, inputs, outputs)
+start = draw_weights(
+    streams([seed], starts, "first"),
+    streams([seed], starts, "second"),
+    width,
+    inputs,
+    outputs,
+)
 
 # %%
 q = v.mT @ network_outputs(start)
@@ -828,7 +829,9 @@ chapter.judge("riccati", observed=riccati, control=no_middle)
 # %%
 def closed_error(h, step, eta=0.05, steps=100):
     """Distance of a map of q from what a step of training does, over a path."""
-    w = draw_weights(streams("first", 8), streams("second", 8), h, inputs, outputs)
+    w = draw_weights(
+        streams([seed], 8, "first"), streams([seed], 8, "second"), h, inputs, outputs
+    )
     path = v.mT @ descend(w, c, eta, steps, keep_every=1).outputs
     return relative_error(step(path[:-1], lam, eta), path[1:])
 
@@ -868,7 +871,7 @@ chapter.judge(
 etas = [0.01, 0.005, 0.0025]
 problems = [spectrum(s, negative=1) for s in block for _ in range(4)]
 c_gap, lam_gap, v_gap = (torch.stack(part) for part in zip(*problems, strict=True))
-draws = [[g for s in block for g in streams(f"gap {k}", 4, s)] for k in (1, 2)]
+draws = [streams(block, 4, f"gap {k}") for k in (1, 2)]
 w_gap = draw_weights(*draws, width, inputs, 1)
 q_gap = v_gap.mT @ network_outputs(w_gap)
 
@@ -936,7 +939,7 @@ when = torch.linspace(0, 3, 21)
 
 def some_starts(d, edge=True):
     """Starts of three widths; with `edge` also one of length 1 and one ⟂ e1."""
-    drawn = wide_starts(streams("closed form", 16), [d + 1, 10, 1000], d)
+    drawn = wide_starts(streams([seed], 16, "closed form"), [d + 1, 10, 1000], d)
     q0 = drawn.flatten(0, 1)[..., 0]
     unit, across = q0[:1] / q0[:1].norm(), q0[1:2] * (torch.arange(d) > 0)
     return torch.cat([q0, unit, across]) if edge else q0
@@ -1029,7 +1032,7 @@ settled = followed(inside, null, times=torch.tensor([0.0, 15.0]))[-1]
 lengths = settled.square().sum(-1)
 bare = inside[:, 0].square()
 without_root = 2 * bare / (bare + (bare.square() + 4).sqrt())
-at_zero = float((lengths - limit_at_zero(inside, null)).abs().max())
+at_zero = float((lengths - vector_limit(inside, null).square().sum(-1)).abs().max())
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -1183,7 +1186,9 @@ def fresh_matrix(t, pairs=10, runs=16):
 
 
 # %%
-w = draw_weights(*(streams(f"fresh {k}", 16) for k in (1, 2)), width, inputs, outputs)
+w = draw_weights(
+    *(streams([seed], 16, f"fresh {k}") for k in (1, 2)), width, inputs, outputs
+)
 fresh_m = mean_m = network_outputs(w)
 fresh = [fresh_matrix(t) for t in range(200)]
 mean_c, off_map, off_mean = torch.stack(fresh).mean(0), 0.0, 0.0
@@ -1253,8 +1258,8 @@ by_batch = torch.stack([noise_left(0.02, b) for b in noise_batches])
 one_batch = torch.stack([noise_left(r, 16, kept=True) for r in noise_rates])
 
 
-def slopes_of(sizes, table):
-    return list(np.polyfit(np.log(sizes), table.log().cpu().numpy(), 1)[0])
+def slopes_of(sizes, table):  # one per seed
+    return fitted_power(table, sizes).tolist()
 
 
 noise_slopes = {
@@ -1291,7 +1296,7 @@ chapter.judge(
 # %%
 def growth(name, h, pairs, step, epochs=20):
     """log(‖U_k‖/‖U_0‖)/k at every epoch and run, and K."""
-    layers = (streams(f"growth {h} {k}", len(pairs.points)) for k in (1, 2))
+    layers = (streams([seed], len(pairs.points), f"growth {h} {k}") for k in (1, 2))
     path = train(draw_weights(*layers, h, 2, 2), pairs, WIDE[name], step, epochs)
     outs = (network(w, pairs.points, WIDE[name]) for w in path)
     sizes = torch.stack([u.norm(dim=(-2, -1)) for u in outs]).log()
@@ -1300,7 +1305,7 @@ def growth(name, h, pairs, step, epochs=20):
 
 
 # %%
-moon_pairs = stacked(*half_moon_pairs(streams("growth", networks), moons))
+moon_pairs = stacked(*half_moon_pairs(streams([seed], networks, "growth"), moons))
 allowed, by_point = {}, 0.0
 for name in ("tanh", "soft", "relu"):
     for label, factor in (("sum", 1.0), ("mean", 1 / moons)):
@@ -1353,7 +1358,13 @@ def end(q0, lam, time=100.0):
 def limit_error(h, z, negative, rank=limit_projector):
     """Largest distance of the end of (9) from the projector, over Haar starts."""
     lam = signed(starts, negative, f"limit {h} {z} {negative}")
-    w = draw_weights(streams(f"{h} {z} 1"), streams(f"{h} {z} 2"), h, inputs, z)
+    w = draw_weights(
+        streams([seed], starts, f"{h} {z} 1"),
+        streams([seed], starts, f"{h} {z} 2"),
+        h,
+        inputs,
+        z,
+    )
     q0 = network_outputs(w)
     last = end(q0, lam)
     return float((last @ last.mT - rank(q0, lam)).norm(dim=(-2, -1)).max())
@@ -1384,7 +1395,9 @@ chapter.judge(
 # %%
 tight = max(inputs, inputs + outputs - 2)  # at least two unit singular values
 lam_tight = signed(8, 1, "tight")
-w = draw_weights(streams("tight 1", 8), streams("tight 2", 8), tight, inputs, outputs)
+w = draw_weights(
+    streams([seed], 8, "tight 1"), streams([seed], 8, "tight 2"), tight, inputs, outputs
+)
 path = descend(
     w, torch.diag_embed(lam_tight), 0.05, 600, project=True, keep_every=2
 ).outputs
@@ -1417,7 +1430,11 @@ kept_style = colours.ORTHONORMAL
 held_style = colours.ORTHONORMAL | {"linestyle": "--"}
 for ax, (title, lam_p, n) in zip(axes, pictures, strict=False):
     w = draw_weights(
-        streams("picture 1", 1), streams("picture 2", 1), free, inputs, outputs
+        streams([seed], 1, "picture 1"),
+        streams([seed], 1, "picture 2"),
+        free,
+        inputs,
+        outputs,
     )
     p = output_flow(network_outputs(w), lam_p, when)[:, 0]
     occupied = (p @ p.mT).diagonal(dim1=-2, dim2=-1).cpu()
@@ -1454,7 +1471,7 @@ glue.figure(fig, "cc-plot-limits")
 # %%
 def largest_entries(h, runs=100, at_once=20):
     """max |Q_ij| of Haar matrices with d = h."""
-    parts = (streams(f"haar {h} {k}", at_once) for k in range(runs // at_once))
+    parts = (streams([seed], at_once, f"haar {h} {k}") for k in range(runs // at_once))
     return torch.cat([haar(part, h, h).abs().amax((-2, -1)) for part in parts])
 
 

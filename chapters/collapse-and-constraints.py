@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
-#     cell_metadata_filter: tags,-papermill,-execution
+#     cell_metadata_filter: tags,-all
 #     formats: ipynb,py:percent
 #     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
 #     text_representation:
@@ -165,7 +165,7 @@ from contrastive_dynamics.data.half_moons import (
 )
 from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
 from contrastive_dynamics.numerics.power_laws import fitted_power
-from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
@@ -175,13 +175,6 @@ from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar, qr
 chapter = open_chapter("collapse-and-constraints", globals())
 torch_defaults(chapter.device)
 block, seed = chapter.seeds, first_seed
-
-
-def streams(purpose, runs=starts, first=None):
-    """One generator per run."""
-    first = seed if first is None else first
-    return [stream(first, run, purpose) for run in range(runs)]
-
 
 # %% [markdown]
 # ## Three rules, one cloud
@@ -313,7 +306,7 @@ def centred(s, p=1, q=1, shift=0.0, n=50, draws=400):
 
 
 def moon_matrices(s, p=1, q=1, n=50, draws=400):
-    x, *views = half_moon_pairs(streams("moons", draws, s), n, p, q)
+    x, *views = half_moon_pairs(streams([s], draws, "moons"), n, p, q)
     return x, *views, *half_moon_moments(n, chapter.device)
 
 
@@ -463,7 +456,7 @@ def label_pull(u):  # of regression on the labels of a linear teacher
 def trained_kernels(s, h, pull, time, steps, top=None, runs=4):
     """After training, mean of the logs of four networks: the kernel between outputs
     over that within, and its change since the start over its start."""
-    draws = streams(f"lazy {h} 1", runs, s), streams(f"lazy {h} 2", runs, s)
+    draws = streams([s], runs, f"lazy {h} 1"), streams([s], runs, f"lazy {h} 2")
     w1, w2 = gaussian_weights(*draws, h, inputs, outputs, 1.0, 1.0)
     tops = {"copied": w1[..., :outputs], "tied": w2[..., :1].expand(-1, -1, outputs)}
     start = Weights(w1, tops.get(top, w2))
@@ -576,7 +569,10 @@ def spectrum(s, run=0, negative=2, d=inputs):
 
 times = torch.linspace(0, 12, 49)
 theta0 = torch.stack(
-    [torch.randn(outputs, inputs, generator=g) for g in streams("theta")]
+    [
+        torch.randn(outputs, inputs, generator=g)
+        for g in streams([seed], starts, "theta")
+    ]
 )
 
 
@@ -589,7 +585,10 @@ def kernel_ranks(q, span=40.0):
     """RBF kernel machines on their own points; time in units of the spectral gap."""
     points = stacked(*pair_data(seed, q))
     kernel = torch.exp(-torch.cdist(points, points).square() / (2 * inputs))
-    noise = [torch.randn(len(points), outputs, generator=g) for g in streams("kernel")]
+    noise = [
+        torch.randn(len(points), outputs, generator=g)
+        for g in streams([seed], starts, "kernel")
+    ]
     root, s = torch.linalg.cholesky(kernel), pairing(12, 1, q)
     low, second = torch.linalg.eigvalsh(root.mT @ s.to(root) @ root)[:2]
     ts = torch.linspace(0, span / (2 * float(second - low)), 49)
@@ -605,7 +604,13 @@ ranks = {
 }
 double = linear_ranks(torch.diag(torch.tensor([-3.0, -3.0] + [1.0] * (inputs - 2))))
 c, lam, v = spectrum(seed)
-start = draw_weights(streams("first"), streams("second"), width, inputs, outputs)
+start = draw_weights(
+    streams([seed], starts, "first"),
+    streams([seed], starts, "second"),
+    width,
+    inputs,
+    outputs,
+)
 q_path = output_flow(v.mT @ network_outputs(start), lam, times)
 bound = effective_rank(q_path)
 last = {k: float(r[-1].max()) for k, r in ranks.items()}
@@ -674,7 +679,10 @@ root_r = torch.linalg.cholesky(kernel_r)  # its rows are features ψ of the poin
 def label_ranks(v, k=outputs, when=moments / gap_sample):
     """Effective rank of regression's outputs on k orthogonal labels, over that of these."""
     goals = qr(v)[:, torch.arange(outputs).clamp(max=k - 1)]
-    draws = [torch.randn(outputs, v.shape[-1], generator=g) for g in streams("theta")]
+    draws = [
+        torch.randn(outputs, v.shape[-1], generator=g)
+        for g in streams([seed], starts, "theta")
+    ]
     path = regression_flow(torch.stack(draws), v / 30**0.5, goals / 30**0.5, when)
     return effective_rank(v @ path.mT) / effective_rank(goals)
 
@@ -736,7 +744,7 @@ glue.figure(fig, "cc-plot-rem-1")
 # %% tags=["hide-input"]
 def small_starts(s, runs=4):
     draws = [
-        torch.randn(outputs, inputs, generator=g) for g in streams("small", runs, s)
+        torch.randn(outputs, inputs, generator=g) for g in streams([s], runs, "small")
     ]
     return 0.1 * torch.stack(draws)
 
@@ -869,7 +877,8 @@ c1, c2 = 1.5, 0.8
 
 def gaussian_start(purpose, h=width, runs=starts):
     draws = [
-        torch.randn(h, inputs + outputs, generator=g) for g in streams(purpose, runs)
+        torch.randn(h, inputs + outputs, generator=g)
+        for g in streams([seed], runs, purpose)
     ]
     return torch.stack(draws).split([inputs, outputs], -1)
 
@@ -905,7 +914,13 @@ def error_of(found, goal):
 
 def orthogonal(h, steps=600):
     """Problem 4 by projected descent: value and weights."""
-    w = draw_weights(streams(f"four {h}"), streams(f"four {h}, 2"), h, inputs, outputs)
+    w = draw_weights(
+        streams([seed], starts, f"four {h}"),
+        streams([seed], starts, f"four {h}, 2"),
+        h,
+        inputs,
+        outputs,
+    )
     w = descend(w, c, 0.1, steps).weights
     return Descent(*w, trace_loss(network_outputs(w), c))
 
@@ -981,10 +996,12 @@ glue.figure(fig, "cc-plot-prop-3")
 # the scaled one, problem (1), and projected descent, problem (4).
 
 # %% tags=["hide-input"]
-moon_data = half_moon_pairs(streams("half moons"), 100)
+moon_data = half_moon_pairs(streams([seed], starts, "half moons"), 100)
 c_moon = trace_matrix(*moon_data) / 100
 lam_moon, v_moon = torch.linalg.eigh(c_moon)
-w_moon = draw_weights(streams("moon 1"), streams("moon 2"), 10, 2, 1)
+w_moon = draw_weights(
+    streams([seed], starts, "moon 1"), streams([seed], starts, "moon 2"), 10, 2, 1
+)
 
 
 def scaled_path(w, c, eta=0.1, steps=400):
@@ -1085,7 +1102,9 @@ glue.figure(fig, "cc-plot-fig-1")
 # %%
 def weights_and_grads(h, z):
     """Haar weights and the gradients of (8) by automatic differentiation."""
-    w = draw_weights(streams("first", 8), streams("second", 8), h, inputs, z)
+    w = draw_weights(
+        streams([seed], 8, "first"), streams([seed], 8, "second"), h, inputs, z
+    )
     w1, w2 = (layer.requires_grad_() for layer in w)
     loss = trace_loss(w1.mT @ w2, c).sum()
     return w1.detach(), w2.detach(), *torch.autograd.grad(loss, (w1, w2))
@@ -1113,7 +1132,7 @@ chapter.judge("thm-2", observed=error, control=free)
 # %% tags=["hide-input"]
 def same_outputs(q0, h, name):
     """Random weights of width h that start at the outputs V q0."""
-    turn = haar(streams(name, 1), h, inputs + outputs)[0]
+    turn = haar(streams([seed], 1, name), h, inputs + outputs)[0]
     rest = torch.linalg.cholesky(torch.eye(outputs) - q0.mT @ q0).mT
     second = torch.cat([v @ q0, rest])  # its columns are orthonormal
     return Weights(turn[None, :, :inputs], (turn @ second)[None])
@@ -1121,7 +1140,7 @@ def same_outputs(q0, h, name):
 
 times_2, q0 = (
     torch.linspace(0, 2, 101),
-    0.3 * haar(streams("share", 1), inputs, outputs)[0],
+    0.3 * haar(streams([seed], 1, "share"), inputs, outputs)[0],
 )
 line = output_flow(q0, lam, times_2)
 shares_2 = {
@@ -1229,7 +1248,11 @@ shrunk, turned = end(starts_3, positive), end(starts_3, negative)
 def on_the_sphere(lam, eta=0.05, steps=800, runs=16):
     """Networks with h = d, so ‖q‖ = 1, trained with the gradient projected first."""
     w = draw_weights(
-        streams("sphere 1", runs), streams("sphere 2", runs), inputs, inputs, 1
+        streams([seed], runs, "sphere 1"),
+        streams([seed], runs, "sphere 2"),
+        inputs,
+        inputs,
+        1,
     )
     c = torch.diag_embed(lam[:runs])
     return network_outputs(descend(w, c, eta, steps, project=True).weights)
@@ -1283,8 +1306,8 @@ left.set(
 left.set(xlabel="$u(v_1)$", ylabel="$u(v_2)$")
 for n, line in ((1, "--"), (outputs, "-")):
     w = draw_weights(
-        streams("picture 1", 1),
-        streams("picture 2", 1),
+        streams([seed], 1, "picture 1"),
+        streams([seed], 1, "picture 2"),
         inputs + outputs,
         inputs,
         outputs,
@@ -1322,9 +1345,15 @@ span, kept_points = 20.0, 400
 def figure_3(h, eta=rate, trained=4):
     """Outputs [kept, start, 2, 1] by (11) and (12), and by training some weights."""
     lam, v = torch.linalg.eigh(
-        trace_matrix(*half_moon_pairs(streams("data"), 100)) / 100
+        trace_matrix(*half_moon_pairs(streams([seed], starts, "data"), 100)) / 100
     )
-    w = draw_weights(streams(f"{h} first"), streams(f"{h} second"), h, 2, 1)
+    w = draw_weights(
+        streams([seed], starts, f"{h} first"),
+        streams([seed], starts, f"{h} second"),
+        h,
+        2,
+        1,
+    )
     every = max(1, round(span / eta / kept_points))
     q0, steps = v.mT @ network_outputs(w), every * kept_points
     some = Weights(w.w1[:trained], w.w2[:trained])
@@ -1438,7 +1467,7 @@ def half_speed(q, lam):  # (10) of the paper, read as q̊
 def log_distances(values, first_flow=output_velocity, runs=16):
     """Mean over the starts of log sup_t distance, [seed, width]."""
     lam, low = torch.tensor(values), abs(values[0])
-    generators = [g for s in block for g in streams("merging", runs, s)]
+    generators = streams(block, runs, "merging")
     q0 = wide_starts(generators, far_widths, len(lam)).flatten(0, 1)
     end = (math.log(far_widths[-1]) + 16) / (8 * low)
     times = torch.arange(0, end, 0.01 / low)
@@ -1452,9 +1481,8 @@ def log_distances(values, first_flow=output_velocity, runs=16):
 
 def over_gamma(table, values, skip):
     """Fitted exponents over −γ, one per seed, from width number `skip` on."""
-    x = np.log(far_widths[skip:])
-    slopes = np.polyfit(x, table[:, skip:].T, 1)[0]
-    return list(slopes / -exponent(torch.tensor(values)))
+    slopes = fitted_power(torch.tensor(table[:, skip:].T).exp(), far_widths[skip:])
+    return (slopes / -exponent(torch.tensor(values))).tolist()
 
 
 # %% tags=["hide-input"]
@@ -1552,7 +1580,7 @@ points_1 = torch.nn.functional.normalize(
 @cache
 def needed_constant(s, name, h, aligned=False, runs=4):
     """The largest K that a point asks for; aligned: with a W2 that sums all errors up."""
-    g = streams(f"{h} first", runs, s), streams(f"{h} second", runs, s)
+    g = streams([s], runs, f"{h} first"), streams([s], runs, f"{h} second")
     w1, w2 = draw_weights(*g, h, inputs, outputs)
     before = points_1 @ w1.mT
     off = WIDE[name].h(before) - before
@@ -2291,9 +2319,9 @@ for p in (1, 2, 3, 5):
     print(f"p = {p}: q* = {edge:.2f}, along the mean {along:.2f}")
 
 # %% tags=["solution", "hide-cell"]
-draws = [streams(f"exercise negatives {layer}", 4) for layer in (1, 2)]
+draws = [streams([seed], 4, f"exercise negatives {layer}") for layer in (1, 2)]
 for q in (1, 4, 50):
-    data_q = half_moon_pairs(streams(f"exercise moons {q}", 4), 1000, 1, q)
+    data_q = half_moon_pairs(streams([seed], 4, f"exercise moons {q}"), 1000, 1, q)
     matrix = trace_matrix(*data_q) / 1000
     w = draw_weights(*draws, 6, 2, 2)
     step = 0.25 / float(torch.linalg.matrix_norm(matrix, 2).max())

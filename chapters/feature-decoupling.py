@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
-#     cell_metadata_filter: tags,-papermill,-execution
+#     cell_metadata_filter: tags,-all
 #     formats: ipynb,py:percent
 #     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
 #     text_representation:
@@ -72,7 +72,7 @@ import torch
 from joblib import Parallel, cpu_count, delayed
 from kornia.color import rgb_to_grayscale
 
-from contrastive_dynamics.book import glue, open_chapter
+from contrastive_dynamics.book import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import data_folder
 from contrastive_dynamics.feature_decoupling.constructed_learners import (
     collision_floor,
@@ -162,7 +162,7 @@ from contrastive_dynamics.feature_decoupling.view_correlation import (
     random_masks,
 )
 from contrastive_dynamics.numerics.power_laws import fitted_power
-from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
@@ -171,11 +171,6 @@ chapter = open_chapter("feature-decoupling", globals())
 torch_defaults(chapter.device)
 block, seed, dim = chapter.seeds, first_seed, dims[-1]
 p, sigma = chapter.check(paper_scales, atoms, active, noise)
-
-
-def streams(purpose):
-    """One generator a seed of the block."""
-    return [stream(s, 0, purpose) for s in block]
 
 
 # %% tags=["hide-input"]
@@ -252,7 +247,7 @@ glue.number("fd-noise", noise)
 
 def coding(d, d1, make=random_dictionary, dtype=torch.float64, noise_level=noise):
     """The model at the paper's scales, one dictionary a seed."""
-    dictionary = make(d1, d, streams(f"dictionary {d} {d1}"), dtype=dtype)
+    dictionary = make(d1, d, streams(block, 1, f"dictionary {d} {d1}"), dtype=dtype)
     return SparseCoding(dictionary, *paper_scales(d, active, noise_level))
 
 
@@ -267,7 +262,10 @@ long_dims = [2**k for k in range(8, 13)]
 ratios, ratios_inside, apart, apart_inside = [], [], [], []
 for d1 in long_dims:
     model = coding(8, d1)
-    xi, z = model.dense_noise(256, streams("xi")), model.latents(256, streams("z"))
+    xi, z = (
+        model.dense_noise(256, streams(block, 1, "xi")),
+        model.latents(256, streams(block, 1, "z")),
+    )
     inside = xi @ model.dictionary  # what of the noise lies along the atoms
     ratios.append(xi.norm(dim=-1).mean(-1) / z.norm(dim=-1).mean(-1))  # ‖Mz‖ = ‖z‖
     ratios_inside.append(inside.norm(dim=-1).mean(-1) / z.norm(dim=-1).mean(-1))
@@ -296,13 +294,18 @@ chapter.judge(
 decoded, unscaled, along = [], [], []
 for d in trend_atoms:
     model = coding(d, 16 * d)
-    error = decoding_error(model, 500, streams("decode"), threshold=cap)
+    error = decoding_error(model, 500, streams(block, 1, "decode"), threshold=cap)
     decoded.append(error.counted / model.active)
-    half = model.views(model.sample(500, streams("decode"))[1], streams("half"))[0] / 2
+    half = (
+        model.views(
+            model.sample(500, streams(block, 1, "decode"))[1], streams(block, 1, "half")
+        )[0]
+        / 2
+    )
     seen = (half @ model.dictionary).abs() > cap
-    z = model.latents(500, streams("decode"))
+    z = model.latents(500, streams(block, 1, "decode"))
     unscaled.append((seen != (z != 0)).double().mean((1, 2)) / model.active)
-    xi = model.dense_noise(100, streams("along"))
+    xi = model.dense_noise(100, streams(block, 1, "along"))
     along.append((xi @ model.dictionary).square().mean((1, 2)).sqrt())
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -338,10 +341,13 @@ chapter.judge("sec-2-c", observed=decoded[-1], control=unscaled[-1])
 #
 # With any rate $\rho$ and views $Dx/\rho$, $(I-D)x/(1-\rho)$ the left one is the same. Two *independent* masks do nothing of the kind: a coordinate that both show brings its noise, and the right one comes out. All of it is enumerated first: every $z$, every mask, and
 # the noise by two points a coordinate, which is exact for second moments.
+#
+# Additive noise on each view could not do this: it leaves the cross moment as it is without augmentation, and learning follows its loudest direction, as in [Collapse and constraints](collapse-and-constraints.ipynb). Pairs of two modalities need no mask: in [Alignment and balance](alignment-and-balance.ipynb) an image and its caption
+# share signals and have noises of their own, so that their cross moment holds the signals alone.
 
 # %%
 tiny = SparseCoding(
-    random_dictionary(4, 2, streams("tiny"), dtype=torch.float64), 0.3, 0.7
+    random_dictionary(4, 2, streams(block, 1, "tiny"), dtype=torch.float64), 0.3, 0.7
 )
 found = {
     f"{kind} ρ={rho}": relative_error(
@@ -361,14 +367,16 @@ single = torch.float32
 model = coding(atoms, dims[1], dtype=single)
 dense = complement(model.dictionary)[..., :64]
 rates, both, one_by_one, point_like = (0.25, 0.5, 0.75), {}, {}, {}
-points = local_dictionary(dims[1], atoms, 1, streams("points"), dtype=single)
+points = local_dictionary(dims[1], atoms, 1, streams(block, 1, "points"), dtype=single)
 local = SparseCoding(points, model.active, model.noise)
 
 
 def correlation(model, directions, kind, rho, count=4096):
     """Of ⟨v, x⁺⟩ and ⟨v, x⁺⁺⟩ on drawn pairs, the directions together, one a seed."""
-    x = model.sample(count, streams("pairs"))[1]
-    a, b = (v @ directions for v in model.views(x, streams("masks"), kind, rho))
+    x = model.sample(count, streams(block, 1, "pairs"))[1]
+    a, b = (
+        v @ directions for v in model.views(x, streams(block, 1, "masks"), kind, rho)
+    )
     return (a * b).mean((1, 2)) / (
         a.square().mean((1, 2)) * b.square().mean((1, 2))
     ).sqrt()
@@ -376,8 +384,11 @@ def correlation(model, directions, kind, rho, count=4096):
 
 def signal_share(model, kind, rho):
     """E ⟨M_j, x⁺⟩⟨M_j, x⁺⁺⟩ over its value p without noise and mask, one a seed."""
-    x = model.sample(4096, streams("pairs"))[1]
-    a, b = (v @ model.dictionary for v in model.views(x, streams("masks"), kind, rho))
+    x = model.sample(4096, streams(block, 1, "pairs"))[1]
+    a, b = (
+        v @ model.dictionary
+        for v in model.views(x, streams(block, 1, "masks"), kind, rho)
+    )
     return (a * b).mean((1, 2)) / model.active
 
 
@@ -430,7 +441,9 @@ chapter.judge(
 def dense_directions(model, count):
     """Orthonormal directions outside span(M), otherwise random."""
     m = model.dictionary
-    more = [torch.randn(m.shape[1], count, generator=g) for g in streams("dense")]
+    more = [
+        torch.randn(m.shape[1], count, generator=g) for g in streams(block, 1, "dense")
+    ]
     both = torch.cat([m, torch.stack(more).to(m.dtype)], -1)
     return torch.linalg.qr(both)[0][..., m.shape[-1] :]
 
@@ -439,8 +452,8 @@ def dense_directions(model, count):
 mixed, mixed_dense, mixed_local = [], [], []
 for d1 in long_dims[:-1]:
     m, count = coding(8, d1, flat_dictionary), 64
-    masks = random_masks(count, d1, streams("B.3"))
-    alone = local_dictionary(d1, 8, 1, streams("local"))
+    masks = random_masks(count, d1, streams(block, 1, "B.3"))
+    alone = local_dictionary(d1, 8, 1, streams(block, 1, "local"))
     for into, left, right in (
         (mixed, m.dictionary, m.dictionary),
         (mixed_dense, dense_directions(m, 32), m.dictionary),
@@ -484,8 +497,13 @@ chapter.judge(
 
 # %%
 small = coding(4, 16)
-start = torch.stack([torch.randn(6, 16, generator=g) for g in streams("gradient")])
-x, others = small.sample(32, streams("x"))[1], small.sample(8, streams("negatives"))[1]
+start = torch.stack(
+    [torch.randn(6, 16, generator=g) for g in streams(block, 1, "gradient")]
+)
+x, others = (
+    small.sample(32, streams(block, 1, "x"))[1],
+    small.sample(8, streams(block, 1, "negatives"))[1],
+)
 
 
 def by_autograd(bias, pair, held=True):
@@ -499,7 +517,7 @@ def by_autograd(bias, pair, held=True):
 
 grad, grad_control = {}, {}
 for kind in ("masked", "plain"):
-    pair = small.views(x, streams("masks"), kind)
+    pair = small.views(x, streams(block, 1, "masks"), kind)
     for name, level in (("b = 0", 0.0), ("b > 0", 0.4), ("b < 0", -0.2)):
         bias = torch.full((seeds, 6), level)
         ours = contrastive_gradient(start, bias, *pair, others, 0.7).weights
@@ -524,9 +542,9 @@ chapter.judge("grad", observed=grad, control=grad_control)
 lengths, near, normalised = [0.05, 0.1, 0.2, 0.4], [], []
 zero = torch.zeros(seeds, neurons)
 model = coding(atoms, dims[0])
-x = model.sample(256, streams("x"))[1]
-others = model.sample(64, streams("negatives"))[1]
-pair = model.views(x, streams("masks"))
+x = model.sample(256, streams(block, 1, "x"))[1]
+others = model.sample(64, streams(block, 1, "negatives"))[1]
+pair = model.views(x, streams(block, 1, "masks"))
 
 
 def unevenness(outputs):
@@ -536,7 +554,7 @@ def unevenness(outputs):
 
 
 for length in lengths:
-    w = initial_weights(model, neurons, length, streams("start"))
+    w = initial_weights(model, neurons, length, streams(block, 1, "start"))
     outputs = [features(v, w, zero) for v in (*pair, others)]
     near.append(unevenness(outputs))
     normalised.append(unevenness([f / f.norm(dim=-1, keepdim=True) for f in outputs]))
@@ -570,7 +588,9 @@ def drawn_rates(model, kind, directions):
     learner = Learner(
         w, torch.zeros_like(w[..., 0]), torch.zeros(seeds, dtype=torch.bool)
     )
-    force = -stream_gradient(model, learner, bare, streams(f"rates {kind}")).weights
+    force = -stream_gradient(
+        model, learner, bare, streams(block, 1, f"rates {kind}")
+    ).weights
     share = bare.negatives / (bare.negatives + 1)
     return (force * w).sum(-1) / w.square().sum(-1) / share
 
@@ -621,7 +641,7 @@ chapter.judge(
 leaks, leaks_plain = [], []
 for d1 in long_dims[:3]:
     m = coding(8, d1)
-    w = initial_weights(m, 1, 1.0, streams("any direction")).mT
+    w = initial_weights(m, 1, 1.0, streams(block, 1, "any direction")).mT
     for into, kind in ((leaks, "masked"), (leaks_plain, "plain")):
         pushed = cross_moment(m, kind) @ w
         outside = pushed - m.dictionary @ (m.dictionary.mT @ pushed)
@@ -655,12 +675,14 @@ full_loss = temperature * math.log(1 + negatives)  # where all outputs are alike
 def trained(d1, options, record_at, label, noise_level=noise):
     """A training of every seed of the block in single precision, and its model."""
     m = coding(atoms, d1, dtype=single, noise_level=noise_level)
-    start = initial_weights(m, neurons, start_norm, streams("start"))
+    start = initial_weights(m, neurons, start_norm, streams(block, 1, "start"))
     options = replace(options, batch=max(1, options.batch * d1 // dim))
 
     def run():
         watch = lambda items: chapter.progress(items, label)  # noqa: E731
-        return train(m, start, options, streams("data"), record_at, watch)._asdict()
+        return train(
+            m, start, options, streams(block, 1, "data"), record_at, watch
+        )._asdict()
 
     return m, Course(**chapter.piece(label, run))
 
@@ -775,6 +797,18 @@ chapter.judge(
 
 
 # %% tags=["hide-input", "remove-output"]
+# the three runs, in the book's colours: what the bias does without a mask has its own
+MASKED, UNMASKED = colours.AUGMENTED, colours.PLAIN
+BIASED = {"color": colours.BLUE, "linestyle": ":", "marker": "D"}
+ARM_NAMES = {
+    "none": "no augmentation",
+    "crop": "crops alone",
+    "full": "full augmentation",
+    "supervised": "supervised",
+    "untrained": "untrained",
+}
+
+
 def band(ax, x, values, **look):
     """Mean over runs, from the least to the largest; values [time, run]."""
     x, values = torch.as_tensor(x).cpu(), values.cpu()
@@ -783,23 +817,37 @@ def band(ax, x, values, **look):
 
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.3), sharey=True, layout="constrained")
-for ax, runs, title in zip(
-    axes, (masked, plain), ("with a mask", "without"), strict=True
-):
-    for k, (d1, (m, c)) in enumerate(runs.items()):
-        look = {"color": f"C{k}", "ls": ("--", "-.", "-", ":")[k % 4]}
-        shares = span_share(c.weights, m.dictionary).mean(-1)
-        band(ax, c.steps, shares, label=f"$d_1$ = {d1}", **look)
-        if runs is masked:
-            until = torch.arange(0, marks[2] + 1.0)
+fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.2), sharey=True, layout="constrained")
+at_end = [], []
+for ax, runs, found_last in zip(axes, (masked, plain), at_end, strict=True):
+    for (d1, (m, c)), shade, k in zip(
+        runs.items(), colours.ordered(len(dims)), range(len(dims)), strict=True
+    ):
+        shares = span_share(c.weights, m.dictionary).mean(-1).cpu()
+        band(ax, c.steps, shares, color=shade, marker="osD^v"[k % 5], ms=4, lw=1.4)
+        found_last.append(shares[-1])
+        if runs is plain:
+            ax.text(
+                1.04 * plain_steps,
+                shares[-1].mean(),
+                f"$d_1={d1}$",
+                size=9,
+                va="center",
+            )
+        else:
             line = share_of_sgd(d1, max(1, batch * d1 // dim), marks[2])
-            ax.plot(until.cpu(), line.cpu(), color="black", lw=0.8)
-    ax.set(title=title, xlabel="step", ylim=(0, 1.02))
-axes[0].axvline(float(course.grown_at.double().mean()), color="0.6", lw=1)
-axes[0].text(float(course.grown_at.double().mean()), 0.05, " $T_1$", fontsize=9)
-axes[0].set_ylabel("share of weights in span(M)")
-axes[1].legend(fontsize=8)
+            ax.plot(line.cpu(), **colours.THEORY, zorder=3)
+low, high = (torch.cat(found_last) for found_last in at_end)
+axes[0].set_title(f"With a mask ≥ {float(low.min()):.2f} lies in span(M)")
+axes[1].set_title(f"Without a mask ≤ {float(high.max()):.2f} does")
+grown = float(course.grown_at.double().mean())
+axes[0].axvline(grown, **colours.ASIDE, zorder=0)
+axes[0].text(grown, 0.03, " $T_1$")
+axes[0].text(1, 0.03, "dotted: predicted", ha="right", transform=axes[0].transAxes)
+axes[0].set(xlabel="step", ylim=(0, 1.02))
+axes[0].set_ylabel(r"$\|MM^\top w_i\|^2\,/\,\|w_i\|^2$")
+axes[1].set(xlabel="step", xlim=(None, 1.4 * plain_steps))
+axes[1].set_xticks([0, plain_steps // 2, plain_steps])
 glue.figure(fig, "fd-plot-share")
 
 # %% [markdown]
@@ -807,14 +855,15 @@ glue.figure(fig, "fd-plot-share")
 # :alt: Two panels over training steps. With a mask the share of the weights in the span of the dictionary rises above 0.9 for each dimension, without one it stays below one half for the larger ones.
 # :name: fd-fig-share
 #
-# Share of the weights in span$(M)$: mean over seeds, the band from the least to the largest; thin black: {eq}`fd-eq-noise`. Look at the two ends: with a mask nearly all of the weight is in span$(M)$, without one it stays outside, the more so the larger $d_1/d$. After $T_1$ the share goes on rising, since
-# neurons with a bias fire on signals.
+# Share of the weights in span$(M)$, one line per $d_1$: mean over seeds, the band from the least to the largest; dotted: {eq}`fd-eq-noise`. The titles give the least and the largest share of any run at the end of its line. Look at the two ends: with a mask nearly all of the weight lies in span$(M)$, as Theorem C.1 of the paper says; without
+# one much of it stays outside, the more the larger $d_1$. After $T_1$ the share goes on rising, since neurons with a bias fire on signals.
 # ```
 
 # %% [markdown]
 # ### Stage II: singletons emerge
 #
 # At $T_1$ a neuron is a mixture of all atoms: without a bias the network knows the subspace and not its axes, for with a linear $f$ the loss does not change when the neurons are mixed, $W\to OW$. With a bias a neuron fires on an atom only if it points to it, so that a small lead grows.
+# In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the bias does here, and there, too, patterns must be rare: a filter stays on one whose probability is below $(3-\sqrt5)/2$. Here the threshold must exceed the chance of a second atom (the [fourth exercise](fd-exercises)).
 #
 # ```{prf:theorem} D.5 of the paper, restored
 # :label: fd-thm-d5
@@ -886,53 +935,67 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.2), layout="constrained")
 sides = {
-    "with a mask": (main, "tab:blue", "-"),
-    "without, b = 0": (plain[dim], "tab:orange", "--"),
-    "without, with b": (biased, "tab:green", ":"),
+    "with mask and bias": (main, MASKED),
+    "with the bias alone": (biased, BIASED),
+    "with neither": (plain[dim], UNMASKED),
 }
-for name, ((m, c), color, line) in sides.items():
+last_of = {}
+for name, ((m, c), look) in sides.items():
     courses = (
         atom_shares(c.weights, m.dictionary).amax(-1).mean(-1),
         (c.bias / c.weights.norm(dim=-1)).mean(-1),
         c.loss / full_loss,
     )
+    last_of[name] = [float(values[-1].mean()) for values in courses]
     for ax, values in zip(axes, courses, strict=True):
-        band(ax, c.steps, values, color=color, ls=line, label=name)
-axes[0].set(title="best-atom share", ylim=(0, 1))
-axes[1].set(title="bias over ‖w‖")
-axes[2].set(title="loss over τ log(1 + N)", ylim=(0, 1.05))
-axes[0].legend(fontsize=8)
-fig.supxlabel("step", fontsize=10)
+        band(ax, c.steps, values, **look, ms=4, lw=1.4, label=name)
+most = max(last_of, key=lambda name: last_of[name][0])
+least = min(last_of, key=lambda name: last_of[name][2])
+fig.suptitle(f"Best atoms {most}, lowest loss {least}", x=0.02, ha="left")
+names = (
+    r"best atom: $\max_j\langle w_i,M_j\rangle^2/\|w_i\|^2$",
+    r"bias: $b_i/\|w_i\|$",
+    r"loss: $L\,/\,\tau\log(1+|\mathfrak{N}|)$",
+)
+for ax, name in zip(axes, names, strict=True):
+    ax.set(xlabel="step", ylabel=name, ylim=(-0.03, 1.05))
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 glue.figure(fig, "fd-plot-course")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-course
-# :alt: Three panels over training steps. The best-atom share rises above one half with a mask and stays small without; the bias is raised after the first stage; the loss without a mask and without a bias falls to zero, with a mask only slightly.
+# :alt: Three panels over training steps. The share of the best atom rises above one half with mask and bias, to less with the bias alone, and stays small with neither; the bias is raised after the first stage; the loss falls to zero with neither, and only slightly with both.
 # :name: fd-fig-course
 #
-# The runs side by side: mean over seeds, the band from the least to the largest. Look at the left panel: after the bias is raised each neuron with a mask settles on one atom. On the right, the loss tells nothing about that: it falls to zero *without* a mask, where nothing is learned, and hardly with one. Why it
-# cannot fall far at this $d$ is [worked out below](fd-loss).
+# The three runs side by side: mean over seeds, the band from the least to the largest. Look at the left panel: once the bias is raised, neurons that see masked views settle on single atoms, as Theorem D.5 of the paper says, and the same bias without a mask brings them only part of the way. On the right, the loss tells nothing about that: it
+# falls to zero with *neither* mask nor bias, where no atom is learned, and hardly with both. Why it cannot fall far at this $d$ is [worked out below](fd-loss).
 # ```
 
 # %% tags=["hide-input", "remove-output"]
 unit = main[1].weights[-1] / main[1].weights[-1].norm(dim=-1, keepdim=True)
 split = split_coefficients(unit, main[0].dictionary)
 parts, outer = unit @ main[0].dictionary, unit @ dense_directions(main[0], 64)
-fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
-bins = torch.linspace(0, 1, 51).tolist()
-for values, name, color, hatch in (
-    (parts[split.own], "atoms in $N_i$", "tab:blue", ""),
-    (parts[~split.own], "other atoms", "tab:orange", "///"),
-    (outer, "dense directions", "tab:green", "..."),
-):
+fig, ax = plt.subplots(figsize=(6.6, 3.2), layout="constrained")
+bins, kinds = (
+    torch.linspace(0, 1, 51).tolist(),
+    (
+        ("dense directions", outer, "...", (0.06, 0.85)),
+        ("other atoms", parts[~split.own], "///", (0.22, 0.62)),
+        ("own atoms, in $N_i$", parts[split.own], "", (0.66, 0.85)),
+    ),
+)
+for (name, values, hatch, place), shade in zip(kinds, colours.ordered(3), strict=True):
     values = values.abs().flatten().cpu()
     weight = torch.full_like(values, 1 / max(1, len(values)))
-    look = {"histtype": "stepfilled", "alpha": 0.5, "color": color, "hatch": hatch}
-    ax.hist(values, bins, weights=weight, label=name, **look)
-ax.set(yscale="log", xlabel="size of the coefficient over ‖w‖", ylabel="share")
-ax.legend(fontsize=8)
+    look = {"facecolor": (*shade[:3], 0.25), "edgecolor": shade, "hatch": hatch}
+    ax.hist(values, bins, weights=weight, histtype="stepfilled", ls="-", **look)
+    ax.text(*place, name if len(values) else "", transform=ax.transAxes)
+carried = float((parts.square() * split.own).sum(-1).mean())
+ax.set_title(f"Own atoms carry {carried:.2f} of a neuron's squared length")
+ax.set(yscale="log", ylabel="share of its kind", xlim=(0, 1))
+ax.set_xlabel(r"$|\langle w_i,v\rangle|\,/\,\|w_i\|$ for directions $v$ of each kind")
 glue.figure(fig, "fd-plot-coefficients")
 
 # %% [markdown]
@@ -957,7 +1020,7 @@ glue.figure(fig, "fd-plot-coefficients")
 # :alt: Histogram on a logarithmic scale of the sizes of a neuron's coefficients. Those of its own atoms lie between one half and one, those of other atoms below one half, those of dense directions below 0.1.
 # :name: fd-fig-coefficients
 #
-# Sizes of all coefficients at the end of training, $N_i=\{j:|\langle w_i,M_j\rangle|\ge\frac12\lVert w_i\rVert\}$. Look at the three groups: own atoms carry the weight, other atoms have a tail, dense directions are small.
+# Sizes of all coefficients at the end of training, $N_i=\{j:|\langle w_i,M_j\rangle|\ge\frac12\lVert w_i\rVert\}$; the bars of each kind sum to one. Look at the three groups: own atoms are few and carry most of the weight, other atoms have a long tail, and dense directions are small. The theorem has tail and dense part vanish as $d$ grows.
 # ```
 #
 # A finite run has no $o(1)$. We judge: the weight outside of the own atoms, $|N_i|$, how the other sparse part shrinks from $T_1$ to the end, and the dense part against a random direction's, $1/\sqrt{d_1}$, for all $d_1$.
@@ -1040,7 +1103,7 @@ chapter.judge("thm-3.4-d", observed=own_end, control=all_on_one, planted=own_sta
 def loss_share(model, weights, bias, pairs, purpose):
     """Loss over fresh pairs over τ log(1 + N), one a run."""
     learner = Learner(weights, bias, None)
-    loss = stream_gradient(model, learner, pairs, streams(purpose)).loss
+    loss = stream_gradient(model, learner, pairs, streams(block, 1, purpose)).loss
     return loss.double() / full_loss
 
 
@@ -1094,7 +1157,7 @@ floor, floor_loud, silent, loud = [], [], [], []
 for d in trend_atoms:
     code = coding(d, 16 * d, dtype=single)
     noisy = replace(code, noise=paper_scales(trend_atoms[0], active, noise)[1])
-    xi = code.dense_noise(1000, streams("silence"))
+    xi = code.dense_noise(1000, streams(block, 1, "silence"))
     w, b = singleton_learner(code.dictionary, 1.0, cap)
     floor.append(yardstick(code))
     floor_loud.append(yardstick(noisy))
@@ -1115,7 +1178,9 @@ for name, values in (
     print(f"{name:16}", *(f"{float(v.mean()):7.3f}" for v in values))
 
 # %%
-ours = noise_dominance(main[0], *main[1].learner(), 2000, streams("dominance"))
+ours = noise_dominance(
+    main[0], *main[1].learner(), 2000, streams(block, 1, "dominance")
+)
 quiet = ours.silent.double().mean(-1)
 in_theory = silence_probability(*main[1].learner(), main[0].dictionary, sigma)
 print(f"trained, d = {atoms}: Pr[f(ξ) = 0] = {float(quiet.mean()):.3f};", end=" ")
@@ -1211,8 +1276,8 @@ chapter.judge("thm-d5-b", observed=won_by_schedule, control=covered(no_bias))
 def dominance(run, count=2000):
     """cos(f(x), f(ξ)) of fresh data, 0 where f(ξ) = 0; whether they have a signal."""
     model, learner = run[0], run[1].learner()
-    found = noise_dominance(model, *learner, count, streams("dominance"))
-    of_same_data = model.latents(count, streams("dominance"))
+    found = noise_dominance(model, *learner, count, streams(block, 1, "dominance"))
+    of_same_data = model.latents(count, streams(block, 1, "dominance"))
     return found.cosine.nan_to_num(0.0).double(), (of_same_data != 0).any(-1)
 
 
@@ -1273,18 +1338,28 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6.5, 2.8), layout="constrained")
-for run, name, color, hatch in (
-    (plain[dim], "without a mask, b = 0", "tab:orange", "///"),
-    (main, "with a mask (0: f(ξ) = 0)", "tab:blue", ""),
-):
-    values, signal = dominance(run)
-    values = values[signal].cpu()
+fig, ax = plt.subplots(figsize=(6.6, 3.2), layout="constrained")
+drawn = [
+    (values[has].cpu(), look)
+    for (values, has), look in (
+        (dominance(plain[dim]), UNMASKED | {"hatch": "///"}),
+        (dominance(main), MASKED | {"hatch": "..."}),
+    )
+]
+edges = torch.linspace(min(0, *(float(v.min()) for v, _ in drawn)), 1, 51).tolist()
+for values, look in drawn:
     weight = torch.full_like(values, 1 / max(1, len(values)))
-    look = {"color": color, "alpha": 0.5, "hatch": hatch}
-    ax.hist(values, 50, range=(-0.2, 1.0), weights=weight, label=name, **look)
-ax.set(xlabel="cosine of f(x) and f(ξ)", ylabel="share of data with a signal")
-ax.legend(fontsize=8)
+    fill = {"edgecolor": look["color"], "ls": look["linestyle"], "lw": 1.5}
+    fill |= {"facecolor": (look["color"], 0.25), "hatch": look["hatch"]}
+    ax.hist(values, edges, weights=weight, histtype="stepfilled", **fill)
+means = [float(values.mean()) for values, _ in drawn]
+ax.text(0.72, 0.85, "neither mask\nnor bias", ha="right", transform=ax.transAxes)
+ax.text(0.07, 0.7, "mask and bias;\nat 0 silent on $\\xi$", transform=ax.transAxes)
+ax.set_title(
+    "Mean cosine with the noise: {:.2f} with neither, {:.2f} with both".format(*means)
+)
+ax.set(xlabel=r"$\cos(f(x),f(\xi))$", ylabel="share of data with a signal")
+ax.set_xlim(edges[0] - 0.02, 1.02)
 glue.figure(fig, "fd-plot-dominance")
 
 # %% [markdown]
@@ -1292,7 +1367,8 @@ glue.figure(fig, "fd-plot-dominance")
 # :alt: Histogram of the cosine between the representation of a datum and that of its noise alone. Without a mask it is close to one for nearly all data, with a mask it is spread, with a peak at zero.
 # :name: fd-fig-dominance
 #
-# Cosine of $f(x)$ and $f(\xi)$ over data of all seeds. Look at the right end: without a mask and bias the representation of a datum that does have a signal is nearly that of its noise. With a mask it is not, and a part is silent on noise. Training did not bring the dominance about: an untrained network has more of it.
+# Cosine of $f(x)$ and $f(\xi)$ over data of all seeds. Look at the right end: with neither mask nor bias the representation of a datum that does have a signal is nearly that of its noise, as Theorem 3.2 of the paper says. With both it is not, and for a part of the data the network is silent on the noise (the bar at 0). Training did not bring the dominance about: an
+# untrained network has more of it.
 # ```
 #
 # ```{prf:corollary} 3.3 and 3.5 of the paper, restored
@@ -1306,8 +1382,8 @@ glue.figure(fig, "fd-plot-dominance")
 
 # %%
 label_counts = [128, 512, 2048]
-w_star = draw_w_star(streams("w*"), atoms, 16, single)
-probe_z, probe_x = main[0].sample(label_counts[-1] + 4000, streams("probe"))
+w_star = draw_w_star(streams(block, 1, "w*"), atoms, 16, single)
+probe_z, probe_x = main[0].sample(label_counts[-1] + 4000, streams(block, 1, "probe"))
 values_of, classes_of = downstream_labels(probe_z, w_star)
 inputs = {
     "with a mask": features(probe_x, *main[1].learner()),
@@ -1336,7 +1412,7 @@ ends = label_counts[:: len(label_counts) - 1]
 quick = [n for n in inputs if n != "raw x"]
 r2 = scored(regression_probe, values_of, inputs, label_counts)
 accuracy = scored(classification_probe, classes_of[..., :2], quick, ends)
-coins = [toss_ties(classes_of, streams(f"coin {k}")) for k in (0, 1)]
+coins = [toss_ties(classes_of, streams(block, 1, f"coin {k}")) for k in (0, 1)]
 by_coin = float((coins[0] == coins[1]).double().mean())
 print(f"if a coin gave data without a signal a class: at most {by_coin:.2f} right")
 best_linear = p / (p + sigma**2)
@@ -1392,9 +1468,11 @@ chapter.judge(
 clear, blurred = [], []
 for d in trend_atoms:
     code = coding(d, 16 * d, dtype=single)
-    z, x = code.sample(4000, streams("clear"))
+    z, x = code.sample(4000, streams(block, 1, "clear"))
     w, b = singleton_learner(code.dictionary, 1.0, 0.5)
-    targets = downstream_labels(z, draw_w_star(streams("w*"), d, 1, single))[0]
+    targets = downstream_labels(z, draw_w_star(streams(block, 1, "w*"), d, 1, single))[
+        0
+    ]
     for into, level_of in ((clear, b), (blurred, 0 * b)):
         known, asked = features(x, w, level_of).chunk(2, 1)
         score = regression_probe(known, targets[:, :2000], asked, targets[:, 2000:])
@@ -1406,37 +1484,42 @@ print("R²", *(f"{float(v.mean()):6.2f}" for v in clear))
 chapter.judge("cor-3.5-b", observed=clear[-1], control=blurred[-1])
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
-styles = {
-    "with a mask": ("tab:blue", "-", "o"),
-    "without, b = 0": ("tab:orange", "--", "s"),
-    "without, with b": ("tab:red", (0, (1, 1)), "d"),
-    "raw x": ("tab:green", ":", "^"),
-    "Mᵀx": ("tab:purple", "-.", "v"),
-    "z itself": ("black", "-", "x"),
+fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.7), layout="constrained")
+looks = {
+    "with a mask": ("mask and bias", MASKED),
+    "without, with b": ("bias alone", BIASED),
+    "without, b = 0": ("neither", UNMASKED),
+    "raw x": ("$x$", {"linestyle": (0, (1, 3)), "marker": "x"}),
+    "Mᵀx": (r"$M^\top x$", {"linestyle": "--", "marker": "s"}),
+    "z itself": ("$z$", {"linestyle": "-", "marker": "o"}),
 }
-for ax, counts, found, name in (
-    (axes[0], label_counts, r2, "$R^2$"),
-    (axes[1], ends, accuracy, "accuracy"),
-):
-    for label, rows in found.items():
-        look = dict(zip(("color", "ls", "marker"), styles[label], strict=True))
-        band(ax, counts, torch.stack(rows), label=label, ms=4, **look)
-    ax.set(xscale="log", xlabel="labels", ylabel=name)
+for ax, counts, scores in ((axes[0], label_counts, r2), (axes[1], ends, accuracy)):
+    for key, rows in scores.items():
+        name, look = looks[key]
+        look = {"color": colours.BLACK, "lw": 1.4} | look  # black: not trained
+        band(ax, counts, torch.stack(rows), label=name, **look)
+    ax.set(xscale="log", xlabel="labels")
     ax.set_xticks(label_counts, [str(k) for k in label_counts])
     ax.minorticks_off()
-axes[0].axhline(best_linear, color="0.5", lw=1)
-axes[0].set_ylim(-0.3, 1.02)
+most_linear = r"$p/(p+\sigma_\xi^2)$: most that is linear in $x$"
+axes[0].axhline(best_linear, **colours.ASIDE, label=most_linear)
+over = float(r2["with a mask"][-1].mean()) / best_linear
+axes[0].set_title(f"Mask and bias: {over:.1f} × the linear limit")
+right = [float(accuracy[k][-1].mean()) for k in ("with a mask", "without, b = 0")]
+axes[1].set_title("Signs right: {:.0%}, with neither {:.0%}".format(*right))
+axes[0].set(ylabel="$R^2$ of the probe", ylim=(-0.1, 1.05))
+axes[1].set_ylabel("accuracy of the probe")
 names = axes[0].get_legend_handles_labels()
-fig.legend(*names, loc="outside lower center", ncols=6, fontsize=8)
+fig.legend(*names, loc="outside lower center", ncols=4)
 glue.figure(fig, "fd-plot-probes")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-probes
-# :alt: Two panels over the number of labels: R squared and accuracy of probes. The representation learned with a mask lies above the limit of linear representations, the one learned without stays below it; the oracle on z is at one.
+# :alt: Two panels over the number of labels: R squared and accuracy of probes. The representation learned with mask and bias lies above the limit of linear representations, that of the bias alone crosses it, the one learned with neither stays below it; the oracle on z is near one.
 # :name: fd-fig-probes
 #
-# Probes over the number of labels: mean over seeds, the band from the least to the largest. Look at the grey line, the most that any linear representation explains: the one trained with a mask crosses it, with few labels. Without a mask and with $b=0$ it stays below. With the bias of the masked run a network without a mask crosses the line, too: the bias does much, and the mask adds to it. The distance to the oracle $z$ is the noise of this $d$.
+# Probes over the number of labels: mean over seeds, the band from the least to the largest; black: representations that are not trained. Look at the grey line, the most that any linear representation explains: the one trained with mask and bias is above it with few labels, and the one with neither stays below, as Corollaries 3.3 and 3.5 of the
+# paper say. With the bias alone a network crosses the line, too: the bias does much, and the mask adds to it. The distance to the oracle $z$ is the noise of this $d$.
 # ```
 #
 # ### Why contrast prefers noise
@@ -1458,7 +1541,9 @@ def built_loss(weights, bias):
 
 unit = temperature**0.5 / sigma
 atoms_of = main[0].dictionary
-dense_built = built_loss(*dense_learner(atoms_of, neurons, unit, streams("F.2 start")))
+dense_built = built_loss(
+    *dense_learner(atoms_of, neurons, unit, streams(block, 1, "F.2 start"))
+)
 sizes_c = [temperature**0.5 * c for c in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)]
 raised, flat_m = (
     torch.stack([built_loss(*singleton_learner(atoms_of, c, b)) for c in sizes_c])
@@ -1491,14 +1576,16 @@ chapter.judge(
 # neuron of the one network is matched with the nearest direction in the other. The controls are the neurons trained without a mask, and random directions in span$(M)$.
 
 # %%
-tasks = draw_w_star(streams("tasks"), atoms, 4 * atoms, single)
+tasks = draw_w_star(streams(block, 1, "tasks"), atoms, 4 * atoms, single)
 slower = {"batch": 512, "learning_rate": 1.5, "weight_decay": 0.0, "grown": 0.2}
 taught = replace(unmasked, bias="max", **slower)
-start = initial_weights(main[0], neurons, start_norm, streams("start"))
+start = initial_weights(main[0], neurons, start_norm, streams(block, 1, "start"))
 
 
 def learn_labels():
-    run = train_supervised(main[0], start, tasks, taught, streams("data"), [0, 400])
+    run = train_supervised(
+        main[0], start, tasks, taught, streams(block, 1, "data"), [0, 400]
+    )
     return run.course._asdict()
 
 
@@ -1513,7 +1600,9 @@ def alike(run):
     return nearest.mean(-1).double()
 
 
-mixtures = [torch.randn(neurons, atoms, generator=g) for g in streams("mixtures")]
+mixtures = [
+    torch.randn(neurons, atoms, generator=g) for g in streams(block, 1, "mixtures")
+]
 mixed_up = torch.stack(mixtures).to(single) @ main[0].dictionary.mT
 in_span = matched_neurons(mixed_up, labelled.weights[-1])[1].mean(-1).double()
 by_luck = {"unmasked": alike(plain[dim]), "random in span(M)": in_span}
@@ -1530,16 +1619,16 @@ chapter.judge(
 # (fd-map)=
 # ## The map: where it shows
 #
-# The theorems say "$d_1=\operatorname{poly}(d)$", "$\sigma_\xi^2=\Theta(\cdot)$", "sufficiently many samples". Here is where that is, over $d_1/d$, the noise and the batch, both runs, trained for {glue:text}`fd-map-steps:.0f` steps. A cell shows what a probe gains by the mask, $R^2$ with minus $R^2$ without, and how many atoms are won.
-# By default the map is small; the [record](fd-record) has a large one. It is a map, not a search for a good cell, so failures stay in it. What is judged is that a larger batch lifts the gain, in every column and row, paired by seed; the control has the batches exchanged.
+# The theorems say "$d_1=\operatorname{poly}(d)$", "$\sigma_\xi^2=\Theta(\cdot)$", "sufficiently many samples". Here is where that is, over $d_1/d$, the noise and the batch, both runs, trained for {glue:text}`fd-map-steps:.0f` steps. For each setting we ask what a probe gains by the mask, $R^2$ with minus $R^2$ without, and how many atoms are won.
+# By default the map is small; the [record](fd-record) has a large one. It is a map, not a search for a good setting, so failures stay in it. What is judged is that a larger batch lifts the gain, at every ratio and noise, paired by seed; the control has the batches exchanged.
 
 # %%
-map_w_star = draw_w_star(streams("w*"), atoms, 2, single)
+map_w_star = draw_w_star(streams(block, 1, "w*"), atoms, 2, single)
 
 
 def map_arm(run):
     """R² of a probe on 1000 labels, share of atoms won and share in span(M), [3, run]."""
-    z, x = run[0].sample(2000, streams("map probe"))
+    z, x = run[0].sample(2000, streams(block, 1, "map probe"))
     y = downstream_labels(z, map_w_star)[0]
     f = features(x, *run[1].learner())
     r2 = regression_probe(f[:, ::2], y[:, ::2], f[:, 1::2], y[:, 1::2]).mean(-1)
@@ -1584,37 +1673,43 @@ glue.number("fd-map-won", int((points[:, 0].amin(-1) > 0).sum()))
 chapter.judge("cor-3.5-c", observed=grown, control={c: -v for c, v in grown.items()})
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(
-    2, len(map_batches), figsize=(8, 4.8), squeeze=False, layout="constrained"
-)
-rows = (
-    (gain, "gain in R²", "PuOr", -0.5, 0.5),
-    (atoms_won, "atoms won", "Greys", 0, 1),
-)
-for row, (values, name, colors, low, high) in enumerate(rows):
-    for k, ax in enumerate(axes[row]):
-        look = {"cmap": colors, "vmin": low, "vmax": high, "origin": "lower"}
-        shown = ax.imshow(values[..., k].cpu(), aspect="auto", **look)
-        for i, j in product(range(shape[0]), range(shape[1])):
-            text = ax.text(
-                j, i, f"{float(values[i, j, k]):.2f}", ha="center", va="center"
-            )
-            text.set(fontsize=8, bbox={"color": "white", "alpha": 0.6, "pad": 1})
-        ax.set(title=f"{name}, batch {map_batches[k]}")
-        ax.set_xticks(range(shape[1]), [f"{v:g}" for v in map_noises])
-        ax.set_yticks(range(shape[0]), [f"{v}" for v in map_ratios])
-    fig.colorbar(shown, ax=axes[row])
-fig.supxlabel("noise, σ² over √(log d)/d", fontsize=10)
-fig.supylabel("d₁/d", fontsize=10)
+columns, shades = len(map_ratios), colours.ordered(len(map_noises))
+grid, size = ((1, 2), (7.8, 3.2)) if columns == 1 else ((2, columns), (7.8, 4.6))
+fig, axes = plt.subplots(*grid, figsize=size, squeeze=False, layout="constrained")
+axes = axes.reshape(2, columns)
+by_run = points[:, :2].unflatten(0, shape)  # [ratio, noise, batch, gain or won, run]
+for (row, column), ax in zip(product(range(2), range(columns)), axes.flat, strict=True):
+    for k, level_of in enumerate(map_noises):
+        name = rf"$\sigma_\xi^2={level_of:g}\,\sqrt{{\log d}}/d$"
+        look = {"color": shades[k], "marker": "osD^v"[k % 5], "lw": 1.4}
+        band(ax, map_batches, by_run[column, k, :, row], **look, label=name)
+    ax.axhline(0, **colours.ASIDE, zorder=0)
+    ax.sharey(axes[row, 0])
+    ax.set(xscale="log", xlabel="" if row == 0 and columns > 1 else "batch")
+    ax.set_xticks(map_batches, [str(b) for b in map_batches])
+    ax.minorticks_off()
+    if columns > 1 and row == 0:
+        ax.set_title(f"$d_1/d={map_ratios[column]}$")
+    if column:
+        ax.tick_params(labelleft=False)
+low, high = (float(f(by_run[..., 0, :])) for f in (torch.amin, torch.amax))
+axes[0, 0].set(ylabel="gain in $R^2$ by the mask", ylim=(low - 0.02, high + 0.02))
+axes[1, 0].set(ylabel="share of atoms won", ylim=(-0.05, 1.05))
+wins = [int((gain[..., k] > 0).sum()) for k in (0, -1)]
+many = f"{wins[0]} of {gain[..., 0].numel()} settings with batch {map_batches[0]}"
+title = f"The mask gains in {many}, in {wins[1]} with {map_batches[-1]}"
+fig.suptitle(title, x=0.02, ha="left")
+names = axes[0, 0].get_legend_handles_labels()
+fig.legend(*names, loc="outside lower center", ncols=3)
 glue.figure(fig, "fd-plot-map")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-map
-# :alt: Grids over the noise and the ratio of dimensions for several batches. The gain in R squared by masking grows with the batch and is negative where the batch is small; atoms are won where the noise is small and the batch large.
+# :alt: Lines over the batch, one per noise. The gain in R squared by masking grows with the batch and is negative where the batch is small; more atoms are won where the noise is small and the batch large.
 # :name: fd-fig-map
 #
-# The map: above, what a probe gains by the mask; below, the share of atoms won by a neuron. Look at the colour against the batch: with a small batch for its $d_1$ the noise of the gradient buries the signals, and the mask even harms; with weak noise the unmasked network is good already, with strong noise a threshold cannot tell signal from noise. The mask
-# wins with every seed in {glue:text}`fd-map-won:.0f` of {glue:text}`fd-map-cells:.0f` cells.
+# The map: what a probe gains by the mask, and the share of atoms won by a neuron; mean over seeds, the band from the least to the largest. Look where the lines cross zero: with a small batch for its $d_1$ the noise of the gradient buries the signals, and the mask even harms; "sufficiently many samples" is what the theorems ask for, too. With weak noise the
+# unmasked network is good already, with strong noise a threshold cannot tell signal from noise. The mask wins with every seed in {glue:text}`fd-map-won:.0f` of {glue:text}`fd-map-cells:.0f` points.
 # ```
 #
 # How fast? From batch to batch the weight outside span$(M)$ at the largest $d_1$ and the middle noise:
@@ -1741,43 +1836,63 @@ for name in (n for n in found["full"] if n not in left_out and "biased" not in n
 print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 
 # %% tags=["hide-input", "remove-output"]
-looks = ("supervised", "full", "crop", "none")
-fig, axes = plt.subplots(4, 12, figsize=(8, 3), layout="constrained")
-for row, arm in zip(axes, looks, strict=True):
+fig, axes = plt.subplots(4, 12, figsize=(7.8, 2.9), layout="constrained")
+held = {}
+for row, arm in zip(axes, ("supervised", "full", "crop", "none"), strict=True):
+    held[arm] = float(found[arm]["colour of pictures"].mean())
     order = found[arm]["responses"][0].amax(0).argsort(descending=True)[:12]
     for ax, filter_of in zip(row, order.tolist(), strict=True):
-        ax.imshow(
-            found[arm]["pictures"][0, filter_of].movedim(0, -1).cpu(),
-            interpolation="nearest",
-        )
+        ax.imshow(found[arm]["pictures"][0, filter_of].movedim(0, -1).cpu())
         ax.set(xticks=[], yticks=[])
-    row[0].set_ylabel(arm, rotation=0, ha="right", va="center")
+        ax.spines[:].set_visible(False)
+    name = f"{ARM_NAMES[arm]}\ncolour {held[arm]:.2f}"
+    row[0].set_ylabel(name, rotation=0, ha="right", va="center", size=9)
+most = ARM_NAMES[max(held, key=held.get)]
+fig.suptitle(f"Most colour in the filters: {most}", x=0.02, ha="left")
 glue.figure(fig, "fd-plot-filters")
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 4, figsize=(8, 2.3), layout="constrained")
-for ax, arm in zip(axes, ("none", "crop", "full", "supervised"), strict=True):
+fig, axes = plt.subplots(2, 2, figsize=(7.8, 5.2), layout="constrained")
+inks, near = list(plt.colormaps["tab10"].colors), {}
+inks[7] = colours.BLACK  # the map's grey is too faint
+for ax, arm in zip(axes.flat, ("none", "crop", "full", "supervised"), strict=True):
     flat = planar_embedding(found[arm]["responses"][0, :300]).cpu()
-    for label in range(10):
+    for label, ink in enumerate(inks):
         at = (shown[1][:300] == label).cpu()
-        ax.scatter(*flat[at].T, s=18, marker=f"${label}$", lw=0.3, color=f"C{label}")
-    ax.set(
-        title=f"{arm}: {float(found[arm]['k-NN accuracy'].mean()):.2f}",
-        xticks=[],
-        yticks=[],
-    )
+        ax.scatter(*flat[at].T, s=40, marker=f"${label}$", lw=0.3, color=ink)
+    near[arm] = float(found[arm]["k-NN accuracy"].mean())
+    ax.set(title=f"{ARM_NAMES[arm]}: k-NN {near[arm]:.2f}", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+del near["supervised"]
+best = ARM_NAMES[max(near, key=near.get)]
+fig.suptitle(f"Without labels, classes gather best: {best}", x=0.02, ha="left")
 glue.figure(fig, "fd-plot-embedding")
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 2, figsize=(8, 2.6), layout="constrained")
-lines = {"none": "--", "crop": ":", "full": "-", "untrained": "-."}
-for k, (arm, line) in enumerate(lines.items()):
-    look = {"density": True, "histtype": "step", "color": f"C{k}", "ls": line}
-    for ax, name in zip(axes, ("active share", "Hoyer sparsity"), strict=True):
-        ax.hist(found[arm][name].flatten().cpu(), 40, label=arm, **look)
-        ax.set(xlabel=name, yticks=[])
-axes[0].legend(fontsize=8)
+fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.3), layout="constrained")
+looks = {
+    "none": UNMASKED | {"fill": 0.25, "hatch": "///"},
+    "full": MASKED | {"fill": 0.25, "hatch": "..."},
+    "crop": {"color": colours.GREEN, "linestyle": "--", "fill": 0},
+    "untrained": {"color": colours.BLACK, "linestyle": "-.", "fill": 0},
+}
+for ax, name in zip(axes, ("active share", "Hoyer sparsity"), strict=True):
+    seen = {arm: found[arm][name].flatten().cpu() for arm in looks}
+    low, high = (f(torch.cat(list(seen.values()))) for f in (torch.amin, torch.amax))
+    bins = torch.linspace(float(low), float(high), 26).tolist()
+    for arm, look in looks.items():
+        line = {"edgecolor": look["color"], "ls": look["linestyle"], "lw": 1.4}
+        fill = {"facecolor": (look["color"], look["fill"]), "hatch": look.get("hatch")}
+        density = {"density": True, "histtype": "stepfilled", **line, **fill}
+        ax.hist(seen[arm], bins, label=ARM_NAMES[arm], **density)
+    ax.set(xlabel=name, yticks=[])
+    rises = bool(seen["none"].mean() > seen["full"].mean())
+    words = ("fewer", "more") if name == "active share" else ("a denser", "a sparser")
+    what = "active units" if name == "active share" else "code"
+    ax.set_title(f"No augmentation: {words[rises]} {what}")
 axes[0].set_ylabel("images")
+names = axes[0].get_legend_handles_labels()
+fig.legend(*names, loc="outside lower center", ncols=4)
 glue.figure(fig, "fd-plot-firing")
 
 # %% [markdown]
@@ -1787,8 +1902,8 @@ glue.figure(fig, "fd-plot-firing")
 # :alt: Four rows of small images that drive a filter most, for the supervised network and those trained with full augmentation, crops alone and none. With crops alone they are patches of pure colour, with full augmentation grey strokes.
 # :name: fd-fig-filters
 #
-# For each arm the twelve filters of the last layer with the strongest responses: the image that drives each most, by gradient ascent with the usual regularisers. Look at the rows: with crops alone filters want pure colours, with full augmentation strokes without colour. The captions of the paper say: Figure 1, shape features of supervised and contrastive networks are alike,
-# and supervised ones hold many more colour features; Figure 2 of the paper, without augmentation the patterns are dense and meaningless, with crops alone colour features stay.
+# For each arm the twelve filters of the last layer with the strongest responses: the image that drives each most, by gradient ascent with the usual regularisers. Beside each row: the mean share of its images that is off grey. Look at the rows: with crops alone filters want pure colours, as the paper's Figure 2 says, with full augmentation strokes with little colour. The captions of the paper say besides: Figure 1, shape features of supervised and contrastive networks are alike,
+# and supervised ones hold many more colour features; Figure 2 of the paper, without augmentation the patterns are dense and meaningless. On these digits supervised filters do hold more colour than those of full augmentation; without augmentation most filters want one colour, too, and few are dense.
 # ```
 #
 # "Alike": each filter of the supervised network is matched with the best partner, by correlation over test images, in a contrastive network *with another start*; the gain over the best of the arms without full augmentation is judged, and the control has the images of the partner shuffled. "Colour": the share of a visualised image that is off grey, and the colour selectivity
@@ -1856,7 +1971,7 @@ chapter.judge("fig-2-b", **exchanged(over("colour of pictures", "crop", "full"))
 # :alt: Four t-SNE maps of representations of test images, points drawn as their class. Without augmentation and with crops alone classes are mixed, with full augmentation and supervised training they form clusters.
 # :name: fd-fig-embedding
 #
-# t-SNE {cite}`van-der-maaten-hinton-2008` of the representations of 300 test images in one start; a point is drawn as the number of its class, and a title gives the k-NN accuracy of the arm. Look for clusters of one number. The paper's caption says that they form only with suitable augmentation.
+# t-SNE {cite}`van-der-maaten-hinton-2008` of the representations of 300 test images in one start; a point is drawn as the number of its class, and a title gives the k-NN accuracy of the arm, mean over starts. Look for clusters of one number: of the three maps made without labels that of full augmentation has some, and the others have none, as the paper's caption says: they form only with suitable augmentation.
 # ```
 
 
@@ -1876,10 +1991,11 @@ chapter.judge("fig-3-a", **exchanged(over_best("silhouette")))
 # ### Figure 4 of the paper: sparse firing
 #
 # ```{glue:figure} fd-plot-firing
-# :alt: Histograms over test images of the share of active units and of the Hoyer sparsity in the last layer, for four networks. Those of the network without augmentation and with full augmentation overlap.
+# :alt: Histograms over test images of the share of active units and of the Hoyer sparsity in the last layer, for four networks. Those of the network without augmentation and with full augmentation overlap; the former has fewer active units and a higher sparsity.
 # :name: fd-fig-firing
 #
-# Test images by the share of units of the last layer that are active, and by Hoyer's sparsity {cite}`hoyer-2004`. The paper's caption says that firing is sparse with augmentation and dense without: then "none" would lie to the right of "full" on the left, to the left of it on the right.
+# Test images by the share of units of the last layer that are active, and by Hoyer's sparsity {cite}`hoyer-2004`. Look at the two filled histograms. The paper's caption says that firing is sparse with augmentation and dense without: then "no augmentation" would lie to the right of "full augmentation" in the left panel and to the left of it in the right one. Here it is the other way round;
+# a reading that favours the paper is still to be run.
 # ```
 
 
@@ -2003,7 +2119,7 @@ for s in (1, 2, 4, 8):
 assert rate_by_hand(7, 0.5)[0] < 0.99 < rate_by_hand(8, 0.5)[0]
 assert abs(rate_by_hand(64, 1 - 0.01 ** (1 / 64))[0] - 0.99) < 1e-9
 
-local_draws = streams("exercise rate")[:ex_few]
+local_draws = streams(block, 1, "exercise rate")[:ex_few]
 local_ex = SparseCoding(local_dictionary(64, 8, 4, local_draws), p_ex, noise_ex)
 ex_pairs = local_ex.views(local_ex.sample(20000, local_draws)[1], local_draws, rate=0.2)
 seen_u, seen_v = (each @ local_ex.dictionary for each in ex_pairs)
@@ -2069,7 +2185,7 @@ class CommonFactor(SparseCoding):
 
 d_two, dim_two, p_two, noise_two = 4, 64, 0.05, 0.3
 flat_five = flat_dictionary(
-    dim_two, d_two + 1, streams("exercise broken")[:ex_few], dtype=single
+    dim_two, d_two + 1, streams(block, 1, "exercise broken")[:ex_few], dtype=single
 )
 atoms_two, s_two = flat_five[..., :-1], flat_five[..., -1:]
 c_least = p_two / (noise_two**2 * dim_two)
@@ -2080,7 +2196,7 @@ short_run = DecoupledTraining(batch=256, negatives=64, temperature=12.0, bias="z
 
 def short_course(model, purpose, record_at, how=short_run):
     """A training of a small model."""
-    draws = streams(purpose)[:ex_few]
+    draws = streams(block, 1, purpose)[:ex_few]
     begin = initial_weights(model, 16, 0.05, draws)
     return train(model, begin, how, draws, record_at, workers=1)
 
@@ -2118,7 +2234,7 @@ def changed(x, how, draws):
 
 def drawn_rate(how, count=20000):
     """E⟨v, x⁺⟩⟨v, x⁺⁺⟩ for v = s, and its mean for the atoms."""
-    draws = streams("exercise broken views")[:ex_few]
+    draws = streams(block, 1, "exercise broken views")[:ex_few]
     x = loud_ex.sample(count, draws)[1]
     mask = random_masks(count, dim_two, draws, dtype=single)
     first = 2 * mask * changed(x, how, draws)
@@ -2225,7 +2341,9 @@ for mask, left, kept_signal in ((alone, 1, 7 / 8), (paired_masks, 0, 6 / 8)):
 # %% tags=["solution", "hide-cell"]
 from scipy.optimize import brentq
 
-three = SparseCoding(flat_dictionary(64, 4, streams("exercise first")[:1]), 0.05, 0.4)
+three = SparseCoding(
+    flat_dictionary(64, 4, streams(block, 1, "exercise first")[:1]), 0.05, 0.4
+)
 spread_three = (64 - 4) / 4  # (d1 − d)/d
 
 
@@ -2266,7 +2384,9 @@ assert 680 < log_d < 682
 
 # %% tags=["solution", "hide-cell"]
 sgd_three = SparseCoding(
-    flat_dictionary(64, 4, streams("exercise decay")[:ex_few], dtype=single), 0.05, 0.4
+    flat_dictionary(64, 4, streams(block, 1, "exercise decay")[:ex_few], dtype=single),
+    0.05,
+    0.4,
 )
 reached = {}
 for decay in (0.0, 64 / 65 * 0.4**2):
@@ -2318,8 +2438,10 @@ assert float(plain_end.max()) < 0.6 and float(decay_end.min()) > 0.85
 # ```
 
 # %% tags=["solution", "hide-cell"]
-tiny_four = SparseCoding(flat_dictionary(16, 4, streams("exercise turn")[:1]), 0.3, 0.3)
-turn_draw = streams("exercise turn start")[:1]
+tiny_four = SparseCoding(
+    flat_dictionary(16, 4, streams(block, 1, "exercise turn")[:1]), 0.3, 0.3
+)
+turn_draw = streams(block, 1, "exercise turn start")[:1]
 upright = initial_weights(tiny_four, 6, 1.0, turn_draw)
 turn = torch.linalg.qr(torch.randn(6, 6, generator=turn_draw[0]))[0]
 
@@ -2329,7 +2451,7 @@ def after(begin, bias):
     how = DecoupledTraining(
         batch=32, negatives=8, temperature=2.0, bias=bias, grown=0.1
     )
-    draws = streams("exercise turn data")[:1]
+    draws = streams(block, 1, "exercise turn data")[:1]
     return train(tiny_four, begin, how, draws, [0, 30], workers=1).weights[-1]
 
 
@@ -2389,7 +2511,7 @@ laws = {"sparse": three_values(p_ex), "Gaussian": gaussian, "often": three_value
 best_by_law = {}
 with_bias = DecoupledTraining(batch=256, negatives=64, temperature=4.0, grown=0.5)
 for name, law in laws.items():
-    draws = streams("exercise laws")[:ex_few]
+    draws = streams(block, 1, "exercise laws")[:ex_few]
     m_law = flat_dictionary(64, 8, draws, dtype=single)
     by_law = OtherLaw(m_law, p_ex, 0.2, law)
     begin = initial_weights(by_law, 16, 0.05, draws)
@@ -2466,7 +2588,7 @@ print(f"linear {ceiling:.3f}, threshold {oracle_r2(best_t):.3f}, any {best_r2():
 assert ceiling < oracle_r2(best_t) < best_r2()
 
 # %% tags=["solution", "hide-cell"]
-probe_draws = streams("exercise ceiling")[:ex_few]
+probe_draws = streams(block, 1, "exercise ceiling")[:ex_few]
 probed = SparseCoding(random_dictionary(64, 8, probe_draws), p_ex, noise_ex)
 z_ex, x_ex = probed.sample(6000, probe_draws)
 w_star_ex = draw_w_star(probe_draws, 8, 2)

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
-#     cell_metadata_filter: tags,-papermill,-execution
+#     cell_metadata_filter: tags,-all
 #     formats: ipynb,py:percent
 #     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
 #     text_representation:
@@ -2986,7 +2986,7 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.
 # :name: plot-fig-11
 #
-# Figure 11 of the paper in the [record](nl-record): $\bar\chi_+$ of ReLU networks with (circles) and without BatchNorm (grey triangles), mean and 95 % interval of five networks, one row for each $\zeta$. Look how the lines part from the first row to the last, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters.
+# Figure 11 of the paper in the [record](nl-record): $\bar\chi_+$ of ReLU networks with (circles) and without BatchNorm (grey triangles), mean and 95 % interval of ten networks, one row for each $\zeta$. Look how the lines part below the first row, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters. At $P=10$ the gap is widest at $\zeta=5$, not at 10: there the title is too simple.
 # ````
 #
 # The text of the paper also gives a learning rate of 0.002, a cosine without absolute value and a quadratic loss without temperature. Which statements survive which reading?

@@ -166,7 +166,6 @@ FAULTS = [
     ("labels", _yaml("lemma: 1", 'lemma: ["1", "b2"]'), "lemma b2: no claim lem-b2"),
     ("labels", _yaml("theorem: 1", 'theorem: ["1.a"]'), "theorem 1.a: no claim thm-1.a"),
     ("labels", _yaml("theorem: 1", "theorem: [4.10]"), "labels: theorem: got [4.1], allowed are a count or a list"),
-    ("labels", _yaml("theorem: 1", 'theorem: "4.1"'), "labels: theorem: got '4.1', allowed are a count or a list"),
     ("labels", _yaml("theorem: 1", "theorem: []"), "labels: theorem: got [], allowed are a count or a list"),
     ("labels", _yaml("labels: {theorem: 1, lemma: 1, figure: 1}", "labels: {}"), "labels: none are counted"),
     ("controls", _reading("thm-1", control=0.0), "thm-1: control does not miss the rule ≤ 1e-10"),

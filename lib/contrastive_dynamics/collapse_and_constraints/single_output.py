@@ -91,26 +91,6 @@ def closed_form(q0: Tensor, lam: Tensor, times: Tensor, kappa: float = GRADIENTS
     return outputs_at(q0, lam, _clock(q0, lam, times, kappa), kappa)
 
 
-def limit_at_zero(q0: Tensor, lam: Tensor) -> Tensor:
-    """lim s(t) along (9) if the least eigenvalue is 0, F = Σ q0_j²/√(1 − s0) over λ_j = 0: s∞ = 2F/(F + √(F² + 4)).
-
-    The paper's Theorem 3 has all eigenvalues positive, or one negative; between the two the length settles inside the
-    ball, at a point that depends on the start.
-
-    Source: derived, beyond the paper; esser-2023, Theorem 3.
-    Args:
-        q0: start, `[..., d]`, not 0 and of length at most 1.
-        lam: eigenvalues, `[..., d]`, the least exactly 0.
-    Returns: s∞, `[...]`.
-    Raises: ValueError for another q0, or a least eigenvalue other than 0.
-    """
-    _require(q0, GRADIENTS)
-    if not bool((lam.amin(-1) == 0).all()):
-        raise ValueError(f"the least of lam must be 0, got {lam.amin(-1).tolist()}")
-    f = (q0.square() * (lam == 0)).sum(-1) / (1 - q0.square().sum(-1)).sqrt()
-    return torch.where(f.isinf(), 1.0, 2 * f / (f + (f.square() + 4).sqrt()))
-
-
 def exponent(lam: Tensor) -> float:
     """γ = (λ2 − λ1)/(2|λ1|): sup_t of the distance between (9) and the polar flow falls like h^{−γ}.
 

@@ -18,11 +18,6 @@ from contrastive_dynamics.book.ground.pictures import PIXELS_PER_INCH, size_on_p
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names  # noqa: E402
 
 SMALLEST = 11  # px, of any type on a page
-# how many sizes of type in figures drawn before the style are smaller; a chapter's second edition takes its line away
-FIRST_EDITION = {
-    "alignment-and-balance": 15,
-    "feature-decoupling": 7,
-}
 MEANINGS = {name: value for name, value in vars(colours).items() if isinstance(value, dict) and name.isupper()}
 PAIRS = [("LINEAR", "RELU"), ("POSITIVE", "NEGATIVE"), ("AUGMENTED", "PLAIN"), ("PRINTED", "THEORY")]
 
@@ -72,7 +67,7 @@ def small_type(source: str) -> list[str]:
 def test_type_of_every_figure_is_large_enough_on_a_page(name):
     cells = [cell.source for cell in ChapterFiles(ROOT, name).cells() if "glue.figure(" in cell.source]
     small = [found for source in cells for found in small_type(source)]
-    assert len(cells) > 5 and len(small) <= FIRST_EDITION.get(name, 0), small
+    assert len(cells) > 5 and small == []
 
 
 def test_small_type_is_found():

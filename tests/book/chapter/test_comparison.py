@@ -7,7 +7,7 @@ from stand_in import SOURCE, build_stand_in
 from typer.testing import CliRunner
 
 from contrastive_dynamics.book import cli
-from contrastive_dynamics.book.chapter.comparison import compare, read_stamp
+from contrastive_dynamics.book.chapter.comparison import compare, read_stamp, summary
 from contrastive_dynamics.book.ground.errors import BookError
 
 
@@ -112,7 +112,37 @@ def test_the_command_lists_what_changed(stamp, tmp_path, monkeypatch):
     done = CliRunner().invoke(cli.app, ["compare", str(tmp_path / "before"), str(tmp_path / "after")])
     assert done.exit_code == 0 and "thm-1 " in done.output and "0 → 1" in done.output
     assert "● reproduced → ○ not reproduced" in done.output
-    assert "1 verdicts differ, and 1 statistics by more than seed noise" in done.output
+    assert done.output.splitlines()[-3:] == [
+        "parameters that differ: none",
+        "1 verdict differs: thm-1",
+        "1 statistic differs by more than seed noise: thm-1",
+    ]
+
+
+def test_what_differs_is_counted_and_named(stamp):
+    other = changed(stamp, observed={"a": [2.0, 2.1, 2.2, 2.0], "b": 3.0}, parameters={"scale": 2.0, "mode": "fancy"})
+    other["readings"]["thm-1"]["observed"] = {"": 1.0}
+    first = changed(stamp, observed={"a": [1.0, 1.1, 1.2, 1.0], "b": 1.0})
+    assert summary(compare(first, other), first, other) == [
+        "parameters that differ: scale 1.0 → 2.0, mode plain → fancy",
+        "1 verdict differs: thm-1",
+        "3 statistics differ by more than seed noise: thm-1, fig-1 a, fig-1 b",
+    ]
+    del other["parameters"]["mode"], other["readings"]["thm-1"]
+    assert summary(compare(first, other), first, other)[1::2] == [
+        "no verdict differs",
+        "judged in one of the runs alone: thm-1",
+    ]
+    assert summary([], first, other)[0] == "parameters that differ: scale 1.0 → 2.0, mode plain → none"
+
+
+def test_runs_that_do_not_differ_have_no_table(stamp, tmp_path):
+    done = CliRunner().invoke(cli.app, ["compare", *[str(tmp_path / "chapters" / "stand-in.ipynb")] * 2])
+    assert done.stdout.splitlines() == [
+        "parameters that differ: none",
+        "no verdict differs",
+        "no statistic differs by more than seed noise",
+    ]
 
 
 def test_what_is_no_run_is_one_line(stamp, tmp_path):
@@ -122,7 +152,7 @@ def test_what_is_no_run_is_one_line(stamp, tmp_path):
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "off.ipynb").write_text('{"cells": [')
     for path in (tmp_path / name for name in ("x.json", "none.ipynb", "gone.json", "picture.png", "cut")):
-        with pytest.raises(BookError, match="no result found; give a run's folder, an executed notebook or a record"):
+        with pytest.raises(BookError, match="a run's folder, an executed notebook or a record"):
             read_stamp(path)
     with pytest.raises(BookError, match="must be the folder of one run, got 0 executed notebooks"):
         read_stamp(tmp_path / "empty")

@@ -132,7 +132,7 @@ def test_a_claim_without_a_rule_cannot_be_judged():
         ({"slip": "misprint"}, "a misprint needs its corrected form under erratum"),
         ({"data": "minst"}, "claim thm-1: data must be one of generated, scenes, digits"),
         ({"in": "margin"}, "in must be one of chapter, appendix, got 'margin'"),
-        ({"beyond": "yes"}, "beyond must be one of True, False, got 'yes'"),
+        ({"beyond": "yes"}, "beyond must be true or false, got 'yes'"),
     ],
 )
 def test_a_faulty_row_is_named(changes, said):
@@ -169,8 +169,13 @@ def test_a_claims_file_is_read_and_its_faults_named(tmp_path):
         load(tmp_path, HEAD + NOT_RUN + "- {id: b, locator: l}\n")
     with pytest.raises(BookError, match="small.yaml, line 5: claim a: data must be one of .* got 'minst'"):
         load(tmp_path, HEAD + NOT_RUN.replace("needs", "data: minst, needs"))
-    for text in ("", "[]", "claims: {}", "paper: p"):
-        with pytest.raises(BookError, match="small.yaml: must hold a list under 'claims'"):
+    for text, said in (
+        ("[]", "it must be an object"),
+        ("claims: {}", "claims must be a list"),
+        ("paper: p", "missing"),
+        (HEAD.replace("1}", "'4.1'}") + NOT_RUN, "labels.theorem must be a whole number or a list, got '4.1'"),
+    ):
+        with pytest.raises(BookError, match=f"small.yaml: {said}"):
             load(tmp_path, text)
 
 

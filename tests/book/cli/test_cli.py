@@ -58,6 +58,11 @@ def test_claims_as_json_has_one_object_a_claim(files):
         (["execute", "elsewhere"], "clbook: no chapter 'elsewhere', there are: stand-in"),
         (["run", "stand-in", "-p", "seeds=1000"], "clbook: seeds: must be int 2..100, got 1000"),
         (["run", "stand-in", "--device", "cuda"], "clbook: stand-in: the chapter has no parameter 'device'; it runs"),
+        (["run", "stand-in", "--profile", "9" * 250], "clbook: stand-in has no profile '999"),
+        (["run", "9" * 5000], "clbook: no chapter '999"),
+        (["run", "stand-in", "--only", "9" * 5000], "clbook: --only: stand-in has no claim '999"),
+        (["run", "stand-in", "-p", "9" * 5000], "clbook: -p 999"),
+        (["run", "stand-in", "-p", "9" * 5000 + "=1"], "clbook: stand-in: no parameter '999"),
         (["record", "stand-in"], "clbook: stand-in has no profile 'paper', there are: default, smoke"),
     ],
 )
@@ -65,6 +70,7 @@ def test_a_mistake_is_one_line_and_status_2(files, arguments, message):
     result = call(*arguments)
     assert result.exit_code == 2 and result.stdout == ""
     assert result.stderr.startswith(message) and result.stderr.count("\n") == 1
+    assert len(result.stderr) < 1100
 
 
 def test_a_root_without_chapters_is_one_line(tmp_path, monkeypatch):

@@ -172,9 +172,9 @@ def test_what_needs_more_than_a_piece_waits_for_a_longer_one(root, capsys, monke
     ("options", "said"),
     [
         (["--device", "cuda"], "torch finds no CUDA device on this machine; to rehearse on the CPU"),
-        (["--minutes", "0"], "MINUTES: got 0, allowed is more than 0 and at most 600"),
-        (["--workers", "0"], "WORKERS: got 0, allowed is 1 or more"),
-        (["--out", "FILE"], "is a file, allowed is a folder"),
+        (["--minutes", "0"], "MINUTES must be > 0 and ≤ 600, got 0"),
+        (["--workers", "0"], "WORKERS must be ≥ 1, got 0"),
+        (["--out", "FILE"], "OUT must be a folder, got the file "),
         (["--out", "DAMAGED"], "thm-1.json: damaged"),
         (["--out", "OTHER"], "holds results of device cuda, here it is cpu; name another folder"),
         (["--out", "TORN"], "cannot be unpacked"),

@@ -1,6 +1,7 @@
 """Parameters: read from the source, checked by name, type and range before anything runs."""
 
 import pytest
+from one_line_error import one_line_error
 
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.ground.parameters import effective, read_parameters, read_profile
@@ -60,6 +61,28 @@ def test_a_wrong_value_is_refused_saying_what_was_given_and_what_is_allowed(name
     said = str(caught.value)
     assert said.startswith(f"run: {name}: must be {known()[name].type}") and said.endswith(f", got {value!r}")
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "got"),
+    [
+        ("seeds", "9" * 5000, "'9{59}…9{59}'"),
+        ("seeds", "9" * 4000, "9{60}…9{60}"),
+        ("rate", "9" * 4000, "9{60}…9{60}"),
+        ("rate", "1e999999", "inf"),
+        ("beta", "[" * 5000, r"'\[{59}…\[{59}'"),
+        ("beta", "x," * 20000, r"'\[x,x,.*x,\]'"),
+    ],
+)
+def test_a_value_of_any_length_is_refused_in_a_short_line(name, text, got):
+    with one_line_error(BookError, f"{name}: must be .*, got {got}$"):
+        known()[name].from_text(text)
+
+
+def test_a_list_has_no_more_values_than_anyone_can_wait_for():
+    assert len(known()["beta"].from_text(",".join(["1"] * 1000))) == 1000
+    with one_line_error(BookError, "beta: must have at most 1000 values, got 20000"):
+        known()["beta"].from_text(",".join(["1"] * 20000))
 
 
 def test_the_ends_of_a_range_are_allowed_and_a_whole_number_is_a_float():

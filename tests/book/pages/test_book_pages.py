@@ -20,7 +20,7 @@ BOOK = ROOT / "book"
 
 
 ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
-STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "peak_mb": 612, "device": "a CPU, 2 cores"}}}
+STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "cells": {}, "peak_mb": 612, "device": "a CPU, 2 cores"}}}
 
 
 def test_the_picture_says_which_chapters_stand():
@@ -41,7 +41,7 @@ def test_a_chapter_opens_with_what_it_shows_takes_and_needs():
 
 @pytest.mark.parametrize(("seconds", "shown"), [(8.2, "8 s"), (119, "119 s"), (300, "5 min"), (7300, "2 h")])
 def test_run_times_have_a_fitting_unit(seconds, shown):
-    assert book_pages._cost("paper", {"seconds": seconds, "device": "a GPU"}) == f"paper: {shown} (a GPU)"
+    assert book_pages._cost("paper", {"seconds": seconds, "cells": {}, "device": "a GPU"}) == f"paper: {shown} (a GPU)"
 
 
 def test_a_chapter_without_front_matter_is_refused(tmp_path):

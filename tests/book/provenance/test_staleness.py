@@ -105,7 +105,7 @@ def test_a_record_of_another_format_or_a_damaged_one_is_one_line(files, change, 
     done = CliRunner().invoke(app, ["stale"])
     assert done.exit_code == 2 and done.stderr.count("\n") == 1 and said.partition("/")[2] in done.stderr
     path.write_text("<<<<<<< ours")
-    assert "not readable as a record" in CliRunner().invoke(app, ["stale"]).stderr
+    assert "damaged: conflict markers of a merge" in CliRunner().invoke(app, ["stale"]).stderr
 
 
 def test_records_are_held_against_their_profile_as_it_is_now(files):

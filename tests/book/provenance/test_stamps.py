@@ -11,7 +11,16 @@ from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.provenance.digests import ChapterDigests
 from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.staleness import notebook_stamp
-from contrastive_dynamics.book.provenance.stamps import check, made_by, merge, reaches, refreshed, seal, seconds_of
+from contrastive_dynamics.book.provenance.stamps import (
+    check,
+    made_by,
+    merge,
+    reaches,
+    refreshed,
+    seal,
+    seconds_of,
+    whole_cost,
+)
 
 
 @pytest.fixture
@@ -95,6 +104,14 @@ def test_cells_keep_their_seconds_under_another_name(files, stamp):
     assert set(seconds.values()) == {2.5} and len(seconds) == sum(u.whole for u in story.units)
     now = refreshed(stamp, ChapterDigests(story, stamp["parameters"]), Claims.load(files.claims))
     assert "the cell of sinking" in now["cells"] and now["cells"]["the cell of sinking"].endswith(" 2.50")
+
+
+def test_what_a_run_costs_counts_its_later_parts(stamp):
+    assert whole_cost(stamp) >= stamp["seconds"]
+    name = next(iter(stamp["cells"]))
+    dearer = stamp["cells"] | {name: stamp["cells"][name].split()[0] + " 5000.00"}
+    assert 5000 <= whole_cost(stamp | {"cells": dearer}) <= 5000 + whole_cost(stamp)
+    assert whole_cost(stamp | {"seconds": 9000.0, "cells": dearer}) == 9000  # pieces that an earlier attempt kept
 
 
 def test_a_stamp_survives_json_to_the_last_bit(stamp):

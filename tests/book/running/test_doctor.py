@@ -1,5 +1,6 @@
 """The doctor inspects this machine and downloads nothing."""
 
+import json
 import sys
 
 import pytest
@@ -7,6 +8,8 @@ from stand_in import build_stand_in
 from typer.testing import CliRunner
 
 from contrastive_dynamics.book import cli
+from contrastive_dynamics.book.provenance.staleness import notebook_stamp
+from contrastive_dynamics.book.provenance.stamps import seal
 from contrastive_dynamics.book.running import doctor
 from contrastive_dynamics.data import catalogue
 
@@ -50,6 +53,18 @@ def test_profiles_say_what_was_measured(files):
     assert " s, " in rows[0][3] and " GB on " in rows[0][3] and rows[1][3] == "not measured"
     files.profile("smoke").write_text("seeds: many\n")
     assert "line 1: not 'name: value'" in list(doctor.profiles(files.root))[1][2]
+
+
+def test_a_record_is_what_measured_its_profile_whether_its_parameters_are_still_there_or_not(files):
+    (files.profile("paper.large")).write_text("seeds: 3\n")
+    stamp = seal(notebook_stamp(files.notebook) | {"seconds": 7.0, "data": "digits"})
+    for profile in ("paper.large", "former"):
+        files.record(profile).parent.mkdir(parents=True, exist_ok=True)
+        files.record(profile).write_text(json.dumps({"run": stamp, "other_seeds": []}))
+    rows = {row[1]: row[2:] for row in doctor.profiles(files.root)}
+    assert list(rows) == ["default", "former", "paper.large", "smoke"]
+    assert rows["former"][0] == "digits" and rows["paper.large"][0] == "generated"
+    assert all(rows[profile][1].startswith("7 s, ") for profile in ("paper.large", "former"))
 
 
 def test_the_command_shows_all_three(files):

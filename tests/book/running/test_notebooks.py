@@ -5,13 +5,16 @@ import errno
 import io
 import json
 
+import jupytext
 import nbformat
 import pytest
+from checkout import ROOT
 from nbformat import v4
 from stand_in import SOURCE, write_stand_in
 from stand_in_record import recorded
 
 from contrastive_dynamics.book.ground.errors import BookError
+from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 from contrastive_dynamics.book.running import committed, notebooks
 from contrastive_dynamics.book.running.jupyter_kernel import _specs
@@ -66,6 +69,21 @@ def test_normalise_drops_what_is_no_result():
     assert b"matplotlib" not in content.lower() and content.endswith(b"IEND\xaeB`\x82")
     assert pytest.importorskip("PIL.Image").open(io.BytesIO(content)).size == (100, 100)
     assert notebooks.normalise(notebook) == notebook
+
+
+@pytest.mark.parametrize(("tag", "folded"), [("hide-input", True), ("remove-cell", True), ("parameters", False)])
+def test_jupyterlab_folds_the_code_that_a_page_folds(tag, folded):
+    cell = v4.new_code_cell("3", metadata={"tags": [tag], "jupyter": {"outputs_hidden": True}})
+    notebooks.normalise(v4.new_notebook(cells=[cell]))
+    assert cell.metadata.get("jupyter") == ({"source_hidden": True} if folded else None)
+
+
+@pytest.mark.parametrize("name", chapter_names(ROOT))
+def test_a_notebook_saved_in_jupyterlab_gives_its_text_tags_alone(name):
+    for files in ChapterFiles(ROOT, name).notebooks:
+        notebook = notebooks.build(files)
+        assert any("jupyter" in cell.metadata for cell in notebook.cells)
+        assert "source_hidden" not in jupytext.writes(notebook, "py:percent")
 
 
 def test_pairs_differ_by_source_or_tags_and_not_by_outputs(files):

@@ -140,6 +140,23 @@ def test_a_piece_that_cannot_be_kept_is_named(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("damage", [0, 40, 700, -1, None])
+def test_a_damaged_piece_is_computed_again(tmp_path, capsys, damage):
+    """One bit of its sum, of its content or of its end has turned, or it is cut short."""
+    assert Keeper(tmp_path, 1e9)("a", lambda: [0.25] * 99) == [0.25] * 99
+    (path,) = tmp_path.iterdir()
+    content = bytearray(path.read_bytes())
+    if damage is None:
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        content[damage] ^= 4
+        path.write_bytes(content)
+    keeper = Keeper(tmp_path, 1e9)
+    assert keeper("a", lambda: [0.5]) == [0.5] and keeper.computed == 1
+    assert capsys.readouterr().err == f"{path}: damaged; this piece is computed again\n"
+    assert Keeper(tmp_path, 1e9)("a", lambda: [0.75]) == [0.5]
+
+
 GRID = """
 # %%
 from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves

@@ -77,11 +77,11 @@ def test_an_interrupted_run_is_one_line_and_leaves_nothing(files, tmp_path, sent
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
     try:
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 200
         while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(sent)
-        _, stderr = process.communicate(timeout=20)
+        _, stderr = process.communicate(timeout=60)
     finally:
         process.kill()  # a failure leaves no endless kernel behind
     assert (process.returncode, stderr) == (130, "clbook: interrupted\n")
@@ -190,25 +190,6 @@ def test_data_are_checked_without_torch_and_what_is_generated_needs_no_folder(co
         "sys.exit(bool({'torch', 'sklearn', 'pooch'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], env=os.environ | _library()).returncode == 0
-
-
-def test_an_output_folder_that_is_in_use_or_in_the_way_is_refused(files, tmp_path):
-    used = tmp_path / "used"
-    used.mkdir()
-    assert runs.plan("stand-in", out=used).out == used
-    (used / "file").write_text("")
-    with pytest.raises(BookError, match="not empty"):
-        runs.plan("stand-in", out=used)
-    with pytest.raises(BookError, match="is a file"):
-        runs.plan("stand-in", out=used / "file")
-    with pytest.raises(BookError, match="cannot be made, .*file is a file"):
-        runs.plan("stand-in", out=used / "file" / "below" / "it")
-
-
-def test_a_place_that_cannot_be_written_is_refused(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(BookError, match="is not writable"):
-        runs.plan("stand-in", out=tmp_path / "out")
 
 
 def test_the_profile_is_named_and_a_change_makes_it_custom(files):

@@ -10,7 +10,7 @@ def test_whatever_a_run_raises_is_the_reason_of_its_point(grid, tmp_path, monkey
     def refuse(plan):
         raise LookupError("no template\nwith a second line")
 
-    monkeypatch.setattr("contrastive_dynamics.book.running.runs.run", refuse)
+    monkeypatch.setattr("contrastive_dynamics.book.running.runs.run_beside", refuse)
     job = Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"), grid.code)
     assert run_job(job) == {"status": "failed", "said": "LookupError: no template\nwith a second line"}
 
@@ -25,11 +25,11 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
         (DiskFull("full"), "full"),
         (OSError("net"), "failed"),
     ):
-        monkeypatch.setattr(runs, "run", lambda plan, error=error: (_ for _ in ()).throw(error))
+        monkeypatch.setattr(runs, "run_beside", lambda plan, error=error: (_ for _ in ()).throw(error))
         assert run_job(job)["status"] == status
-    monkeypatch.setattr(runs, "run", lambda plan: None)
+    monkeypatch.setattr(runs, "run_beside", lambda plan: None)
     assert run_job(job) == {"status": "failed", "said": "the run left no result"}
-    monkeypatch.setattr(runs, "run", lambda plan: plan.out.mkdir() or (plan.out / "run.json").touch())
+    monkeypatch.setattr(runs, "run_beside", lambda plan: plan.out.mkdir() or (plan.out / "run.json").touch())
     assert run_job(job)["status"] == "done"
     other = Job(str(tmp_path), "stand-in", "custom", parameters, f"{out}-other", "of another version")
     assert "has other code of the book: workers must have that of the sweep" in run_job(other)["said"]
@@ -43,6 +43,6 @@ def test_a_run_that_another_worker_has_finished_first_is_done(grid, tmp_path, mo
         (plan.out / "run.json").touch()
         raise OSError(39, "Directory not empty")
 
-    monkeypatch.setattr(runs, "run", late)
+    monkeypatch.setattr(runs, "run_beside", late)
     job = Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "x"), grid.code)
     assert run_job(job)["status"] == "done"

@@ -92,8 +92,15 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
 
 def test_a_place_that_cannot_hold_a_sweep_is_one_line(grid, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(BookError, match=r"file: cannot be written \(File exists\); choose another folder"):
-        run_sweep.command(grid, tmp_path / "file", None, None)
+    (tmp_path / "circle").symlink_to("circle")
+    for name, said in (
+        ("file", r"file: cannot be made or written \(File exists\)"),
+        ("circle", r"circle: cannot be made or written \(File exists\)"),
+        ("circle/below", r"below: cannot be made or written \(Too many levels of symbolic links\)"),
+        ("n" * 300, r"nnn: cannot be made or written \(File name too long\)"),
+    ):
+        with pytest.raises(BookError, match=said):
+            run_sweep.command(grid, tmp_path / name, None, None)
 
     def unsupported(*given):
         raise OSError(95, "Operation not supported")
@@ -183,5 +190,5 @@ def test_a_point_whose_second_try_was_interrupted_waits(grid, tmp_path):
         run(grid, tmp_path / "a", Pool(interrupted))
     assert {row.status for row in read_table(tmp_path / "a").rows} == {"waiting"}
     (tmp_path / "a" / "points.json").write_text("[")
-    with pytest.raises(BookError, match="its points.json is missing or damaged"):
+    with pytest.raises(BookError, match="points.json: damaged: not JSON"):
         read_table(tmp_path / "a")

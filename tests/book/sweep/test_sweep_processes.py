@@ -92,7 +92,7 @@ def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, 
     outcome = run_sweep(folded, root / "folded", open_pool(scheduler=address))
     together, apart = rows(root / "folded"), of(undisturbed, PAIR)
     assert len(outcome.done) == 2 and len({row["notebook"] for row in together}) == 2 and len(together) == 4
-    by_seed = ["point", "status", "seeds", "first_seed", "scale", "mode", "device", "fig-1 statistic", "fig-1"]
+    by_seed = ["point", "status", "seeds", "first_seed", "scale", "mode", "machine", "fig-1 statistic", "fig-1"]
     assert [[row[key] for key in by_seed] for row in together] == [[row[key] for key in by_seed] for row in apart]
     assert "thm-1" in apart[0] and "thm-1" not in together[0]  # one number a run: of no block
 
@@ -147,6 +147,28 @@ def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturb
     assert rows(folder) == of(undisturbed, HALF) and not list(folder.glob("runs/.*"))
 
 
+def listening() -> set[tuple[str, int]]:
+    """The addresses and ports at which this process and its descendants listen."""
+    psutil = pytest.importorskip("psutil")
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    opened = [one for process in processes for one in process.net_connections("inet")]
+    return {(one.laddr.ip, one.laddr.port) for one in opened if one.status == psutil.CONN_LISTEN}
+
+
+def test_a_cluster_of_this_machine_listens_on_the_loopback_alone():
+    before = listening()  # of other tests in this process
+    with cluster.open_pool(jobs=1) as pool:
+        pool.client.wait_for_workers(1)
+        assert {ip for ip, _ in listening() - before} == {"127.0.0.1"}
+        assert pool.client.dashboard_link.startswith("http://127.0.0.1:")
+
+
+def test_a_scheduler_with_tls_is_one_line_where_tls_is_not_set_up():
+    with pytest.raises(BookError, match="--scheduler tls://127.0.0.1:9: TLS is not set up here, which the page on"):
+        with open_pool(scheduler="tls://127.0.0.1:9"):
+            pass
+
+
 def test_a_worker_without_this_environment_is_not_said_to_be_lost():
     assert _why(ModuleNotFoundError("No module named 'contrastive_dynamics'")) == (
         "the worker could not begin (ModuleNotFoundError: No module named 'contrastive_dynamics'); "
@@ -175,6 +197,30 @@ def test_a_pool_has_as_many_places_as_threads_and_as_what_a_point_needs_allow():
     assert (pool.places(), pool.room()) == (5, 10)
     pool.resources = {"GPU": 1}
     assert (pool.places(), pool.room()) == (1, 2)
+
+
+def test_an_interrupted_sweep_is_one_line_and_leaves_nothing_half_written(root):
+    """A terminal sends Ctrl-C to the workers, too."""
+    folder = root / "interrupted"
+    command = [sys.executable, "-m", "clbook", "sweep", "stand-in", "--grid", PAIR, "--jobs", "2"]
+    process = subprocess.Popen(
+        [*command, "--out", str(folder)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
+    try:
+        deadline = time.monotonic() + 200
+        while not list(folder.glob("runs/.*")) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=200)
+    finally:
+        process.kill()
+    assert (process.returncode, said) == (130, "clbook: interrupted\n")
+    assert not list(folder.glob("runs/.*")) and (folder / TABLE).exists()
 
 
 def test_a_scheduler_that_is_lost_is_one_line_and_the_sweep_goes_on_elsewhere(root, undisturbed, address):

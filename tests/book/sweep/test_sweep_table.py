@@ -2,8 +2,10 @@
 
 import csv
 import re
+from types import SimpleNamespace
 
 import pytest
+from bs4 import BeautifulSoup
 from stand_in import SOURCE, build_stand_in
 from stand_in_pool import Pool, run
 from typer.testing import CliRunner
@@ -13,12 +15,14 @@ from contrastive_dynamics.book.claims.judging import Reading
 from contrastive_dynamics.book.claims.rules import Rule
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.pages import run_page
-from contrastive_dynamics.book.sweep import sweep_table
+from contrastive_dynamics.book.sweep import sweep_page, sweep_table
 from contrastive_dynamics.book.sweep.grid import plan_grid
 from contrastive_dynamics.book.sweep.sweep_folder import run_folder
 from contrastive_dynamics.book.sweep.sweep_page import default_claim, write_page
 from contrastive_dynamics.book.sweep.sweep_table import (
     TABLE,
+    Row,
+    Table,
     block_readings,
     margin,
     read_table,
@@ -89,6 +93,60 @@ def test_the_page_of_a_point_is_that_of_its_run(grid, tmp_path, monkeypatch):
     ):
         done = show(*given)
         assert done.exit_code == 2 and said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_no_two_columns_of_the_table_have_one_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    device = 'device: str = "cpu"  # where, auto|cpu|cuda\nscale: float'
+    build_stand_in(tmp_path, source=SOURCE.replace("scale: float", device))
+    run(plan_grid("stand-in", ["scale=0.5,1"]), tmp_path / "a", Pool())
+    heads = next(csv.reader((tmp_path / "a" / TABLE).open()))
+    assert {"device", "machine"} <= set(heads) and len(heads) == len(set(heads))
+
+
+def table_of(*rows, axes=("scale",)):
+    """A table of points, each (scale, first seed, claims), where a claim is (number, verdict, digest)."""
+    made = []
+    for k, (scale, first, claims) in enumerate(rows):
+        judged = {claim: (number, word) for claim, (number, word, _) in claims.items()}
+        digests = {claim: digest for claim, (_, _, digest) in claims.items()}
+        parameters = {"scale": scale, "first_seed": first}
+        made.append(Row(str(k), "done", parameters, judged, digests=digests))
+    values = {name: list(dict.fromkeys(row.parameters[name] for row in made)) for name in (*axes, "first_seed")}
+    return Table("stand-in", "default", values, made)
+
+
+def test_the_page_shows_a_claim_that_depends_on_what_was_varied():
+    def claims(k, seed):
+        return {
+            "constant": (1.0, "reproduced", "a"),
+            "seeds": (k + 0.1 * seed, "reproduced" if seed else "not reproduced", f"b{seed}"),
+            "size": (k, "reproduced", f"c{k}{seed}"),
+        }
+
+    assert default_claim(table_of(*((k, seed, claims(k, seed)) for k in (1, 2) for seed in (0, 1)))) == "size"
+    assert default_claim(table_of(*((1, seed, claims(1, seed)) for seed in (0, 1)), axes=())) == "seeds"
+
+
+EVIL = '<script>a</script>$\\frac$"&'
+
+
+def test_nothing_on_the_page_that_comes_from_files_is_markup(grid, tmp_path, monkeypatch):
+    """Every text of a table is a script that also looks like mathematics; the chapter's name is that of a file."""
+    row = SimpleNamespace(rule=Rule.parse({"at_least": 0}, ""))
+    monkeypatch.setattr(sweep_page.Claims, "load", lambda path: SimpleNamespace(rows={EVIL: row}))
+    rows = [
+        Row(EVIL, EVIL, {EVIL: value, "b": EVIL + EVIL, "c": EVIL}, {EVIL: (1.0, EVIL)}, 1.0, EVIL, EVIL)
+        for value in (EVIL, EVIL + "2")
+    ]
+    axes = {EVIL: [EVIL, EVIL + "2"], "b": [EVIL + EVIL, "x"], "c": [EVIL, "y"]}
+    write_page(Table("stand-in", EVIL, axes, rows), EVIL, tmp_path / "page.html", tmp_path)
+    text = (tmp_path / "page.html").read_text()
+    assert "<script" not in text and text.count("&lt;script&gt;") > 10
+    page = BeautifulSoup(text, "html.parser")
+    assert page.find("script") is None and EVIL in page.get_text()
+    assert not [tag for tag in page.find_all(True) if any(name.startswith("on") for name in tag.attrs)]
+    assert all(link["href"].startswith("%3Cscript%3E") for link in page.find_all("a"))
 
 
 def test_the_statistic_is_that_of_the_case_that_decides():

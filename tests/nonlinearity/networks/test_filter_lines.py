@@ -35,7 +35,7 @@ def test_the_ends_are_infonce_and_the_quadratic_loss():
 
 def test_a_network_is_the_same_in_any_part(monkeypatch):
     beside = line_ends(SMALL, [5, 6], [0.5], [1.0], 30, workers=1)
-    monkeypatch.setattr(filter_lines, "AT_ONCE", 1)
+    monkeypatch.setattr(filter_lines, "BLOCK", 1)
     alone = line_ends(SMALL, [5, 6], [0.5], [1.0], 30, workers=1)
     for name, values in beside.items():
         torch.testing.assert_close(values, alone[name], rtol=1e-4, atol=0)

@@ -160,9 +160,9 @@ def test_single_precision_stays_near_double():
         ({"rate": float("nan")}, "rate must be finite, got nan"),
         ({"scale": (0.5, 1.5)}, "got scale=(0.5, 1.5)"),
         ({"ratio": (2, 1)}, "got scale=(0.5, 1.0), ratio=(2, 1)"),
-        ({"scale": 0.5}, "scale must be a pair of numbers, got 0.5"),
-        ({"scale": (0.5,)}, "scale must be a pair of numbers, got (0.5,)"),
-        ({"ratio": ("a", 1)}, "ratio must be a pair of numbers, got ('a', 1)"),
+        ({"scale": 0.5}, "scale must be a tuple of 2, got 0.5"),
+        ({"scale": (0.5,)}, "scale must be a tuple of 2, got (0.5,)"),
+        ({"ratio": ("a", 1)}, "ratio must be float, got ('a', 1)"),
         ({"ratio": (1, float("inf"))}, "ratio must be finite, got (1, inf)"),
     ],
 )

@@ -57,6 +57,12 @@ def test_top_direction_is_the_eigenvector_of_the_hidden_covariance():
     assert s.norm().item() == pytest.approx(1) and (s @ vectors[:, -1]).abs().item() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_top_direction_has_the_sign_of_a_nonnegative_sum(seed):
+    _, x, w, _ = setting(seed)  # of an eigenvector either sign is returned, so that one seed shows nothing
+    assert top_direction(x, w, activation("relu")).sum() > 0
+
+
 @pytest.mark.parametrize("dtype, tol", [(F64, 1e-13), (torch.float32, 1e-4)])
 def test_linear_gradients_of_a_field_are_colinear_and_the_controls_are_not(dtype, tol):
     g, x, w, _ = setting(2, dtype)
@@ -128,6 +134,9 @@ def test_spread_counts_a_sign_as_alike():
     w = torch.tensor([[[3.0, 4.0], [-0.6, -0.8]]], dtype=F64)
     assert filter_spread(w) < 1e-15
     assert filter_spread(torch.eye(2, dtype=F64).unsqueeze(0)).item() == pytest.approx(1)
+    for sign in (1, -1):  # 1 − |cos| = 0.2 on either side
+        pair = torch.tensor([[[1.0, 0.0], [0.8 * sign, 0.6]]], dtype=F64)
+        assert filter_spread(pair).item() == pytest.approx(0.2)
 
 
 def test_bad_input_says_what_is_allowed():

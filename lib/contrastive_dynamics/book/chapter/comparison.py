@@ -1,7 +1,7 @@
 """Comparison of two runs of a chapter: which verdicts and statistics changed, and by how much beyond seed noise."""
 
-import json
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +12,9 @@ from ..claims.claim_table import Claim, Claims
 from ..claims.judging import Verdict
 from ..claims.statistics import FAMILY_LEVEL, Sample
 from ..ground.errors import BookError
+from ..ground.parameters import value_text
 from ..ground.sources import APPENDIX, ChapterFiles
-from ..provenance.staleness import notebook_stamp
+from ..provenance.staleness import notebook_stamp, read_record
 from ..provenance.stamps import of_notebooks
 from .results import verdicts_of
 
@@ -57,10 +58,10 @@ def read_stamp(path: Path) -> dict:
         elif path.suffix == ".ipynb":
             stamp = notebook_stamp(path)
         else:
-            stamp = json.loads(path.read_text(encoding="utf-8"))["run"]
-    except (OSError, ValueError, KeyError, TypeError):
-        stamp = None
-    if not stamp or "readings" not in stamp:
+            stamp = read_record(path)["run"]
+    except BookError as error:
+        raise BookError(f"{error}; compare takes a run's folder, an executed notebook or a record") from None
+    if not stamp:
         raise BookError(f"{path}: no result found; give a run's folder, an executed notebook or a record")
     return stamp
 
@@ -81,6 +82,29 @@ def compare(before: dict, after: dict) -> list[Change]:
         if claim in one or claim in other
         for change in _changes(row, one.get(claim), other.get(claim), paired, level)
     ]
+
+
+def summary(changes: list[Change], before: dict, after: dict) -> list[str]:
+    """What two runs differ in, in a line each: parameters, then verdicts and statistics with their names."""
+    first, second = ({"data": stamp["data"]} | stamp["parameters"] for stamp in (before, after))
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    shown = [" → ".join(value_text(of[n]) if n in of else "none" for of in (first, second)) for n in names]
+    lone = dict.fromkeys(c.claim for c in changes if "not run" in c.verdicts)
+    turned = dict.fromkeys(c.claim for c in changes if c.turned and c.claim not in lone)
+    beyond = [f"{c.claim} {c.case}".strip() for c in changes if c.beyond > 0]
+    return [
+        f"parameters that differ: {', '.join(map(' '.join, zip(names, shown, strict=True))) or 'none'}",
+        f"{_counted(turned, 'verdict')}{_named(turned)}",
+        f"{_counted(beyond, 'statistic')} by more than seed noise{_named(beyond)}",
+    ] + [f"judged in one of the runs alone{_named(lone)}"] * bool(lone)
+
+
+def _counted(names: Collection[str], what: str) -> str:
+    return f"{len(names) or 'no'} {what} differs" if len(names) < 2 else f"{len(names)} {what}s differ"
+
+
+def _named(names: Collection[str]) -> str:
+    return f": {', '.join(names)}" if names else ""
 
 
 def _seeds(stamp: dict) -> tuple | None:

@@ -1,15 +1,20 @@
 """Finished pieces of a long run, kept on disk so that it can stop and resume."""
 
-import os
+import hashlib
+import io
 import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ..ground import environment
+from ..ground.aside import write_aside
 from ..ground.errors import BookError
 from ..provenance.library import Digests, Library, sha
 from ..provenance.syntax import Definition
+
+_SUM = hashlib.sha256().digest_size  # bytes before the piece itself
 
 
 def _slug(label: str) -> str:
@@ -53,10 +58,7 @@ class Keeper:
         return self._piece(path, label, made_of, compute, given, bystanders)
 
     def _piece(self, path: Path, label: str, made_of: str, compute: Callable, args: tuple, options: dict):
-        import torch
-
-        if path.is_file():
-            kept = torch.load(path, weights_only=True)
+        if kept := _read(path):
             if kept["made_of"] != made_of:
                 raise BookError(f"{path}: holds a piece of other code or parameters than {label!r}; delete it")
             self.earlier_seconds += kept["seconds"]
@@ -76,15 +78,25 @@ class Keeper:
 
         memory = environment.peak_megabytes(self.device)
         kept = {"value": value, "made_of": made_of, "seconds": seconds, "peak_mb": memory}
-        aside = path.with_suffix(".new")
+        content = io.BytesIO()
         try:
-            torch.save(kept, aside)
-            torch.load(aside, weights_only=True)
-            os.replace(aside, path)
-        except OSError:
-            raise
+            torch.save(kept, content)
+            content.seek(0)
+            torch.load(content, weights_only=True)
         except Exception:
             allowed = "tensors, numbers, texts, and lists, tuples and dictionaries of them"
             raise BookError(f"piece {label!r} returns what cannot be kept; it must consist of {allowed}") from None
-        finally:
-            aside.unlink(missing_ok=True)
+        write_aside(path, hashlib.sha256(content.getbuffer()).digest() + content.getbuffer())
+
+
+def _read(path: Path) -> dict | None:
+    """A kept piece; None, so that it is computed again, if there is none or its bytes are not those that were kept."""
+    import torch
+
+    if not path.is_file():
+        return None
+    content = memoryview(path.read_bytes())
+    if hashlib.sha256(content[_SUM:]).digest() != content[:_SUM]:
+        print(f"{path}: damaged; this piece is computed again", file=sys.stderr)
+        return None
+    return torch.load(io.BytesIO(content[_SUM:]), weights_only=True)

@@ -1,6 +1,8 @@
 """Stored results: the contents of the committed notebooks and the records, judged again by the present rules."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import call
 from pathlib import Path
 
 from ..claims.claim_table import Claim, Claims
@@ -49,14 +51,24 @@ def _stored_run(
     return StoredRun(stamp, verdicts_of(stamp, claims), states(story, stamp, claims, parameters=parameters), recurrence)
 
 
-def stored_runs(files: ChapterFiles, library: Library | None = None) -> dict[str, StoredRun]:
-    """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`."""
+def stored_runs(files: ChapterFiles, library: Library | None = None, tried: Callable = call) -> dict[str, StoredRun]:
+    """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`.
+
+    Args:
+        files: The chapter.
+        library: What several chapters share, so that it is read once.
+        tried: `lenient` leaves out a notebook or a record that is damaged.
+
+    Raises:
+        BookError: The claims file is damaged, or, unless it is left out, a notebook or a record.
+    """
     claims, story = Claims.load(files.claims), Story(files, library)
     found = {}
-    if stamp := notebooks_stamp(files):
+    if stamp := notebooks_stamp(files, tried=tried):
         found["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
     for path in files.records():
-        record = read_record(path)
+        if (record := tried(read_record, path)) is None:
+            continue
         now = parameters_now(files, path.stem, record["run"])
         found[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)
     return found
@@ -147,12 +159,12 @@ def _made_by(run: StoredRun, claim: str) -> dict:
     return digests | made_by(run.stamp, claim) | {"parameters": parameters, "stale": run.is_stale(claim)}
 
 
-def load_results(root: Path | None = None) -> list[dict]:
-    """Every claim of every chapter with its headline verdict, in the order of the claims files."""
+def load_results(root: Path | None = None, tried: Callable = call) -> list[dict]:
+    """Every claim of every chapter with its headline verdict, in the order of the claims files; see `stored_runs`."""
     rows, library = [], Library()
     for name in chapter_names(root or find_root()):
         files = ChapterFiles.find(name, root)
-        claims, runs = Claims.load(files.claims), stored_runs(files, library)
+        claims, runs = Claims.load(files.claims), stored_runs(files, library, tried)
         rows += [_row(files, claims, claim, runs, _headline(runs, claim.id)) for claim in claims.rows.values()]
     return rows
 

@@ -1,10 +1,11 @@
 """Claims, read from a file: what a paper says and the rule by which it is judged."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...data import registry
 from ..ground.errors import BookError
+from ..ground.formats import ANY, TEXT, TRUTH, fault, list_of, map_of, record_of
 from .rules import Rule
 
 # verdict -> symbol, whose shape is readable without colour
@@ -21,14 +22,28 @@ VERDICTS = {
 NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never given before the authors' side has been run
 PLACES = ("chapter", "appendix")
 KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
-CHOICES = {
-    "kind": KINDS,
-    "data": tuple(registry.NEEDS),
-    "slip": ("misprint",),
-    "in": PLACES,
-    "beyond": (True, False),
-    "by_chance": (True, False),
+# what a claims file, and each of its rows, must look like
+_RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
+_WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near"
+_CHOICES = {"kind": KINDS, "data": list(registry.NEEDS), "slip": ["misprint"], "in": PLACES}
+_ROW = {
+    "type": "object",
+    "required": ["id", "locator", "statement", "kind"],
+    "if": {"required": ["needs"]},
+    "else": {"required": _RUN},
+    "properties": dict.fromkeys([*_WORDS.split(), *_RUN], TEXT)
+    | {
+        "id": {"type": "string", "pattern": r"^\w[\w.-]*$"},
+        "rule": {},
+        "changed": list_of(ANY),
+        "beyond": TRUTH,
+        "by_chance": TRUTH,
+    }
+    | {name: {"enum": list(words)} for name, words in _CHOICES.items()},
+    "additionalProperties": False,
 }
+_LABELS = map_of({"type": ["integer", "array"]})  # how many, or which ones
+_FILE = record_of("claims", claims={"type": "array"}, paper=TEXT, title=TEXT, labels=_LABELS)
 
 
 @dataclass(frozen=True)
@@ -75,17 +90,8 @@ class Claim:
     def parse(cls, row: dict, where: str) -> "Claim":
         """Check one row; raises BookError naming the claim, the field and what is allowed."""
         where = f"{where}: claim {row.get('id', '?')}"
-        known = {f.name for f in fields(cls)} - {"place"} | {"in"}
-        required = {"id", "locator", "statement", "kind"}
-        run = {"regime", "statistic", "expected", "rule", "tolerance_reason", "control"}
-        required |= {"needs"} if "needs" in row else run
-        if missing := required - row.keys():
-            raise BookError(f"{where}: missing {', '.join(sorted(missing))}")
-        if unknown := row.keys() - known:
-            raise BookError(f"{where}: unknown {', '.join(sorted(unknown))}; allowed are {', '.join(sorted(known))}")
-        for name, allowed in CHOICES.items():
-            if name in row and row[name] not in allowed:
-                raise BookError(f"{where}: {name} must be one of {', '.join(map(str, allowed))}, got {row[name]!r}")
+        if said := fault(row, _ROW):
+            raise BookError(f"{where}: {said}")
         if "slip" in row and "erratum" not in row:
             raise BookError(f"{where}: a misprint needs its corrected form under erratum")
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
@@ -115,8 +121,8 @@ class Claims:
     def load(cls, path: Path) -> "Claims":
         """Read `chapters/claims/NAME.yaml`; raises BookError with the line."""
         content, lines = read_yaml(path)
-        if not isinstance(content, dict) or not isinstance(content.get("claims"), list):
-            raise BookError(f"{path.name}: must hold a list under 'claims'")
+        if said := fault(content, _FILE):
+            raise BookError(f"{path.name}: {said}")
         rows: dict[str, Claim] = {}
         for row, line in zip(content["claims"], lines, strict=True):
             where = f"{path.name}, line {line}"
@@ -141,10 +147,15 @@ def read_yaml(path: Path) -> tuple[object, list[int]]:
     try:
         tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
         content = yaml.SafeLoader("").construct_document(tree) if tree else None
-    except yaml.YAMLError as error:
+    except OSError as error:
+        raise BookError(f"{path}: cannot be read ({error.strerror})") from None
+    except RecursionError:
+        raise BookError(f"{path.name}: nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError for what is not UTF-8 and for dates such as 2020-13-45
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
         said = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise BookError(f"{path.name}{at}: not readable as YAML: {said}") from None
-    parts = {key.value: value for key, value in getattr(tree, "value", ())} if isinstance(content, dict) else {}
-    return content, [node.start_mark.line + 1 for node in getattr(parts.get("claims"), "value", ())]
+    parts = {key.value: value for key, value in tree.value} if isinstance(content, dict) else {}
+    rows = parts["claims"].value if isinstance(content, dict) and isinstance(content.get("claims"), list) else []
+    return content, [node.start_mark.line + 1 for node in rows]

@@ -38,8 +38,9 @@ class Rule:
         if isinstance(given, dict):
             given = [given.get(field) for field in fields]
         given = given if isinstance(given, list) else [given]
-        if len(given) != len(fields) or not all(isinstance(v, (int, float)) for v in given):
-            raise BookError(f"{where}: rule {name} takes numbers for {', '.join(fields)}, got {spec[name]!r}")
+        numbers = [v for v in given if isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v)]
+        if len(given) != len(fields) or len(numbers) < len(given):
+            raise BookError(f"{where}: rule {name} takes finite numbers for {', '.join(fields)}, got {spec[name]!r}")
         if name == "between" and given[0] > given[1]:
             raise BookError(f"{where}: rule between needs low <= high, got {given}")
         return cls(name, tuple(float(v) for v in given))

@@ -3,10 +3,12 @@
 The modules register their commands in the order in which `--help` lists them.
 """
 
-from . import runs, stored, listings  # noqa: F401, I001
+from ..ground.printing import printed  # noqa: I001
+from . import runs, stored, listings  # noqa: F401
 from .application import app
 
 
 def main() -> None:
     """The entry point."""
-    app()
+    with printed("clbook"):
+        app()

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..claims.claim_table import VERDICTS
-from ..ground.errors import BookError
+from ..ground.errors import BookError, line_of
 from ..running.jupyter_kernel import terminated_as_interrupted
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ Force = Annotated[bool, typer.Option("--force", help="Run everything, not only w
 def one_line(command: Callable[..., int | None]) -> Callable[..., None]:
     """Report what stops a command in one line on stderr.
 
-    The status is 2 for a mistake of the caller or a package that is not installed, and 130 for Ctrl-C or a SIGTERM.
+    The status is 2 for a mistake of the caller or a package that is not installed, and 130 for Ctrl-C or a like signal.
     """
 
     @functools.wraps(command)
@@ -42,7 +42,7 @@ def one_line(command: Callable[..., int | None]) -> Callable[..., None]:
             with terminated_as_interrupted():
                 status = command(*args, **options)
         except BookError as error:
-            print("clbook:", " ".join(str(error).split()), file=sys.stderr)
+            print("clbook:", line_of(error), file=sys.stderr)
             status = 2
         except ModuleNotFoundError as error:
             if (error.name or "").startswith(__package__.partition(".")[0]):

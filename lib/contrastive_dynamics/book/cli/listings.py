@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from ..ground.formats import lenient
 from ..ground.parameters import read_parameters, value_text
 from ..ground.sources import ChapterFiles, find_root
 from .application import Chapter, app, one_line, print_table, table_of, verdict_words
@@ -48,7 +49,7 @@ def claims(
     """List every claim with its headline verdict."""
     from ..chapter.results import load_results
 
-    rows = load_results()
+    rows = load_results(tried=lenient)
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return

@@ -91,7 +91,8 @@ def sweep(
 def show(
     sweep: Annotated[Path, typer.Argument(help="The folder of a sweep.", metavar="SWEEP")],
     claim: Annotated[
-        str | None, typer.Option(help="The claim to draw; default: the one whose verdict changes most.")
+        str | None,
+        typer.Option(help="The claim to draw; default: of those that depend on the axes, the one that turns most."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The page to write; default: SWEEP/CLAIM.html.")] = None,
     page_of: Annotated[
@@ -110,8 +111,8 @@ def show(
     table = read_table(sweep)
     chosen = claim or default_claim(table)
     page = out or sweep / f"{chosen}.html"
-    if not page.parent.is_dir():
-        raise BookError(f"--out {page}: there is no folder {page.parent}")
+    if out and not out.parent.is_dir():
+        raise BookError(f"--out {out}: there is no folder {out.parent}")
     with disk_errors(page):
         write_page(table, chosen, page, sweep)
         write_table(table, sweep / TABLE)
@@ -126,9 +127,10 @@ def compare(
 ) -> None:
     """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
     from ..chapter.comparison import compare as compared
-    from ..chapter.comparison import read_stamp
+    from ..chapter.comparison import read_stamp, summary
 
-    changes = compared(read_stamp(before), read_stamp(after))
+    stamps = read_stamp(before), read_stamp(after)
+    changes = compared(*stamps)
     table = table_of("claim", "before → after", "beyond ± noise", "verdict")
     for c in changes:
         numbers = " → ".join("none" if v is None else f"{v:.4g}" for v in (c.before, c.after))
@@ -137,6 +139,6 @@ def compare(
         beyond = "" if None in (c.before, c.after) else beyond
         verdict = " → ".join(verdict_words(word) for word in dict.fromkeys(c.verdicts))
         table.add_row(escape(f"{c.claim} {c.case}".strip()), numbers, beyond, verdict)
-    print_table(table)
-    turned = len({c.claim for c in changes if c.turned})
-    print(f"{turned} verdicts differ, and {sum(c.beyond > 0 for c in changes)} statistics by more than seed noise")
+    if changes:
+        print_table(table)
+    print("\n".join(summary(changes, *stamps)))

@@ -162,9 +162,9 @@ class Piece:
 def open_piece(began: float, out: Path, minutes: float, device: str, size: str, workers: int | None) -> Piece:
     """Check what was asked for and this machine, before any work; raises BookError. The minutes count from `began`."""
     if not 0 < minutes <= 600:
-        raise BookError(f"MINUTES: got {minutes:g}, allowed is more than 0 and at most 600")
+        raise BookError(f"MINUTES must be > 0 and ≤ 600, got {minutes:g}")
     if workers is not None and workers < 1:
-        raise BookError(f"WORKERS: got {workers}, allowed is 1 or more")
+        raise BookError(f"WORKERS must be ≥ 1, got {workers}")
     try:
         device_of(device)
     except BookError:

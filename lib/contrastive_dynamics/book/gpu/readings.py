@@ -80,10 +80,8 @@ class Readings:
 
     def compute(self, keeper: UnitKeeper) -> None:
         """Run what the claims need; raises OutOfTime between pieces, SystemExit where the device is lost."""
-        namespace = {"__name__": "__main__"}
         with as_script(self.story.files, self.run.profile, keeper):
-            exec(self.story.defaults, namespace)
-            namespace.update(self.run.parameters)
+            namespace = self.story.namespace(self.run.parameters)
             for n in self.story.union(self.claims):
                 if blamed := self.needing(n):
                     self.store.begin(self.job, blamed)

@@ -73,7 +73,7 @@ class Store:
         Raises BookError where `out` cannot be used or holds what another machine or version measured.
         """
         if self.out.exists() and not self.out.is_dir():
-            raise BookError(f"OUT: {self.out} is a file, allowed is a folder")
+            raise BookError(f"OUT must be a folder, got the file {self.out}")
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             self.unpack()

@@ -3,14 +3,16 @@
 import ast
 import difflib
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import BookError
+from .errors import BookError, cut
 from .sources import Cell, ChapterFiles
 
 _TYPES = {"int": int, "float": float, "str": str, "bool": bool}
+_MOST_VALUES = 1000  # of a list; each may be a training
 _RANGE = re.compile(r"(?P<low>-?[\d.eE+-]+?)\.\.(?P<high>-?[\d.eE+-]+)$")
 _CHOICES = re.compile(r"(?P<choices>[\w.-]+(?:\|[\w.-]+)+)$")
 
@@ -40,17 +42,20 @@ class Parameter:
     def check(self, value: object, where: str = "") -> object:
         """Return the value converted to its type; raises a BookError that says what was given and what is allowed."""
         is_list = self.type.startswith("list[")
-        wrong = BookError(f"{where}{self.name}: must be {f'{self.type} {self.range}'.rstrip()}, got {value!r}")
+        wanted, got = f"{self.type} {self.range}".rstrip(), cut(repr(value), 120)
+        wrong = BookError(f"{where}{self.name}: must be {wanted}, got {got}")
         if is_list:
             if not isinstance(value, (list, tuple)) or not value:
                 raise wrong
+            if len(value) > _MOST_VALUES:
+                raise BookError(f"{where}{self.name}: must have at most {_MOST_VALUES} values, got {len(value)}")
             return [self._check_item(item, wrong) for item in value]
         return self._check_item(value, wrong)
 
     def _check_item(self, value: object, wrong: BookError) -> object:
         kind = self.item_type
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            value = float(value) if abs(value) < 2**1000 else math.inf
         if type(value) is not kind:
             raise wrong
         if self.choices and value not in self.choices:
@@ -67,7 +72,7 @@ class Parameter:
             text = f"[{text}]"
         try:
             return self.check(json.loads(text.lower() if self.type == "bool" else text))
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, thousands of brackets
             return self.check(text)
 
 
@@ -143,8 +148,7 @@ def profile_parameters(files: ChapterFiles, profile: str) -> dict[str, object]:
     known = read_parameters(files.cells(), files.source.name)
     if profile == "default":
         return effective(known, {}, files.name)
-    path = files.profile(profile)
-    if not path.is_file():
-        there = ["default", *sorted(p.name.split(".")[1] for p in path.parent.glob(f"{files.name}.*.yaml"))]
-        raise BookError(f"{files.name} has no profile {profile!r}, there are: {', '.join(there)}")
+    path, there = files.profile(profile), files.profiles()
+    if profile not in there:
+        raise BookError(f"{files.name} has no profile {profile!r}, there are: {', '.join(['default', *there])}")
     return effective(known, read_profile(path), path.name)

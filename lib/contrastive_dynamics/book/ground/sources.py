@@ -112,6 +112,11 @@ class ChapterFiles:
     def profile(self, profile: str) -> Path:
         return self.root / "chapters" / "profiles" / f"{self.name}.{profile}.yaml"
 
+    def profiles(self) -> list[str]:
+        """The names of its profiles, without `default`, which is the parameters cell itself."""
+        found = self.profile("*")
+        return sorted(path.stem.removeprefix(f"{self.name}.") for path in found.parent.glob(found.name))
+
     def captions(self, profile: str) -> Path:
         """What to look at in the pictures of a record that the chapter's prose does not show."""
         return self.root / "chapters" / "captions" / f"{self.name}.{profile}.yaml"

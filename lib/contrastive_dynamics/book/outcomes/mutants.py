@@ -151,9 +151,7 @@ def run_script(
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
         prepare()
         for some in story.by_notebook(units):
-            namespace: dict = {"__name__": "__main__"}
-            exec(story.defaults, namespace)
-            namespace.update(parameters)
+            namespace = story.namespace(parameters)
             for n in some:
                 began, where = time.process_time(), f"{story.source_of(n).name}, code cell"
                 for at, statement in enumerate(story.units[n].body):

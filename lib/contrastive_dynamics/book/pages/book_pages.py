@@ -14,6 +14,7 @@ from pathlib import Path
 from ...data.catalogue import SUMS
 from ..ground.durations import duration
 from ..ground.errors import BookError
+from ..provenance.stamps import whole_cost
 from .claim_marks import count_line
 from .claims_files import claims_csv, claims_json
 from .claims_page import claims_page
@@ -27,7 +28,7 @@ _FONTS = Path("output") / "chtml" / "fonts"
 
 def _cost(profile: str, stamp: dict) -> str:
     memory = f", {stamp['peak_mb']:.0f} MB" if stamp.get("peak_mb") else ""
-    return f"{profile}: {duration(stamp['seconds'])}{memory} ({stamp['device']})"
+    return f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})"
 
 
 def chapter_box(front: dict, stamps: dict[str, dict], results: list[dict]) -> str:

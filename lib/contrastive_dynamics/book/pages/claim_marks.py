@@ -13,7 +13,7 @@ STYLE = '<link rel="stylesheet" href="../_static/claims.css">'  # of a page that
 def badge(verdict: str, count: int | None = None) -> str:
     """Symbol and word of a verdict (with a count), as inline HTML that needs neither colour nor our CSS."""
     if verdict not in VERDICTS:
-        raise BookError(f"verdict {verdict!r} is unknown, allowed are {', '.join(VERDICTS)}")
+        raise BookError(f"a verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}")
     number = f"{count} " if count is not None else ""
     symbol = f'<span aria-hidden="true">{VERDICTS[verdict]}</span>'
     return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{symbol} {number}{verdict}</span>'
@@ -23,7 +23,7 @@ def counts(results: list[dict]) -> dict[str, int]:
     """Verdict → number of claims, for all verdicts in their order, zeros included; raises BookError."""
     found = Counter(result["verdict"] for result in results)
     if unknown := found.keys() - VERDICTS.keys():
-        raise BookError(f"verdict {', '.join(sorted(unknown))} is unknown, allowed are {', '.join(VERDICTS)}")
+        raise BookError(f"a verdict must be one of {', '.join(VERDICTS)}, got {', '.join(sorted(unknown))}")
     return {verdict: found[verdict] for verdict in VERDICTS}
 
 

@@ -8,6 +8,7 @@ from ..chapter.results import StoredRun
 from ..ground.durations import duration
 from ..ground.errors import BookError
 from ..ground.sources import ChapterFiles
+from ..provenance.stamps import whole_cost
 
 _FIGURE = re.compile(r"\{glue:figure\} (?P<name>\S+)\n(?P<options>(?:(?:# )?:[\w-]+:.*\n)+)")
 _OPTION = re.compile(r"^(?:# )?:(?P<name>[\w-]+): *(?P<value>.*?) *$", re.MULTILINE)
@@ -95,7 +96,7 @@ def in_gallery(files: ChapterFiles, profile: str) -> dict[str, Placed]:
 
 def made(run: StoredRun) -> str:
     """A sentence on what made a stored run: profile, day, machine, time, and whether the code has changed since."""
-    stamp, took = run.stamp, duration(run.stamp["seconds"])
+    stamp, took = run.stamp, duration(whole_cost(run.stamp))
     since = " The code or the rules have changed since." if run.stale else ""
     return f"Made with the profile {stamp['profile']} on {stamp['time'][:10]}: {stamp['device']}, {took}.{since}"
 
@@ -104,7 +105,7 @@ def _made(run: StoredRun) -> str:
     stamp = run.stamp
     values = ", ".join(f"`{name} = {value}`" for name, value in stamp["parameters"].items())
     stale = " **Stale**: the code or the rules have changed since." if run.stale else ""
-    return f"Recorded {stamp['time'][:10]} on {stamp['device']}, {stamp['seconds']:.0f} s, with {values}.{stale}"
+    return f"Recorded {stamp['time'][:10]} on {stamp['device']}, {duration(whole_cost(stamp))}, with {values}.{stale}"
 
 
 def gallery(files: ChapterFiles, run: StoredRun | None, profile: str = "paper") -> str:

@@ -1,7 +1,6 @@
 """The page of a run: built with the book's own configuration, so that it looks as the chapter does, or by nbconvert."""
 
 import importlib.util
-import json
 import tempfile
 from collections import Counter
 from html import escape
@@ -12,6 +11,7 @@ from ..claims.claim_table import Claims
 from ..ground.apart import TookTooLong, apart
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
+from ..ground.formats import NOTEBOOK, ROWS, RUN, intact
 from ..ground.parameters import Parameter, read_parameters, value_text
 from ..ground.sources import ChapterFiles
 from ..running import launch
@@ -78,11 +78,13 @@ def read_run(files: ChapterFiles, folder: Path) -> tuple:
     import nbformat
 
     try:
+        nbformat.validate(intact(folder / files.notebook.name, NOTEBOOK))
         notebook = nbformat.read(folder / files.notebook.name, as_version=4)
-        made, claims = (json.loads((folder / f"{n}.json").read_text(encoding="utf-8")) for n in ("run", "claims"))
-    except (OSError, ValueError):
+        made, claims = intact(folder / "run.json", RUN), intact(folder / "claims.json", ROWS)
+    except (BookError, nbformat.ValidationError) as error:
         needed = f"{files.notebook.name}, run.json and claims.json"
-        raise BookError(f"{folder}: must be the folder of a finished run, with {needed}") from None
+        said = str(error).splitlines()[0]
+        raise BookError(f"{folder}: must be the folder of a finished run, with {needed} ({said})") from None
     for cell in notebook.cells:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]  # the table of parameters has the values

@@ -43,10 +43,12 @@ class Story:
         """The cells that contain code."""
         return _code(self.all_cells)
 
-    @property
-    def defaults(self) -> str:
-        """The source of the parameters cell, with which every slice begins."""
-        return next(cell.source for cell in self.cells if "parameters" in cell.tags)
+    def namespace(self, parameters: dict) -> dict:
+        """What every slice of one notebook begins in: the parameters cell executed, then these values in its place."""
+        found: dict = {"__name__": "__main__"}
+        exec(next(cell.source for cell in self.cells if "parameters" in cell.tags), found)
+        found.update(parameters)
+        return found
 
     @cached_property
     def units(self) -> list[Unit]:

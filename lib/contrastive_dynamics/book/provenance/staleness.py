@@ -4,12 +4,13 @@ Needs neither torch nor git: everything is read from the sources.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from operator import call
 from pathlib import Path
 
 from ..claims.claim_table import Claims
-from ..ground.errors import BookError
+from ..ground.formats import NOTEBOOK, RECORD, intact, loads
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
 from .digests import ChapterDigests, rule_digest
@@ -35,39 +36,43 @@ def notebook_stamp(path: Path) -> dict | None:
     """The stamp that a notebook's outputs hold, or None; raises BookError for one that is damaged."""
     if not path.is_file():
         return None
-    for cell in reversed(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+    for cell in reversed(intact(path, NOTEBOOK)["cells"]):
         for output in cell.get("outputs", []):
             if MIME in output.get("data", {}):
                 return check(loaded(output["data"][MIME]), path.name)
     return None
 
 
-def notebooks_stamp(files: ChapterFiles, folder: Path | None = None) -> dict | None:
+def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, tried: Callable = call) -> dict | None:
     """The stored run of all notebooks of a chapter, the committed ones or those of a run in a folder.
 
-    None if they hold none. Raises BookError (`notebook_stamp`).
+    Args:
+        files: The chapter.
+        folder: That of a run; None for the committed notebooks.
+        tried: `lenient` leaves out a notebook that is damaged.
+
+    Returns:
+        None if the notebooks hold no run.
+
+    Raises:
+        BookError: As `notebook_stamp` does.
     """
     places = [one.notebook if folder is None else folder / one.notebook.name for one in files.notebooks]
-    stamps = [stamp for path in places if (stamp := notebook_stamp(path))]
+    stamps = [stamp for path in places if (stamp := tried(notebook_stamp, path))]
     return of_notebooks(stamps, one_run=folder is not None) if stamps else None
 
 
 def loaded(data: object) -> object:
     """A stamp from the text in a notebook's output; anything that is not text or not JSON is returned unchanged."""
     try:
-        return json.loads(data) if isinstance(data, str) else data
-    except json.JSONDecodeError:
+        return loads(data) if isinstance(data, str) else data
+    except (ValueError, RecursionError):
         return data
 
 
 def read_record(path: Path) -> dict:
     """A record: its `run` and those on `other_seeds`; raises BookError if it is damaged or has another format."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise BookError(f"{path}: not readable as a record: {error}") from None
-    if not isinstance(found, dict) or "run" not in found:
-        raise BookError(f"{path}: holds no stored run")
+    found = intact(path, RECORD)
     for stamp in (found["run"], *found.get("other_seeds", ())):
         check(stamp, f"{path.parent.name}/{path.name}")
     return {"other_seeds": []} | found
@@ -128,6 +133,8 @@ def states(
             said, changed = STALE, ("no cell judges it any more",)
         elif digests.digest(story.claims[claim], claim) != row["reading"]:
             said, changed = STALE, _changed(reaches(stamp, claim), digests.claim(claim).reaches)
+        elif claims and claim not in claims.rows:
+            said, changed = RULE_CHANGED, ("its row in the claims file is gone",)
         elif claims and row["rule"] and row["rule"] != rule_digest(claims.rows[claim]):
             said, changed = RULE_CHANGED, ("its rule",)
         found[claim] = State(story.files.name, claim, where, said, changed)

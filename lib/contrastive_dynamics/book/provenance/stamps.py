@@ -20,6 +20,7 @@ from collections.abc import Iterable
 
 from ..claims.claim_table import Claims
 from ..ground.errors import BookError
+from ..ground.formats import STAMP, fitting
 from .digests import ALGORITHM, SHORT, ChapterDigests, Made, label, rule_digest
 from .library import sha
 from .slices import Story
@@ -48,6 +49,11 @@ def check(stamp: object, where: str) -> dict:
         raise BookError(f"{where}: {found}; this code reads format {FORMAT}, algorithm {ALGORITHM}: run it again")
     if seal(stamp)["seal"] != stamp.get("seal"):
         raise BookError(f"{where}: does not fit its seal, so it was changed by hand or damaged: run it again")
+    fitting(stamp, STAMP, where)
+    places = {int(at) for row in stamp["claims"].values() for at in row["reaches"].split()}
+    runs = {row["run"] for row in stamp["claims"].values()}
+    if max(places, default=-1) >= len(stamp["definitions"]) or max(runs, default=0) > len(stamp["later"]):
+        raise BookError(f"{where}: damaged: a claim refers to a definition or a run that it lacks; {STAMP.remedy}")
     return stamp
 
 
@@ -206,6 +212,12 @@ def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
             took = by_digest.get(digests.digest(at)[:SHORT]) or by_name.get(cell_name(story, at))
             found |= {unit.cell: float(took)} if took else {}
     return found
+
+
+def whole_cost(stamp: dict) -> float:
+    """Seconds to compute all that a stamp holds: its cells' latest, or the first run's if cells lack kept pieces."""
+    cells = sum(float(entry.split()[1]) for entry in stamp["cells"].values() if " " in entry)
+    return max(stamp["seconds"], cells)
 
 
 def seconds_of_record(stamp: dict, digests: ChapterDigests) -> dict[int, float]:

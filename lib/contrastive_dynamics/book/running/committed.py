@@ -18,6 +18,7 @@ from ..provenance.staleness import CURRENT, STALE, State, notebook_stamp, states
 from ..provenance.stamps import cell_name, check, merge, of_notebooks, refreshed, seal, seconds_of
 from .jupyter_kernel import disk_errors, run_notebook
 from .notebooks import build, normalise, part, same_cells, write_notebook
+from .output_place import check_writable
 
 
 def _cells(notebook) -> list[Cell]:
@@ -132,8 +133,8 @@ def _read(files: ChapterFiles) -> tuple[object, dict] | None:
     import nbformat
 
     try:
-        notebook = nbformat.read(files.notebook, as_version=4)
         stamp = notebook_stamp(files.notebook)
+        notebook = nbformat.read(files.notebook, as_version=4) if stamp else None
     except (OSError, BookError, ValueError):  # nbformat raises a ValueError for anything but a notebook
         return None
     if stamp and stamp["profile"] == "default":  # a claim that reads a changed default is stale by its digest
@@ -197,18 +198,33 @@ def _execute(committed: Committed, force: bool) -> str:
     if not force and committed.is_current():
         return ""
     whole = force or committed.stamp is None
+    _ = committed.headlines  # the notebook shows the record's verdicts; a damaged record stops it before any work
     units = [] if whole else committed.stale_units()
+    for folder in (files.notebook.parent, files.animations):
+        check_writable(folder)
     with disk_errors(files.notebook), tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         made = Path(scratch) / files.stem
         fresh = _run(committed, None if whole else units, made) if whole or units else None
         notebook = committed.with_lines(fresh) if whole else committed.joined(fresh, units)
-        animations.store(made, files.animations)
-        write_notebook(notebook, files.notebook)
-        animations.remove_others(files.animations, stamp_of(notebook)["pictures"])
+        _store(files, notebook, made)
     judged = [c for n in units for c in committed.story.units[n].judges]
     cells = len({committed.story.units[m].cell for n in units for m in committed.story.needed(n)})
     others = f"{len(units) - len(judged)} other cells"
     return "executed" if whole else f"{cells} cells executed for {len(judged)} claims and {others}"
+
+
+def _store(files: ChapterFiles, notebook, made: Path) -> None:
+    """Replace the committed notebook and its animations; if that fails, keep what was executed elsewhere and say so."""
+    try:
+        animations.store(made, files.animations)
+        write_notebook(notebook, files.notebook)
+        animations.remove_others(files.animations, stamp_of(notebook)["pictures"])
+    except OSError as error:
+        kept = Path(tempfile.mkdtemp(prefix="clbook-"))
+        animations.store(made, kept)
+        write_notebook(notebook, kept / files.notebook.name)
+        said = f"{files.notebook}: cannot be written ({error.strerror}); what was executed is in {kept}"
+        raise BookError(said) from None
 
 
 def _run(committed: Committed, units: list[int] | None, made: Path):

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...data import catalogue, registry
-from ..chapter.results import stored_runs
 from ..ground import environment
+from ..ground.durations import duration
 from ..ground.errors import BookError
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
+from ..provenance.staleness import notebooks_stamp, read_record
+from ..provenance.stamps import whole_cost
 
 GB = 1e9
 
@@ -79,21 +81,31 @@ def profiles(root: Path) -> Iterator[tuple[str, str, str, str]]:
     """(chapter, profile, data, measured time and memory) of every profile of every chapter."""
     for chapter in chapter_names(root):
         files = ChapterFiles(root, chapter)
-        runs = stored_runs(files)
-        folder = root / "chapters" / "profiles"
-        names = sorted(path.name.split(".")[1] for path in folder.glob(f"{chapter}.*.yaml"))
-        for profile in ("default", *names):
-            yield chapter, profile, _data(files, profile), _needs(runs[profile].stamp if profile in runs else None)
+        names = {*files.profiles(), *(path.stem for path in files.records())}
+        for profile in ("default", *sorted(names - {"default"})):
+            yield chapter, profile, *_profile(files, profile)
 
 
-def _data(files: ChapterFiles, profile: str) -> str:
+def _profile(files: ChapterFiles, profile: str) -> tuple[str, str]:
+    """What a profile reads, and what its stored run took; what is damaged says so in its place."""
     try:
-        return str(profile_parameters(files, profile).get("data", "generated"))
+        stamp = _stamp(files, profile)
+        took = _took(stamp) if stamp else "not measured"
     except BookError as error:
-        return str(error)
+        stamp, took = None, str(error)
+    if stamp and profile != "default" and not files.profile(profile).is_file():  # only its record is left
+        return stamp["data"], took
+    try:
+        return str(profile_parameters(files, profile).get("data", "generated")), took
+    except BookError as error:
+        return str(error), took
 
 
-def _needs(stamp: dict | None) -> str:
-    if stamp is None:
-        return "not measured"
-    return f"{stamp['seconds']:.0f} s, {stamp['peak_mb'] / 1000:.1f} GB on {stamp['device']}"
+def _stamp(files: ChapterFiles, profile: str) -> dict | None:
+    if files.record(profile).is_file():
+        return read_record(files.record(profile))["run"]
+    return notebooks_stamp(files) if profile == "default" else None
+
+
+def _took(stamp: dict) -> str:
+    return f"{duration(whole_cost(stamp))}, {stamp['peak_mb'] / 1000:.1f} GB on {stamp['device']}"

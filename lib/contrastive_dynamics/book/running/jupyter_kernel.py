@@ -81,6 +81,7 @@ class Bar:
     def __init__(self, label: str, cells: int, weights: list[float], file: Path):
         from tqdm import tqdm
 
+        tqdm.set_lock(threading.RLock())  # tqdm's own is a semaphore of the system, which a killed worker would leave
         self.weights = weights if sum(weights) > 0 else [1.0] * max(cells, 1)
         self.file, self.whole = file, sum(self.weights)
         text = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left{postfix}"
@@ -130,7 +131,7 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
     """
     from papermill import execute_notebook
 
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it logs is raised, too
     cells = sum(cell.cell_type == "code" for cell in notebook.cells)
     with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         progress_file = Path(scratch) / "progress.json"
@@ -172,12 +173,17 @@ def failed_cell(label: str, error) -> str:
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Inside, SIGTERM raises KeyboardInterrupt as Ctrl-C does; otherwise kernels and workers would be left behind."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, or kernels and workers would be left behind.
+
+    A signal that is ignored, as SIGHUP is under nohup, stays so.
+    """
+    heard = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
+    before = {one: signal.signal(one, signal.default_int_handler) for one in heard}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from ..provenance.slices import Story
 
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _RUN_METADATA = ("papermill", "execution", "collapsed", "scrolled", "ExecuteTime")
+_FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}  # tags of cells whose code the page folds or omits
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -31,7 +32,7 @@ def normalise(notebook):
     count = 0
     for index, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{index:03d}"
-        for name in _RUN_METADATA:
+        for name in (*_RUN_METADATA, "jupyter"):
             cell.metadata.pop(name, None)
         if not cell.metadata.get("tags"):
             cell.metadata.pop("tags", None)
@@ -40,6 +41,8 @@ def normalise(notebook):
             count += ran
             cell["execution_count"] = count if ran else None
             cell["outputs"] = _outputs(cell.outputs, cell["execution_count"])
+            if _FOLDED & set(cell.metadata.get("tags", [])):  # JupyterLab folds it too; a click unfolds it
+                cell.metadata["jupyter"] = {"source_hidden": True}
     return notebook
 
 

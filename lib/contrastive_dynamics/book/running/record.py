@@ -17,8 +17,9 @@ from ..chapter import chapter as chapter_module
 from ..chapter.pieces import Keeper, OutOfTime
 from ..claims.claim_table import Claims
 from ..ground.aside import write_aside
-from ..ground.errors import BookError
+from ..ground.errors import BookError, line_of
 from ..ground.parameters import profile_parameters
+from ..ground.printing import printed
 from ..ground.sources import ChapterFiles
 from ..provenance.digests import SHORT, ChapterDigests
 from ..provenance.library import sha
@@ -26,6 +27,7 @@ from ..provenance.slices import Story
 from ..provenance.staleness import CURRENT, STALE, read_record, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors, terminated_as_interrupted
+from .output_place import check_writable
 from .request import check_data, seed_blocks, with_device
 from .script import run_script
 
@@ -137,6 +139,7 @@ def record(
         return None
     if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
         check_data(parameters, name)
+    check_writable(path.parent)
     with disk_errors(path):
         runs = []
         for block in plans:
@@ -195,7 +198,7 @@ def main(arguments: list[str]) -> int:
         with terminated_as_interrupted():
             return command(given.pop("chapter"), given.pop("profile"), **given)
     except BookError as error:
-        print(f"record: {error}", file=sys.stderr)
+        print("record:", line_of(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("record: interrupted, finished pieces are kept", file=sys.stderr)
@@ -203,4 +206,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    with printed("record"):
+        sys.exit(main(sys.argv[1:]))

@@ -7,7 +7,7 @@ from ...data import registry
 from ...data.catalogue import DataError
 from ..chapter.chapter import device_of
 from ..claims.claim_table import Claims
-from ..ground.errors import BookError
+from ..ground.errors import BookError, cut
 from ..ground.parameters import Parameter
 from ..ground.sources import ChapterFiles
 
@@ -19,7 +19,7 @@ def known_parameter(name: str, known: dict[str, Parameter], where: str) -> Param
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(known)}{hint}")
+        raise BookError(f"{where}: no parameter {cut(name, 100)!r}, allowed are {', '.join(known)}{hint}")
     return known[name]
 
 
@@ -29,7 +29,7 @@ def read_assignments(given: list[str], known: dict[str, Parameter], where: str) 
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise BookError(f"-p {text}: not of the form name=value")
+            raise BookError(f"-p {cut(text, 200)}: not of the form name=value")
         values[name] = known_parameter(name, known, where).from_text(value)
     return values
 

@@ -12,6 +12,7 @@ from ..chapter import animations
 from ..chapter.results import run_rows
 from ..ground.aside import folder_aside
 from ..ground.errors import BookError
+from ..ground.formats import lenient
 from ..ground.parameters import profile_parameters, read_parameters
 from ..ground.sources import ChapterFiles
 from ..provenance.digests import ChapterDigests
@@ -19,8 +20,10 @@ from ..provenance.slices import Story
 from ..provenance.staleness import notebook_stamp, notebooks_stamp
 from ..provenance.stamps import of_notebooks, seconds_of
 from .committed import surroundings
+from .contradictions import check_together
 from .jupyter_kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, normalise, part, write_notebook
+from .output_place import check_output, output_folder
 from .request import check_data, named_claims, named_profile, read_assignments, with_device
 
 
@@ -61,7 +64,7 @@ class Plan:
 
     def cost(self) -> str:
         """The cost of a partial run, from the seconds that its cells took in the committed notebook."""
-        stamp = notebooks_stamp(self.files)
+        stamp = notebooks_stamp(self.files, tried=lenient)
         cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
         seconds = seconds_of(stamp, ChapterDigests(self.story, stamp["parameters"])) if stamp else {}
         said = f"{len(cells)} of {len(self.story.cells)} cells"
@@ -69,20 +72,6 @@ class Plan:
             return f"{said}; no stored run says how long they take"
         size = "" if self.profile == "default" else " at the default size"
         return f"{said}; in the committed notebook they took {sum(seconds.get(n, 0.0) for n in cells):.0f} s{size}"
-
-
-def check_output(out: Path) -> None:
-    """The folder must be absent or empty, and its place writable; raises BookError."""
-    if out.is_dir() and any(out.iterdir()):
-        raise BookError(f"--out {out}: not empty; give a folder that is empty or does not exist yet")
-    for path in (out, out.with_name(f"{out.name}.failed")):
-        if path.exists() and not path.is_dir():
-            raise BookError(f"--out {out}: {path} is a file")
-    place = next(p for p in out.parents if p.exists())
-    if not place.is_dir():
-        raise BookError(f"--out {out}: cannot be made, {place} is a file")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise BookError(f"--out {out}: cannot be made, {place} is not writable")
 
 
 def plan(
@@ -103,32 +92,47 @@ def plan(
     profile = named_profile(profile, base, parameters)
     if out is None:
         out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
-    out = Path(os.path.abspath(out))
-    check_output(out)
+    out = check_output(Path(os.path.abspath(out)))
     check_data(parameters, name)
-    return Plan(files, parameters, profile, out, claims)
+    wanted = Plan(files, parameters, profile, out, claims)
+    if profile == "custom":
+        check_together(files, [parameters], wanted.units)
+    return wanted
 
 
-def _keep_partial(notebook: Path, out: Path) -> Path:
-    """Move the notebook of a failed run to a place where it is kept."""
+def _keep_partial(notebook: Path, out: Path) -> str:
+    """Copy the notebook of a failed run to a place where it is kept, perhaps on another disk; says where."""
     kept = out.with_name(f"{out.name}.failed") / notebook.name
-    kept.parent.mkdir(exist_ok=True)
-    if (notebook.parent / animations.FOLDER).is_dir():  # which the notebook plays
-        shutil.copytree(notebook.parent / animations.FOLDER, kept.parent / animations.FOLDER, dirs_exist_ok=True)
-    os.replace(notebook, kept)
-    return kept
+    try:
+        kept.parent.mkdir(exist_ok=True)
+        if (notebook.parent / animations.FOLDER).is_dir():  # which the notebook plays
+            shutil.copytree(notebook.parent / animations.FOLDER, kept.parent / animations.FOLDER, dirs_exist_ok=True)
+        shutil.copyfile(notebook, kept)
+    except OSError as error:
+        return f"the partial notebook cannot be kept in {kept.parent} ({error.strerror})"
+    return f"partial notebook: {kept}"
 
 
 def run(wanted: Plan) -> list[dict]:
     """Run a chapter; leaves its notebooks, what they play, claims.json and run.json in a folder; returns its claims.
 
-    Raises BookError for a failed cell (the partial notebook is kept in OUT.failed), a dead kernel or a full disk, and
-    KeyboardInterrupt on Ctrl-C. In these cases nothing but that notebook is left, with what it plays.
+    Raises BookError for a place that cannot be written or is in use, a failed cell (the partial notebook is kept in
+    OUT.failed), a dead kernel or a full disk, and KeyboardInterrupt on Ctrl-C. In these cases nothing but that notebook
+    is left, with what it plays.
     """
-    files, out = wanted.files, wanted.out
-    with disk_errors(out), folder_aside(out) as folder:
-        stamps = [_run_notebook(wanted, one, units, folder) for one, units in wanted.notebooks()]
-        return _finish(files, stamps, folder)
+    with disk_errors(wanted.out), output_folder(wanted.out) as folder:
+        return _run_into(folder, wanted)
+
+
+def run_beside(wanted: Plan) -> list[dict]:
+    """As `run`, for a place that several workers may fill at a time: the first whole folder takes it."""
+    with disk_errors(wanted.out), folder_aside(wanted.out) as folder:
+        return _run_into(folder, wanted)
+
+
+def _run_into(folder: Path, wanted: Plan) -> list[dict]:
+    stamps = [_run_notebook(wanted, one, units, folder) for one, units in wanted.notebooks()]
+    return _finish(wanted.files, stamps, folder)
 
 
 def _run_notebook(wanted: Plan, files: ChapterFiles, units: list[int] | None, folder: Path) -> dict:
@@ -142,7 +146,7 @@ def _run_notebook(wanted: Plan, files: ChapterFiles, units: list[int] | None, fo
     try:
         run_notebook(notebook, path, parameters=wanted.parameters, **options)
     except CellFailed as error:
-        raise BookError(f"{error}; partial notebook: {_keep_partial(path, wanted.out)}") from None
+        raise BookError(f"{error}; {_keep_partial(path, wanted.out)}") from None
     write_notebook(normalise(nbformat.read(path, as_version=4)), path)
     if not (stamp := notebook_stamp(path)):
         raise BookError(f"{files.stem}: no cell ends with chapter.close(), so nothing was measured")

@@ -73,9 +73,7 @@ def run_script(
 
 def _run_notebook(story: Story, units: list[int], parameters: dict, keeper: Keeper) -> dict:
     """The stamp of units of one notebook, run in a namespace of their own."""
-    namespace: dict = {"__name__": "__main__"}
-    exec(story.defaults, namespace)
-    namespace.update(parameters)
+    namespace = story.namespace(parameters)
     for n in units:
         timed_unit(story, n, namespace, keeper)
         if isinstance(namespace.get(CHAPTER), Chapter):

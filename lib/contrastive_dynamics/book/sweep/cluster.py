@@ -3,15 +3,19 @@
 import contextlib
 import logging
 import os
+import signal
 import time
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 from ..ground.errors import BookError
+from ..ground.formats import SCHEDULER, intact
 from .job import Job, run_job
 
 ANSWER_SECONDS = 10  # time that a scheduler has to answer
 FILE_SECONDS = 60  # time that it has to write its file, on the disk of a cluster
+LOOPBACK = "127.0.0.1"  # whoever reaches a scheduler can run code as its user
 QUEUED = 2  # jobs submitted for each thread of a worker, so that no thread waits
 
 
@@ -53,11 +57,15 @@ class Pool:
         return key, result
 
 
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def _why(error: BaseException) -> str:
     """Why a worker returned no result of a job, which itself raises nothing."""
     from distributed import KilledWorker
 
-    said = (str(error).splitlines() or [""])[0]
+    said = _first_line(error)
     if isinstance(error, KilledWorker):
         return f"the worker was lost: {said}"
     return f"the worker could not begin ({type(error).__name__}: {said}); does it have this environment?"
@@ -116,24 +124,29 @@ def _reached(distributed, address: str) -> Iterator:
     """A client of an existing scheduler; the address may be that of the file to which the scheduler writes its own."""
     by_file = address.endswith(".json")
     try:
-        where = {"scheduler_file": _written(Path(address))} if by_file else {"address": address}
-        client = distributed.Client(**where, timeout=ANSWER_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        where = intact(_written(Path(address)), SCHEDULER)["address"] if by_file else address
+        # a client that cannot even try waits at its end, and prints a traceback
+        distributed.comm.resolve_address(where)
+        if where.startswith("tls:") and not distributed.Security().get_connection_args("client").get("ssl_context"):
+            raise ValueError("TLS is not set up here, which the page on sweeps describes")
+        client = distributed.Client(where, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (ValueError, RuntimeError) as error:  # a RuntimeError where TLS is required and the address has none
+        raise BookError(f"--scheduler {address}: {_first_line(error)}; is the address right?") from None
+    except (OSError, TimeoutError) as error:
         advice = "is it running, is the address right, may this machine reach it?"
-        within = FILE_SECONDS if by_file else ANSWER_SECONDS
-        raise BookError(f"--scheduler {address}: no answer within {within} s ({said}); {advice}") from None
+        said = f"no answer within {ANSWER_SECONDS} s ({_first_line(error)})"
+        raise BookError(f"--scheduler {address}: {said}; {advice}") from None
     with client:
         yield client
 
 
-def _written(path: Path) -> str:
-    """The scheduler's file, once a job that has just begun has written it; raises TimeoutError."""
+def _written(path: Path) -> Path:
+    """The scheduler's file, once a job that has just begun has written it; raises BookError."""
     for _ in range(10 * FILE_SECONDS):
         if path.is_file() and path.stat().st_size:
-            return str(path)
+            return path
         time.sleep(0.1)
-    raise TimeoutError("no such file")
+    raise BookError(f"--scheduler {path}: no such file after {FILE_SECONDS} s; has the scheduler started?")
 
 
 @contextlib.contextmanager
@@ -142,17 +155,35 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
     count = jobs or len(cards) or cores
     share = str(max(1, cores // count))  # of the cores, for the parallel parts of a point
     quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": share, "LOKY_MAX_CPU_COUNT": share}
-    cluster = distributed.LocalCluster(
+    options = dict(
         n_workers=count,
         threads_per_worker=1,
         processes=True,
         memory_limit=0,  # kernels are separate processes, which it does not count
-        dashboard_address=":0",  # otherwise a second sweep on a machine warns about the first
+        host=LOOPBACK,
+        dashboard_address=f"{LOOPBACK}:0",  # any free port, since a second sweep may run on this machine
         resources={"GPU": 1} if on_gpu else None,
         env=quiet,
         silence_logs=50,
     )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with contextlib.ExitStack() as stack:
+        with _deaf_to_interrupts():
+            cluster = stack.enter_context(distributed.LocalCluster(**options))
+        client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         if len(cards) > 1:
             client.register_plugin(_one_gpu_a_worker(cards))
         yield client
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Threads that start inside, and all the processes that these ever start, do not receive Ctrl-C.
+
+    A terminal sends it to workers, too, which would each print a traceback; it is the client that ends them.
+    """
+    resource_tracker.ensure_running()  # later it would unblock the signal in the thread that starts a process
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -3,15 +3,16 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_FLOOR, Decimal
 from itertools import product
 
 from ..claims.claim_table import Claims
-from ..ground.errors import BookError
+from ..ground.errors import BookError, cut
 from ..ground.parameters import Parameter, profile_parameters, read_parameters
 from ..ground.sources import ChapterFiles
 from ..provenance.digests import code_digest
 from ..provenance.slices import Story
+from ..running.contradictions import check_together
 from ..running.request import check_data, known_parameter, read_assignments, seed_blocks, with_device
 
 MOST_POINTS = 100_000
@@ -67,18 +68,19 @@ def _range(parameter: Parameter, text: str, where: str) -> list:
     last, _, step = rest.partition(":")
     try:
         low, high, by = (Decimal(part.strip()) for part in (first, last, step or "1"))
-        count = int((high - low) / by) + 1
-    except (InvalidOperation, ArithmeticError, ValueError):
+        count = ((high - low) / by + 1).to_integral_value(ROUND_FLOOR)
+        empty = by <= 0 or high < low
+    except ArithmeticError:
         raise BookError(f"{where}: not a range low..high:step with step > 0") from None
-    if by <= 0 or high < low:
+    if empty:
         raise BookError(f"{where}: an empty range; it must be low..high:step with low ≤ high and step > 0")
-    if count > MOST_POINTS:
-        raise BookError(f"{where}: must have at most {MOST_POINTS} values, got {count}")
-    return [parameter.from_text(str(low + k * by)) for k in range(count)]
+    if count > MOST_POINTS:  # compared before it becomes an int, which may have a million digits
+        raise BookError(f"{where}: must have at most {MOST_POINTS} values, got {count:.9g}")
+    return [parameter.from_text(str(low + k * by)) for k in range(int(count))]
 
 
 def _axis(text: str, known: dict[str, Parameter], chapter: str) -> Axis:
-    where = f"--grid {text}"
+    where = f"--grid {cut(text, 200)}"
     name, equals, values = text.partition("=")
     if not equals or not values.strip():
         raise BookError(f"{where}: must be name=value,value,… or name=low..high:step, got no values")
@@ -149,8 +151,8 @@ def plan_grid(
 
     `seeds` is the number of consecutive blocks of seeds at each grid place. With `fold` these form one run, since a
     chapter computes all its seeds in one program anyway, and points read their own seeds from it. A sweep that runs
-    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks. Conditions on several
-    parameters that only a chapter's own cells can check fail a point in its first seconds.
+    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks; conditions on several
+    parameters are then left to the chapter's cells, which fail a point in its first seconds.
     """
     files = ChapterFiles.find(name)
     known = read_parameters(files.cells(), files.source.name)
@@ -173,4 +175,6 @@ def plan_grid(
             points[point] = Point(point, parameters, run, k)
     for data in {p.get("data") for p in runs.values()}:
         check_data({"data": data}, name)
+    if not elsewhere:
+        check_together(files, list(runs.values()))
     return Grid(files, profile, tuple(axes), seeds, tuple(points.values()), runs, code)

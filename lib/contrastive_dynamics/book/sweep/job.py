@@ -61,4 +61,4 @@ def _make(job: Job, out: Path) -> None:
         raise BookError(f"{out.parent} is not on {socket.gethostname()}: workers must share the sweep's folder")
     if _code(files) != job.code:
         raise BookError(f"{socket.gethostname()} has other code of the book: workers must have that of the sweep")
-    runs.run(runs.Plan(files, job.parameters, job.profile, out))
+    runs.run_beside(runs.Plan(files, job.parameters, job.profile, out))

@@ -18,6 +18,7 @@ from ..ground.durations import duration
 from ..ground.errors import BookError
 from ..ground.parameters import profile_parameters
 from ..running.jupyter_kernel import disk_errors
+from ..running.output_place import place_errors
 from ..running.request import named_profile
 from .cluster import gpus, open_pool
 from .grid import Grid
@@ -39,8 +40,10 @@ class Outcome:
 @contextlib.contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Lock the folder for one sweep at a time; raises BookError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "a+") as lock:
+    with place_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "a+")
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -73,8 +76,25 @@ def _claim(grid: Grid, folder: Path) -> None:
         write_aside(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
 
 
+@contextlib.contextmanager
+def _cleared(folder: Path, pool: AbstractContextManager) -> Iterator:
+    """Open a pool, and remove what killed workers have left half-written, before and after.
+
+    The workers of a scheduler may still be writing if a sweep is interrupted, so nothing is removed then.
+    """
+    alone = False
+    try:
+        with pool as workers:
+            if alone := workers.local:
+                _clear(folder)
+            yield workers
+        alone = True
+    finally:
+        if alone:
+            _clear(folder)
+
+
 def _clear(folder: Path) -> None:
-    """Remove half-written files left by workers that were killed."""
     for path in (folder / "runs").glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -114,13 +134,10 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
         waiting = [run for run in grid.runs if run not in done]
         with _table_at_the_end(folder):
             if waiting:
-                with pool as workers:
-                    if workers.local:  # no one else writes here
-                        _clear(folder)
+                with _cleared(folder, pool) as workers:
                     bar = Bar(len(grid.runs), len(outcome.done))
                     with contextlib.closing(bar.bar):
                         _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
-                    _clear(folder)
         return outcome
 
 

@@ -1,10 +1,11 @@
 """The folder of a sweep: its layout, and its definition of the sweep."""
 
 import difflib
-import json
 from pathlib import Path
 
 from ..ground.errors import BookError
+from ..ground.formats import POINTS as POINTS_FORMAT
+from ..ground.formats import SWEEP, intact
 from ..ground.sources import ChapterFiles
 from .grid import Grid
 
@@ -33,23 +34,17 @@ def failed_folder(sweep: Path, run: str) -> Path:
 
 def read_definition(folder: Path) -> dict:
     """The definition of the sweep that a folder contains; raises BookError."""
-    try:
-        found = json.loads((folder / DEFINITION).read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        raise BookError(f"{folder}: not a sweep, it has no readable {DEFINITION}") from None
-    if found.get("version") != VERSION:
-        raise BookError(
-            f"{folder}: a sweep of layout {found.get('version')}, this version reads {VERSION}; run it again"
-        )
+    if not (folder / DEFINITION).is_file():
+        raise BookError(f"{folder}: not a sweep, it has no readable {DEFINITION}")
+    found = intact(folder / DEFINITION, SWEEP)
+    if found["version"] != VERSION:
+        raise BookError(f"{folder}: a sweep of layout {found['version']}, this version reads {VERSION}; run it again")
     return found
 
 
 def read_points(folder: Path) -> dict[str, dict]:
     """Point → its parameters, its run and its block of seeds; raises BookError."""
-    try:
-        return json.loads((folder / POINTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise BookError(f"{folder}: its {POINTS} is missing or damaged; run the sweep in another folder") from None
+    return intact(folder / POINTS, POINTS_FORMAT)
 
 
 def point_run(folder: Path, point: str) -> tuple[ChapterFiles, Path]:

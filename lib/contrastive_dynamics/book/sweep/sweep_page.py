@@ -24,7 +24,11 @@ div { overflow-x: auto; } svg { max-width: 100%; height: auto; background: white
 
 
 def default_claim(table: Table) -> str:
-    """The claim whose verdict changes most over the grid, otherwise the first; raises BookError if none is judged."""
+    """Of the claims that depend on what was varied, the one whose verdict changes most, otherwise the first.
+
+    Raises:
+        BookError: No claim has been judged.
+    """
     if not table.claims:
         done = any(row.status == "done" for row in table.rows)
         said = (
@@ -36,7 +40,21 @@ def default_claim(table: Table) -> str:
         words = [row.claims[claim][1] for row in table.rows if claim in row.claims]
         return min(sum(word in _MET for word in words), sum(word not in _MET for word in words))
 
-    return max(table.claims, key=turns)
+    return max(table.claims, key=lambda claim: (_depends(table, claim), turns(claim), _varies(table, claim)))
+
+
+def _depends(table: Table, claim: str) -> bool:
+    """Whether a claim's reading depends on an axis other than the blocks of seeds, or on these if they are the only."""
+    seeds_alone = _roles(table)[0] == "first_seed"
+    digests = defaultdict(set)
+    for row in table.rows:
+        if claim in row.digests:
+            digests[None if seeds_alone else row.parameters.get("first_seed")].add(row.digests[claim])
+    return any(len(found) > 1 for found in digests.values())
+
+
+def _varies(table: Table, claim: str) -> bool:
+    return len({row.claims[claim][0] for row in table.rows if claim in row.claims}) > 1
 
 
 def _numeric(values: list) -> bool:
@@ -111,9 +129,8 @@ def draw(table: Table, claim: str):
     result.
     """
     if claim not in table.claims:
-        raise BookError(
-            f"{table.chapter}: no point has judged {claim!r}, there are: {', '.join(table.claims) or 'none'}"
-        )
+        judged = ", ".join(table.claims) or "none"
+        raise BookError(f"{table.chapter}: no point has judged {claim!r}, there are: {judged}")
     x, _, rest = _roles(table)
     values = table.axes[x]
     numeric = _numeric(values)
@@ -138,13 +155,24 @@ def draw(table: Table, claim: str):
 
 
 def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
-    """Write picture and table of one claim as an HTML page, with links to the notebooks in the sweep's folder."""
+    """Write picture and table of one claim as an HTML page, with links to the notebooks in the sweep's folder.
+
+    Args:
+        table: All points of the sweep.
+        claim: One that some point has judged.
+        path: The page.
+        sweep: The sweep's folder.
+
+    Raises:
+        BookError: No point has judged the claim.
+        OSError: The page cannot be written.
+    """
     import matplotlib
     import matplotlib.pyplot as plt
 
     matplotlib.use("Agg")
     picture = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sweep"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sweep", "text.parse_math": False}):
         fig = draw(table, claim)
         fig.savefig(picture, format="svg", metadata={"Date": None})
         plt.close(fig)
@@ -171,17 +199,17 @@ are what the rule compares with. <code>clbook show SWEEP --page POINT</code> wri
 def _links(row: Row, folder: Path, there: Path) -> str:
     """A point with a link to its notebook, and to its page if `clbook show --page` has made it."""
     if not row.notebook:
-        return row.point
+        return escape(row.point)
     page = Path(row.notebook).with_suffix(".html")
     shown = {row.notebook: row.point} | ({str(page): "page"} if (folder / page).is_file() else {})
-    return " ".join(f'<a href="{quote((there / file).as_posix())}">{word}</a>' for file, word in shown.items())
+    return " ".join(f'<a href="{quote((there / file).as_posix())}">{escape(word)}</a>' for file, word in shown.items())
 
 
 def _html_row(row: Row, axes: list[str], claim: str, folder: Path, there: Path) -> str:
     """A row of the table; `folder` is the sweep's, and `there` leads to it from the page."""
     number, word = row.claims.get(claim, (None, row.status))
-    cells = [escape(str(row.parameters[name])) for name in axes]
-    cells += [f"{VERDICTS.get(word, '')} {word}", "" if number is None else f"{number:.4g}"]
-    cells += ["" if row.seconds is None else f"{row.seconds:.1f}"]
-    cells += [_links(row, folder, there)]
+    texts = [str(row.parameters[name]) for name in axes]
+    texts += [f"{VERDICTS.get(word, '')} {word}", "" if number is None else f"{number:.4g}"]
+    texts += ["" if row.seconds is None else f"{row.seconds:.1f}"]
+    cells = [*map(escape, texts), _links(row, folder, there)]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

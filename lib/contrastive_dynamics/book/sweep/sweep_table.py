@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..chapter.results import verdicts_of
@@ -14,10 +14,11 @@ from ..claims.rules import Rule
 from ..claims.statistics import Sample
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
+from ..ground.formats import POINTS as POINTS_FORMAT
 from ..ground.parameters import value_text
 from ..ground.sources import ChapterFiles
 from ..provenance.staleness import notebooks_stamp
-from .sweep_folder import REASON, failed_folder, is_done, read_definition, read_points, run_folder
+from .sweep_folder import POINTS, REASON, failed_folder, is_done, read_definition, read_points, run_folder
 
 TABLE = "table.csv"
 
@@ -26,7 +27,8 @@ TABLE = "table.csv"
 class Row:
     """One point: `claims` has the statistic and the verdict of each claim that was judged.
 
-    Points of one run share its notebook, and each accounts for its part of the seconds.
+    Points of one run share its notebook, and each accounts for its part of the seconds. Two points have the same digest
+    of a claim if its reading depends on nothing that differs between them.
     """
 
     point: str
@@ -34,8 +36,9 @@ class Row:
     parameters: dict[str, object]
     claims: dict[str, tuple[float, str]]
     seconds: float | None = None
-    device: str = ""
+    machine: str = ""
     notebook: str = ""  # relative to the sweep's folder
+    digests: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ def read_table(folder: Path) -> Table:
     files = ChapterFiles.find(definition["chapter"])
     claims = Claims.load(files.claims)
     points = read_points(folder)
+    _check_axes(definition, points, folder)
     together = Counter(point["run"] for point in points.values())
     stamps = _Stamps(folder, files)
     rows = [_row(stamps, claims, i, point, together[point["run"]]) for i, point in points.items()]
@@ -80,6 +84,14 @@ def read_table(folder: Path) -> Table:
     if definition["blocks"] > 1:
         axes["first_seed"] = list(dict.fromkeys(row.parameters["first_seed"] for row in rows))
     return Table(files.name, definition["profile"], axes, rows)
+
+
+def _check_axes(definition: dict, points: dict[str, dict], folder: Path) -> None:
+    """Every point must have a value on every axis, as the two files of a sweep that belong together do."""
+    names = [name for name, _ in definition["axes"]] + ["first_seed", "seeds"] * (definition["blocks"] > 1)
+    for point, row in points.items():
+        if missing := [name for name in names if name not in row["parameters"]]:
+            raise BookError(f"{folder / POINTS}: damaged: {point} has no {', '.join(missing)}; {POINTS_FORMAT.remedy}")
 
 
 class _Stamps:
@@ -120,7 +132,8 @@ def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) 
         if i in readings
     }
     judged = {i: (statistic(c.rule, found[i].reading), found[i].verdict) for i, c in claims.rows.items() if i in found}
-    return Row(point, "done", parameters, judged, stamp["seconds"] / together, stamp["device"], str(where))
+    digests = {claim: stamp["claims"][claim]["reading"] for claim in judged if claim in stamp["claims"]}
+    return Row(point, "done", parameters, judged, stamp["seconds"] / together, stamp["device"], str(where), digests)
 
 
 def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: int) -> dict[str, dict]:
@@ -148,9 +161,9 @@ def write_table(table: Table, path: Path) -> None:
     heads = [head for claim in claims for head in (f"{claim} statistic", claim)]
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(["point", "status", *parameters, "seconds", "device", "notebook", *heads])
+    writer.writerow(["point", "status", *parameters, "seconds", "machine", "notebook", *heads])
     for row in table.rows:
         values = map(value_text, row.parameters.values())
         judged = (cell for claim in claims for cell in row.claims.get(claim, ("", "")))
-        writer.writerow([row.point, row.status, *values, row.seconds, row.device, row.notebook, *judged])
+        writer.writerow([row.point, row.status, *values, row.seconds, row.machine, row.notebook, *judged])
     write_aside(path, text.getvalue())

@@ -15,9 +15,8 @@ from .ensemble_training import ensemble_network
 from .field_network import Weights
 from .given_starts import chunks, side_by_side, starts, trained_from
 from .importance_mixture import ImportanceMixture, PacedNetwork
+from .matching_curves import BLOCK
 from .token_configuration import TokenTraining
-
-AT_ONCE = 10  # networks trained as one program on a CPU
 
 
 def off_line(w: Tensor) -> Tensor:
@@ -63,7 +62,7 @@ def line_ends(
     if not paces or min(paces) <= 0:
         raise ValueError(f"paces must be > 0, one or more, got {list(paces)}")
     device = torch.get_default_device() if device is None else torch.device(device)
-    together = max(1, AT_ONCE // (len(mixtures) * len(paces)))
+    together = max(1, BLOCK // (len(mixtures) * len(paces)))
     parts = [(training, part, tuple(mixtures), tuple(paces), steps) for part in chunks(seeds, together)]
     return side_by_side(_ends_of_some, parts, device, workers, watch)
 

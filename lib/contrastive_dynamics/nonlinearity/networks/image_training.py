@@ -1,10 +1,9 @@
 """Two-layer networks trained contrastively on images: a configuration, and all its seeds as one program."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import get_origin
 
 import torch
 from torch import Tensor
@@ -12,6 +11,7 @@ from torch import Tensor
 from ...data import catalogue
 from ...losses.activations import TRAINED, activation
 from ...losses.named_losses import contrastive_loss
+from ...numerics.field_types import check_fields
 from ...numerics.image_patches import ImageBatch, check_crops, check_images, image_batch, random_resized_crops
 from ...numerics.memory import require_memory
 from ...numerics.random_streams import stream
@@ -20,7 +20,7 @@ from .ensemble_training import sgd_steps
 from .field_network import FieldNetwork, Weights, initial_weights
 
 PLACES = 4
-DIGITS = {"digits": 16, "mnist": 255}  # data sets of digits and their brightest pixel
+DIGITS = {"digits": (catalogue.digits, 16), "mnist": (partial(catalogue.mnist, "train"), 255)}  # and brightest pixel
 MOST = 50_000  # images of MNIST that the paper trains on
 CHUNK = 50  # minibatches drawn at a time; a constant, since a stream's numbers depend on the shapes drawn from it
 
@@ -68,8 +68,7 @@ class ImageTraining:
     weight_decay: float = 5e-3
 
     def __post_init__(self):
-        for field in fields(self):
-            self._check_type(field.name, get_origin(field.type) or field.type)
+        check_fields(self)
         activation(self.activation, among=TRAINED)
         contrastive_loss(self.loss)
         Statistics.of([self.batch_norm])
@@ -85,19 +84,6 @@ class ImageTraining:
                 "rate must be > 0, momentum in [0, 1) and weight_decay ≥ 0, "
                 f"got rate={self.rate}, momentum={self.momentum}, weight_decay={self.weight_decay}"
             )
-
-    def _check_type(self, name: str, kind: type) -> None:
-        """Raise ValueError unless every field has its type; integers count as numbers, booleans do not."""
-        value, said = getattr(self, name), "a pair of numbers" if kind is tuple else kind.__name__
-        pair = kind is tuple and isinstance(value, tuple) and len(value) == 2
-        parts, kind = (value, float) if pair else ((value,), kind)
-        allowed = (int, float) if kind is float else kind
-        if kind is tuple or not all(
-            isinstance(part, allowed) and isinstance(part, bool) is (kind is bool) for part in parts
-        ):
-            raise ValueError(f"{name} must be {said}, got {value!r}")
-        if kind is float and not all(math.isfinite(part) for part in parts):
-            raise ValueError(f"{name} must be finite, got {value}")
 
     @property
     def groups(self) -> int:
@@ -207,10 +193,11 @@ def digit_images(data: str, device: torch.device | str | None = None) -> tuple[T
     """
     if data not in DIGITS:
         raise ValueError(f"data must be one of {', '.join(DIGITS)}, got {data!r}")
-    found = catalogue.digits() if data == "digits" else catalogue.mnist("train")
+    read, brightest = DIGITS[data]
+    found = read()
     device = torch.get_default_device() if device is None else torch.device(device)
     images, labels = (torch.from_numpy(part[:MOST]).to(device) for part in (found.images, found.labels))
-    return images.float() / DIGITS[data], labels.long()
+    return images.float() / brightest, labels.long()
 
 
 def trained_filters(

@@ -1,6 +1,5 @@
 """A configuration of the experiments of tian-2023, Section 5: a two-layer network, its data and its training."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
@@ -8,6 +7,7 @@ import torch
 
 from ...losses.activations import TRAINED, activation
 from ...losses.named_losses import contrastive_loss
+from ...numerics.field_types import check_fields
 from ...numerics.memory import require_memory
 from ...numerics.random_streams import stream
 from ..two_layers.batch_norm import Statistics
@@ -58,12 +58,7 @@ class TokenTraining:
     weight_decay: float = 5e-3
 
     def __post_init__(self):
-        for field in fields(self):
-            value, allowed = getattr(self, field.name), (int, float) if field.type is float else field.type
-            if not isinstance(value, allowed) or isinstance(value, bool) is not (field.type is bool):
-                raise ValueError(f"{field.name} must be {field.type.__name__}, got {value!r}")
-            if field.type is float and not math.isfinite(value):
-                raise ValueError(f"{field.name} must be finite, got {value}")
+        check_fields(self)
         activation(self.activation, among=TRAINED)
         contrastive_loss(self.loss)
         check_generators(self.generators, self.places, self.length, self.tokens, self.candidates)

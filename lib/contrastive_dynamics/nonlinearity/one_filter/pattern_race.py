@@ -40,10 +40,15 @@ def race_winner(y0: Tensor, growth: Growth, votes: Tensor, end: float = 0.999, m
     y = y0[left]
     ends = growth(torch.stack([-torch.ones_like(votes), torch.ones_like(votes)]))
     h = 1 / (ends[1] - ends[0] + votes.amax() - votes.amin()).amax()
+
+    def slope(y: Tensor) -> Tensor:
+        push = (growth(y) + votes) * y
+        return push - y * (y * push).sum(-1, keepdim=True) / y.square().sum(-1, keepdim=True)
+
     for _ in range(max_steps):
         if not len(left):
             break
-        y = _runge_kutta_step(y, growth, votes, h)
+        y = normalize(_runge_kutta_step(y, slope, h), dim=-1)
         top = y.abs().max(-1)
         rates = growth(y) + votes
         own = rates.gather(-1, top.indices.unsqueeze(-1))  # a start may pass by −u_j, where another rate is larger
@@ -56,18 +61,12 @@ def race_winner(y0: Tensor, growth: Growth, votes: Tensor, end: float = 0.999, m
     return winner
 
 
-def _runge_kutta_step(y: Tensor, growth: Growth, votes: Tensor, h: Tensor) -> Tensor:
-    """One step of the projected flow, back on the sphere."""
-
-    def slope(y: Tensor) -> Tensor:
-        push = (growth(y) + votes) * y
-        return push - y * (y * push).sum(-1, keepdim=True) / y.square().sum(-1, keepdim=True)
-
+def _runge_kutta_step(y: Tensor, slope: Callable[[Tensor], Tensor], h: Tensor) -> Tensor:
+    """y after one classical fourth-order step of length h of the flow ẏ = slope(y)."""
     k1 = slope(y)
     k2 = slope(y + h / 2 * k1)
     k3 = slope(y + h / 2 * k2)
-    k4 = slope(y + h * k3)
-    return normalize(y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), dim=-1)
+    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(y + h * k3))
 
 
 def first_wins(y0: Tensor, growth: Growth, vote: float) -> Tensor:
@@ -105,10 +104,7 @@ def free_race_winner(y0: Tensor, b: Tensor, ceiling: float = 1e8, max_steps: int
         if not bool(moving.any()):
             break
         h = (0.05 * moving / (y + b).abs().amax(-1)).unsqueeze(-1)
-        k1 = slope(y)
-        k2 = slope(y + h / 2 * k1)
-        k3 = slope(y + h / 2 * k2)
-        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(y + h * k3))
+        y = _runge_kutta_step(y, slope, h)
     return torch.where(runs, y.argmax(-1), -1)
 
 

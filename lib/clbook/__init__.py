@@ -1,0 +1,1 @@
+"""The command `clbook`; nothing is imported here, since its packages take seconds to load."""

@@ -1,0 +1,220 @@
+"""The files that the book stores: what each must look like, as a JSON Schema, and how it is read."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from .errors import BookError
+
+T = TypeVar("T")
+_KINDS = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+_CONFLICT = re.compile(r"^<<<<<<< ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a file must look like, and what a reader does about one that does not."""
+
+    schema: dict
+    remedy: str
+
+
+def record_of(required: str = "", **properties: dict) -> dict:
+    """The schema of an object with these properties, some of them required."""
+    return {"type": "object", "required": required.split(), "properties": properties}
+
+
+def map_of(values: dict) -> dict:
+    """The schema of an object from any names to such values."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def list_of(items: dict, least: int = 0) -> dict:
+    return {"type": "array", "items": items, "minItems": least}
+
+
+TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+TRUTH, ANY = {"type": "boolean"}, {"type": "object"}
+COUNT, POSITIVE = {"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 1}
+ID = {"type": "string", "pattern": "^[0-9a-f]{12}$"}
+
+# the values that a parameter takes; first_seed and seeds are read by the book itself
+_VALUE = {"type": ["string", "number", "boolean", "array"], "items": {"type": ["string", "number", "boolean"]}}
+_PARAMETERS = map_of(_VALUE) | {"properties": {"first_seed": WHOLE, "seeds": POSITIVE}}
+
+_AXIS = {"type": "array", "items": [TEXT, list_of(_VALUE, 1)], "minItems": 2, "maxItems": 2}
+_OF_THIS_VERSION = record_of(
+    "chapter profile axes blocks", chapter=TEXT, profile=TEXT, axes=list_of(_AXIS), blocks=POSITIVE
+)
+SWEEP = Format(
+    record_of("version", version=WHOLE) | {"if": {"properties": {"version": {"const": 1}}}, "then": _OF_THIS_VERSION},
+    "run the sweep in another folder",
+)
+_POINT = record_of("parameters run block", parameters=_PARAMETERS, run=ID, block=COUNT)
+POINTS = Format(map_of(_POINT) | {"propertyNames": ID, "minProperties": 1}, SWEEP.remedy)
+
+# one number, one for each seed, or a share
+_MEASURED = {"type": ["number", "array", "object"], "items": NUMBER, "minItems": 1}
+_MEASURED |= {"required": ["hits", "trials"], "properties": {"hits": NUMBER, "trials": POSITIVE}}
+_ARM = map_of(_MEASURED)
+_ARMS = record_of(
+    "observed",
+    observed=_ARM | {"minProperties": 1},
+    **dict.fromkeys(("control", "mended", "outside", "planted", "advocate"), _ARM),
+) | {"additionalProperties": False}
+_PLACES = {"type": "string", "pattern": r"^(\d+( \d+)*)?$"}
+_CLAIM = record_of(
+    "run reading reaches rule", run=COUNT, reading=TEXT, reaches=_PLACES, rule={"type": ["string", "null"]}
+)
+_MADE_BY = {"versions": ANY, "device": TEXT, "seconds": NUMBER, "peak_mb": NUMBER, "time": TEXT}
+STAMP = Format(
+    record_of(
+        f"chapter profile data parameters readings claims definitions cells pictures later {' '.join(_MADE_BY)}",
+        chapter=TEXT,
+        profile=TEXT,
+        data=TEXT,
+        parameters=_PARAMETERS,
+        readings=map_of(_ARMS),
+        claims=map_of(_CLAIM),
+        definitions=list_of(TEXT),
+        cells=map_of(TEXT),
+        pictures=map_of(record_of("sum digest", sum=TEXT, digest=TEXT, moving=TEXT)),
+        later=list_of(record_of(" ".join(_MADE_BY), **_MADE_BY)),
+        **_MADE_BY,
+    ),
+    "run it again",
+)
+RECORD = Format(record_of("run", run=ANY, other_seeds=list_of(ANY)), "restore it, or let `clbook record` make it again")
+_OUTPUT = record_of(data=ANY)
+_CELL = record_of(cell_type=TEXT, outputs=list_of(_OUTPUT))
+NOTEBOOK = Format(
+    record_of("cells", cells=list_of(_CELL)),
+    "run it again (`clbook execute --force CHAPTER` for a chapter of the book)",
+)
+RUN = Format(
+    record_of("parameters profile " + " ".join(_MADE_BY), parameters=_PARAMETERS, profile=TEXT, **_MADE_BY),
+    "run it again",
+)
+ROWS = Format(list_of(record_of("anchor verdict", anchor=TEXT, verdict=TEXT)), RUN.remedy)
+SCHEDULER = Format(record_of("address", address=TEXT), "start the scheduler anew")
+
+
+def intact(path: Path, form: Format) -> object:
+    """The content of a JSON file that has its format.
+
+    Raises:
+        BookError: The file is missing, is not JSON, or has another shape; in one line, with the remedy.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BookError(f"{path}: cannot be read ({error.strerror}); {form.remedy}") from None
+    except UnicodeDecodeError:
+        raise BookError(f"{path}: damaged: not text in UTF-8; {form.remedy}") from None
+    return parsed(text, form, str(path))
+
+
+def lenient(read: Callable[..., T], *given: object) -> T | None:
+    """What `read(*given)` returns; None, with the reason on stderr, if what it reads is damaged."""
+    try:
+        return read(*given)
+    except BookError as error:
+        print(f"clbook: {error}; left out", file=sys.stderr)
+        return None
+
+
+def parsed(text: str, form: Format, where: str) -> object:
+    """The content of a JSON text that has a format; raises BookError."""
+    try:
+        found = loads(text)
+    except RecursionError:
+        said = "nested too deeply"
+    except ValueError as error:
+        said = "conflict markers of a merge" if _CONFLICT.search(text) else f"not JSON ({str(error).partition(';')[0]})"
+    else:
+        return fitting(found, form, where)
+    raise BookError(f"{where}: damaged: {said}; {form.remedy}")
+
+
+def loads(text: str) -> object:
+    """The content of a JSON text; raises ValueError or RecursionError.
+
+    Infinity is a value that a run may measure; NaN is none.
+    """
+
+    def constant(word: str) -> float:
+        if word == "NaN":
+            raise ValueError("NaN is not a value")
+        return float(word)
+
+    return json.loads(text, parse_constant=constant)
+
+
+def fitting(found: object, form: Format, where: str) -> object:
+    """Content of a format; raises BookError for any other."""
+    if said := fault(found, form.schema):
+        raise BookError(f"{where}: damaged: {said}; {form.remedy}")
+    return found
+
+
+def fault(found: object, schema: dict) -> str:
+    """What is wrong with some content, in the book's words; empty if it fits its schema."""
+    try:
+        from fastjsonschema import JsonSchemaValueException
+    except ModuleNotFoundError:  # on a machine that only records; the seals of what it reads are checked all the same
+        return ""
+    try:
+        _compiled(json.dumps(schema))(found)
+    except JsonSchemaValueException as error:
+        return _in_words(error)
+    return ""
+
+
+@cache
+def _compiled(schema: str) -> Callable[[object], object]:
+    import fastjsonschema  # jsonschema would add a second to every command: it loads a grammar of addresses
+
+    return fastjsonschema.compile(json.loads(schema), use_default=False)
+
+
+def _in_words(error) -> str:
+    """An error of fastjsonschema: where it is, what must be there, what is."""
+    at = error.name.removeprefix("data").removeprefix(".")
+    rule, wanted, there = error.rule, error.rule_definition, error.value
+    if rule == "required":
+        return f"{at and f'{at}: '}missing {', '.join(sorted(set(wanted) - there.keys()))}"
+    if rule == "additionalProperties":
+        allowed = error.definition["properties"]
+        unknown = ", ".join(sorted(str(name) for name in there.keys() - allowed.keys()))
+        return f"{at and f'{at}: '}unknown {unknown}; allowed are {', '.join(sorted(allowed))}"
+    said = {
+        "type": lambda: f"be {' or '.join(_KINDS[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))}",
+        "enum": lambda: f"be one of {', '.join(wanted)}",
+        "minimum": lambda: f"be ≥ {wanted}",
+        "minItems": lambda: f"have ≥ {wanted} entries",
+        "minProperties": lambda: f"have ≥ {wanted} entries",
+        "propertyNames": lambda: f"have names that satisfy {json.dumps(wanted)}",
+    }.get(rule, lambda: f"satisfy {rule} {json.dumps(wanted)}")
+    return f"{at or 'it'} must {said()}, got {_shown(there)}"
+
+
+def _shown(value: object) -> str:
+    """A value in few words."""
+    if isinstance(value, (dict, list)):
+        kind = _KINDS["object" if isinstance(value, dict) else "array"]
+        return kind if value else f"{kind} without entries"
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:39]}…"
