@@ -126,5 +126,5 @@ def test_recurrence_counts_the_other_blocks_of_seeds(files):
     other = copy.deepcopy(notebook_stamp(files.notebook))
     other["readings"]["fig-1"]["observed"] = {"": [-1.0, -1.1, -1.2]}
     record(files, others=[notebook_stamp(files.notebook), seal(other)])
-    assert stored_runs(files)["paper"].recurrence["fig-1"] == ["reproduced", "not reproduced"]
-    assert rows(files)["fig-1"]["recurs"] == ["reproduced", "not reproduced"]
+    assert stored_runs(files)["paper"].recurrence["fig-1"] == {"default": ["reproduced", "not reproduced"]}
+    assert rows(files)["fig-1"]["recurs"] == {"default": ["reproduced", "not reproduced"]}

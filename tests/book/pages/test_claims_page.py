@@ -133,14 +133,14 @@ def test_stale_results_changed_rules_and_other_profiles_are_told():
             run={"stale": True},
             by_chance=True,
             changed=[{"date": "2026-01-02", "why": "too tight"}],
-            recurs=["reproduced", "undecided", "reproduced"],
+            recurs={"paper": ["reproduced", "undecided", "reproduced"], "small": ["reproduced"]},
             verdicts=[{"profile": "paper", "data": "generated", "verdict": "undecided", "observed": {}, "stale": True}],
         )
     )
     for told in (
         "made by older code",
         "2026-01-02: too tight",
-        "2 of 3 blocks agree",
+        "2 of 3 blocks at the size `paper` agree; 1 of 1 blocks",
         "1000 to 1009",
         "paper, generated",
         "(older code)",

@@ -71,7 +71,22 @@ def test_the_record_is_read_as_a_result_and_is_not_stale(files):
 
     record.record("stand-in", "smoke", other_seeds=1)
     run = stored_runs(files)["smoke"]
-    assert not run.stale and run.recurrence == {"fig-1": ["reproduced"]}  # the one that chance decides
+    assert not run.stale and run.recurrence == {"fig-1": {"smoke": ["reproduced"]}}  # the one that chance decides
+
+
+def test_other_seeds_of_another_size_are_kept_up_to_date_at_that_size(files):
+    files.profile("small").write_text("seeds: 2\n")
+    path = record.record("stand-in", "smoke", other_seeds=1, other_profile="small")
+    (other,) = json.loads(path.read_text())["other_seeds"]
+    assert (other["profile"], other["parameters"]["seeds"], other["parameters"]["first_seed"]) == ("small", 2, 2000)
+    assert record.record("stand-in", "smoke") is None
+    files.profile("small").write_text("seeds: 4\n")
+    record.record("stand-in", "smoke")
+    (other,) = json.loads(path.read_text())["other_seeds"]
+    assert (other["profile"], other["parameters"]["seeds"]) == ("small", 4)
+    record.record("stand-in", "smoke", other_seeds=1)  # asked for at the record's own size
+    (other,) = json.loads(path.read_text())["other_seeds"]
+    assert (other["profile"], other["parameters"]["seeds"]) == ("smoke", 3)
 
 
 def test_a_stopped_record_goes_on_from_its_pieces(files, capsys):

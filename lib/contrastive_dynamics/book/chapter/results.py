@@ -23,7 +23,7 @@ class StoredRun:
     stamp: dict
     verdicts: dict[str, Verdict]
     states: dict[str, State]
-    recurrence: dict[str, list[str]]  # claim -> its verdicts on other blocks of seeds
+    recurrence: dict[str, dict[str, list[str]]]  # claim -> profile -> its verdicts on other blocks of seeds
 
     def is_stale(self, claim: str) -> bool:
         """Whether the present code would make a different reading of a claim."""
@@ -44,10 +44,10 @@ def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
 def _stored_run(
     stamp: dict, story: Story, claims: Claims, others: list[dict], parameters: dict | None = None
 ) -> StoredRun:
-    recurrence: dict[str, list[str]] = {}
+    recurrence: dict[str, dict[str, list[str]]] = {}
     for other in others:
         for claim, verdict in verdicts_of(other, claims).items():
-            recurrence.setdefault(claim, []).append(verdict.verdict)
+            recurrence.setdefault(claim, {}).setdefault(other["profile"], []).append(verdict.verdict)
     return StoredRun(stamp, verdicts_of(stamp, claims), states(story, stamp, claims, parameters=parameters), recurrence)
 
 

@@ -20,6 +20,9 @@ def record(
     other_seeds: Annotated[
         int, typer.Option(metavar="N", help="Repeat the claims that chance decides on N more seed blocks.")
     ] = 0,
+    other_profile: Annotated[
+        str | None, typer.Option(metavar="PROFILE", help="The size of these runs; default: the same.")
+    ] = None,
     device: Device = None,
     figures: Annotated[bool, typer.Option("--figures", help="Also redraw pictures whose cells have changed.")] = False,
     force: Force = False,
@@ -27,8 +30,8 @@ def record(
     """Bring a chapter's record, records/CHAPTER/PROFILE.json, up to date, in pieces that resume."""
     from ..running.record import command
 
-    options = {"other_seeds": other_seeds, "device": device, "figures": figures, "force": force}
-    return command(chapter, profile, seconds=seconds, **options)
+    blocks = {"other_seeds": other_seeds, "other_profile": other_profile}
+    return command(chapter, profile, seconds=seconds, **blocks, device=device, figures=figures, force=force)
 
 
 @app.command()

@@ -26,8 +26,13 @@ def _seeds(result: dict) -> str:
 
 
 def _agreement(result: dict) -> str:
-    recurs = result.get("recurs") or []
-    return f"{sum(word == result['verdict'] for word in recurs)} of {len(recurs)} blocks agree" if recurs else ""
+    """On how many other blocks of seeds the verdict is the same, and of what size they are if it is another one."""
+
+    def said(profile: str, words: list[str]) -> str:
+        size = "" if profile == result["profile"] else f" at the size `{profile}`"
+        return f"{sum(word == result['verdict'] for word in words)} of {len(words)} blocks{size} agree"
+
+    return "; ".join(said(*block) for block in (result.get("recurs") or {}).items())
 
 
 def _other_runs(result: dict) -> str:

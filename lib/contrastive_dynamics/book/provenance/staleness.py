@@ -107,7 +107,7 @@ def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
         yield Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))
         for stamp in record["other_seeds"]:
             block = {"first_seed": stamp["parameters"].get("first_seed")}
-            now = parameters_now(files, path.stem, stamp) | block
+            now = parameters_now(files, stamp["profile"], stamp) | block
             yield Stored(f"{where}, first_seed={block['first_seed']}", stamp, now, whole=False)
 
 

@@ -1,8 +1,9 @@
 """A chapter's committed notebooks: whether they are current, and the execution of what is stale in them."""
 
 import tempfile
+import threading
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from ..chapter import animations
@@ -19,6 +20,7 @@ from ..provenance.stamps import cell_name, check, merge, of_notebooks, refreshed
 from .jupyter_kernel import disk_errors, run_notebook
 from .notebooks import build, normalise, part, same_cells, write_notebook
 from .output_place import check_writable
+from .side_by_side import side_by_side
 
 
 def _cells(notebook) -> list[Cell]:
@@ -186,13 +188,13 @@ def execute(files: ChapterFiles, force: bool = False) -> str:
     BookError for a failed cell, a dead kernel or a full disk; the committed notebook then stays as it was.
     """
     before = [Committed.read(one) for one in files.notebooks]  # all, since one may hold what has moved to the other
-    said = [(one.files.stem, _execute(one, force)) for one in before]
+    said = side_by_side([partial(_execute, one, force) for one in before])
     if len(said) == 1:
-        return said[0][1]
-    return "; ".join(f"{name}: {done}" for name, done in said if done)
+        return said[0]
+    return "; ".join(f"{one.files.stem}: {done}" for one, done in zip(before, said, strict=True) if done)
 
 
-def _execute(committed: Committed, force: bool) -> str:
+def _execute(committed: Committed, force: bool, stop: threading.Event) -> str:
     """Execute one notebook and replace it; returns what was done."""
     files = committed.files
     if not force and committed.is_current():
@@ -204,7 +206,7 @@ def _execute(committed: Committed, force: bool) -> str:
         check_writable(folder)
     with disk_errors(files.notebook), tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         made = Path(scratch) / files.stem
-        fresh = _run(committed, None if whole else units, made) if whole or units else None
+        fresh = _run(committed, None if whole else units, made, stop) if whole or units else None
         notebook = committed.with_lines(fresh) if whole else committed.joined(fresh, units)
         _store(files, notebook, made)
     judged = [c for n in units for c in committed.story.units[n].judges]
@@ -227,10 +229,10 @@ def _store(files: ChapterFiles, notebook, made: Path) -> None:
         raise BookError(said) from None
 
 
-def _run(committed: Committed, units: list[int] | None, made: Path):
+def _run(committed: Committed, units: list[int] | None, made: Path, stop: threading.Event):
     """The executed notebook, whole, or of some units with everything that they need and the last line.
 
-    Its animations are left in the folder `made`.
+    Its animations are left in the folder `made`. Raises Stopped when `stop` is set.
     """
     import nbformat
 
@@ -240,5 +242,5 @@ def _run(committed: Committed, units: list[int] | None, made: Path):
         notebook = part(notebook, story, sorted({m for n in [*units, *closing] for m in story.needed(n)}))
     with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         output = Path(scratch) / files.notebook.name
-        run_notebook(notebook, output, **surroundings(files, notebook, "default", made))
+        run_notebook(notebook, output, stop=stop, **surroundings(files, notebook, "default", made))
         return normalise(nbformat.read(output, as_version=4))

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from ..ground.errors import BookError
 from ..ground.progress import FILE_VARIABLE
+from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LAST_LINES = 3  # lines shown of a failed cell's error
+_BARS = threading.RLock()  # tqdm's own lock is a semaphore of the system, which a killed worker would leave
 
 
 def _specs():
@@ -81,7 +83,7 @@ class Bar:
     def __init__(self, label: str, cells: int, weights: list[float], file: Path):
         from tqdm import tqdm
 
-        tqdm.set_lock(threading.RLock())  # tqdm's own is a semaphore of the system, which a killed worker would leave
+        tqdm.set_lock(_BARS)
         self.weights = weights if sum(weights) > 0 else [1.0] * max(cells, 1)
         self.file, self.whole = file, sum(self.weights)
         text = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left{postfix}"
@@ -124,10 +126,12 @@ def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
 
 
 def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables: dict[str, str],
-                 parameters: dict | None = None, weights: list[float] = ()) -> None:  # fmt: skip
+                 parameters: dict | None = None, weights: list[float] = (),
+                 stop: threading.Event | None = None) -> None:  # fmt: skip
     """Run a notebook with papermill and write it to `output` when it ends or a cell fails.
 
-    Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C.
+    Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C, and Stopped
+    when `stop` is set.
     """
     from papermill import execute_notebook
 
@@ -143,8 +147,13 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
                 options = {"progress_bar": False, "request_save_on_cell_execute": False, "km": manager}
                 execute_notebook(notebook, output, parameters or {}, kernel_name="python3", **options)
 
+            def look() -> None:
+                if stop and stop.is_set():
+                    raise Stopped
+                bar.look()
+
             with _kernel_errors(label):
-                _in_thread(job, bar.look)
+                _in_thread(job, look)
 
 
 @contextlib.contextmanager

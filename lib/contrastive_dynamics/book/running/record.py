@@ -24,7 +24,7 @@ from ..ground.sources import ChapterFiles
 from ..provenance.digests import SHORT, ChapterDigests
 from ..provenance.library import sha
 from ..provenance.slices import Story
-from ..provenance.staleness import CURRENT, STALE, read_record, states
+from ..provenance.staleness import CURRENT, STALE, parameters_now, read_record, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors, terminated_as_interrupted
 from .output_place import check_writable
@@ -47,21 +47,24 @@ class Chosen:
 
 @dataclass
 class Block:
-    """One run of a record: its parameters, what is stored of it, and the units to run (None: all)."""
+    """One run of a record: its profile and parameters, what is stored of it, and the units to run (None: all)."""
 
+    profile: str
     parameters: dict
     stored: dict | None
     units: list[int] | None
     done: bool = False  # every digest is up to date, including those of the rules
 
 
-def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
+def plan_block(story: Story, profile: str, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
     """What must be run so that a stored run, if there is one, contains all that is chosen and is up to date."""
+    if stored and stored["profile"] != profile:
+        stored = None  # of another size
     digests = ChapterDigests(story, parameters)
     claims = [c for c in story.claims if chosen.by_chance is None or c in chosen.by_chance]
     if stored is None or chosen.force:
         whole = chosen.by_chance is None
-        return Block(parameters, None if whole else stored, None if whole else story.union(claims))
+        return Block(profile, parameters, None if whole else stored, None if whole else story.union(claims))
     found = states(story, stored, chosen.claims, parameters=parameters)
     stale = [claim for claim in claims if found[claim].state == STALE]
     figures = story.figures_of(stale) if chosen.draws and stale else {}
@@ -72,10 +75,10 @@ def plan_block(story: Story, parameters: dict, stored: dict | None, chosen: Chos
     asked = {*claims, *stored["claims"]}
     done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
     units = {n for at in last for n in story.needed(at)} | set(story.opening if last else ())
-    return Block(parameters, stored, sorted(units), done)
+    return Block(profile, parameters, stored, sorted(units), done)
 
 
-def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadline: float) -> tuple[dict, Path | None]:
+def _stamp(files: ChapterFiles, story: Story, block: Block, deadline: float) -> tuple[dict, Path | None]:
     """The stamp of one run, merged with what is stored of it, and the folder of its pieces and pictures."""
     claims = chapter_module._load_claims(files)
     digests = ChapterDigests(story, block.parameters)
@@ -89,7 +92,7 @@ def _stamp(files: ChapterFiles, story: Story, block: Block, profile: str, deadli
     finished = folder / "stamp.json"
     if not finished.is_file():
         keeper = Keeper(folder, deadline, str(block.parameters.get("data", "generated")))
-        write_json(finished, run_script(files, block.parameters, profile, keeper, block.units))
+        write_json(finished, run_script(files, block.parameters, block.profile, keeper, block.units))
     stamp = check(json.loads(finished.read_text(encoding="utf-8")), str(finished))
     if block.units is not None and block.stored:
         stamp = merge(seal(block.stored | {"parameters": block.parameters}), stamp)
@@ -118,6 +121,7 @@ def record(
     *,
     seconds: float | None = None,
     other_seeds: int = 0,
+    other_profile: str | None = None,
     device: str | None = None,
     figures: bool = False,
     force: bool = False,
@@ -125,16 +129,19 @@ def record(
     """Bring `records/NAME/PROFILE.json` up to date: the run and those on other blocks of seeds; returns its path.
 
     Only what is stale is run, with the figures of these claims; with `figures` also pictures whose cells have changed;
-    with `force` everything. Other blocks of seeds contain the claims that are decided by chance. Returns None if there
-    was nothing to do. Raises BookError for what cannot be run, and OutOfTime when `seconds` are used up and pieces
-    remain.
+    with `force` everything. Other blocks of seeds contain the claims that are decided by chance, at the same size or at
+    that of `other_profile`. Returns None if there was nothing to do. Raises BookError for what cannot be run, and
+    OutOfTime when `seconds` are used up and pieces remain.
     """
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
     story, path = Story(files), files.record(profile)
-    parameters = with_device(profile_parameters(files, profile), story.parameters, device, name)
-    blocks = seed_blocks(files, story.parameters, parameters, other_seeds, "--other-seeds")
-    plans = _plans(story, path, [parameters | block for block in blocks], figures, force)
+    sizes = {one: profile_parameters(files, one) for one in (profile, other_profile or profile)}
+    sizes = {one: with_device(given, story.parameters, device, name) for one, given in sizes.items()}
+    parameters, other_profile = sizes[profile], other_profile or profile
+    first, *rest = seed_blocks(files, story.parameters, parameters, other_seeds, "--other-seeds")
+    asked = [(profile, parameters | first), *((other_profile, sizes[other_profile] | block) for block in rest)]
+    plans = _plans(story, path, asked, figures, force)
     if all(block.done for block in plans):
         return None
     if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
@@ -145,7 +152,7 @@ def record(
         for block in plans:
             if runs and block.units != [] and time.monotonic() > deadline:
                 raise OutOfTime
-            runs.append(_stamp(files, story, block, profile, deadline))
+            runs.append(_stamp(files, story, block, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
         write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})
@@ -154,8 +161,11 @@ def record(
     return path
 
 
-def _plans(story: Story, path: Path, blocks: list[dict], figures: bool, force: bool) -> list[Block]:
-    """What to run of each block of seeds; stored runs on further blocks are kept and brought up to date, too."""
+def _plans(story: Story, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
+    """What to run of each block of seeds, given as profile and parameters.
+
+    Stored runs on further blocks are kept and brought up to date, too, each at its own size.
+    """
     try:
         stored = read_record(path) if path.is_file() else None
     except BookError as damaged:
@@ -164,11 +174,17 @@ def _plans(story: Story, path: Path, blocks: list[dict], figures: bool, force: b
     claims = chapter_module._load_claims(story.files)
     chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
     others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
-    asked = {block.get("first_seed") for block in blocks}
-    blocks = blocks + [blocks[0] | {"first_seed": first} for first in others if first not in asked]
-    found = [plan_block(story, blocks[0], stored and stored["run"], Chosen(claims, None, True, figures, force))]
+    known = {parameters.get("first_seed") for _, parameters in asked}
+    (profile, parameters), *rest = asked
+    for first, stamp in others.items():
+        if first not in known:
+            rest.append(
+                (stamp["profile"], parameters_now(story.files, stamp["profile"], stamp) | {"first_seed": first})
+            )
+    whole = Chosen(claims, None, True, figures, force)
+    found = [plan_block(story, profile, parameters, stored and stored["run"], whole)]
     chosen = Chosen(claims, chance, False, False, force)
-    return found + [plan_block(story, block, others.get(block["first_seed"]), chosen) for block in blocks[1:]]
+    return found + [plan_block(story, one, given, others.get(given["first_seed"]), chosen) for one, given in rest]
 
 
 def command(name: str, profile: str, **options) -> int:
@@ -190,6 +206,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--profile", default="paper", help="smoke, default or paper")
     parser.add_argument("--seconds", type=float, help="stop between pieces after this time, with status 75")
     parser.add_argument("--other-seeds", type=int, default=0, help="runs on so many other blocks of seeds")
+    parser.add_argument("--other-profile", help="the size of these runs; default: the same")
     parser.add_argument("--device", help="auto, cpu or cuda")
     parser.add_argument("--figures", action="store_true", help="also pictures whose cell has changed")
     parser.add_argument("--force", action="store_true", help="everything, not only what is stale")

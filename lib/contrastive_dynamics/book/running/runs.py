@@ -4,8 +4,9 @@ import datetime
 import json
 import os
 import shutil
+import threading
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from ..chapter import animations
@@ -25,6 +26,7 @@ from .jupyter_kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, normalise, part, write_notebook
 from .output_place import check_output, output_folder
 from .request import check_data, named_claims, named_profile, read_assignments, with_device
+from .side_by_side import side_by_side
 
 
 @dataclass(frozen=True)
@@ -125,17 +127,19 @@ def run(wanted: Plan) -> list[dict]:
 
 
 def run_beside(wanted: Plan) -> list[dict]:
-    """As `run`, for a place that several workers may fill at a time: the first whole folder takes it."""
+    """As `run`, for one of several workers, on one core; if two fill a place, the first whole folder takes it."""
     with disk_errors(wanted.out), folder_aside(wanted.out) as folder:
-        return _run_into(folder, wanted)
+        return _run_into(folder, wanted, at_once=1)
 
 
-def _run_into(folder: Path, wanted: Plan) -> list[dict]:
-    stamps = [_run_notebook(wanted, one, units, folder) for one, units in wanted.notebooks()]
-    return _finish(wanted.files, stamps, folder)
+def _run_into(folder: Path, wanted: Plan, at_once: int | None = None) -> list[dict]:
+    jobs = [partial(_run_notebook, wanted, one, units, folder) for one, units in wanted.notebooks()]
+    return _finish(wanted.files, side_by_side(jobs, at_once), folder)
 
 
-def _run_notebook(wanted: Plan, files: ChapterFiles, units: list[int] | None, folder: Path) -> dict:
+def _run_notebook(
+    wanted: Plan, files: ChapterFiles, units: list[int] | None, folder: Path, stop: threading.Event
+) -> dict:
     """Run one notebook of a chapter into a folder; returns its stamp."""
     import nbformat
 
@@ -144,7 +148,7 @@ def _run_notebook(wanted: Plan, files: ChapterFiles, units: list[int] | None, fo
         notebook = part(notebook, Story(files), units)
     options = surroundings(files, notebook, wanted.profile, folder / animations.FOLDER / files.stem)
     try:
-        run_notebook(notebook, path, parameters=wanted.parameters, **options)
+        run_notebook(notebook, path, parameters=wanted.parameters, stop=stop, **options)
     except CellFailed as error:
         raise BookError(f"{error}; {_keep_partial(path, wanted.out)}") from None
     write_notebook(normalise(nbformat.read(path, as_version=4)), path)
