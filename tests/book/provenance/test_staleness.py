@@ -11,8 +11,8 @@ from checkout import ROOT
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
-from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.claims.claim_table import Claims
+from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.book.provenance.library import Library
 from contrastive_dynamics.book.provenance.slices import Story
