@@ -106,9 +106,8 @@ def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
         record, where = read_record(path), f"records/{files.name}/{path.name}"
         yield Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))
         for stamp in record["other_seeds"]:
-            block = {"first_seed": stamp["parameters"].get("first_seed")}
-            now = parameters_now(files, stamp["profile"], stamp) | block
-            yield Stored(f"{where}, first_seed={block['first_seed']}", stamp, now, whole=False)
+            now = block_now(files, stamp)
+            yield Stored(f"{where}, first_seed={now['first_seed']}", stamp, now, whole=False)
 
 
 def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
@@ -117,6 +116,11 @@ def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, 
         return stamp["parameters"]
     now = profile_parameters(files, profile)
     return now | {k: stamp["parameters"][k] for k in ("device",) if k in now and k in stamp["parameters"]}
+
+
+def block_now(files: ChapterFiles, stamp: dict) -> dict[str, object]:
+    """As `parameters_now`, of a run on another block of seeds: its own profile's, with its own first seed."""
+    return parameters_now(files, stamp["profile"], stamp) | {"first_seed": stamp["parameters"].get("first_seed")}
 
 
 def states(

@@ -24,7 +24,7 @@ from ..ground.sources import ChapterFiles
 from ..provenance.digests import SHORT, ChapterDigests
 from ..provenance.library import sha
 from ..provenance.slices import Story
-from ..provenance.staleness import CURRENT, STALE, parameters_now, read_record, states
+from ..provenance.staleness import CURRENT, STALE, block_now, read_record, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors, terminated_as_interrupted
 from .output_place import check_writable
@@ -136,11 +136,12 @@ def record(
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
     story, path = Story(files), files.record(profile)
-    sizes = {one: profile_parameters(files, one) for one in (profile, other_profile or profile)}
-    sizes = {one: with_device(given, story.parameters, device, name) for one, given in sizes.items()}
-    parameters, other_profile = sizes[profile], other_profile or profile
+    parameters, others = (
+        with_device(profile_parameters(files, one), story.parameters, device, name)
+        for one in (profile, other_profile or profile)
+    )
     first, *rest = seed_blocks(files, story.parameters, parameters, other_seeds, "--other-seeds")
-    asked = [(profile, parameters | first), *((other_profile, sizes[other_profile] | block) for block in rest)]
+    asked = [(profile, parameters | first), *((other_profile or profile, others | block) for block in rest)]
     plans = _plans(story, path, asked, figures, force)
     if all(block.done for block in plans):
         return None
@@ -176,11 +177,7 @@ def _plans(story: Story, path: Path, asked: list[tuple[str, dict]], figures: boo
     others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
     known = {parameters.get("first_seed") for _, parameters in asked}
     (profile, parameters), *rest = asked
-    for first, stamp in others.items():
-        if first not in known:
-            rest.append(
-                (stamp["profile"], parameters_now(story.files, stamp["profile"], stamp) | {"first_seed": first})
-            )
+    rest += [(stamp["profile"], block_now(story.files, stamp)) for first, stamp in others.items() if first not in known]
     whole = Chosen(claims, None, True, figures, force)
     found = [plan_block(story, profile, parameters, stored and stored["run"], whole)]
     chosen = Chosen(claims, chance, False, False, force)
