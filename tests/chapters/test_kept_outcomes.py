@@ -243,9 +243,19 @@ def test_a_run_that_is_cut_short_keeps_what_it_had(stand_in, monkeypatch):
     assert list(renew(stand_in, ROWS)) == ["stand-in/thm-1-a", ELSEWHERE]
 
 
+def test_a_row_for_the_sake_of_a_kernel_has_an_entry_of_its_own(kept, no_run, monkeypatch):
+    row = replace(RELU, new='Activation("relu", torch.abs,', for_kernel=True)
+    plan = Mutations(kept, [*ROWS, row], seconds=0.0)
+    assert plan.missing == [row] and plan.verdicts(RELU) == CHANGED
+    monkeypatch.undo()
+    monkeypatch.setenv("CLBOOK_ROOT", str(kept.root))
+    assert list(renew(kept, [*ROWS, row])) == ["stand-in/thm-1/ACTIVATIONS"]
+    assert list(load(kept)["mutations"]) == ["thm-1", "thm-1-a", "thm-1/ACTIVATIONS"]
+
+
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_what_is_committed_belongs_to_rows_and_to_claims(name):
     files, rows = ChapterFiles(ROOT, name), load_mutations(ROOT / "tests" / "mutations")
     kept = json.loads(path_of(files).read_text()) if path_of(files).is_file() else {"mutations": {}, "elsewhere": {}}
-    assert kept["mutations"].keys() <= {m.claim for m in rows if m.chapter == name}
+    assert kept["mutations"].keys() <= {m.name for m in rows if m.chapter == name}
     assert {n for n in kept["elsewhere"] if not n.startswith("cell ")} <= Story(files).claims.keys()

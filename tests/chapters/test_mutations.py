@@ -57,14 +57,19 @@ def test_the_line_to_break_stands_once(mutation):
 
 
 def test_every_claim_with_a_rule_has_a_mutation():
-    assert {m.id for m in MUTATIONS} == ruled(ROOT)
+    assert {m.id for m in MUTATIONS if not m.for_kernel} == ruled(ROOT)
+
+
+def test_a_row_for_the_sake_of_a_kernel_names_a_claim_with_a_rule_and_is_the_only_one_of_its_name():
+    assert {f"{m.chapter}/{m.claim}" for m in MUTATIONS} == ruled(ROOT)
+    assert len({m.id for m in MUTATIONS}) == len(MUTATIONS)
 
 
 def of_chapter(name: str) -> type:
     """The tests of one chapter."""
 
     class Broken:
-        rows = [m for m in MUTATIONS if m.chapter == name and m.id in ruled(ROOT)]
+        rows = [m for m in MUTATIONS if m.chapter == name and f"{m.chapter}/{m.claim}" in ruled(ROOT)]
         plan = staticmethod(cache(lambda: Mutations(ChapterFiles(ROOT, name), Broken.rows)))
 
         @pytest.mark.parametrize("mutation", rows, ids=lambda m: m.id)
@@ -126,6 +131,14 @@ def test_a_mutation_is_looked_up_in_its_own_chapter(both):
     assert changed(both, replace(RELU, chapter="twin")) == ("reproduced", "reproduced")
 
 
+def test_a_row_for_the_sake_of_a_kernel_stands_beside_that_of_its_claim(stand_in):
+    rows = [RELU, replace(RELU, new=RELU.new.replace("neg", "zeros_like"), for_kernel=True)]
+    plan = Mutations(stand_in, rows)
+    assert list(plan.wanted) == ["thm-1", "thm-1/ACTIVATIONS"] and len(set(plan.wanted.values())) == 2
+    assert [plan.words("thm-1", plan.measure(m)) for m in rows] == 2 * [("reproduced", "not reproduced")]
+    assert len(plan.unbroken) == 1
+
+
 def test_claims_of_one_id_are_run_with_those_of_their_own_chapter(both):
     wide = replace(RELU, parameters={"scale": 2.0})
     others = [replace(wide, claim="fig-1"), replace(wide, chapter="twin"), replace(RELU, claim="thm-1-a")]
@@ -142,6 +155,16 @@ def test_every_chapter_has_mutations_of_its_own(both, tmp_path):
         (folder / f"{name}.yaml").write_text(rows)
     assert [m.id for m in load_mutations(folder)] == ["stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"]
     assert ruled(both) - {m.id for m in load_mutations(folder)} == {"stand-in/thm-1-a", "twin/thm-1-a", "twin/fig-1"}
+
+
+def test_a_row_for_the_sake_of_a_kernel_is_named_after_what_it_breaks(tmp_path):
+    (tmp_path / "kernels").mkdir()
+    row = "- {claim: thm-1, module: losses.activations, old: 'LEAK = 0.05', new: 'LEAK = 0.06'}\n"
+    for place in ("stand-in.yaml", "kernels/stand-in.yaml"):
+        (tmp_path / place).write_text(row)
+    own, other = load_mutations(tmp_path)
+    assert [own.id, other.id] == ["stand-in/thm-1", "stand-in/thm-1/LEAK"]
+    assert str(own.kernel) == str(other.kernel) == f"{PACKAGE}.losses.activations.LEAK"
 
 
 def test_a_module_that_the_claim_does_not_use_is_refused(stand_in):

@@ -73,12 +73,17 @@ def unlike(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list
     return differing(arms, run_alone(plan.files, [m.claim for m in rows], rows[0].parameters))
 
 
+def one_for_each_claim() -> list[Mutation]:
+    """The rows of claims. Those for the sake of a kernel run the same cells without a mutation."""
+    return [m for m in load_mutations(ROOT / "tests" / "mutations") if not m.for_kernel]
+
+
 def of_chapter(name: str) -> type:
     """The tests of one chapter."""
 
     class Reach:
         files = ChapterFiles(ROOT, name)
-        plan = staticmethod(cache(lambda: Mutations(Reach.files, load_mutations(ROOT / "tests" / "mutations"), 0.0)))
+        plan = staticmethod(cache(lambda: Mutations(Reach.files, one_for_each_claim(), 0.0)))
 
         @pytest.fixture(autouse=True)
         def root(self, monkeypatch):

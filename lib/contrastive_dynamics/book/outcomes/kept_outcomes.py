@@ -1,6 +1,6 @@
 """Outcomes of runs of mutated chapters and of chapters on another device, kept in a file while their keys match.
 
-`tests/outcomes/CHAPTER.json` has an entry for each mutation, and one for each claim on another device, with the arms
+`tests/outcomes/CHAPTER.json` has an entry for each mutation, by its name, and one for each claim on another device, with the arms
 that were measured; these are judged again each time. An entry's key is a digest of what its run depends on: the digest
 of the claim's reading (`book.provenance.digests`), for a mutation with and without it, and the versions of torch, numpy
 and scipy. If an entry's key or seal does not match, the entry is invalid and its run is made again. So is a sample of
@@ -40,18 +40,18 @@ class Mutations:
         library: Library | None = None,
     ):
         self.files, self.rows, self.keys = files, [m for m in rows if m.chapter == files.name], Keys(files, library)
-        self.wanted = {m.claim: self.keys.of_mutation(m) for m in self.rows}
+        self.wanted = {m.name: self.keys.of_mutation(m) for m in self.rows}
         self.claims, kept = Claims.load(files.claims), load(files)["mutations"]
-        self.believed = {claim: kept[claim] for claim, key in self.wanted.items() if holds(kept.get(claim), key)}
-        cost = {claim: sum(entry["seconds"]) for claim, entry in self.believed.items()}
+        self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
+        cost = {name: sum(entry["seconds"]) for name, entry in self.believed.items()}
         self.sampled = drawn(cost, seconds, f"mutations of {files.name}")
-        self.missing = [m for m in self.rows if m.claim not in self.believed]
+        self.missing = [m for m in self.rows if m.name not in self.believed]
         self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
 
     def together(self, mutation: Mutation) -> tuple[str, ...]:
         """The claims that share a mutation's parameters; only its own if it has none."""
-        run = [m for m in self.rows if m in self.missing or m.claim in self.sampled]
-        alike = tuple(m.claim for m in run if m.parameters == mutation.parameters)
+        run = [m for m in self.rows if m in self.missing or m.name in self.sampled]
+        alike = tuple(dict.fromkeys(m.claim for m in run if m.parameters == mutation.parameters))
         return alike if mutation.parameters and mutation in run else (mutation.claim,)
 
     def measure(self, mutation: Mutation) -> dict:
@@ -75,7 +75,7 @@ class Mutations:
         took = [round(sum(seconds[n] for n in made.units), 1), round(sum(clock.values()), 1)]
         executed = watched.by(made.units, claim)
         assert not uncovered(made, executed), f"{mutation.id}: executed and not covered: {uncovered(made, executed)}"
-        entry = {"key": self.wanted[claim], "seconds": took, "executed": executed}
+        entry = {"key": self.wanted[mutation.name], "seconds": took, "executed": executed}
         return sealed(entry | {"sound": sound[claim], "broken": broken[claim]})
 
     def words(self, claim: str, entry: dict) -> tuple[str, str]:
@@ -98,8 +98,8 @@ class Mutations:
 
     def verdicts(self, mutation: Mutation) -> tuple[str, str]:
         """The kept verdicts, or those of a run if none are kept; in the sample both, which must then agree."""
-        claim, kept = mutation.claim, self.believed.get(mutation.claim)
-        if kept and claim not in self.sampled:
+        claim, kept = mutation.claim, self.believed.get(mutation.name)
+        if kept and mutation.name not in self.sampled:
             return self.words(claim, kept)
         if mutation in self.missing[:1]:
             say_what_is_missing(self.files, f"{len(self.missing)} of {len(self.rows)} mutations")
@@ -171,12 +171,12 @@ def ends(story: Story) -> list[int]:
 def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:
     """Make the runs whose outcomes are missing and keep these; drop entries that no row names. Yields what was run."""
     plan, there = Mutations(files, rows, seconds=0.0), Elsewhere(files, seconds=0.0)
-    order, found = [m.claim for m in plan.rows], dict(plan.believed)
+    order, found = [m.name for m in plan.rows], dict(plan.believed)
     for mutation in plan.missing:
-        found[mutation.claim] = plan.measure(mutation)
-        save(files, "mutations", {claim: found[claim] for claim in order if claim in found})  # in case it is cut short
+        found[mutation.name] = plan.measure(mutation)
+        save(files, "mutations", {name: found[name] for name in order if name in found})  # in case it is cut short
         yield mutation.id
-    save(files, "mutations", {claim: found[claim] for claim in order})
+    save(files, "mutations", {name: found[name] for name in order})
     if there.missing:
         there.believed |= there.measure(there.missing)
         yield f"{files.name}, on another device"

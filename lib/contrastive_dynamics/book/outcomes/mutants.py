@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -21,8 +22,9 @@ from ..ground.apart import apart
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
 from ..provenance.library import FOLDER as LIBRARY
-from ..provenance.library import PACKAGE
+from ..provenance.library import PACKAGE, Library
 from ..provenance.slices import Story
+from ..provenance.syntax import Definition
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Mutation:
     """`old` occurs once in the module's source; with `new` in its place the verdict on the chapter's claim must change.
 
     `module` is its dotted name in the library; `parameters` differ from the smoke profile if that gives no verdict.
+    A claim has one row of its own, and others that are there for the sake of a kernel (`for_kernel`).
     """
 
     chapter: str
@@ -38,11 +41,22 @@ class Mutation:
     old: str
     new: str
     parameters: dict = field(default_factory=dict)
+    for_kernel: bool = False
+
+    @property
+    def name(self) -> str:
+        """What identifies the row in its chapter: the claim, for a kernel's sake followed by the kernel."""
+        return f"{self.claim}/{self.kernel.name if self.kernel else '?'}" if self.for_kernel else self.claim
 
     @property
     def id(self) -> str:
-        """Chapters give their claims the same ids, so only chapter and id together identify one."""
-        return f"{self.chapter}/{self.claim}"
+        """Chapters give their claims the same ids, so only chapter and name together identify a row."""
+        return f"{self.chapter}/{self.name}"
+
+    @property
+    def kernel(self) -> Definition | None:
+        """The definition that the broken line stands in."""
+        return _definition_with(self.module, self.source, self.old)
 
     @property
     def file(self) -> Path:
@@ -63,10 +77,19 @@ def class_a_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
     return {"Test" + name.title().replace("-", ""): make(name) for name in chapter_names(root)}
 
 
+@cache
+def _definition_with(module: str, source: str, text: str) -> Definition | None:
+    name, before = f"{PACKAGE}.{module}", source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
+    return Library(replaced={name: source}).definition_at(name, 1 + before.count("\n"))
+
+
 def load_mutations(folder: Path) -> list[Mutation]:
-    """All rows of a folder with one file `CHAPTER.yaml` per chapter."""
-    files = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))}
-    return [Mutation(chapter, **row) for chapter, rows in files.items() for row in rows or []]
+    """All rows of a folder: those of claims in `CHAPTER.yaml`, those for the sake of kernels in `kernels/CHAPTER.yaml`."""
+    found = []
+    for path in [*sorted(folder.glob("*.yaml")), *sorted(folder.glob("kernels/*.yaml"))]:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+        found += [Mutation(path.stem, **row, for_kernel=path.parent != folder) for row in rows]
+    return found
 
 
 class _Broken(importlib.machinery.SourceFileLoader):

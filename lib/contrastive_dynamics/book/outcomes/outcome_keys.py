@@ -88,7 +88,7 @@ def path_of(files: ChapterFiles) -> Path:
 
 
 def load(files: ChapterFiles) -> dict[str, dict[str, dict]]:
-    """What is kept for a chapter: mutations by claim, and runs on the other device by name."""
+    """What is kept for a chapter: mutations by name, and runs on the other device by name."""
     path = path_of(files)
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return {"mutations": {}, "elsewhere": {}} | kept
