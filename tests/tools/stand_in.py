@@ -127,13 +127,20 @@ def _run_cell(source: str, namespace: dict) -> object:
 
 def execute(files: ChapterFiles) -> nbformat.NotebookNode:
     """The chapter's notebook with its outputs, without a Jupyter kernel; CLBOOK_ROOT must name the chapter's root."""
-    notebook, namespace, count = jupytext.read(files.source), {"__name__": "__main__"}, 0
+    return execute_cells(jupytext.read(files.source), {})
+
+
+def execute_cells(notebook: nbformat.NotebookNode, parameters: dict) -> nbformat.NotebookNode:
+    """Execute a notebook's cells here, with other values of some parameters; changes and returns the notebook."""
+    namespace, count = {"__name__": "__main__"}, 0
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
         count += 1
         with contextlib.redirect_stderr(io.StringIO()):
             shown = _run_cell(cell.source, namespace)
+        if "parameters" in cell.metadata.get("tags", []):
+            namespace |= parameters
         cell.execution_count = count
         if shown is not None:
             cell.outputs = [v4.new_output("execute_result", shown._repr_mimebundle_(), execution_count=count)]

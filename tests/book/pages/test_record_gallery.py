@@ -127,7 +127,7 @@ def test_a_caption_says_what_to_look_at_and_has_the_verdicts_of_the_record(files
 def test_a_caption_of_another_form_is_refused_in_one_line(files, row):
     files.captions("paper").parent.mkdir()
     files.captions("paper").write_text(f"plot-a: {row}\n", encoding="utf-8")
-    with pytest.raises(BookError, match="stand-in.paper.yaml, plot-a: needs `look`, and may have `claims` and `alt`"):
+    with pytest.raises(BookError, match="stand-in.paper.yaml: plot-a"):
         captions(files, "paper")
 
 

@@ -4,11 +4,11 @@ import base64
 import hashlib
 from collections.abc import Iterator
 
-import nbformat
-
 from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
+from ..ground.errors import BookError
+from ..ground.formats import read_notebook
 from ..ground.pictures import plain_png
 from ..ground.sources import ChapterFiles
 from ..provenance.slices import Story
@@ -41,8 +41,10 @@ def code_cells(notebook) -> list:
 def _lines(
     notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines
 ) -> Iterator[tuple[int, object, Line]]:
-    """(number, cell, line) of each cell that ends with a line about a claim or the run."""
+    """(number, cell, line) of each cell that ends with a line about a claim or the run; raises BookError."""
     cells = code_cells(notebook)
+    if unknown := [claim for claim in story.claims if claim not in claims.rows]:
+        raise BookError(f"{story.files.claims.name}: no row for {', '.join(unknown)}, which a cell judges")
     for unit in story.units:
         if unit.line:
             yield unit.cell, cells[unit.cell], line_of(unit, stamp, claims, headlines)
@@ -78,7 +80,7 @@ def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
     """(place, name) of each stored picture, in the notebook or the records, that does not match its stamp."""
     for one in files.notebooks:
         if stamp := notebook_stamp(one.notebook):
-            sums = picture_sums(nbformat.read(one.notebook, as_version=4))
+            sums = picture_sums(read_notebook(one.notebook))
             names = [*_others(sums, stamp), *animations_off(one, stamp)]
             yield from ((f"chapters/{one.notebook.name}", name) for name in names)
     for path in files.records():

@@ -6,6 +6,7 @@ from pathlib import Path
 from ...data import registry
 from ..ground.errors import BookError
 from ..ground.formats import ANY, TEXT, TRUTH, fault, list_of, map_of, record_of
+from ..ground.yaml_files import yaml_of
 from .rules import Rule
 
 # verdict -> symbol, whose shape is readable without colour
@@ -142,20 +143,7 @@ class Claims:
 
 def read_yaml(path: Path) -> tuple[object, list[int]]:
     """The contents of a claims file, and the line on which each claim begins; raises BookError."""
-    import yaml  # imported here because a machine that only records needs no YAML
-
-    try:
-        tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-        content = yaml.SafeLoader("").construct_document(tree) if tree else None
-    except OSError as error:
-        raise BookError(f"{path}: cannot be read ({error.strerror})") from None
-    except RecursionError:
-        raise BookError(f"{path.name}: nested too deeply") from None
-    except (yaml.YAMLError, ValueError) as error:  # a ValueError for what is not UTF-8 and for dates such as 2020-13-45
-        mark = getattr(error, "problem_mark", None)
-        at = f", line {mark.line + 1}" if mark else ""
-        said = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise BookError(f"{path.name}{at}: not readable as YAML: {said}") from None
+    content, tree = yaml_of(path)
     parts = {key.value: value for key, value in tree.value} if isinstance(content, dict) else {}
     rows = parts["claims"].value if isinstance(content, dict) and isinstance(content.get("claims"), list) else []
     return content, [node.start_mark.line + 1 for node in rows]

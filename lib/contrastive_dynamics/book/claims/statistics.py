@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from scipy import stats
 
 FAMILY_LEVEL = 0.05  # probability that any verdict of a chapter is luck
@@ -55,7 +56,11 @@ class Sample:
     def standard_error(self) -> float:
         if self.trials:
             return math.sqrt(self.estimate * (1 - self.estimate) / self.trials)
-        return float(stats.sem(self.values)) if len(self.values) > 1 else 0.0
+        if len(self.values) < 2:
+            return 0.0
+        with np.errstate(all="ignore"):  # of values without bounds, or near the largest float, it is not finite
+            error = float(stats.sem(self.values))
+        return error if math.isfinite(error) else math.inf
 
     def interval(self, level: float = FAMILY_LEVEL) -> tuple[float, float]:
         """Two-sided interval of confidence 1 − level: Wilson for a share, t for seeds, a point for a number."""
@@ -64,6 +69,8 @@ class Sample:
             return float(ci.low), float(ci.high)
         if not self.by_chance or self.standard_error == 0.0:
             return self.estimate, self.estimate
+        if math.isinf(self.standard_error):
+            return -math.inf, math.inf
         half = float(stats.t.ppf(1 - level / 2, self.size - 1)) * self.standard_error
         return self.estimate - half, self.estimate + half
 
@@ -75,6 +82,8 @@ class Sample:
         if self.trials:
             spread = math.sqrt(max(threshold * (1 - threshold), 0.0) / self.trials)
             return float(2 * stats.norm.sf(distance / spread)) if spread else float(distance == 0)
+        if math.isinf(self.standard_error):
+            return 1.0
         if self.standard_error == 0.0:
             return float(distance == 0)
         return float(2 * stats.t.sf(distance / self.standard_error, self.size - 1))
@@ -101,7 +110,7 @@ def holm_levels(p_values: dict[str, float], level: float = FAMILY_LEVEL) -> dict
 def seeds_to_decide(sample: Sample, threshold: float, level: float) -> int | None:
     """Seeds (or trials) after which the interval is expected to exclude the threshold; None if it never would."""
     distance = abs(sample.estimate - threshold)
-    if distance == 0 or not sample.by_chance:
+    if distance == 0 or not sample.by_chance or math.isinf(sample.standard_error):
         return None
     ratio = (sample.standard_error * math.sqrt(sample.size) / distance) ** 2
     count = max(math.ceil(float(stats.norm.ppf(1 - level / 2)) ** 2 * ratio), 2)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..ground.formats import lenient
 from ..ground.sources import ChapterFiles, chapter_names, find_root
 from .application import Chapter, Chapters, Device, Force, app, one_line
 
@@ -55,7 +56,7 @@ def stale(
     from ..provenance.staleness import CURRENT, all_states
     from ..provenance.staleness import as_json as to_json
 
-    found = all_states(find_root(), chapters)
+    found = all_states(find_root(), chapters, lenient)
     if as_json:
         print(to_json(found))
         return

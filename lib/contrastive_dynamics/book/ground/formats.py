@@ -21,6 +21,8 @@ _KINDS = {
     "boolean": "true or false",
     "null": "null",
 }
+_MOST_DIGITS = 300  # of a whole number; with a few more it is beyond the largest float
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character that UTF-16 writes in two
 _CONFLICT = re.compile(r"^<<<<<<< ", re.MULTILINE)
 
 
@@ -79,7 +81,8 @@ _PLACES = {"type": "string", "pattern": r"^(\d+( \d+)*)?$"}
 _CLAIM = record_of(
     "run reading reaches rule", run=COUNT, reading=TEXT, reaches=_PLACES, rule={"type": ["string", "null"]}
 )
-_MADE_BY = {"versions": ANY, "device": TEXT, "seconds": NUMBER, "peak_mb": NUMBER, "time": TEXT}
+_SIZE = {"type": "number", "minimum": 0, "maximum": 1e12}
+_MADE_BY = {"versions": ANY, "device": TEXT, "seconds": _SIZE, "peak_mb": _SIZE, "time": TEXT}
 STAMP = Format(
     record_of(
         f"chapter profile data parameters readings claims definitions cells pictures later {' '.join(_MADE_BY)}",
@@ -99,7 +102,8 @@ STAMP = Format(
 )
 RECORD = Format(record_of("run", run=ANY, other_seeds=list_of(ANY)), "restore it, or let `clbook record` make it again")
 _OUTPUT = record_of(data=ANY)
-_CELL = record_of(cell_type=TEXT, outputs=list_of(_OUTPUT))
+_SOURCE = {"type": ["string", "array"], "items": TEXT}
+_CELL = record_of(cell_type=TEXT, id=TEXT, source=_SOURCE, outputs=list_of(_OUTPUT))
 NOTEBOOK = Format(
     record_of("cells", cells=list_of(_CELL)),
     "run it again (`clbook execute --force CHAPTER` for a chapter of the book)",
@@ -118,13 +122,30 @@ def intact(path: Path, form: Format) -> object:
     Raises:
         BookError: The file is missing, is not JSON, or has another shape; in one line, with the remedy.
     """
+    return parsed(text_of(path, f"; {form.remedy}"), form, str(path))
+
+
+def read_notebook(path: Path):
+    """A notebook as nbformat reads it; raises BookError for one that is damaged."""
+    import nbformat
+
+    found = intact(path, NOTEBOOK)
     try:
-        text = path.read_text(encoding="utf-8")
+        nbformat.validate(found)
+        return nbformat.read(path, as_version=4)
+    except Exception as error:  # of whatever kind, since nbformat looks at parts before it checks them
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BookError(f"{path}: damaged: {said}; {NOTEBOOK.remedy}") from None
+
+
+def text_of(path: Path, remedy: str = "") -> str:
+    """The text of a file; raises BookError, which ends in the remedy."""
+    try:
+        return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BookError(f"{path}: cannot be read ({error.strerror}); {form.remedy}") from None
+        raise BookError(f"{path}: cannot be read ({error.strerror}){remedy}") from None
     except UnicodeDecodeError:
-        raise BookError(f"{path}: damaged: not text in UTF-8; {form.remedy}") from None
-    return parsed(text, form, str(path))
+        raise BookError(f"{path}: damaged: not text in UTF-8{remedy}") from None
 
 
 def lenient(read: Callable[..., T], *given: object) -> T | None:
@@ -152,7 +173,7 @@ def parsed(text: str, form: Format, where: str) -> object:
 def loads(text: str) -> object:
     """The content of a JSON text; raises ValueError or RecursionError.
 
-    Infinity is a value that a run may measure; NaN is none.
+    Infinity is a value that a run may measure; NaN is none. A whole number that no float can hold is infinite, too.
     """
 
     def constant(word: str) -> float:
@@ -160,7 +181,13 @@ def loads(text: str) -> object:
             raise ValueError("NaN is not a value")
         return float(word)
 
-    return json.loads(text, parse_constant=constant)
+    def whole(digits: str) -> int | float:
+        return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
+
+    found = json.loads(text, parse_constant=constant, parse_int=whole)
+    if _HALF.search(text):
+        json.dumps(found, ensure_ascii=False).encode("utf-8")  # a half that lacks its other half is a ValueError
+    return found
 
 
 def fitting(found: object, form: Format, where: str) -> object:

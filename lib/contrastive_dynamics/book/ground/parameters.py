@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import BookError, cut
+from .formats import loads, text_of
 from .sources import Cell, ChapterFiles
 
 _TYPES = {"int": int, "float": float, "str": str, "bool": bool}
@@ -129,17 +130,18 @@ def effective(parameters: dict[str, Parameter], given: dict[str, object], where:
 def read_profile(path: Path) -> dict[str, object]:
     """Read a profile: one `name: value` per line, with the value in JSON, so that no YAML reader is needed."""
     values = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text_of(path).splitlines(), 1):
         text = line.partition("#")[0].strip()
         if not text:
             continue
         name, colon, value = text.partition(":")
         try:
-            values[name.strip()] = json.loads(value)
-        except json.JSONDecodeError:
+            values[name.strip()] = loads(value)
+        except (ValueError, RecursionError):
             colon = ""
         if not colon:
-            raise BookError(f"{path.name}, line {number}: not 'name: value' with a JSON value: {line.strip()}")
+            shown = cut(line.strip(), 120)
+            raise BookError(f"{path.name}, line {number}: not 'name: value' with a JSON value: {shown}")
     return values
 
 

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import BookError
+from .errors import BookError, cut
+from .formats import text_of
 
 APPENDIX = "-appendix"  # ends the name of a chapter's second notebook
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?:.*?tags=(?P<tags>\[.*?\]))?.*$")
@@ -22,15 +23,25 @@ class Cell:
     tags: tuple[str, ...]
 
 
-def parse_cells(text: str) -> list[Cell]:
+def parse_cells(text: str, where: str = "") -> list[Cell]:
     """Split percent-format text into cells; the text before the first marker is the jupytext header."""
     cells: list[list] = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         if match := _CELL.match(line):
-            cells.append([[], bool(match["markdown"]), tuple(json.loads(match["tags"] or "[]"))])
+            cells.append([[], bool(match["markdown"]), _tags(match["tags"] or "[]", f"{where}, line {number}")])
         elif cells:
             cells[-1][0].append(line)
     return [Cell("\n".join(lines).strip("\n"), markdown, tags) for lines, markdown, tags in cells]
+
+
+def _tags(text: str, where: str) -> tuple[str, ...]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = [None]
+    if not all(isinstance(tag, str) for tag in found):
+        raise BookError(f"{where}: tags must be a list of texts in double quotes, got {cut(text, 100)}")
+    return tuple(found)
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -130,8 +141,7 @@ class ChapterFiles:
 
     def cells(self) -> list[Cell]:
         """The cells of the notebook; for a whole chapter those of its appendix follow."""
-        texts = [one.source.read_text(encoding="utf-8") for one in self.notebooks]
-        return [cell for text in texts for cell in parse_cells(text)]
+        return [cell for one in self.notebooks for cell in parse_cells(text_of(one.source), one.source.name)]
 
 
 def chapter_names(root: Path) -> list[str]:

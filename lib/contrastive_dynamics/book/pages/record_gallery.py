@@ -6,12 +6,17 @@ from typing import NamedTuple
 
 from ..chapter.results import StoredRun
 from ..ground.durations import duration
-from ..ground.errors import BookError
+from ..ground.formats import TEXT, list_of, map_of, record_of
 from ..ground.sources import ChapterFiles
+from ..ground.yaml_files import read_yaml
 from ..provenance.stamps import whole_cost
 
 _FIGURE = re.compile(r"\{glue:figure\} (?P<name>\S+)\n(?P<options>(?:(?:# )?:[\w-]+:.*\n)+)")
 _OPTION = re.compile(r"^(?:# )?:(?P<name>[\w-]+): *(?P<value>.*?) *$", re.MULTILINE)
+
+
+_CAPTION = record_of("look", look=TEXT | {"minLength": 1}, claims=list_of(TEXT), alt=TEXT)
+_CAPTIONS = map_of(_CAPTION | {"additionalProperties": False}) | {"propertyNames": TEXT}
 
 
 class Placed(NamedTuple):
@@ -53,13 +58,8 @@ class Caption(NamedTuple):
 
 def captions(files: ChapterFiles, profile: str) -> dict[str, Caption]:
     """Name of a picture → its caption; raises BookError for an entry of another form."""
-    import yaml
-
     path = files.captions(profile)
-    rows = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for name, row in rows.items():
-        if not isinstance(row, dict) or not row.get("look") or row.keys() - set(Caption._fields):
-            raise BookError(f"{path.name}, {name}: needs `look`, and may have `claims` and `alt`")
+    rows = read_yaml(path, _CAPTIONS) if path.is_file() else {}
     return {name: Caption(**row | {"claims": tuple(row.get("claims", ()))}) for name, row in rows.items()}
 
 

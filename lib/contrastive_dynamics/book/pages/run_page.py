@@ -11,7 +11,7 @@ from ..claims.claim_table import Claims
 from ..ground.apart import TookTooLong, apart
 from ..ground.aside import write_aside
 from ..ground.errors import BookError
-from ..ground.formats import NOTEBOOK, ROWS, RUN, intact
+from ..ground.formats import ROWS, RUN, intact, read_notebook
 from ..ground.parameters import Parameter, read_parameters, value_text
 from ..ground.sources import ChapterFiles
 from ..running import launch
@@ -75,16 +75,12 @@ def _reason(error: Exception, seconds: float) -> str:
 
 def read_run(files: ChapterFiles, folder: Path) -> tuple:
     """Notebook, `run.json` and `claims.json` of a finished run; raises BookError."""
-    import nbformat
-
     try:
-        nbformat.validate(intact(folder / files.notebook.name, NOTEBOOK))
-        notebook = nbformat.read(folder / files.notebook.name, as_version=4)
+        notebook = read_notebook(folder / files.notebook.name)
         made, claims = intact(folder / "run.json", RUN), intact(folder / "claims.json", ROWS)
-    except (BookError, nbformat.ValidationError) as error:
+    except BookError as error:
         needed = f"{files.notebook.name}, run.json and claims.json"
-        said = str(error).splitlines()[0]
-        raise BookError(f"{folder}: must be the folder of a finished run, with {needed} ({said})") from None
+        raise BookError(f"{folder}: must be the folder of a finished run, with {needed} ({error})") from None
     for cell in notebook.cells:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]  # the table of parameters has the values

@@ -7,11 +7,12 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from ..ground.aside import folder_aside
 from ..ground.errors import BookError
+from ..ground.formats import read_notebook
 from ..ground.sources import ChapterFiles, chapter_names
 from ..running.jupyter_kernel import disk_errors
 from ..running.notebooks import normalise, write_notebook
+from ..running.output_place import check_output, output_folder
 
 SOLUTION = "solution"
 _TODO = "raise NotImplementedError  # your turn"
@@ -95,30 +96,28 @@ def write_edition(root: Path, out: Path) -> list[Path]:
 
     Returns its notebooks. Raises BookError for a folder that is not empty or a chapter without an executed notebook.
     """
-    from ..running.runs import check_output
-
-    out = out.absolute()
-    check_output(out)
+    out = check_output(out.absolute())
     chapters = [one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks]
     for files in chapters:
         if not files.notebook.is_file():
             raise BookError(
                 f"{files.stem}: no executed notebook, from which expected outputs are read; run `clbook execute`"
             )
-    with disk_errors(out), folder_aside(out) as folder:
+    with disk_errors(out), output_folder(out) as folder:
         for files in chapters:
             _write_notebook(files, replace(files, root=folder))
-        if (root / "chapters" / "profiles").is_dir():
-            shutil.copytree(root / "chapters" / "profiles", folder / "chapters" / "profiles")
+        profiles = folder / "chapters" / "profiles"
+        profiles.mkdir(parents=True)
+        for path in (root / "chapters" / "profiles").glob("*.yaml"):
+            shutil.copy(path, profiles)
     return [replace(files, root=out).notebook for files in chapters]
 
 
 def _write_notebook(files: ChapterFiles, theirs: ChapterFiles) -> None:
     import jupytext
-    import nbformat
 
     theirs.claims.parent.mkdir(parents=True, exist_ok=True)
-    notebook = student_notebook(nbformat.read(files.notebook, as_version=4))
+    notebook = student_notebook(read_notebook(files.notebook))
     write_notebook(notebook, theirs.notebook)
     jupytext.write(notebook, theirs.source, fmt="py:percent")
     shutil.copy(files.claims, theirs.claims)

@@ -97,17 +97,23 @@ class Stored:
         return claim in self.stamp["claims"] or self.whole and here
 
 
-def stored_stamps(files: ChapterFiles) -> Iterator[Stored]:
-    """The run of the committed notebook and all runs of all records."""
+def stored_stamps(files: ChapterFiles, tried: Callable = call) -> Iterator[Stored]:
+    """The run of the committed notebook and all runs of all records; `tried` as in `notebooks_stamp`."""
     for one in files.notebooks:
-        if stamp := notebook_stamp(one.notebook):
+        if stamp := tried(notebook_stamp, one.notebook):
             yield Stored(f"chapters/{one.notebook.name}", stamp, profile_parameters(files, "default"), part=one.part)
     for path in files.records():
-        record, where = read_record(path), f"records/{files.name}/{path.name}"
-        yield Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))
-        for stamp in record["other_seeds"]:
-            now = block_now(files, stamp)
-            yield Stored(f"{where}, first_seed={now['first_seed']}", stamp, now, whole=False)
+        yield from tried(_of_record, files, path) or ()
+
+
+def _of_record(files: ChapterFiles, path: Path) -> list[Stored]:
+    """The runs of a record, the one on its own seeds first."""
+    record, where = read_record(path), f"records/{files.name}/{path.name}"
+    found = [Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))]
+    for stamp in record["other_seeds"]:
+        now = block_now(files, stamp)
+        found.append(Stored(f"{where}, first_seed={now['first_seed']}", stamp, now, whole=False))
+    return found
 
 
 def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
@@ -152,15 +158,26 @@ def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
     return tuple(names) or ("what its parameters or data give",)
 
 
-def all_states(root: Path, names: list[str] | None = None) -> list[State]:
-    """The states of all stored readings of some chapters, or of all."""
-    library, found = Library(), []
-    for name in names or chapter_names(root):
-        files = ChapterFiles.find(name, root)
-        story, claims = Story(files, library), Claims.load(files.claims)
-        for one in stored_stamps(files):
-            rows = states(story, one.stamp, claims, one.where, one.parameters)
-            found += [row for claim, row in rows.items() if one.holds(story, claim)]
+def all_states(root: Path, names: list[str] | None = None, tried: Callable = call) -> list[State]:
+    """The states of all stored readings of some chapters, or of all.
+
+    Args:
+        root: The book.
+        names: The chapters; None for all.
+        tried: `lenient` leaves out a chapter, a notebook or a record that is damaged.
+
+    Raises:
+        BookError: There is no such chapter, or something is damaged and not left out.
+    """
+    library, chapters = Library(), [ChapterFiles.find(name, root) for name in names or chapter_names(root)]
+    return [state for files in chapters for state in tried(_states_of, files, library, tried) or ()]
+
+
+def _states_of(files: ChapterFiles, library: Library, tried: Callable) -> list[State]:
+    story, claims, found = Story(files, library), Claims.load(files.claims), []
+    for one in stored_stamps(files, tried):
+        rows = states(story, one.stamp, claims, one.where, one.parameters)
+        found += [row for claim, row in rows.items() if one.holds(story, claim)]
     return found
 
 

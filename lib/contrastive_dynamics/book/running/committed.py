@@ -11,6 +11,7 @@ from ..chapter.results import headlines
 from ..chapter.shown import Headlines, animations_off, code_cells, differences, stamp_of, write_lines
 from ..claims.claim_table import Claims
 from ..ground.errors import BookError
+from ..ground.formats import read_notebook
 from ..ground.parameters import profile_parameters
 from ..ground.sources import Cell, ChapterFiles
 from ..provenance.digests import SHORT, ChapterDigests
@@ -132,12 +133,10 @@ class Committed:
 
 def _read(files: ChapterFiles) -> tuple[object, dict] | None:
     """A committed notebook and its stamp, or None."""
-    import nbformat
-
     try:
         stamp = notebook_stamp(files.notebook)
-        notebook = nbformat.read(files.notebook, as_version=4) if stamp else None
-    except (OSError, BookError, ValueError):  # nbformat raises a ValueError for anything but a notebook
+        notebook = read_notebook(files.notebook) if stamp else None
+    except BookError:
         return None
     if stamp and stamp["profile"] == "default":  # a claim that reads a changed default is stale by its digest
         stamp = seal(stamp | {"parameters": profile_parameters(files, "default")})

@@ -4,6 +4,8 @@ import base64
 from pathlib import Path
 
 from ..ground.aside import write_aside
+from ..ground.errors import BookError
+from ..ground.formats import text_of
 from ..ground.pictures import plain_png
 from ..ground.sources import ChapterFiles
 from ..provenance.slices import Story
@@ -15,10 +17,15 @@ _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def build(files: ChapterFiles):
-    """The chapter's `.py` as a notebook without outputs, tags kept."""
+    """The chapter's `.py` as a notebook without outputs, tags kept; raises BookError."""
     import jupytext
 
-    return normalise(jupytext.read(files.source, fmt="py:percent"))
+    text = text_of(files.source)
+    try:
+        return normalise(jupytext.reads(text, fmt="py:percent"))
+    except Exception as error:  # of whatever kind its parsers raise
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BookError(f"{files.source}: not in the percent format: {said}") from None
 
 
 def normalise(notebook):

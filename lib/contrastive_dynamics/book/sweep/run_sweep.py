@@ -99,6 +99,17 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _remove_damaged(folder: Path, waiting: list[str]) -> None:
+    """Remove the folders of runs that lack `run.json`: no result can be moved into their place.
+
+    A whole folder appears at once, so one that is there and lacks the file is damaged, whoever still works here.
+    """
+    for run in waiting:
+        if run_folder(folder, run).is_dir() and not is_done(folder, run):
+            print(f"clbook: {run_folder(folder, run)} has no run.json; its points are run again", file=sys.stderr)
+            shutil.rmtree(run_folder(folder, run))
+
+
 class Bar:
     """A bar with the runs done, under way and failed, and the remaining time, in a terminal or a notebook."""
 
@@ -132,6 +143,7 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
         outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
         done = set(outcome.done)
         waiting = [run for run in grid.runs if run not in done]
+        _remove_damaged(folder, waiting)
         with _table_at_the_end(folder):
             if waiting:
                 with _cleared(folder, pool) as workers:
