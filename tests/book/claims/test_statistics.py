@@ -2,6 +2,7 @@
 
 import math
 import random
+import warnings
 
 import pytest
 from scipy import stats
@@ -129,3 +130,13 @@ def test_more_seeds_are_asked_for_than_left_it_open():
 def test_no_number_of_seeds_decides_what_lies_on_the_threshold_or_is_no_chance():
     assert seeds_to_decide(Sample.of([0.0, 2.0]), 1.0, 0.05) is None
     assert seeds_to_decide(Sample.of(3.0), 1.0, 0.05) is None
+
+
+def test_values_without_bounds_leave_it_open_without_a_word():
+    """A seed that diverged has no finite statistic; nor have values near the largest float."""
+    for values in ([1.0, math.inf, 2.0], [math.inf, -math.inf], [1e308, -1e308, 1e308]):
+        sample = Sample.of(values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert sample.interval() == (-math.inf, math.inf) and sample.p_value(0.0) == 1.0
+        assert seeds_to_decide(sample, 0.5, 0.05) is None

@@ -131,6 +131,15 @@ def test_a_caption_of_another_form_is_refused_in_one_line(files, row):
         captions(files, "paper")
 
 
+@pytest.mark.parametrize("text", ["", "- a", "3: {look: a}", "a: [", "\0", "<<<<<<< ours\n", "a: {look: a, claims: 3}"])
+def test_a_file_of_captions_that_is_damaged_is_refused_in_one_line(files, text):
+    files.captions("paper").parent.mkdir()
+    files.captions("paper").write_text(text, encoding="utf-8")
+    with pytest.raises(BookError, match="stand-in.paper.yaml") as error:
+        captions(files, "paper")
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("name", [n for n in chapter_names(ROOT) if ChapterFiles(ROOT, n).record("paper").is_file()])
 def test_every_picture_of_a_record_has_a_caption_that_says_where_to_look(name):
     files = ChapterFiles(ROOT, name)

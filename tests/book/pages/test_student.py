@@ -131,7 +131,10 @@ def test_the_edition_of_a_book_runs(tmp_path, monkeypatch):
     with pytest.raises(BookError, match="stand-in: no executed notebook"):
         write_edition(tmp_path, tmp_path / "none")
     nbformat.write(execute(files), files.notebook)
-    (notebook,) = write_edition(tmp_path, tmp_path / "class")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "link").symlink_to("class")  # to an empty folder, which may be somebody's disk
+    (notebook,) = write_edition(tmp_path, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
     theirs = ChapterFiles(tmp_path / "class", "stand-in")
     assert notebook == theirs.notebook and theirs.claims.is_file() and theirs.profile("smoke").is_file()
     assert "a + b" not in theirs.source.read_text() and "# your turn" in theirs.source.read_text()
