@@ -80,7 +80,7 @@ class ChapterFiles:
             hint = f"; did you mean {near[0]}?" if near else ""
             if chapter in known and cls(root, chapter, 1).source.is_file():
                 hint = f"; {name} is part of {chapter}, whose notebooks go together here"
-            raise BookError(f"no chapter {name!r}, there are: {', '.join(known)}{hint}")
+            raise BookError(f"no chapter {cut(name, 100)!r}, there are: {', '.join(known)}{hint}")
         return cls(root, name)
 
     @classmethod

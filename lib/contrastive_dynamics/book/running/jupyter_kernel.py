@@ -28,7 +28,8 @@ def _specs():
 
     class ThisInterpreter(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-            argv = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
+            # at its end it is interrupted, which it would report as an error
+            argv = [sys.executable, "-m", "ipykernel_launcher", "--log-level=CRITICAL", "-f", "{connection_file}"]
             return KernelSpec(argv=argv, display_name="Python 3", language="python", name="python3")
 
     return ThisInterpreter()

@@ -63,7 +63,7 @@ def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tupl
         if claim not in rows:
             near = difflib.get_close_matches(claim, rows, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise BookError(f"{option}: {files.name} has no claim {claim!r}{hint}")
+            raise BookError(f"{option}: {files.name} has no claim {cut(claim, 100)!r}{hint}")
         if rows[claim].rule is None:
             raise BookError(f"{option}: {files.name}/{claim} has no cell because it is not run: {rows[claim].needs}")
         found.append(claim)
