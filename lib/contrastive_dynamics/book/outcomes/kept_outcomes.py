@@ -1,11 +1,11 @@
 """Outcomes of runs of mutated chapters and of chapters on another device, kept in a file while their keys match.
 
-`tests/outcomes/CHAPTER.json` has an entry for each mutation, by its name, and one for each claim on another device, with the arms
-that were measured; these are judged again each time. An entry's key is a digest of what its run depends on: the digest
-of the claim's reading (`book.provenance.digests`), for a mutation with and without it, and the versions of torch, numpy
-and scipy. If an entry's key or seal does not match, the entry is invalid and its run is made again. So is a sample of
-the valid ones, which changes with each commit (`samples.py`). `make outcomes` runs this file, which makes the missing
-runs and keeps their outcomes.
+`tests/outcomes/CHAPTER.json` has an entry for each mutation, by its name, and one for each claim on another device,
+with the arms that were measured; these are judged again each time. An entry's key is a digest of what its run depends
+on: the digest of the claim's reading (`book.provenance.digests`), for a mutation with and without it, and the
+versions of torch, numpy and scipy. If an entry's key or seal does not match, the entry is invalid and its run is made
+again. So is a sample of the valid ones, which changes with each commit (`samples.py`). `make outcomes` runs this
+file, which makes the missing runs and keeps their outcomes.
 """
 
 import json

@@ -84,7 +84,7 @@ def _definition_with(module: str, source: str, text: str) -> Definition | None:
 
 
 def load_mutations(folder: Path) -> list[Mutation]:
-    """All rows of a folder: those of claims in `CHAPTER.yaml`, those for the sake of kernels in `kernels/CHAPTER.yaml`."""
+    """All rows of a folder: those of claims in `CHAPTER.yaml`, those for kernels in `kernels/CHAPTER.yaml`."""
     found = []
     for path in [*sorted(folder.glob("*.yaml")), *sorted(folder.glob("kernels/*.yaml"))]:
         rows = yaml.safe_load(path.read_text(encoding="utf-8")) or []
