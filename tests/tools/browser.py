@@ -1,9 +1,14 @@
-"""A headless browser, where one is installed: opens a page, moves its controls, hears its console (by DevTools)."""
+"""A headless browser, where one is installed: opens a page, moves its controls, hears its console (by DevTools).
+
+With `CLBOOK_FILM=FOLDER` each test that uses a page leaves a film of what it saw, `FOLDER/TEST.webp`.
+"""
 
 import base64
 import contextlib
+import io
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +19,7 @@ from pathlib import Path
 import pytest
 import websocket
 
+from contrastive_dynamics.book.chapter.animations import looping_webp
 from contrastive_dynamics.book.pages.page_measures import BROWSERS
 
 LONG = 120  # seconds, on a machine with much to do
@@ -32,6 +38,7 @@ class Page:
     def __init__(self, address: str):
         self._socket = websocket.create_connection(address, timeout=LONG, suppress_origin=True)
         self._count, self.complaints = itertools.count(1), []
+        self.film = Film() if "CLBOOK_FILM" in os.environ else None
         for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
 
@@ -59,6 +66,7 @@ class Page:
         """The value of an expression on the page; a promise is awaited."""
         done = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done
+        self._seen()
         return done["result"].get("value")
 
     def until(self, script: str) -> object:
@@ -82,15 +90,43 @@ class Page:
         """A key, as the keyboard sends it to whatever has the focus."""
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_KEYS[key])
+        self._seen()
 
     def drag(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
         """The mouse, pressed at one place of the window and released at another."""
         for kind, (x, y) in (("mousePressed", begin), ("mouseMoved", end), ("mouseReleased", end)):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+            self._seen()
 
     def picture(self) -> bytes:
         """A PNG of the window."""
         return base64.b64decode(self.send("Page.captureScreenshot")["data"])
+
+    def _seen(self) -> None:
+        if self.film:
+            self.film.keep(self.picture())
+
+
+class Film:
+    """What a page looked like after each command, without repetitions."""
+
+    def __init__(self):
+        self.frames: list[bytes] = []
+
+    def keep(self, frame: bytes) -> None:
+        if frame not in self.frames[-1:]:
+            self.frames.append(frame)
+
+    def save(self, path: Path) -> None:
+        """Write what was kept since the last film, half a second a frame, all of the size of the first."""
+        from PIL import Image
+
+        frames = [Image.open(io.BytesIO(frame)).convert("RGB") for frame in self.frames]
+        frames = [frame for frame in frames if frame.size == frames[0].size]
+        if frames:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(looping_webp(frames, rate=2.0, hold=1.0))
+        self.frames = []
 
 
 _KEYS = {" ": 32, "Home": 36, "End": 35, "ArrowLeft": 37, "ArrowRight": 39}
