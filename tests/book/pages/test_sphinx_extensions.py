@@ -1,4 +1,4 @@
-"""The book's own Sphinx extensions, on a small book: letters of appendices, records' pictures in a figure's place."""
+"""The book's own Sphinx extensions, on a small book: letters of appendices, pictures of records, no script of thebe."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from contrastive_dynamics.book.chapter.glue import png  # noqa: E402
 from contrastive_dynamics.book.pages.chapter_numbers import letter  # noqa: E402
 
-OWN = ["contrastive_dynamics.book.pages.chapter_numbers", "contrastive_dynamics.book.pages.record_figure"]
+OWN = [f"contrastive_dynamics.book.pages.{name}" for name in ("chapter_numbers", "record_figure", "unused_scripts")]
 TOC = """
 format: jb-book
 root: intro
@@ -153,3 +153,12 @@ def test_what_a_record_figure_lacks_is_said(book):
         page.write("\n".join(wrong))
     _, warnings = build(book)
     assert [said for said in wrong.values() if said not in warnings] == []
+
+
+def test_no_page_loads_thebe(book):
+    extensions = ["myst_parser", "sphinx_external_toc", "sphinx_multitoc_numbering", "sphinx_proof", "sphinx_thebe"]
+    with_thebe = build(book, extensions=extensions)[0]["one"]
+    without = build(book, extensions=[*extensions, OWN[-1]])[0]["one"]
+    of_thebe = [script for script in with_thebe.head("script") if "thebe" in str(script)]
+    assert of_thebe and len(without.head("script")) == len(with_thebe.head("script")) - len(of_thebe)
+    assert not [script for script in without.head("script") if "thebe" in str(script)]
