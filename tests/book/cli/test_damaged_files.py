@@ -117,6 +117,20 @@ def test_a_source_that_is_damaged(book, change, said):
     refused(said, "run", "stand-in", "--out", book / "out")
 
 
+def test_a_source_without_its_last_cell(book):
+    path = ChapterFiles(book, "stand-in").source
+    write(path, path.read_text().replace("chapter.close()", ""))
+    refused("stand-in.py: no cell calls chapter.close(), which stores the run; nothing was run", "execute", "stand-in")
+
+
+def test_a_student_edition_without_a_claims_file_that_can_be_read(book):
+    path = ChapterFiles(book, "stand-in").claims
+    path.unlink()
+    path.symlink_to("nowhere")
+    refused("stand-in.yaml: cannot be read (No such file or directory)", "student", book / "student")
+    assert not (book / "student").exists()
+
+
 def test_a_cell_that_judges_a_claim_without_a_row(book):
     files = ChapterFiles(book, "stand-in")
     write(files.claims, CLAIMS.replace("id: thm-1\n", "id: thm-9\n"))

@@ -163,7 +163,7 @@ class Elsewhere:
 def ends(story: Story) -> list[int]:
     """The units that neither a claim nor another unit needs, except imports and the last line."""
     rest = set(range(len(story.units))) - set(story.union(story.claims))
-    rest = {n for n in rest if not story.units[n].imports and story.units[n].line != ("close", "")}
+    rest = {n for n in rest if not story.units[n].imports and not story.units[n].closes}
     inner = {n for at in rest for n in story.needed(at) if n != at}
     return sorted(rest - inner)
 

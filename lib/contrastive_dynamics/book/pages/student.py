@@ -2,13 +2,12 @@
 
 import ast
 import copy
-import shutil
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from ..ground.errors import BookError
-from ..ground.formats import read_notebook
+from ..ground.formats import read_notebook, text_of
 from ..ground.sources import ChapterFiles, chapter_names
 from ..running.jupyter_kernel import disk_errors
 from ..running.notebooks import normalise, write_notebook
@@ -109,7 +108,7 @@ def write_edition(root: Path, out: Path) -> list[Path]:
         profiles = folder / "chapters" / "profiles"
         profiles.mkdir(parents=True)
         for path in (root / "chapters" / "profiles").glob("*.yaml"):
-            shutil.copy(path, profiles)
+            (profiles / path.name).write_text(text_of(path), encoding="utf-8")
     return [replace(files, root=out).notebook for files in chapters]
 
 
@@ -120,4 +119,4 @@ def _write_notebook(files: ChapterFiles, theirs: ChapterFiles) -> None:
     notebook = student_notebook(read_notebook(files.notebook))
     write_notebook(notebook, theirs.notebook)
     jupytext.write(notebook, theirs.source, fmt="py:percent")
-    shutil.copy(files.claims, theirs.claims)
+    theirs.claims.write_text(text_of(files.claims), encoding="utf-8")

@@ -58,6 +58,11 @@ class Unit:
         return said, call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
 
     @property
+    def closes(self) -> bool:
+        """Whether the unit ends the run and stores it."""
+        return self.line == ("close", "")
+
+    @property
     def only_line(self) -> bool:
         """Whether the unit does nothing but show a line."""
         return len(self.body) == 1 and self.line is not None

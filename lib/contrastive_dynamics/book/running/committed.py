@@ -198,6 +198,8 @@ def _execute(committed: Committed, force: bool, stop: threading.Event) -> str:
     files = committed.files
     if not force and committed.is_current():
         return ""
+    if not any(unit.closes for unit in committed.story.units):
+        raise BookError(f"{files.source}: no cell calls chapter.close(), which stores the run; nothing was run")
     whole = force or committed.stamp is None
     _ = committed.headlines  # the notebook shows the record's verdicts; a damaged record stops it before any work
     units = [] if whole else committed.stale_units()
@@ -237,7 +239,7 @@ def _run(committed: Committed, units: list[int] | None, made: Path, stop: thread
 
     files, story, notebook = committed.files, committed.story, build(committed.files)
     if units is not None:
-        closing = [n for n, unit in enumerate(story.units) if unit.line == ("close", "")]
+        closing = [n for n, unit in enumerate(story.units) if unit.closes]
         notebook = part(notebook, story, sorted({m for n in [*units, *closing] for m in story.needed(n)}))
     with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         output = Path(scratch) / files.notebook.name

@@ -170,7 +170,7 @@ def _plans(story: Story, path: Path, asked: list[tuple[str, dict]], figures: boo
     try:
         stored = read_record(path) if path.is_file() else None
     except BookError as damaged:
-        print(f"{damaged}; all of it is run again", file=sys.stderr)
+        print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
         stored = None
     claims = chapter_module._load_claims(story.files)
     chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}

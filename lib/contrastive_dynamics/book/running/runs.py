@@ -52,7 +52,7 @@ class Plan:
         for at in self.story.figures_of(self.only).values():
             needed.update(story.needed(at))
         parts = {story.units[n].part for n in needed}
-        closing = [n for n, unit in enumerate(story.units) if unit.line == ("close", "") and unit.part in parts]
+        closing = [n for n, unit in enumerate(story.units) if unit.closes and unit.part in parts]
         return sorted(needed.union(*(story.needed(n) for n in closing)))
 
     def notebooks(self) -> list[tuple[ChapterFiles, list[int] | None]]:
