@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from checkout import ROOT
 
-from contrastive_dynamics.book.running.jupyter_kernel import terminated_as_interrupted
+from contrastive_dynamics.book.running import jupyter_kernel
+from contrastive_dynamics.book.running.jupyter_kernel import kernel, terminated_as_interrupted
 
 INTERRUPTED_IMPORT = """
 import sys
@@ -46,3 +48,13 @@ def test_an_interrupt_while_packages_load_is_one_line():
     environment = os.environ | {"PYTHONPATH": str(ROOT / "lib")}
     done = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "clbook: interrupted\n")
+
+
+def test_a_client_that_papermill_is_just_opening_holds_up_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(jupyter_kernel, "_PATIENCE", 0.2)
+    closed = threading.Event()
+    with pytest.raises(KeyboardInterrupt), kernel(tmp_path, {}) as manager:
+        manager.client().stop_channels = closed.wait  # as zmq waits for sockets that are never closed
+        raise KeyboardInterrupt
+    assert not manager.has_kernel
+    closed.set()

@@ -18,6 +18,7 @@ from ..ground.progress import FILE_VARIABLE
 from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_PATIENCE = 5.0  # seconds for the clients of a kernel to close
 _LAST_LINES = 3  # lines shown of a failed cell's error
 _BARS = threading.RLock()  # tqdm's own lock is a semaphore of the system, which a killed worker would leave
 
@@ -62,8 +63,18 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
         else:
             manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
         finally:
-            for client in clients:
-                client.stop_channels()
+            _close(clients)
+
+
+def _close(clients: list) -> None:
+    """Close the clients of a kernel that has ended.
+
+    If Ctrl-C comes while papermill, in its thread, opens the sockets of one, these are never closed, and zmq would wait
+    for them for ever.
+    """
+    thread = threading.Thread(target=lambda: [client.stop_channels() for client in clients], daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
 
 
 class CellFailed(BookError):
