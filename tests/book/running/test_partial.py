@@ -11,7 +11,13 @@ from contrastive_dynamics.book.chapter.shown import code_cells
 from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.ground.errors import BookError
 from contrastive_dynamics.book.provenance.slices import Story
-from contrastive_dynamics.book.provenance.staleness import CURRENT, all_states, notebook_stamp, read_record
+from contrastive_dynamics.book.provenance.staleness import (
+    CURRENT,
+    all_old_pictures,
+    all_states,
+    notebook_stamp,
+    read_record,
+)
 from contrastive_dynamics.book.running import committed, record, runs
 
 torch = pytest.importorskip("torch")
@@ -174,7 +180,10 @@ def test_a_record_redraws_a_figure_when_asked_and_takes_up_a_rule_without_a_run(
     drawn = picture.read_bytes()
     edit(files, '"red"', '"blue"')
     assert record.record("stand-in", "smoke") is None and picture.read_bytes() == drawn
+    assert all_old_pictures(files.root) == {"records/stand-in/smoke.json": ["plot"]}
+    assert "smoke.json, drawn by earlier cells (" in CliRunner().invoke(app, ["stale"]).stdout
     assert record.record("stand-in", "smoke", figures=True) == path and picture.read_bytes() != drawn
+    assert all_old_pictures(files.root) == {"records/stand-in/smoke.json": []}
     traced(files)
     files.claims.write_text(files.claims.read_text().replace("at_least: 0.0", "at_least: 0.5"))
     assert record.record("stand-in", "smoke") == path and traced(files) == []

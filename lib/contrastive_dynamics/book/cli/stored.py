@@ -52,8 +52,8 @@ def stale(
     chapters: Chapters = None,
     as_json: Annotated[bool, typer.Option("--json", help="The state of every stored reading, as JSON.")] = False,
 ) -> None:
-    """List the stored readings that are out of date with the present sources, and what has changed for each."""
-    from ..provenance.staleness import CURRENT, all_states
+    """List the stored readings, and pictures of records, that are out of date with the present sources."""
+    from ..provenance.staleness import CURRENT, all_old_pictures, all_states
     from ..provenance.staleness import as_json as to_json
 
     found = all_states(find_root(), chapters, lenient)
@@ -67,6 +67,9 @@ def stale(
         print(f"{where}, {state}: {', '.join(claims)}")
         print(f"    {', '.join(changed[:5])}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}")
     print(f"{sum(map(len, groups.values()))} of {len(found)} stored readings are not current")
+    for record, names in all_old_pictures(find_root(), chapters, lenient).items():
+        if names:
+            print(f"{record}, drawn by earlier cells (`clbook record --figures` redraws): {', '.join(names)}")
 
 
 @app.command()

@@ -13,7 +13,7 @@ from ..claims.claim_table import Claims
 from ..ground.formats import NOTEBOOK, RECORD, intact, loads
 from ..ground.parameters import profile_parameters
 from ..ground.sources import ChapterFiles, chapter_names
-from .digests import ChapterDigests, rule_digest
+from .digests import SHORT, ChapterDigests, rule_digest
 from .library import Library
 from .slices import Story
 from .stamps import MIME, check, of_notebooks, reaches
@@ -150,6 +150,25 @@ def states(
         found[claim] = State(story.files.name, claim, where, said, changed)
     missing = [claim for claim in story.claims if claim not in found]
     return found | {c: State(story.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
+
+
+def old_pictures(story: Story, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
+    """Name → unit of each picture of a chapter that a stored run lacks or drew by an earlier form of its cells."""
+    drawn = {name: one["digest"] for name, one in stamp["pictures"].items()}
+    return {name: at for name, at in story.figures.items() if drawn.get(name) != digests.digest(at)[:SHORT]}
+
+
+def all_old_pictures(root: Path, names: list[str] | None = None, tried: Callable = call) -> dict[str, list[str]]:
+    """Record → its old pictures, for the records of some chapters, or of all, that keep pictures; as `all_states`."""
+    library, found = Library(), {}
+    for files in [ChapterFiles.find(name, root) for name in names or chapter_names(root)]:
+        story = Story(files, library)
+        for path in files.records():
+            record = tried(read_record, path)
+            if record and (run := record["run"])["pictures"]:
+                digests = ChapterDigests(story, parameters_now(files, path.stem, run))
+                found[f"records/{files.name}/{path.name}"] = list(old_pictures(story, run, digests))
+    return found
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:

@@ -21,10 +21,10 @@ from ..ground.errors import BookError, line_of
 from ..ground.parameters import profile_parameters
 from ..ground.printing import printed
 from ..ground.sources import ChapterFiles
-from ..provenance.digests import SHORT, ChapterDigests
+from ..provenance.digests import ChapterDigests
 from ..provenance.library import sha
 from ..provenance.slices import Story
-from ..provenance.staleness import CURRENT, STALE, block_now, read_record, states
+from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors, terminated_as_interrupted
 from .output_place import check_writable
@@ -69,8 +69,7 @@ def plan_block(story: Story, profile: str, parameters: dict, stored: dict | None
     stale = [claim for claim in claims if found[claim].state == STALE]
     figures = story.figures_of(stale) if chosen.draws and stale else {}
     if chosen.figures:
-        drawn = {name: one["digest"] for name, one in stored["pictures"].items()}
-        figures |= {n: at for n, at in story.figures.items() if drawn.get(n) != digests.digest(at)[:SHORT]}
+        figures |= old_pictures(story, stored, digests)
     last = [story.claims[claim] for claim in stale] + list(figures.values())
     asked = {*claims, *stored["claims"]}
     done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
