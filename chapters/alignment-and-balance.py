@@ -169,7 +169,7 @@ def require_sizes(least, **lists):
     for name, values in lists.items():
         if len(values) < least or list(values) != sorted(set(values)):
             raise ValueError(
-                f"{name}: got {values}, allowed are {least} or more, ascending"
+                f"{name}: must be {least} or more values, ascending, got {values}"
             )
 
 

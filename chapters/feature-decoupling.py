@@ -193,7 +193,7 @@ def require_sizes(least, **lists):
     for name, values in lists.items():
         if len(values) < least or list(values) != sorted(set(values)):
             raise ValueError(
-                f"{name}: got {values}, allowed are {least} or more, ascending"
+                f"{name}: must be {least} or more values, ascending, got {values}"
             )
 
 
@@ -201,11 +201,11 @@ def require_room(**lists):
     """No dictionary has more atoms than dimensions, no layer more dense features."""
     if neurons > dims[-1] - atoms:
         most = f"the last of dims less atoms, {dims[-1] - atoms}"
-        raise ValueError(f"neurons: got {neurons}, allowed are at most {most}")
+        raise ValueError(f"neurons: must be at most {most}, got {neurons}")
     for name, values in lists.items():
         if min(values) < 2 * atoms:
             raise ValueError(
-                f"{name}: got {values}, allowed are 2·atoms = {2 * atoms} or more"
+                f"{name}: must be ≥ 2·atoms = {2 * atoms}, got {values}"
             )
 
 

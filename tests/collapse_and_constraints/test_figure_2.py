@@ -41,7 +41,7 @@ def test_blocks_are_watched():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": "gelu"}, "activation: got 'gelu', allowed are linear, relu, tanh"),
+        ({"name": "gelu"}, "activation: must be one of linear, relu, tanh"),
         ({"h": 1}, "h must be ≥ 2, networks and outputs ≥ 1, got h=1"),
         ({"networks": 0}, "networks=0"),
         ({"n": 5}, "n must be an even integer ≥ 2, got 5"),

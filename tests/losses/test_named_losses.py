@@ -63,7 +63,7 @@ def test_a_zero_output_stays_finite():
 
 
 def test_an_unknown_loss():
-    with pytest.raises(ValueError, match=f"got 'hinge', allowed are {', '.join(LOSSES)}"):
+    with pytest.raises(ValueError, match=f"must be one of {', '.join(LOSSES)}, got 'hinge'"):
         contrastive_loss("hinge")
     with pytest.raises(ValueError, match="no printed form of the loss 'hinge'"):
         plain_loss("hinge", *outputs())

@@ -34,7 +34,7 @@ def test_quadrants_are_upper_left_upper_right_lower_left_lower_right():
 
 @pytest.mark.parametrize("shape", [(2, 5, 5), (2, 4, 6), (8,), (3, 0, 0)])
 def test_images_without_quadrants(shape):
-    with pytest.raises(ValueError, match="allowed are square ones of an even size"):
+    with pytest.raises(ValueError, match="must be square and of an even size"):
         quadrants(torch.zeros(shape))
 
 

@@ -10,7 +10,7 @@ from contrastive_dynamics.numerics import memory
 
 def test_what_fits_passes_and_what_does_not_is_one_line():
     memory.require_memory(1e3, "cpu", "a few numbers")
-    with pytest.raises(ValueError, match="memory: a matrix need 1e\\+09 GB, allowed are .* GB on cpu"):
+    with pytest.raises(ValueError, match="memory: must be at most .* GB on cpu, a matrix need 1e\\+09 GB"):
         memory.require_memory(1e18, "cpu", "a matrix")
 
 

@@ -55,7 +55,7 @@ def activation(name: str, among: dict[str, Activation] = ACTIVATIONS) -> Activat
     Raises: ValueError for another name, listing the allowed ones.
     """
     if name not in among:
-        raise ValueError(f"activation: got {name!r}, allowed are {', '.join(among)}")
+        raise ValueError(f"activation: must be one of {', '.join(among)}, got {name!r}")
     return among[name]
 
 

@@ -173,7 +173,7 @@ LOSSES = {
 def contrastive_loss(name: str) -> ContrastiveLoss:
     """A loss by name, with its default temperature or margin; raises ValueError listing the allowed names."""
     if name not in LOSSES:
-        raise ValueError(f"contrastive_loss: got {name!r}, allowed are {', '.join(LOSSES)}")
+        raise ValueError(f"contrastive_loss: must be one of {', '.join(LOSSES)}, got {name!r}")
     return LOSSES[name]()
 
 

@@ -85,7 +85,7 @@ def check_images(images: Tensor) -> None:
     """Raise a one-line ValueError unless the images `[..., s, s]` are square with even s ≥ 2."""
     height, width = images.shape[-2:] if images.ndim >= 2 else (0, 0)
     if height != width or width % 2 or width < 2:
-        raise ValueError(f"quadrants: got images {tuple(images.shape)}, allowed are square ones of an even size")
+        raise ValueError(f"quadrants: images must be square and of an even size, got {tuple(images.shape)}")
 
 
 class Boxes(NamedTuple):

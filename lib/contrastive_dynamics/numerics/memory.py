@@ -30,7 +30,7 @@ def require_memory(needed: float, device: torch.device | str, what: str) -> None
     """
     there = device_memory(device)
     if needed > there:
-        raise ValueError(f"memory: {what} need {needed / 1e9:.3g} GB, allowed are {there / 1e9:.3g} GB on {device}")
+        raise ValueError(f"memory: must be at most {there / 1e9:.3g} GB on {device}, {what} need {needed / 1e9:.3g} GB")
 
 
 @cache

@@ -18,11 +18,11 @@ def test_what_a_kernel_refuses_is_one_line_that_names_the_chapter(root):
     write_stand_in(root)
 
     def refuse(size):
-        raise ValueError(f"size: got {size}, allowed are 1 or more")
+        raise ValueError(f"size: must be ≥ 1, got {size}")
 
     chapter = open_chapter("stand-in", {})
     assert chapter.check(int, "7") == 7
-    with pytest.raises(BookError, match="^stand-in: size: got 0, allowed are 1 or more$"):
+    with pytest.raises(BookError, match="^stand-in: size: must be ≥ 1, got 0$"):
         chapter.check(refuse, size=0)
 
 
