@@ -204,9 +204,7 @@ def require_room(**lists):
         raise ValueError(f"neurons: must be at most {most}, got {neurons}")
     for name, values in lists.items():
         if min(values) < 2 * atoms:
-            raise ValueError(
-                f"{name}: must be ≥ 2·atoms = {2 * atoms}, got {values}"
-            )
+            raise ValueError(f"{name}: must be ≥ 2·atoms = {2 * atoms}, got {values}")
 
 
 # %% tags=["hide-input"]

@@ -1,6 +1,7 @@
 """`clbook stale`: which stored results are out of date, and why."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,13 @@ from contrastive_dynamics.book.cli import app
 from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.book.provenance.library import Library
 from contrastive_dynamics.book.provenance.slices import Story
-from contrastive_dynamics.book.provenance.staleness import CURRENT, all_states, notebook_stamp, stored_stamps
+from contrastive_dynamics.book.provenance.staleness import (
+    CURRENT,
+    all_old_pictures,
+    all_states,
+    notebook_stamp,
+    stored_stamps,
+)
 from contrastive_dynamics.book.provenance.stamps import seal
 
 EXCUSED = ROOT / "records" / "stale.yaml"
@@ -132,16 +139,24 @@ def test_it_needs_neither_torch_nor_git():
 
 
 def test_what_is_committed_is_current_or_excused_with_a_reason():
-    """No headline changes silently: a stale record is listed in records/stale.yaml, and nothing else is."""
+    """No headline changes silently: what is stale in records is listed in records/stale.yaml, and nothing else is."""
     excused = yaml.safe_load(EXCUSED.read_text(encoding="utf-8")) or {}
-    found: dict[str, list[str]] = {}
-    for one in all_states(ROOT):
-        if one.state != CURRENT:
-            found.setdefault(one.where, []).append(one.claim)
-    assert {where: claims for where, claims in found.items() if where not in excused} == {}
+    claims = [(one.where, one.claim) for one in all_states(ROOT) if one.state != CURRENT]
+    pictures = [(where, name) for where, names in all_old_pictures(ROOT).items() for name in names]
+    for kind, found in (("claims", claims), ("pictures", pictures)):
+        assert set(found) == {(where, name) for where, row in excused.items() for name in row.get(kind, ())}
     for where, row in excused.items():
-        assert where.startswith("records/") and sorted(row["claims"]) == sorted(found.get(where, [])), where
+        assert where.startswith("records/") and row.keys() <= {"claims", "pictures", "reason"}, where
         assert len(row["reason"]) > 20, f"{where}: say why it is stale, and what would mend it"
+
+
+@pytest.mark.parametrize("name", chapter_names(ROOT))
+def test_a_chapter_places_no_picture_that_earlier_cells_drew(name):
+    sources = [one.source.read_text() for one in ChapterFiles(ROOT, name).notebooks if one.source.is_file()]
+    placed = {found for source in sources for found in re.findall(r"\{record-figure\} (\S+)", source)}
+    assert {
+        where: placed & set(names) for where, names in all_old_pictures(ROOT, [name]).items() if placed & set(names)
+    } == {}
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))

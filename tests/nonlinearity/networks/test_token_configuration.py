@@ -126,7 +126,9 @@ def test_a_bad_configuration_is_one_line_before_any_work(given, says):
 
 def test_too_many_filters_for_the_memory_are_refused_before_any_work():
     huge = TokenTraining(beta=10**8)
-    with pytest.raises(ValueError, match=r"at most .* GB on cpu, 16 networks of K·M = 10·500000000 filters need .* GB") as error:
+    with pytest.raises(
+        ValueError, match=r"at most .* GB on cpu, 16 networks of K·M = 10·500000000 filters need .* GB"
+    ) as error:
         next(train([(huge, seed) for seed in range(16)], 5000))
     assert "\n" not in str(error.value)
 
