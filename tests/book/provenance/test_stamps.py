@@ -45,7 +45,7 @@ def part(stamp: dict, *claims: str, time: str = "later", **values: float) -> dic
 def test_a_stamp_is_sealed_and_says_what_made_it(stamp):
     assert check(stamp, "here") == stamp
     made = made_by(stamp, "thm-1")
-    assert {"versions", "device", "capability", "threads", "seconds", "peak_mb", "time"} <= made.keys()
+    assert {"versions", "device", "capability", "blas", "threads", "seconds", "peak_mb", "time"} <= made.keys()
     found = reaches(stamp, "thm-1")
     assert "the cell that judges thm-1" in found and "contrastive_dynamics.losses.activations.ACTIVATIONS" in found
     assert not any("thm-1-a" in name for name in found)

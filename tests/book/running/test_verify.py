@@ -214,7 +214,7 @@ def test_arithmetic_is_the_same_only_if_it_is_said(files):
     stamp = notebook_stamp(files.notebook)
     now = stamp | {"versions": environment.versions()}
     assert same_arithmetic(stamp, now)
-    for key in ("capability", "threads", "device", "versions"):
+    for key in ("capability", "blas", "threads", "device", "versions"):
         assert not same_arithmetic(stamp | {key: "other"}, now)
         assert not same_arithmetic({k: v for k, v in stamp.items() if k != key}, now)
 

@@ -25,7 +25,7 @@ from .store import ABSENT, DIED, LATE, MEMORY
 
 TESTS, BENCHMARKS, PROFILES = "tests", "benchmarks", ("smoke", "default", "paper")
 ORDER = (TESTS, "smoke", "default", BENCHMARKS, "paper")
-# programs that take --device, with their seconds on a CPU; sweep_load.py measures papermill and dask
+# programs that take --device, with their seconds on a CPU; those of sweeps measure papermill and dask
 PROGRAMS = {"sparse_codes": 15, "two_modalities": 120, "token_training": 90, "contrastive_covariance": 240,
             "constrained_descent": 300}  # fmt: skip
 NO_ROOMS = {"book", "chapters", "tools", "mutations", "outcomes"}  # of tests/: these are about the machinery

@@ -33,10 +33,16 @@ def device_name(device: str) -> str:
 
 
 def arithmetic() -> dict[str, object]:
-    """What decides the last bits of a result on a CPU: the instructions that torch uses, and its threads."""
-    import torch
+    """What decides the last bits of a result on a CPU: the instructions that torch uses, its threads, and numpy's BLAS.
 
-    return {"capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads()}
+    Two processors that both have AVX512 may get other products from OpenBLAS, which has code for each kind of them.
+    """
+    import torch
+    from threadpoolctl import threadpool_info
+
+    found = {str(one.get("architecture")) for one in threadpool_info() if one["user_api"] == "blas"}
+    capability = torch.backends.cpu.get_cpu_capability()
+    return {"capability": capability, "blas": ", ".join(sorted(found)), "threads": torch.get_num_threads()}
 
 
 def peak_megabytes(device: str) -> float:

@@ -8,8 +8,8 @@ Keys of a stamp:
   made it; a claim whose regime the run does not reach is listed here but not among the readings;
 - `definitions`: name and digest of its own text; `cells`: cell in words → digest and seconds; `pictures`: name → sum,
   digest, and for an animation the sum `moving` of its file;
-- for the run itself `versions`, `device`, `capability`, `threads`, `seconds`, `peak_mb`, `time`. Claims that were
-  measured later refer to one of the runs under `later`, counted from 1.
+- for the run itself `versions`, `device`, `capability`, `blas`, `threads`, `seconds`, `peak_mb`, `time`. Claims that
+  were measured later refer to one of the runs under `later`, counted from 1.
 
 The seal reveals an accidental change; `clbook verify` reveals a deliberate one.
 """
@@ -31,7 +31,7 @@ MIME = "application/vnd.clbook+json"  # of the notebook output that carries a st
 # What a stamp says of its run. No code writes `restamped`: runs carry it that are older than the digests of readings.
 # Their hash over a whole chapter was held against one commit, then the digests of the same sources took its place. The
 # key keeps that commit and the old hash; `records/restamped.json` lists old hash and new digests of every such run.
-RUN = ("versions", "device", "capability", "threads", "seconds", "peak_mb", "time", "restamped")
+RUN = ("versions", "device", "capability", "blas", "threads", "seconds", "peak_mb", "time", "restamped")
 
 
 def seal(stamp: dict) -> dict:

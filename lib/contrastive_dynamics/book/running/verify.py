@@ -1,8 +1,8 @@
 """Recomputation of stored readings at their own parameters, and comparison with what is stored.
 
-With the same processor, capability, thread count and versions, a reading must be the same to the last bit; elsewhere
-it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is marked as
-near the line. Stored pictures must have the sums in the stamp.
+With the same processor, capability, BLAS, thread count and versions, a reading must be the same to the last bit;
+elsewhere it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is
+marked as near the line. Stored pictures must have the sums in the stamp.
 """
 
 import os

@@ -11,7 +11,7 @@ ZERO = 1e-13  # of the largest number of a reading: what is below is rounding
 
 def same_arithmetic(before: dict, now: dict) -> bool:
     """Whether two runs must agree to the last bit; they need not if a stamp does not name its instructions."""
-    keys = ("versions", "device", "capability", "threads")
+    keys = ("versions", "device", "capability", "blas", "threads")
     return all(key in before and before[key] == now[key] for key in keys)
 
 
