@@ -19,7 +19,7 @@ from contrastive_dynamics.book.provenance.slices import Story
 from contrastive_dynamics.book.provenance.staleness import notebook_stamp
 from contrastive_dynamics.book.provenance.stamps import MIME, seal
 from contrastive_dynamics.book.running import verify, verify_plan
-from contrastive_dynamics.book.running.parts import part_of
+from contrastive_dynamics.book.running.parts import Part, part_of
 from contrastive_dynamics.book.running.verify_distance import distances, same_arithmetic
 
 torch = pytest.importorskip("torch")
@@ -221,8 +221,16 @@ def test_arithmetic_is_the_same_only_if_it_is_said(files):
 
 def test_a_run_without_the_reading_is_wrong(files):
     (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
-    found = verify.compare(replace(job), "thm-1", {"readings": {}})
+    found = verify.compare(replace(job), "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
     assert found.wrong and found.said == "the run gave no reading of it"
+
+
+def test_a_part_too_small_for_the_regime_of_its_claim_says_nothing_of_it(files):
+    (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
+    few = replace(job, part=Part(job.stored.stamp["parameters"], 0.5, count=2))
+    found = verify.compare(few, "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
+    assert (found.said, found.wrong) == (verify.WHOLE, False)
+    assert verify.compare(few, "thm-1", {"readings": {}, "claims": {}}).wrong
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
