@@ -2040,11 +2040,11 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-leads = lead(eps).cpu()
-p = leads / 2 - leader_excess(eps).cpu()
-line = np.linspace(0, float(leads.max()), 50)
+ahead = lead(eps).cpu()
+p = ahead / 2 - leader_excess(eps).cpu()
+line = np.linspace(0, float(ahead.max()), 50)
 fig, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-ax.plot(leads, p, ".", color="0.6", ms=2, zorder=3)
+ax.plot(ahead, p, ".", color="0.6", ms=2, zorder=3)
 ax.plot(line, line / 2, color="k", linestyle="--")
 ax.plot(line, line.clip(max=1) / 2, "-", color=colours.BLUE)
 ax.text(0.72 * line[-1], 0.38 * line[-1], "printed: lead/2", ha="right")

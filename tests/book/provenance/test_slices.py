@@ -126,3 +126,10 @@ def test_a_chapter_s_claims_share_its_set_up_and_nothing_else(tmp_path, monkeypa
     first, second = (set(found.needed(found.judging(claim))) for claim in ("thm-1", "thm-1-a"))
     shared = [found.units[n].source.strip() for n in sorted(first & second)]
     assert len(first) == len(second) == 6 and len(shared) == 4 and shared[-1].startswith("chapter = open_chapter")
+
+
+def test_a_name_of_the_library_is_not_bound_by_a_cell_of_the_other_notebook_too():
+    shared = ("from contrastive_dynamics.numerics.stiefel import haar", "haar = 1")
+    with pytest.raises(BookError, match="haar is imported from the library and bound by a cell, too"):
+        assert story(*shared).imports
+    assert "product" in story("from itertools import product", "product = 1").imports

@@ -154,9 +154,7 @@ def test_what_is_committed_is_current_or_excused_with_a_reason():
 def test_a_chapter_places_no_picture_that_earlier_cells_drew(name):
     sources = [one.source.read_text() for one in ChapterFiles(ROOT, name).notebooks if one.source.is_file()]
     placed = {found for source in sources for found in re.findall(r"\{record-figure\} (\S+)", source)}
-    assert {
-        where: placed & set(names) for where, names in all_old_pictures(ROOT, [name]).items() if placed & set(names)
-    } == {}
+    assert placed & set(all_old_pictures(ROOT, [name]).get(f"records/{name}/paper.json", ())) == set()
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..ground.formats import lenient
+from ..ground.formats import lenient, silent
 from ..ground.sources import ChapterFiles, chapter_names, find_root
 from .application import Chapter, Chapters, Device, Force, app, one_line
 
@@ -67,7 +67,7 @@ def stale(
         print(f"{where}, {state}: {', '.join(claims)}")
         print(f"    {', '.join(changed[:5])}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}")
     print(f"{sum(map(len, groups.values()))} of {len(found)} stored readings are not current")
-    for record, names in all_old_pictures(find_root(), chapters, lenient).items():
+    for record, names in all_old_pictures(find_root(), chapters, silent).items():
         if names:
             print(f"{record}, drawn by earlier cells (`clbook record --figures` redraws): {', '.join(names)}")
 

@@ -1,5 +1,6 @@
 """The files that the book stores: what each must look like, as a JSON Schema, and how it is read."""
 
+import contextlib
 import json
 import re
 import sys
@@ -155,6 +156,12 @@ def lenient(read: Callable[..., T], *given: object) -> T | None:
     except BookError as error:
         print(f"clbook: {error}; left out", file=sys.stderr)
         return None
+
+
+def silent(read: Callable[..., T], *given: object) -> T | None:
+    """As `lenient`, for what has been reported already."""
+    with contextlib.suppress(BookError):
+        return read(*given)
 
 
 def parsed(text: str, form: Format, where: str) -> object:

@@ -83,13 +83,21 @@ class Story:
 
     @cached_property
     def imports(self) -> dict[str, Target]:
-        """What the chapter's imported names refer to; raises BookError for a name with two meanings."""
+        """What the chapter's imported names refer to; raises BookError for a name with two meanings.
+
+        The notebooks of a chapter share this table, so neither may bind a name that the other imports from the library.
+        """
         home, found = Module("chapter", ""), {}
         for unit in self.units:
             for node in [n for statement in unit.body for n in ast.walk(statement) if isinstance(n, IMPORTS)]:
                 for name, target in home.imported(node).items():
                     if found.setdefault(name, target) != target:
                         raise BookError(f"{self.files.source.name}: {name} is imported with two meanings")
+        bound = set().union(*(unit.names.bound for unit in self.units if not unit.imports))
+        if both := sorted(name for name in bound & found.keys() if not isinstance(found[name], External)):
+            raise BookError(
+                f"{self.files.source.name}: {both[0]} is imported from the library and bound by a cell, too"
+            )
         return found
 
     @cached_property

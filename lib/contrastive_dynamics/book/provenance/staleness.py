@@ -162,12 +162,17 @@ def all_old_pictures(root: Path, names: list[str] | None = None, tried: Callable
     """Record → its old pictures, for the records of some chapters, or of all, that keep pictures; as `all_states`."""
     library, found = Library(), {}
     for files in [ChapterFiles.find(name, root) for name in names or chapter_names(root)]:
-        story = Story(files, library)
-        for path in files.records():
-            record = tried(read_record, path)
-            if record and (run := record["run"])["pictures"]:
-                digests = ChapterDigests(story, parameters_now(files, path.stem, run))
-                found[f"records/{files.name}/{path.name}"] = list(old_pictures(story, run, digests))
+        found |= tried(_old_pictures_of, files, library, tried) or {}
+    return found
+
+
+def _old_pictures_of(files: ChapterFiles, library: Library, tried: Callable) -> dict[str, list[str]]:
+    story, found = Story(files, library), {}
+    for path in files.records():
+        record = tried(read_record, path)
+        if record and (run := record["run"])["pictures"]:
+            old = old_pictures(story, run, ChapterDigests(story, parameters_now(files, path.stem, run)))
+            found[f"records/{files.name}/{path.name}"] = [name for name in old if name in run["pictures"]]
     return found
 
 
