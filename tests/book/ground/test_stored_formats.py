@@ -23,7 +23,7 @@ DAMAGED = {
     "NaN": ("NaN", "NaN is not a value"),
     "NaN inside": ('{"name": "a", "sizes": [NaN]}', "NaN is not a value"),
     "deep": ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
-    "long number": ("1" * 5000, "not JSON"),
+    "long number": ("1" * 5000, "it must be an object, got Infinity"),
     "not text": (b"\xff\xfe\x00", "not text in UTF-8"),
     "conflict": ('<<<<<<< ours\n{"name": 1}\n=======\n>>>>>>> theirs\n', "conflict markers of a merge"),
     "missing": ('{"name": "a"}', "missing sizes"),
