@@ -1685,7 +1685,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The plot is of the difference, and so is our rule: for ReLU it falls with the width, more slowly than for tanh, until about $t^*$. The number of points and whether the loss is summed set the time. With the mean of the
+# "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The plot is of the difference, and so is our rule: for ReLU it falls with the width, more slowly than for tanh, until about $t^*$. With the mean of the
 # pairs, {glue:text}`cc-early:.0f` epochs end before $t^*$ at the wide networks; with their sum, $t^*$ is a few epochs. Long after it ReLU's difference no longer falls in our run. On a point and its mirror image together it cannot: the odd part of $u^{\mathrm{ReLU}}$ is half of $W_2^\top W_1x$, of norm at most 1, so once the linear twin has singular values 1 the two
 # differ there by at least $\tfrac12\lVert u^{\mathbb I}(x)\rVert$.
 
@@ -1797,7 +1797,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # :alt: Three rows of panels for tanh, soft, ReLU and sigmoid, with a hundred networks a point. Over the epochs the difference grows and levels off, lower for wider networks with tanh. Against the width tanh falls before and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
 # :name: cc-plot-fig-2
 #
-# Figure 2 of the paper with a hundred networks a point, and a row of ours, in the [record](cc-record) of the profile `paper`. Top and middle: the difference over training, and against the width at the start (circles) and at the end (squares), as in the paper; tanh falls and the sigmoid rises, as the caption and the text say. Bottom: the difference over the size of the outputs, against time in units of $t^*$ (dotted); the shorter lines are trained on the mean of the pairs. Look there: tanh falls with the width at every time, ReLU is of order one throughout, and "soft" falls with the width before $t^*$ and hardly after it.
+# Figure 2 of the paper with a hundred networks a point, and a row of ours, in the [record](cc-record). Top and middle, as in the paper: the difference over training, and against the width (circles: start, squares: end); tanh falls and the sigmoid rises, as the caption and the text say. Bottom: over the size of the outputs, in units of $t^*$; the shorter lines are trained on the mean. Look there: tanh falls with the width at every time, ReLU stays of order one, "soft" falls before $t^*$ and hardly after it.
 #
 # ```{glue:figure} cc-plot-fig-2
 # :alt: The same three rows of panels with ten networks a point. Tanh falls with the width at the start and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows; relative to the linear outputs tanh falls with the width at all times.
@@ -1810,10 +1810,10 @@ glue.figure(fig, "cc-plot-fig-2")
 # %% [markdown]
 # ## What it costs, and what it keeps
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$: the equation moves $d\,z$ numbers, descent $h(d+z)$. The counts are in the [appendix](cc-a-cost), run times in the repository's `benchmarks/`.
+# "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$: the equation moves $d\,z$ numbers, descent $h(d+z)$ ([counts](cc-a-cost), run times in `benchmarks/`).
 #
-# What is kept are the directions of the most negative eigenvalues of $C$. For additive noise these are the directions of most variance, useful or not. "Overall the performance of the downstream task for both the SGD optimization and the differential equation coincide": a linear support vector machine on the outputs of either, two classes, 200 images of each from MNIST (here, by default, fewer of
-# scikit-learn's digits). "Coincide" is held-out accuracies within one percentage point, fixed beforehand.
+# What is kept are the directions of the most negative eigenvalues of $C$. For additive noise these are the directions of most variance, useful or not. "Overall the performance of the downstream task for both the SGD optimization and the differential equation coincide": a linear support vector machine on the outputs of either, two classes, 200 MNIST images of each (by default, fewer of
+# scikit-learn's digits). "Coincide" means within one percentage point, fixed beforehand.
 
 
 # %% tags=["hide-input"]
