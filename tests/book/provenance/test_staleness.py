@@ -138,11 +138,17 @@ def test_it_needs_neither_torch_nor_git():
     assert done.returncode == 0 and int(done.stdout.split()[0]) > 50 and done.stdout.split()[1] == "False", done.stderr
 
 
-def test_what_is_committed_is_current_or_excused_with_a_reason():
+@pytest.fixture(scope="module")
+def old():
+    """The old pictures of the committed records."""
+    return all_old_pictures(ROOT)
+
+
+def test_what_is_committed_is_current_or_excused_with_a_reason(old):
     """No headline changes silently: what is stale in records is listed in records/stale.yaml, and nothing else is."""
     excused = yaml.safe_load(EXCUSED.read_text(encoding="utf-8")) or {}
     claims = [(one.where, one.claim) for one in all_states(ROOT) if one.state != CURRENT]
-    pictures = [(where, name) for where, names in all_old_pictures(ROOT).items() for name in names]
+    pictures = [(where, name) for where, names in old.items() for name in names]
     for kind, found in (("claims", claims), ("pictures", pictures)):
         assert set(found) == {(where, name) for where, row in excused.items() for name in row.get(kind, ())}
     for where, row in excused.items():
@@ -151,10 +157,10 @@ def test_what_is_committed_is_current_or_excused_with_a_reason():
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
-def test_a_chapter_places_no_picture_that_earlier_cells_drew(name):
+def test_a_chapter_places_no_picture_that_earlier_cells_drew(old, name):
     sources = [one.source.read_text() for one in ChapterFiles(ROOT, name).notebooks if one.source.is_file()]
     placed = {found for source in sources for found in re.findall(r"\{record-figure\} (\S+)", source)}
-    assert placed & set(all_old_pictures(ROOT, [name]).get(f"records/{name}/paper.json", ())) == set()
+    assert placed & set(old.get(f"records/{name}/paper.json", ())) == set()
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
