@@ -112,6 +112,7 @@ def test_what_a_run_costs_counts_its_later_parts(stamp):
     dearer = stamp["cells"] | {name: stamp["cells"][name].split()[0] + " 5000.00"}
     assert 5000 <= whole_cost(stamp | {"cells": dearer}) <= 5000 + whole_cost(stamp)
     assert whole_cost(stamp | {"seconds": 9000.0, "cells": dearer}) == 9000  # pieces that an earlier attempt kept
+    assert whole_cost(stamp | {"seconds": 90.0, "side_by_side": 50.0, "cells": dearer}) == 50  # chapter and appendix
 
 
 def test_a_stamp_survives_json_to_the_last_bit(stamp):

@@ -52,14 +52,17 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, tried: Call
         tried: `lenient` leaves out a notebook that is damaged.
 
     Returns:
-        None if the notebooks hold no run.
+        As `of_notebooks`, with the seconds of the longest as `side_by_side`; None if the notebooks hold no run.
 
     Raises:
         BookError: As `notebook_stamp` does.
     """
     places = [one.notebook if folder is None else folder / one.notebook.name for one in files.notebooks]
     stamps = [stamp for path in places if (stamp := tried(notebook_stamp, path))]
-    return of_notebooks(stamps, one_run=folder is not None) if stamps else None
+    if not stamps:
+        return None
+    together = of_notebooks(stamps, one_run=folder is not None)
+    return together | {"side_by_side": max(stamp["seconds"] for stamp in stamps)}
 
 
 def loaded(data: object) -> object:

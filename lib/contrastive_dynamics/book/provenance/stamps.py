@@ -215,7 +215,12 @@ def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
 
 
 def whole_cost(stamp: dict) -> float:
-    """Seconds to compute all that a stamp holds: its cells' latest, or the first run's if cells lack kept pieces."""
+    """Seconds to compute all that a stamp holds: its cells' latest, or the first run's if cells lack kept pieces.
+
+    Notebooks of a chapter run side by side, so the longest counts.
+    """
+    if "side_by_side" in stamp:
+        return stamp["side_by_side"]
     cells = sum(float(entry.split()[1]) for entry in stamp["cells"].values() if " " in entry)
     return max(stamp["seconds"], cells)
 
