@@ -94,6 +94,14 @@ def test_a_number_that_is_zero_but_for_rounding_may_differ_by_rounding():
     assert max(distances(row, stored, now, chance=False)) > 1
 
 
+def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run():
+    row = Claims.load(ROOT / "chapters" / "claims" / "alignment-and-balance.yaml").rows["lem-c15"]
+    stored, steps, other = ({"observed": {"m=1600": value}} for value in (-1.7589744, -1.7589722, -1.7588))
+    assert max(distances(row, stored, steps, chance=False)) > 1
+    assert max(distances(row, stored, steps, chance=False, part=True)) < 1
+    assert max(distances(row, stored, other, chance=False, part=True)) > 1
+
+
 def number(stamp):
     stamp["readings"]["fig-1"]["observed"][""][7] += 1e-12
 

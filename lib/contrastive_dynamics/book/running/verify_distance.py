@@ -7,6 +7,8 @@ from ..claims.claim_table import Claim
 from ..claims.statistics import Sample
 
 ZERO = 1e-13  # of the largest number of a reading: what is below is rounding
+ROUNDING = 1e-6  # of a number, what other instructions make of it
+STEPS = 1e-5  # of a number, where an integrator took other steps, each within its tolerance of 1e-7
 
 
 def same_arithmetic(before: dict, now: dict) -> bool:
@@ -15,11 +17,12 @@ def same_arithmetic(before: dict, now: dict) -> bool:
     return all(key in before and before[key] == now[key] for key in keys)
 
 
-def distances(row: Claim, stored: dict, now: dict, chance: bool) -> Iterable[float]:
+def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = False) -> Iterable[float]:
     """How far each sample is off, in units of what is allowed; infinite if arms or cases differ.
 
     Rounding is allowed, also of a number that is zero but for rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make.
+    (on another processor) so is any difference that other seeds would make. In a `part` of a run integrators may take
+    other steps, since the runs of a batch share them.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
@@ -27,10 +30,10 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool) -> Iterable[flo
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
     noise = ZERO * max((abs(x) for s in samples.values() for x in s.values if math.isfinite(x)), default=0.0)
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise)
+        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, STEPS if part else ROUNDING)
 
 
-def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float) -> float:
+def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, relative: float) -> float:
     """The distance of two samples over what is allowed: rounding, an identity's rule, or what chance leaves open.
 
     If seeds decide, different rounding may lead training elsewhere, as other seeds would; the two means may then differ
@@ -42,10 +45,10 @@ def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: fl
         return 0.0
     if chance and before.by_chance and row.by_chance:
         half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
-        return abs(before.estimate - after.estimate) / max(half, 1e-6 * abs(before.estimate), 1e-300)
+        return abs(before.estimate - after.estimate) / max(half, relative * abs(before.estimate), 1e-300)
     allowed = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
     pairs = zip(before.values, after.values, strict=True)
-    return max(abs(a - b) / max(allowed, 1e-6 * abs(a), noise, 1e-300) for a, b in pairs)
+    return max(abs(a - b) / max(allowed, relative * abs(a), noise, 1e-300) for a, b in pairs)
 
 
 def first_difference(stored: dict, now: dict) -> str:
