@@ -162,6 +162,14 @@ def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
     assert run("--one-seed")[0] == 1
 
 
+def test_a_claim_that_few_seeds_would_not_decide_is_not_tried_in_part(files, monkeypatch):
+    monkeypatch.setattr(verify_plan, "CHEAP", -1.0)
+    stored = verify_plan.jobs(files.root, "stand-in", ["fig-1"], "paper")
+    assert [job.wanted for job in verify_plan.in_parts(stored, "x")[0]] == [["fig-1"]]
+    object.__setattr__(stored[0].claims.rows["fig-1"], "whole", "all its seeds decide")
+    assert verify_plan.in_parts(stored, "x") == ([], [(stored[0], "fig-1")])
+
+
 LISTED = SEEDED.replace("scale: float", "ranks: list[int] = [2, 3, 4, 6, 8]  # numbers of signals, 2..64\nscale: float")
 LISTED = LISTED.replace('observed={"a": 3.0 + falling}', 'observed={f"r={r}": 3.0 + falling + r for r in ranks}')
 LISTED = LISTED.replace("control=0.0, mended=1e-12", 'control={"": 0.0}, mended=1e-12')

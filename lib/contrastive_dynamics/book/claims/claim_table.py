@@ -25,7 +25,7 @@ PLACES = ("chapter", "appendix")
 KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
 # what a claims file, and each of its rows, must look like
 _RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
-_WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near"
+_WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near whole"
 _CHOICES = {"kind": KINDS, "data": list(registry.NEEDS), "slip": ["misprint"], "in": PLACES}
 _ROW = {
     "type": "object",
@@ -56,8 +56,9 @@ class Claim:
     on the printed form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot
     hold, `smaller` what would decide if the run is smaller than the paper's. `advocate` is the strongest reading under
     which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
-    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `beyond`
-    marks a claim that is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
+    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `whole` says
+    why few seeds or cases give no reading, which is then not verified in part. `beyond` marks a claim that is ours and
+    not the paper's. `place` is written `in`: `chapter` or `appendix`.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Claim:
     advocate: str = ""
     review: str = ""
     near: str = ""
+    whole: str = ""
     beyond: bool = False
     place: str = "chapter"
 

@@ -55,6 +55,10 @@ class Job:
         """Whether a reading rests on features that a pretrained encoder makes."""
         return any(ENCODER in name for name in self.digests.claim(claim).reaches)
 
+    def part_of(self, claim: str, by: str) -> Part | None:
+        """A part of a reading, drawn by `by`; None if there is none, or it would not reach the claim's regime."""
+        return None if self.claims.rows[claim].whole else part_of(self.digests, self.stored.stamp, claim, by)
+
     @property
     def parameters(self) -> dict:
         return self.part.parameters if self.part else self.stored.stamp["parameters"]
@@ -97,7 +101,7 @@ def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
     places, seconds = {}, {}
     for job in found:
         for claim, cost in costs(job).items():
-            part = part_of(job.digests, job.stored.stamp, claim, by) if cost > DEAR * budget else None
+            part = job.part_of(claim, by) if cost > DEAR * budget else None
             cost = cost * part.share if part else cost
             if cost <= budget and job.is_at_hand(claim):
                 name = f"{job.stored.where} {claim}"
@@ -110,7 +114,7 @@ def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]
     chosen, whole = [], []
     for job in found:
         for claim, cost in costs(job).items():
-            part = part_of(job.digests, job.stored.stamp, claim, by) if cost > CHEAP else None
+            part = job.part_of(claim, by) if cost > CHEAP else None
             if part or cost <= CHEAP:
                 chosen.append((job, claim, part, cost * part.share if part else cost))
             else:
