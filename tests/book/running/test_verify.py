@@ -318,3 +318,15 @@ def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, mo
     (job,) = verify_plan.jobs(files.root, None, [], "paper")
     found = verify_plan.costs(job)
     assert found["thm-1-a"] > 800 and found["thm-1"] < 10 and found["fig-1"] < 10
+
+
+def test_a_cell_of_which_a_record_has_no_seconds_costs_what_it_took_in_the_notebook(files, monkeypatch):
+    stamp = json.loads(files.record("paper").read_text())["run"]
+    name = next(name for name in stamp["cells"] if "falling" in name)
+    digest = stamp["cells"][name].split()[0]
+    shown = stamp | {"cells": stamp["cells"] | {name: f"{digest} 500.00"}}
+    monkeypatch.setattr(verify_plan, "notebooks_stamp", lambda files: seal(shown))
+    forge(files, lambda stamp: stamp["cells"].update({name: digest}), reseal=True)
+    (job,) = verify_plan.jobs(files.root, None, [], "paper")
+    found = verify_plan.costs(job)
+    assert found["thm-1-a"] > 490 and found["thm-1"] < 10

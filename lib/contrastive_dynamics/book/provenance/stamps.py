@@ -228,11 +228,13 @@ def whole_cost(stamp: dict) -> float:
 def seconds_of_record(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
     """The same for a record, where pieces that were kept of an earlier attempt may be missing from the cells.
 
-    The run's own seconds contain them; what is missing is shared by the cells that compute pieces.
+    The run's own seconds contain them; what is missing is shared by the cells that compute pieces, those without
+    seconds of their own if there are any.
     """
     seconds = seconds_of(stamp, digests)
     missing = stamp["seconds"] - sum(seconds.values())
-    dear = [n for n, cell in enumerate(digests.story.cells) if n in seconds and _PIECE.search(cell.source)]
+    pieces = [n for n, cell in enumerate(digests.story.cells) if _PIECE.search(cell.source)]
+    dear = [n for n in pieces if n not in seconds] or pieces
     if not dear or missing < 0.1 * stamp["seconds"]:
         return seconds
-    return seconds | {n: seconds[n] + missing / len(dear) for n in dear}
+    return seconds | {n: seconds.get(n, 0.0) + missing / len(dear) for n in dear}

@@ -84,13 +84,17 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
 
 
 def costs(job: Job) -> dict[str, float]:
-    """Claim → the seconds of its cells in this run; if unknown, those in the notebook, in proportion."""
-    seconds, factor = seconds_of_record(job.stored.stamp, job.digests), 1.0
-    if not seconds and (shown := notebooks_stamp(job.story.files)):
-        seconds = seconds_of(shown, ChapterDigests(job.story, shown["parameters"]))
-        factor = job.stored.stamp["seconds"] / max(sum(seconds.values()), 1.0)
+    """Claim → the seconds of its cells in this run; if all are unknown, those in the notebook, in proportion.
+
+    A single cell without seconds, whose pieces were kept of an earlier attempt, counts as in the notebook.
+    """
+    seconds = seconds_of_record(job.stored.stamp, job.digests)
+    if shown := notebooks_stamp(job.story.files):
+        by_default = seconds_of(shown, ChapterDigests(job.story, shown["parameters"]))
+        factor = 1.0 if seconds else job.stored.stamp["seconds"] / max(sum(by_default.values()), 1.0)
+        seconds = {n: factor * took for n, took in by_default.items()} | seconds
     cells = {c: {job.story.units[n].cell for n in job.story.union([c])} for c in job.wanted}
-    return {claim: factor * sum(seconds.get(n, 0.0) for n in of) for claim, of in cells.items()}
+    return {claim: sum(seconds.get(n, 0.0) for n in of) for claim, of in cells.items()}
 
 
 def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
