@@ -52,15 +52,15 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, tried: Call
         tried: `lenient` leaves out a notebook that is damaged.
 
     Returns:
-        As `of_notebooks`, with the seconds of the longest as `side_by_side`; None if the notebooks hold no run.
+        As `of_notebooks`, of two with the seconds of the longest as `side_by_side`; None if the notebooks hold no run.
 
     Raises:
         BookError: As `notebook_stamp` does.
     """
     places = [one.notebook if folder is None else folder / one.notebook.name for one in files.notebooks]
     stamps = [stamp for path in places if (stamp := tried(notebook_stamp, path))]
-    if not stamps:
-        return None
+    if len(stamps) < 2:
+        return stamps[0] if stamps else None
     together = of_notebooks(stamps, one_run=folder is not None)
     return together | {"side_by_side": max(stamp["seconds"] for stamp in stamps)}
 
