@@ -16,7 +16,14 @@ from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.book.provenance.digests import ChapterDigests
 from contrastive_dynamics.book.provenance.form import chapter_problems
 from contrastive_dynamics.book.provenance.slices import Story
-from contrastive_dynamics.book.provenance.staleness import CURRENT, all_states, notebook_stamp, read_record
+from contrastive_dynamics.book.provenance.staleness import (
+    CURRENT,
+    all_states,
+    notebook_stamp,
+    notebooks_stamp,
+    read_record,
+)
+from contrastive_dynamics.book.provenance.stamps import whole_cost
 from contrastive_dynamics.book.running import committed, record, runs
 from contrastive_dynamics.book.running.verify_plan import jobs
 
@@ -142,3 +149,13 @@ def test_the_notebooks_count_as_one_stored_run(files):
     assert said == "stand-in-appendix: nothing to do, the notebook is up to date\n"
     whole = nbformat.read(files.notebook, as_version=4)
     assert CHAPTER.count("# %%") == len(whole.cells)
+
+
+def test_the_longer_notebook_with_its_later_cells_is_what_a_run_costs(files):
+    committed.execute(files)
+    stamps = {one.notebook: notebook_stamp(one.notebook) for one in files.notebooks}
+    cells = stamps[files.notebooks[1].notebook]["cells"]
+    name = next(name for name, entry in cells.items() if " " in entry)
+    cells[name] = cells[name].split()[0] + " 5000.00"
+    together = notebooks_stamp(files, tried=lambda read, path: stamps[path])
+    assert together["seconds"] < 5000 <= whole_cost(together) < 5100

@@ -57,8 +57,8 @@ class Claim:
     hold, `smaller` what would decide if the run is smaller than the paper's. `advocate` is the strongest reading under
     which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
     `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `whole` says
-    why few seeds or cases give no reading, which is then not verified in part. `beyond` marks a claim that is ours and
-    not the paper's. `place` is written `in`: `chapter` or `appendix`.
+    why few seeds or cases give no reading, or another one; it is then not verified in part. `beyond` marks a claim that
+    is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
     """
 
     id: str

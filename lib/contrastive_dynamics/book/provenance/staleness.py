@@ -16,7 +16,7 @@ from ..ground.sources import ChapterFiles, chapter_names
 from .digests import SHORT, ChapterDigests, rule_digest
 from .library import Library
 from .slices import Story
-from .stamps import MIME, check, of_notebooks, reaches
+from .stamps import MIME, check, of_notebooks, reaches, whole_cost
 
 CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
 
@@ -62,7 +62,7 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, tried: Call
     if len(stamps) < 2:
         return stamps[0] if stamps else None
     together = of_notebooks(stamps, one_run=folder is not None)
-    return together | {"side_by_side": max(stamp["seconds"] for stamp in stamps)}
+    return together | {"side_by_side": max(map(whole_cost, stamps))}
 
 
 def loaded(data: object) -> object:

@@ -56,7 +56,7 @@ class Job:
         return any(ENCODER in name for name in self.digests.claim(claim).reaches)
 
     def part_of(self, claim: str, by: str) -> Part | None:
-        """A part of a reading, drawn by `by`; None if there is none, or it would not reach the claim's regime."""
+        """A part of a reading, drawn by `by`; None if there is none, or it would say nothing about the whole."""
         return None if self.claims.rows[claim].whole else part_of(self.digests, self.stored.stamp, claim, by)
 
     @property
