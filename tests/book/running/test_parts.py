@@ -17,11 +17,11 @@ def test_few_seeds_are_a_part_of_the_block_that_is_drawn(tmp_path, monkeypatch):
     stamp = json.loads(files.record("paper").read_text())["run"]
     digests = ChapterDigests(Story(files), stamp["parameters"])
     found = {part_of(digests, stamp, "fig-1", str(n)).start for n in range(200)}
-    assert found == set(range(11)) and part_of(digests, stamp, "thm-1", "x") is None
+    assert found == set(range(10)) and part_of(digests, stamp, "thm-1", "x") is None
     few = part_of(digests, stamp, "fig-1", "x")
-    assert few.parameters["first_seed"] == 1000 + few.start and few.parameters["seeds"] == few.count == 2
-    assert few.cut({"observed": {"": list(range(12))}}, {"observed": {"": [9, 8]}})[0] == {
-        "observed": {"": [few.start, few.start + 1]}
+    assert few.parameters["first_seed"] == 1000 + few.start and few.parameters["seeds"] == few.count == 3
+    assert few.cut({"observed": {"": list(range(12))}}, {"observed": {"": [9, 8, 7]}})[0] == {
+        "observed": {"": [few.start, few.start + 1, few.start + 2]}
     }
 
 

@@ -98,8 +98,19 @@ def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run():
     row = Claims.load(ROOT / "chapters" / "claims" / "alignment-and-balance.yaml").rows["lem-c15"]
     stored, steps, other = ({"observed": {"m=1600": value}} for value in (-1.7589744, -1.7589722, -1.7588))
     assert max(distances(row, stored, steps, chance=False)) > 1
-    assert max(distances(row, stored, steps, chance=False, part=True)) < 1
-    assert max(distances(row, stored, other, chance=False, part=True)) > 1
+    assert max(distances(row, stored, steps, chance=False, steps=True)) < 1
+    assert max(distances(row, stored, other, chance=False, steps=True)) > 1
+
+
+@pytest.mark.parametrize(
+    "chapter, claim, shared", [("alignment-and-balance", "lem-c15", True), ("collapse-and-constraints", "rem-2", False)]
+)
+def test_only_the_runs_of_one_integrator_share_its_steps(chapter, claim, shared):
+    (job,) = verify_plan.jobs(ROOT, chapter, [claim], "paper")
+    assert not job.shares_steps(claim)
+    (part,), _ = verify_plan.in_parts([job], "draw")
+    part.part = part.part or job.part_of(claim, "draw")
+    assert part.part and part.shares_steps(claim) == shared
 
 
 def number(stamp):

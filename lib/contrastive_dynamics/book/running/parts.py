@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..provenance.digests import ChapterDigests
 from ..provenance.spelling import BLOCK
 
-SMALLEST = 2  # values of a sample to recompute if the range allows even fewer
+SMALLEST = 3  # values of a sample to recompute if the range allows even fewer; the chapters judge no fewer
 CASES = 3  # entries that are kept of a list; the chapters fit powers to no fewer
 
 

@@ -117,7 +117,7 @@ def compare(job: Job, claim: str, again: dict) -> Found:
         )
     if repr(stored) == repr(now):
         return Found(claim, where, SAME)
-    off = [d for d in distances(job.claims.rows[claim], stored, now, elsewhere, bool(job.part)) if d > 1.0]
+    off = [d for d in distances(job.claims.rows[claim], stored, now, elsewhere, job.shares_steps(claim)) if d > 1.0]
     return Found(claim, where, first_difference(stored, now), True) if off else Found(claim, where, CLOSE)
 
 

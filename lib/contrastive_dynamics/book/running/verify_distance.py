@@ -17,12 +17,12 @@ def same_arithmetic(before: dict, now: dict) -> bool:
     return all(key in before and before[key] == now[key] for key in keys)
 
 
-def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = False) -> Iterable[float]:
+def distances(row: Claim, stored: dict, now: dict, chance: bool, steps: bool = False) -> Iterable[float]:
     """How far each sample is off, in units of what is allowed; infinite if arms or cases differ.
 
     Rounding is allowed, also of a number that is zero but for rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make. In a `part` of a run integrators may take
-    other steps, since the runs of a batch share them.
+    (on another processor) so is any difference that other seeds would make; with `steps`, what an integrator's other steps
+    make of a number.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
@@ -30,7 +30,7 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = Fa
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
     noise = ZERO * max((abs(x) for s in samples.values() for x in s.values if math.isfinite(x)), default=0.0)
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, STEPS if part else ROUNDING)
+        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, STEPS if steps else ROUNDING)
 
 
 def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, relative: float) -> float:
