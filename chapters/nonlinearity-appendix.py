@@ -2508,12 +2508,12 @@ def above_throws(showing, candidates):
 
 def thrown_anew(measure, showing, candidates, times=100):
     """The mean of a measure if every filter that shows a candidate shows any of them."""
-    draw, total = stream(seed, 0, "throws"), 0
-    for _ in range(times):
-        total = total + measure(
-            independent_throws(showing, candidates, draw), candidates
-        )
-    return total / times
+    means = []
+    for network, (on, among) in enumerate(zip(showing, candidates, strict=True)):
+        on, among = (x.expand(times, *x.shape) for x in (on, among))
+        thrown = independent_throws(on, among, stream(seed + network, 0, "throws"))
+        means.append(measure(thrown, among).mean())
+    return torch.stack(means)
 
 
 def by_layer(measure, betas=(1, 2, 5), anew=False):
