@@ -1,9 +1,16 @@
-"""A call in a fresh process, which prints nothing and can be abandoned."""
+"""A call in a fresh process, which prints nothing and can be abandoned with whatever it started."""
 
 import os
+import signal
+import sys
 from collections.abc import Callable
-from multiprocessing import get_context
+from contextlib import suppress
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from threading import Thread
+
+FAREWELL = 10.0  # seconds for a process that has given its result to end its own workers
 
 
 class TookTooLong(Exception):
@@ -24,17 +31,27 @@ def apart(function: Callable, *given, seconds: float | None = None):
         if not ours.poll(seconds):
             raise TookTooLong
         done, result = ours.recv()
+        process.join(FAREWELL)
     finally:
-        process.kill()
-        process.join()
+        _end(process)
         ours.close()
     if not done:
         raise result
     return result
 
 
+def _end(process: BaseProcess) -> None:
+    """End a process and the workers that it left, which are in its group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
+
+
 def _send(pipe: Connection, function: Callable, given: tuple) -> None:
     """Runs in the new process, silently, since what chapters print is already in their notebooks."""
+    os.setsid()
+    Thread(target=_end_with_parent, daemon=True).start()
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
@@ -42,3 +59,13 @@ def _send(pipe: Connection, function: Callable, given: tuple) -> None:
         pipe.send((True, function(*given)))
     except Exception as error:
         pipe.send((False, error))
+    if "joblib" in sys.modules:  # its idle workers would keep this process for minutes
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
+
+
+def _end_with_parent() -> None:
+    """A signal to the caller's group does not reach this one."""
+    parent_process().join()
+    os.killpg(0, signal.SIGKILL)

@@ -21,8 +21,8 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, steps: bool = F
     """How far each sample is off, in units of what is allowed; infinite if arms or cases differ.
 
     Rounding is allowed, also of a number that is zero but for rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make; with `steps`, what an integrator's other steps
-    make of a number.
+    (on another processor) so is any difference that other seeds would make; with `steps` so is what other steps of an
+    integrator make of a number.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
