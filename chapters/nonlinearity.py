@@ -363,8 +363,12 @@ chapter.judge("fig-8", observed=count["relu"], control=count["linear"])
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-8-a", observed=count["linear"], control=count["relu"])
 
+# %% tags=["remove-input"]
+glue.number("nl-maxima", len(maxima))
+glue.number("nl-kinks", sum(top.at_kink for top in maxima))
+
 # %% [markdown]
-# The paper states at least eight for ReLU and two for the linear activation. All nine are kinks, where a point enters or leaves the active half plane.
+# The paper states at least eight for ReLU and two for the linear activation. The readings count on a grid of angles. A search along the arcs, which is exact, finds {glue:text}`nl-maxima:.0f` for ReLU, too, and {glue:text}`nl-kinks:.0f` of them are kinks, where a point enters or leaves the active half plane.
 #
 # ## When is a pattern a hilltop?
 #
