@@ -350,7 +350,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# On the paper's nine points the maxima can be counted exactly, since the energy is one quadratic form on each arc between two kinks.
+# On the paper's nine points we count the maxima on a grid, and exactly: between two kinks, where a point enters or leaves the active half plane, the energy is one quadratic form.
 
 # %%
 points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -363,12 +363,12 @@ chapter.judge("fig-8", observed=count["relu"], control=count["linear"])
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-8-a", observed=count["linear"], control=count["relu"])
 
-# %% tags=["remove-input"]
+# %% tags=["remove-cell"]
 glue.number("nl-maxima", len(maxima))
 glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 
 # %% [markdown]
-# The paper states at least eight for ReLU and two for the linear activation. The readings count on a grid of angles. A search along the arcs, which is exact, finds {glue:text}`nl-maxima:.0f` for ReLU, too, and {glue:text}`nl-kinks:.0f` of them are kinks, where a point enters or leaves the active half plane.
+# The paper states at least eight for ReLU and two for the linear activation. The exact search also finds {glue:text}`nl-maxima:.0f` for ReLU, {glue:text}`nl-kinks:.0f` of them kinks.
 #
 # ## When is a pattern a hilltop?
 #
