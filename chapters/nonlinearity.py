@@ -350,7 +350,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# On the paper's nine points we count the maxima on a grid, and exactly: between two kinks, where a point enters or leaves the active half plane, the energy is one quadratic form.
+# Between kinks, where $w^\top x_i=0$, the energy is quadratic. So its maxima can also be counted exactly.
 
 # %%
 points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -368,7 +368,7 @@ glue.number("nl-maxima", len(maxima))
 glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 
 # %% [markdown]
-# The paper states at least eight for ReLU and two for the linear activation. The exact search also finds {glue:text}`nl-maxima:.0f` for ReLU, {glue:text}`nl-kinks:.0f` of them kinks.
+# For its nine points the paper states at least eight for ReLU and two for the linear activation. The exact search also finds {glue:text}`nl-maxima:.0f` for ReLU, {glue:text}`nl-kinks:.0f` of them kinks.
 #
 # ## When is a pattern a hilltop?
 #
