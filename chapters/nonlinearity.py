@@ -350,7 +350,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# Between kinks, where $w^\top x_i=0$, the energy is quadratic. So its maxima can also be counted exactly.
+# Between kinks, where $w^\top x_i=0$, the energy is quadratic, so its maxima can be counted exactly.
 
 # %%
 points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
