@@ -50,7 +50,7 @@ def _runs(process):
     return bool(state.strip()) and not state.startswith("Z")
 
 
-def with_workers():
+def _with_workers():
     from joblib import Parallel, delayed
 
     return Parallel(2)(delayed(abs)(n) for n in (-1, -2))
@@ -63,4 +63,4 @@ def test_a_call_with_workers_leaves_nothing_to_warn_of():
 
 
 if __name__ == "__main__":
-    print(apart.apart(_with_a_child, Path(sys.argv[1])) if sys.argv[1:] else apart.apart(with_workers))
+    print(apart.apart(_with_a_child, Path(sys.argv[1])) if sys.argv[1:] else apart.apart(_with_workers))

@@ -108,8 +108,7 @@ def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run():
 def test_only_the_runs_of_one_integrator_share_its_steps(chapter, claim, shared):
     (job,) = verify_plan.jobs(ROOT, chapter, [claim], "paper")
     assert not job.shares_steps(claim)
-    (part,), _ = verify_plan.in_parts([job], "draw")
-    part.part = part.part or job.part_of(claim, "draw")
+    part = replace(job, part=job.part_of(claim, "draw"))
     assert part.part and part.shares_steps(claim) == shared
 
 

@@ -44,7 +44,7 @@ def _end(process: BaseProcess) -> None:
     """End a process and the workers that it left, which are in its group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
+    process.kill()  # it may not have its group yet
     process.join()
 
 
