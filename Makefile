@@ -34,7 +34,7 @@ lint: .venv/.test-installed
 	.venv/bin/ruff format --check .
 
 outcomes: .venv/.test-installed
-	.venv/bin/python -m contrastive_dynamics.book.outcomes.kept_outcomes $(CHAPTER)
+	.venv/bin/python -m clbook.outcomes.kept_outcomes $(CHAPTER)
 
 reach: .venv/.test-installed
 	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/chapters/test_reach.py
@@ -42,12 +42,12 @@ reach: .venv/.test-installed
 # Nothing is installed here: the machine with the GPU may have no package index. Status 75 says that time is used up.
 gpu:
 	@PYTHONPATH=lib$${PYTHONPATH:+:$$PYTHONPATH} $(or $(wildcard .venv/bin/python),$(PYTHON)) \
-		-m contrastive_dynamics.book.gpu.piece $(if $(OUT),--out $(OUT)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		-m clbook.gpu.piece $(if $(OUT),--out $(OUT)) $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(DEVICE),--device $(DEVICE)) $(if $(SIZE),--size $(SIZE)) $(if $(WORKERS),--workers $(WORKERS)) \
 		|| { status=$$?; test $$status = 75 || exit $$status; }
 
 portability: .venv/.run-installed
-	.venv/bin/python -m contrastive_dynamics.book.running.portability $(CHAPTER) $(CLAIM)
+	.venv/bin/python -m clbook.commands.portability $(CHAPTER) $(CLAIM)
 
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))
@@ -63,7 +63,7 @@ dist: $(ZIP)
 
 # The newest versions within the bounds of pyproject.toml; run it with the oldest Python that these allow. Nothing is installed.
 pins: .venv/.book-installed
-	.venv/bin/python -m contrastive_dynamics.book.running.pins
+	.venv/bin/python -m clbook.commands.pins
 
 clean:
 	rm -rf _build dist book/_generated .pytest_cache .ruff_cache
@@ -94,10 +94,10 @@ chapter-named:
 	@touch $@ .venv/.book-installed .venv/.run-installed
 
 $(BUILT): | .venv/.book-installed
-	.venv/bin/python -m contrastive_dynamics.book.pages.book_pages
+	.venv/bin/python -m clbook.pages.book_pages
 	rm -rf _build
 	.venv/bin/jupyter-book build . -q -W -n --keep-going
-	.venv/bin/python -m contrastive_dynamics.book.pages.site_check _build/html
+	.venv/bin/python -m clbook.pages.site_check _build/html
 	@touch $@
 
 $(ZIP): $(BUILT)

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-from contrastive_dynamics.book.ground import environment
+from clbook.common import environment
 
 Calls = dict[str, Callable[[], object]]
 REPEATS, SHORTEST = 7, 0.005  # SHORTEST: least seconds of a repeat

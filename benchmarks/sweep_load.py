@@ -23,12 +23,12 @@ from statistics import fmean
 import psutil
 from measuring import arguments, command_line, machine, report
 
-from contrastive_dynamics.book.chapter.results import notebook_stamp
-from contrastive_dynamics.book.ground.sources import ChapterFiles
-from contrastive_dynamics.book.running.notebooks import build
-from contrastive_dynamics.book.sweep.cluster import open_pool
-from contrastive_dynamics.book.sweep.grid import Grid, plan_grid
-from contrastive_dynamics.book.sweep.run_sweep import run_sweep
+from clbook.commands.notebooks import build
+from clbook.common.sources import ChapterFiles
+from clbook.notebook.results import notebook_stamp
+from clbook.sweep.cluster import open_pool
+from clbook.sweep.grid import Grid, plan_grid
+from clbook.sweep.run_sweep import run_sweep
 
 JOBS, PLANNED = 2, 10_000
 SHARE = str(max(1, (os.cpu_count() or 1) // JOBS))  # of the cores, as for the sweep's workers

@@ -24,7 +24,7 @@ from measuring import machine, product_rate, rate, run, timed
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools"))
 from plain_network import PlainNetwork, plain_loss
 
-from contrastive_dynamics.book.ground.environment import peak_megabytes
+from clbook.common.environment import peak_megabytes
 from contrastive_dynamics.losses.activations import TRAINED
 from contrastive_dynamics.nonlinearity.networks.ensemble_training import train
 from contrastive_dynamics.nonlinearity.networks.field_network import initial_weights

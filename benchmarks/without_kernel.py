@@ -9,7 +9,7 @@ import nbformat
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools"))
 from stand_in import execute_cells
 
-from contrastive_dynamics.book.running import runs
+from clbook.commands import runs
 
 
 def run_cells(notebook, output: Path, *, variables: dict[str, str], parameters: dict, **_) -> None:

@@ -66,6 +66,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
     bound as gronwall_bound,
 )
@@ -145,7 +146,6 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
     output_condition_number,
     zero_shot_accuracy,
 )
-from contrastive_dynamics.book import colours, glue, open_chapter
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error

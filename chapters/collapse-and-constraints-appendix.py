@@ -64,7 +64,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from contrastive_dynamics.book import colours, glue, open_chapter
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
     flow_map,
     limit_projector,

@@ -73,7 +73,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from contrastive_dynamics.book import colours, glue, open_chapter
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
     flow_map,
     iterate,

@@ -72,7 +72,7 @@ import torch
 from joblib import Parallel, cpu_count, delayed
 from kornia.color import rgb_to_grayscale
 
-from contrastive_dynamics.book import colours, glue, open_chapter
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import data_folder
 from contrastive_dynamics.feature_decoupling.constructed_learners import (
     collision_floor,

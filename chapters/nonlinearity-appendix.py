@@ -78,7 +78,7 @@ import torch
 from scipy import stats
 from torch.nn.functional import normalize
 
-from contrastive_dynamics.book import colours, glue, open_chapter
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import check as check_data
 from contrastive_dynamics.losses.activations import ACTIVATIONS, activation
 from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy

@@ -84,7 +84,7 @@ import torch
 from scipy import stats
 from torch.nn.functional import normalize
 
-from contrastive_dynamics.book import colours, glue, open_chapter
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.losses.activations import ACTIVATIONS, TRAINED, activation
 from contrastive_dynamics.nonlinearity.networks.matching_curves import default_workers
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """The entry point."""
     try:
-        from contrastive_dynamics.book.cli import main as command
+        from clbook.cli import main as command
 
         command()
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """Kernels for the training dynamics of contrastive learning, one mathematical object per module.
 
-Nothing is imported here, so that `contrastive_dynamics.book` (what runs, judges and shows a chapter)
-can be used without torch.
+What runs, judges and shows a chapter is the package `clbook` beside this one. Nothing is imported here, so that the
+list of data sets can be read without torch.
 """
 
 __version__ = "0.1.0"

@@ -5,10 +5,10 @@ import pytest
 import torch
 from one_line_error import one_line_error
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance import contrastive_force
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force, population_loss
 from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, sobol_signs
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 

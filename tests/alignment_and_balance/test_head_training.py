@@ -3,11 +3,11 @@ import math
 import pytest
 import torch
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance import head_training
 from contrastive_dynamics.alignment_and_balance.head_training import Recipe, pair_losses, train_heads
 from contrastive_dynamics.alignment_and_balance.projection_heads import Heads, apply_heads, init_heads
 from contrastive_dynamics.alignment_and_balance.zero_shot import alignment_score, output_balance
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 N, C, P, Q, WIDTH, OUT = 23, 3, 6, 5, 8, 4

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.modality_scores import (
     alignment_condition,
     balance,
@@ -19,7 +20,6 @@ from contrastive_dynamics.alignment_and_balance.modality_scores import (
     worst_alignment_map,
 )
 from contrastive_dynamics.alignment_and_balance.model import correlation, initial_maps
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 

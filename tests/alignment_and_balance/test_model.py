@@ -6,6 +6,7 @@ import torch
 from scipy import stats
 from torch.quasirandom import SobolEngine
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.model import (
     all_signs,
     correlation,
@@ -15,7 +16,6 @@ from contrastive_dynamics.alignment_and_balance.model import (
     sign_vectors,
     sobol_signs,
 )
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 

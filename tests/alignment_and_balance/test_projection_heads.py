@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.projection_heads import Heads, Statistics, apply_heads, init_heads
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 RUNS, P, WIDTH, OUT = 3, 5, 7, 4

@@ -2,6 +2,7 @@ import pytest
 import torch
 from one_line_error import one_line_error
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force
 from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, correlation, sample_signs
 from contrastive_dynamics.alignment_and_balance.two_modality_descent import batch_force, batch_velocity, descend
@@ -10,7 +11,6 @@ from contrastive_dynamics.alignment_and_balance.two_modality_flow import (
     non_contrastive_flow,
     velocity,
 )
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 

@@ -8,6 +8,7 @@ from one_line_error import one_line_error
 from torch import Tensor
 from torchdiffeq import odeint
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force
 from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, correlation
 from contrastive_dynamics.alignment_and_balance.two_modality_flow import (
@@ -16,7 +17,6 @@ from contrastive_dynamics.alignment_and_balance.two_modality_flow import (
     non_contrastive_flow,
     velocity,
 )
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 TAU_SQUARED, K, RANK = 1.7, 2.5, 2

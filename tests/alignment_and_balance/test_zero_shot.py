@@ -3,6 +3,7 @@ import itertools
 import pytest
 import torch
 
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance import zero_shot
 from contrastive_dynamics.alignment_and_balance.zero_shot import (
     alignment_score,
@@ -13,7 +14,6 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
     predictions,
     zero_shot_accuracy,
 )
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 
 RUNS, N, L, OUT = 2, 9, 5, 4

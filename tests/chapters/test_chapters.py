@@ -9,8 +9,8 @@ from committed import Committed
 from guards import GUARDS
 from stand_in import CLAIMS, SOURCE, build_stand_in
 
-from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.book.provenance.stamps import MIME, seal
+from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.provenance.stamps import MIME, seal
 
 CHAPTERS = chapter_names(ROOT)
 NOTEBOOKS = [one for name in CHAPTERS for one in ChapterFiles(ROOT, name).notebooks if one.notebook.is_file()]

@@ -4,11 +4,11 @@ import pytest
 import torch
 from checkout import ROOT
 
-from contrastive_dynamics.book.ground.sources import ChapterFiles
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
-from contrastive_dynamics.book.outcomes.kept_outcomes import Elsewhere
-from contrastive_dynamics.book.outcomes.mutants import class_a_chapter, words
-from contrastive_dynamics.book.provenance.staleness import notebooks_stamp
+from clbook.common.sources import ChapterFiles
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.kept_outcomes import Elsewhere
+from clbook.outcomes.mutants import class_a_chapter, words
+from clbook.provenance.staleness import notebooks_stamp
 
 
 def test_elsewhere_is_a_device_of_its_own():

@@ -9,15 +9,15 @@ import pytest
 from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book.ground import environment
-from contrastive_dynamics.book.ground.errors import BookError
-from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.book.outcomes import kept_outcomes, samples
-from contrastive_dynamics.book.outcomes.kept_outcomes import Elsewhere, Mutations, ends, renew
-from contrastive_dynamics.book.outcomes.mutants import PACKAGE, Mutation, load_mutations
-from contrastive_dynamics.book.outcomes.outcome_keys import Keys, load, path_of, save, sealed
-from contrastive_dynamics.book.provenance.library import Library
-from contrastive_dynamics.book.provenance.slices import Story
+from clbook.common import environment
+from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.outcomes import kept_outcomes, samples
+from clbook.outcomes.kept_outcomes import Elsewhere, Mutations, ends, renew
+from clbook.outcomes.mutants import PACKAGE, Mutation, load_mutations
+from clbook.outcomes.outcome_keys import Keys, load, path_of, save, sealed
+from clbook.provenance.library import Library
+from clbook.provenance.slices import Story
 
 RELU = Mutation(
     "stand-in", "thm-1", "losses.activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,'

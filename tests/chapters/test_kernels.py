@@ -15,12 +15,12 @@ import yaml
 from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.book.outcomes.mutants import PACKAGE, Mutation, load_mutations
-from contrastive_dynamics.book.provenance.library import Library, is_machinery
-from contrastive_dynamics.book.provenance.slices import Story
-from contrastive_dynamics.book.provenance.spelling import only_shows
-from contrastive_dynamics.book.provenance.syntax import Definition
+from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.outcomes.mutants import PACKAGE, Mutation, load_mutations
+from clbook.provenance.library import Library, is_machinery
+from clbook.provenance.slices import Story
+from clbook.provenance.spelling import only_shows
+from clbook.provenance.syntax import Definition
 
 REASONS = Path(__file__).with_name("kernels_without_a_mutation.yaml")
 

@@ -8,11 +8,11 @@ import pytest
 from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book.claims.claim_table import Claims
-from contrastive_dynamics.book.ground.errors import BookError
-from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.book.outcomes.kept_outcomes import Mutations
-from contrastive_dynamics.book.outcomes.mutants import (
+from clbook.claims.claim_table import Claims
+from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.outcomes.kept_outcomes import Mutations
+from clbook.outcomes.mutants import (
     LIBRARY,
     PACKAGE,
     Mutation,
@@ -21,8 +21,8 @@ from contrastive_dynamics.book.outcomes.mutants import (
     load_mutations,
     run_script,
 )
-from contrastive_dynamics.book.outcomes.outcome_keys import Keys
-from contrastive_dynamics.book.provenance.digests import Made
+from clbook.outcomes.outcome_keys import Keys
+from clbook.provenance.digests import Made
 
 MUTATIONS = load_mutations(ROOT / "tests" / "mutations")
 

@@ -14,14 +14,14 @@ import pytest
 from checkout import ROOT
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book.ground.sources import ChapterFiles
-from contrastive_dynamics.book.outcomes.executed import Executed, holes
-from contrastive_dynamics.book.outcomes.kept_outcomes import Mutations
-from contrastive_dynamics.book.outcomes.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
-from contrastive_dynamics.book.outcomes.samples import drawn
-from contrastive_dynamics.book.provenance.library import Library
-from contrastive_dynamics.book.provenance.slices import Story
-from contrastive_dynamics.book.provenance.syntax import Definition
+from clbook.common.sources import ChapterFiles
+from clbook.outcomes.executed import Executed, holes
+from clbook.outcomes.kept_outcomes import Mutations
+from clbook.outcomes.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
+from clbook.outcomes.samples import drawn
+from clbook.provenance.library import Library
+from clbook.provenance.slices import Story
+from clbook.provenance.syntax import Definition
 
 EVERY = os.environ.get("CLBOOK_EVERY", "")
 SECONDS, START_SECONDS = 20.0, 3.5  # of CPU: of a chapter's sample, to start a process for one claim
@@ -225,7 +225,7 @@ def test_a_sample_is_a_row_and_its_neighbours_with_the_same_parameters(tmp_path,
     plan.rows = [replace(ROWS[0], claim=f"c-{n}", parameters=wide if n % 2 else {}) for n in range(8)]
     found = set()
     for n in range(60):
-        monkeypatch.setattr("contrastive_dynamics.book.outcomes.samples.commit", lambda root, n=n: f"commit {n}")
+        monkeypatch.setattr("clbook.outcomes.samples.commit", lambda root, n=n: f"commit {n}")
         rows = sample(plan, seconds=2.5 * (2 * UNKNOWN_SECONDS + START_SECONDS))
         assert len(rows) == 2 and rows[0].parameters == rows[1].parameters
         found.add(rows[0].claim)

@@ -2,7 +2,7 @@ import pytest
 import torch
 from one_line_error import one_line_error
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.infonce_descent import (
     FORMS,
     descend_infonce,

@@ -4,7 +4,7 @@ import pytest
 import torch
 from one_line_error import one_line_error
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.pair_losses import (
     expected_trace_matrix,
     pair_loss,

@@ -5,7 +5,7 @@ import torch
 from one_line_error import one_line_error
 from torchdiffeq import odeint
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.pair_losses import pair_loss, pairing, stacked, trace_matrix
 from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import (
     blow_up,

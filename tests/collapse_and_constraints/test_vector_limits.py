@@ -2,7 +2,7 @@ import pytest
 import torch
 from one_line_error import one_line_error
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import output_flow
 from contrastive_dynamics.collapse_and_constraints.vector_limits import vector_limit
 from contrastive_dynamics.numerics.random_streams import stream

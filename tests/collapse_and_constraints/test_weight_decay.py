@@ -3,7 +3,7 @@ import math
 import torch
 from one_line_error import one_line_error
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.constrained_optima import frobenius_optimum
 from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import blow_up
 from contrastive_dynamics.collapse_and_constraints.weight_decay import decayed_flow, penalised_loss, without_decay

@@ -12,7 +12,7 @@ import pytest
 from checkout import ROOT
 from test_formats import idx, npz, python_2_batch
 
-from contrastive_dynamics.book.pages.book_pages import data_files
+from clbook.pages.book_pages import data_files
 from contrastive_dynamics.data import catalogue
 from contrastive_dynamics.data.catalogue import SUMS, DataError, check, cifar10, data_folder, digits, mnist
 

@@ -5,7 +5,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.feature_selection import f_classif
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.data.coloured_digits import GAP, coloured_digits
 from contrastive_dynamics.numerics.random_streams import stream
 

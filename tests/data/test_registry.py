@@ -6,10 +6,10 @@ import re
 import pytest
 from checkout import ROOT
 
+from clbook.claims.claim_table import Claims
+from clbook.common.parameters import read_parameters
+from clbook.common.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.alignment_and_balance import image_caption_pairs, pretrained_encoders
-from contrastive_dynamics.book.claims.claim_table import Claims
-from contrastive_dynamics.book.ground.parameters import read_parameters
-from contrastive_dynamics.book.ground.sources import ChapterFiles, chapter_names
 from contrastive_dynamics.data import catalogue, coco, generated_scenes, registry
 from contrastive_dynamics.data.catalogue import DataError
 from contrastive_dynamics.feature_decoupling import figure_arms
@@ -101,12 +101,12 @@ def test_sums_are_known_under_registered_names_alone():
     assert all(sums is coco.SUMS for name, sums in registry.FILES.items() if name.startswith("coco-"))
 
 
-def test_what_comes_along_needs_no_folder(monkeypatch):
+def test_what_is_bundled_needs_no_folder(monkeypatch):
     monkeypatch.setenv("CONTRASTIVE_DATA", "/nowhere")
     for name in registry.NEEDS:
-        if registry.comes_along(name):
+        if registry.is_bundled(name):
             registry.check(name)
-    assert not registry.comes_along("mnist") and not registry.comes_along("minst")
+    assert not registry.is_bundled("mnist") and not registry.is_bundled("minst")
 
 
 @pytest.mark.parametrize("name", ["coco-human", "cifar10-exact"])

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.decoupled_training import (
     CHUNK,
     DecoupledTraining,

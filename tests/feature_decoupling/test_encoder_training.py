@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.encoder_training import EncoderTraining, Streams, nt_xent, train_encoders
 from contrastive_dynamics.feature_decoupling.image_augmentations import Augmentation
 from contrastive_dynamics.feature_decoupling.wide_resnet import each_run

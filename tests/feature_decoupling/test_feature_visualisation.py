@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.feature_visualisation import (
     colour_share,
     high_frequency_share,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.dictionaries import (
     complement,
     flat_dictionary,

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.wide_resnet import WideResNet, each_run
 from contrastive_dynamics.numerics.random_streams import stream
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.power_laws import fitted_power
 
 SIZES = [3, 10, 40, 100]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from contrastive_dynamics.book.outcomes.elsewhere import ELSEWHERE, elsewhere
+from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank, stable_rank
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from checkout import ROOT
 
-from contrastive_dynamics.book.pages import book_pages
+from clbook.pages import book_pages
 
 
 def write_book(root: Path) -> dict[str, str]:

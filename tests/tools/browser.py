@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 import websocket
 
-from contrastive_dynamics.book.chapter.animations import looping_webp
-from contrastive_dynamics.book.pages.page_measures import BROWSERS
+from clbook.notebook.animations import looping_webp
+from clbook.pages.page_measures import BROWSERS
 
 LONG = 120  # seconds, on a machine with much to do
 

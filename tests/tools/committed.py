@@ -6,12 +6,12 @@ from functools import cached_property
 
 import nbformat
 
-from contrastive_dynamics.book.chapter.display import NEAR
-from contrastive_dynamics.book.chapter.shown import code_cells, stamp_of
-from contrastive_dynamics.book.claims.claim_table import VERDICTS, Claims
-from contrastive_dynamics.book.claims.judging import Reading, judge
-from contrastive_dynamics.book.claims.statistics import FAMILY_LEVEL
-from contrastive_dynamics.book.ground.sources import ChapterFiles
+from clbook.claims.claim_table import VERDICTS, Claims
+from clbook.claims.judging import Reading, judge
+from clbook.claims.statistics import FAMILY_LEVEL
+from clbook.common.sources import ChapterFiles
+from clbook.notebook.display import NEAR
+from clbook.notebook.shown import code_cells, stamp_of
 
 CHECKED = "nbval-check-output"
 _WORDS = "|".join(map(re.escape, VERDICTS))

@@ -4,8 +4,8 @@ import json
 
 from typer.testing import CliRunner
 
-from contrastive_dynamics.book import cli
-from contrastive_dynamics.book.provenance.stamps import MIME
+from clbook import cli
+from clbook.provenance.stamps import MIME
 
 GRID = ["stand-in", "--grid", "scale=0.5,1,2", "--seeds", "2"]
 CONFLICT = "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"

@@ -5,13 +5,13 @@ import re
 import jupytext
 from committed import CHECKED, Committed
 
-from contrastive_dynamics.book.chapter.results import headlines, verdicts_of
-from contrastive_dynamics.book.chapter.shown import differences
-from contrastive_dynamics.book.claims.rules import MET, MISSED
-from contrastive_dynamics.book.ground.parameters import read_parameters
-from contrastive_dynamics.book.provenance.slices import Story
-from contrastive_dynamics.book.provenance.staleness import CURRENT, states
-from contrastive_dynamics.book.provenance.stamps import seal
+from clbook.claims.rules import MET, MISSED
+from clbook.common.parameters import read_parameters
+from clbook.notebook.results import headlines, verdicts_of
+from clbook.notebook.shown import differences
+from clbook.provenance.slices import Story
+from clbook.provenance.staleness import CURRENT, states
+from clbook.provenance.stamps import seal
 
 PREFIXES = {
     "theorem": "thm",

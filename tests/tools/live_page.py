@@ -5,7 +5,7 @@ from pathlib import Path
 from browser import written
 from checkout import ROOT
 
-from contrastive_dynamics.book.chapter.explorables import live_html
+from clbook.notebook.explorables import live_html
 
 NAMES = sorted(p.name.removesuffix(".math.js") for p in (ROOT / "book/_static/explorables").glob("*.math.js"))
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAG7buVgAAAABJRU5ErkJggg=="

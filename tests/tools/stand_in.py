@@ -9,7 +9,7 @@ import jupytext
 import nbformat
 from nbformat import v4
 
-from contrastive_dynamics.book.ground.sources import ChapterFiles
+from clbook.common.sources import ChapterFiles
 
 SOURCE = """# ---
 # jupyter:
@@ -30,7 +30,7 @@ mode: str = "plain"  # how, plain|fancy
 
 # %%
 from contrastive_dynamics.losses.activations import ACTIVATIONS
-from contrastive_dynamics.book import open_chapter
+from clbook.notebook import open_chapter
 
 import torch
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from stand_in import SOURCE, write_stand_in
 
-from contrastive_dynamics.book.ground.sources import ChapterFiles
+from clbook.common.sources import ChapterFiles
 
 _HEAD, _PROSE, _BODY = SOURCE.partition("# %% [markdown]\n# ## What it states\n")
 _FIRST, _SPLIT, _REST = _BODY.partition("# %%\nfalling =")

@@ -4,8 +4,8 @@ import json
 from contextlib import contextmanager
 from pathlib import Path
 
-from contrastive_dynamics.book.provenance.stamps import MIME, seal
-from contrastive_dynamics.book.sweep import run_sweep
+from clbook.provenance.stamps import MIME, seal
+from clbook.sweep import run_sweep
 
 
 class Pool:

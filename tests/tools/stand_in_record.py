@@ -2,7 +2,7 @@
 
 from stand_in import SOURCE, build_stand_in, write_stand_in
 
-from contrastive_dynamics.book.running import record
+from clbook.commands import record
 
 SEEDED = SOURCE.replace(
     "[1.0 + 0.01 * (s % 3) for s in chapter.seeds]", "[1.0 + 0.01 * s for s in chapter.seeds]"

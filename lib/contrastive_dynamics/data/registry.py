@@ -8,6 +8,9 @@ from collections import ChainMap
 from collections.abc import Callable
 
 from . import catalogue, coco
+from .catalogue import SUMS, DataError, data_folder
+
+__all__ = ["FILES", "NEEDS", "SUMS", "DataError", "check", "data_folder", "is_bundled"]
 
 NEEDS: dict[str, Callable[[str], None] | None] = {
     "generated": None,
@@ -24,10 +27,10 @@ NEEDS: dict[str, Callable[[str], None] | None] = {
 }
 
 # Data set → file → checksum; a name that is not here has no files, or has some without known sums (the official COCO).
-FILES = ChainMap(catalogue.SUMS, {name: coco.SUMS for name in ("coco-human", "coco-labels")})
+FILES = ChainMap(SUMS, {name: coco.SUMS for name in ("coco-human", "coco-labels")})
 
 
-def comes_along(name: str) -> bool:
+def is_bundled(name: str) -> bool:
     """Whether a data set needs no files from outside."""
     return name in NEEDS and NEEDS[name] is None
 
@@ -38,6 +41,6 @@ def check(name: str) -> None:
     Raises: DataError for an unknown name, or for a file that is missing or has the wrong checksum.
     """
     if name not in NEEDS:
-        raise catalogue.DataError(f"data set must be one of {', '.join(NEEDS)}, got {name!r}")
+        raise DataError(f"data set must be one of {', '.join(NEEDS)}, got {name!r}")
     if need := NEEDS[name]:
         need(name)

@@ -1,26 +1,4 @@
-"""What every run needs: its block of seeds, its device, torch's defaults."""
-
-
-def seed_block(first: int, count: int) -> range:
-    """The seeds first, …, first + count − 1 of a run."""
-    return range(first, first + count)
-
-
-def resolve_device(wanted: str) -> str:
-    """The device of a run: `auto` is CUDA if available, else the CPU (never MPS, which has no float64).
-
-    Args:
-        wanted: `auto`, or one of torch's device names.
-    Returns: the name of the device.
-    Raises: ValueError for CUDA on a machine that has none.
-    """
-    import torch
-
-    if wanted == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if wanted.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError("device: got 'cuda', but this machine offers none; allowed here are auto, cpu")
-    return wanted
+"""What every run of a chapter sets in its process."""
 
 
 def torch_defaults(device: str) -> None:

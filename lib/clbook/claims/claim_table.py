@@ -1,0 +1,151 @@
+"""Claims, read from a file: what a paper says and the rule by which it is judged."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common import project
+from ..common.errors import BookError
+from ..common.formats import ANY, TEXT, TRUTH, fault, list_of, map_of, record_of
+from ..common.yaml_files import yaml_of
+from .rules import Rule
+
+# verdict -> symbol, whose shape is readable without colour
+VERDICTS = {
+    "reproduced": "●",
+    "with conditions": "◐",
+    "undecided": "?",
+    "not reproduced": "○",
+    "contradicted": "✕",
+    "misprint": "✎",
+    "vacuous": "∅",
+    "not run": "–",
+}
+NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never given before the authors' side has been run
+PLACES = ("chapter", "appendix")
+KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
+# what a claims file, and each of its rows, must look like
+_RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
+_WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near whole"
+_CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
+_ROW = {
+    "type": "object",
+    "required": ["id", "locator", "statement", "kind"],
+    "if": {"required": ["needs"]},
+    "else": {"required": _RUN},
+    "properties": dict.fromkeys([*_WORDS.split(), *_RUN], TEXT)
+    | {
+        "id": {"type": "string", "pattern": r"^\w[\w.-]*$"},
+        "rule": {},
+        "changed": list_of(ANY),
+        "beyond": TRUTH,
+        "by_chance": TRUTH,
+    }
+    | {name: {"enum": list(words)} for name, words in _CHOICES.items()},
+    "additionalProperties": False,
+}
+_LABELS = map_of({"type": ["integer", "array"]})  # how many, or which ones
+_FILE = record_of("claims", claims={"type": "array"}, paper=TEXT, title=TEXT, labels=_LABELS)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of `chapters/claims/NAME.yaml`, written before the run.
+
+    `rule` is None for a claim that this edition does not run; `needs` then says what it takes.
+    `erratum` gives the corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests
+    on the printed form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot
+    hold, `smaller` what would decide if the run is smaller than the paper's. `advocate` is the strongest reading under
+    which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
+    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `whole` says
+    why few seeds or cases give no reading, or another one; it is then not verified in part. `beyond` marks a claim that
+    is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
+    """
+
+    id: str
+    locator: str
+    statement: str
+    kind: str
+    regime: str = ""
+    statistic: str = ""
+    expected: str = ""
+    rule: Rule | None = None
+    tolerance_reason: str = ""
+    by_chance: bool = False
+    control: str = ""
+    planted: str = ""
+    erratum: str = ""
+    conditions: str = ""
+    data: str = "generated"
+    needs: str = ""
+    note: str = ""
+    changed: tuple = ()
+    slip: str = ""
+    vacuous: str = ""
+    smaller: str = ""
+    advocate: str = ""
+    review: str = ""
+    near: str = ""
+    whole: str = ""
+    beyond: bool = False
+    place: str = "chapter"
+
+    @classmethod
+    def parse(cls, row: dict, where: str) -> "Claim":
+        """Check one row; raises BookError naming the claim, the field and what is allowed."""
+        where = f"{where}: claim {row.get('id', '?')}"
+        if said := fault(row, _ROW):
+            raise BookError(f"{where}: {said}")
+        if "slip" in row and "erratum" not in row:
+            raise BookError(f"{where}: a misprint needs its corrected form under erratum")
+        rule = Rule.parse(row["rule"], where) if "rule" in row else None
+        given = {key: value for key, value in row.items() if key != "in"} | {"place": row.get("in", "chapter")}
+        return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
+
+    def rule_for_hash(self) -> list:
+        """What a verdict depends on: the rule and how it is applied, not the wording around it."""
+        marks = ("slip", "vacuous", "smaller", "advocate")
+        rest = [name for name in marks if getattr(self, name)]
+        return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All claims of one chapter, with the labels that its paper prints (for the completeness test).
+
+    A chapter without a paper has its own name in place of the paper's, and no labels.
+    """
+
+    paper: str
+    title: str
+    labels: dict[str, int]
+    rows: dict[str, Claim]
+
+    @classmethod
+    def load(cls, path: Path) -> "Claims":
+        """Read `chapters/claims/NAME.yaml`; raises BookError with the line."""
+        content, lines = read_yaml(path)
+        if said := fault(content, _FILE):
+            raise BookError(f"{path.name}: {said}")
+        rows: dict[str, Claim] = {}
+        for row, line in zip(content["claims"], lines, strict=True):
+            where = f"{path.name}, line {line}"
+            if not isinstance(row, dict):
+                raise BookError(f"{where}: must be one claim with its fields, got {row!r}")
+            claim = Claim.parse(row, where)
+            if claim.id in rows:
+                raise BookError(f"{where}: claim {claim.id} occurs twice")
+            rows[claim.id] = claim
+        return cls(content.get("paper", path.stem), content.get("title", path.stem), content.get("labels", {}), rows)
+
+    @property
+    def by_chance(self) -> int:
+        """Number of claims of the chapter that are decided by chance: the family for Holm's correction."""
+        return sum(claim.by_chance for claim in self.rows.values())
+
+
+def read_yaml(path: Path) -> tuple[object, list[int]]:
+    """The contents of a claims file, and the line on which each claim begins; raises BookError."""
+    content, tree = yaml_of(path)
+    parts = {key.value: value for key, value in tree.value} if isinstance(content, dict) else {}
+    rows = parts["claims"].value if isinstance(content, dict) and isinstance(content.get("claims"), list) else []
+    return content, [node.start_mark.line + 1 for node in rows]

@@ -1,0 +1,60 @@
+"""Commands that list: `doctor`, `params`, `claims`."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from ..common.formats import lenient
+from ..common.parameters import read_parameters, value_text
+from ..common.sources import ChapterFiles, find_root
+from .application import Chapter, app, one_line, print_table, table_of, verdict_words
+
+
+@app.command()
+@one_line
+def doctor() -> None:
+    """Show what this machine has, which data sets it holds, and what each profile of each chapter needs."""
+    from ..commands import doctor as found
+
+    root = find_root()
+    for heads, rows in (
+        (("here", ""), found.machine(root)),
+        (("data set", ""), found.data_sets()),
+        (("chapter", "profile", "data", "measured"), found.profiles(root)),
+    ):
+        table = table_of(*heads)
+        for row in rows:
+            table.add_row(*map(escape, row))
+        print_table(table)
+
+
+@app.command()
+@one_line
+def params(chapter: Chapter) -> None:
+    """List a chapter's parameters: type, default, range, meaning."""
+    files = ChapterFiles.find(chapter)
+    table = table_of("name", "type", "default", "range", "meaning")
+    for p in read_parameters(files.cells(), files.source.name).values():
+        table.add_row(*map(escape, (p.name, p.type, value_text(p.default), p.range, p.meaning)))
+    print_table(table)
+
+
+@app.command()
+@one_line
+def claims(
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything that is stored, as JSON.")] = False,
+) -> None:
+    """List every claim with its headline verdict."""
+    from ..notebook.results import load_results
+
+    rows = load_results(tried=lenient)
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    table = table_of("claim", "verdict", "profile", "statement")
+    for row in rows:
+        statement = escape(" ".join(row["statement"].split()))
+        table.add_row(escape(row["id"]), verdict_words(row["verdict"]), row["profile"] or "", statement)
+    print_table(table)

@@ -1,0 +1,144 @@
+"""Commands that run chapters and show what came out: `run`, `sweep`, `show`, `compare`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from ..commands.jupyter_kernel import disk_errors
+from ..common.errors import BookError
+from ..common.sources import ChapterFiles
+from .application import Chapter, Device, Parameters, Profile, app, one_line, print_table, table_of, verdict_words
+
+
+@app.command()
+@one_line
+def run(
+    chapter: Chapter,
+    parameter: Parameters = None,
+    profile: Profile = "default",
+    device: Device = None,
+    out: Annotated[Path | None, typer.Option(help="A new or empty folder; default: a new one below runs/.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
+    ] = None,
+) -> None:
+    """Run a chapter, or what some of its claims need; write notebook, HTML, claims.json and run.json to a folder."""
+    from ..commands import runs
+
+    plan = runs.plan(chapter, parameter or [], profile, device, out, only)
+    if plan.only:
+        print(f"{chapter}, {', '.join(plan.only)}: {plan.cost()}")
+    table = table_of("claim", "verdict", "reason")
+    for row in runs.run(plan):
+        table.add_row(row["anchor"], verdict_words(row["verdict"]), escape(row["reason"]))
+    print_table(table)
+    print(plan.out, flush=True)  # the run is complete; what follows cannot lose it
+    _write_page(plan.files, plan.out)
+
+
+def _write_page(files: ChapterFiles, folder: Path) -> None:
+    """Write the page of a run and print its place; where nbconvert had to make it, say why on stderr."""
+    from ..pages.run_page import write_page
+
+    try:
+        page, said = write_page(files, folder)
+    except OSError as error:
+        raise BookError(f"{folder}: the run is complete, but its page cannot be written ({error.strerror})") from None
+    if said:
+        print(f"clbook: {said}", file=sys.stderr)
+    print(page)
+
+
+@app.command()
+@one_line
+def sweep(
+    chapter: Chapter,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUES", help="An axis: a,b,c or low..high:step; semicolons between lists."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Blocks of seeds at each grid place.")] = 1,
+    fold: Annotated[
+        bool, typer.Option("--fold", help="Compute all blocks of a place in one run; see the page.")
+    ] = False,
+    parameter: Parameters = None,
+    profile: Profile = "default",
+    device: Device = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes on this machine; default: one per core.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address or file of a running dask scheduler.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The sweep's folder; the same command resumes in it.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Check and count the points without running them.")] = False,
+) -> int:
+    """Run a chapter at every point of a grid, on one machine or many; resume an interrupted sweep."""
+    from ..sweep import grid as grids
+    from ..sweep.run_sweep import command
+    from ..sweep.sweep_folder import default_folder
+
+    options = {"seeds": seeds, "fold": fold, "given": parameter or [], "profile": profile, "device": device}
+    wanted = grids.plan_grid(chapter, grid or [], elsewhere=scheduler is not None, **options)
+    folder = out or default_folder(wanted)
+    print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")
+    return 0 if plan else command(wanted, folder, jobs, scheduler)
+
+
+@app.command()
+@one_line
+def show(
+    sweep: Annotated[Path, typer.Argument(help="The folder of a sweep.", metavar="SWEEP")],
+    claim: Annotated[
+        str | None,
+        typer.Option(help="The claim to draw; default: of those that depend on the axes, the one that turns most."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write; default: SWEEP/CLAIM.html.")] = None,
+    page_of: Annotated[
+        str | None, typer.Option("--page", metavar="POINT", help="Write the page of one point's run instead.")
+    ] = None,
+) -> None:
+    """Draw a claim's statistic over the grid of a sweep on a page that links to the notebooks, or show one point."""
+    from ..sweep.sweep_folder import point_run
+    from ..sweep.sweep_page import default_claim, write_page
+    from ..sweep.sweep_table import TABLE, read_table, write_table
+
+    if page_of is not None:
+        if claim or out:
+            raise BookError("--page writes a page beside the run's notebook; it takes neither --claim nor --out")
+        return _write_page(*point_run(sweep, page_of))
+    table = read_table(sweep)
+    chosen = claim or default_claim(table)
+    page = out or sweep / f"{chosen}.html"
+    if out and not out.parent.is_dir():
+        raise BookError(f"--out {out}: there is no folder {out.parent}")
+    with disk_errors(page):
+        write_page(table, chosen, page, sweep)
+        write_table(table, sweep / TABLE)
+    print(page)
+
+
+@app.command()
+@one_line
+def compare(
+    before: Annotated[Path, typer.Argument(help="A run's folder, an executed notebook or a record.", metavar="RUN_A")],
+    after: Annotated[Path, typer.Argument(help="Another run of the same chapter.", metavar="RUN_B")],
+) -> None:
+    """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
+    from ..notebook.comparison import compare as compared
+    from ..notebook.comparison import read_stamp, summary
+
+    stamps = read_stamp(before), read_stamp(after)
+    changes = compared(*stamps)
+    table = table_of("claim", "before → after", "beyond ± noise", "verdict")
+    for c in changes:
+        numbers = " → ".join("none" if v is None else f"{v:.4g}" for v in (c.before, c.after))
+        within = "noise unknown" if c.noise is None else f"within {c.noise:.2g}"
+        beyond = f"{c.beyond:.2g} ± {c.noise:.2g}" if c.beyond else within
+        beyond = "" if None in (c.before, c.after) else beyond
+        verdict = " → ".join(verdict_words(word) for word in dict.fromkeys(c.verdicts))
+        table.add_row(escape(f"{c.claim} {c.case}".strip()), numbers, beyond, verdict)
+    if changes:
+        print_table(table)
+    print("\n".join(summary(changes, *stamps)))

@@ -1,0 +1,220 @@
+"""Run a notebook in a kernel of the running interpreter, with one progress bar for the whole notebook."""
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..common.errors import BookError
+from ..common.progress import FILE_VARIABLE
+from .side_by_side import Stopped
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_PATIENCE = 5.0  # seconds for the clients of a kernel to close
+_LAST_LINES = 3  # lines shown of a failed cell's error
+_BARS = threading.RLock()  # tqdm's own lock is a semaphore of the system, which a killed worker would leave
+
+
+def _specs():
+    """Kernel specs that contain only this interpreter, so that no kernel `python3` of the user can shadow it."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+
+    class ThisInterpreter(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            # at its end it is interrupted, which it would report as an error
+            argv = [sys.executable, "-m", "ipykernel_launcher", "--log-level=CRITICAL", "-f", "{connection_file}"]
+            return KernelSpec(argv=argv, display_name="Python 3", language="python", name="python3")
+
+    return ThisInterpreter()
+
+
+@contextlib.contextmanager
+def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
+    """A running kernel of this interpreter, working in `folder`; it is shut down when the block ends, however it ends.
+
+    So are its clients, which papermill leaves open, each with a thread that listens for ever.
+    """
+    from jupyter_client.manager import KernelManager
+
+    class Manager(KernelManager):
+        def client(self, **options):
+            clients.append(super().client(**options))
+            return clients[-1]
+
+    clients: list = []
+    with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as settings:
+        environment = {**os.environ, "IPYTHONDIR": settings, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **variables}
+        environment.pop("MPLBACKEND", None)  # the kernel chooses the inline backend
+        manager = Manager(kernel_name="python3", kernel_spec_manager=_specs())
+        manager.start_kernel(cwd=str(folder), env=environment)
+        try:
+            yield manager
+        except BaseException:
+            manager.shutdown_kernel(now=True)
+            raise
+        else:
+            manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
+        finally:
+            _close(clients)
+
+
+def _close(clients: list) -> None:
+    """Close the clients of a kernel that has ended.
+
+    If Ctrl-C comes while papermill, in its thread, opens the sockets of one, these are never closed, and zmq would wait
+    for them for ever.
+    """
+    thread = threading.Thread(target=lambda: [client.stop_channels() for client in clients], daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
+
+
+class CellFailed(BookError):
+    """A cell raised; the notebook up to it is written."""
+
+
+class DiskFull(BookError):
+    """The disk had no room left for what a run writes."""
+
+
+class Bar:
+    """One bar for a notebook, drawn from what the kernel writes to the progress file.
+
+    `weights` are the seconds that the cells took before, counted from the cell that opens the chapter; the kernel
+    counts in the same way. Without them the bar follows `cells` and treats all as equally long.
+    """
+
+    def __init__(self, label: str, cells: int, weights: list[float], file: Path):
+        from tqdm import tqdm
+
+        tqdm.set_lock(_BARS)
+        self.weights = weights if sum(weights) > 0 else [1.0] * max(cells, 1)
+        self.file, self.whole = file, sum(self.weights)
+        text = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left{postfix}"
+        self.bar = tqdm(total=1.0, desc=label, bar_format=text, leave=False, disable=None)
+
+    def fraction(self, cell: int, within: float) -> float:
+        """The share of the whole that is done when the share `within` of cell number `cell` is done."""
+        done = sum(self.weights[:cell]) + sum(self.weights[cell : cell + 1]) * within
+        return min(done / self.whole, 1.0)
+
+    def look(self) -> None:
+        """Read the progress file and draw."""
+        try:
+            state = json.loads(self.file.read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError):
+            state = {"cell": 0, "fraction": 0.0}
+        self.bar.n = max(self.bar.n, self.fraction(state["cell"], state["fraction"]))
+        self.bar.set_postfix_str(state.get("label", ""), refresh=False)
+        self.bar.refresh()
+
+
+def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
+    """Run a job beside the bar. Its exception is raised here, and Ctrl-C arrives here rather than in the job."""
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            job()
+        except BaseException as error:
+            raised.append(error)
+
+    name = f"{threading.current_thread().name}, notebook"  # jupyter_core keeps a loop for every name that it sees
+    thread = threading.Thread(target=work, daemon=True, name=name)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+        look()
+    if raised:
+        raise raised[0]
+
+
+def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables: dict[str, str],
+                 parameters: dict | None = None, weights: list[float] = (),
+                 stop: threading.Event | None = None) -> None:  # fmt: skip
+    """Run a notebook with papermill and write it to `output` when it ends or a cell fails.
+
+    Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C, and Stopped
+    when `stop` is set.
+    """
+    from papermill import execute_notebook
+
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it logs is raised, too
+    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
+    with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
+        progress_file = Path(scratch) / "progress.json"
+        bar = Bar(label, cells, list(weights), progress_file)
+        with contextlib.closing(bar.bar), kernel(folder, {**variables, FILE_VARIABLE: str(progress_file)}) as manager:
+
+            def job() -> None:
+                # saving before and after every cell takes a tenth of the time of a chapter with many figures
+                options = {"progress_bar": False, "request_save_on_cell_execute": False, "km": manager}
+                execute_notebook(notebook, output, parameters or {}, kernel_name="python3", **options)
+
+            def look() -> None:
+                if stop and stop.is_set():
+                    raise Stopped
+                bar.look()
+
+            with _kernel_errors(label):
+                _in_thread(job, look)
+
+
+@contextlib.contextmanager
+def _kernel_errors(label: str) -> Iterator[None]:
+    """Report a failed cell or a dead kernel in one line; a full disk and Ctrl-C pass through."""
+    from papermill.exceptions import PapermillExecutionError
+
+    try:
+        yield
+    except PapermillExecutionError as error:
+        raise CellFailed(failed_cell(label, error)) from None
+    except (OSError, BookError):
+        raise
+    except Exception as error:
+        raise BookError(f"{label}: the kernel died ({type(error).__name__}); is there memory enough?") from None
+
+
+def failed_cell(label: str, error) -> str:
+    """One line with the number of the cell that failed and the last lines of its error."""
+    text = _ANSI.sub("", "\n".join(error.traceback)).strip().splitlines()
+    last = [line.strip() for line in text if line.strip()][-_LAST_LINES:]
+    said = f"{error.ename}: {error.evalue}".splitlines()[0]
+    shown = " | ".join(last if said in last[-1:] else [*last[-_LAST_LINES + 1 :], said])
+    return f"{label}: cell [{error.exec_count}] failed: {shown}"
+
+
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, or kernels and workers would be left behind.
+
+    A signal that is ignored, as SIGHUP is under nohup, stays so.
+    """
+    heard = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
+    before = {one: signal.signal(one, signal.default_int_handler) for one in heard}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextlib.contextmanager
+def disk_errors(where: Path) -> Iterator[None]:
+    """Report a full disk or an unwritable folder in one line, as DiskFull (a BookError) or as BookError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{where}: the disk is full; nothing was left there") from None
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
+            raise BookError(f"{where}: cannot be written ({error.strerror}); choose another folder") from None
+        raise

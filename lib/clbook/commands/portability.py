@@ -1,0 +1,140 @@
+"""`make portability`: the committed notebooks' readings on the arithmetic of lesser processors.
+
+Each chapter is computed again, once per level: with torch's plain loops in place of vector instructions, then also with
+the oldest code of the libraries for linear algebra. Listed are verdicts that change and values that leave their
+tolerance. This stands in for another processor only as far as these variables reach; what they changed here is printed.
+"""
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..claims.claim_table import Claim
+from ..common.apart import apart
+from ..common.errors import BookError
+from ..common.sources import find_root
+from ..notebook.results import verdicts_of
+from ..provenance.staleness import STALE, states
+from .verify import run_again
+from .verify_distance import distances
+from .verify_plan import Job, jobs
+
+PLAIN = {"OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "default"}
+# An Intel processor follows the first of MKL's two, any x86 processor the second.
+OLDEST = {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Nehalem"}
+OLDEST |= {"ONEDNN_MAX_CPU_ISA": "SSE41"}
+
+
+def levels(machine: str) -> list[dict[str, str]]:
+    """The variables of each level that a kind of machine has."""
+    return [PLAIN, PLAIN | OLDEST] if machine.lower() in ("x86_64", "amd64") else [PLAIN]
+
+
+def bits() -> dict[str, str]:
+    """Digests of what torch's loops, torch's linear algebra and numpy's make of the same numbers."""
+    import numpy
+    import torch
+
+    numbers = numpy.random.default_rng(0).standard_normal((97, 97))
+    tensor = torch.from_numpy(numbers)
+    found = {
+        "torch's loops": tensor.softmax(1).numpy(),
+        "torch's linear algebra": torch.linalg.svdvals(tensor @ tensor).numpy(),
+        "numpy's linear algebra": numpy.linalg.svd(numbers @ numbers)[1],
+    }
+    return {what: hashlib.sha256(values.tobytes()).hexdigest() for what, values in found.items()}
+
+
+def beyond(row: Claim, stored: dict, now: dict) -> Iterator[str]:
+    """The values of a reading that are beyond their tolerance, one line each."""
+    names = [f"{arm} {case}".strip() for arm, cases in stored.items() for case in cases]
+    values = [value for cases in stored.values() for value in cases.values()]
+    far = list(distances(row, stored, now, chance=True))
+    if len(far) != len(values):
+        yield "other arms or cases than stored"
+        return
+    computed = [value for arm, cases in stored.items() for value in (now[arm][case] for case in cases)]
+    for name, before, after, distance in zip(names, values, computed, far, strict=True):
+        if distance > 1.0:
+            yield f"{name}: {distance:.2g} times its tolerance, {_short(before)} → {_short(after)}"
+
+
+def _short(value: object) -> str:
+    """A value in few characters; of many, the first two."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value[:2]))}{', …' if len(value) > 2 else ''}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs in one reading, and whether that is allowed."""
+
+    claim: str
+    said: str
+    allowed: bool = False
+
+
+def differences(job: Job, again: dict) -> Iterator[Difference]:
+    """What a run of a job's claims has changed; a claim marked as near the line may change its verdict."""
+    stamp, rows = job.stored.stamp, job.claims.rows
+    before = verdicts_of(stamp, job.claims)
+    after = verdicts_of(stamp | {"readings": stamp["readings"] | again["readings"]}, job.claims)
+    for claim in (claim for claim in job.wanted if claim in again["readings"]):
+        if claim in before and before[claim].verdict != after[claim].verdict:
+            near = " (allowed, it is near the line)" if rows[claim].near else ""
+            yield Difference(claim, f"verdict: {before[claim].verdict} → {after[claim].verdict}{near}", bool(near))
+        for line in beyond(rows[claim], stamp["readings"][claim], again["readings"][claim]):
+            yield Difference(claim, line)
+
+
+def report(job: Job) -> list[Difference]:
+    """Compute a job's readings under the variables of this process and print how they compare with the stored ones."""
+    where, stored, state = job.stored.where, job.stored.stamp["readings"], states(job.story, job.stored.stamp, None)
+    current = [claim for claim in job.wanted if state[claim].state != STALE]
+    given = (str(job.story.files.root), job.story.files.name, job.parameters, job.stored.stamp["profile"])
+    readings, absent = {}, []
+    for encoded in (False, True):  # the packages of encoders are an extra
+        claims = [claim for claim in current if job.needs_encoder(claim) == encoded]
+        try:
+            readings |= apart(run_again, *given, claims)["readings"] if claims else {}
+        except BookError as refused:
+            absent.append(f"{where}, {', '.join(claims)}: not here: {refused}")
+    found = list(differences(job, {"readings": readings}))
+    same = sum(repr(stored[claim]) == repr(reading) for claim, reading in readings.items())
+    stale = f", {len(job.wanted) - len(current)} stale" if current != job.wanted else ""
+    far = len({one.claim for one in found})
+    close = len(readings) - far - same
+    print(f"{where}: {same} readings the same to the last bit, {close} within tolerance, {far} not{stale}")
+    print(*absent, *(f"{where}, {one.claim}: {one.said}" for one in found), sep="\n", end="\n" * bool(absent or found))
+    return found
+
+
+def command(root: Path, chapter: str | None, claims: list[str]) -> int:
+    """Report each level; the status is 1 if a verdict changed that may not or a value left its tolerance."""
+    found, usual, wanted = [], apart(bits), jobs(root, chapter, claims, "default")
+    for variables in levels(platform.machine()):
+        os.environ.update(variables)  # for the processes started from here on; libraries read them once
+        changed = [what for what, digest in apart(bits).items() if digest != usual[what]]
+        print(*(f"{name}={value}" for name, value in variables.items()))
+        print(f"    changes the bits of {', '.join(changed) or 'nothing that was looked at'}", flush=True)
+        found += [one for job in wanted for one in report(job)]
+    return int(any(not one.allowed for one in found))
+
+
+def main() -> int:
+    """`python -m …portability [CHAPTER [CLAIM …]]`."""
+    chapter, *claims = sys.argv[1:] or [None]
+    try:
+        return command(find_root(), chapter, claims)
+    except BookError as error:
+        print(f"make portability: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

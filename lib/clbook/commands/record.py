@@ -1,0 +1,223 @@
+"""Record a run that CI cannot repeat: run the chapter's `.py` as a plain script, in pieces that resume.
+
+`clbook record CHAPTER --profile paper`, or on a machine without Jupyter
+`python -m clbook.commands.record CHAPTER --profile paper`, which needs torch, numpy, scipy and
+matplotlib.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..claims.claim_table import Claims
+from ..common.aside import write_aside
+from ..common.errors import BookError, line_of
+from ..common.parameters import profile_parameters
+from ..common.printing import printed
+from ..common.sources import ChapterFiles
+from ..notebook import chapter as chapter_module
+from ..notebook.pieces import Keeper, OutOfTime
+from ..provenance.digests import ChapterDigests
+from ..provenance.library import sha
+from ..provenance.slices import Story
+from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, states
+from ..provenance.stamps import check, merge, refreshed, seal
+from .jupyter_kernel import disk_errors, terminated_as_interrupted
+from .output_place import check_writable
+from .request import check_data, seed_blocks, with_device
+from .script import run_script
+
+OUT_OF_TIME = 75  # exit status that asks to run the same command again
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a record must contain: all claims or those decided by chance, figures or none; and what to run again."""
+
+    claims: Claims | None
+    by_chance: set[str] | None
+    draws: bool
+    figures: bool
+    force: bool
+
+
+@dataclass
+class Block:
+    """One run of a record: its profile and parameters, what is stored of it, and the units to run (None: all)."""
+
+    profile: str
+    parameters: dict
+    stored: dict | None
+    units: list[int] | None
+    done: bool = False  # every digest is up to date, including those of the rules
+
+
+def plan_block(story: Story, profile: str, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
+    """What must be run so that a stored run, if there is one, contains all that is chosen and is up to date."""
+    if stored and stored["profile"] != profile:
+        stored = None  # of another size
+    digests = ChapterDigests(story, parameters)
+    claims = [c for c in story.claims if chosen.by_chance is None or c in chosen.by_chance]
+    if stored is None or chosen.force:
+        whole = chosen.by_chance is None
+        return Block(profile, parameters, None if whole else stored, None if whole else story.union(claims))
+    found = states(story, stored, chosen.claims, parameters=parameters)
+    stale = [claim for claim in claims if found[claim].state == STALE]
+    figures = story.figures_of(stale) if chosen.draws and stale else {}
+    if chosen.figures:
+        figures |= old_pictures(story, stored, digests)
+    last = [story.claims[claim] for claim in stale] + list(figures.values())
+    asked = {*claims, *stored["claims"]}
+    done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
+    units = {n for at in last for n in story.needed(at)} | set(story.opening if last else ())
+    return Block(profile, parameters, stored, sorted(units), done)
+
+
+def _stamp(files: ChapterFiles, story: Story, block: Block, deadline: float) -> tuple[dict, Path | None]:
+    """The stamp of one run, merged with what is stored of it, and the folder of its pieces and pictures."""
+    claims = chapter_module._load_claims(files)
+    digests = ChapterDigests(story, block.parameters)
+    if block.units == []:
+        return refreshed(seal(block.stored | {"parameters": block.parameters}), digests, claims), None
+    run = range(len(story.units)) if block.units is None else block.units
+    made_of = sha(json.dumps(block.parameters), *(digests.digest(n) for n in run))
+    folder = files.root / "records" / ".pieces" / files.name / made_of[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    (files.root / "records" / ".pieces" / ".gitignore").write_text("*\n")
+    finished = folder / "stamp.json"
+    if not finished.is_file():
+        keeper = Keeper(folder, deadline, str(block.parameters.get("data", "generated")))
+        write_json(finished, run_script(files, block.parameters, block.profile, keeper, block.units))
+    stamp = check(json.loads(finished.read_text(encoding="utf-8")), str(finished))
+    if block.units is not None and block.stored:
+        stamp = merge(seal(block.stored | {"parameters": block.parameters}), stamp)
+        stamp = refreshed(stamp, digests, claims)
+    return stamp, folder
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Write JSON to a temporary file and move it into place."""
+    write_aside(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def _store_figures(found: Path | None, place: Path, pictures: dict) -> None:
+    """Add a run's pictures to those of the existing record, and remove those that the record no longer has."""
+    for picture in sorted(found.glob("*.png")) if found else []:
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, place / picture.name)
+    for picture in place.glob("*.png"):
+        if picture.stem not in pictures:
+            picture.unlink()
+
+
+def record(
+    name: str,
+    profile: str,
+    *,
+    seconds: float | None = None,
+    other_seeds: int = 0,
+    other_profile: str | None = None,
+    device: str | None = None,
+    figures: bool = False,
+    force: bool = False,
+) -> Path | None:
+    """Bring `records/NAME/PROFILE.json` up to date: the run and those on other blocks of seeds; returns its path.
+
+    Only what is stale is run, with the figures of these claims; with `figures` also pictures whose cells have changed;
+    with `force` everything. Other blocks of seeds contain the claims that are decided by chance, at the same size or at
+    that of `other_profile`. Returns None if there was nothing to do. Raises BookError for what cannot be run, and
+    OutOfTime when `seconds` are used up and pieces remain.
+    """
+    deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
+    files = ChapterFiles.find(name)
+    story, path = Story(files), files.record(profile)
+    parameters, others = (
+        with_device(profile_parameters(files, one), story.parameters, device, name)
+        for one in (profile, other_profile or profile)
+    )
+    first, *rest = seed_blocks(files, story.parameters, parameters, other_seeds, "--other-seeds")
+    asked = [(profile, parameters | first), *((other_profile or profile, others | block) for block in rest)]
+    plans = _plans(story, path, asked, figures, force)
+    if all(block.done for block in plans):
+        return None
+    if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
+        check_data(parameters, name)
+    check_writable(path.parent)
+    with disk_errors(path):
+        runs = []
+        for block in plans:
+            if runs and block.units != [] and time.monotonic() > deadline:
+                raise OutOfTime
+            runs.append(_stamp(files, story, block, deadline))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
+        write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})
+        for folder in {folder for _, folder in runs if folder}:
+            shutil.rmtree(folder)
+    return path
+
+
+def _plans(story: Story, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
+    """What to run of each block of seeds, given as profile and parameters.
+
+    Stored runs on further blocks are kept and brought up to date, too, each at its own size.
+    """
+    try:
+        stored = read_record(path) if path.is_file() else None
+    except BookError as damaged:
+        print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
+        stored = None
+    claims = chapter_module._load_claims(story.files)
+    chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
+    others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
+    known = {parameters.get("first_seed") for _, parameters in asked}
+    (profile, parameters), *rest = asked
+    rest += [(stamp["profile"], block_now(story.files, stamp)) for first, stamp in others.items() if first not in known]
+    whole = Chosen(claims, None, True, figures, force)
+    found = [plan_block(story, profile, parameters, stored and stored["run"], whole)]
+    chosen = Chosen(claims, chance, False, False, force)
+    return found + [plan_block(story, one, given, others.get(given["first_seed"]), chosen) for one, given in rest]
+
+
+def command(name: str, profile: str, **options) -> int:
+    """`record` as a command, which prints the outcome; status 0, or 75 if it must be run again. Raises BookError."""
+    try:
+        path = record(name, profile, **options)
+    except OutOfTime:
+        print(f"{name}, {profile}: time used up, finished pieces are kept; run the same command again to go on")
+        return OUT_OF_TIME
+    said = f"recorded in {path}" if path else "nothing to do, the record is up to date"
+    print(f"{name}, {profile}: {said}")
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m clbook.commands.record`, for a machine without the command line's packages."""
+    parser = argparse.ArgumentParser(prog="record", description=__doc__.splitlines()[0])
+    parser.add_argument("chapter")
+    parser.add_argument("--profile", default="paper", help="smoke, default or paper")
+    parser.add_argument("--seconds", type=float, help="stop between pieces after this time, with status 75")
+    parser.add_argument("--other-seeds", type=int, default=0, help="runs on so many other blocks of seeds")
+    parser.add_argument("--other-profile", help="the size of these runs; default: the same")
+    parser.add_argument("--device", help="auto, cpu or cuda")
+    parser.add_argument("--figures", action="store_true", help="also pictures whose cell has changed")
+    parser.add_argument("--force", action="store_true", help="everything, not only what is stale")
+    given = vars(parser.parse_args(arguments))
+    try:
+        with terminated_as_interrupted():
+            return command(given.pop("chapter"), given.pop("profile"), **given)
+    except BookError as error:
+        print("record:", line_of(error), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("record: interrupted, finished pieces are kept", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    with printed("record"):
+        sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,168 @@
+"""A run of a chapter into a new folder: everything is checked first, and nothing half-written is left."""
+
+import datetime
+import json
+import os
+import shutil
+import threading
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from ..common.aside import folder_aside
+from ..common.errors import BookError
+from ..common.formats import lenient
+from ..common.parameters import profile_parameters, read_parameters
+from ..common.sources import ChapterFiles
+from ..notebook import animations
+from ..notebook.results import run_rows
+from ..provenance.digests import ChapterDigests
+from ..provenance.slices import Story
+from ..provenance.staleness import notebook_stamp, notebooks_stamp
+from ..provenance.stamps import of_notebooks, seconds_of
+from .committed import surroundings
+from .contradictions import check_together
+from .jupyter_kernel import CellFailed, disk_errors, run_notebook
+from .notebooks import build, normalise, part, write_notebook
+from .output_place import check_output, output_folder
+from .request import check_data, named_claims, named_profile, read_assignments, with_device
+from .side_by_side import side_by_side
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked run: its chapter, its parameters in effect, the profile's name, the folder to make."""
+
+    files: ChapterFiles
+    parameters: dict[str, object]
+    profile: str
+    out: Path
+    only: tuple[str, ...] = ()
+
+    @cached_property
+    def story(self) -> Story:
+        return Story(self.files)
+
+    @cached_property
+    def units(self) -> list[int] | None:
+        """The units that some claims need, with their figures and the last line; None means all."""
+        if not self.only:
+            return None
+        story, needed = self.story, set(self.story.union(self.only))
+        for at in self.story.figures_of(self.only).values():
+            needed.update(story.needed(at))
+        parts = {story.units[n].part for n in needed}
+        closing = [n for n, unit in enumerate(story.units) if unit.closes and unit.part in parts]
+        return sorted(needed.union(*(story.needed(n) for n in closing)))
+
+    def notebooks(self) -> list[tuple[ChapterFiles, list[int] | None]]:
+        """The notebooks to run, each with the units that it runs (None: all), counted in its own story."""
+        if self.units is None:
+            return [(files, None) for files in self.files.notebooks]
+        wanted = set(self.units)
+        counted = [(one, enumerate(self.story.of_notebook(one.part))) for one in self.files.notebooks]
+        chosen = [(one, [at for at, n in units if n in wanted]) for one, units in counted]
+        return [(one, units) for one, units in chosen if units]
+
+    def cost(self) -> str:
+        """The cost of a partial run, from the seconds that its cells took in the committed notebook."""
+        stamp = notebooks_stamp(self.files, tried=lenient)
+        cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
+        seconds = seconds_of(stamp, ChapterDigests(self.story, stamp["parameters"])) if stamp else {}
+        said = f"{len(cells)} of {len(self.story.cells)} cells"
+        if not stamp:
+            return f"{said}; no stored run says how long they take"
+        size = "" if self.profile == "default" else " at the default size"
+        return f"{said}; in the committed notebook they took {sum(seconds.get(n, 0.0) for n in cells):.0f} s{size}"
+
+
+def plan(
+    name: str,
+    given: list[str] = (),
+    profile: str = "default",
+    device: str | None = None,
+    out: Path | None = None,
+    only: str | None = None,
+) -> Plan:
+    """Check a run before anything starts; raises BookError."""
+    files = ChapterFiles.find_notebooks(name)
+    claims = named_claims(files, only.split(","), "--only") if only is not None else ()
+    known = read_parameters(files.cells(), files.source.name)
+    base = profile_parameters(files, profile)
+    changed = base | read_assignments(given, known, name)
+    parameters = with_device(changed, known, device, name)
+    profile = named_profile(profile, base, parameters)
+    if out is None:
+        out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    out = check_output(Path(os.path.abspath(out)))
+    check_data(parameters, name)
+    wanted = Plan(files, parameters, profile, out, claims)
+    if profile == "custom":
+        check_together(files, [parameters], wanted.units)
+    return wanted
+
+
+def _keep_partial(notebook: Path, out: Path) -> str:
+    """Copy the notebook of a failed run to a place where it is kept, perhaps on another disk; says where."""
+    kept = out.with_name(f"{out.name}.failed") / notebook.name
+    try:
+        kept.parent.mkdir(exist_ok=True)
+        if (notebook.parent / animations.FOLDER).is_dir():  # which the notebook plays
+            shutil.copytree(notebook.parent / animations.FOLDER, kept.parent / animations.FOLDER, dirs_exist_ok=True)
+        shutil.copyfile(notebook, kept)
+    except OSError as error:
+        return f"the partial notebook cannot be kept in {kept.parent} ({error.strerror})"
+    return f"partial notebook: {kept}"
+
+
+def run(wanted: Plan) -> list[dict]:
+    """Run a chapter; leaves its notebooks, what they play, claims.json and run.json in a folder; returns its claims.
+
+    Raises BookError for a place that cannot be written or is in use, a failed cell (the partial notebook is kept in
+    OUT.failed), a dead kernel or a full disk, and KeyboardInterrupt on Ctrl-C. In these cases nothing but that notebook
+    is left, with what it plays.
+    """
+    with disk_errors(wanted.out), output_folder(wanted.out) as folder:
+        return _run_into(folder, wanted)
+
+
+def run_beside(wanted: Plan) -> list[dict]:
+    """As `run`, for one of several workers, on one core; if two fill a place, the first whole folder takes it."""
+    with disk_errors(wanted.out), folder_aside(wanted.out) as folder:
+        return _run_into(folder, wanted, at_once=1)
+
+
+def _run_into(folder: Path, wanted: Plan, at_once: int | None = None) -> list[dict]:
+    jobs = [partial(_run_notebook, wanted, one, units, folder) for one, units in wanted.notebooks()]
+    return _finish(wanted.files, side_by_side(jobs, at_once), folder)
+
+
+def _run_notebook(
+    wanted: Plan, files: ChapterFiles, units: list[int] | None, folder: Path, stop: threading.Event
+) -> dict:
+    """Run one notebook of a chapter into a folder; returns its stamp."""
+    import nbformat
+
+    path, notebook = folder / files.notebook.name, build(files)
+    if units is not None:
+        notebook = part(notebook, Story(files), units)
+    options = surroundings(files, notebook, wanted.profile, folder / animations.FOLDER / files.stem)
+    try:
+        run_notebook(notebook, path, parameters=wanted.parameters, stop=stop, **options)
+    except CellFailed as error:
+        raise BookError(f"{error}; {_keep_partial(path, wanted.out)}") from None
+    write_notebook(normalise(nbformat.read(path, as_version=4)), path)
+    if not (stamp := notebook_stamp(path)):
+        raise BookError(f"{files.stem}: no cell ends with chapter.close(), so nothing was measured")
+    return stamp
+
+
+def _finish(files: ChapterFiles, stamps: list[dict], folder: Path) -> list[dict]:
+    """Write the files that accompany executed notebooks; returns the claims of the run."""
+    stamp = of_notebooks(stamps, one_run=True)
+    claims = run_rows(files, stamp)
+    made_by = {key: value for key, value in stamp.items() if key != "readings"}
+    for name, content in {"claims": claims, "run": made_by}.items():
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return claims

@@ -1,0 +1,107 @@
+"""A chapter's code, or a part of it, as a plain script: no notebook, no kernel, none of their packages."""
+
+import ast
+import contextlib
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+
+from ..common.errors import BookError
+from ..common.sources import ChapterFiles
+from ..notebook import chapter as chapter_module
+from ..notebook import display, glue
+from ..notebook.chapter import Chapter
+from ..notebook.pieces import Keeper
+from ..provenance.slices import Story
+from ..provenance.stamps import of_notebooks, seal
+from ..provenance.units import CHAPTER, Unit
+
+
+@contextlib.contextmanager
+def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[None]:
+    """The surroundings of a chapter that runs as a script: folder, variables, pieces, pictures as files (of an
+    animation the last frame)."""
+
+    def figure(fig, name: str, dpi: int = 192) -> None:
+        (keeper.folder / f"{name}.png").write_bytes(glue.drawn(fig, name, dpi))
+
+    def animation(fig, draw, frames, name: str, alt: str, *, dpi: int = 144, **pace) -> None:
+        draw(list(frames)[-1])
+        figure(fig, name, dpi)
+
+    variables = {"CLBOOK_ROOT": str(files.root), "CLBOOK_PROFILE": profile, "MPLBACKEND": "Agg"}
+    before, shown = dict(os.environ), (glue.figure, glue.animation)
+    os.environ.update(variables)
+    glue.figure, glue.animation, chapter_module._PIECES["keeper"] = figure, animation, keeper
+    try:
+        with contextlib.chdir(files.source.parent):
+            yield
+    finally:
+        glue.figure, glue.animation = shown
+        del chapter_module._PIECES["keeper"]
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _run_unit(unit: Unit, namespace: dict, name: str) -> None:
+    """Execute a unit and print its last value if that is a line about a claim."""
+    tree = ast.parse(unit.source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), namespace)
+    value = eval(compile(ast.Expression(last.value), name, "eval"), namespace) if last else None
+    if isinstance(value, display.Line):
+        print(value.plain, flush=True)
+
+
+def run_script(
+    files: ChapterFiles, parameters: dict, profile: str, keeper: Keeper, units: list[int] | None = None
+) -> dict:
+    """Run a chapter's code, or some of its units, with these parameters; returns its stamp.
+
+    Raises BookError for a cell that fails, OutOfTime between pieces.
+    """
+    story, stamps = Story(files), []
+    with as_script(files, profile, keeper):
+        for some in story.by_notebook(units):
+            stamps.append(_run_notebook(story, some, parameters, keeper))
+    stamp = of_notebooks(stamps, one_run=True)
+    seconds = round(stamp["seconds"] + keeper.earlier_seconds, 1)
+    return seal(stamp | {"seconds": seconds, "peak_mb": max(stamp["peak_mb"], keeper.peak_mb)})
+
+
+def _run_notebook(story: Story, units: list[int], parameters: dict, keeper: Keeper) -> dict:
+    """The stamp of units of one notebook, run in a namespace of their own."""
+    namespace = story.namespace(parameters)
+    for n in units:
+        timed_unit(story, n, namespace, keeper)
+        if isinstance(namespace.get(CHAPTER), Chapter):
+            keeper.device = namespace[CHAPTER].device
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+    if not isinstance(namespace.get(CHAPTER), Chapter):
+        raise BookError(f"{story.source_of(units[0]).name}: no cell sets chapter = open_chapter(...)")
+    return namespace[CHAPTER].stamp()
+
+
+def timed_unit(story: Story, n: int, namespace: dict, keeper: Keeper) -> float:
+    """Run a unit in a namespace, tell the chapter how long its cell took, and return it.
+
+    Pieces that were kept of an earlier attempt count with the seconds that they took then. Raises BookError for a unit
+    that fails.
+    """
+    unit, began, kept = story.units[n], time.perf_counter(), keeper.earlier_seconds
+    where = f"{story.source_of(n).name}, cell {story.cell_in_notebook(n) + 1}"
+    try:
+        _run_unit(unit, namespace, where)
+    except (BookError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((f.lineno for f in reversed(frames) if f.filename == where), "?")
+        raise BookError(f"{where}, line {line} failed: {type(error).__name__}: {error}") from error
+    seconds = time.perf_counter() - began + keeper.earlier_seconds - kept
+    if isinstance(namespace.get(CHAPTER), Chapter):
+        namespace[CHAPTER].took(story.cell_in_notebook(n), seconds)
+    return seconds

@@ -1,0 +1,171 @@
+"""Recomputation of stored readings at their own parameters, and comparison with what is stored.
+
+With the same processor, capability, BLAS, thread count and versions, a reading must be the same to the last bit;
+elsewhere it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is
+marked as near the line. Stored pictures must have the sums in the stamp.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.apart import TookTooLong, apart
+from ..common.draws import drawn_by
+from ..common.errors import BookError
+from ..common.sources import ChapterFiles, chapter_names
+from ..notebook.results import verdicts_of
+from ..notebook.shown import pictures_off
+from ..provenance.slices import Story
+from ..provenance.staleness import STALE, states
+from ..provenance.stamps import made_by
+from .request import check_data
+from .verify_distance import distances, first_difference, same_arithmetic
+from .verify_plan import Job, in_parts, jobs, sampled
+
+SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
+WHOLE, LATE = "too dear, and no part of them can be computed alone", "not finished in the time of the sample"
+OVERTIME = 1.5  # times a sample's time; whatever is unfinished then is abandoned
+PATIENCE, SLACK = 3.0, 40.0  # times what a job of a sample should take, and seconds for its process to start
+NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome for one stored reading."""
+
+    claim: str
+    where: str
+    said: str
+    wrong: bool = False
+
+
+def run_again(root: str, name: str, parameters: dict, profile: str, claims: list[str]) -> dict:
+    """The stamp of a run of everything that some claims need."""
+    from ..notebook.pieces import Keeper
+    from .script import run_script
+
+    os.environ["CLBOOK_ROOT"] = root
+    files = ChapterFiles(Path(root), name)
+    with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
+        units = Story(files).union(claims)
+        return run_script(files, parameters, profile, Keeper(Path(scratch), float("inf")), units)
+
+
+def check_job(job: Job, deadline: float | None = None) -> list[Found]:
+    """Recompute a job's readings and compare each; what is not done by the deadline is abandoned."""
+    files, where, stamp = job.story.files, job.stored.where, job.stored.stamp
+    now = states(job.story, stamp, None)
+    wanted = [claim for claim in job.wanted if now[claim].state != STALE]
+    found = [Found(c, where, "stale: the present code makes another", False) for c in job.wanted if c not in wanted]
+    reads = {p for claim in wanted for p in job.digests.claim(claim).parameters}
+    try:
+        if "data" in reads:
+            check_data(job.parameters, files.name)
+    except BookError as missing:
+        without = [claim for claim in wanted if "data" not in job.digests.claim(claim).parameters]
+        found += [Found(claim, where, f"{ABSENT}: {missing}") for claim in wanted if claim not in without]
+        wanted = without
+    encoded = [claim for claim in wanted if job.needs_encoder(claim)]
+    for claims in ([claim for claim in wanted if claim not in encoded], encoded):
+        found += _compared(job, claims, deadline) if claims else []
+    return found
+
+
+def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Found]:
+    """Compute some readings of a job in a process of their own and compare each."""
+    files, where = job.story.files, job.stored.where
+    limit = None if deadline is None else max(0.0, deadline - time.monotonic())
+    given = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims)
+    try:
+        again = apart(run_again, *given, seconds=limit)
+    except TookTooLong:
+        return [Found(claim, where, LATE) for claim in claims]
+    except EOFError:
+        raise BookError(f"{where}: the process that computed it died; is there memory enough?") from None
+    except BookError as refused:
+        if not job.needs_encoder(claims[0]):
+            return [Found(claim, where, str(refused), True) for claim in claims]
+        return [Found(claim, where, f"{ABSENT}: {refused}") for claim in claims]  # its packages are an extra
+    return [compare(job, claim, again) for claim in claims]
+
+
+def compare(job: Job, claim: str, again: dict) -> Found:
+    """Compare one stored reading with the one computed now."""
+    stamp, where = job.stored.stamp, job.stored.where
+    if claim not in again["readings"]:
+        if job.part and claim in again["claims"]:  # so small a run does not reach the claim's regime
+            return Found(claim, where, WHOLE)
+        return Found(claim, where, "the run gave no reading of it", True)
+    stored, now = stamp["readings"][claim], again["readings"][claim]
+    elsewhere = not same_arithmetic(made_by(stamp, claim), again)
+    if job.part:
+        stored, now = job.part.cut(stored, now)
+        if "observed" not in stored:
+            return Found(claim, where, WHOLE)
+    else:
+        before, verdict = _verdict(job, claim, stored), _verdict(job, claim, now)
+        if before != verdict and not (elsewhere and job.claims.rows[claim].near):
+            return Found(claim, where, f"stored is {before}, computed {verdict}", True)
+    if not elsewhere and not job.part:
+        return (
+            Found(claim, where, SAME)
+            if repr(stored) == repr(now)
+            else Found(claim, where, first_difference(stored, now), True)
+        )
+    if repr(stored) == repr(now):
+        return Found(claim, where, SAME)
+    off = [d for d in distances(job.claims.rows[claim], stored, now, elsewhere, job.shares_steps(claim)) if d > 1.0]
+    return Found(claim, where, first_difference(stored, now), True) if off else Found(claim, where, CLOSE)
+
+
+def _verdict(job: Job, claim: str, arms: dict) -> str:
+    """The verdict on a reading in place of the stored one, with the correction of the whole run."""
+    stamp = job.stored.stamp
+    return verdicts_of(stamp | {"readings": stamp["readings"] | {claim: arms}}, job.claims)[claim].verdict
+
+
+def command(
+    root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
+) -> int:
+    """`clbook verify`: prints the outcome for each run; the status is 1 if anything differs from what is stored."""
+    by, found, began = drawn_by(root), jobs(root, chapter, claims, profile), time.monotonic()
+    results: list[Found] = []
+    deadline = None if sample is None else began + OVERTIME * sample
+    if one_seed:
+        found, whole = in_parts(found, by)
+        results += [Found(claim, job.stored.where, WHOLE) for job, claim in whole]
+    if sample is not None:
+        found = sampled(found, sample, by)
+    for job in found:
+        own = time.monotonic() + PATIENCE * job.seconds + SLACK  # a cost that was wrong must not use up the sample
+        some = check_job(job, deadline and min(deadline, own))
+        results += some
+        of = " in part" if job.part else ""
+        print(f"{job.stored.where}: {len(some)} readings{of}, {sum(r.wrong for r in some)} wrong", flush=True)
+    for result in (r for r in results if r.wrong or r.said.startswith(("stale", ABSENT, LATE))):
+        print(f"{result.where}, {result.claim}: {result.said}")
+    off = list(changed_pictures(root, chapter))
+    print(*off, sep="\n", end="\n" if off else "")
+    _say(results, time.monotonic() - began)
+    nothing = bool(results) and all(r.said == LATE for r in results)
+    if nothing:
+        print(NOTHING)
+    return 1 if off or nothing or any(r.wrong for r in results) else 0
+
+
+def changed_pictures(root: Path, chapter: str | None) -> Iterator[str]:
+    """Stored pictures, in notebooks and records, that differ from those that the stored runs made; one line each."""
+    for name in [chapter] if chapter else chapter_names(root):
+        for where, picture in pictures_off(ChapterFiles.find(name, root)):
+            yield f"{where}: the picture {picture} is not the one that the stored run made"
+
+
+def _say(results: list[Found], seconds: float) -> None:
+    counts = {said: sum(r.said == said for r in results) for said in (SAME, CLOSE, WHOLE, LATE)}
+    other = {"stale": sum(r.said.startswith("stale") for r in results)}
+    other |= {"wrong": sum(r.wrong for r in results), ABSENT: sum(r.said.startswith(ABSENT) for r in results)}
+    said = ", ".join(f"{n} {what}" for what, n in (counts | other).items() if n)
+    print(f"{len(results)} readings: {said or 'none'}; {seconds:.0f} s")

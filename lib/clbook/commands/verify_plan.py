@@ -1,0 +1,142 @@
+"""Which stored readings `clbook verify` recomputes, and what they cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..claims.claim_table import Claims
+from ..common import project
+from ..common.draws import drawn
+from ..common.errors import BookError
+from ..common.sources import ChapterFiles, chapter_names
+from ..provenance.digests import ChapterDigests
+from ..provenance.library import Library
+from ..provenance.slices import Story
+from ..provenance.staleness import Stored, notebooks_stamp, stored_stamps
+from ..provenance.stamps import seconds_of, seconds_of_record
+from .parts import Part, part_of
+from .request import check_data, named_claims
+
+ENCODER = "pretrained_encoders."  # in the names of what runs an encoder: minutes, or a second if it is kept
+INTEGRATOR = "two_modality_flow._integrate"  # whose steps all runs of a batch share, each within 1e-7
+START_SECONDS = 2.0  # to start a process, for each reading; the readings of one run share it
+DEAR = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
+CHEAP = 30.0  # seconds; whatever takes no longer is computed with all its seeds
+
+
+@dataclass
+class Job:
+    """Readings of one stored run that are computed together."""
+
+    story: Story
+    claims: Claims
+    stored: Stored
+    wanted: list[str]
+    part: Part | None = None
+    seconds: float = 0.0  # what it should take
+
+    @cached_property
+    def digests(self) -> ChapterDigests:
+        """The digests for the stored run's own parameters."""
+        return ChapterDigests(self.story, self.stored.stamp["parameters"])
+
+    def is_at_hand(self, claim: str) -> bool:
+        """Whether a reading needs nothing that must first be downloaded or made by an encoder."""
+        made = self.digests.claim(claim)
+        if "data" not in made.parameters or project.data_sets().is_bundled(self.stored.stamp["data"]):
+            return True
+        try:
+            check_data(self.stored.stamp["parameters"], self.story.files.name)
+        except BookError:
+            return False
+        return not self.needs_encoder(claim)
+
+    def needs_encoder(self, claim: str) -> bool:
+        """Whether a reading rests on features that a pretrained encoder makes."""
+        return any(ENCODER in name for name in self.digests.claim(claim).reaches)
+
+    def shares_steps(self, claim: str) -> bool:
+        """Whether a part of a reading is integrated in other steps than the whole run."""
+        return bool(self.part) and any(name.endswith(INTEGRATOR) for name in self.digests.claim(claim).reaches)
+
+    def part_of(self, claim: str, by: str) -> Part | None:
+        """A part of a reading, drawn by `by`; None if there is none, or it would say nothing about the whole."""
+        return None if self.claims.rows[claim].whole else part_of(self.digests, self.stored.stamp, claim, by)
+
+    @property
+    def parameters(self) -> dict:
+        return self.part.parameters if self.part else self.stored.stamp["parameters"]
+
+
+def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None = None) -> list[Job]:
+    """Every stored run with the requested readings; raises BookError for an unknown chapter or claim.
+
+    With a profile, only the runs at that size; raises BookError if there are none.
+    """
+    library, found = Library(), []
+    for name in [chapter] if chapter else chapter_names(root):
+        files = ChapterFiles.find(name, root)
+        asked = set(named_claims(files, claims, "verify")) if claims else None
+        story, rows = Story(files, library), Claims.load(files.claims)
+        for stored in stored_stamps(files):
+            wanted = [c for c in stored.stamp["readings"] if c in story.claims and (asked is None or c in asked)]
+            if wanted and profile in (None, stored.stamp["profile"]):
+                found.append(Job(story, rows, stored, wanted))
+    if profile and not found:
+        raise BookError(f"verify: no run at the size {profile!r} is stored")
+    return found
+
+
+def costs(job: Job) -> dict[str, float]:
+    """Claim → the seconds of its cells in this run; if all are unknown, those in the notebook, in proportion.
+
+    A single cell without seconds, whose pieces were kept of an earlier attempt, counts as in the notebook.
+    """
+    seconds = seconds_of_record(job.stored.stamp, job.digests)
+    if shown := notebooks_stamp(job.story.files):
+        by_default = seconds_of(shown, ChapterDigests(job.story, shown["parameters"]))
+        factor = 1.0 if seconds else job.stored.stamp["seconds"] / max(sum(by_default.values()), 1.0)
+        seconds = {n: factor * took for n, took in by_default.items()} | seconds
+    cells = {c: {job.story.units[n].cell for n in job.story.union([c])} for c in job.wanted}
+    return {claim: sum(seconds.get(n, 0.0) for n in of) for claim, of in cells.items()}
+
+
+def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
+    """The readings that are drawn within a budget of seconds; costly ones in part.
+
+    Readings that take longer than the budget even so, or are not at hand, are left out.
+    """
+    places, seconds = {}, {}
+    for job in found:
+        for claim, cost in costs(job).items():
+            part = job.part_of(claim, by) if cost > DEAR * budget else None
+            cost = cost * part.share if part else cost
+            if cost <= budget and job.is_at_hand(claim):
+                name = f"{job.stored.where} {claim}"
+                places[name], seconds[name] = (job, claim, part, cost), cost + START_SECONDS
+    return grouped(places[name] for name in drawn(seconds, budget, by))
+
+
+def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
+    """The same readings, cheap ones as they are and costly ones in part; and those that cannot be computed in part."""
+    chosen, whole = [], []
+    for job in found:
+        for claim, cost in costs(job).items():
+            part = job.part_of(claim, by) if cost > CHEAP else None
+            if part or cost <= CHEAP:
+                chosen.append((job, claim, part, cost * part.share if part else cost))
+            else:
+                whole.append((job, claim))
+    return grouped(chosen), whole
+
+
+def grouped(chosen: Iterable[tuple[Job, str, Part | None, float]]) -> list[Job]:
+    """Jobs of readings that can be computed together: those of one stored run with the same parameters."""
+    found: dict[tuple, Job] = {}
+    for job, claim, part, cost in chosen:
+        key = (job.stored.where, part and part.key)
+        together = found.setdefault(key, Job(job.story, job.claims, job.stored, [], part))
+        together.wanted.append(claim)
+        together.seconds += cost
+    return list(found.values())

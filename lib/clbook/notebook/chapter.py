@@ -1,0 +1,200 @@
+"""The notebook's side of the book: checked parameters in, judged claims and a stamp out."""
+
+import datetime
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from ..claims.claim_table import Claim, Claims
+from ..claims.judging import Reading, Verdict, judge, judge_all
+from ..claims.statistics import FAMILY_LEVEL
+from ..common import environment
+from ..common.environment import device_of
+from ..common.errors import BookError
+from ..common.parameters import effective, seed_block
+from ..common.progress import progress, write_progress
+from ..common.sources import ChapterFiles
+from ..provenance.digests import ALGORITHM, ChapterDigests
+from ..provenance.library import Library
+from ..provenance.slices import Story
+from ..provenance.stamps import FORMAT, pictures_of, provenance_of, seal
+from . import colours, display, glue
+from .pieces import Keeper
+
+T = TypeVar("T")
+
+
+class Chapter:
+    """One notebook of a chapter while it runs: its parameters, its claims and what has been measured so far."""
+
+    def __init__(self, files: ChapterFiles, given: dict[str, object]):
+        self.story = Story(files, Library().read())  # the sources as they are now, whatever is edited during the run
+        known = self.story.parameters
+        self.files, self.started = files, time.perf_counter()
+        self.parameters = effective(known, {k: given[k] for k in known if k in given}, files.name)
+        self.is_default = self.parameters == {p.name: p.default for p in known.values()}
+        self.claims = _load_claims(files)
+        self.device = device_of(self.parameters.get("device", "cpu"))
+        self.readings: dict[str, Reading] = {}
+        self.outside_regime: set[str] = set()
+        self.cells_run = 0  # since the chapter was opened, for the progress bar
+        self.seconds: dict[int, float] = {}  # per cell, by its number among those that run
+        glue.DRAWN.clear()
+        glue.MOVING.clear()
+        self._watch_cells()
+
+    def check(self, make: Callable[..., T], *args, **options) -> T:
+        """Call a kernel's check before any work; turn the ValueError that it raises into a one-line BookError."""
+        try:
+            return make(*args, **options)
+        except ValueError as refused:
+            raise BookError(f"{self.files.name}: {refused}") from None
+
+    @property
+    def data(self) -> str:
+        return self.parameters.get("data", "generated")
+
+    @property
+    def seeds(self) -> range:
+        """The block of seeds of this run."""
+        return seed_block(self.parameters["first_seed"], self.parameters["seeds"])
+
+    def judge(
+        self,
+        claim: str,
+        *,
+        observed,
+        control,
+        mended=None,
+        outside=None,
+        planted=None,
+        advocate=None,
+        regime: bool = True,
+    ) -> display.Line:
+        """Judge what was measured by the claim's rule and show the claim's card.
+
+        A statistic is a number, a sequence with one value per seed, a share `{"hits": k, "trials": n}`, or a dictionary
+        from cases to these, of which the worst counts. `control` is the nearest plausible mistake, run through the same
+        code: it must miss the rule. `advocate` is the strongest reading under which the authors are right: if it meets
+        the rule, the verdict is at most `with conditions`. Claims decided by chance are judged at the strictest level
+        of Holm's correction here; `close` applies the full correction. If `regime` is false, the run is outside the
+        claim's regime (for example, its training is cut short), and the claim is not judged; an arm may be a function,
+        which is then not called.
+        """
+        if not regime:
+            self.outside_regime.add(claim)
+            return display.card_not_judged(self._row(claim))
+        arms = {"observed": observed, "control": control, "mended": mended}
+        arms |= {"outside": outside, "planted": planted, "advocate": advocate}
+        reading = Reading.of(**{name: arm() if callable(arm) else arm for name, arm in arms.items()})
+        self.readings[claim] = reading
+        if self.claims is None:
+            return display.unjudged_line(claim, reading)
+        return display.card(self._verdict(claim))
+
+    def _row(self, claim: str) -> Claim:
+        """The claim's row, or a bare one if the rules cannot be read. Raises BookError for a claim without a row."""
+        if self.claims is None:
+            return Claim(claim, "", "", "")
+        if claim not in self.claims.rows:
+            raise BookError(f"claim {claim!r} is not in {self.files.claims.name}")
+        return self.claims.rows[claim]
+
+    def _verdict(self, claim: str) -> Verdict:
+        row = self._row(claim)
+        level = FAMILY_LEVEL / self.claims.by_chance if row.by_chance else FAMILY_LEVEL
+        return judge(row, self.readings[claim], level, self.data)
+
+    def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
+        """Iterate with one progress bar (remaining time included)."""
+        return progress(items, label, self.cells_run, total)
+
+    def piece(self, label: str, compute: Callable[..., T], *args, **options) -> T:
+        """Compute a long part. `clbook record` keeps finished pieces and resumes from them; elsewhere a plain call."""
+        keeper = _PIECES.get("keeper")
+        return keeper(label, compute, *args, **options) if keeper else compute(*args, **options)
+
+    def library_piece(self, label: str, compute: Callable[..., T], *given, **bystanders) -> T:
+        """As `piece`, for a library function whose result depends only on `given` (see `pieces.Keeper`).
+
+        The function gets a keyword `watch`, which wraps an iterable in a progress bar.
+        """
+        keeper = _PIECES.get("keeper")
+        bystanders["watch"] = lambda items: self.progress(items, label)
+        return keeper.library(label, compute, *given, **bystanders) if keeper else compute(*given, **bystanders)
+
+    def close(self) -> display.Line:
+        """The chapter's last line: counts, time and memory; it carries everything that a test judges again."""
+        verdicts = judge_all(self.claims, self.readings, self.data) if self.claims else {}
+        return display.summary_table(verdicts, self.stamp())
+
+    def stamp(self) -> dict:
+        """The stored result, sealed: readings and what they were made from."""
+        digests = ChapterDigests(self.story, self.parameters)
+        readings = {claim: self.readings[claim].to_json() for claim in self.story.claims if claim in self.readings}
+        run = [claim for claim in self.story.claims if claim in readings or claim in self.outside_regime]
+        return seal(
+            {
+                "format": FORMAT,
+                "algorithm": ALGORITHM,
+                "chapter": self.files.name,
+                "profile": os.environ.get("CLBOOK_PROFILE") or ("default" if self.is_default else "custom"),
+                "data": self.data,
+                "parameters": self.parameters,
+                "versions": environment.versions(),
+                "device": environment.device_name(self.device),
+                **environment.arithmetic(),
+                "seconds": round(time.perf_counter() - self.started, 1),
+                "peak_mb": environment.peak_megabytes(self.device),
+                "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                **provenance_of(digests, run, self.claims and self.claims.rows, self.seconds),
+                "pictures": pictures_of(digests, glue.DRAWN, glue.MOVING),
+                "later": [],
+                "readings": readings,
+            }
+        )
+
+    def _watch_cells(self) -> None:
+        """Time each cell and report it to the progress bar; does nothing outside IPython."""
+        try:
+            shell = get_ipython()  # noqa: F821
+        except NameError:
+            return
+        numbers = {cell.source.strip(): n for n, cell in enumerate(self.story.cells)}
+        begun = [time.perf_counter(), ""]
+
+        def before(info) -> None:
+            begun[:] = time.perf_counter(), info.raw_cell.strip()
+            write_progress(self.cells_run, 0.0)
+
+        def after(result) -> None:
+            self.took(numbers.get(begun[1]), time.perf_counter() - begun[0])
+
+        shell.events.register("pre_run_cell", before)
+        shell.events.register("post_run_cell", after)
+
+    def took(self, cell: int | None, seconds: float) -> None:
+        """Note that a cell has ended; None stands for a cell that is not in the chapter's source."""
+        self.cells_run += 1
+        if cell is not None:
+            self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
+
+
+_PIECES: dict[str, Keeper] = {}
+
+
+def _load_claims(files: ChapterFiles) -> Claims | None:
+    try:
+        return Claims.load(files.claims)
+    except ImportError:  # no YAML reader: the measured values are stored here and judged on a machine that has one
+        return None
+
+
+def open_chapter(name: str, given: dict[str, object]) -> Chapter:
+    """Check a chapter's parameters (pass `globals()`) and open it, in the book's style for figures.
+
+    `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError before any work.
+    """
+    colours.use_style()
+    return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], given)

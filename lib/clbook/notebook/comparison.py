@@ -1,0 +1,163 @@
+"""Comparison of two runs of a chapter: which verdicts and statistics changed, and by how much beyond seed noise."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from ..claims.claim_table import Claim, Claims
+from ..claims.judging import Verdict
+from ..claims.statistics import FAMILY_LEVEL, Sample
+from ..common.errors import BookError
+from ..common.parameters import value_text
+from ..common.sources import APPENDIX, ChapterFiles
+from ..provenance.staleness import notebook_stamp, read_record
+from ..provenance.stamps import of_notebooks
+from .results import verdicts_of
+
+REPEATED = 1e-6  # relative to the number: a smaller difference is a repeated measurement, not a change
+ROUNDING = 1e-3  # relative to the bound: a smaller difference in an identity's residual is rounding
+
+
+@dataclass(frozen=True)
+class Change:
+    """One case of a claim that differs between the two runs.
+
+    `noise` is half the width of the interval of the difference, at 95 % for all cases together (Bonferroni). The
+    interval is paired by seed if both runs have the same seeds; otherwise it follows Welch's formula, or Newcombe's for
+    shares. For numbers without spread, `noise` is 0 if the seeds are the same and None (unknown) if they differ.
+    `beyond` is the part of the difference above `noise`, 0 if that is unknown.
+    """
+
+    claim: str
+    case: str
+    before: float | None
+    after: float | None
+    noise: float | None
+    beyond: float
+    verdicts: tuple[str, str]
+
+    @property
+    def turned(self) -> bool:
+        """Whether the verdict differs."""
+        return self.verdicts[0] != self.verdicts[1]
+
+
+def read_stamp(path: Path) -> dict:
+    """The result that a run's folder, an executed notebook or a record holds; raises BookError."""
+    try:
+        if path.is_dir():
+            there = sorted(path.glob("*.ipynb"), key=lambda one: (one.stem.endswith(APPENDIX), one.stem))
+            found = {one.stem: stamp for one in there if (stamp := notebook_stamp(one))}
+            if len({stem.removesuffix(APPENDIX) for stem in found}) != 1:
+                raise BookError(f"{path}: must be the folder of one run, got {len(found)} executed notebooks")
+            stamp = of_notebooks(list(found.values()), one_run=True)
+        elif path.suffix == ".ipynb":
+            stamp = notebook_stamp(path)
+        else:
+            stamp = read_record(path)["run"]
+    except BookError as error:
+        raise BookError(f"{error}; compare takes a run's folder, an executed notebook or a record") from None
+    if not stamp:
+        raise BookError(f"{path}: no result found; give a run's folder, an executed notebook or a record")
+    return stamp
+
+
+def compare(before: dict, after: dict) -> list[Change]:
+    """All differences, in the order of the claims file; both runs are judged by the present rules. Raises BookError."""
+    if before["chapter"] != after["chapter"]:
+        raise BookError(f"compare: both runs must be of one chapter, got {before['chapter']} and {after['chapter']}")
+    claims = Claims.load(ChapterFiles.find(before["chapter"]).claims)
+    paired = _seeds(before) is not None and _seeds(before) == _seeds(after)
+    one, other = verdicts_of(before, claims), verdicts_of(after, claims)
+    both = [claim for claim in claims.rows if claim in one and claim in other]
+    drawn = sum(s.by_chance for claim in both for s in one[claim].reading.observed.values())
+    level = FAMILY_LEVEL / max(1, drawn)
+    return [
+        change
+        for claim, row in claims.rows.items()
+        if claim in one or claim in other
+        for change in _changes(row, one.get(claim), other.get(claim), paired, level)
+    ]
+
+
+def summary(changes: list[Change], before: dict, after: dict) -> list[str]:
+    """What two runs differ in, in a line each: parameters, then verdicts and statistics with their names."""
+    first, second = ({"data": stamp["data"]} | stamp["parameters"] for stamp in (before, after))
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    shown = [" → ".join(value_text(of[n]) if n in of else "none" for of in (first, second)) for n in names]
+    lone = dict.fromkeys(c.claim for c in changes if "not run" in c.verdicts)
+    turned = dict.fromkeys(c.claim for c in changes if c.turned and c.claim not in lone)
+    beyond = [f"{c.claim} {c.case}".strip() for c in changes if c.beyond > 0]
+    return [
+        f"parameters that differ: {', '.join(map(' '.join, zip(names, shown, strict=True))) or 'none'}",
+        f"{_counted(turned, 'verdict')}{_named(turned)}",
+        f"{_counted(beyond, 'statistic')} by more than seed noise{_named(beyond)}",
+    ] + [f"judged in one of the runs alone{_named(lone)}"] * bool(lone)
+
+
+def _counted(names: Collection[str], what: str) -> str:
+    return f"{len(names) or 'no'} {what} differs" if len(names) < 2 else f"{len(names)} {what}s differ"
+
+
+def _named(names: Collection[str]) -> str:
+    return f": {', '.join(names)}" if names else ""
+
+
+def _seeds(stamp: dict) -> tuple | None:
+    parameters = stamp["parameters"]
+    return (parameters["first_seed"], parameters["seeds"]) if {"first_seed", "seeds"} <= parameters.keys() else None
+
+
+def _changes(claim: Claim, one: Verdict | None, other: Verdict | None, paired: bool, level: float) -> list[Change]:
+    words = tuple(v.verdict if v else "not run" for v in (one, other))
+    first, second = (v.reading.observed if v else {} for v in (one, other))
+    found = []
+    for case in dict.fromkeys([*first, *second]):
+        a, b = first.get(case), second.get(case)
+        if a and b and words[0] == words[1] and _same(claim, a.estimate, b.estimate):
+            continue
+        noise = _noise(a, b, paired, level) if a and b else None
+        gap = abs(b.estimate - a.estimate) if noise is not None else 0.0
+        estimates = (s.estimate if s else None for s in (a, b))
+        found.append(Change(claim.id, case, *estimates, noise, max(0.0, gap - (noise or 0.0)), words))
+    return found
+
+
+def _same(claim: Claim, before: float, after: float) -> bool:
+    """Whether two numbers differ by no more than a repeated measurement may."""
+    if before == after:  # also if both are infinite
+        return True
+    allowed = REPEATED * max(abs(before), abs(after))
+    if claim.kind == "identity":
+        allowed = max(allowed, ROUNDING * min(abs(number) for number in claim.rule.numbers))
+    return math.isfinite(allowed) and abs(after - before) <= allowed
+
+
+def _noise(a: Sample, b: Sample, paired: bool, level: float) -> float | None:
+    """Half the width of the interval of the difference of two estimates at confidence 1 − level; None if unknown."""
+    if not (math.isfinite(a.estimate) and math.isfinite(b.estimate)):
+        return None
+    if not a.by_chance and not b.by_chance:
+        return 0.0 if paired else None
+    if a.trials or b.trials or not (a.by_chance and b.by_chance):
+        return _half_interval(a, b, level)
+    if paired and a.size == b.size:
+        gaps = np.subtract(b.values, a.values)
+        return float(stats.t.ppf(1 - level / 2, len(gaps) - 1) * stats.sem(gaps))
+    squares = [s.standard_error**2 for s in (a, b)]
+    total = sum(squares)
+    parts = [v**2 / (s.size - 1) for v, s in zip(squares, (a, b), strict=True)]
+    return float(stats.t.ppf(1 - level / 2, total**2 / sum(parts)) * total**0.5) if total else 0.0
+
+
+def _half_interval(a: Sample, b: Sample, level: float) -> float:
+    """The same for the difference of two shares, from the intervals of both, on the side of no difference.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873–890, method 10.
+    """
+    small, large = sorted((a, b), key=lambda sample: sample.estimate)
+    return math.hypot(large.estimate - large.interval(level)[0], small.interval(level)[1] - small.estimate)

@@ -1,0 +1,93 @@
+"""Live pictures of a chapter: a still picture, then the script that brings it to life, in one output.
+
+The scripts are plain files in `book/_static/explorables/`: `NAME.math.js` (arithmetic, without DOM), `explorable.js`
+and `explorable.css` (what all share), `NAME.js` (the picture) and, where it needs more style, `NAME.css`. They are
+copied into the output, so a notebook, a page and a single HTML file all work without a network. After a script has
+changed, `python -m clbook.notebook.explorables` puts it into the executed notebooks without running
+anything; it does the same for the HTML around animations.
+"""
+
+import html
+import sys
+from pathlib import Path
+
+from ..common.aside import write_aside
+from ..common.errors import BookError
+from ..common.sources import ChapterFiles, chapter_names, find_root
+from . import animations
+
+_SHARED = "explorable"
+_PLAIN = "live picture {name}: {alt}"
+
+
+def _read(folder: Path, name: str) -> str:
+    path = folder / name
+    if not path.is_file():
+        known = sorted(p.name.removesuffix(".math.js") for p in folder.glob("*.math.js"))
+        raise BookError(f"explorable: {name} does not exist in {folder.name}/, there are: {', '.join(known)}")
+    text = path.read_text(encoding="utf-8")
+    if "</" in text:
+        raise BookError(f"{name} must not contain '</', which ends a script on a page")
+    return text
+
+
+def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> str:
+    """The element of a live picture, with its still picture first.
+
+    Args:
+        name: of the scripts.
+        picture: the still picture, a PNG in base64.
+        alt: what it shows, in a sentence.
+        root: folder of the book; by default the one of the working folder.
+    Returns: HTML.
+    Raises: BookError for an empty `alt` and for a script that is missing or that would end its own element.
+    """
+    if not alt.strip():
+        raise BookError(f"explorable {name}: alt must say what the still picture shows, got {alt!r}")
+    folder = (root or find_root()) / "book" / "_static" / "explorables"
+    styles = [f"{_SHARED}.css", *(path.name for path in folder.glob(f"{name}.css"))]
+    style = "".join(_read(folder, one) for one in styles)
+    scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", _SHARED, name)]
+    still = f'<img class="still" alt="{html.escape(alt)}" src="data:image/png;base64,{picture}">'
+    element = f'<figure class="explorable" data-explorable="{name}">\n{still}\n</figure>'
+    return f"<style>\n{style}</style>\n{element}\n<script>\n{''.join(scripts)}</script>"
+
+
+def live_bundle(name: str, picture: str, alt: str, root: Path | None = None) -> dict[str, str]:
+    """The forms of the output: HTML, the PNG for front ends without it, and the alternative text."""
+    shown = live_html(name, picture, alt, root)
+    return {"text/html": shown, "image/png": picture, "text/plain": _PLAIN.format(name=name, alt=alt)}
+
+
+def refresh(notebook, root: Path | None = None) -> list[str]:
+    """Give each live picture of an executed notebook, in place, the present scripts; returns the names that changed."""
+    changed = []
+    for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
+        data, name = output.get("data", {}), output.get("metadata", {}).get("scrapbook", {}).get("name", "")
+        start = _PLAIN.format(name=name, alt="")
+        if "image/png" in data and "text/html" in data and data.get("text/plain", "").startswith(start):
+            now = live_bundle(name, data["image/png"].strip(), data["text/plain"].removeprefix(start), root)
+            changed += [name] if now["text/html"] != data["text/html"] else []
+            data |= now
+    return changed
+
+
+def main() -> int:
+    """Refresh the live pictures and animations of all executed notebooks of the book around the working folder."""
+    import nbformat
+
+    try:
+        root = find_root()
+        for files in (one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks):
+            notebook = nbformat.read(files.notebook, as_version=4) if files.notebook.is_file() else None
+            if notebook and (changed := refresh(notebook, root) + animations.refresh(notebook)):
+                write_aside(files.notebook, nbformat.writes(notebook, indent=1) + "\n")
+                print(f"chapters/{files.notebook.name}: {', '.join(changed)}")
+    except BookError as error:
+        print(f"explorables: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

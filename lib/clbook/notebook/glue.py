@@ -1,0 +1,143 @@
+"""Figures and numbers of a notebook, stored under names for the prose around them: what `{glue:...}` of myst-nb reads.
+
+A figure's cell carries the tag `remove-output`; the Markdown cell below it places the picture, with its caption and an
+alternative text for readers who cannot see it:
+
+    ```{glue:figure} fig-8
+    :alt: What the picture shows, in a sentence.
+    :name: fig-8
+
+    The caption, with mathematics.
+    ```
+
+A number stands in prose as {glue:text}`name:.4f`. Nothing here imports myst-nb, so a kernel needs only IPython;
+without it (in a plain script), these functions show nothing. An animation is placed as a figure is, and stands in a
+file of its own: see `animations.py` beside this module. A live picture stands where its own cell does: see
+`explorables.py`.
+"""
+
+import base64
+import hashlib
+import io
+from collections.abc import Callable, Iterable
+
+from ..common.pictures import size_on_page, small_png
+
+PAGE_INCHES = 7.8  # the room for a picture in a window of 1300 px; a wider figure is shown smaller, and so is its type
+
+DRAWN: dict[str, str] = {}  # name of each figure since the chapter was opened → sum of its PNG
+MOVING: dict[str, str] = {}  # name of each animation since then → sum of its file
+HIDDEN = "application/papermill.record/"  # a prefix under which no front end shows an output
+
+
+def _in_notebook() -> bool:
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return get_ipython() is not None
+
+
+def _publish(name: str, data: dict[str, str], prefix: str, **shown: dict[str, int]) -> None:
+    if not _in_notebook():
+        return
+    from IPython.display import display
+
+    metadata = {"scrapbook": {"name": name, "mime_prefix": prefix}} | shown
+    display({prefix + mime: content for mime, content in data.items()}, raw=True, metadata=metadata)
+
+
+def png(fig, dpi: int = 192) -> bytes:
+    """A matplotlib figure as PNG, the same bytes on every run (no version or date inside)."""
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight", metadata={"Software": None})
+    return small_png(buffer.getvalue())
+
+
+def drawn(fig, name: str, dpi: int) -> bytes:
+    """The figure as PNG; notes its sum for the stored run and closes the figure."""
+    import matplotlib.pyplot as plt
+
+    content = png(fig, dpi)
+    DRAWN[name] = hashlib.sha256(content).hexdigest()
+    plt.close(fig)
+    return content
+
+
+def figure(fig, name: str, dpi: int = 192) -> None:
+    """Show a matplotlib figure, keep it under a name, and close it.
+
+    It is shown at half its pixels, for screens that have two for one.
+    """
+    content = drawn(fig, name, dpi)
+    bundle = {"image/png": base64.b64encode(content).decode("ascii"), "text/plain": f"<figure {name}>"}
+    _publish(name, bundle, "", **{"image/png": {"width": size_on_page(content)[0]}})
+
+
+def number(name: str, value: float) -> None:
+    """Keep a number under a name without showing it."""
+    _publish(name, {"text/plain": repr(float(value))}, HIDDEN)
+
+
+def animation(
+    fig,
+    draw: Callable[[object], object],
+    frames: Iterable,
+    name: str,
+    alt: str,
+    *,
+    rate: float = 12.0,
+    hold: float = 2.0,
+    dpi: int = 144,
+) -> None:
+    """Show a short looping animation, keep its last frame under a name as a figure's picture, and close the figure.
+
+    Outside a notebook nothing is kept, except that a record has the last frame.
+
+    Args:
+        fig: a matplotlib figure.
+        draw: `draw(frame)` changes the figure into a frame, whatever it showed before.
+        frames: what `draw` is called with, in order, at least 2; the last frame is the one for print and for readers
+            who prefer reduced motion, so it should show the outcome.
+        name: as for a figure; its cell is tagged `remove-output` and a `{glue:figure}` places it.
+        alt: what moves and how it ends, in a sentence.
+        rate: frames per second.
+        hold: seconds for which the last frame stays before the next round.
+        dpi: its resolution.
+    Raises: BookError for an empty `alt`, for too few frames, and for more than 1 MB.
+    """
+    import matplotlib.pyplot as plt
+
+    from . import animations
+
+    if not _in_notebook():
+        plt.close(fig)
+        return
+    still, moving = animations.make(fig, draw, frames, name, alt, rate=rate, hold=hold, dpi=dpi)
+    plt.close(fig)
+    DRAWN[name], MOVING[name] = (hashlib.sha256(content).hexdigest() for content in (still, moving))
+    bundle = animations.bundle(name, still, animations.place(name, moving), alt)
+    _publish(name, bundle, "", **{"image/png": {"width": size_on_page(still)[0]}})
+
+
+def explorable(fig, name: str, alt: str, dpi: int = 144) -> None:
+    """Show a live picture: a matplotlib figure, and the script that takes its place where scripts run.
+
+    Outside a notebook nothing is kept: a record has no use for a picture that depends on no run.
+
+    Args:
+        fig: the still picture, for print and for viewers that strip scripts; it is closed.
+        name: of the scripts in `book/_static/explorables/`.
+        alt: what the still picture shows, in a sentence.
+        dpi: its resolution.
+    Raises: BookError for an empty `alt` and for a script that does not exist.
+    """
+    import matplotlib.pyplot as plt
+
+    from .explorables import live_bundle
+
+    if not _in_notebook():
+        plt.close(fig)
+        return
+    picture = base64.b64encode(drawn(fig, name, dpi)).decode("ascii")
+    _publish(name, live_bundle(name, picture, alt), "")

@@ -1,0 +1,176 @@
+"""Stored results: the contents of the committed notebooks and the records, judged again by the present rules."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import call
+from pathlib import Path
+
+from ..claims.claim_table import Claim, Claims
+from ..claims.judging import Reading, Verdict, judge_all
+from ..common.parameters import profile_parameters
+from ..common.sources import ChapterFiles, chapter_names, find_root
+from ..provenance.library import Library
+from ..provenance.slices import Story
+from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
+from ..provenance.stamps import made_by
+from .display import Headline
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One stored run of a chapter: its stamp, its verdicts by the present rules, and which readings are up to date."""
+
+    stamp: dict
+    verdicts: dict[str, Verdict]
+    states: dict[str, State]
+    recurrence: dict[str, dict[str, list[str]]]  # claim -> profile -> its verdicts on other blocks of seeds
+
+    def is_stale(self, claim: str) -> bool:
+        """Whether the present code would make a different reading of a claim."""
+        return self.states[claim].state == STALE
+
+    @property
+    def stale(self) -> bool:
+        """Whether any reading is stale."""
+        return any(self.is_stale(claim) for claim in self.stamp["claims"])
+
+
+def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
+    """Judge a stamp's readings by the present rules, leaving out claims that no longer exist."""
+    readings = {i: Reading.of(**arms) for i, arms in stamp["readings"].items() if i in claims.rows}
+    return judge_all(claims, {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"])
+
+
+def _stored_run(
+    stamp: dict, story: Story, claims: Claims, others: list[dict], parameters: dict | None = None
+) -> StoredRun:
+    recurrence: dict[str, dict[str, list[str]]] = {}
+    for other in others:
+        for claim, verdict in verdicts_of(other, claims).items():
+            recurrence.setdefault(claim, {}).setdefault(other["profile"], []).append(verdict.verdict)
+    return StoredRun(stamp, verdicts_of(stamp, claims), states(story, stamp, claims, parameters=parameters), recurrence)
+
+
+def stored_runs(files: ChapterFiles, library: Library | None = None, tried: Callable = call) -> dict[str, StoredRun]:
+    """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`.
+
+    Args:
+        files: The chapter.
+        library: What several chapters share, so that it is read once.
+        tried: `lenient` leaves out a notebook or a record that is damaged.
+
+    Raises:
+        BookError: The claims file is damaged, or, unless it is left out, a notebook or a record.
+    """
+    claims, story = Claims.load(files.claims), Story(files, library)
+    found = {}
+    if stamp := notebooks_stamp(files, tried=tried):
+        found["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
+    for path in files.records():
+        if (record := tried(read_record, path)) is None:
+            continue
+        now = parameters_now(files, path.stem, record["run"])
+        found[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)
+    return found
+
+
+def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, Headline]:
+    """Claim → the verdict of the record at the paper's size, if its reading is up to date with the present sources."""
+    if not files.record("paper").is_file():
+        return {}
+    claims, record = Claims.load(files.claims), read_record(files.record("paper"))
+    parameters = parameters_now(files, "paper", record["run"])
+    run = _stored_run(record["run"], Story(files, library), claims, [], parameters)
+    return {c: Headline(v.verdict, v.reason, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}
+
+
+def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
+    """The paper-profile record if the present code made its reading, else the default run."""
+    order = [runs[p] for p in ("paper", "default") if p in runs and claim in runs[p].verdicts]
+    return next((run for run in order if not run.is_stale(claim)), order[-1] if order else None)
+
+
+def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun], run: StoredRun | None) -> dict:
+    found = run.verdicts[claim.id] if run else None
+    arms = found.reading.to_json() if found else {}
+    return {
+        "id": f"{claims.paper}/{claim.id}",
+        "paper": claims.paper,
+        "chapter": files.name,
+        "anchor": claim.id,
+        "locator": claim.locator,
+        "statement": claim.statement,
+        "kind": claim.kind,
+        "regime": claim.regime,
+        "statistic": claim.statistic,
+        "rule": str(claim.rule) if claim.rule else None,
+        "verdict": found.verdict if found else "not run",
+        "reason": found.reason if found else claim.needs or "no stored run has it",
+        "profile": run.stamp["profile"] if run else None,
+        "data": _data(run, claim) if run else claim.data,
+        "observed": arms.get("observed"),
+        "expected": claim.expected,
+        "interval": {c: s.interval(found.level) for c, s in found.reading.observed.items()} if found else None,
+        "tolerance": list(claim.rule.numbers) if claim.rule else None,
+        "tolerance_reason": claim.tolerance_reason,
+        "seeds": _seeds(run, claim),
+        "control": {"what": claim.control, **arms.get("control", {})} if found else None,
+        "mended": arms.get("mended"),
+        "advocate": {"what": claim.advocate, **arms.get("advocate", {})} if claim.advocate else None,
+        "note": claim.note,
+        "review": claim.review,
+        "beyond": claim.beyond,
+        "in": claim.place,
+        "needs": claim.needs,
+        "by_chance": claim.by_chance,
+        "changed": list(claim.changed),
+        "recurs": run.recurrence.get(claim.id) if run else None,
+        "run": _made_by(run, claim.id) if run else None,
+        "verdicts": [
+            {
+                "profile": profile,
+                "data": _data(r, claim),
+                "verdict": r.verdicts[claim.id].verdict,
+                "observed": r.verdicts[claim.id].reading.to_json()["observed"],
+                "stale": r.is_stale(claim.id),
+            }
+            for profile, r in runs.items()
+            if claim.id in r.verdicts
+        ],
+    }
+
+
+def _data(run: StoredRun, claim: Claim) -> str:
+    """The data that the claim was tested on; a run may read a data set only for other claims."""
+    return claim.data if claim.data == "generated" else run.stamp["data"]
+
+
+def _seeds(run: StoredRun | None, claim: Claim) -> list[int] | None:
+    if run is None or "first_seed" not in run.stamp["parameters"]:
+        return None
+    first, samples = run.stamp["parameters"]["first_seed"], run.verdicts[claim.id].reading.observed.values()
+    counted = [sample.size for sample in samples if sample.by_chance and not sample.trials]
+    return [first, first + (max(counted, default=run.stamp["parameters"]["seeds"]) - 1 if claim.by_chance else 0)]
+
+
+def _made_by(run: StoredRun, claim: str) -> dict:
+    row, parameters = run.stamp["claims"][claim], run.stamp["parameters"]
+    digests = {"reading": row["reading"], "rule": row["rule"]}
+    return digests | made_by(run.stamp, claim) | {"parameters": parameters, "stale": run.is_stale(claim)}
+
+
+def load_results(root: Path | None = None, tried: Callable = call) -> list[dict]:
+    """Every claim of every chapter with its headline verdict, in the order of the claims files; see `stored_runs`."""
+    rows, library = [], Library()
+    for name in chapter_names(root or find_root()):
+        files = ChapterFiles.find(name, root)
+        claims, runs = Claims.load(files.claims), stored_runs(files, library, tried)
+        rows += [_row(files, claims, claim, runs, _headline(runs, claim.id)) for claim in claims.rows.values()]
+    return rows
+
+
+def run_rows(files: ChapterFiles, stamp: dict) -> list[dict]:
+    """The claims that one run measured, in the form of `load_results`."""
+    claims = Claims.load(files.claims)
+    run = _stored_run(stamp, Story(files), claims, [])
+    return [_row(files, claims, claims.rows[i], {stamp["profile"]: run}, run) for i in claims.rows if i in run.verdicts]

@@ -1,0 +1,72 @@
+"""Which library definitions a chapter's code executes, and whether a digest covers them."""
+
+import contextlib
+import cProfile
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..provenance.digests import Made
+from ..provenance.slices import Story
+from ..provenance.spelling import only_shows
+from .mutants import LIBRARY, PACKAGE
+
+
+class Executed:
+    """The library definitions that each statement executes, as seen by the interpreter's profiler.
+
+    What a module does when it is imported belongs to no unit: imports are separate units, which are not watched.
+    Neither is machinery, nor the basis of every run: a digest contains the seeds and the device that this yields, and
+    the statements by which it sets torch's defaults.
+    """
+
+    def __init__(self, story: Story):
+        self.story = story
+        self._ran: dict[tuple[int, int], set[tuple[str, int]]] = {}  # unit, statement → files and lines
+        self._known: dict[tuple[str, int], str | None] = {}
+
+    @contextlib.contextmanager
+    def statement(self, n: int, position: int) -> Iterator[None]:
+        """Watch one statement of unit n while it runs."""
+        if self.story.units[n].imports:
+            yield
+            return
+        with cProfile.Profile(builtins=False) as profile:
+            yield
+        codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
+        bodies = {c for c in codes if c.co_filename.startswith(str(LIBRARY)) and c.co_flags & inspect.CO_OPTIMIZED}
+        self._ran.setdefault((n, position), set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
+
+    def by(self, units: Iterable[int], claim: str) -> list[str]:
+        """`module.name` of everything that some units executed for a claim, in alphabetical order.
+
+        Statements that only show something are left out, as they are in the digest of the claim's reading.
+        """
+        body, wanted = {n: self.story.units[n].body for n in units}, set()
+        for (n, position), places in self._ran.items():
+            if n in body and not only_shows(body[n][position], claim):
+                wanted |= places
+        return sorted({name for file, line in wanted if (name := self._at(file, line))})
+
+    def _at(self, file: str, line: int) -> str | None:
+        if (file, line) not in self._known:
+            parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
+            module = ".".join((PACKAGE, *parts))
+            apart = parts[-1] == "run_defaults"  # it counts as statements of the set-up
+            found = None if apart else self.story.library.definition_at(module, line)
+            self._known[file, line] = str(found).partition(".")[2] if found else None
+        return self._known[file, line]
+
+
+def uncovered(made: Made, names: Iterable[str]) -> list[str]:
+    """The executed definitions that a digest does not cover."""
+    return [name for name in names if f"{PACKAGE}.{name}" not in made.reaches]
+
+
+def holes(ran: dict[str, tuple[Made, list[str]]]) -> list[str]:
+    """What claims executed although their digests do not cover it, given what each is made of and what it executed.
+
+    If no claim executed anything of the library, this gives a line, too: then the watching itself failed.
+    """
+    found = [f"{c}: {name} is executed and not covered" for c, (made, n) in ran.items() for name in uncovered(made, n)]
+    return found + ([] if any(names for _, names in ran.values()) else ["nothing was executed"])

@@ -1,0 +1,209 @@
+"""A chapter run as a plain script with one line of one kernel broken, only in the memory of this process."""
+
+import ast
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import yaml
+
+from ..claims.claim_table import Claims
+from ..claims.judging import Reading, judge_all
+from ..common.apart import apart
+from ..common.parameters import profile_parameters
+from ..common.sources import ChapterFiles, chapter_names
+from ..provenance.library import FOLDER as LIBRARY
+from ..provenance.library import PACKAGE, Library
+from ..provenance.slices import Story
+from ..provenance.syntax import Definition
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`old` occurs once in the module's source; with `new` in its place the verdict on the chapter's claim must change.
+
+    `module` is its dotted name in the library; `parameters` differ from the smoke profile if that gives no verdict.
+    A claim has one row of its own, and others that are there for the sake of a kernel (`for_kernel`).
+    """
+
+    chapter: str
+    claim: str
+    module: str
+    old: str
+    new: str
+    parameters: dict = field(default_factory=dict)
+    for_kernel: bool = False
+
+    @property
+    def name(self) -> str:
+        """What identifies the row in its chapter: the claim, for a kernel's sake followed by the kernel."""
+        return f"{self.claim}/{self.kernel.name if self.kernel else '?'}" if self.for_kernel else self.claim
+
+    @property
+    def id(self) -> str:
+        """Chapters give their claims the same ids, so only chapter and name together identify a row."""
+        return f"{self.chapter}/{self.name}"
+
+    @property
+    def kernel(self) -> Definition | None:
+        """The definition that the broken line stands in."""
+        return _definition_with(self.module, self.source, self.old)
+
+    @property
+    def file(self) -> Path:
+        return LIBRARY.joinpath(*self.module.split(".")).with_suffix(".py")
+
+    @property
+    def source(self) -> str:
+        return self.file.read_text(encoding="utf-8")
+
+    @property
+    def broken(self) -> str:
+        """The module's source with the line broken."""
+        return self.source.replace(self.old, self.new)
+
+
+def class_a_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
+    """`TestNAME` → make(name) for every chapter. pytest-xdist assigns whole classes, so processes share them."""
+    return {"Test" + name.title().replace("-", ""): make(name) for name in chapter_names(root)}
+
+
+@cache
+def _definition_with(module: str, source: str, text: str) -> Definition | None:
+    name, before = f"{PACKAGE}.{module}", source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
+    return Library(replaced={name: source}).definition_at(name, 1 + before.count("\n"))
+
+
+def load_mutations(folder: Path) -> list[Mutation]:
+    """All rows of a folder: those of claims in `CHAPTER.yaml`, those for kernels in `kernels/CHAPTER.yaml`."""
+    found = []
+    for path in [*sorted(folder.glob("*.yaml")), *sorted(folder.glob("kernels/*.yaml"))]:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+        found += [Mutation(path.stem, **row, for_kernel=path.parent != folder) for row in rows]
+    return found
+
+
+class _Broken(importlib.machinery.SourceFileLoader):
+    """Loads a module from changed source; never reads or writes a cached compilation."""
+
+    def __init__(self, name: str, path: str, source: str):
+        super().__init__(name, path)
+        self.source = source
+
+    def get_code(self, fullname: str):
+        return compile(self.source, self.path, "exec")
+
+
+class _Finder:
+    """Serves one module of the library with a mutation's source."""
+
+    def __init__(self, mutation: Mutation):
+        self.mutation, self.served = mutation, False
+
+    def find_spec(self, name: str, path=None, target=None):
+        if name != f"{PACKAGE}.{self.mutation.module}":
+            return None
+        self.served = True
+        file = str(self.mutation.file)
+        loader = _Broken(name, file, self.mutation.broken)
+        return importlib.util.spec_from_file_location(name, file, loader=loader)
+
+
+@contextlib.contextmanager
+def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
+    """Import the library afresh inside the block, mutated; afterwards restore what was imported before.
+
+    Torch's default dtype, its thread count and the pyplot figures are restored, too. Training stays in this process,
+    since other processes would import the library from disk.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import torch
+
+    def ours() -> list[str]:
+        return [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
+
+    kept = {name: sys.modules.pop(name) for name in ours()}
+    dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)
+    sys.meta_path[:0] = [finder] if finder else []
+    try:
+        with mock.patch.dict(os.environ, LOKY_MAX_CPU_COUNT="1"):
+            yield finder
+    finally:
+        if finder:
+            sys.meta_path.remove(finder)
+        for name in ours():
+            del sys.modules[name]
+        sys.modules.update(kept)
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
+        plt.close("all")
+
+
+def run_script(
+    files: ChapterFiles,
+    claim: str | Iterable[str] | None = None,
+    mutation: Mutation | None = None,
+    prepare: Callable[[], None] = lambda: None,
+    changes: dict | None = None,
+    clock: dict[int, float] | None = None,
+    around: Callable[[int, int], contextlib.AbstractContextManager] = lambda unit, at: contextlib.nullcontext(),
+    also: Iterable[int] = (),
+) -> dict[str, dict]:
+    """Claim → stored arms after a run of the smoke profile: of all units, or of those that some claims need.
+
+    `changes` are parameters that differ from the profile. `prepare` is called before the first unit, in the library
+    that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each of
+    its statements, and `also` lists units that are run in addition to those of the claims.
+    """
+    parameters, story = profile_parameters(files, "smoke") | (changes or {}), Story(files)
+    claims = [claim] if isinstance(claim, str) else claim
+    units = None if claims is None else {*story.union(claims), *also}
+    found: dict[str, dict] = {}
+    with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
+        prepare()
+        for some in story.by_notebook(units):
+            namespace = story.namespace(parameters)
+            for n in some:
+                began, where = time.process_time(), f"{story.source_of(n).name}, code cell"
+                for at, statement in enumerate(story.units[n].body):
+                    code = compile(ast.Module([statement], []), f"{where} {story.cell_in_notebook(n) + 1}", "exec")
+                    with around(n, at):
+                        exec(code, namespace)
+                if clock is not None:
+                    clock[n] = round(time.process_time() - began, 2)
+            opened = namespace.get("chapter")
+            found |= {i: reading.to_json() for i, reading in opened.readings.items()} if opened else {}
+        if finder and not finder.served:
+            raise ValueError(f"{files.name}: the cells that {claim} needs do not import {mutation.module}")
+        return found
+
+
+def words(files: ChapterFiles, stored: dict[str, dict]) -> dict[str, str]:
+    """Claim → the outcome of the rule on stored arms, with Holm's correction over all of them.
+
+    This is not the verdict, which stays undecided for a claim that fails before the authors' side has been run.
+    """
+    readings = {i: Reading.of(**arms) for i, arms in stored.items()}
+    return {i: v.found for i, v in judge_all(Claims.load(files.claims), readings).items()}
+
+
+def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:
+    os.environ["CLBOOK_ROOT"] = str(root)
+    return run_script(ChapterFiles(root, name), claim, changes=changes).get(claim)
+
+
+def run_alone(files: ChapterFiles, claims: Iterable[str], changes: dict) -> dict[str, dict | None]:
+    """Claim → stored arms, each from its own units in a process that has run nothing else."""
+    return {claim: apart(_alone, files.root, files.name, claim, changes) for claim in claims}

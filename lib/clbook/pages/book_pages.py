@@ -1,0 +1,186 @@
+"""Generated pages: claims and errata, the introduction's picture, each chapter's opening box and its records.
+
+`python -m clbook.pages.book_pages` writes them to `book/_generated/` from stored results, without
+torch.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from ..common import project
+from ..common.durations import duration
+from ..common.errors import BookError
+from ..provenance.stamps import whole_cost
+from .claim_marks import count_line
+from .claims_files import claims_csv, claims_json
+from .claims_page import claims_page
+from .errata_page import errata_page, load_notes
+from .introduction import chapter_map, copy_hero, intro_counts
+from .thumbnails import Thumbnail
+
+MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
+_FONTS = Path("output") / "chtml" / "fonts"
+
+
+def _cost(profile: str, stamp: dict) -> str:
+    memory = f", {stamp['peak_mb']:.0f} MB" if stamp.get("peak_mb") else ""
+    return f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})"
+
+
+def chapter_box(front: dict, stamps: dict[str, dict], results: list[dict]) -> str:
+    """A chapter's opening box: what it shows, what it costs (profile → stamp), its prerequisites, its verdicts."""
+    shows = "\n".join(f"- {line}" for line in front["shows"])
+    cost = "; ".join(_cost(profile, stamp) for profile, stamp in stamps.items()) or "no stored run yet"
+    return (
+        ":::{admonition} This chapter\n:class: chapter-box\n\n"
+        f"{shows}\n\n**Run time and memory.** {cost}.\n\n**You should know.** {'; '.join(front['prerequisites'])}.\n\n"
+        f"**Verdicts.** {count_line(results)} ([all claims](../book/claims.md))\n:::\n"
+    )
+
+
+def data_files() -> str:
+    """The table of data sets: every file with the sum that the loaders check."""
+    sums = project.data_sets().SUMS
+    rows = [(name, file, *known.split(":")) for name, files in sums.items() for file, known in files.items()]
+    lines = "\n".join(f"| `{name}` | `{file}` | {kind} | `{known}` |" for name, file, kind, known in rows)
+    return f"| data | file | | sum |\n|---|---|---|---|\n{lines}\n"
+
+
+def load_chapters(root: Path) -> dict[str, dict]:
+    """`book/chapters.yaml`; raises BookError for a missing key."""
+    import yaml
+
+    chapters = yaml.safe_load((root / "book" / "chapters.yaml").read_text(encoding="utf-8"))
+    for name, front in chapters.items():
+        if missing := {"title", "cite", "paper", "stage", "symbol", "question"} - front.keys():
+            raise BookError(f"book/chapters.yaml: {name} lacks {', '.join(sorted(missing))}")
+        if front.get("edition", 1) not in (1, 2):
+            raise BookError(f"book/chapters.yaml: the edition of {name} must be 1 or 2, got {front['edition']!r}")
+    return chapters
+
+
+def _check_front(name: str, front: dict, results: list[dict]) -> None:
+    """A written chapter's entry must be complete and name the paper of its claims; raises BookError.
+
+    Two chapters under one paper would share a table of the claims page, in which ids would occur twice.
+    """
+    if missing := {"shows", "prerequisites"} - front.keys():
+        raise BookError(f"book/chapters.yaml: {name} is written but lacks {', '.join(sorted(missing))}")
+    if others := sorted({r["paper"] for r in results} - {front["cite"]}):
+        raise BookError(f"book/chapters.yaml: {name} cites {front['cite']}, its claims are of {', '.join(others)}")
+
+
+def generate(
+    root: Path,
+    results: list[dict],
+    stamps: dict[str, dict[str, dict]],
+    pictures: Mapping[str, Thumbnail] | None = None,
+    notes: Sequence[dict] = (),
+    heroes: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """File name → content of everything generated.
+
+    `stamps` is chapter → profile → stamp of the stored run, `pictures` the claims' thumbnails by id, `notes` the slips
+    of `book/errata.yaml`, `heroes` as in `chapter_map`.
+    """
+    chapters, written = load_chapters(root), set(stamps)
+    if unknown := written - chapters.keys():
+        raise BookError(f"book/chapters.yaml lacks {', '.join(sorted(unknown))}; it has {', '.join(chapters)}")
+    own = {name: [r for r in results if r["chapter"] == name] for name in sorted(written)}
+    for name, rows in own.items():
+        _check_front(name, chapters[name], rows)
+    titles = {front["cite"]: front["paper"] for front in chapters.values()}
+    files = {
+        "claims.md": claims_page(results, titles, pictures),
+        "errata.md": errata_page(results, notes, titles),
+        "beside/book/claims.json": claims_json(results),
+        "beside/book/claims.csv": claims_csv(results),
+        "counts.md": intro_counts(results),
+        "chapter-map.md": chapter_map(chapters, written, results, heroes),
+        "data-files.md": data_files(),
+    }
+    boxes = {f"{name}-box.md": chapter_box(chapters[name], stamps[name], rows) for name, rows in own.items()}
+    return files | boxes
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:
+    """Write the files that changed and return their names; the others keep their dates, so `make` sees no change."""
+    changed = []
+    for name, content in files.items():
+        path, new = folder / name, content if isinstance(content, bytes) else content.encode("utf-8")
+        if not path.is_file() or path.read_bytes() != new:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(new)
+            changed.append(name)
+    return changed
+
+
+def copy_mathjax(folder: Path) -> bool:
+    """Copy MathJax (one script and its fonts) into a folder of static files, so that pages work without a network.
+
+    Returns whether a copy was needed; raises BookError if the package that carries MathJax is not installed.
+    """
+    target = folder / "mathjax"
+    if (target / MATHJAX_SCRIPT).is_file():
+        return False
+    try:
+        package = metadata.distribution(MATHJAX_PACKAGE)
+    except metadata.PackageNotFoundError:
+        raise BookError(f"{MATHJAX_PACKAGE} is not installed: install the extra 'book'") from None
+    source = Path(str(package.locate_file(MATHJAX_PACKAGE))) / "static" / "mathjax"
+    shutil.copytree(source / _FONTS, target / _FONTS, dirs_exist_ok=True)
+    shutil.copy(source / MATHJAX_SCRIPT, target / MATHJAX_SCRIPT)
+    return True
+
+
+def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
+    """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
+    from ..common.sources import ChapterFiles, chapter_names
+    from ..notebook.results import load_results, stored_runs
+    from .record_gallery import gallery, made
+    from .thumbnails import thumbnails
+
+    results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
+    stamps, galleries, heroes, made_by = {}, {}, {}, {}
+    for name in chapter_names(root):
+        files = ChapterFiles.find(name, root)
+        runs = stored_runs(files)
+        stamps[name] = {profile: run.stamp for profile, run in runs.items()}
+        galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))
+        # at the same place on the pages as beside the notebook
+        films = sorted(path for one in files.notebooks for path in one.animations.glob("*.webp"))
+        galleries |= {f"beside/{path.relative_to(root).as_posix()}": path.read_bytes() for path in films}
+        made_by |= {f"{name}/{profile}": made(run) for profile, run in runs.items()}
+        near, own = thumbnails(files, runs)
+        pictures |= {r["id"]: near[r["anchor"]] for r in results if r["chapter"] == name and r["anchor"] in near}
+        small |= own
+        if alt := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
+            heroes[name] = alt
+    galleries["records.json"] = json.dumps(made_by, ensure_ascii=False, indent=1)
+    return generate(root, results, stamps, pictures, load_notes(root), heroes) | galleries, small
+
+
+def main() -> int:
+    """Generate all pages of the book that contains the working folder."""
+    from ..common.sources import find_root
+
+    try:
+        root = find_root()
+        content, small = _content(root)
+        static = root / "book" / "_generated" / "static"
+        changed = write(root / "book" / "_generated", content)
+        changed += ["static/thumbnails"] * bool(write(static, small))
+        changed += ["static/mathjax"] * copy_mathjax(static)
+    except BookError as error:
+        print(f"pages: {error}", file=sys.stderr)
+        return 1
+    print(f"book/_generated: {', '.join(changed) or 'nothing changed'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

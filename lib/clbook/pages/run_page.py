@@ -1,0 +1,153 @@
+"""The page of a run: built with the book's own configuration, so that it looks as the chapter does, or by nbconvert."""
+
+import importlib.util
+import tempfile
+from collections import Counter
+from html import escape
+from pathlib import Path
+
+from ..claims.claim_table import Claims
+from ..commands import launch
+from ..common.apart import TookTooLong, apart
+from ..common.aside import write_aside
+from ..common.errors import BookError
+from ..common.formats import ROWS, RUN, intact, read_notebook
+from ..common.parameters import Parameter, read_parameters, value_text
+from ..common.sources import ChapterFiles
+from ..notebook.animations import take_in
+from .chapter_renderer import render
+
+LIMIT = 600.0  # seconds; a page takes about ten on an idle machine
+_EXTRA = ("jupyter_book", "bs4", "sphinx_proof", "sphinx_exercise", "sphinxcontrib.bibtex")
+
+
+def write_page(files: ChapterFiles, folder: Path, seconds: float = LIMIT) -> tuple[Path, str]:
+    """Write a page beside each notebook of a finished run; returns the first and, if nbconvert made one, the reason.
+
+    The book's renderer runs in a process of its own for at most `seconds` per page. Raises BookError for a folder
+    without a finished run, and OSError if a page cannot be written; the run itself is never touched.
+    """
+    ran = [one for one in files.notebooks if (folder / one.notebook.name).is_file()] or files.notebooks[:1]
+    beside = {f"{one.stem}.{ending}" for one in ran for ending in ("ipynb", "html")}
+    pages = [_write_page(one, folder, {*beside, "claims.json", "run.json"}, seconds) for one in ran]
+    return pages[0][0], next((said for _, said in pages if said), "")
+
+
+def _write_page(files: ChapterFiles, folder: Path, beside: set[str], seconds: float) -> tuple[Path, str]:
+    """The page of one notebook, and the reason if nbconvert made it."""
+    notebook, made, claims = read_run(files, folder)
+    page, said = folder / f"{files.stem}.html", ""
+    beside = beside - {page.name}
+    judged = sum(row.rule is not None for row in Claims.load(files.claims).rows.values())
+    take_in(notebook, folder)
+    known = read_parameters(files.cells(), files.source.name)
+    _insert_below_title(notebook, about(made, claims, known, judged, beside))
+    try:
+        _check_extra()
+        with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
+            text = apart(render, files, notebook, made, claims, beside, Path(scratch), seconds=seconds)
+    except Exception as error:  # whatever stops the renderer, the reader gets a page
+        said = f"{_reason(error, seconds)}; nbconvert made the page, which shows directives as text"
+        text = as_html(notebook, files.stem)
+    write_aside(page, text)
+    return page, said
+
+
+def _check_extra() -> None:
+    """Raise BookError if the packages of the extra `book` are not all installed."""
+    for name in _EXTRA:
+        try:
+            found = importlib.util.find_spec(name)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            raise BookError(f"the book's renderer needs {name}, which is not installed (`make book` installs it)")
+
+
+def _reason(error: Exception, seconds: float) -> str:
+    if isinstance(error, TookTooLong):
+        return f"the book's renderer took longer than {seconds:.0f} s"
+    if isinstance(error, EOFError):
+        return "the book's renderer died"
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if isinstance(error, BookError) else f"the book's renderer failed ({said[:200]})"
+
+
+def read_run(files: ChapterFiles, folder: Path) -> tuple:
+    """Notebook, `run.json` and `claims.json` of a finished run; raises BookError."""
+    try:
+        notebook = read_notebook(folder / files.notebook.name)
+        made, claims = intact(folder / "run.json", RUN), intact(folder / "claims.json", ROWS)
+    except BookError as error:
+        needed = f"{files.notebook.name}, run.json and claims.json"
+        raise BookError(f"{folder}: must be the folder of a finished run, with {needed} ({error})") from None
+    for cell in notebook.cells:
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]  # the table of parameters has the values
+    return notebook, made, claims
+
+
+def _insert_below_title(notebook, text: str) -> None:
+    from nbformat.v4 import new_markdown_cell
+
+    at = next((n for n, cell in enumerate(notebook.cells) if cell.cell_type == "markdown"), 0)
+    parts = [text]
+    if at < len(notebook.cells) and notebook.cells[at].source.startswith("# "):
+        title, _, rest = notebook.cells[at].source.partition("\n")
+        parts = [title, text, rest.strip()]
+        del notebook.cells[at]
+    notebook.cells[at:at] = [new_markdown_cell(part) for part in parts if part]
+
+
+def about(made: dict, claims: list[dict], known: dict[str, Parameter], of: int, beside: set[str]) -> str:
+    """What a run is, as HTML: size, cost, verdicts, the changed parameters, and all of them folded.
+
+    `of` is the number of claims that a run of the whole chapter measures.
+    """
+    counts = Counter(claim["verdict"] for claim in claims)
+    verdicts = ", ".join(f"{n} {word}" for word, n in counts.most_common()) or "none"
+    part = "" if len(claims) == of else f" ({len(claims)} of the chapter's {of} claims were judged)"
+    values = {name: value for name, value in made["parameters"].items() if name in known}
+    changed = {name: value for name, value in values.items() if value != known[name].default}
+    cost = f"{made['seconds']:.0f} s, {made['peak_mb']:.0f} MB, {escape(str(made['device']))}"
+    few = _table(changed, known, changed) if changed else "<p>Every parameter has the chapter's default.</p>"
+    links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in sorted(beside))
+    return (
+        '<div class="run-box admonition note"><p class="admonition-title">This page shows one run</p>\n'
+        f"<p>Profile <code>{escape(made['profile'])}</code>; {cost}; {escape(made['time'][:16].replace('T', ' '))}. "
+        f"Verdicts of this run: {escape(verdicts)}{part}. Beside this page: {links}.</p>\n{few}\n"
+        f"<details><summary>All {len(values)} parameters</summary>\n{_table(values, known, changed)}\n</details></div>"
+    )
+
+
+def _table(values: dict[str, object], known: dict[str, Parameter], changed: dict[str, object]) -> str:
+    """Parameters with their values and defaults, one per row; a changed value is bold and has a mark."""
+    rows = []
+    for name, value in values.items():
+        used = f"<strong>● {escape(value_text(value))}</strong>" if name in changed else escape(value_text(value))
+        meant = f"<code>{escape(name)}</code><br><small>{escape(known[name].meaning)}</small>"
+        cells = (meant, used, escape(value_text(known[name].default)))
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    heads = "<tr><th>parameter</th><th>this run (● changed)</th><th>default</th></tr>"
+    return (
+        '<div class="pst-scrollable-table-container"><table class="table run-parameters">\n'
+        f"<thead>{heads}</thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>"
+    )
+
+
+def as_html(notebook, title: str) -> str:
+    """A notebook as one HTML page, with pictures embedded and without the cell for Colab."""
+    import logging
+    import warnings
+
+    from nbconvert import HTMLExporter
+    from traitlets.config import Config
+
+    logger = logging.getLogger("clbook.html")
+    logger.setLevel(logging.ERROR)
+    leave_out = Config(TagRemovePreprocessor={"enabled": True, "remove_cell_tags": [launch.TAGS[0]]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # about glued outputs, which also have a plain form
+        exporter = HTMLExporter(config=leave_out, log=logger)
+        content, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
+    return content

@@ -1,0 +1,186 @@
+"""Check of the built pages: `python -m clbook.pages.site_check _build/html`, one line per problem.
+
+There must be no broken internal link or anchor, no duplicate anchor of a claim and no error output, and there must be a
+text for every image and a title for every page. If the working folder is the book's, a chapter's page must have the
+buttons that open its notebook elsewhere, and the measures of each chapter's page are printed; a chapter with
+`edition: 2` in `book/chapters.yaml` must keep the limits of `page_measures`.
+"""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from bs4 import BeautifulSoup
+
+from ..commands.launch import button_addresses
+from ..common.errors import BookError
+from .page_measures import WIDTH, measure_pages
+
+# element, and its attribute that points somewhere
+_REFERENCES = {"a": "href", "link": "href", "img": "src", "script": "src", "iframe": "src", "source": "src"}
+# class -> what it indicates: myst-nb's outputs of a failed cell, docutils' marks of what it could not parse
+_ERROR_CLASSES = {
+    "traceback": "error output",
+    "stderr": "stderr output",
+    "system-message": "a docutils message",
+    "problematic": "markup that could not be read",
+}
+
+
+def _name(page: Path, root: Path) -> str:
+    return page.relative_to(root).as_posix()
+
+
+def read_pages(root: Path) -> dict[Path, BeautifulSoup]:
+    """All HTML pages below a folder, parsed; the theme's files (`_static`) are not pages."""
+    pages = (p for p in sorted(root.rglob("*.html")) if "_static" not in p.relative_to(root).parts)
+    return {page.resolve(): BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages}
+
+
+def _anchors(soup: BeautifulSoup) -> set[str]:
+    return {tag["id"] for tag in soup.find_all(id=True)} | {
+        tag["name"] for tag in soup.find_all("a", attrs={"name": True})
+    }
+
+
+def title_problems(soup: BeautifulSoup) -> list[str]:
+    """A page needs a title unless it only redirects to another."""
+    if soup.find("meta", attrs={"http-equiv": re.compile("^refresh$", re.IGNORECASE)}):
+        return []
+    return [] if soup.title and soup.title.get_text(strip=True) else ["no title"]
+
+
+def image_problems(soup: BeautifulSoup) -> list[str]:
+    """An image needs an alternative text other than a file name."""
+    found = []
+    for image in soup.find_all("img"):
+        source, text = image.get("src", ""), (image.get("alt") or "").strip()
+        shown = source if len(source) < 80 else source[:60] + "…"
+        file = PurePosixPath(urlsplit(source).path)
+        if not text:
+            found.append(f"image without alt text: {shown}")
+        elif PurePosixPath(text).name in (file.name, file.stem):
+            found.append(f"image whose alt text is its file name: {shown}")
+    return found
+
+
+def claim_problems(soup: BeautifulSoup) -> list[str]:
+    """The claims page links to a claim by its id, so no label or heading of the page may use the same id."""
+    ids = Counter(tag["id"] for tag in soup.find_all(id=True))
+    claims = dict.fromkeys(tag["id"] for tag in soup.find_all(class_="claim", id=True))
+    return [f"the anchor of a claim stands {ids[claim]} times: #{claim}" for claim in claims if ids[claim] > 1]
+
+
+def error_problems(soup: BeautifulSoup) -> list[str]:
+    """There must be no output of a failed cell, no warning output and no markup that was not understood."""
+    found = [what for name, what in _ERROR_CLASSES.items() for _ in soup.find_all(class_=name)]
+    outputs = soup.select(".cell_output")
+    found += ["a traceback in an output" for o in outputs if "Traceback (most recent call last)" in o.get_text()]
+    if soup.find("script", attrs={"type": re.compile("jupyter.widget-view")}):
+        found.append("a widget, which is dead on a page")
+    return list(dict.fromkeys(found))
+
+
+def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Path, set[str]]) -> list[str]:
+    """Every reference within the site must lead to a file, and to an anchor if it names one."""
+    found = []
+    for element, attribute in _REFERENCES.items():
+        for tag in soup.find_all(element, attrs={attribute: True}):
+            parts = urlsplit(tag[attribute])
+            if parts.scheme or parts.netloc:
+                continue
+            path = unquote(parts.path)
+            base = root if path.startswith("/") else page.parent
+            target = (base / path.lstrip("/")).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            anchor = unquote(parts.fragment)
+            if not target.is_relative_to(root):
+                found.append(f"link leaves the site: {tag[attribute]}")
+            elif not target.is_file():
+                found.append(f"broken link: {tag[attribute]}")
+            elif anchor and target in anchors and anchor not in anchors[target]:
+                found.append(f"broken anchor: {tag[attribute]}")
+    return list(dict.fromkeys(found))
+
+
+def launch_problems(page: Path, root: Path, soup: BeautifulSoup, book: Path) -> list[str]:
+    """The page of a notebook needs the buttons that open this notebook at the repository's address."""
+    if not _notebook(page, root, book).is_file():
+        return []
+    notebook = page.relative_to(root).with_suffix(".ipynb").as_posix()
+    links = {tag["href"] for tag in soup.find_all("a", href=True)}
+    return [f"no button {to}: {url}" for to, url in button_addresses(book, notebook).items() if url not in links]
+
+
+def check_site(root: Path, book: Path | None = None) -> list[str]:
+    """All problems of a built site, as `page: problem`; raises FileNotFoundError if there are no pages.
+
+    Buttons are checked if `book`, the folder that the site was built from, is given.
+    """
+    root = root.resolve()
+    pages = read_pages(root)
+    if not pages:
+        raise FileNotFoundError(f"no HTML page below {root.name or root}: build the book first")
+    anchors = {page: _anchors(soup) for page, soup in pages.items()}
+    return [
+        f"{_name(page, root)}: {problem}"
+        for page, soup in pages.items()
+        for problem in [
+            *title_problems(soup),
+            *error_problems(soup),
+            *image_problems(soup),
+            *claim_problems(soup),
+            *link_problems(page, root, soup, anchors),
+            *(launch_problems(page, root, soup, book) if book else []),
+        ]
+    ]
+
+
+def chapter_measures(root: Path, book: Path) -> tuple[list[str], list[str]]:
+    """(lines to print, problems) of the measures of the chapters' pages; only a second edition can have problems."""
+    pages = [page for page in sorted((root / "chapters").glob("*.html")) if _notebook(page, root, book).is_file()]
+    found, how = measure_pages(pages)
+    lines = [f"{_name(page, root)}: {measure}" for page, measure in found.items()]
+    second = _second_editions(book) if pages else set()
+    problems = [
+        f"{_name(page, root)}: {problem}"
+        for page, measure in found.items()
+        if page.stem in second
+        for problem in measure.problems()
+    ]
+    return [*lines, f"at a width of {WIDTH} px, {how}"] if lines else [], problems
+
+
+def _notebook(page: Path, root: Path, book: Path) -> Path:
+    return book / page.relative_to(root).with_suffix(".ipynb")
+
+
+def _second_editions(book: Path) -> set[str]:
+    """The chapters with `edition: 2` in `book/chapters.yaml`."""
+    import yaml
+
+    path = book / "book" / "chapters.yaml"
+    chapters = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {name for name, front in chapters.items() if front.get("edition") == 2}
+
+
+def main(arguments: list[str]) -> int:
+    """Print measures and problems; the status is 1 if there are problems and 2 if there is nothing to check."""
+    if len(arguments) != 1:
+        print("usage: python -m clbook.pages.site_check FOLDER", file=sys.stderr)
+        return 2
+    try:
+        problems = check_site(Path(arguments[0]), Path.cwd())
+        measures, too_long = chapter_measures(Path(arguments[0]), Path.cwd())
+    except (FileNotFoundError, BookError) as error:
+        print(f"site_check: {error}", file=sys.stderr)
+        return 2
+    for line in (*measures, *problems, *too_long):
+        print(line)
+    return 1 if problems or too_long else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,243 @@
+"""The library as a graph: definitions are nodes, the global names that they read are edges, and digests follow these.
+
+A module contains only imports, definitions and assignments of names, so a definition's tokens and what they refer to
+express everything that it does (`form.py` finds violations).
+"""
+
+import ast
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ..common import project
+from ..common.errors import BookError
+from .syntax import IMPORTS, Definition, External, LibraryModule, Speller, Tokens, imported_names
+
+PACKAGE, MACHINERY = project.kernels(), "clbook"
+OWN = Path(__file__).parents[1]  # the machinery's folder; the kernels lie beside it
+FOLDER = OWN.parent / PACKAGE
+COLOURS, STYLE = f"{MACHINERY}.notebook.colours", "notebook/book.mplstyle"  # what a picture shows of the machinery
+SUMS = "SUMS"  # data set → file → sum, or file → sum in a module named after its data sets
+Target = Definition | LibraryModule | External
+
+
+def is_machinery(module: str) -> bool:
+    """Whether a module belongs to the machinery that runs, judges and shows; of that, only names count."""
+    return module == MACHINERY or module.startswith(f"{MACHINERY}.")
+
+
+def joined(*parts: str) -> str:
+    """Several texts as one, with separators; some of them may already have been joined."""
+    return "\x1f".join(parts)
+
+
+def sha(*parts: str) -> str:
+    """SHA-256 over texts with separators."""
+    return hashlib.sha256(joined(*parts).encode()).hexdigest()
+
+
+@dataclass
+class Module:
+    """One module: what its names refer to, and the syntax tree behind each definition."""
+
+    name: str
+    source: str
+    is_package: bool = False
+    spelled: dict[str, Tokens] = field(default_factory=dict)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+    @cached_property
+    def definitions(self) -> dict[str, ast.AST]:
+        """Name → its definition or the value assigned to it; the last one if there are several."""
+        found: dict[str, ast.AST] = {}
+        for node in self.tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found[node.name] = node
+            for target in getattr(node, "targets", [getattr(node, "target", None)]):
+                found |= assigned(target, getattr(node, "value", None))
+        return found
+
+    @cached_property
+    def imports(self) -> dict[str, Target]:
+        return {k: v for node in self.tree.body if isinstance(node, IMPORTS) for k, v in self.imported(node).items()}
+
+    def imported(self, node: ast.Import | ast.ImportFrom) -> dict[str, Target]:
+        """What the names bound by an import statement of this module refer to."""
+        parts = self.name.split(".")
+        parent = parts[: len(parts) - getattr(node, "level", 0) + self.is_package] if getattr(node, "level", 0) else []
+        if isinstance(node, ast.Import):
+            return {bound: _named(asked) for bound, asked in imported_names(node)}
+        base = ".".join([*parent, *([node.module] if node.module else [])])
+        return {bound: _named(f"{base}.{asked}") for bound, asked in imported_names(node)}
+
+
+def assigned(target: ast.AST | None, value: ast.AST | None) -> dict[str, ast.AST]:
+    """Name → value of an assignment to names; a tuple assigned to a tuple of names is split."""
+    if isinstance(target, ast.Name) and value is not None:
+        return {target.id: value}
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return {k: v for t, v in zip(target.elts, value.elts, strict=True) for k, v in assigned(t, v).items()}
+    return {}
+
+
+def _named(dotted: str) -> Target:
+    """A dotted name. Within the library it may be a module or a definition, which `Library.settle` decides."""
+    return LibraryModule(dotted) if dotted.partition(".")[0] in (PACKAGE, MACHINERY) else External(dotted)
+
+
+class Library:
+    """The modules of kernels and machinery, read from their sources, some of which may be replaced by other texts."""
+
+    def __init__(self, folder: Path = FOLDER, replaced: dict[str, str] | None = None, own: Path = OWN):
+        self.folder, self.own, self.replaced = folder, own, replaced or {}
+        self._modules: dict[str, Module | None] = {}
+        lines = (own / STYLE).read_text(encoding="utf-8").splitlines() if (own / STYLE).is_file() else []
+        self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
+
+    def instead(self, module: str, source: str) -> "Library":
+        """This library with one module's source replaced; what was read from the others is shared."""
+        other = Library(self.folder, self.replaced | {module: source}, self.own)
+        before, after = self.module(module), other.module(module)
+        same = before and before.definitions.keys() == after.definitions.keys() and before.imports == after.imports
+        for name, found in self._modules.items():
+            if name != module and found:  # names in other modules may now refer to something else
+                other._modules[name] = found if same else Module(name, found.source, found.is_package)
+        return other
+
+    def read(self) -> "Library":
+        """The library itself, with every module read as it is now; later edits have no effect."""
+        for name in (*self.names(), COLOURS):
+            self.module(name)
+        return self
+
+    def module(self, name: str) -> Module | None:
+        """A module of the library, or None if there is no such file."""
+        if name not in self._modules:
+            base = (self.own if is_machinery(name) else self.folder).joinpath(*name.split(".")[1:])
+            path = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
+            on_disk = path.read_text(encoding="utf-8") if path else None
+            text = self.replaced.get(name, on_disk)
+            is_package = bool(path) and path.name == "__init__.py"
+            self._modules[name] = Module(name, text, is_package) if text is not None else None
+        return self._modules[name]
+
+    def names(self) -> list[str]:
+        """Every module of the kernels, by dotted name."""
+        found = []
+        for path in sorted(self.folder.rglob("*.py")):
+            parts = path.relative_to(self.folder).with_suffix("").parts
+            found.append(".".join((PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts))))
+        return found
+
+    def settle(self, target: Target) -> Target | None:
+        """The module or definition that a name of the package refers to, through re-exports; raises BookError."""
+        if not isinstance(target, LibraryModule):
+            return target
+        parent, _, name = target.name.rpartition(".")
+        home = self.module(parent)
+        if home and name in home.definitions:
+            return Definition(parent, name)
+        if home and home.imports.get(name, target) != target:
+            return self.settle(home.imports[name])
+        if self.module(target.name):
+            return target
+        return Definition(parent, name) if home and is_machinery(parent) else None
+
+    def refer(self, target: Target, attributes: tuple[str, ...], looks: bool = False) -> tuple[Tokens, int]:
+        """The tokens for a target followed by attributes, and how many these cover; with `looks`, colours count."""
+        if isinstance(target, External):
+            return ["external " + ".".join((target.dotted, *attributes))], len(attributes)
+        used, found = 0, self.settle(target)
+        while isinstance(found, LibraryModule) and used < len(attributes):
+            found = self.settle(LibraryModule(f"{found.name}.{attributes[used]}"))
+            used += 1
+        if isinstance(found, External):
+            return ["external " + ".".join((found.dotted, *attributes[used:]))], len(attributes)
+        if isinstance(found, Definition):
+            seen = looks and found.module == COLOURS and found.name in self.module(COLOURS).definitions
+            return ([found] if seen or not is_machinery(found.module) else [f"machinery {found.name}"]), used
+        if found is None:
+            raise BookError(f"{'.'.join((target.name, *attributes))}: no such module or definition")
+        return [f"module {found.name}"], used
+
+    def speller(self, module: Module) -> Speller:
+        """A speller for the code of a module, with its names resolved."""
+
+        def resolve(name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
+            if name in module.definitions:
+                return [Definition(module.name, name)], 0
+            return self.refer(module.imports[name], attributes) if name in module.imports else None
+
+        return Speller(resolve, lambda node: self.local_import(module, node))
+
+    def local_import(self, module: Module, node: ast.AST) -> dict:
+        """Name → resolver for an import statement inside a function."""
+        found = module.imported(node)
+        return {name: (lambda _, attributes, t=target: self.refer(t, attributes)) for name, target in found.items()}
+
+    def spelled(self, definition: Definition) -> Tokens:
+        """The tokens of a definition; a reference to itself is marked as such."""
+        module = self.module(definition.module)
+        if definition.name not in module.spelled:
+            tokens = self.speller(module).spell(module.definitions[definition.name])
+            module.spelled[definition.name] = ["itself" if token == definition else token for token in tokens]
+        return module.spelled[definition.name]
+
+    def definition_at(self, module: str, line: int) -> Definition | None:
+        """The definition whose source contains a line; None for code that runs on import."""
+        for name, node in self.module(module).definitions.items():
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            if first <= line <= node.end_lineno:
+                return Definition(module, name)
+        return None
+
+
+class Digests:
+    """Digests of definitions for a run on one data set. A definition's digest covers everything it reaches."""
+
+    def __init__(self, library: Library, data: str):
+        self.library, self.data = library, data
+        self._deep: dict[Definition, str] = {}
+        self._own: dict[Definition, str] = {}
+        self._reached: dict[Definition, frozenset[Definition]] = {}
+
+    def _tokens(self, definition: Definition) -> Tokens:
+        module, node = self.library.module(definition.module), None
+        if definition.name == SUMS:
+            node = module.definitions[SUMS]
+        if not isinstance(node, ast.Dict) or None in node.keys:  # with `**`, the whole dictionary counts
+            return self.library.spelled(definition)
+        entries = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
+        if any(isinstance(value, ast.Dict) for value in node.values):
+            read = [entries[self.data]] if self.data in entries else []
+        else:
+            read = [node] if self.data.startswith(module.name.rpartition(".")[2]) else []
+        return [token for entry in read for token in self.library.speller(module).spell(entry)]
+
+    def deep(self, definition: Definition, above: tuple[Definition, ...] = ()) -> str:
+        """The digest of a definition's tokens, each reference replaced by the digest of what it refers to."""
+        if definition not in self._deep:
+            if definition in above:
+                raise BookError(f"{definition}: calls itself through {above[-1]}; only a direct call is allowed")
+            inside = (*above, definition)
+            texts = [t if isinstance(t, str) else self.deep(t, inside) for t in self._tokens(definition)]
+            self._deep[definition] = sha(*texts)
+        return self._deep[definition]
+
+    def own(self, definition: Definition) -> str:
+        """The digest of a definition's own text alone, with references by name."""
+        if definition not in self._own:
+            self._own[definition] = sha(*map(str, self._tokens(definition)))
+        return self._own[definition]
+
+    def reached(self, definition: Definition) -> frozenset[Definition]:
+        """The definition and all that its digest covers."""
+        if definition not in self._reached:
+            self.deep(definition)  # raises BookError for a circle
+            below = [self.reached(t) for t in set(self._tokens(definition)) if isinstance(t, Definition)]
+            self._reached[definition] = frozenset({definition}).union(*below)
+        return self._reached[definition]

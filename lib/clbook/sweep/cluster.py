@@ -1,0 +1,189 @@
+"""Where the points of a sweep run: a cluster of processes on this machine, or the cluster of a given scheduler."""
+
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from multiprocessing import resource_tracker
+from pathlib import Path
+
+from ..common.errors import BookError
+from ..common.formats import SCHEDULER, intact
+from .job import Job, run_job
+
+ANSWER_SECONDS = 10  # time that a scheduler has to answer
+FILE_SECONDS = 60  # time that it has to write its file, on the disk of a cluster
+LOOPBACK = "127.0.0.1"  # whoever reaches a scheduler can run code as its user
+QUEUED = 2  # jobs submitted for each thread of a worker, so that no thread waits
+
+
+class Pool:
+    """A cluster of dask.distributed, as a sweep uses it. `resources` are those that a point needs from its worker."""
+
+    def __init__(self, client, local: bool, resources: dict[str, float]):
+        from distributed import as_completed
+
+        self.client, self.local, self.resources = client, local, resources
+        self.arrived = as_completed([], loop=client.loop)
+
+    def places(self) -> int:
+        """Number of jobs that run at a time: one on each thread of a worker, as far as it offers the resources."""
+        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})  # empty if the scheduler is lost
+        return sum(
+            int(min([w["nthreads"], *(w["resources"].get(r, 0) // need for r, need in self.resources.items())]))
+            for w in workers.values()
+        )
+
+    def room(self) -> int:
+        """Number of jobs that are submitted at a time."""
+        return QUEUED * max(1, self.places())
+
+    def submit(self, key: str, job: Job) -> None:
+        self.arrived.add(self.client.submit(run_job, job, key=key, pure=False, resources=self.resources))
+
+    def next(self) -> tuple[str, dict]:
+        """The key and result of the next job that ends; raises BookError if the scheduler is lost."""
+        future = next(self.arrived)
+        key, state = future.key, future.status
+        if state == "finished":
+            result = future.result()
+        elif state == "error":
+            result = {"status": "failed", "said": _why(future.exception())}
+        else:
+            raise BookError("the scheduler was lost; what is finished stays: run the same command again")
+        future.release()
+        return key, result
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _why(error: BaseException) -> str:
+    """Why a worker returned no result of a job, which itself raises nothing."""
+    from distributed import KilledWorker
+
+    said = _first_line(error)
+    if isinstance(error, KilledWorker):
+        return f"the worker was lost: {said}"
+    return f"the worker could not begin ({type(error).__name__}: {said}); does it have this environment?"
+
+
+def _one_gpu_a_worker(cards: list[str]):
+    """A plugin that gives worker number k the k-th of these GPUs, also after a restart."""
+    from distributed import WorkerPlugin
+
+    class OneGpu(WorkerPlugin):
+        def setup(self, worker) -> None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = cards[int(worker.name) % len(cards)]
+
+    return OneGpu()
+
+
+def gpus() -> list[str]:
+    """The GPUs of this machine that torch sees, as CUDA_VISIBLE_DEVICES names them."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    count, given = torch.cuda.device_count(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return given.split(",")[:count] if given else [str(k) for k in range(count)]
+
+
+@contextlib.contextmanager
+def open_pool(jobs: int | None = None, scheduler: str | None = None, on_gpu: bool = False) -> Iterator[Pool]:
+    """A cluster of processes on this machine, or the one at a scheduler's address.
+
+    `jobs` is the number of processes, by default one per core, or one per GPU for points that need one. A scheduler's
+    workers must share the file system, and offer the resource GPU for such points.
+
+    Raises BookError if dask is not installed, the scheduler does not answer, or both jobs and scheduler are given.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise BookError("dask is not installed: pip install -e '.[run,cluster]'") from None
+    if scheduler and jobs:
+        raise BookError(f"--jobs {jobs}: the scheduler at {scheduler} has its own workers; give only one of the two")
+    if jobs is not None and jobs < 1:
+        raise BookError(f"--jobs: must be ≥ 1, got {jobs}")
+    resources = {"GPU": 1} if on_gpu else {}
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what can be fixed is reported in one line
+    with contextlib.ExitStack() as stack:
+        if scheduler:
+            client = stack.enter_context(_reached(distributed, scheduler))
+        else:
+            client = stack.enter_context(_started(distributed, jobs, on_gpu))
+        yield Pool(client, not scheduler, resources)
+
+
+@contextlib.contextmanager
+def _reached(distributed, address: str) -> Iterator:
+    """A client of an existing scheduler; the address may be that of the file to which the scheduler writes its own."""
+    by_file = address.endswith(".json")
+    try:
+        where = intact(_written(Path(address)), SCHEDULER)["address"] if by_file else address
+        # a client that cannot even try waits at its end, and prints a traceback
+        distributed.comm.resolve_address(where)
+        if where.startswith("tls:") and not distributed.Security().get_connection_args("client").get("ssl_context"):
+            raise ValueError("TLS is not set up here, which the page on sweeps describes")
+        client = distributed.Client(where, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (ValueError, RuntimeError) as error:  # a RuntimeError where TLS is required and the address has none
+        raise BookError(f"--scheduler {address}: {_first_line(error)}; is the address right?") from None
+    except (OSError, TimeoutError) as error:
+        advice = "is it running, is the address right, may this machine reach it?"
+        said = f"no answer within {ANSWER_SECONDS} s ({_first_line(error)})"
+        raise BookError(f"--scheduler {address}: {said}; {advice}") from None
+    with client:
+        yield client
+
+
+def _written(path: Path) -> Path:
+    """The scheduler's file, once a job that has just begun has written it; raises BookError."""
+    for _ in range(10 * FILE_SECONDS):
+        if path.is_file() and path.stat().st_size:
+            return path
+        time.sleep(0.1)
+    raise BookError(f"--scheduler {path}: no such file after {FILE_SECONDS} s; has the scheduler started?")
+
+
+@contextlib.contextmanager
+def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
+    cores, cards = os.cpu_count() or 1, gpus() if on_gpu else []
+    count = jobs or len(cards) or cores
+    share = str(max(1, cores // count))  # of the cores, for the parallel parts of a point
+    quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": share, "LOKY_MAX_CPU_COUNT": share}
+    options = dict(
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=0,  # kernels are separate processes, which it does not count
+        host=LOOPBACK,
+        dashboard_address=f"{LOOPBACK}:0",  # any free port, since a second sweep may run on this machine
+        resources={"GPU": 1} if on_gpu else None,
+        env=quiet,
+        silence_logs=50,
+    )
+    with contextlib.ExitStack() as stack:
+        with _deaf_to_interrupts():
+            cluster = stack.enter_context(distributed.LocalCluster(**options))
+        client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        if len(cards) > 1:
+            client.register_plugin(_one_gpu_a_worker(cards))
+        yield client
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Threads that start inside, and all the processes that these ever start, do not receive Ctrl-C.
+
+    A terminal sends it to workers, too, which would each print a traceback; it is the client that ends them.
+    """
+    resource_tracker.ensure_running()  # later it would unblock the signal in the thread that starts a process
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

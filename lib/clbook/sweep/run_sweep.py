@@ -1,0 +1,232 @@
+"""A sweep: the runs of a grid, written to a folder by a cluster, in any order and with any number of interruptions."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from ..commands.jupyter_kernel import disk_errors
+from ..commands.output_place import place_errors
+from ..commands.request import named_profile
+from ..common.aside import write_aside
+from ..common.durations import duration
+from ..common.errors import BookError
+from ..common.parameters import profile_parameters
+from .cluster import gpus, open_pool
+from .grid import Grid
+from .job import Job
+from .sweep_folder import DEFINITION, POINTS, REASON, VERSION, failed_folder, is_done, read_definition, run_folder
+from .sweep_table import TABLE, read_table, write_table
+
+ATTEMPTS = 2
+
+
+@dataclass
+class Outcome:
+    """The state of the runs of a sweep; `failed` has the reason for each failure."""
+
+    done: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Lock the folder for one sweep at a time; raises BookError."""
+    with place_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "a+")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise BookError(f"{folder}: another sweep is running here ({lock.read().strip()})") from None
+        except OSError as error:
+            raise BookError(f"{folder}: cannot be locked ({error.strerror}); choose --out on another disk") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+        lock.flush()
+        yield
+
+
+def _claim(grid: Grid, folder: Path) -> None:
+    """Write the folder's definition, or check that it contains this very sweep; raises BookError."""
+    wanted = {"version": VERSION, **grid.to_json()}
+    if (folder / DEFINITION).exists():
+        found = read_definition(folder)
+        differ = [key for key, value in wanted.items() if found.get(key) != value]
+        if differ == ["points"]:
+            said = "made by other code, with other fixed parameters or another choice of --fold"
+            raise BookError(f"{folder}: {said}; choose another --out")
+        if differ:
+            raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
+        return
+    if any(path.name not in (".lock", POINTS) for path in folder.iterdir()):
+        raise BookError(f"{folder}: not empty and not a sweep; choose another --out")
+    points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
+    for name, content in {POINTS: points, DEFINITION: wanted}.items():
+        write_aside(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
+
+
+@contextlib.contextmanager
+def _cleared(folder: Path, pool: AbstractContextManager) -> Iterator:
+    """Open a pool, and remove what killed workers have left half-written, before and after.
+
+    The workers of a scheduler may still be writing if a sweep is interrupted, so nothing is removed then.
+    """
+    alone = False
+    try:
+        with pool as workers:
+            if alone := workers.local:
+                _clear(folder)
+            yield workers
+        alone = True
+    finally:
+        if alone:
+            _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    for path in (folder / "runs").glob(".*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove_damaged(folder: Path, waiting: list[str]) -> None:
+    """Remove the folders of runs that lack `run.json`: no result can be moved into their place.
+
+    A whole folder appears at once, so one that is there and lacks the file is damaged, whoever still works here.
+    """
+    for run in waiting:
+        if run_folder(folder, run).is_dir() and not is_done(folder, run):
+            print(f"clbook: {run_folder(folder, run)} has no run.json; its points are run again", file=sys.stderr)
+            shutil.rmtree(run_folder(folder, run))
+
+
+class Bar:
+    """A bar with the runs done, under way and failed, and the remaining time, in a terminal or a notebook."""
+
+    def __init__(self, total: int, done: int):
+        from tqdm import tqdm
+
+        text = "{n_fmt} of {total_fmt} runs |{bar}| {elapsed}, {remaining} left{postfix}"
+        file = sys.stdout if "ipykernel" in sys.modules else sys.stderr  # in a notebook stderr is shown in red
+        self.bar = tqdm(total=total, initial=done, bar_format=text, file=file, disable=None, leave=False)
+
+    def say(self, text: str) -> None:
+        self.bar.write(text)
+
+    def show(self, outcome: Outcome, running: int) -> None:
+        self.bar.set_postfix_str(f"{running} running, {len(outcome.failed)} failed", refresh=False)
+        self.bar.n = len(outcome.done) + len(outcome.failed)
+        self.bar.refresh()
+
+
+def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Callable[[str], None] = None) -> Outcome:
+    """Make all runs of a grid that have no result yet; `pool`, from `cluster.open_pool`, is opened if there are any.
+
+    The first run is made alone, and its time predicts the cost of the rest. A run that fails keeps its partial notebook
+    beside its place, in ID.failed, and is tried once more. Raises BookError for a folder that contains something else
+    or is in use, a full disk, or a lost scheduler; finished runs stay, and the same call resumes from them.
+    """
+    folder = folder.absolute()
+    with _held(folder):
+        _claim(grid, folder)
+        (folder / "runs").mkdir(exist_ok=True)
+        outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
+        done = set(outcome.done)
+        waiting = [run for run in grid.runs if run not in done]
+        _remove_damaged(folder, waiting)
+        with _table_at_the_end(folder):
+            if waiting:
+                with _cleared(folder, pool) as workers:
+                    bar = Bar(len(grid.runs), len(outcome.done))
+                    with contextlib.closing(bar.bar):
+                        _work_off(grid, folder, workers, waiting, outcome, bar, say or bar.say)
+        return outcome
+
+
+@contextlib.contextmanager
+def _table_at_the_end(folder: Path) -> Iterator[None]:
+    """Write the sweep's table, even if the sweep is interrupted; the interruption is then raised."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError, BookError):
+            write_table(read_table(folder), folder / TABLE)
+        raise
+    write_table(read_table(folder), folder / TABLE)
+
+
+def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
+    """Keep the pool busy, submitting only as many runs at a time as it can take."""
+    queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
+    base = profile_parameters(grid.files, grid.profile)
+    mine = uuid4().hex[:8]  # keys belong to the scheduler, which may have another sweep of the same points
+    if not pool.places():
+        say("no worker that can take a point has come yet; waiting for the first (Ctrl-C ends it)")
+    while queue or running:
+        while queue and len(running) < (1 if first else pool.room()):
+            run = queue.pop()
+            running.add(run)
+            pool.submit(f"{run}-{tries[run]}-{mine}", _job(grid, base, run, folder))
+        bar.show(outcome, len(running))
+        key, result = pool.next()
+        run = key.partition("-")[0]
+        running.remove(run)
+        tries[run] += 1
+        if result["status"] == "full":
+            raise BookError(f"{folder}: the disk is full; what is finished stays: make room and run the same command")
+        if result["status"] == "done":
+            outcome.done.append(run)
+            shutil.rmtree(failed_folder(folder, run), ignore_errors=True)
+            if first and "seconds" in result:
+                first = False
+                if queue:
+                    say(cost(result["seconds"], len(queue), pool.places()))
+        elif tries[run] < ATTEMPTS:
+            queue.append(run)
+        else:
+            _fail(folder, run, result["said"], outcome)
+            first = False
+    bar.show(outcome, 0)
+
+
+def _job(grid: Grid, base: dict, run: str, folder: Path) -> Job:
+    """A run as a worker takes it; `base` are the parameters of the grid's profile."""
+    profile = named_profile(grid.profile, base, grid.runs[run])
+    return Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], str(run_folder(folder, run)), grid.code)
+
+
+def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
+    """Keep the reason beside the partial notebook."""
+    outcome.failed[run] = said
+    failed_folder(folder, run).mkdir(exist_ok=True)
+    (failed_folder(folder, run) / REASON).write_text(said + "\n", encoding="utf-8")
+
+
+def cost(seconds: float, runs: int, places: int) -> str:
+    """What the remaining runs will take, estimated from one that was measured."""
+    left = seconds * -(-runs // max(places, 1))
+    shown = duration(left, hour_digits=1)
+    return f"one run took {seconds:.0f} s; {runs} more, {places} at a time: about {shown}"
+
+
+def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -> int:
+    """Run a sweep and print how it ended; returns 1 if points failed. Raises BookError."""
+    devices = {str(parameters.get("device", "cpu")) for parameters in grid.runs.values()}
+    on_gpu = any(device.startswith("cuda") for device in devices)
+    on_gpu = on_gpu or "auto" in devices and scheduler is None and bool(gpus())
+    with disk_errors(folder):
+        outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
+    for run, said in outcome.failed.items():
+        print(f"{run} failed: {said}", file=sys.stderr)
+    print(f"{len(outcome.done)} of {len(grid.runs)} runs done, {len(outcome.failed)} failed: {folder / TABLE}")
+    return 1 if outcome.failed else 0

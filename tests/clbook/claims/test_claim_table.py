@@ -1,0 +1,230 @@
+"""Claims: every verdict by its definition, every fault of a claims file named."""
+
+import pytest
+from claim_row import ROW
+
+from clbook.claims.claim_table import NEGATIVE, VERDICTS, Claim, Claims
+from clbook.claims.judging import Reading, judge, judge_all, p_value
+from clbook.common.errors import BookError
+
+
+def claim(**changes):
+    return Claim.parse(ROW | changes, "file.yaml")
+
+
+def verdict(row, data="generated", **arms):
+    return judge(row, Reading.of(**{"control": 2.0, **arms}), data=data)
+
+
+def fair(**changes):
+    """A claim whose authors' side has been written down; its arm must be run, too."""
+    return claim(advocate="the rule for large n alone", **changes)
+
+
+def test_met_is_reproduced_and_missed_is_not_reproduced():
+    assert verdict(claim(), observed=0.5).verdict == "reproduced"
+    assert verdict(fair(), observed=1.5, advocate=1.6).verdict == "not reproduced"
+
+
+def test_the_worst_case_counts():
+    assert verdict(claim(), observed={"a": 0.1, "b": 1.5}).found == "not reproduced"
+    assert verdict(claim(), observed={"a": 0.1, "b": [0.5, 1.4]}).found == "undecided"
+    assert verdict(claim(), observed={"a": 1.5, "b": [0.5, 1.4]}).found == "not reproduced"
+
+
+@pytest.mark.parametrize("control", [0.5, [0.5, 1.4], {"a": 2.0, "b": 0.5}, {}])
+def test_a_control_that_does_not_miss_leaves_it_undecided(control):
+    found = verdict(claim(), observed=0.5, control=control)
+    assert found.verdict == "undecided" and "control" in found.reason
+
+
+def test_undecided_says_how_many_seeds_would_decide():
+    found = verdict(claim(), observed=[0.5, 1.4, 0.9, 0.8])
+    assert found.verdict == "undecided" and "4 seeds, about" in found.reason and "contains 1;" in found.reason
+    assert "no number of seeds would decide" in verdict(claim(), observed=[0.5, 1.5]).reason
+
+
+def test_contradicted_needs_an_erratum_and_a_mended_form_that_meets_the_rule():
+    erratum = fair(erratum="a factor 2")
+    missed = {"observed": 1.5, "advocate": 1.5}
+    assert verdict(erratum, **missed, mended=0.1).verdict == "contradicted"
+    assert verdict(erratum, **missed, mended=0.1).reason == "a factor 2"
+    assert verdict(erratum, **missed, mended=1.5).verdict == "not reproduced"
+    assert verdict(erratum, **missed).verdict == "not reproduced"
+    assert verdict(fair(), **missed, mended=0.1).verdict == "not reproduced"
+    assert verdict(erratum, observed=0.5, mended=0.1).verdict == "reproduced"
+
+
+def test_a_planted_case_that_misses_takes_the_contradiction_back():
+    erratum = fair(erratum="a factor 2")
+    missed = {"observed": 1.5, "advocate": 1.5}
+    assert verdict(erratum, **missed, mended=0.1, planted=0.2).verdict == "contradicted"
+    assert verdict(erratum, **missed, planted=0.2).verdict == "contradicted"
+    assert verdict(erratum, **missed, mended=0.1, planted=1.2).verdict == "not reproduced"
+
+
+NEGATIVES = {"contradicted": {"erratum": "a factor 2"}, "not reproduced": {}, "vacuous": {"vacuous": "n > n"}}
+
+
+@pytest.mark.parametrize("word", NEGATIVE)
+def test_a_negative_verdict_without_an_advocate_is_refused(word):
+    """Neither a note without a run nor a run without a note suffices; if the authors' reading is met, it wins."""
+    row, missed = NEGATIVES[word], {"observed": 1.5, "mended": 0.1}
+    assert verdict(fair(**row), **missed, advocate=1.5).verdict == word
+    for entry, arms in ((claim(**row), {"advocate": 1.5}), (fair(**row), {}), (claim(**row), {})):
+        found = verdict(entry, **missed, **arms)
+        assert (found.verdict, found.found) == ("undecided", word)
+        assert found.reason.startswith("under review: the rule ≤ 1 is missed; a reading under which the authors")
+    found = verdict(fair(**row), **missed, advocate={"a": 0.5, "b": 0.9})
+    assert (found.verdict, found.reason) == ("with conditions", "read so: the rule for large n alone")
+    assert verdict(fair(**row), **missed, advocate={"a": 0.5, "b": 1.9}).verdict == word
+
+
+def test_what_is_under_review_has_no_negative_verdict():
+    found = verdict(fair(review="the text says could"), observed=1.5, advocate=1.5)
+    assert found.verdict == "undecided" and found.reason.endswith("is missed; the text says could")
+    assert verdict(fair(review="the text says could"), observed=0.5).verdict == "reproduced"
+
+
+def test_a_misprint_is_no_negative_verdict():
+    row = claim(erratum="a sign", slip="misprint")
+    found = verdict(row, observed=1.5, mended=0.1)
+    assert (found.verdict, found.reason) == ("misprint", "a sign") and "misprint" not in NEGATIVE
+    assert verdict(row, observed=1.5, mended=1.1).found == "not reproduced"
+    assert verdict(row, observed=1.5).found == "not reproduced"
+    assert verdict(row, observed=0.5).verdict == "reproduced"
+
+
+def test_a_smaller_run_decides_nothing_against_the_paper_and_bounds_what_it_says_for_it():
+    row = fair(smaller="a network of its width would decide")
+    met, missed = verdict(row, observed=0.5), verdict(row, observed=1.5, advocate=1.5)
+    assert (met.verdict, missed.verdict) == ("with conditions", "undecided")
+    assert all("a network of its width would decide" in found.reason for found in (met, missed))
+
+
+def test_with_conditions_needs_a_failure_outside():
+    row = claim(conditions="wide enough")
+    assert verdict(row, observed=0.5, outside=1.5).verdict == "with conditions"
+    assert verdict(row, observed=0.5, outside={"a": 1.5, "b": 0.5}).verdict == "undecided"
+    assert verdict(row, observed=0.5).verdict == "reproduced"
+
+
+def test_substitute_data_is_a_condition():
+    row = claim(data="cifar10")
+    found = verdict(row, data="digits", observed=0.5)
+    assert (found.verdict, found.reason) == ("with conditions", "data: digits in place of cifar10")
+    assert verdict(row, data="cifar10", observed=0.5).verdict == "reproduced"
+
+
+def test_a_claim_without_a_rule_cannot_be_judged():
+    row = Claim.parse({k: ROW[k] for k in ("id", "locator", "statement", "kind")} | {"needs": "a GPU"}, "f")
+    with pytest.raises(BookError, match=r"thm-1 has no rule: it is listed as not run \(a GPU\)"):
+        verdict(row, observed=1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "guess"}, "file.yaml: claim thm-1: kind must be one of identity, bound"),
+        ({"colour": "red"}, "unknown colour; allowed are"),
+        ({"rule": {"below": 1}}, "claim thm-1: rule must be one of"),
+        ({"slip": "typo", "erratum": "e"}, "slip must be one of misprint, got 'typo'"),
+        ({"slip": "misprint"}, "a misprint needs its corrected form under erratum"),
+        ({"data": "minst"}, "claim thm-1: data must be one of generated, scenes, digits"),
+        ({"in": "margin"}, "in must be one of chapter, appendix, got 'margin'"),
+        ({"beyond": "yes"}, "beyond must be true or false, got 'yes'"),
+    ],
+)
+def test_a_faulty_row_is_named(changes, said):
+    with pytest.raises(BookError) as caught:
+        claim(**changes)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("field", sorted(ROW.keys() - {"id"}))
+def test_a_missing_field_is_named(field):
+    with pytest.raises(BookError, match=f"claim thm-1: missing {field}"):
+        Claim.parse({k: v for k, v in ROW.items() if k != field}, "file.yaml")
+
+
+def load(tmp_path, text):
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    return Claims.load(path)
+
+
+HEAD = "paper: p\ntitle: t\nlabels: {theorem: 1}\nclaims:\n"
+NOT_RUN = "- {id: a, locator: l, statement: s, kind: bound, needs: time}\n"
+
+
+def test_a_claims_file_is_read_and_its_faults_named(tmp_path):
+    claims = load(tmp_path, HEAD + NOT_RUN)
+    assert (claims.paper, claims.labels, claims.by_chance) == ("p", {"theorem": 1}, 0)
+    assert claims.rows["a"].rule is None and claims.rows["a"].needs == "time"
+    with pytest.raises(BookError, match="small.yaml, line 6: claim a occurs twice"):
+        load(tmp_path, HEAD + NOT_RUN + NOT_RUN)
+    with pytest.raises(BookError, match="small.yaml, line 1: not readable as YAML"):
+        load(tmp_path, "claims: [")
+    with pytest.raises(BookError, match="small.yaml, line 6: claim b: missing"):
+        load(tmp_path, HEAD + NOT_RUN + "- {id: b, locator: l}\n")
+    with pytest.raises(BookError, match="small.yaml, line 5: claim a: data must be one of .* got 'minst'"):
+        load(tmp_path, HEAD + NOT_RUN.replace("needs", "data: minst, needs"))
+    for text, said in (
+        ("[]", "it must be an object"),
+        ("claims: {}", "claims must be a list"),
+        ("paper: p", "missing"),
+        (HEAD.replace("1}", "'4.1'}") + NOT_RUN, "labels.theorem must be a whole number or a list, got '4.1'"),
+    ):
+        with pytest.raises(BookError, match=f"small.yaml: {said}"):
+            load(tmp_path, text)
+
+
+def test_a_chapter_without_a_paper_has_its_own_name_and_no_labels(tmp_path):
+    claims = load(tmp_path, "claims:\n" + NOT_RUN.replace("needs", "beyond: true, in: appendix, needs"))
+    assert (claims.paper, claims.title, claims.labels) == ("small", "small", {})
+    assert claims.rows["a"].beyond and claims.rows["a"].place == "appendix"
+
+
+def test_the_wording_is_not_part_of_what_a_result_depends_on():
+    assert claim(statement="Other.").rule_for_hash() == claim().rule_for_hash()
+    for change in (
+        {"rule": {"at_most": 2.0}},
+        {"by_chance": True},
+        {"erratum": "e"},
+        {"data": "digits"},
+        {"advocate": "a"},
+    ):
+        assert claim(**change).rule_for_hash() != claim().rule_for_hash()
+
+
+def test_a_reading_survives_being_stored():
+    reading = Reading.of(observed={"hits": 3, "trials": 4}, control={"a": [1, 2], "b": 3}, mended=None)
+    assert list(reading.observed) == [""] and list(reading.control) == ["a", "b"] and reading.mended == {}
+    assert Reading.of(**reading.to_json()) == reading
+
+
+def chance_claims(count):
+    rows = {f"c{i}": claim(id=f"c{i}", by_chance=True) for i in range(count)}
+    return Claims("p", "t", {}, rows | {"exact": claim(id="exact")})
+
+
+def test_claims_decided_by_chance_are_corrected_and_others_are_not():
+    claims = chance_claims(5)
+    near = Reading.of(observed=[0.7, 0.8, 0.75, 0.95], control=2.0)
+    assert 0.01 < p_value(claim(), near) < 0.05
+    alone = judge_all(chance_claims(1), {"c0": near})
+    among = judge_all(claims, {f"c{i}": near for i in range(5)} | {"exact": Reading.of(observed=0.5, control=2.0)})
+    assert alone["c0"].verdict == "reproduced" and alone["c0"].level == 0.05
+    assert {v.verdict for i, v in among.items() if i != "exact"} == {"undecided"}
+    assert among["exact"].level == 0.05 and among["exact"].verdict == "reproduced"
+
+
+def test_one_case_that_misses_decides_a_claim_at_its_own_p_value_times_the_cases():
+    reading = Reading.of(observed={"near": [0.9, 1.05, 1.0], "far": [5.0, 5.1, 5.2]}, control=2.0)
+    far = claim().rule.p_value(reading.observed["far"])
+    near = claim().rule.p_value(reading.observed["near"])
+    assert far < near and p_value(claim(), reading) == pytest.approx(2 * far)
+
+
+def test_the_vocabulary_is_told_apart_by_shape():
+    assert len(set(VERDICTS.values())) == len(VERDICTS) == 8

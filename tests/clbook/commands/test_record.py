@@ -1,0 +1,275 @@
+"""Records: a chapter as a plain script, in pieces that resume, without the packages of notebooks and pages."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from stand_in import SOURCE, write_stand_in
+
+from clbook.commands import record
+from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles
+from clbook.notebook import glue, pieces
+from clbook.notebook.pieces import Keeper, OutOfTime
+
+torch = pytest.importorskip("torch")
+PIECES = """
+# %%
+def long_part(k):
+    with open(trace, "a") as file:
+        file.write(f"{k} ")
+    return {"k": torch.full((2,), float(k)), "label": "x"}
+
+trace = chapter.files.root / "trace"
+parts = [chapter.piece("long part", long_part, k) for k in chapter.progress(range(3), "parts")]
+double = 2 * scale + sum(part["k"].sum().item() for part in parts) - 6.0
+
+import matplotlib.pyplot as plt
+from clbook.notebook.glue import figure
+
+fig, ax = plt.subplots(figsize=(1, 1))
+figure(fig, "fig-1")
+"""
+BY_CHANCE = ("control=[-1.0,", "control=[-1.0 + 0 * double,")  # the claim that chance decides needs the pieces, too
+SPLIT = '# %% tags=["nbval-check-output"]\nchapter.judge("thm-1",'
+WITH_PIECES = SOURCE.replace(SPLIT, PIECES + "\n" + SPLIT).replace(*BY_CHANCE)
+LIBRARY = Path(record.__file__).parents[3]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    return write_stand_in(tmp_path, WITH_PIECES)
+
+
+def trace(files: ChapterFiles) -> str:
+    return (files.root / "trace").read_text()
+
+
+def test_a_record_holds_stamp_other_seeds_and_pictures(files, capsys):
+    before = dict(os.environ)
+    assert record.main(["stand-in", "--profile", "smoke", "--other-seeds", "2"]) == 0
+    path = files.record("smoke")
+    stored = json.loads(path.read_text())
+    assert stored["run"]["profile"] == "smoke" and stored["run"]["parameters"]["seeds"] == 3
+    assert [s["parameters"]["first_seed"] for s in stored["other_seeds"]] == [2000, 3000]
+    assert set(stored["run"]["readings"]) == {"thm-1", "thm-1-a", "fig-1"}
+    assert [p.name for p in path.with_suffix("").iterdir()] == ["fig-1.png"]
+    assert not any((files.root / "records" / ".pieces" / "stand-in").iterdir())
+    assert "thm-1: reproduced" in capsys.readouterr().out
+    assert dict(os.environ) == before and glue.figure.__module__ == glue.__name__
+
+
+def test_the_record_is_read_as_a_result_and_is_not_stale(files):
+    from clbook.notebook.results import stored_runs
+
+    record.record("stand-in", "smoke", other_seeds=1)
+    run = stored_runs(files)["smoke"]
+    assert not run.stale and run.recurrence == {"fig-1": {"smoke": ["reproduced"]}}  # the one that chance decides
+
+
+def test_other_seeds_of_another_size_are_kept_up_to_date_at_that_size(files):
+    files.profile("small").write_text("seeds: 2\n")
+    path = record.record("stand-in", "smoke", other_seeds=1, other_profile="small")
+    (other,) = json.loads(path.read_text())["other_seeds"]
+    assert (other["profile"], other["parameters"]["seeds"], other["parameters"]["first_seed"]) == ("small", 2, 2000)
+    assert record.record("stand-in", "smoke") is None
+    files.profile("small").write_text("seeds: 4\n")
+    record.record("stand-in", "smoke")
+    (other,) = json.loads(path.read_text())["other_seeds"]
+    assert (other["profile"], other["parameters"]["seeds"]) == ("small", 4)
+    record.record("stand-in", "smoke", other_seeds=1)  # asked for at the record's own size
+    (other,) = json.loads(path.read_text())["other_seeds"]
+    assert (other["profile"], other["parameters"]["seeds"]) == ("smoke", 3)
+
+
+def test_a_stopped_record_goes_on_from_its_pieces(files, capsys):
+    arguments = ["stand-in", "--profile", "smoke", "--seconds", "0"]
+    for done in ("0 ", "0 1 "):
+        assert record.main(arguments) == record.OUT_OF_TIME
+        assert trace(files) == done and not files.record("smoke").exists()
+        assert "run the same command again" in capsys.readouterr().out
+    assert record.main(arguments) == 0
+    assert trace(files) == "0 1 2 " and files.record("smoke").is_file()
+
+
+def test_other_seeds_start_only_while_there_is_time_and_finished_runs_are_kept(files):
+    with pytest.raises(OutOfTime):
+        for _ in range(3):
+            try:
+                record.record("stand-in", "smoke", seconds=0, other_seeds=1)
+            except OutOfTime:
+                if trace(files) == "0 1 2 ":
+                    raise
+    record.record("stand-in", "smoke", other_seeds=1)
+    assert trace(files) == "0 1 2 0 1 2 "  # the second block's, by the claim that chance decides
+
+
+def test_a_cell_took_what_its_kept_pieces_took(files, monkeypatch):
+    """Else a dear reading of a resumed record looks cheap, and is drawn to be verified whole."""
+    kept = Keeper._piece
+
+    def earlier(self, path, label, made_of, compute, args, options):
+        self.earlier_seconds += 100.0
+        return kept(self, path, label, made_of, compute, args, options)
+
+    monkeypatch.setattr(Keeper, "_piece", earlier)
+    assert record.main(["stand-in", "--profile", "smoke"]) == 0
+    took = json.loads(files.record("smoke").read_text())["run"]["cells"]["the cell of long_part, trace, parts"]
+    assert 300.0 <= float(took.split()[1]) < 360.0
+
+
+def test_pieces_of_other_code_are_not_used(files):
+    with pytest.raises(OutOfTime):
+        record.record("stand-in", "smoke", seconds=0)
+    files.source.write_text(WITH_PIECES.replace("range(3)", "range(3 )").replace('"x"}', '"y"}'))
+    record.record("stand-in", "smoke")
+    assert trace(files) == "0 0 1 2 "
+
+
+def test_the_keeper_adds_the_time_of_earlier_pieces_and_stops_before_one_that_would_be_late(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(pieces.time, "monotonic", lambda: now[0])
+
+    def work(value):
+        now[0] += 4.0
+        return value
+
+    keeper = Keeper(tmp_path, deadline=9.0)
+    assert [keeper("a", work, 1), keeper("a", work, (2, "b"))] == [1, (2, "b")]
+    with pytest.raises(OutOfTime):
+        keeper("c", work, 3)
+    again = Keeper(tmp_path, deadline=9.0)
+    assert [again("a", work, 7), again("a", work, 8), again.earlier_seconds] == [1, (2, "b"), 8.0]
+
+
+def test_a_piece_that_cannot_be_kept_is_named(tmp_path):
+    with pytest.raises(BookError, match="piece 'odd' returns what cannot be kept; it must consist of tensors"):
+        Keeper(tmp_path, 1e9)("odd", lambda: ChapterFiles(tmp_path, "x"))
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("damage", [0, 40, 700, -1, None])
+def test_a_damaged_piece_is_computed_again(tmp_path, capsys, damage):
+    """One bit of its sum, of its content or of its end has turned, or it is cut short."""
+    assert Keeper(tmp_path, 1e9)("a", lambda: [0.25] * 99) == [0.25] * 99
+    (path,) = tmp_path.iterdir()
+    content = bytearray(path.read_bytes())
+    if damage is None:
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        content[damage] ^= 4
+        path.write_bytes(content)
+    keeper = Keeper(tmp_path, 1e9)
+    assert keeper("a", lambda: [0.5]) == [0.5] and keeper.computed == 1
+    assert capsys.readouterr().err == f"{path}: damaged; this piece is computed again\n"
+    assert Keeper(tmp_path, 1e9)("a", lambda: [0.75]) == [0.5]
+
+
+GRID = """
+# %%
+from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
+from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
+
+size = dict(candidates=1, places=2, tokens=3, generators=2, length=1, outputs=2, batch=4)
+ends = []
+for beta in (1, 2, 3):
+    arms = {"arm": (TokenTraining(beta=beta, **size), range(2))}
+    ends.append(chapter.library_piece(f"beta {beta}", matching_curves, arms, 500, 2, ())["arm"]["plus"])
+double = 2 * scale + 0 * float(torch.stack(ends).sum())
+"""
+WITH_GRID = SOURCE.replace(SPLIT, GRID.replace("# %%", "# %%\nimport torch", 1) + "\n" + SPLIT)
+
+
+@pytest.fixture
+def grid(files, monkeypatch):
+    """A chapter whose pieces are library functions, in this process, since workers take long to import torch."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    files.source.write_text(WITH_GRID)
+    return files
+
+
+def kept(files):
+    folder = files.root / "records" / ".pieces" / "stand-in" / "library"
+    return {path.name.split("-")[1]: path for path in folder.glob("*.pt")}
+
+
+def test_a_grid_that_is_killed_goes_on_and_outlives_a_change_of_the_text(grid):
+    command = [sys.executable, "-m", "clbook.commands.record", "stand-in", "--profile", "smoke"]
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(LIBRARY)}, stdout=subprocess.DEVNULL)
+    while not kept(grid) and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL and "1" in kept(grid) and "3" not in kept(grid)
+    first = {beta: path.stat().st_mtime_ns for beta, path in kept(grid).items()}
+    grid.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
+    record.record("stand-in", "smoke")
+    assert set(kept(grid)) == {"1", "2", "3"}
+    assert all(kept(grid)[beta].stat().st_mtime_ns == written for beta, written in first.items())
+
+
+def test_a_piece_of_another_grid_under_this_name_is_one_line(grid, capsys):
+    record.record("stand-in", "smoke")
+    pieces = kept(grid)
+    pieces["1"].replace(pieces["2"])
+    grid.source.write_text(WITH_GRID.replace("ends = []", "ends = list()"))
+    assert record.main(["stand-in", "--profile", "smoke"]) == 2
+    assert "holds a piece of other code or parameters than 'beta 2'; delete it" in capsys.readouterr().err
+
+
+def test_a_failing_cell_is_one_line_with_its_number(files, capsys):
+    files.source.write_text(WITH_PIECES.replace("falling =", "x = 1\n1 / 0\nfalling ="))
+    assert record.main(["stand-in", "--profile", "smoke"]) == 2
+    said = "record: stand-in.py, cell 6, line 2 failed: ZeroDivisionError: division by zero\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert not files.record("smoke").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["stand-inn"], "did you mean stand-in"),
+        (["stand-in"], "has no profile 'paper', there are: default, smoke"),
+        (["stand-in", "--profile", "smoke", "--device", "cuda"], "has no parameter 'device'"),
+        (["stand-in", "--profile", "smoke", "--other-seeds", "-1"], "must be ≥ 0, with seeds ≤ 1000, got -1"),
+        (["stand-in", "--profile", "smoke", "--other-seeds", "100"], "first_seed: must be int 0..100000, got 101000"),
+    ],
+)
+def test_what_cannot_be_recorded_is_one_line(files, capsys, arguments, message):
+    assert record.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+    assert not files.record("smoke").exists()
+
+
+def test_a_full_disk_is_one_line(files, capsys, monkeypatch):
+    def full(*args, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(record, "write_json", full)
+    assert record.main(["stand-in", "--profile", "smoke"]) == 2
+    assert "the disk is full" in capsys.readouterr().err
+    assert not files.record("smoke").exists()
+
+
+def test_it_runs_without_the_packages_of_notebooks_and_pages(files, tmp_path):
+    blocked = "yaml typer rich tqdm IPython jupytext nbformat nbconvert papermill jupyter_client".split()
+    script = (
+        f"import sys; sys.modules.update(dict.fromkeys({blocked!r})); "
+        "from clbook.commands.record import main; "
+        "sys.exit(main(['stand-in', '--profile', 'smoke']))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(LIBRARY)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(files.record("smoke").read_text())["run"]["claims"]["thm-1"]["rule"] is None
+    from clbook.notebook.results import stored_runs
+
+    run = stored_runs(files)["smoke"]
+    assert not run.stale and run.verdicts["thm-1"].verdict == "reproduced"

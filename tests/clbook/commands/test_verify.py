@@ -1,0 +1,342 @@
+"""`clbook verify` recomputes stored readings; changes by hand are found, resealed or not."""
+
+import base64
+import hashlib
+import json
+from dataclasses import replace
+
+import pytest
+from checkout import ROOT
+from stand_in_record import SEEDED, recorded
+from typer.testing import CliRunner
+
+from clbook.claims.claim_table import Claims
+from clbook.cli import app
+from clbook.commands import verify, verify_plan
+from clbook.commands.parts import Part, part_of
+from clbook.commands.verify_distance import distances, same_arithmetic
+from clbook.common import apart, environment
+from clbook.common.errors import BookError
+from clbook.provenance.digests import ChapterDigests
+from clbook.provenance.slices import Story
+from clbook.provenance.staleness import notebook_stamp
+from clbook.provenance.stamps import MIME, seal
+
+torch = pytest.importorskip("torch")
+DAMAGED = "clbook: stand-in/paper.json: does not fit its seal, so it was changed by hand or damaged: run it again\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The stand-in with a notebook and a record of twelve seeds."""
+    return recorded(tmp_path, monkeypatch, SEEDED, "seeds: 12\n")
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["verify", *words])
+    return done.exit_code, done.stdout + done.stderr
+
+
+@pytest.fixture(autouse=True)
+def here(request, monkeypatch):
+    """Runs in this process, except in one test, since a fresh one takes seconds to import torch."""
+    if "fresh" not in request.node.name:
+        monkeypatch.setattr(verify, "apart", lambda function, *given, seconds: function(*given))
+
+
+def forge(files, change, reseal: bool) -> None:
+    """Change the record by hand."""
+    path = files.record("paper")
+    content = json.loads(path.read_text())
+    change(content["run"])
+    path.write_text(json.dumps(content | {"run": seal(content["run"]) if reseal else content["run"]}))
+
+
+def test_everything_is_computed_again_in_a_fresh_process_to_the_last_bit(files):
+    status, said = run()
+    assert status == 0 and "6 readings: 6 the same to the last bit" in said, said
+    assert "chapters/stand-in.ipynb: 3 readings, 0 wrong" in said and "records/stand-in/paper.json: 3 readings" in said
+
+
+def test_a_chapter_s_claims_alone(files):
+    status, said = run("stand-in", "thm-1", "fig-1")
+    assert status == 0 and "4 readings: 4 the same" in said
+
+
+def test_the_runs_of_one_size_alone(files):
+    status, said = run("--profile", "paper")
+    assert status == 0 and "3 readings: 3 the same to the last bit" in said and "ipynb" not in said
+
+
+@pytest.mark.parametrize("encoder", [False, True])
+def test_what_refuses_to_run_is_said_and_the_rest_goes_on(files, monkeypatch, encoder):
+    """Packages of encoders are an extra, so without them nothing is wrong; any other refusal is."""
+    once = [BookError("stand-in: the package that encodes is not installed")]
+
+    def refusing(function, *given, seconds):
+        if once:
+            raise once.pop()
+        return function(*given)
+
+    monkeypatch.setattr(verify, "apart", refusing)
+    monkeypatch.setattr(verify_plan.Job, "needs_encoder", lambda job, claim: encoder)
+    status, said = run()
+    assert status == (0 if encoder else 1) and "3 the same to the last bit" in said
+    assert ("not here: stand-in: the package" in said) == encoder and said.count("is not installed") == 3
+
+
+def test_a_number_that_is_zero_but_for_rounding_may_differ_by_rounding():
+    row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["fig-2-d"]
+    stored = {"observed": {"relu": [-0.5, -0.4]}, "mended": {"half": [2.9e-17, 2.9e-17]}}
+    now = {"observed": {"relu": [-0.5, -0.4]}, "mended": {"half": [-8.6e-18, -8.6e-18]}}
+    assert max(distances(row, stored, now, chance=False)) < 1
+    now["mended"]["half"] = [1e-9, 1e-9]
+    assert max(distances(row, stored, now, chance=False)) > 1
+
+
+def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run():
+    row = Claims.load(ROOT / "chapters" / "claims" / "alignment-and-balance.yaml").rows["lem-c15"]
+    stored, steps, other = ({"observed": {"m=1600": value}} for value in (-1.7589744, -1.7589722, -1.7588))
+    assert max(distances(row, stored, steps, chance=False)) > 1
+    assert max(distances(row, stored, steps, chance=False, steps=True)) < 1
+    assert max(distances(row, stored, other, chance=False, steps=True)) > 1
+
+
+@pytest.mark.parametrize(
+    "chapter, claim, shared", [("alignment-and-balance", "lem-c15", True), ("collapse-and-constraints", "rem-2", False)]
+)
+def test_only_the_runs_of_one_integrator_share_its_steps(chapter, claim, shared):
+    (job,) = verify_plan.jobs(ROOT, chapter, [claim], "paper")
+    assert not job.shares_steps(claim)
+    part = replace(job, part=job.part_of(claim, "draw"))
+    assert part.part and part.shares_steps(claim) == shared
+
+
+def number(stamp):
+    stamp["readings"]["fig-1"]["observed"][""][7] += 1e-12
+
+
+@pytest.mark.parametrize(
+    "change", [number, lambda s: s["readings"]["thm-1"]["observed"].update({"": 1e-16}), lambda s: s.update(device="x")]
+)
+def test_a_record_that_is_changed_by_hand_is_found_by_its_seal(files, change):
+    forge(files, change, reseal=False)
+    status, said = run()
+    assert (status, said) == (2, DAMAGED)
+
+
+def test_a_number_of_a_forger_who_seals_it_again_is_found_by_computing_it(files):
+    forge(files, number, reseal=True)
+    status, said = run()
+    assert status == 1 and "records/stand-in/paper.json, fig-1: observed: stored is" in said and ", 1 wrong" in said
+
+
+def test_so_is_one_in_the_stamp_of_a_notebook(files):
+    notebook = json.loads(files.notebook.read_text())
+    (output,) = [o for c in notebook["cells"] for o in c.get("outputs", []) if MIME in o.get("data", {})]
+    stamp = json.loads(output["data"][MIME])
+    stamp["readings"]["thm-1-a"]["control"][""] = 1e-3
+    output["data"][MIME] = json.dumps(seal(stamp))
+    files.notebook.write_text(json.dumps(notebook))
+    status, said = run("stand-in", "thm-1-a")
+    assert status == 1 and "chapters/stand-in.ipynb, thm-1-a: control: stored is 0.001, computed 0.0" in said
+
+
+def test_on_another_machine_rounding_is_allowed_and_a_verdict_is_not(files):
+    forge(files, lambda s: s.update(capability="AVX9000") or number(s), reseal=True)
+    status, said = run()
+    assert status == 0 and "1 within the rule's tolerance" in said, said
+
+    def other(stamp):
+        stamp["readings"]["thm-1"]["observed"][""] = 0.5
+
+    forge(files, other, reseal=True)
+    status, said = run()
+    assert status == 1 and "thm-1: stored is not reproduced, computed reproduced" in said
+
+    def far(stamp):
+        stamp["readings"]["thm-1"]["observed"][""] = 0.0
+        stamp["readings"]["fig-1"]["observed"][""] = [5.0 + 0.01 * k for k in range(12)]  # the verdict is the same
+
+    forge(files, far, reseal=True)
+    assert run()[0] == 1
+
+
+def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
+    dear = {"fig-1": 100.0, "thm-1": 100.0, "thm-1-a": 0.0}
+    monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
+    status, said = run("--one-seed")
+    assert status == 0 and "2 too dear, and no part of them can be computed alone" in said
+    assert "4 the same to the last bit" in said and "records/stand-in/paper.json: 1 readings in part" in said
+    forge(files, lambda s: s["readings"]["fig-1"].update(observed={"": [2.0 + k for k in range(12)]}), reseal=True)
+    assert run("--one-seed")[0] == 1
+
+
+def test_a_claim_that_few_seeds_would_not_decide_is_not_tried_in_part(files, monkeypatch):
+    monkeypatch.setattr(verify_plan, "CHEAP", -1.0)
+    stored = verify_plan.jobs(files.root, "stand-in", ["fig-1"], "paper")
+    assert [job.wanted for job in verify_plan.in_parts(stored, "x")[0]] == [["fig-1"]]
+    object.__setattr__(stored[0].claims.rows["fig-1"], "whole", "all its seeds decide")
+    assert verify_plan.in_parts(stored, "x") == ([], [(stored[0], "fig-1")])
+
+
+LISTED = SEEDED.replace("scale: float", "ranks: list[int] = [2, 3, 4, 6, 8]  # numbers of signals, 2..64\nscale: float")
+LISTED = LISTED.replace('observed={"a": 3.0 + falling}', 'observed={f"r={r}": 3.0 + falling + r for r in ranks}')
+LISTED = LISTED.replace("control=0.0, mended=1e-12", 'control={"": 0.0}, mended=1e-12')
+
+
+def test_a_dear_reading_without_seeds_is_tried_on_the_cases_of_a_part_of_a_list(tmp_path, monkeypatch):
+    files = recorded(tmp_path, monkeypatch, LISTED, "ranks: [2, 3, 4, 6, 8, 10]\n")
+    stamp = json.loads(files.record("paper").read_text())["run"]
+    digests = ChapterDigests(Story(files), stamp["parameters"])
+    parts = [part_of(digests, stamp, "thm-1-a", str(n)) for n in range(40)]
+    assert {part.entries for part in parts} == {(2, 3, 4), (3, 4, 6), (4, 6, 8), (6, 8, 10)}
+    assert all(part.parameters["ranks"] == list(part.entries) and part.share == 0.5 for part in parts)
+    assert part_of(digests, stamp, "thm-1", "x") is None  # it has one case and reads no list
+
+    dear = {"fig-1": 0.0, "thm-1": 0.0, "thm-1-a": 100.0}
+    monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
+    status, said = run("--profile", "paper", "--one-seed")
+    assert status == 0 and "records/stand-in/paper.json: 1 readings in part, 0 wrong" in said, said
+    forge(files, lambda s: s["readings"]["thm-1-a"]["observed"].update({"r=4": 99.0, "r=6": 99.0}), reseal=True)
+    status, said = run("--profile", "paper", "--one-seed")
+    assert status == 1 and "thm-1-a: observed r=" in said and "stored is 99.0" in said, said
+
+
+def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seeds(files, monkeypatch):
+    found = verify_plan.jobs(files.root, None, [])
+    names = [
+        {(job.stored.where, claim) for job in verify_plan.sampled(found, 2.0, f"commit {n}") for claim in job.wanted}
+        for n in range(60)
+    ]
+    assert set().union(*names) == {(job.stored.where, claim) for job in found for claim in job.wanted}
+    assert len({frozenset(some) for some in names}) > 3 and all(0 < len(some) < 6 for some in names)
+    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
+    few = [job for n in range(20) for job in verify_plan.sampled(found, 30.0, str(n)) if job.part]
+    assert few and all(job.wanted == ["fig-1"] for job in few)
+
+
+def test_a_stale_reading_and_one_whose_data_are_not_here_are_said(files, monkeypatch):
+    files.source.write_text(SEEDED.replace("-scale)", "-2 * scale)"))
+    status, said = run()
+    assert status == 0 and said.count("thm-1-a: stale: the present code makes another") == 2
+    assert "6 readings: 4 the same to the last bit, 2 stale" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["stand-on"], "no chapter 'stand-on', there are: stand-in; did you mean stand-in?"),
+        (["stand-in", "thm-11"], "verify: stand-in has no claim 'thm-11'; did you mean thm-1?"),
+        (["stand-in", "lem-1"], "verify: stand-in/lem-1 has no cell because it is not run: a GPU for a day"),
+        (["--profile", "smoke"], "verify: no run at the size 'smoke' is stored"),
+    ],
+)
+def test_a_wrong_request_is_one_line(files, words, said):
+    assert run(*words) == (2, f"clbook: {said}\n")
+
+
+def test_arithmetic_is_the_same_only_if_it_is_said(files):
+    stamp = notebook_stamp(files.notebook)
+    now = stamp | {"versions": environment.versions()}
+    assert same_arithmetic(stamp, now)
+    for key in ("capability", "blas", "threads", "device", "versions"):
+        assert not same_arithmetic(stamp | {key: "other"}, now)
+        assert not same_arithmetic({k: v for k, v in stamp.items() if k != key}, now)
+
+
+def test_a_run_without_the_reading_is_wrong(files):
+    (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
+    found = verify.compare(replace(job), "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
+    assert found.wrong and found.said == "the run gave no reading of it"
+
+
+def test_a_part_too_small_for_the_regime_of_its_claim_says_nothing_of_it(files):
+    (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
+    few = replace(job, part=Part(job.stored.stamp["parameters"], 0.5, count=2))
+    found = verify.compare(few, "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
+    assert (found.said, found.wrong) == (verify.WHOLE, False)
+    assert verify.compare(few, "thm-1", {"readings": {}, "claims": {}}).wrong
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
+KNOWN = {"fig-1": {"sum": hashlib.sha256(PNG).hexdigest(), "digest": ""}}
+CHANGED = "the picture fig-1 is not the one that the stored run made\n"
+
+
+def test_a_picture_of_a_record_that_is_changed_by_hand_is_found_by_its_sum(files):
+    forge(files, lambda stamp: stamp.update(pictures=KNOWN), reseal=True)
+    place = files.record("paper").with_suffix("") / "fig-1.png"
+    place.parent.mkdir()
+    for content, status in ((PNG, 0), (PNG[:-1], 1), (None, 1)):
+        place.write_bytes(content) if content else place.unlink()
+        found, said = run("stand-in", "thm-1")
+        assert (found, f"records/stand-in/paper.json: {CHANGED}" in said) == (status, bool(status))
+    place.write_bytes(PNG)
+    (place.parent / "fig-2.png").write_bytes(PNG)
+    assert run("stand-in", "thm-1")[0] == 1
+
+
+@pytest.mark.parametrize(("content", "status"), [(PNG, 0), (PNG[:-1], 1), (None, 1)])
+def test_so_is_a_picture_of_a_notebook(files, content, status):
+    notebook = json.loads(files.notebook.read_text())
+    (output,) = [o for c in notebook["cells"] for o in c.get("outputs", []) if MIME in o.get("data", {})]
+    output["data"][MIME] = json.dumps(seal(json.loads(output["data"][MIME]) | {"pictures": KNOWN}))
+    if content:
+        shown = {"image/png": base64.b64encode(content).decode()}
+        picture = {"output_type": "display_data", "data": shown, "metadata": {"scrapbook": {"name": "fig-1"}}}
+        next(c for c in notebook["cells"] if c["cell_type"] == "code")["outputs"].append(picture)
+    files.notebook.write_text(json.dumps(notebook))
+    found, said = run("stand-in", "thm-1")
+    assert (found, f"chapters/stand-in.ipynb: {CHANGED}" in said) == (status, bool(status))
+
+
+def test_what_a_sample_does_not_finish_is_given_up_and_said(files, monkeypatch):
+    def slow(function, *given, seconds):
+        assert 0 <= seconds <= 1.5 * 40
+        raise apart.TookTooLong
+
+    monkeypatch.setattr(verify, "apart", slow)
+    status, said = run("--sample", "40")
+    assert status == 1 and "6 readings: 6 not finished in the time of the sample" in said
+    assert "records/stand-in/paper.json, fig-1: not finished" in said
+    assert said.endswith("verify: nothing was verified, no reading was finished in the time of the sample\n")
+
+
+def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkeypatch):
+    limits = []
+
+    def slow_first(function, *given, seconds):
+        limits.append(seconds)
+        if len(limits) == 1:
+            raise apart.TookTooLong
+        return function(*given)
+
+    monkeypatch.setattr(verify, "apart", slow_first)
+    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 0.5))
+    status, said = run("--sample", "100")
+    assert status == 0 and "not finished" in said and "the same to the last bit" in said
+    assert all(limit <= verify.SLACK + 3 * verify.PATIENCE * 0.5 for limit in limits)
+
+
+def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, monkeypatch):
+    source = SEEDED.replace("falling = ", 'falling = chapter.piece("a", torch.tensor, 0.0).item() + ')
+    files = recorded(tmp_path, monkeypatch, source, "seeds: 12\n")
+    path = files.record("paper")
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"run": seal(content["run"] | {"seconds": 900.0})}))
+    (job,) = verify_plan.jobs(files.root, None, [], "paper")
+    found = verify_plan.costs(job)
+    assert found["thm-1-a"] > 800 and found["thm-1"] < 10 and found["fig-1"] < 10
+
+
+def test_a_cell_of_which_a_record_has_no_seconds_costs_what_it_took_in_the_notebook(files, monkeypatch):
+    stamp = json.loads(files.record("paper").read_text())["run"]
+    name = next(name for name in stamp["cells"] if "falling" in name)
+    digest = stamp["cells"][name].split()[0]
+    shown = stamp | {"cells": stamp["cells"] | {name: f"{digest} 500.00"}}
+    monkeypatch.setattr(verify_plan, "notebooks_stamp", lambda files: seal(shown))
+    forge(files, lambda stamp: stamp["cells"].update({name: digest}), reseal=True)
+    (job,) = verify_plan.jobs(files.root, None, [], "paper")
+    found = verify_plan.costs(job)
+    assert found["thm-1-a"] > 490 and found["thm-1"] < 10

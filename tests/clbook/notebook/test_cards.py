@@ -1,0 +1,94 @@
+"""Cards: the verdict of this run for nbval, the headline and the values for readers."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from checkout import ROOT
+from claim_row import ROW
+from stand_in import build_stand_in
+
+from clbook.claims.claim_table import Claim
+from clbook.claims.judging import Reading, judge
+from clbook.notebook.display import Headline, card, card_not_judged
+
+SANITIZE = ROOT / "chapters" / "nbval-sanitize.cfg"
+PAPER = Headline("with conditions", "wide enough", "paper")
+
+
+def made(observed: float = 0.5):
+    return judge(Claim.parse(ROW, "f"), Reading.of(observed=observed, control=2.0))
+
+
+def compared(text: str) -> str:
+    """The part of a text that nbval compares."""
+    for regex, replace in re.findall(r"^regex: (.*)$\n^replace: (.*)$", SANITIZE.read_text(), re.MULTILINE):
+        text = re.sub(regex, replace, text)
+    return text
+
+
+def test_a_card_begins_with_id_and_verdict_and_shows_what_was_measured():
+    line = card(made())
+    assert line.plain == "thm-1: reproduced\n<<rule ≤ 1 | observed 0.5 | control 2 | the rule ≤ 1 is met>>"
+    assert 'id="thm-1"' in line.html and "● reproduced" in line.html and "control 2" in line.html
+
+
+def test_where_the_headline_differs_the_card_shows_both_and_leads_with_it():
+    line = card(made(), PAPER)
+    assert line.plain.startswith("thm-1: reproduced\n<<with conditions at the paper's size | rule")
+    before, _, after = line.html.partition("this run:")
+    assert "◐ with conditions" in before and "● reproduced" in after and "● reproduced" not in before
+    same = card(made(), Headline("reproduced", "met", "paper"))
+    assert "also at the paper's size" in same.plain and same.html.count("● reproduced") == 1
+
+
+@pytest.mark.parametrize("headline", [None, PAPER, Headline("reproduced", "met", "paper")])
+@pytest.mark.parametrize("observed", [0.5, 0.75])
+def test_nbval_compares_id_and_verdict_of_this_run_alone(headline, observed):
+    """A notebook that shows a headline thus agrees with a kernel that knows none."""
+    line, live = card(made(observed), headline), card(made())
+    assert compared(line.plain) == "thm-1: reproduced\n(not compared)" and compared(line.html) == compared(live.html)
+    assert "0.5" not in compared(line.html) and compared(card(made(1.5)).html) != compared(live.html)
+    unjudged = card_not_judged(made().claim, headline)
+    assert compared(unjudged.html) == compared(card_not_judged(made().claim).html)
+    assert compared(unjudged.plain).startswith("thm-1: not judged")
+
+
+def test_a_verdict_near_the_line_is_shown_and_not_compared():
+    row = Claim.parse(ROW | {"near": "another processor turns it"}, "f")
+    met, missed = (card(judge(row, Reading.of(observed=value, control=2.0)), PAPER) for value in (0.5, 1.5))
+    assert met.plain.startswith("thm-1: near the line\n<<reproduced | with conditions at the paper's size | rule")
+    assert "● reproduced" in met.html and "another processor turns it" in met.html
+    assert compared(met.plain) == compared(missed.plain) and compared(met.html) == compared(missed.html)
+
+
+def test_what_is_under_review_or_beyond_the_paper_says_so():
+    row = Claim.parse(ROW | {"review": "the words say could", "beyond": True}, "f")
+    line = card(judge(row, Reading.of(observed=0.5, control=2.0)))
+    assert line.plain.endswith(" | under review: the words say could | beyond the paper>>")
+
+
+def variant(files, name: str, old: str, new: str) -> None:
+    notebook = nbformat.read(files.notebook, as_version=4)
+    (output,) = [o for cell in notebook.cells for o in cell.get("outputs", []) if "thm-1: " in json.dumps(o)][:1]
+    assert old in json.dumps(output, ensure_ascii=False)
+    output["data"] = json.loads(json.dumps(output["data"], ensure_ascii=False).replace(old, new))
+    nbformat.write(notebook, files.notebook.with_name(f"{name}.ipynb"))
+
+
+def test_a_flipped_verdict_makes_nbval_fail_and_another_value_does_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    files = build_stand_in(tmp_path)
+    variant(files, "value", "control 1", "control 7")
+    variant(files, "verdict", "reproduced", "undecided")
+    notebooks = [str(files.notebook.with_name(f"{name}.ipynb")) for name in ("stand-in", "value", "verdict")]
+    options = ["--nbval-lax", "--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE), "-p", "no:cacheprovider"]
+    here = os.environ | {"CLBOOK_ROOT": str(tmp_path), "JUPYTER_PREFER_ENV_PATH": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-rf", "--rootdir", str(tmp_path), *options, *notebooks]
+    done = subprocess.run(command, capture_output=True, text=True, env=here, cwd=tmp_path, timeout=300)
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1 and "verdict.ipynb" in failed[0], done.stdout[-2000:]

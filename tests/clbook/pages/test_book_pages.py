@@ -1,0 +1,137 @@
+"""Generated pages: complete, readable without colour, and rendered without a warning."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+from bare_book import build, write_book
+from checkout import ROOT
+from claim_row import result
+
+from clbook.claims.claim_table import VERDICTS, Claims
+from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.pages import book_pages
+
+BOOK = ROOT / "book"
+
+
+ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
+STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "cells": {}, "peak_mb": 612, "device": "a CPU, 2 cores"}}}
+
+
+def test_the_picture_says_which_chapters_stand():
+    files = book_pages.generate(ROOT, ALL, STAMPS)
+    assert files["chapter-map.md"].count("planned, not written yet") == 3
+    assert files["chapter-map.md"].count('href="../chapters/') == 1
+    assert 'aria-label="' in files["chapter-map.md"]
+    assert "7 of 8 claims" in files["counts.md"]
+
+
+def test_a_chapter_opens_with_what_it_shows_takes_and_needs():
+    box = book_pages.generate(ROOT, ALL, STAMPS)["nonlinearity-box.md"]
+    assert box.count("\n- ") == 3
+    for part in ("default: 92 s, 612 MB (a CPU, 2 cores)", "**You should know.**", "1 contradicted"):
+        assert part in box
+    assert "no stored run yet" in book_pages.generate(ROOT, ALL, {"nonlinearity": {}})["nonlinearity-box.md"]
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(8.2, "8 s"), (119, "119 s"), (300, "5 min"), (7300, "2 h")])
+def test_run_times_have_a_fitting_unit(seconds, shown):
+    assert book_pages._cost("paper", {"seconds": seconds, "cells": {}, "device": "a GPU"}) == f"paper: {shown} (a GPU)"
+
+
+def test_a_chapter_without_front_matter_is_refused(tmp_path):
+    with pytest.raises(BookError, match="chapters.yaml lacks unheard-of"):
+        book_pages.generate(ROOT, ALL, {"unheard-of": {}})
+    (tmp_path / "book").mkdir()
+    planned = dict.fromkeys(("title", "cite", "paper", "stage", "symbol", "question"), "x")
+    (tmp_path / "book" / "chapters.yaml").write_text(yaml.safe_dump({"feature-decoupling": planned}))
+    with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites, shows"):
+        book_pages.generate(tmp_path, ALL, {"feature-decoupling": {}})
+    (tmp_path / "book" / "chapters.yaml").write_text("a: {title: T}")
+    with pytest.raises(BookError, match="a lacks cite, paper"):
+        book_pages.load_chapters(tmp_path)
+
+
+def test_a_chapter_cites_the_paper_of_its_claims(tmp_path):
+    for name in chapter_names(ROOT):
+        assert Claims.load(ChapterFiles(ROOT, name).claims).paper == book_pages.load_chapters(ROOT)[name]["cite"]
+    write_book(tmp_path)
+    with pytest.raises(BookError, match="collapse-and-constraints cites esser-2023, its claims are of tian-2023$"):
+        book_pages.generate(tmp_path, [result(chapter="collapse-and-constraints")], {"collapse-and-constraints": {}})
+
+
+def test_unchanged_files_are_left_alone(tmp_path):
+    files = {"a.md": "α\n", "b.md": "b\n"}
+    assert book_pages.write(tmp_path / "new", files) == ["a.md", "b.md"]
+    assert book_pages.write(tmp_path / "new", files | {"b.md": "c\n"}) == ["b.md"]
+    assert book_pages.write(tmp_path / "new", files | {"b.md": "c\n"}) == []
+
+
+def test_missing_mathjax_is_one_clear_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(book_pages, "MATHJAX_PACKAGE", "a-package-that-is-not-there")
+    with pytest.raises(BookError, match="a-package-that-is-not-there is not installed: install the extra 'book'"):
+        book_pages.copy_mathjax(tmp_path)
+
+
+def test_the_generators_import_no_torch():
+    code = (
+        "import sys; from clbook.pages import book_pages, claims_page, site_check; "
+        "from clbook.notebook import results; "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
+
+
+def test_the_page_on_judging_names_every_verdict_with_its_symbol():
+    text = (BOOK / "judging.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S+) ([a-z ]+?) \|", text, re.MULTILINE)
+    assert [(symbol, word) for symbol, word in rows if word in VERDICTS] == [(s, w) for w, s in VERDICTS.items()]
+
+
+def test_names_of_the_code_in_the_notation_exist():
+    text = (BOOK / "notation.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`([a-z_]+)\.([a-z_]+)`", text))
+    assert len(names) > 10
+    for module, function in names:
+        files = list((ROOT / "lib" / "contrastive_dynamics").rglob(f"{module}.py"))
+        assert len(files) == 1 and f"def {function}(" in files[0].read_text(encoding="utf-8"), f"{module}.{function}"
+
+
+def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
+    listed = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    there = [f"book/{page.stem}" for page in BOOK.glob("*.md")]
+    notebooks = [one for name in chapter_names(ROOT) for one in ChapterFiles(ROOT, name).notebooks]
+    assert sorted(listed) == sorted(there + [f"chapters/{one.stem}" for one in notebooks])
+
+
+def test_generated_pages_render_without_a_warning(tmp_path):
+    """The book with a notebook of one line in place of each chapter; each chapter has claims of the same ids."""
+    papers = write_book(tmp_path)
+    rows = [r | {"id": f"{p}/{r['anchor']}", "paper": p, "chapter": name} for name, p in papers.items() for r in ALL]
+    anchors = " ".join(f'<a id="{row["anchor"]}"></a>' for row in ALL)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    for name in papers:
+        text = f"# Chapter\n\n```{{include}} ../book/_generated/{name}-box.md\n```\n\n{anchors}\n"
+        cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": text}
+        notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        (tmp_path / "chapters" / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    stamps = dict.fromkeys(papers, STAMPS["nonlinearity"])
+    book_pages.write(tmp_path / "book" / "_generated", book_pages.generate(tmp_path, rows, stamps))
+    assert book_pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
+    assert not book_pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
+
+    from clbook.pages.site_check import check_site
+
+    assert check_site(build(tmp_path)) == []
+
+
+def test_every_committed_animation_lies_beside_its_page():
+    films = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("chapters/animations/*/*.webp")}
+    assert films and {name for name in book_pages._content(ROOT)[0] if name.endswith(".webp")} == {
+        f"beside/{f}" for f in films
+    }

@@ -1,0 +1,56 @@
+"""The top of the claims page: which printed result holds, and how many verdicts could be luck."""
+
+import pytest
+from claim_row import result
+
+from clbook.pages import claims_overview
+
+
+@pytest.mark.parametrize(
+    ("label", "locator", "shown"),
+    [
+        ("thm-4-a", "Theorem 4, eq. (163)", ("Theorem", "4")),
+        ("lem-a4", "Corollary A.4", ("Corollary", "A.4")),
+        ("lem-b1", "Lemmas 5.1 and B.1", ("Lemma", "B.1")),
+        ("thm-4.3a-2", "Theorem 4.3 (a)", ("Theorem", "4.3 (a)")),
+        ("fig-10-b", "Figures 4 and 10; Section 5.1", ("Figure", "10")),
+        ("lem-1", "Lemma 11", ("Lemma", "1")),
+        ("eq-8", "eq. (8)", None),
+        ("fn-4", "footnote 4", None),
+    ],
+)
+def test_the_printed_result_that_a_claim_belongs_to(label, locator, shown):
+    assert claims_overview.label_of(result(label, locator=locator)) == shown
+
+
+def test_the_table_puts_a_result_where_its_weakest_part_stands():
+    rows = [
+        result("thm-2", locator="Theorem 2"),
+        result("thm-10", "misprint", locator="Theorem 10"),
+        result("thm-1", locator="Theorem 1"),
+        result("thm-1-a", "undecided", locator="Theorem 1"),
+        result("fig-3", "with conditions", locator="Figure 3"),
+        result("fig-4", "not run", locator="Figure 4"),
+        result("thm-5", beyond=True, locator="Theorem 5"),
+        result("thm-6", "undecided", locator="Theorem 6"),
+        result("thm-7", "contradicted", locator="Theorem 7"),
+        result("thm-7-a", locator="Theorem 7"),
+        result("thm-8", "vacuous", locator="Theorem 8"),
+    ]
+    table = claims_overview.right_table(rows, {})
+    holds, conditions, rest = (part.split("</td>")[0] for part in table.split('data-label="')[1:4])
+    assert holds.index("Theorem 2<") < holds.index("Theorem 10 (a misprint)<") and "Theorem 1 " not in holds
+    assert "Theorem 1 (1 of 2 open)<" in rest and "Theorem 6 (open)<" in rest and "Theorem 7 (1 of 2 failed)<" in rest
+    assert "Theorem 8 (failed)<" in rest
+    assert conditions.endswith(">")
+    assert "Figure 4 (not run)" in table and "Theorem 5" not in table
+
+
+def test_luck_counts_only_what_was_decided_by_chance():
+    luck = claims_overview.luck_text
+    assert "No verdict here was decided by chance" in luck([result()])
+    chance = [result(by_chance=True), result("x", by_chance=True), result("y", "not run", by_chance=True)]
+    text = luck([*chance, result("z")])
+    assert "2 of these verdicts" in text and "0.1 errors" in text and "Holm" in text
+    assert "in their chapter even" in text
+    assert "in each of their 2 chapters even" in luck([*chance, result(by_chance=True, chapter="y")])

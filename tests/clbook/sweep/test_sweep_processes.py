@@ -1,0 +1,249 @@
+"""Sweeps with real processes: twelve points undisturbed, with a worker killed, with the client killed and run again."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import distributed
+import pytest
+from checkout import ROOT
+from stand_in import SOURCE, build_stand_in
+
+from clbook.common.errors import BookError
+from clbook.sweep import cluster
+from clbook.sweep.cluster import _why, open_pool
+from clbook.sweep.grid import plan_grid
+from clbook.sweep.run_sweep import run_sweep
+from clbook.sweep.sweep_table import TABLE, read_table, write_table
+
+LIGHT = SOURCE.replace("import torch\n", "")  # seconds of import for each of the points
+for line, short in (
+    ('ACTIVATIONS["relu"].h(torch.tensor(2.0 * scale)).item()', "2.0 * scale"),
+    ('ACTIVATIONS["relu"].h(torch.tensor(-scale)).item()', "0.0"),
+    ("from contrastive_dynamics.losses.activations import ACTIVATIONS\n", ""),
+    ("[-1.0, -1.1, -1.2]", "[-1.0 - 0.1 * (s % 4) for s in chapter.seeds]"),
+):
+    LIGHT = LIGHT.replace(line, short)
+GRID, SEEDS = "scale=0.5,0.8,1,1.2,1.5,2", 2  # twelve points
+HALF, PAIR = "scale=0.5,0.8,1", "scale=0.5,2"
+LIBRARY = ROOT / "lib"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLBOOK_ROOT", str(root))
+        build_stand_in(root, source=LIGHT)
+        yield root
+
+
+def rows(folder):
+    """The table without the columns that differ from run to run."""
+    write_table(read_table(folder), folder / TABLE)
+    found = list(csv.DictReader((folder / TABLE).open()))
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in found]
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The scheduler of a cluster that is already running."""
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def undisturbed(root, address):
+    outcome = run_sweep(plan_grid("stand-in", [GRID], seeds=SEEDS), root / "undisturbed", open_pool(scheduler=address))
+    assert len(outcome.done) == 12
+    return rows(root / "undisturbed")
+
+
+def of(undisturbed, grid):
+    """The rows of the undisturbed sweep that belong to a part of its grid: other folders, the same results."""
+    scales = {str(float(value)) for value in grid.partition("=")[2].split(",")}
+    return [row for row in undisturbed if row["scale"] in scales]
+
+
+def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
+    assert {row["status"] for row in undisturbed} == {"done"} and {row["fig-1"] for row in undisturbed} == {
+        "reproduced"
+    }
+    for row in undisturbed:
+        beside = {path.name for path in (root / "undisturbed" / row["notebook"]).parent.iterdir()}
+        assert beside == {"stand-in.ipynb", "claims.json", "run.json"}
+
+
+def test_a_point_is_named_after_the_profile_whose_parameters_it_has(undisturbed, root):
+    for row in undisturbed:
+        made_by = json.loads((root / "undisturbed" / row["notebook"]).with_name("run.json").read_text())
+        own = row["scale"] == "1.0" and row["first_seed"] == "1000"
+        assert made_by["profile"] == ("default" if own else "custom")
+
+
+def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, undisturbed, address):
+    folded = plan_grid("stand-in", [PAIR], seeds=SEEDS, fold=True)
+    outcome = run_sweep(folded, root / "folded", open_pool(scheduler=address))
+    together, apart = rows(root / "folded"), of(undisturbed, PAIR)
+    assert len(outcome.done) == 2 and len({row["notebook"] for row in together}) == 2 and len(together) == 4
+    by_seed = ["point", "status", "seeds", "first_seed", "scale", "mode", "machine", "fig-1 statistic", "fig-1"]
+    assert [[row[key] for key in by_seed] for row in together] == [[row[key] for key in by_seed] for row in apart]
+    assert "thm-1" in apart[0] and "thm-1" not in together[0]  # one number a run: of no block
+
+
+def under_way(pool, folder, act):
+    """Call `act` when the first run has ended, the others are submitted and some are under way."""
+    following, calls = pool.next, []
+
+    def watched():
+        calls.append(1)
+        while len(calls) == 2 and not list(folder.glob("runs/.*")):
+            time.sleep(0.02)
+        if len(calls) == 2:
+            act()
+        return following()
+
+    pool.next = watched
+    return nullcontext(pool)
+
+
+def test_a_killed_worker_loses_no_more_than_its_point(root, undisturbed, address):
+    folder, killed = root / "worker", []
+
+    with open_pool(scheduler=address) as pool:
+
+        def kill():
+            busy = next(worker for worker, keys in pool.client.processing().items() if keys)
+            killed.append(pool.client.run(os.getpid, workers=[busy])[busy])
+            os.kill(killed[0], signal.SIGKILL)
+
+        outcome = run_sweep(plan_grid("stand-in", [HALF], seeds=SEEDS), folder, under_way(pool, folder, kill))
+    assert len(killed) == 1 and len(outcome.done) == 6 and outcome.failed == {}
+    assert rows(folder) == of(undisturbed, HALF) and not list(folder.glob("runs/.*"))
+
+
+def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturbed):
+    folder = root / "client"
+    command = [sys.executable, "-m", "clbook.cli", "sweep", "stand-in", "--grid", HALF]
+    command += ["--seeds", str(SEEDS), "--jobs", "2", "--out", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(done := {path.parent.name for path in folder.glob("runs/[!.]*/run.json")}) < 2:  # whole, not under way
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    written = {run: (folder / "runs" / run / "run.json").stat().st_mtime_ns for run in done}
+    time.sleep(2)  # workers see that the client is gone
+    again = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert again.returncode == 0 and "6 of 6 runs done, 0 failed" in again.stdout, again.stderr
+    assert all((folder / "runs" / run / "run.json").stat().st_mtime_ns == at for run, at in written.items())
+    assert rows(folder) == of(undisturbed, HALF) and not list(folder.glob("runs/.*"))
+
+
+def listening() -> set[tuple[str, int]]:
+    """The addresses and ports at which this process and its descendants listen."""
+    psutil = pytest.importorskip("psutil")
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    opened = [one for process in processes for one in process.net_connections("inet")]
+    return {(one.laddr.ip, one.laddr.port) for one in opened if one.status == psutil.CONN_LISTEN}
+
+
+def test_a_cluster_of_this_machine_listens_on_the_loopback_alone():
+    before = listening()  # of other tests in this process
+    with cluster.open_pool(jobs=1) as pool:
+        pool.client.wait_for_workers(1)
+        assert {ip for ip, _ in listening() - before} == {"127.0.0.1"}
+        assert pool.client.dashboard_link.startswith("http://127.0.0.1:")
+
+
+def test_a_scheduler_with_tls_is_one_line_where_tls_is_not_set_up():
+    with pytest.raises(BookError, match="--scheduler tls://127.0.0.1:9: TLS is not set up here, which the page on"):
+        with open_pool(scheduler="tls://127.0.0.1:9"):
+            pass
+
+
+def test_a_worker_without_this_environment_is_not_said_to_be_lost():
+    assert _why(ModuleNotFoundError("No module named 'contrastive_dynamics'")) == (
+        "the worker could not begin (ModuleNotFoundError: No module named 'contrastive_dynamics'); "
+        "does it have this environment?"
+    )
+    assert _why(distributed.KilledWorker("a", SimpleNamespace(address="b"), 3)).startswith("the worker was lost: ")
+
+
+def test_workers_share_the_gpus_that_this_machine_may_use(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert cluster.gpus() == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5")  # as Slurm sets it
+    assert cluster.gpus() == ["2", "5"]
+    for worker, card in ((0, "2"), (1, "5"), (2, "2")):
+        cluster._one_gpu_a_worker(["2", "5"]).setup(SimpleNamespace(name=worker))
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == card
+
+
+def test_a_pool_has_as_many_places_as_threads_and_as_what_a_point_needs_allow():
+    workers = {"a": {"nthreads": 2, "resources": {}}, "b": {"nthreads": 3, "resources": {"GPU": 1.0}}}
+    client = SimpleNamespace(scheduler_info=lambda n_workers: {"workers": workers})
+    pool = cluster.Pool.__new__(cluster.Pool)
+    pool.client, pool.resources = client, {}
+    assert (pool.places(), pool.room()) == (5, 10)
+    pool.resources = {"GPU": 1}
+    assert (pool.places(), pool.room()) == (1, 2)
+
+
+def test_an_interrupted_sweep_is_one_line_and_leaves_nothing_half_written(root):
+    """A terminal sends Ctrl-C to the workers, too."""
+    folder = root / "interrupted"
+    command = [sys.executable, "-m", "clbook", "sweep", "stand-in", "--grid", PAIR, "--jobs", "2"]
+    process = subprocess.Popen(
+        [*command, "--out", str(folder)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
+    try:
+        deadline = time.monotonic() + 200
+        while not list(folder.glob("runs/.*")) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=200)
+    finally:
+        process.kill()
+    assert (process.returncode, said) == (130, "clbook: interrupted\n")
+    assert not list(folder.glob("runs/.*")) and (folder / TABLE).exists()
+
+
+def test_a_scheduler_that_is_lost_is_one_line_and_the_sweep_goes_on_elsewhere(root, undisturbed, address):
+    grid, folder = plan_grid("stand-in", [PAIR], seeds=SEEDS), root / "lost"
+    lost = distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=":0")
+    with lost, open_pool(scheduler=lost.scheduler_address) as pool:
+        with pytest.raises(BookError, match="the scheduler was lost; what is finished stays: run the same command"):
+            run_sweep(grid, folder, under_way(pool, folder, lost.close))
+    assert 1 <= len(list((root / "lost").glob("runs/*/run.json"))) < 4
+    run_sweep(grid, root / "lost", open_pool(scheduler=address))
+    assert rows(root / "lost") == of(undisturbed, PAIR)
+
+
+def test_a_scheduler_that_does_not_answer_is_one_line_with_advice():
+    with pytest.raises(BookError, match=r"--scheduler tcp://127.0.0.1:9: no answer within .*is it running") as error:
+        with open_pool(scheduler="tcp://127.0.0.1:9"):
+            pass
+    assert "\n" not in str(error.value)
+    for address in ("nonsense://x", "127.0.0.1:notaport"):
+        with pytest.raises(BookError, match="--scheduler .*is the address right"), open_pool(scheduler=address):
+            pass
+    with pytest.raises(BookError, match="--jobs 2: the scheduler at .* has its own workers"):
+        with open_pool(jobs=2, scheduler="tcp://127.0.0.1:9"):
+            pass
+    with pytest.raises(BookError, match="--jobs: must be ≥ 1, got 0"), open_pool(jobs=0):
+        pass

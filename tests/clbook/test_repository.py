@@ -1,0 +1,50 @@
+"""What is in the repository: no path of one machine, nothing large; a README that names every command."""
+
+import re
+
+import pytest
+from checkout import ROOT, files
+
+from clbook.cli import app
+
+LARGEST = 3 * 2**20
+# a folder of one machine at the start of a path; a URL or a relative path has a word, a dot or a slash before it
+MACHINE_PATH = re.compile(
+    r"(?<![\w.~/-])/(?:work|root|home|Users|mnt|scratch)/[\w.]|/tmp/[i]pykernel_|\b[A-Z]:\\Users\\"
+)
+
+
+def problems(name: str, content: bytes) -> list[str]:
+    """What is wrong with one file."""
+    found = [f"{name}: {len(content) / 2**20:.1f} MB, at most 3 are allowed"] if len(content) > LARGEST else []
+    if b"\0" in content[:8000]:
+        return found
+    text = content.decode("utf-8", errors="replace")
+    return found + [f"{name}: names a path of one machine: {m[0]}" for m in MACHINE_PATH.finditer(text)]
+
+
+def test_no_file_is_large_or_names_a_path_of_one_machine():
+    assert [p for path in files() for p in problems(path.relative_to(ROOT).as_posix(), path.read_bytes())] == []
+
+
+def test_folders_that_are_built_are_not_taken():
+    built = {".venv", "_build", "dist", "runs", "__pycache__", ".ipynb_checkpoints"}
+    assert [p for p in files() if built & set(p.relative_to(ROOT).parts)] == []
+
+
+@pytest.mark.parametrize("top", ["work", "root", "home", "Users"])
+def test_a_path_of_one_machine_is_caught(top):
+    assert problems("a.md", f"see `/{top}/someone/x`".encode()) == [f"a.md: names a path of one machine: /{top}/s"]
+    assert problems("a.md", f"see https://example.org/{top}/someone and lib/{top}/x".encode()) == []
+
+
+def test_a_large_file_is_caught():
+    assert problems("a.ipynb", b"x" * (LARGEST + 1)) == ["a.ipynb: 3.0 MB, at most 3 are allowed"]
+    assert problems("a.png", b"\0" * LARGEST) == []
+
+
+def test_the_readme_lists_every_command():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = readme.partition("`clbook` (in `.venv/bin`) has ")[2].partition(";")[0]
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert sorted(re.findall(r"`(\w+)", listed)) == sorted(commands), "README.md, Commands: the list after `clbook`"

@@ -1,0 +1,164 @@
+"""Three floors: chapters → `clbook` and kernels; kernels never `clbook`; of the kernels it needs the list of data sets.
+
+Inside the kernels papers' rooms import shared rooms, and no room another paper's. No circle anywhere. `clbook` imports
+torch only when it runs.
+"""
+
+import ast
+import graphlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import contrastive_dynamics
+from clbook.common import project
+
+PACKAGE, WORKSHOP = project.kernels(), "clbook"
+LIBRARY = Path(contrastive_dynamics.__file__).parents[1]
+SHARED = {"data", "losses", "numerics"}
+PAPERS = {"collapse_and_constraints", "alignment_and_balance", "nonlinearity", "feature_decoupling"}
+ROOMS = {PACKAGE: SHARED | PAPERS}
+ROOMS[WORKSHOP] = {"common", "claims", "provenance", "notebook", "commands", "sweep", "pages", "cli", "outcomes", "gpu"}
+DATA_SETS = project.data_sets().__name__
+NOT_IN_KERNELS = {"yaml", "typer", "rich", "papermill", "jupytext", "nbformat", "IPython", "tqdm", "matplotlib"}
+NEED_TORCH = {"clbook.outcomes.elsewhere"}  # a device made of torch's own parts
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(LIBRARY).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {dotted(path): path for path in sorted(LIBRARY.rglob("*.py"))}
+MACHINERY = [name for name in MODULES if name.partition(".")[0] == WORKSHOP]
+KERNELS = [name for name in MODULES if name.partition(".")[0] == PACKAGE and name.count(".") > 1]
+
+
+def room(module: str) -> str:
+    """The folder of its package that contains a module."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def imported(name: str) -> set[str]:
+    """Every module that a module imports, as absolute names, including imports inside functions."""
+    tree, found = ast.parse(MODULES[name].read_text(encoding="utf-8")), set()
+    parts = name.split(".")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            up = len(parts) - node.level + (MODULES[name].name == "__init__.py")
+            base = ".".join(filter(None, [*(parts[:up] if node.level else ()), node.module]))
+            found |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names}
+    return found
+
+
+def ours(name: str) -> set[str]:
+    """The modules of both packages that a module imports."""
+    return {other for other in imported(name) if other in MODULES} - {name, PACKAGE, WORKSHOP}
+
+
+def test_there_are_these_rooms_and_nothing_lies_outside():
+    found = {p: {room(name) for name in MODULES if name.startswith(f"{p}.")} - {"__main__"} for p in ROOMS}
+    assert found == ROOMS and {name.partition(".")[0] for name in MODULES} == {PACKAGE, WORKSHOP}
+    assert len(KERNELS) > 80 and len(MACHINERY) > 40
+    assert {path.name for path in LIBRARY.glob("*/*.py")} == {"__init__.py", "__main__.py"}
+
+
+def test_the_workshop_names_the_kernels_only_in_the_project_s_settings():
+    """It would serve any book of papers: what it needs of the kernels is `[tool.clbook]` of pyproject.toml."""
+    assert {n for n in MACHINERY if any(o.partition(".")[0] == PACKAGE for o in imported(n))} <= {"clbook.gpu.plan"}
+    assert DATA_SETS in MODULES
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_imports_its_own_room_and_the_shared_ones(name):
+    assert {room(other) for other in ours(name)} <= SHARED | {room(name)}
+    assert not {other.partition(".")[0] for other in imported(name)} & NOT_IN_KERNELS
+
+
+def test_rooms_of_the_workshop_build_on_each_other_in_one_direction():
+    graph: dict[str, set[str]] = {}
+    for one, other in pairs(MACHINERY, room):
+        graph.setdefault(one, set()).add(other)
+    assert len(graph) > 5 and set(graphlib.TopologicalSorter(graph).static_order()) >= set(graph)
+
+
+def pairs(names: list[str], folder) -> set[tuple[str, str]]:
+    """Which folder imports from which other one, at the top of a module or inside functions."""
+    return {(folder(a), folder(b)) for a in names for b in ours(a) if b in names and folder(a) != folder(b)}
+
+
+def parent(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def test_no_two_rooms_of_kernels_import_each_other():
+    found = pairs(KERNELS, parent)
+    assert len(found) > 8 and not {(b, a) for a, b in found} & found
+
+
+def test_modules_do_not_import_in_a_circle():
+    order = graphlib.TopologicalSorter({name: ours(name) for name in MODULES}).static_order()
+    assert set(order) == set(MODULES)
+
+
+def test_a_circle_is_found(monkeypatch, tmp_path):
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{name}.py").write_text(f"from .{other} import x\n")
+        monkeypatch.setitem(MODULES, f"{PACKAGE}.{name}", tmp_path / f"{name}.py")
+    with pytest.raises(graphlib.CycleError):
+        test_modules_do_not_import_in_a_circle()
+
+
+def test_tests_lie_in_the_rooms_of_what_they_test():
+    tests = Path(__file__).parents[1]
+    kernels = {"/".join(dotted(MODULES[name]).split(".")[1:-1]) for name in KERNELS}
+    workshop = {"/".join(dotted(MODULES[name]).split(".")[:2]) for name in MACHINERY} | {WORKSHOP}
+    found = {str(p.parent.relative_to(tests)) for p in tests.rglob("test_*.py")}
+    assert found <= kernels | workshop | {"chapters"} and len(list(tests.glob("*.py"))) == 1
+
+
+def run(code, blocked):
+    """Run code in a new interpreter in which some packages cannot be imported."""
+    block = f"""
+import sys
+sys.path.insert(0, {str(LIBRARY)!r})
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ImportError(name + " is blocked")
+sys.meta_path.insert(0, Block())
+"""
+    done = subprocess.run([sys.executable, "-c", block + code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_of_the_machinery_imports_without_torch():
+    names = [name for name in MACHINERY if name not in NEED_TORCH]
+    assert {name.rpartition(".")[2] for name in names} > {"claim_table", "results", "book_pages", "rules", "statistics"}
+    code = "import importlib\n" + "".join(f"importlib.import_module({name!r})\n" for name in names)
+    run(code, ["torch", "matplotlib", "sklearn", "papermill", "jupytext"])
+
+
+def test_results_are_read_and_judged_without_torch():
+    code = """
+from clbook.claims.claim_table import Claim
+from clbook.claims.judging import Reading, judge
+row = dict(id="a", locator="l", statement="s", kind="bound", regime="r", statistic="s", expected="0",
+           rule={"at_most": 1}, tolerance_reason="t", control="c")
+print(judge(Claim.parse(row, "f"), Reading.of(observed=0, control=2)).verdict)
+"""
+    assert run(code, ["torch"]).strip() == "reproduced"
+
+
+def test_a_machine_that_only_records_needs_no_yaml_and_no_command_line_package():
+    run("from clbook.notebook import open_chapter", ["yaml", "typer", "rich", "nbformat", "IPython", "tqdm"])
+
+
+def test_the_block_blocks():
+    with pytest.raises(AssertionError, match="torch is blocked"):
+        run("import contrastive_dynamics.losses.activations", ["torch"])
