@@ -34,7 +34,7 @@ lint: .venv/.test-installed
 	.venv/bin/ruff format --check .
 
 outcomes: .venv/.test-installed
-	.venv/bin/python -m clbook.outcomes.kept_outcomes $(CHAPTER)
+	PYTHONPATH=tests/deep:tests/tools .venv/bin/python -m mutations.kept_outcomes $(CHAPTER)
 
 reach: .venv/.test-installed
 	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/chapters/test_reach.py

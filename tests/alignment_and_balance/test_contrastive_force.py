@@ -3,9 +3,9 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance import contrastive_force
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force, population_loss
 from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, sobol_signs

@@ -2,8 +2,8 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance import head_training
 from contrastive_dynamics.alignment_and_balance.head_training import Recipe, pair_losses, train_heads
 from contrastive_dynamics.alignment_and_balance.projection_heads import Heads, apply_heads, init_heads

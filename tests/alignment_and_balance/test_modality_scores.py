@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.modality_scores import (
     alignment_condition,
     balance,

@@ -3,10 +3,10 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from scipy import stats
 from torch.quasirandom import SobolEngine
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.model import (
     all_signs,
     correlation,

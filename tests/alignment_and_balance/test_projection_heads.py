@@ -1,7 +1,7 @@
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.projection_heads import Heads, Statistics, apply_heads, init_heads
 from contrastive_dynamics.numerics.random_streams import stream
 

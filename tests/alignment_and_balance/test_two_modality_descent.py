@@ -1,8 +1,8 @@
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force
 from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, correlation, sample_signs
 from contrastive_dynamics.alignment_and_balance.two_modality_descent import batch_force, batch_velocity, descend

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 from torch import Tensor
 from torchdiffeq import odeint
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force
 from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, correlation
 from contrastive_dynamics.alignment_and_balance.two_modality_flow import (

@@ -2,8 +2,8 @@ import itertools
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.alignment_and_balance import zero_shot
 from contrastive_dynamics.alignment_and_balance.zero_shot import (
     alignment_score,

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 from checkout import ROOT
+from mutations.mutants import PACKAGE, Mutation, load_mutations
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.sources import ChapterFiles, chapter_names
-from clbook.outcomes.mutants import PACKAGE, Mutation, load_mutations
 from clbook.provenance.library import Library, is_machinery
 from clbook.provenance.slices import Story
 from clbook.provenance.spelling import only_shows

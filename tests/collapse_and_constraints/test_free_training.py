@@ -1,7 +1,7 @@
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.free_training import free_flow, kernel_change
 from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import Weights
 from contrastive_dynamics.collapse_and_constraints.pair_losses import pairing_product

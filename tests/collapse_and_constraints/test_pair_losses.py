@@ -2,9 +2,9 @@ from itertools import product
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.pair_losses import (
     expected_trace_matrix,
     pair_loss,

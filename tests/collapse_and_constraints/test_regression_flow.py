@@ -1,7 +1,7 @@
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.regression_flow import regression_flow, regression_velocity
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank

@@ -2,10 +2,10 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 from torchdiffeq import odeint
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.pair_losses import pair_loss, pairing, stacked, trace_matrix
 from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import (
     blow_up,

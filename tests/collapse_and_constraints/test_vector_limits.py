@@ -1,8 +1,8 @@
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import output_flow
 from contrastive_dynamics.collapse_and_constraints.vector_limits import vector_limit
 from contrastive_dynamics.numerics.random_streams import stream

@@ -1,9 +1,9 @@
 import math
 
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.constrained_optima import frobenius_optimum
 from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import blow_up
 from contrastive_dynamics.collapse_and_constraints.weight_decay import decayed_flow, penalised_loss, without_decay

@@ -2,8 +2,8 @@ import itertools
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints import orthogonal_descent, pair_losses, wide_training
 from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import Weights, draw_weights
 from contrastive_dynamics.collapse_and_constraints.smooth_activations import WIDE

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from sklearn.datasets import load_digits
 from sklearn.feature_selection import f_classif
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.data.coloured_digits import GAP, coloured_digits
 from contrastive_dynamics.numerics.random_streams import stream
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.data.generated_scenes import (
     NAMES,
     WORDS,

@@ -2,9 +2,9 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.collapse_and_constraints.pair_losses import expected_trace_matrix, trace_matrix
 from contrastive_dynamics.data.half_moons import half_moon_law, half_moon_moments, half_moon_pairs, half_moons
 from contrastive_dynamics.numerics.random_streams import stream

@@ -2,8 +2,8 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.decoupled_training import (
     CHUNK,
     DecoupledTraining,

@@ -1,7 +1,7 @@
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.dictionaries import (
     complement,
     flat_dictionary,

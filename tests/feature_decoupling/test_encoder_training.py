@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from torch.nn.functional import cross_entropy
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.encoder_training import EncoderTraining, Streams, nt_xent, train_encoders
 from contrastive_dynamics.feature_decoupling.image_augmentations import Augmentation
 from contrastive_dynamics.feature_decoupling.wide_resnet import each_run

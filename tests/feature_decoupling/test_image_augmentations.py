@@ -4,8 +4,8 @@ import colorsys
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.image_augmentations import Augmentation, recoloured
 from contrastive_dynamics.numerics.random_streams import stream
 

@@ -2,8 +2,8 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.dictionaries import random_dictionary
 from contrastive_dynamics.feature_decoupling.sparse_coding import VIEWS, SparseCoding, paper_scales
 from contrastive_dynamics.feature_decoupling.view_correlation import cross_moment, second_moment

@@ -3,8 +3,8 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.dictionaries import random_dictionary
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
 from contrastive_dynamics.feature_decoupling.symmetrised_relu import (

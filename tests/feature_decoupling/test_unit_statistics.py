@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.unit_statistics import (
     active_share,
     best_match,

@@ -4,8 +4,8 @@ import math
 import numpy as np
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.dictionaries import (
     complement,
     flat_dictionary,

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.wide_resnet import WideResNet, each_run
 from contrastive_dynamics.numerics.random_streams import stream
 

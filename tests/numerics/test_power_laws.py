@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.power_laws import fitted_power
 
 SIZES = [3, 10, 40, 100]

@@ -2,9 +2,9 @@ import math
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from torch.nn.functional import normalize
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank, stable_rank
 

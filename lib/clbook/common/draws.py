@@ -2,9 +2,11 @@
 
 import hashlib
 import subprocess
+from functools import cache
 from pathlib import Path
 
 
+@cache
 def drawn_by(root: Path) -> str:
     """The commit that is checked out; without git, a digest of the sources."""
     try:

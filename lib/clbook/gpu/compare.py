@@ -51,7 +51,7 @@ def references(run: Run, claims: Claims) -> dict:
     """The readings of a CPU at one size that the present code would make, and their data set."""
     files = run.story.files
     if run.profile == "smoke":
-        from ..outcomes.kept_outcomes import Elsewhere
+        from mutations.kept_outcomes import Elsewhere
 
         kept = Elsewhere(files, seconds=0.0, library=run.story.library).believed
         found = {claim: kept[claim]["arms"] for claim in run.story.claims if kept.get(claim, {}).get("arms")}

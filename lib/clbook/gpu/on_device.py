@@ -73,7 +73,7 @@ def _default_device(name: str):
     import torch
 
     if name == STAND_IN:
-        from ..outcomes.elsewhere import ELSEWHERE, elsewhere
+        from elsewhere import ELSEWHERE, elsewhere
 
         with elsewhere():
             torch.set_default_device(ELSEWHERE)

@@ -12,7 +12,7 @@ from clbook.gpu.store import Store, finished
 TESTS = """import numpy
 import torch
 from contrastive_dynamics.alignment_and_balance.model import correlation
-from clbook.outcomes.elsewhere import elsewhere
+from elsewhere import elsewhere
 from contrastive_dynamics.numerics.ranks import stable_rank
 
 def test_right():

@@ -5,9 +5,9 @@ from itertools import islice
 
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 from plain_network import PlainNetwork, plain_loss
 
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.nonlinearity.networks import image_training
 from contrastive_dynamics.nonlinearity.networks.field_network import initial_weights
 from contrastive_dynamics.nonlinearity.networks.image_training import ImageTraining, image_minibatches, train_on_images

@@ -1,7 +1,7 @@
 """A digest covers what runs: all that a claim's cells execute lies within it, and they give their reading alone.
 
-`make test` tries a few claims of each chapter, others with each commit. With CLBOOK_EVERY set to `1`, or to the name of
-a chapter, every claim is tried, which takes many minutes.
+A few claims of each chapter are tried, others with each commit. `make reach` sets CLBOOK_EVERY to `1`, or to the name
+of a chapter, and then every claim is tried, which takes many minutes.
 """
 
 import itertools
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from mutations.executed import Executed, holes
+from mutations.kept_outcomes import Mutations
+from mutations.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
 from stand_in import SOURCE, write_stand_in
 
+from clbook.common.draws import drawn, drawn_by
 from clbook.common.sources import ChapterFiles
-from clbook.outcomes.executed import Executed, holes
-from clbook.outcomes.kept_outcomes import Mutations
-from clbook.outcomes.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
-from clbook.outcomes.samples import drawn
 from clbook.provenance.library import Library
 from clbook.provenance.slices import Story
 from clbook.provenance.syntax import Definition
@@ -48,7 +48,7 @@ def sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
     """A row that the commit selects, and later rows with the same parameters while time remains."""
     kept = {claim: entry["seconds"][0] for claim, entry in plan.believed.items()}
     cost = {m.claim: 2 * kept.get(m.claim, UNKNOWN_SECONDS) + START_SECONDS for m in plan.rows}
-    (first,) = drawn(cost, START_SECONDS / 2, f"alone {plan.files.name}")
+    (first,) = drawn(cost, START_SECONDS / 2, f"{drawn_by(ROOT)} alone {plan.files.name}")
     at = [m.claim for m in plan.rows].index(first)
     alike = [m for m in plan.rows[at:] + plan.rows[:at] if m.parameters == plan.rows[at].parameters]
     spent = itertools.accumulate(cost[m.claim] for m in alike)
@@ -103,14 +103,6 @@ def of_chapter(name: str) -> type:
             executed = Executed(Reach.plan().keys.story)
             return run_script(Reach.files, around=executed.statement), executed
 
-        def test_what_is_kept_as_executed_is_covered(self):
-            plan = self.plan()
-            kept = {m.claim: m for m in plan.rows if m.claim in plan.believed}
-            if not kept:
-                pytest.skip("nothing of the present code is kept; the runs that are made instead are checked")
-            ran = {c: (plan.keys.made(m), plan.believed[c]["executed"]) for c, m in kept.items()}
-            assert not holes(ran)
-
         def test_what_a_sample_executes_is_covered(self):
             assert not self.tried()[2]
 
@@ -118,19 +110,19 @@ def of_chapter(name: str) -> type:
             rows, arms, _ = self.tried()
             assert not unlike(self.plan(), rows, arms)
 
-        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
+        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make reach` runs it")
         def test_all_that_a_whole_run_executes_is_covered(self):
             (arms, executed), keys = self.whole(), self.plan().keys
             made = {claim: keys.digests({}).claim(claim) for claim in keys.story.claims}
             assert len(arms) >= 0.6 * len(made)
             assert not holes({claim: (one, executed.by(one.units, claim)) for claim, one in made.items()})
 
-        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
+        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make reach` runs it")
         def test_every_claim_gives_the_same_reading_alone(self):
             arms = self.whole()[0]
             assert not differing(arms, run_alone(self.files, arms, {}))
 
-        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make outcomes` runs it")
+        @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make reach` runs it")
         def test_so_does_every_claim_that_has_no_reading_at_smoke_size(self):
             rows = [m for m in self.plan().rows if m.claim not in self.whole()[0]]
             for row in rows:
@@ -225,7 +217,7 @@ def test_a_sample_is_a_row_and_its_neighbours_with_the_same_parameters(tmp_path,
     plan.rows = [replace(ROWS[0], claim=f"c-{n}", parameters=wide if n % 2 else {}) for n in range(8)]
     found = set()
     for n in range(60):
-        monkeypatch.setattr("clbook.outcomes.samples.commit", lambda root, n=n: f"commit {n}")
+        monkeypatch.setattr("test_reach.drawn_by", lambda root, n=n: f"commit {n}")
         rows = sample(plan, seconds=2.5 * (2 * UNKNOWN_SECONDS + START_SECONDS))
         assert len(rows) == 2 and rows[0].parameters == rows[1].parameters
         found.add(rows[0].claim)

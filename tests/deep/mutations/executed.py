@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..provenance.digests import Made
-from ..provenance.slices import Story
-from ..provenance.spelling import only_shows
+from clbook.provenance.digests import Made
+from clbook.provenance.slices import Story
+from clbook.provenance.spelling import only_shows
+
 from .mutants import LIBRARY, PACKAGE
 
 

@@ -3,11 +3,12 @@
 import pytest
 import torch
 from checkout import ROOT
+from elsewhere import ELSEWHERE, elsewhere
+from mutations.kept_outcomes import Elsewhere
+from mutations.mutants import class_a_chapter, words
 
+from clbook.claims.claim_table import Claims
 from clbook.common.sources import ChapterFiles
-from clbook.outcomes.elsewhere import ELSEWHERE, elsewhere
-from clbook.outcomes.kept_outcomes import Elsewhere
-from clbook.outcomes.mutants import class_a_chapter, words
 from clbook.provenance.staleness import notebooks_stamp
 
 
@@ -39,7 +40,7 @@ def of_chapter(name: str) -> type:
         def test_it_runs_on_another_device_with_the_same_verdicts(self, monkeypatch):
             monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
             files = ChapterFiles(ROOT, name)
-            here = words(files, notebooks_stamp(files)["readings"])
+            here = words(Claims.load(files.claims), notebooks_stamp(files)["readings"])
             there = Elsewhere(files).verdicts()
             decided = {claim for claim, word in there.items() if word != "undecided"}  # few seeds leave some open
             in_both = {claim for claim in decided if here[claim] != "undecided"}

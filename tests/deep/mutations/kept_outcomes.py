@@ -2,9 +2,9 @@
 
 `tests/outcomes/CHAPTER.json` has an entry for each mutation, by its name, and one for each claim on another device,
 with the arms that were measured; these are judged again each time. An entry's key is a digest of what its run depends
-on: the digest of the claim's reading (`book.provenance.digests`), for a mutation with and without it, and the
+on: the digest of the claim's reading (`clbook.provenance.digests`), for a mutation with and without it, and the
 versions of torch, numpy and scipy. If an entry's key or seal does not match, the entry is invalid and its run is made
-again. So is a sample of the valid ones, which changes with each commit (`samples.py`). `make outcomes` runs this
+again. So is a sample of the valid ones, which changes with each commit. `make outcomes` runs this
 file, which makes the missing runs and keeps their outcomes.
 """
 
@@ -15,17 +15,18 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from ..claims.claim_table import Claims
-from ..common.sources import ChapterFiles, chapter_names, find_root
-from ..provenance.library import Library
-from ..provenance.slices import Story
+from clbook.claims.claim_table import Claims
+from clbook.common.draws import drawn, drawn_by
+from clbook.common.sources import ChapterFiles, chapter_names, find_root
+from clbook.provenance.library import Library
+from clbook.provenance.slices import Story
+
 from . import other_device
 from .executed import Executed, uncovered
 from .mutants import Mutation, load_mutations, run_script, words
 from .outcome_keys import Keys, agree, holds, load, save, say_what_is_missing, sealed
-from .samples import drawn
 
-MUTATION_SECONDS, DEVICE_SECONDS = 35.0, 15.0  # sizes of a chapter's samples
+MUTATION_SECONDS, DEVICE_SECONDS = 100.0, 50.0  # of CPU: sizes of a chapter's samples
 DIVERGED = "diverged"  # in place of a verdict
 
 
@@ -44,7 +45,7 @@ class Mutations:
         self.claims, kept = Claims.load(files.claims), load(files)["mutations"]
         self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
         cost = {name: sum(entry["seconds"]) for name, entry in self.believed.items()}
-        self.sampled = drawn(cost, seconds, f"mutations of {files.name}")
+        self.sampled = set(drawn(cost, seconds, f"{drawn_by(find_root())} mutations of {files.name}"))
         self.missing = [m for m in self.rows if m.name not in self.believed]
         self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
 
@@ -81,7 +82,7 @@ class Mutations:
     def words(self, claim: str, entry: dict) -> tuple[str, str]:
         """The verdicts without and with the mutation, by the present rule."""
         arms = (entry["sound"], entry["broken"])
-        return tuple(words(self.files, {claim: one})[claim] if one else DIVERGED for one in arms)
+        return tuple(words(self.claims, {claim: one})[claim] if one else DIVERGED for one in arms)
 
     def _certain(self, claim: str, both: tuple[str, str], of_all: tuple[str, ...]) -> tuple:
         """What every processor must find: other rounding leads broken training elsewhere, or to infinity.
@@ -115,7 +116,7 @@ class Elsewhere:
 
     def __init__(self, files: ChapterFiles, seconds: float = DEVICE_SECONDS, library: Library | None = None):
         self.files, self.keys = files, Keys(files, library)
-        self.story = self.keys.story
+        self.story, self.claims = self.keys.story, Claims.load(files.claims)
         self.units, self.wanted = dict(self.story.claims), {}
         for claim, at in self.story.claims.items():
             self.wanted[claim] = self.keys.of_unit(at, claim)
@@ -126,7 +127,7 @@ class Elsewhere:
         self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
         self.missing = [name for name in self.wanted if name not in self.believed]
         cost = {name: entry["seconds"] for name, entry in self.believed.items()}
-        self.sampled = drawn(cost, seconds, f"{files.name} elsewhere")
+        self.sampled = set(drawn(cost, seconds, f"{drawn_by(find_root())} {files.name} elsewhere"))
 
     def needed(self, name: str) -> set[int]:
         """The units of a claim or a cell."""
@@ -145,7 +146,7 @@ class Elsewhere:
 
     def words(self, entries: dict[str, dict]) -> dict[str, str]:
         """The verdicts, by the present rules, of all entries that have arms."""
-        return words(self.files, {name: entry["arms"] for name, entry in entries.items() if entry["arms"]})
+        return words(self.claims, {name: entry["arms"] for name, entry in entries.items() if entry["arms"]})
 
     def verdicts(self) -> dict[str, str]:
         """Claim → verdict: the kept ones, of which a sample is run again, or those of a run if none are kept."""

@@ -16,15 +16,15 @@ from unittest import mock
 
 import yaml
 
-from ..claims.claim_table import Claims
-from ..claims.judging import Reading, judge_all
-from ..common.apart import apart
-from ..common.parameters import profile_parameters
-from ..common.sources import ChapterFiles, chapter_names
-from ..provenance.library import FOLDER as LIBRARY
-from ..provenance.library import PACKAGE, Library
-from ..provenance.slices import Story
-from ..provenance.syntax import Definition
+from clbook.claims.claim_table import Claims
+from clbook.claims.judging import Reading, judge_all
+from clbook.common.apart import apart
+from clbook.common.parameters import profile_parameters
+from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.provenance.library import FOLDER as LIBRARY
+from clbook.provenance.library import PACKAGE, Library
+from clbook.provenance.slices import Story
+from clbook.provenance.syntax import Definition
 
 
 @dataclass(frozen=True)
@@ -190,13 +190,13 @@ def run_script(
         return found
 
 
-def words(files: ChapterFiles, stored: dict[str, dict]) -> dict[str, str]:
+def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:
     """Claim → the outcome of the rule on stored arms, with Holm's correction over all of them.
 
     This is not the verdict, which stays undecided for a claim that fails before the authors' side has been run.
     """
     readings = {i: Reading.of(**arms) for i, arms in stored.items()}
-    return {i: v.found for i, v in judge_all(Claims.load(files.claims), readings).items()}
+    return {i: v.found for i, v in judge_all(claims, readings).items()}
 
 
 def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
-from ..common.sources import ChapterFiles
+from clbook.common.sources import ChapterFiles
+
 from .mutants import run_script
 
 
 def _use_it() -> None:
-    from ..common import environment
-    from ..notebook import chapter
-    from .elsewhere import ELSEWHERE
+    from elsewhere import ELSEWHERE
+
+    from clbook.common import environment
+    from clbook.notebook import chapter
 
     chapter.device_of = lambda wanted: str(ELSEWHERE)
     environment.device_name = str
@@ -17,7 +19,7 @@ def _use_it() -> None:
 
 def run_elsewhere(files: ChapterFiles, units: Iterable[int], clock: dict[int, float] | None = None) -> dict:
     """`run_script` of some units on the device elsewhere."""
-    from .elsewhere import elsewhere
+    from elsewhere import elsewhere
 
     with elsewhere():
         return run_script(files, (), prepare=_use_it, clock=clock, also=units)

@@ -7,13 +7,14 @@ import os
 import warnings
 from pathlib import Path
 
-from ..common import environment
-from ..common.errors import BookError
-from ..common.parameters import profile_parameters
-from ..common.sources import ChapterFiles
-from ..provenance.digests import ChapterDigests, Made
-from ..provenance.library import Library
-from ..provenance.slices import Story
+from clbook.common import environment
+from clbook.common.errors import BookError
+from clbook.common.parameters import profile_parameters
+from clbook.common.sources import ChapterFiles
+from clbook.provenance.digests import ChapterDigests, Made
+from clbook.provenance.library import Library
+from clbook.provenance.slices import Story
+
 from .mutants import PACKAGE, Mutation
 
 
