@@ -1,4 +1,4 @@
-# The book from nothing: `make book` (pages), `make test` (every check). GNU make.
+# The book from nothing: `make book` (pages), `make test` (ten minutes of checks), `make deep` (every check). GNU make.
 # A recipe line without `@` is a command of the work itself; README.md lists the same ones for those without make.
 
 PYTHON ?= python3
@@ -7,23 +7,32 @@ PROFILE ?= default
 OUT ?=
 
 PIP := .venv/bin/python -m pip install --quiet -c constraints.txt -e
+# Two workers, a scope each at a time; a notebook is a scope, and its kernel is the environment's own.
+PYTEST := JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --durations=30 -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg
 ZIP := dist/contrastive-dynamics-html.zip
 # The build's stamp is named after what the pages are made of, so that nothing is built twice and no change is missed.
 SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test check lint outcomes reach gpu run execute student dist pins portability clean chapter-named
+.PHONY: book test deep check lint outcomes reach gpu run execute student dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
 	@echo "The book is built. Open _build/html/index.html in a browser."
 
+# Ten minutes on two free cores; what takes longer belongs in `deep`. The slowest thirty tests are printed.
 test: .venv/.test-installed lint
-	.venv/bin/python -m pytest --quiet -n 2 --dist loadscope --no-loadscope-reorder tests
-	JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet -n 2 --dist loadfile --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg chapters/*.ipynb
-	.venv/bin/clbook verify --sample 180
+	$(PYTEST) $$(.venv/bin/python tests/tools/notebooks_to_run.py) tests
+	.venv/bin/clbook verify --sample 60
 	@$(MAKE) --no-print-directory book
+
+# What takes long: run it before a release; the forge does every week.
+deep: .venv/.test-installed lint
+	@$(MAKE) --no-print-directory book
+	$(PYTEST) chapters/*.ipynb tests/deep
+	.venv/bin/clbook verify --sample 600
+	PYTHONPATH=tests/deep .venv/bin/python -m portability --drawn
 
 check: .venv/.test-installed lint
 	.venv/bin/clbook verify nonlinearity --profile smoke
@@ -37,7 +46,7 @@ outcomes: .venv/.test-installed
 	PYTHONPATH=tests/deep:tests/tools .venv/bin/python -m mutations.kept_outcomes $(CHAPTER)
 
 reach: .venv/.test-installed
-	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/chapters/test_reach.py
+	CLBOOK_EVERY=$(or $(CHAPTER),1) .venv/bin/python -m pytest --quiet -n 2 --dist loadscope tests/deep/test_reach.py
 
 # Nothing is installed here: the machine with the GPU may have no package index. Status 75 says that time is used up.
 gpu:
@@ -47,7 +56,7 @@ gpu:
 		|| { status=$$?; test $$status = 75 || exit $$status; }
 
 portability: .venv/.run-installed
-	.venv/bin/python -m clbook.commands.portability $(CHAPTER) $(CLAIM)
+	PYTHONPATH=tests/deep .venv/bin/python -m portability $(CHAPTER) $(CLAIM)
 
 run: chapter-named .venv/.run-installed
 	.venv/bin/clbook run $(CHAPTER) --profile $(PROFILE) $(if $(OUT),--out $(OUT))

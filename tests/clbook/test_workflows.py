@@ -32,7 +32,7 @@ def unpinned(text: str) -> list[str]:
 
 
 def test_the_workflows_are_these():
-    assert list(TEXTS) == ["newest.yml", "pages.yml", "test.yml"]
+    assert list(TEXTS) == ["deep.yml", "newest.yml", "pages.yml", "test.yml"]
 
 
 def test_actions_are_pinned_by_commit():
@@ -56,7 +56,7 @@ def test_nothing_is_permitted_but_reading_and_the_deployment():
     asked = {(name, job, what): how for name, job, body in jobs() for what, how in body["permissions"].items()}
     assert {where for where, how in asked.items() if how != "read"} == WRITES
     checkouts = [s for _, _, body in jobs() for s in body.get("steps", []) if "checkout" in s.get("uses", "")]
-    assert [s["with"] for s in checkouts] == 2 * [{"persist-credentials": False}]
+    assert [s["with"] for s in checkouts] == 3 * [{"persist-credentials": False}]
     assert "secrets." not in "".join(TEXTS.values())
 
 
@@ -73,8 +73,19 @@ def test_pythons_are_those_that_the_project_allows():
 def test_what_runs_is_make():
     steps = [s for _, _, body in jobs() for s in body.get("steps", [])]
     lines = [line.strip() for s in steps if s.get("name") != "Report" for line in s.get("run", "").splitlines()]
-    assert [line for line in lines if not re.match(r"make (pins )?test PYTHON=python\b|set -o pipefail", line)] == []
+    assert [
+        line for line in lines if not re.match(r"make ((pins )?test|deep) PYTHON=python\b|set -o pipefail", line)
+    ] == []
     assert "make test PYTHON=python" in lines
+
+
+def test_the_weekly_report_names_the_claims_that_moved():
+    """Its pattern fits the lines in which `clbook verify` and `make portability` name a claim, and no other."""
+    (report,) = (s["run"] for s in FLOWS["deep.yml"]["jobs"]["deep"]["steps"] if s.get("name") == "Report")
+    pattern = re.search(r"grep -E '(.*?)'", report)[1]
+    assert re.search(pattern, "records/nonlinearity/paper.json, fig-4: stored is reproduced, computed undecided")
+    assert re.search(pattern, "chapters/nonlinearity.ipynb, thm-1: verdict: not reproduced → reproduced")
+    assert not re.search(pattern, "chapters/nonlinearity.ipynb: 26 readings, 0 wrong")
 
 
 def test_pages_are_deployed_only_after_the_tests_and_never_cut_off():

@@ -20,8 +20,8 @@ import pytest
 import websocket
 
 from clbook.notebook.animations import looping_webp
-from clbook.pages.page_measures import BROWSERS
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 LONG = 120  # seconds, on a machine with much to do
 
 
@@ -132,12 +132,17 @@ class Film:
 _KEYS = {" ": 32, "Home": 36, "End": 35, "ArrowLeft": 37, "ArrowRight": 39}
 
 
+def find_browser() -> str:
+    """The first of the known browsers that is installed; skips the test, with the reason, where none is."""
+    if found := next(filter(None, map(shutil.which, BROWSERS)), None):
+        return found
+    pytest.skip(f"no browser is installed, looked for {', '.join(BROWSERS)}")
+
+
 @contextlib.contextmanager
 def browser() -> Iterator[Page]:
     """A page of a fresh browser; skips the test, with the reason, where no browser is installed."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser is installed, looked for {', '.join(BROWSERS)}")
+    found = find_browser()
     with tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True) as profile:
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run"]
         command = [found, *options, f"--user-data-dir={profile}", "about:blank"]

@@ -2,8 +2,7 @@
 
 There must be no broken internal link or anchor, no duplicate anchor of a claim and no error output, and there must be a
 text for every image and a title for every page. If the working folder is the book's, a chapter's page must have the
-buttons that open its notebook elsewhere, and the measures of each chapter's page are printed; a chapter with
-`edition: 2` in `book/chapters.yaml` must keep the limits of `page_measures`.
+buttons that open its notebook elsewhere.
 """
 
 import re
@@ -16,7 +15,6 @@ from bs4 import BeautifulSoup
 
 from ..commands.launch import button_addresses
 from ..common.errors import BookError
-from .page_measures import WIDTH, measure_pages
 
 # element, and its attribute that points somewhere
 _REFERENCES = {"a": "href", "link": "href", "img": "src", "script": "src", "iframe": "src", "source": "src"}
@@ -138,48 +136,22 @@ def check_site(root: Path, book: Path | None = None) -> list[str]:
     ]
 
 
-def chapter_measures(root: Path, book: Path) -> tuple[list[str], list[str]]:
-    """(lines to print, problems) of the measures of the chapters' pages; only a second edition can have problems."""
-    pages = [page for page in sorted((root / "chapters").glob("*.html")) if _notebook(page, root, book).is_file()]
-    found, how = measure_pages(pages)
-    lines = [f"{_name(page, root)}: {measure}" for page, measure in found.items()]
-    second = _second_editions(book) if pages else set()
-    problems = [
-        f"{_name(page, root)}: {problem}"
-        for page, measure in found.items()
-        if page.stem in second
-        for problem in measure.problems()
-    ]
-    return [*lines, f"at a width of {WIDTH} px, {how}"] if lines else [], problems
-
-
 def _notebook(page: Path, root: Path, book: Path) -> Path:
     return book / page.relative_to(root).with_suffix(".ipynb")
 
 
-def _second_editions(book: Path) -> set[str]:
-    """The chapters with `edition: 2` in `book/chapters.yaml`."""
-    import yaml
-
-    path = book / "book" / "chapters.yaml"
-    chapters = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return {name for name, front in chapters.items() if front.get("edition") == 2}
-
-
 def main(arguments: list[str]) -> int:
-    """Print measures and problems; the status is 1 if there are problems and 2 if there is nothing to check."""
+    """Print problems; the status is 1 if there are any and 2 if there is nothing to check."""
     if len(arguments) != 1:
         print("usage: python -m clbook.pages.site_check FOLDER", file=sys.stderr)
         return 2
     try:
         problems = check_site(Path(arguments[0]), Path.cwd())
-        measures, too_long = chapter_measures(Path(arguments[0]), Path.cwd())
     except (FileNotFoundError, BookError) as error:
         print(f"site_check: {error}", file=sys.stderr)
         return 2
-    for line in (*measures, *problems, *too_long):
-        print(line)
-    return 1 if problems or too_long else 0
+    print(*problems, sep="\n", end="\n" if problems else "")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="no make he
 def expand(text: str, variables: dict[str, str]) -> str:
     """Expand `$(NAME)` and `$(if $(NAME),then)` of a recipe."""
     text = re.sub(r"\$\(if \$\((\w+)\),(.*?\))\)", lambda m: m[2] if variables.get(m[1]) else "", text)
-    while match := re.search(r"\$\((\w+)\)", text):
+    while match := re.search(r"(?<!\$)\$\((\w+)\)", text):
         text = text.replace(match[0], variables.get(match[1], ""))
-    return text.strip()
+    return text.replace("$$", "$").strip()
 
 
 def commands(target: str, given: dict[str, str], done: set[str] | None = None) -> list[str]:

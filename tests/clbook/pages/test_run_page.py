@@ -9,6 +9,7 @@ import time
 import nbformat
 import pytest
 from bare_book import write_book
+from browser import find_browser
 from stand_in import SOURCE, build_stand_in
 
 from clbook.common.errors import BookError
@@ -16,7 +17,6 @@ from clbook.common.parameters import Parameter
 from clbook.notebook.glue import png
 from clbook.notebook.results import run_rows
 from clbook.pages import run_page
-from clbook.pages.page_measures import find_browser
 from clbook.provenance.staleness import notebook_stamp
 
 PROSE = """
@@ -143,12 +143,10 @@ def test_parameters_stand_at_the_top_and_the_changed_one_is_marked(soup):
 
 
 def test_a_browser_without_network_shows_formulas_and_reports_no_error(written, tmp_path):
-    if (browser := find_browser()) is None:
-        pytest.skip("no browser is installed")
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
     options += ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=15000", "--enable-logging=stderr"]
     done = subprocess.run(
-        [browser, *options, "--dump-dom", written[1].as_uri()], capture_output=True, text=True, timeout=300
+        [find_browser(), *options, "--dump-dom", written[1].as_uri()], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.count("<mjx-container") >= 1
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

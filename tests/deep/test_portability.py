@@ -5,11 +5,11 @@ import io
 import json
 from types import SimpleNamespace
 
+import portability
 import pytest
+from portability import OLDEST, PLAIN, levels
 from stand_in import build_stand_in
 
-from clbook.commands import portability
-from clbook.commands.portability import OLDEST, PLAIN, levels
 from clbook.commands.verify_plan import jobs
 from clbook.provenance.stamps import MIME, seal
 

@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..claims.claim_table import Claim
-from ..common.apart import apart
-from ..common.errors import BookError
-from ..common.sources import find_root
-from ..notebook.results import verdicts_of
-from ..provenance.staleness import STALE, states
-from .verify import run_again
-from .verify_distance import distances
-from .verify_plan import Job, jobs
+from clbook.claims.claim_table import Claim
+from clbook.commands.verify import run_again
+from clbook.commands.verify_distance import distances
+from clbook.commands.verify_plan import Job, jobs
+from clbook.common.apart import apart
+from clbook.common.draws import drawn, drawn_by
+from clbook.common.errors import BookError
+from clbook.common.sources import chapter_names, find_root
+from clbook.notebook.results import verdicts_of
+from clbook.provenance.staleness import STALE, states
 
 PLAIN = {"OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "default"}
 # An Intel processor follows the first of MKL's two, any x86 processor the second.
@@ -127,10 +128,13 @@ def command(root: Path, chapter: str | None, claims: list[str]) -> int:
 
 
 def main() -> int:
-    """`python -m …portability [CHAPTER [CLAIM …]]`."""
+    """`python -m portability [CHAPTER [CLAIM …]]`; with `--drawn`, a chapter that the commit selects."""
     chapter, *claims = sys.argv[1:] or [None]
     try:
-        return command(find_root(), chapter, claims)
+        root = find_root()
+        if chapter == "--drawn":
+            (chapter,) = drawn(dict.fromkeys(chapter_names(root), 1.0), 1.0, f"{drawn_by(root)} portability")
+        return command(root, chapter, claims)
     except BookError as error:
         print(f"make portability: {error}", file=sys.stderr)
         return 2

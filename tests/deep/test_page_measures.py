@@ -1,0 +1,88 @@
+"""Where the first picture of each built chapter's page stands, and how much of the page is visible code, at 1300 px.
+
+The pages in `_build/html` are measured in a browser, and the measures of every chapter are printed (`pytest -s`). A
+chapter with `edition: 2` in `book/chapters.yaml` keeps the limits.
+"""
+
+import pytest
+import yaml
+from browser import browser
+from checkout import ROOT
+
+from clbook.common.sources import ChapterFiles, chapter_names
+
+PICTURE, CODE = 1_500, 0.25  # px, share of the height
+MEASURE = """(async () => {
+  await (window.MathJax && MathJax.startup && MathJax.startup.promise);
+  await document.fonts.ready;
+  const article = document.querySelector("article") || document.body;
+  const shown = (names) => [...article.querySelectorAll(names)].filter((e) => e.checkVisibility());
+  const box = (e) => e.getBoundingClientRect();
+  const pictures = shown("img, svg, canvas, .explorable").filter((e) => box(e).height > 60);
+  const code = shown("div.highlight").filter((e) => !e.closest(".cell_output"));
+  const height = document.documentElement.scrollHeight;
+  return {
+    height: height,
+    picture: pictures.length ? Math.min(...pictures.map((e) => box(e).top + scrollY)) : null,
+    code: code.reduce((sum, e) => sum + box(e).height, 0) / height,
+  };
+})()"""
+PAGES = [ROOT / "_build" / "html" / "chapters" / f"{one.stem}.html" for name in chapter_names(ROOT)
+         for one in ChapterFiles(ROOT, name).notebooks]  # fmt: skip
+EDITIONS = yaml.safe_load((ROOT / "book" / "chapters.yaml").read_text(encoding="utf-8"))
+EXAMPLE = (
+    "<style>* {{ margin: 0 }} pre {{ line-height: 20px }}</style><article><details><summary>more</summary>{code}"
+    "{picture}</details><div id='grows'></div><script>document.querySelector('#grows').style.height = '{px}px'</script>"
+    "{code}{picture}</article>"
+)
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as page:
+        yield page
+
+
+def problems(measure: dict) -> list[str]:
+    """What a second edition does not keep."""
+    found = []
+    if measure["picture"] is None:
+        found.append("the page must show a picture, got none")
+    elif measure["picture"] > PICTURE:
+        found.append(f"the first picture must stand within {PICTURE:,} px, got {measure['picture']:,.0f}")
+    if measure["code"] > CODE:
+        found.append(f"at most {CODE:.0%} of the page may be visible code, got {measure['code']:.0%}")
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_second_edition_keeps_the_limits(page, path):
+    if not path.is_file():
+        pytest.skip("the pages are not built: `make book`")
+    page.open(path)
+    measure = page.run(MEASURE)
+    print(f"{path.stem}: {measure['height']:,} px high, first picture at {measure['picture'] or 0:,.0f} px,"
+          f" {measure['code']:.0%} visible code")  # fmt: skip
+    if EDITIONS.get(path.stem, {}).get("edition") == 2:
+        assert problems(measure) == []
+
+
+@pytest.mark.parametrize(("px", "expected"), [(400, []), (1600, ["the first picture must stand within 1,500 px"])])
+def test_what_is_folded_does_not_count_and_what_a_script_adds_does(page, tmp_path, px, expected):
+    code, picture = (
+        "<div class='highlight'><pre>" + 10 * "x\n" + "</pre></div>",
+        "<svg width='300' height='1000'></svg>",
+    )
+    path = tmp_path / "page.html"
+    path.write_text(f"<!doctype html>{EXAMPLE.format(code=code, picture=picture, px=px)}", encoding="utf-8")
+    page.open(path)
+    measure = page.run(MEASURE)
+    assert px + 200 < measure["picture"] < px + 300 and measure["code"] == pytest.approx(200 / measure["height"])
+    assert [line.partition(", got")[0] for line in problems(measure)] == expected
+
+
+def test_a_page_without_a_picture_or_full_of_code_is_found():
+    assert problems({"picture": None, "code": 0.26}) == [
+        "the page must show a picture, got none",
+        "at most 25% of the page may be visible code, got 26%",
+    ]
