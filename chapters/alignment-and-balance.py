@@ -1,12 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -67,85 +60,19 @@ import numpy as np
 import torch
 
 from clbook.notebook import colours, glue, open_chapter
-from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
-    bound as gronwall_bound,
-)
-from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
-    closed_form as comparison_closed_form,
-)
-from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
-    condition_growth_bound,
-    condition_rate_bound,
-    convergence_time_bound,
-)
-from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
-    draw_process as draw_comparison,
-)
-from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
-    solve as solve_comparison,
-)
-from contrastive_dynamics.alignment_and_balance.contrastive_force import (
-    force as contrastive_force,
-)
-from contrastive_dynamics.alignment_and_balance.contrastive_force import (
-    non_contrastive_force,
-)
-from contrastive_dynamics.alignment_and_balance.head_training import Recipe, train_heads
-from contrastive_dynamics.alignment_and_balance.image_caption_pairs import (
-    image_caption_pairs,
-)
-from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
-    WideState,
-    negative_factors,
-    non_contrastive_exponent,
-    non_contrastive_solution,
-    wide_flow,
-    wide_start,
-    wide_velocity,
-)
-from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
-    condition_number as wide_condition_number,
-)
-from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
-    noise_signal_ratio as wide_noise_signal_ratio,
-)
-from contrastive_dynamics.alignment_and_balance.modality_scores import (
-    alignment_condition,
-    balance,
-    column_alignment,
-    column_ratio,
-    condition_number,
-    discretisation_errors,
-    exact_alignment,
-    noise_signal_ratio,
-    worst_alignment_map,
-)
-from contrastive_dynamics.alignment_and_balance.model import (
-    Signs,
-    all_signs,
-    correlation,
-    initial_maps,
-    model_scales,
-)
-from contrastive_dynamics.alignment_and_balance.projection_heads import (
-    apply_heads,
-    init_heads,
-)
-from contrastive_dynamics.alignment_and_balance.two_modality_descent import descend
-from contrastive_dynamics.alignment_and_balance.two_modality_flow import (
-    column_rates,
-    contrastive_flow,
-    non_contrastive_flow,
-    velocity,
-)
-from contrastive_dynamics.alignment_and_balance.zero_shot import (
-    alignment_score,
-    best_constant_answer,
-    macro_recall,
-    output_balance,
-    output_condition_number,
-    zero_shot_accuracy,
-)
+from contrastive_dynamics.alignment_and_balance import (
+    Recipe, Signs, WideState, alignment_condition, alignment_score, all_signs,
+    apply_heads, balance, best_constant_answer, column_alignment, column_rates,
+    column_ratio, comparison_closed_form, condition_growth_bound, condition_number,
+    condition_rate_bound, contrastive_flow, contrastive_force, convergence_time_bound,
+    correlation, descend, discretisation_errors, draw_comparison, exact_alignment,
+    gronwall_bound, image_caption_pairs, init_heads, initial_maps, macro_recall,
+    model_scales, negative_factors, noise_signal_ratio, non_contrastive_exponent,
+    non_contrastive_flow, non_contrastive_force, non_contrastive_solution,
+    output_balance, output_condition_number, solve_comparison, train_heads, velocity,
+    wide_condition_number, wide_flow, wide_noise_signal_ratio, wide_start,
+    wide_velocity, worst_alignment_map, zero_shot_accuracy,
+)  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error

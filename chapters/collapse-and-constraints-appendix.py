@@ -1,12 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -65,95 +58,23 @@ import numpy as np
 import torch
 
 from clbook.notebook import colours, glue, open_chapter
-from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
-    flow_map,
-    limit_projector,
-    output_flow,
-    output_velocity,
-    polar_map,
-    polar_velocity,
-    projector_velocity,
-    vector_velocity,
-)
-from contrastive_dynamics.collapse_and_constraints.kernel_constraint import (
-    constrained_gram,
-    constrained_path,
-    constrained_velocity,
-)
-from contrastive_dynamics.collapse_and_constraints.minibatch_descent import (
-    minibatch_map,
-    stationary_distance,
-)
-from contrastive_dynamics.collapse_and_constraints.norm_constrained_descent import (
-    descend_frobenius_nonlinear,
-    descend_operator_norms,
-)
-from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
-    descend,
-    descent_step,
-    draw_weights,
-    trace_loss,
-)
-from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
-    outputs as network_outputs,
-)
-from contrastive_dynamics.collapse_and_constraints.output_growth import (
-    STEEPEST,
-    growth_rate,
-)
-from contrastive_dynamics.collapse_and_constraints.pair_losses import (
-    expected_trace_matrix,
-    pair_loss,
-    pairing,
-    stacked,
-    trace_matrix,
-)
-from contrastive_dynamics.collapse_and_constraints.single_output import (
-    GRADIENTS,
-    WEIGHTS,
-    closed_form,
-    outputs_at,
-    squared_length,
-)
-from contrastive_dynamics.collapse_and_constraints.smooth_activations import (
-    CURVATURE,
-    WIDE,
-)
-from contrastive_dynamics.collapse_and_constraints.tangent_kernel import (
-    gaussian_weights,
-    off_diagonal_share,
-    relu_limit,
-    tangent_kernel,
-)
-from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import (
-    blow_up,
-    linear_flow,
-)
-from contrastive_dynamics.collapse_and_constraints.update_cost import (
-    descent_step_cost,
-    flow_step_cost,
-)
-from contrastive_dynamics.collapse_and_constraints.vector_limits import vector_limit
-from contrastive_dynamics.collapse_and_constraints.weight_decay import (
-    decayed_flow,
-    without_decay,
-)
-from contrastive_dynamics.collapse_and_constraints.wide_starts import wide_starts
-from contrastive_dynamics.collapse_and_constraints.wide_training import (
-    Pairs,
-    network,
-    train,
-)
+from contrastive_dynamics.collapse_and_constraints import (
+    CURVATURE, GRADIENTS, STEEPEST, WEIGHTS, WIDE, Pairs, blow_up, closed_form,
+    constrained_gram, constrained_path, constrained_velocity, decayed_flow, descend,
+    descend_frobenius_nonlinear, descend_operator_norms, descent_step,
+    descent_step_cost, draw_weights, expected_trace_matrix, flow_map, flow_step_cost,
+    gaussian_weights, growth_rate, limit_projector, linear_flow, minibatch_map, network,
+    network_outputs, off_diagonal_share, output_flow, output_velocity, outputs_at,
+    pair_loss, pairing, polar_map, polar_velocity, projector_velocity, relu_limit,
+    squared_length, stacked, stationary_distance, tangent_kernel, trace_loss,
+    trace_matrix, train, vector_limit, vector_velocity, wide_starts, without_decay,
+)  # fmt: skip
 from contrastive_dynamics.data.half_moons import (
-    half_moon_moments,
-    half_moon_pairs,
-    half_moons,
-)
-from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
-from contrastive_dynamics.losses.pairwise_importance import (
-    infonce_importance,
-    infonce_loss,
-)
+    half_moon_moments, half_moon_pairs, half_moons,
+)  # fmt: skip
+from contrastive_dynamics.losses import (
+    contrastive_energy, infonce_importance, infonce_loss,
+)  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.ranks import effective_rank

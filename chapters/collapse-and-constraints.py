@@ -1,12 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -74,95 +67,24 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from clbook.notebook import colours, glue, open_chapter
-from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
-    flow_map,
-    iterate,
-    largest_rate,
-    new_point,
-    output_flow,
-    output_velocity,
-    polar_map,
-    polar_velocity,
-    projected_map,
-)
-from contrastive_dynamics.collapse_and_constraints.constrained_optima import (
-    frobenius_optimum,
-    operator_optimum,
-)
-from contrastive_dynamics.collapse_and_constraints.figure_2 import half_moon_gap
-from contrastive_dynamics.collapse_and_constraints.free_training import (
-    free_flow,
-    kernel_change,
-)
-from contrastive_dynamics.collapse_and_constraints.infonce_descent import (
-    FORMS,
-    descend_infonce,
-    infonce_matrix,
-)
-from contrastive_dynamics.collapse_and_constraints.norm_constrained_descent import (
-    Descent,
-    descend_frobenius,
-    descend_operator_norms,
-    descend_product_norm,
-    descend_ratio,
-)
-from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
-    Weights,
-    descend,
-    draw_weights,
-    require_sizes,
-    trace_loss,
-)
-from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import (
-    outputs as network_outputs,
-)
-from contrastive_dynamics.collapse_and_constraints.pair_losses import (
-    expected_trace_matrix,
-    pair_loss,
-    pairing,
-    pairing_product,
-    stacked,
-    trace_matrix,
-)
-from contrastive_dynamics.collapse_and_constraints.regression_flow import (
-    regression_flow,
-    regression_velocity,
-)
-from contrastive_dynamics.collapse_and_constraints.single_output import (
-    exponent,
-    outputs_at,
-)
-from contrastive_dynamics.collapse_and_constraints.smooth_activations import (
-    CURVATURE,
-    WIDE,
-)
-from contrastive_dynamics.collapse_and_constraints.tangent_kernel import (
-    gaussian_weights,
-    off_diagonal_share,
-    tangent_kernel,
-)
-from contrastive_dynamics.collapse_and_constraints.three_rules import (
-    half_moon_spectrum,
-    rotated_start,
-    three_rules,
-)
-from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import (
-    kernel_flow,
-    linear_flow,
-    output_velocity_by_kernel,
-    projected_flow,
-    spectral_flow,
-)
-from contrastive_dynamics.collapse_and_constraints.wide_starts import wide_starts
-from contrastive_dynamics.data.catalogue import check as check_data
-from contrastive_dynamics.data.catalogue import digits as load_digits
-from contrastive_dynamics.data.catalogue import mnist as load_mnist
+from contrastive_dynamics.collapse_and_constraints import (
+    CURVATURE, FORMS, WIDE, Descent, Weights, descend, descend_frobenius,
+    descend_infonce, descend_operator_norms, descend_product_norm, descend_ratio,
+    draw_weights, expected_trace_matrix, exponent, flow_map, free_flow,
+    frobenius_optimum, gaussian_weights, half_moon_gap, half_moon_spectrum,
+    infonce_matrix, iterate, kernel_change, kernel_flow, largest_rate, linear_flow,
+    network_outputs, new_point, off_diagonal_share, operator_optimum, output_flow,
+    output_velocity, output_velocity_by_kernel, outputs_at, pair_loss, pairing,
+    pairing_product, polar_map, polar_velocity, projected_flow, projected_map,
+    regression_flow, regression_velocity, require_sizes, rotated_start, spectral_flow,
+    stacked, tangent_kernel, three_rules, trace_loss, trace_matrix, wide_starts,
+)  # fmt: skip
+from contrastive_dynamics.data.catalogue import (
+    check as check_data, digits as load_digits, mnist as load_mnist,
+)  # fmt: skip
 from contrastive_dynamics.data.half_moons import (
-    half_moon_law,
-    half_moon_moments,
-    half_moon_pairs,
-    half_moons,
-)
+    half_moon_law, half_moon_moments, half_moon_pairs, half_moons,
+)  # fmt: skip
 from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams

@@ -1,12 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -74,93 +67,21 @@ from kornia.color import rgb_to_grayscale
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import data_folder
-from contrastive_dynamics.feature_decoupling.constructed_learners import (
-    collision_floor,
-    dense_learner,
-    dense_loss_bounds,
-    silent_share,
-    singleton_learner,
-)
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.feature_decoupling.decoupled_training import (
-    Course,
-    DecoupledTraining,
-    Learner,
-    initial_weights,
-    stream_gradient,
-    train,
-)
-from contrastive_dynamics.feature_decoupling.decoupling_scores import (
-    atom_shares,
-    chance_in_own_set,
-    matched_neurons,
-    neurons_won,
-    noise_dominance,
-    silence_probability,
-    span_share,
-    split_coefficients,
-)
-from contrastive_dynamics.feature_decoupling.dictionaries import (
-    complement,
-    flat_dictionary,
-    flatness,
-    local_dictionary,
-    random_dictionary,
-)
-from contrastive_dynamics.feature_decoupling.feature_visualisation import (
-    colour_share,
-    high_frequency_share,
-    visualised_filters,
-    white_share,
-)
-
-# %% tags=["hide-input"]
-from contrastive_dynamics.feature_decoupling.figure_arms import (
-    ARMS,
-    arm_training,
-    labelled_images,
-    trained_encoders,
-)
-from contrastive_dynamics.feature_decoupling.linear_probes import (
-    classification_probe,
-    downstream_labels,
-    draw_w_star,
-    linear_limit,
-    regression_probe,
-    toss_ties,
-)
-from contrastive_dynamics.feature_decoupling.sparse_coding import (
-    SparseCoding,
-    paper_scales,
-)
-from contrastive_dynamics.feature_decoupling.supervised_codes import train_supervised
-from contrastive_dynamics.feature_decoupling.symmetrised_relu import (
-    contrastive_gradient,
-    contrastive_loss_value,
-    features,
-    logits,
-)
-from contrastive_dynamics.feature_decoupling.unit_statistics import (
-    active_share,
-    best_match,
-    colour_selectivity,
-    hoyer_sparsity,
-    neighbour_accuracy,
-    planar_embedding,
-    shuffled_match,
-    silhouette,
-)
-from contrastive_dynamics.feature_decoupling.view_correlation import (
-    cross_moment,
-    decoding_error,
-    direction_correlation,
-    enumerated_cross_moment,
-    growth_rates,
-    linear_share,
-    mask_overlap,
-    random_masks,
-)
+from contrastive_dynamics.feature_decoupling import (
+    ARMS, Course, DecoupledTraining, Learner, SparseCoding, active_share, arm_training,
+    atom_shares, best_match, chance_in_own_set, classification_probe, collision_floor,
+    colour_selectivity, colour_share, complement, contrastive_gradient,
+    contrastive_loss_value, cross_moment, decoding_error, dense_learner,
+    dense_loss_bounds, direction_correlation, downstream_labels, draw_w_star,
+    enumerated_cross_moment, features, flat_dictionary, flatness, growth_rates,
+    high_frequency_share, hoyer_sparsity, initial_weights, labelled_images,
+    linear_limit, linear_share, local_dictionary, logits, mask_overlap, matched_neurons,
+    neighbour_accuracy, neurons_won, noise_dominance, paper_scales, planar_embedding,
+    random_dictionary, random_masks, regression_probe, shuffled_match,
+    silence_probability, silent_share, silhouette, singleton_learner, span_share,
+    split_coefficients, stream_gradient, toss_ties, train, train_supervised,
+    trained_encoders, visualised_filters, white_share,
+)  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error

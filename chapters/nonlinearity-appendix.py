@@ -1,12 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -80,73 +73,48 @@ from torch.nn.functional import normalize
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import check as check_data
-from contrastive_dynamics.losses.activations import ACTIVATIONS, activation
-from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
-from contrastive_dynamics.losses.pairwise_importance import (
-    infonce_importance,
-    infonce_loss,
-    uniform_importance,
-)
-from contrastive_dynamics.nonlinearity.networks.image_training import ImageTraining
-from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
-from contrastive_dynamics.nonlinearity.networks.matching_score import shows_candidate
-from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
-from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
-    FIGURE_8_POINTS,
-    blurred_landscape,
-    circle_fixed_points,
-    circle_grid,
-    count_maxima,
-    on_circle,
-)
-from contrastive_dynamics.nonlinearity.one_filter.latent_models import (
-    categorical_covariance,
-    closed_form_error,
-    latent_categorical,
-    latent_summation,
-    orthonormal_patterns,
-    population_field,
-    relu_off_plane,
-    tilted_patterns,
-)
-from contrastive_dynamics.nonlinearity.one_filter.local_convergence import irregularity
-from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import eigen_check
-from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import (
-    roughness as lme_roughness,
-)
-from contrastive_dynamics.nonlinearity.one_filter.modulated_growth import (
-    earliest_blow_up,
-    largest_rate,
-)
-from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
-    random_disc_population,
-)
-from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import uniform_on_sphere
-from contrastive_dynamics.nonlinearity.one_filter.winning_probability import (
-    leader_bound,
-    leader_bound_mended,
-    leader_excess,
-    rank_bound,
-    rank_bound_mended,
-    rank_excess,
-    single_modulation,
-    winning_probability,
-)
-from contrastive_dynamics.nonlinearity.two_layers.one_clock import one_clock_flow
-from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens
-from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
-    critical_filters,
-    field_covariances,
-    hidden_outputs,
-    linear_gradient,
-    mean_path,
-    path_gradient,
-    rank_one_gram,
-    swap_path,
-    top_direction,
-)
+from contrastive_dynamics.losses import (
+    ACTIVATIONS, activation, contrastive_covariance, contrastive_energy, gate,
+    gated_field, gaussian_features, gaussian_importance, half_squared_distances,
+    infonce_importance, infonce_loss, kernel_contrastive_covariance, project_out,
+    uniform_contrastive_covariance, uniform_importance,
+)  # fmt: skip
+from contrastive_dynamics.nonlinearity.networks import (
+    ARMS, ImageTraining, TokenTraining, alive_filters, coupon_coverage, coverage,
+    digit_images, filter_pictures, high_frequency_share, independent_throws,
+    matching_curves, mean_of_kept, principal_components, relative_dispersion,
+    share_within, shows_candidate, ticket_coverage, trained_filters, unit_filters,
+)  # fmt: skip
+from contrastive_dynamics.nonlinearity.one_filter import (
+    FIGURE_8_POINTS, AffineField, DiscPopulation, ascend_bound_ratio,
+    augmentation_angles, augmented_energy, blurred_landscape, categorical_covariance,
+    check_region, check_theorem, circle_fixed_points, circle_grid, circle_objective,
+    closed_form_error, count_maxima, count_score, displacement_ratio, earliest_blow_up,
+    eigen_check, expansion_limit, expansion_ratio, free_race_winner,
+    frozen_gaussian_field, irregularity, jittered_population, largest_rate,
+    latent_categorical, latent_summation, leader_bound, leader_bound_mended,
+    leader_excess, lme_roughness, noisy_views, on_circle, optimum_depths,
+    orbit_variation, orthonormal_patterns, plane_generator, population_field,
+    power_step, race_winner, random_disc_population, rank_bound, rank_bound_mended,
+    rank_excess, relu_off_plane, rotations, sample_pairs, shortfall_ratio,
+    single_modulation, spectral_matrix, starts_near, tilted_patterns, turning_ratio,
+    uniform_on_sphere, votes_for, winning_count, winning_probability,
+)  # fmt: skip
+from contrastive_dynamics.nonlinearity.two_layers import (
+    BACKPROPAGATED, ConditionalFields, arrivals, batch_norm, batch_norm_velocity,
+    binary_moments, boosted_tokens, common_clock_flow, conditional_moments, contrasts,
+    critical_filters, decomposed_variance, enumerate_inputs, field_covariances,
+    hidden_layer, hidden_outputs, linear_gradient, mean_path, mended_strength,
+    modulated_velocity, normalised_variance, output_variance, path_gradient,
+    printed_strength, random_fields, random_fields_and_filters, rank_one_gram,
+    scaled_fields, strength, swap_path, token_starts, top_direction,
+    top_eigenvalue_gradient, top_layer_after, two_layer_velocity,
+)  # fmt: skip
+from contrastive_dynamics.numerics.bound_search import climb
+from contrastive_dynamics.numerics.image_patches import quadrants
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_errors
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
@@ -200,11 +168,6 @@ chapter.check(check_data, data)
 # The proof shifts $g$ by a lower bound and expands the exponential. Equal products of the expansion are merged here, which changes nothing.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.pairwise_importance import (
-    gaussian_features,
-    gaussian_importance,
-)
-
 g, tau = 2 * torch.rand(100, 3, generator=stream(seed, 0, "lem-1")) - 1, 0.5
 alpha, orders = gaussian_importance(g, tau), range(0, 57, 4)
 
@@ -269,16 +232,6 @@ glue.figure(fig, "plot-lem-1")
 # $O(1/N)$: paper (3) counts $i=j$, (24) leaves it out. The rate is not touched.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.contrastive_covariance import (
-    contrastive_covariance,
-    uniform_contrastive_covariance,
-)
-from contrastive_dynamics.nonlinearity.one_filter.finite_population import (
-    expansion_limit,
-    jittered_population,
-    sample_pairs,
-)
-
 x0 = 2 * torch.rand(12, 2, generator=stream(0, 0, "samples")) - 1
 prob = torch.rand(12, generator=stream(0, 0, "probabilities"))
 offsets = torch.tensor([[0.2, 0, 0.5], [-0.2, 0, 0.5], [0, 0.2, -0.5], [0, -0.2, -0.5]])
@@ -390,13 +343,6 @@ glue.figure(fig, "plot-lem-2")
 # If it compares views, as InfoNCE does, it prefers pairs whose noisy outputs agree; then the first term of $\mathbb C_\alpha$ no longer makes up for the second.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.contrastive_covariance import (
-    kernel_contrastive_covariance,
-)
-from contrastive_dynamics.losses.gated_covariance import gate
-from contrastive_dynamics.losses.pairwise_importance import gaussian_features
-from contrastive_dynamics.nonlinearity.one_filter.noisy_views import noisy_views
-
 batch_sizes = [64, 256, 1024, 4096]
 
 
@@ -556,13 +502,8 @@ glue.figure(fig, "plot-thm-1-a")
 #
 # A wedge of angle $a$ between two half spaces has the volume $\mathrm{vol}(C_0)\,a/2\pi$; paper (78) and (89) multiply it by another $C_0$. The printed bound is true wherever $C_0\ge1$, and nothing that follows uses the power. In the plane the roughness never exceeds two thirds of the mended bound.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
-    DiscPopulation,
-    ascend_bound_ratio,
-)
-
-
 @cache
 def fixed_points(act, radius=1.0):
     """Fixed points, their densities, which of them are LMEs, and gap − ρ."""
@@ -648,16 +589,8 @@ chapter.judge("cor-2", observed=error(tau), control=error(tau / 2))
 # The inequality is Chebyshev's: $h$ rises where the weight $e^{-h^2/2\tau}$ falls, so their covariance is not positive. This is ours. The
 # roughness is measured by its definition, with $\alpha$ held constant, while the filter moves.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.frozen_importance import (
-    frozen_gaussian_field,
-)
-from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
-    random_disc_population,
-)
-from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import uniform_on_sphere
-
-
 def roughness_ratios(runs=40, tau=2e-3, step=1e-6):
     """ρ_g/ρ_u by differences, its closed form, and z_0, on random densities."""
     streams = [stream(seed, k, "density") for k in range(runs)]
@@ -687,10 +620,8 @@ chapter.judge(
 # with $\alpha$ evaluated at $w$ and held constant in the derivative, on the same populations. The whole map is shown: it was used to choose the two
 # cells that are judged (on seeds below 1000), and the cell on densities is the most negative of its row.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.gated_covariance import gated_field
-
-
 @cache
 def stable_filters(population, seed, tau, runs=10):
     """Mean number over ten populations: densities, or that many points of the circle."""
@@ -773,13 +704,8 @@ glue.figure(fig, "plot-cor-2-a")
 # So depth has a meaning. We take what a filter has to lose to leave an optimum by the easier side, as a share of the relief, the highest less
 # the lowest value on the circle. The paper does not say how it measures depth, so several summaries are shown.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.optimum_depths import (
-    circle_objective,
-    optimum_depths,
-)
-
-
 @cache
 def depths(importance, seed, tau, points=9, runs=40):
     """Depths of the local optima of forty populations of random points on the circle."""
@@ -890,13 +816,8 @@ glue.figure(fig, "plot-more-optima")
 #
 # On finite data $A$ is constant inside a cell of gates, $L=0$, and jumps from one to the next, so the condition can hold only inside a cell. For $L>0$ we use the smooth fields of the lemmas below, on which an upper bound of $\omega$ certifies the condition. The proof takes $A$ to be positive definite. Without that the theorem would promise too much: with eigenvalues $1,0,-1$ and $L=0$ the condition holds with $\gamma=0$, and the iteration swings for ever.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.local_convergence import (
-    check_theorem,
-    starts_near,
-)
-
-
 def tilted(seed, deviation, q=0.2, m=8):
     g = stream(seed, 0, "tilted patterns")
     u = tilted_patterns(orthonormal_patterns(m, m, g), deviation, g)
@@ -923,13 +844,8 @@ for e in deviations:
     ratios[f"rate at {e}"], ratios[f"cap at {e}"] = worst(e).tolist()
 squared = float(worst(0.1, power=2.0)[0])
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.power_iteration_bounds import (
-    AffineField,
-    check_region,
-)
-
-
 def smooth_fields(n=100):
     """Fields with L > 0, and starts near the top eigenvector of their constant part."""
     drawn = [torch.randn(n, 12, 4, generator=stream(s, 0, "thm-3")) for s in block]
@@ -976,19 +892,8 @@ chapter.judge(
 # the left is not. Appendix B.4 of the paper first assumes $A$ positive definite and then passes to $A-\lambda_{\min}I+\epsilon I$, which keeps the fixed points but makes
 # another iteration. For the iteration as printed positive definiteness is the condition, and matrices of trace zero stand outside it.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.power_iteration_bounds import (
-    check_region,
-    displacement_ratio,
-    expansion_ratio,
-    power_step,
-    shortfall_ratio,
-    spectral_matrix,
-    turning_ratio,
-)
-from contrastive_dynamics.numerics.bound_search import climb
-
-
 def free_numbers(rows, purpose, n=100):
     drawn = [torch.randn(n, rows, 4, generator=stream(s, 0, purpose)) for s in block]
     return torch.cat(drawn)
@@ -1215,16 +1120,8 @@ glue.figure(fig, "plot-lem-7")
 # If views are $R(t)x_0$ with $t$ uniform over a one-parameter group of rotations and $\alpha$ depends on the $x_0$ alone, then $\mathcal E_\alpha(R(t)w)=\mathcal E_\alpha(w)$ (Appendix B.5 of the paper):
 # no filter that the group moves can be a *strict* local optimum. Filters that it leaves in place, such as the poles of a rotation of $\mathbb R^3$, can.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.rotation_augmentation import (
-    augmentation_angles,
-    augmented_energy,
-    orbit_variation,
-    plane_generator,
-    rotations,
-)
-
-
 def draw(run, purpose, *size):
     return torch.randn(*size, generator=stream(seed, run, purpose))
 
@@ -1310,15 +1207,8 @@ glue.figure(fig, "plot-app-b5")
 #
 # The other side is the gradient of the loss itself through the network: InfoNCE, or the energy summed pair by pair.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.gated_covariance import project_out
-from contrastive_dynamics.nonlinearity.two_layers.two_layer_flow import (
-    hidden_layer,
-    top_layer_after,
-    two_layer_velocity,
-)
-
-
 def views_and_weights(purpose):
     draw = stream(seed, 0, purpose)
     x, noise = torch.randn(2, 40, 3, 5, generator=draw)
@@ -1496,20 +1386,8 @@ glue.figure(fig, "plot-thm-4-a")
 #
 # Each field has a few points, so every input can be enumerated with its probability. The right side never sees two fields together.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
-    ConditionalFields,
-    binary_moments,
-    decomposed_variance,
-    enumerate_inputs,
-    mended_strength,
-    modulated_velocity,
-    printed_strength,
-    random_fields,
-    strength,
-)
-
-
 def lem_5_error(name, c, power=2):
     draw, act = [stream(s, c, "lem-5") for s in block], activation(name)
     model = random_fields(draw, c, 3, 5, 4)
@@ -1531,11 +1409,6 @@ not_squared = min(e for case in cases for e in lem_5_error(*case, power=1))
 chapter.judge("lem-5", observed=error, control=not_squared)
 
 # %% tags=["hide-input", "remove-output"]
-from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
-    conditional_moments,
-    contrasts,
-)
-
 draw = stream(seed, 1, "picture of lem-5")
 model, w = random_fields([draw], 3, 3, 5, 4), torch.randn(1, 3, 2, 4, generator=draw)
 telling = model.given**2  # so that each input tells much of z
@@ -1581,15 +1454,8 @@ glue.figure(fig, "plot-lem-5")
 # The line below paper (143) also prints the modulation of Theorem 5 as $\delta_k=1-p_0p_1b_k^2/(\lambda-d_k)$. There the factor $1/(Z^2(\lambda-d_k))$ is missing; its mean with the weights $p_0p_1b_k^2/(\lambda-d_k)$ is
 # $p_0p_1\le\tfrac14$, so it is never 1 for all fields. Only a single field, where $\delta=0$, hides it. Nothing in the paper uses the second form.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.two_layers.enumerated_outputs import (
-    normalised_variance,
-    output_variance,
-    random_fields_and_filters,
-    top_eigenvalue_gradient,
-)
-
-
 def fields_and_filters(purpose, k=4, runs=1):
     draw = [stream(s, run, purpose) for s in block for run in range(runs)]
     return random_fields_and_filters(draw, k)
@@ -1656,14 +1522,8 @@ glue.figure(fig, "plot-thm-5-a")
 # right: the component that blows up first is infinitely larger than the others. With it the clock of $y_l$ depends on the others, and the smallest $t^*$ is a
 # good guess, not the rule. In the plane the larger $y_l+b_l$ decides; in more dimensions that, too, is a guess. The theorem itself needs neither.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.pattern_race import (
-    free_race_winner,
-    race_winner,
-    votes_for,
-)
-
-
 def predicted_rightly(d, n=300, b=1.0, c=0.5):
     draws = (torch.randn(n, d, generator=stream(s, d, "thm-6-a start")) for s in block)
     y = normalize(torch.cat(list(draws)), dim=-1)
@@ -1716,14 +1576,8 @@ chapter.judge("thm-6-a", observed=free, outside=held, control=start)
 # Every start is used in all rotations of the tokens, so that no token has luckier starts than another. A network in which one $\sigma$ divides
 # all fields is the control: it is faster, and nothing else.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.two_layers.field_arrivals import (
-    arrivals,
-    scaled_fields,
-    token_starts,
-)
-
-
 @cache
 def clocked(seed, normalisation, boost, modulation, scaled):
     """Networks of four fields with six tokens: six starts, in six rotations of the tokens."""
@@ -1841,7 +1695,7 @@ def second_arrival(k, n=7, d=6, **options):  # its time `[boost, seed, network]`
     w, act = uniform_on_sphere(draws, d).view(-1, k, d), relu_off_plane()
     options |= {"horizon": 1e16, "until": 2}
     models = (boosted_tokens(k, d, boost) for boost in BOOSTS)
-    times = [one_clock_flow(model, w, act, **options).time for model in models]
+    times = [common_clock_flow(model, w, act, **options).time for model in models]
     second = torch.stack(times).sort(-1).values[..., 1]
     return second.view(len(BOOSTS), len(block), n)
 
@@ -1920,13 +1774,8 @@ error, one_less = (
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-155", observed=error, control=one_less)
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.winning_probability import (
-    count_score,
-    winning_count,
-)
-
-
 def largest_score(start_positive=True, n=100_000):
     scores = []
     for d, e in product((2, 5, 10, 20), (-0.5, -0.25, 0.0, 0.4, 0.8)):
@@ -2090,14 +1939,8 @@ glue.figure(fig, "plot-eq-156")
 # differentiation of the layer, a statistic that is not back-propagated being a constant. Where outputs are normalised to unit length, $\mu$ does
 # matter.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.two_layers.batch_norm import (
-    BACKPROPAGATED,
-    batch_norm,
-    batch_norm_velocity,
-)
-
-
 def lem_6_gradient(name, kind, back, unit=False):
     (x, x_view, (v, w)), act = views_and_weights("lem-6"), activation(name)
     f = (act.h(torch.einsum("nkd,kmd->nkm", y, w)).flatten(1) for y in (x, x_view))
@@ -2312,26 +2155,6 @@ glue.figure(fig, "plot-network")
 # longer than a tenth of the longest of their field; the others have decayed.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    alive as alive_filters,
-)
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    high_frequency_share,
-    mean_of_kept,
-    principal_components,
-    share_within,
-    unit_filters,
-)
-from contrastive_dynamics.nonlinearity.networks.filter_spectra import (
-    pictures as filter_pictures,
-)
-from contrastive_dynamics.nonlinearity.networks.image_training import (
-    digit_images,
-    trained_filters,
-)
-from contrastive_dynamics.numerics.image_patches import quadrants
-from contrastive_dynamics.numerics.ranks import effective_rank
-
 on_images, ten = ImageTraining(rate=image_rate), block[:10]
 five_decays = math.isclose(image_rate * image_minibatches, 100)
 images, digit = digit_images(data)
@@ -2476,13 +2299,6 @@ glue.figure(fig, "plot-fig-12")
 # cards show the [record](nl-record).
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.token_coverage import (
-    coupon_coverage,
-    coverage,
-    independent_throws,
-    relative_dispersion,
-)
-
 NORMALISED = {"BatchNorm": "mean", "no BatchNorm": "off"}
 
 
@@ -2630,11 +2446,6 @@ if layers:  # elsewhere the page shows the record's figure alone
 # alone, from their own start, they should return there, and cover more than the same filters from another start.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.lottery_tickets import (
-    ARMS,
-    ticket_coverage,
-)
-
 given_tickets = author, range(seed, seed + ticket_seeds), minibatches
 tickets = (
     chapter.library_piece("tickets", ticket_coverage, *given_tickets)
@@ -2782,8 +2593,6 @@ glue.figure(fig, "plot-own")
 # ```
 
 # %% tags=["solution", "hide-cell"]
-from contrastive_dynamics.losses.pairwise_importance import half_squared_distances
-
 margin, tau, n = 0.5, 0.2, 32
 draw, others = stream(seed, 0, "exercise importance"), 1 - torch.eye(n)
 x, noise = torch.randn(2, n, 5, generator=draw)

@@ -1,12 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: kernelspec,jupytext,-jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version,-papermill,-widgets
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -85,64 +78,34 @@ from scipy import stats
 from torch.nn.functional import normalize
 
 from clbook.notebook import colours, glue, open_chapter
-from contrastive_dynamics.losses.activations import ACTIVATIONS, TRAINED, activation
-from contrastive_dynamics.nonlinearity.networks.matching_curves import default_workers
-from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
-from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
-    FIGURE_8_POINTS,
-    circle_fixed_points,
-    circle_grid,
-    count_energy_maxima,
-    energy_maxima,
-    on_circle,
-)
-from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import (
-    energy as circle_energy,
-)
-from contrastive_dynamics.nonlinearity.one_filter.latent_models import (
-    CRITICAL_Q,
-    closed_form_error,
-    critical_probability,
-    latent_summation,
-    orthonormal_patterns,
-    pattern_eigenvalues,
-    population_field,
-    summation_covariance,
-    tilted_patterns,
-)
-from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import (
-    eigen_check,
-    flow_jacobian,
-    growth_rate,
-    newton_fixed_points,
-)
-from contrastive_dynamics.nonlinearity.one_filter.locally_maximal import (
-    roughness as lme_roughness,
-)
-from contrastive_dynamics.nonlinearity.one_filter.modulated_growth import (
-    blow_up_time,
-    circle_boundary,
-    earliest_blow_up,
-    integrated_blow_up,
-    largest_rate,
-    wins_by,
-    wins_flow,
-)
-from contrastive_dynamics.nonlinearity.one_filter.modulated_growth import (
-    growth as modulated_growth,
-)
-from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
-    colinearity,
-    field_covariances,
-    filter_spread,
-    hidden_outputs,
-    rank_one_gram,
-    top_direction,
-    train_unit_filters,
-)
-from contrastive_dynamics.nonlinearity.two_layers.two_layer import (
-    gradient as two_layer_gradient,
-)
+from contrastive_dynamics.losses import (
+    ACTIVATIONS, TRAINED, Activation, activation, contrastive_energy,
+    gated_contrastive_covariance, gated_field, gaussian_importance, infonce_importance,
+    infonce_loss, one_layer_velocity, project_out, uniform_importance,
+)  # fmt: skip
+from contrastive_dynamics.nonlinearity.networks import (
+    TokenTraining, default_workers, filter_history, line_ends, matching_curves,
+    shows_candidate,
+)  # fmt: skip
+from contrastive_dynamics.nonlinearity.one_filter import (
+    CRITICAL_Q, FIGURE_8_POINTS, GaussianMixture, angle_between, ascent_limits,
+    basin_shares, blow_up_time, circle_boundary, circle_energy, circle_fixed_points,
+    circle_grid, closed_form_error, contraction, contraction_slack, count_energy_maxima,
+    critical_probability, distinct_points, earliest_blow_up, eigen_check, energy_maxima,
+    expected_finds, first_finds, first_wins, flow_jacobian, growth_rate,
+    integrated_blow_up, largest_rate, latent_summation, leading_share, leads,
+    lme_roughness, modulated_growth, newton_fixed_points, on_circle,
+    orthonormal_patterns, pattern_angle_bound, pattern_contraction, pattern_eigenvalues,
+    population_field, power_iteration, random_disc_population, random_gaussian_mixture,
+    relu_off_plane, sphere_flow, starts_near, stretched_summation, summation_covariance,
+    tilted_patterns, uniform_on_sphere, wins_by, wins_flow,
+)  # fmt: skip
+from contrastive_dynamics.nonlinearity.two_layers import (
+    between_variance, boosted_tokens, colinearity, common_clock_flow, field_covariances,
+    filter_spread, hidden_outputs, modulated_velocity, output_variance,
+    random_fields_and_filters, rank_one_gram, strength, top_direction,
+    top_eigenvalue_gradient, train_unit_filters, two_layer_gradient,
+)  # fmt: skip
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.relative_error import relative_errors
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
@@ -164,9 +127,6 @@ author = TokenTraining()
 # Drop twenty filters on the linear landscape: all of them park at two opposite points. Pull the slider towards ReLU, and the hills become 4, 6, 7, 8, 9. Then spread the points: most of the hills go, for some of the nine are due to the points being few.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.activations import Activation
-from contrastive_dynamics.losses.gated_covariance import gated_field
-
 nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
 grid, names = circle_grid(2000, nine), {1: "Linear", 0.4: "Leak 0.4", 0: "ReLU"}
 fig, axes = plt.subplots(3, figsize=(7.2, 6), sharex=True, layout="constrained")
@@ -222,14 +182,8 @@ for p, beta in product(grid_p, grid_beta):
 # InfoNCE is one member of the family: with $d_{ij}^2=\tfrac12\lVert f_i-f_j\rVert^2$, temperature $\tau$, $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the sum in its denominator and $\alpha_{ii}=0$, descending it is climbing this energy,
 # $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$. The quadratic loss is another, with $\alpha\equiv1$; then $\mathbb C_\alpha$ is a variance, less what the views of one sample differ by.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
-from contrastive_dynamics.losses.pairwise_importance import (
-    infonce_importance,
-    infonce_loss,
-)
-
-
 def alpha_cl_error(n, tau, eps, name, stop_gradient=True):
     draw, h = stream(seed, n, "alpha-cl"), activation(name).h
     x, noise = torch.randn(2, n, 6, generator=draw)
@@ -270,14 +224,8 @@ chapter.judge("alpha-cl", observed=error, control=through)
 #
 # The idea: the energy is $\tfrac12w^\top A(w)w$, and inside a cell of gates $A$ does not change, so its gradient on the sphere is $P_w^\perp A(w)w$.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.contrastive_covariance import one_layer_velocity
-from contrastive_dynamics.losses.pairwise_importance import (
-    gaussian_importance,
-    uniform_importance,
-)
-
-
 def lem_3_error(name, kind, **switch):
     draw, act = stream(seed, 0, "lem-3"), activation(name)
     x, noise = torch.randn(2, 200, 10, generator=draw)
@@ -306,18 +254,8 @@ chapter.judge("lem-3", observed=error, control=unprojected)
 # For a linear filter $A$ does not depend on $w$ at all: the flow is power iteration on one fixed covariance, and every filter of the layer ends at its top eigenvector, one pattern and its mirror image. This is the collapse of [Collapse and constraints](collapse-and-constraints.ipynb) in other words.
 #
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.contrastive_covariance import (
-    gated_contrastive_covariance,
-)
-from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import (
-    distinct_points,
-    power_iteration,
-    sphere_flow,
-    uniform_on_sphere,
-)
-
-
 def distance_from_top(act, importance, seed, max_steps=10_000, n=100, d=8):
     x, noise = torch.randn(2, n, d, generator=stream(seed, 0, "data"))
     x = x * torch.linspace(1, 2, d) + 1
@@ -425,17 +363,8 @@ uncentred = min(crossing(s, centred=False) for s in block)
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-9-a", observed=error, control=uncentred)
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.local_convergence import (
-    angle_between,
-    contraction,
-    contraction_slack,
-    pattern_angle_bound,
-    pattern_contraction,
-    starts_near,
-)
-
-
 def tilted(seed, deviation, q=0.2, m=8):
     g = stream(seed, 0, "tilted patterns")
     u = tilted_patterns(orthonormal_patterns(m, m, g), deviation, g)
@@ -568,14 +497,6 @@ chapter.judge("many-k", observed=more, control=with_linear)
 # of them on average. The basins are counted on other starts than those of the layer. Small basins are dear: a hill with $b_j=0.01$ is found by 16 nodes in one layer of seven.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.layer_finds import (
-    ascent_limits,
-    basin_shares,
-    expected_finds,
-    first_finds,
-    stretched_summation,
-)
-
 stretched = stretched_summation(torch.linspace(1, 1.5, 10), q=0.2)
 
 
@@ -651,12 +572,8 @@ glue.figure(fig, "plot-finds")
 #
 # The idea: the Jacobian of the flow is $P^\perp(A-\lambda_*)P^\perp$, at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, at most $\rho$. We find all fixed points of the flow on random densities on a disc, nudge every LME and let it go. Gaussian mixtures, for which everything is known in closed form, do the same in 3, 5 and 8 dimensions.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.planar_density import (
-    random_disc_population,
-)
-
-
 @cache
 def fixed_points(act, radius=1.0):
     """Fixed points, their densities, which of them are LMEs, and gap − ρ."""
@@ -691,12 +608,8 @@ moved = {name: float(d.max()) for name, d in meeting.items()}
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("thm-1", observed=moved, control=float(missing["quadratic"].min()))
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.gaussian_mixture import (
-    random_gaussian_mixture,
-)
-
-
 def lmes_of_mixtures(d, act, runs=3 * populations // 2, starts=20):
     """LMEs w, their mixtures, and whether gap > ρ."""
     streams = [stream(seed, k, f"mixture {d}") for k in range(runs)]
@@ -826,10 +739,8 @@ glue.figure(fig, "plot-roughness")
 #
 # The idea of the first part in one line: $s$ is an eigenvector, $\lambda s_{km}=w_{km}^\top b_k$, so one matrix $b_kb_k^\top/\lambda$ moves every filter of the field. ReLU, a top layer of rank two and the projection on the sphere each break it. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.losses.gated_covariance import project_out
-
-
 def fields_of(seed, purpose):
     g = stream(seed, 0, purpose)
     x = torch.randn(400, 24, generator=g) @ torch.randn(24, 24, generator=g)
@@ -881,8 +792,6 @@ chapter.judge("thm-4-b", observed=spread, control=spread_relu)
 # Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? We let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learn at 1, 3 or 10 times the rate ([the data](nl-trained) come below). InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one direction is enough.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.filter_lines import line_ends
-
 MIXTURES, PACES = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0), (1.0, 3.0, 10.0)
 straight = replace(author, candidates=3, activation="linear")
 
@@ -978,18 +887,8 @@ if lines:  # elsewhere the page shows the record's figure alone
 #
 # A converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. Its gradient, by automatic differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
-    modulated_velocity,
-    strength,
-)
-from contrastive_dynamics.nonlinearity.two_layers.enumerated_outputs import (
-    output_variance,
-    random_fields_and_filters,
-    top_eigenvalue_gradient,
-)
-
-
 def thm_5_error(name, modulation=strength):
     model, w = random_fields_and_filters([stream(s, 0, "thm-5") for s in block])
     flow = modulated_velocity(model, w, activation(name), modulation=modulation)
@@ -1057,10 +956,8 @@ chapter.judge("fig-7", observed=errors, control=without_b)
 # On the sphere, where the filters live, the widening is seen at every vote $c>0$ that we tried and in every dimension. The constant $b$ of
 # $g(y)=y+b$ makes no difference there: the projection takes it off every rate.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.pattern_race import first_wins
-
-
 def widening(b, c, d, n=400):  # share of starts gained by the vote c, one per seed
     draws = (torch.randn(n, d, generator=stream(s, d, "thm-6 start")) for s in block)
     y = normalize(torch.cat(list(draws)), dim=-1)
@@ -1098,13 +995,8 @@ chapter.judge("thm-6", observed=gained, control=lost)
 #
 # Here $g$ need neither be linear nor positive. The appendix has the [proof](nl-a-leader), and [the criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$, with and without projection.
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.pattern_race import (
-    leading_share,
-    leads,
-)
-
-
 def race_counts(d, growth, n=300):
     draws = (torch.randn(n, d, generator=stream(s, d, "thm-6-c start")) for s in block)
     y = normalize(torch.cat(list(draws)), dim=-1)
@@ -1165,17 +1057,13 @@ glue.figure(fig, "plot-vote")
 # We follow the flow (15) of the paper as it stands, from the same starts with and without its modulation term. All fields have one clock. The top layer
 # looks at one field at a time, and the others nearly stand still; BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
 
+
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.one_filter.latent_models import relu_off_plane
-from contrastive_dynamics.nonlinearity.two_layers.one_clock import one_clock_flow
-from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens
-
-
 def flow_ends(modulation, n=100, fields=4, d=6, horizon=1e8):
     draws = [stream(s, k, "thm-6-b filter") for s in block for k in range(n * fields)]
     w, act = uniform_on_sphere(draws, d).view(-1, fields, d), relu_off_plane()
     model = boosted_tokens(fields, d, boost=0.5)  # token 0 is that of Δ_k
-    return one_clock_flow(model, w, act, horizon, modulation=modulation)
+    return common_clock_flow(model, w, act, horizon, modulation=modulation)
 
 
 def share_there(token, flow, time=math.inf):  # of the filters there, one per seed
@@ -1225,9 +1113,6 @@ print("two views: ", *(written(v) for v in pair))
 # The author's repository prints one run: $P=\beta=5$, ReLU, 5,000 minibatches, ending at $\bar\chi_+=0.998$, $\bar\chi_-=0.003$. We train networks of that configuration, each with generators, weights and minibatches of its own, and give the difference in tokens. The rate 0.002 that the text prints is the control.
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
-from contrastive_dynamics.nonlinearity.networks.matching_score import shows_candidate
-
 AUTHOR = {"plus": 0.9982131, "minus": 0.0026302}  # the printed run
 TOKENS = {"plus": 50, "minus": 150}
 SIGN = {"plus": "χ₊", "minus": "χ₋"}
@@ -1376,8 +1261,6 @@ glue.figure(fig, "plot-fig-5")
 # ```
 
 # %% tags=["hide-input"]
-from contrastive_dynamics.nonlinearity.networks.filter_history import filter_history
-
 filmed = [(replace(small, activation=name), seed) for name in ("relu", "linear")]
 film_steps, film_filters = filter_history(filmed, minibatches, min(40, minibatches))
 
@@ -2177,10 +2060,6 @@ for name, (field, rate) in cases.items():
     print("rates", [round(r, 4) for r in found.tolist()])
 
 # %% tags=["solution", "hide-cell"]
-from contrastive_dynamics.nonlinearity.one_filter.gaussian_mixture import (
-    GaussianMixture,
-)
-
 sigma = torch.tensor([1.0, 0.8])  # a², b²
 gaussian = torch.zeros(1, 1, 2), torch.diag(sigma)[None, None], torch.ones(1, 1)
 field, axes = GaussianMixture(*gaussian).matrix_field(relu), torch.eye(2)
@@ -2318,10 +2197,6 @@ for r, follow in product((1, 2), (False, True)):
 # ```
 
 # %% tags=["solution", "hide-cell"]
-from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
-    between_variance,
-)
-
 model, d, used = pool.fields(), 20, pool.candidates()[0]
 fixed = (pool.patterns[0].unsqueeze(-1) == torch.arange(d)).double().mean(0)
 free = 1 - fixed.sum(-1, keepdim=True)  # π_*, of every place

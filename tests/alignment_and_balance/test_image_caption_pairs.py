@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from contrastive_dynamics.alignment_and_balance import encoded_pairs, image_caption_pairs, pretrained_encoders
-from contrastive_dynamics.alignment_and_balance.image_caption_pairs import MODELS, NAMES
+from contrastive_dynamics.alignment_and_balance import encoded_pairs, pretrained_encoders
+from contrastive_dynamics.alignment_and_balance.image_caption_pairs import MODELS, NAMES, image_caption_pairs
 from contrastive_dynamics.data import coco
 from contrastive_dynamics.data.catalogue import DataError
 
 
 def pairs(data="scenes", scenes=60, seed=3):
-    return image_caption_pairs.image_caption_pairs(data, scenes, seed, "cpu")
+    return image_caption_pairs(data, scenes, seed, "cpu")
 
 
 def test_generated_pairs_are_standardised_by_the_training_part():

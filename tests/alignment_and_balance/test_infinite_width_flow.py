@@ -7,13 +7,13 @@ import torch
 
 from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
     WideState,
-    condition_number,
     negative_factors,
-    noise_signal_ratio,
     non_contrastive_exponent,
     non_contrastive_solution,
     rest,
+    wide_condition_number,
     wide_flow,
+    wide_noise_signal_ratio,
     wide_start,
     wide_velocity,
 )
@@ -180,7 +180,7 @@ def test_the_flow_without_contrast_has_an_exact_solution():
 
 def final_condition(d, r, high, noise):
     sigma = torch.cat([torch.full_like(d, high).unsqueeze(-1), d.new_ones(len(d), r - 1)], -1)
-    return condition_number(non_contrastive_solution(wide_start(sigma, noise, d - r), sigma, noise, INFINITY))[0]
+    return wide_condition_number(non_contrastive_solution(wide_start(sigma, noise, d - r), sigma, noise, INFINITY))[0]
 
 
 @pytest.mark.parametrize("high", [1.5, 2.0, 5.0])
@@ -207,17 +207,20 @@ def test_two_stages_align_then_balance():
     sigma, times = torch.tensor([[2.0, 1.0, 1.0, 0.8]], dtype=F64), torch.tensor([0.0, 1e6], dtype=F64)
     start = wide_start(sigma, 0.5, 1e4)
     end = WideState(*(x[-1] for x in wide_flow(start, sigma, 0.5, times, 0.01)))
-    assert float(noise_signal_ratio(start)) == pytest.approx(2500 / 6.64) and float(noise_signal_ratio(end)) < 1e-4
+    assert (
+        float(wide_noise_signal_ratio(start)) == pytest.approx(2500 / 6.64)
+        and float(wide_noise_signal_ratio(end)) < 1e-4
+    )
     share = end.kappa_squared / end.kappa_squared.amax()
-    assert float(condition_number(end)) > 20 and float(share.square().sum()) < 1.01
+    assert float(wide_condition_number(end)) > 20 and float(share.square().sum()) < 1.01
     last = WideState(*(x[-1] for x in wide_flow(end, sigma, 0.5, 5 * times, 3.0)))
-    assert float(condition_number(last)) < 1.001 and float(noise_signal_ratio(last)) < 1e-4
+    assert float(wide_condition_number(last)) < 1.001 and float(wide_noise_signal_ratio(last)) < 1e-4
     assert float(rest(last, 3.0)) < 1e-4
 
 
 def test_the_condition_number_is_that_of_lengths():
     k = torch.tensor([[3.0, 2.0]], dtype=F64)
-    assert float(condition_number(WideState(k, k, torch.tensor([8.0], dtype=F64)))) == pytest.approx(1.5**0.5)
+    assert float(wide_condition_number(WideState(k, k, torch.tensor([8.0], dtype=F64)))) == pytest.approx(1.5**0.5)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from checkout import ROOT
 from clbook.claims.claim_table import Claims
 from clbook.common.parameters import read_parameters
 from clbook.common.sources import ChapterFiles, chapter_names
-from contrastive_dynamics.alignment_and_balance import image_caption_pairs, pretrained_encoders
+from contrastive_dynamics.alignment_and_balance import pretrained_encoders
+from contrastive_dynamics.alignment_and_balance.image_caption_pairs import NAMES, image_caption_pairs
 from contrastive_dynamics.data import catalogue, coco, generated_scenes, registry
 from contrastive_dynamics.data.catalogue import DataError
 from contrastive_dynamics.feature_decoupling import figure_arms
@@ -20,7 +21,7 @@ RANGES = {name: read_parameters(files.cells(), name)["data"].choices for name, f
 LOADERS = {  # chapter → where the names of its data sets become tensors, and the names known there
     "nonlinearity": ("DIGITS of nonlinearity/networks/image_training.py", image_training.DIGITS),
     "feature-decoupling": ("DATA of feature_decoupling/figure_arms.py", figure_arms.DATA),
-    "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", image_caption_pairs.NAMES),
+    "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", NAMES),
     "collapse-and-constraints": ("the set-up cell that binds `source`", ("digits", "mnist")),
 }
 
@@ -50,7 +51,7 @@ def source_of_collapse(data: str):
 LOAD = {
     "nonlinearity": image_training.digit_images,
     "feature-decoupling": lambda data: figure_arms.labelled_images(data, 0),
-    "alignment-and-balance": lambda data: image_caption_pairs.image_caption_pairs(data, 2, 0, "cpu"),
+    "alignment-and-balance": lambda data: image_caption_pairs(data, 2, 0, "cpu"),
     "collapse-and-constraints": source_of_collapse,
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..common.aside import write_aside
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
+from .notebooks import as_percent
 
 BUTTONS = {
     "Binder": "https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/{file}",
@@ -77,7 +78,7 @@ def write_first_cells(root: Path) -> list[str]:
 
     code, contents = first_cell(root), {}
     for files in (one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks):
-        contents[files.source] = jupytext.writes(_with_first_cell(jupytext.read(files.source), code), "py:percent")
+        contents[files.source] = as_percent(_with_first_cell(jupytext.read(files.source), code), files)
         notebook = nbformat.read(files.notebook, as_version=4) if files.notebook.is_file() else None
         if notebook and _begins_with_cell(notebook):
             contents[files.notebook] = nbformat.writes(_with_first_cell(notebook, code), indent=1) + "\n"

@@ -28,6 +28,14 @@ def build(files: ChapterFiles):
         raise BookError(f"{files.source}: not in the percent format: {said}") from None
 
 
+def as_percent(notebook, files: ChapterFiles) -> str:
+    """A notebook as the text of a chapter's `.py`, by the settings of jupytext in the project's pyproject.toml."""
+    import jupytext
+    from jupytext.config import load_jupytext_config
+
+    return jupytext.writes(notebook, "py:percent", config=load_jupytext_config(str(files.source)))
+
+
 def normalise(notebook):
     """Drop from a notebook, in place, whatever differs between runs or machines but is not a result."""
     kept = {"formats": "ipynb,py:percent"} | notebook.metadata.get("jupytext", {})

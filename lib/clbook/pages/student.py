@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ..commands.jupyter_kernel import disk_errors
-from ..commands.notebooks import normalise, write_notebook
+from ..commands.notebooks import as_percent, normalise, write_notebook
 from ..commands.output_place import check_output, output_folder
 from ..common.errors import BookError
 from ..common.formats import read_notebook, text_of
@@ -113,10 +113,8 @@ def write_edition(root: Path, out: Path) -> list[Path]:
 
 
 def _write_notebook(files: ChapterFiles, theirs: ChapterFiles) -> None:
-    import jupytext
-
     theirs.claims.parent.mkdir(parents=True, exist_ok=True)
     notebook = student_notebook(read_notebook(files.notebook))
     write_notebook(notebook, theirs.notebook)
-    jupytext.write(notebook, theirs.source, fmt="py:percent")
+    theirs.source.write_text(as_percent(notebook, files), encoding="utf-8")
     theirs.claims.write_text(text_of(files.claims), encoding="utf-8")

@@ -139,12 +139,12 @@ def rest(state: WideState, tau_squared: Scalar | None) -> Tensor:
     return _gap(*_sums(state), tau_squared)[0].abs().amax(-1)
 
 
-def condition_number(state: WideState) -> Tensor:
+def wide_condition_number(state: WideState) -> Tensor:
     """κ_max/κ_min `[..., run]` of the signal columns, which are orthogonal."""
     return (state.kappa_squared.amax(-1) / state.kappa_squared.amin(-1)).sqrt()
 
 
-def noise_signal_ratio(state: WideState) -> Tensor:
+def wide_noise_signal_ratio(state: WideState) -> Tensor:
     """‖K_ξ‖_F²/‖K‖_F² `[..., run]`, about (d − r)σ_ξ²/Σσ_p² at the start."""
     return state.noise_squared / state.kappa_squared.sum(-1)
 

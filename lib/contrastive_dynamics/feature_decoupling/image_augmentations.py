@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..numerics.image_patches import Boxes, check_crops, random_boxes, resized_crops
 
-ARMS = ("none", "crop", "full")
+AUGMENTATIONS = ("none", "crop", "full")
 _JITTERED, _GREY = 0.8, 0.2  # shares of the images
 
 
@@ -27,7 +27,7 @@ class Augmentation:
     Source: wen-li-2021, Figures 2 to 4 (which name "crop-resize" and print no number); Chen et al., A Simple Framework
     for Contrastive Learning (2020), Appendix A.
     Fields:
-        arm: one of ARMS.
+        arm: one of AUGMENTATIONS.
         scale, ratio: area and aspect ratio of a crop, as in `check_crops`.
         flip: whether crops are mirrored at random.
         strength: c, 0 to 1.
@@ -43,9 +43,11 @@ class Augmentation:
     hue: float = 0.1
 
     def __post_init__(self):
-        if self.arm not in ARMS or not (0 <= self.strength <= 1 and 0 <= self.hue <= 0.5):
+        if self.arm not in AUGMENTATIONS or not (0 <= self.strength <= 1 and 0 <= self.hue <= 0.5):
             got = f"arm={self.arm!r}, strength={self.strength}, hue={self.hue}"
-            raise ValueError(f"arm, strength and hue must be one of {', '.join(ARMS)}, 0 to 1 and 0 to 0.5, got {got}")
+            raise ValueError(
+                f"arm, strength and hue must be one of {', '.join(AUGMENTATIONS)}, 0 to 1 and 0 to 0.5, got {got}"
+            )
         check_crops(self.scale, self.ratio)
 
     def __call__(self, images: Tensor, streams: list[torch.Generator]) -> Tensor:

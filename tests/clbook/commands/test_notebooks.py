@@ -5,7 +5,6 @@ import errno
 import io
 import json
 
-import jupytext
 import nbformat
 import pytest
 from checkout import ROOT
@@ -83,7 +82,7 @@ def test_a_notebook_saved_in_jupyterlab_gives_its_text_tags_alone(name):
     for files in ChapterFiles(ROOT, name).notebooks:
         notebook = notebooks.build(files)
         assert any("jupyter" in cell.metadata for cell in notebook.cells)
-        assert "source_hidden" not in jupytext.writes(notebook, "py:percent")
+        assert "source_hidden" not in notebooks.as_percent(notebook, files)
 
 
 def test_pairs_differ_by_source_or_tags_and_not_by_outputs(files):

@@ -7,9 +7,9 @@ from torch.nn.functional import normalize
 from contrastive_dynamics.losses.gated_covariance import project_out
 from contrastive_dynamics.nonlinearity.one_filter.latent_models import relu_off_plane
 from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import uniform_on_sphere
+from contrastive_dynamics.nonlinearity.two_layers.common_clock_flow import common_clock_flow, field_matrices
 from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import modulated_velocity
 from contrastive_dynamics.nonlinearity.two_layers.field_arrivals import clocked_gradient
-from contrastive_dynamics.nonlinearity.two_layers.one_clock import field_matrices, one_clock_flow
 from contrastive_dynamics.nonlinearity.two_layers.token_fields import boosted_tokens
 from contrastive_dynamics.numerics.random_streams import stream
 
@@ -42,7 +42,7 @@ def test_modulation_scales_the_coupling_alone(modulation):
 @pytest.mark.parametrize("batch_norm", [False, True])
 def test_flow_meets_plain_small_steps(batch_norm):
     model, w, horizon = boosted_tokens(3, D, 0.8), filters(20, 3), 3.0
-    flow = one_clock_flow(model, w, ACT, horizon, batch_norm=batch_norm, turn=0.005, max_steps=5000)
+    flow = common_clock_flow(model, w, ACT, horizon, batch_norm=batch_norm, turn=0.005, max_steps=5000)
     for _ in range(600):
         w = normalize(w + horizon / 600 * modulated_velocity(model, w, ACT, batch_norm=batch_norm), dim=-1)
     assert (flow.w - w).norm(dim=-1).quantile(0.95) < 0.02
@@ -50,7 +50,7 @@ def test_flow_meets_plain_small_steps(batch_norm):
 
 def test_halving_the_turn_moves_the_arrivals_little():
     model, w = boosted_tokens(4, D, 0.5), filters(60, 4)
-    coarse, fine = (one_clock_flow(model, w, ACT, 1e8, turn=turn) for turn in (0.1, 0.05))
+    coarse, fine = (common_clock_flow(model, w, ACT, 1e8, turn=turn) for turn in (0.1, 0.05))
     assert (coarse.token == fine.token).double().mean() > 0.97
     both = coarse.time.isfinite() & fine.time.isfinite() & (fine.time > 0)
     assert (coarse.time[both] / fine.time[both]).log().median().abs() < 0.1
@@ -61,7 +61,7 @@ def test_wait_grows_by_sixteen_where_the_boost_halves_and_not_with_batch_norm():
     w = w[(w.amax(-1) < 0.85).all(-1)]
 
     def second(boost, batch_norm):
-        flow = one_clock_flow(boosted_tokens(4, D, boost), w, ACT, 1e16, batch_norm=batch_norm, until=2)
+        flow = common_clock_flow(boosted_tokens(4, D, boost), w, ACT, 1e16, batch_norm=batch_norm, until=2)
         return flow.time.sort(-1).values[:, 1]
 
     for batch_norm, exponent in ((False, 4), (True, 0)):
@@ -73,12 +73,12 @@ def test_a_filter_that_lets_nothing_through_stays_and_a_run_is_the_same_alone():
     w = filters(6, 3)
     w[2, 1] = -normalize(w[2, 1].abs(), dim=-1)
     model = boosted_tokens(3, D, 0.5)
-    flow = one_clock_flow(model, w, ACT, 50.0, batch_norm=True)
+    flow = common_clock_flow(model, w, ACT, 50.0, batch_norm=True)
     assert torch.allclose(flow.w[2, 1], w[2, 1]) and flow.token[2, 1] == -1 and flow.time[2, 1] == torch.inf
-    alone = one_clock_flow(model, w[4:5], ACT, 50.0, batch_norm=True)
+    alone = common_clock_flow(model, w[4:5], ACT, 50.0, batch_norm=True)
     assert torch.allclose(alone.w[0], flow.w[4], atol=1e-9) and torch.allclose(alone.time[0], flow.time[4])
 
 
 def test_bad_horizon_is_refused():
     with pytest.raises(ValueError, match="horizon and turn must be > 0, got horizon=0 and turn=0.1"):
-        one_clock_flow(boosted_tokens(2, D, 0.5), filters(1, 2), ACT, 0)
+        common_clock_flow(boosted_tokens(2, D, 0.5), filters(1, 2), ACT, 0)

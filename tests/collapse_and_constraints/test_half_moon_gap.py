@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from contrastive_dynamics.collapse_and_constraints.figure_2 import AT_ONCE, half_moon_gap
+from contrastive_dynamics.collapse_and_constraints.half_moon_gap import AT_ONCE, half_moon_gap
 
 SMALL = {"h": 12, "n": 6, "first_seed": 3, "rate": 0.01, "keep": [0, 2, 5]}
 

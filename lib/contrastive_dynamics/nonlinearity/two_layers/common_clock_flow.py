@@ -72,7 +72,7 @@ class Arrivals:
     time: Tensor  # [run, K] first time with w_ka > 0.9 for a token a, inf for none
 
 
-def one_clock_flow(
+def common_clock_flow(
     model: ConditionalFields,
     w: Tensor,
     act: Activation,

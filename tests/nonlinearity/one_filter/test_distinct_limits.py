@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from contrastive_dynamics.losses.activations import activation
-from contrastive_dynamics.nonlinearity.one_filter.latent_models import latent_summation, population_field
-from contrastive_dynamics.nonlinearity.one_filter.layer_finds import (
+from contrastive_dynamics.nonlinearity.one_filter.distinct_limits import (
     ascent_limits,
     basin_shares,
     expected_finds,
     first_finds,
     stretched_summation,
 )
+from contrastive_dynamics.nonlinearity.one_filter.latent_models import latent_summation, population_field
 from contrastive_dynamics.nonlinearity.one_filter.sphere_flow import sphere_flow, uniform_on_sphere
 from contrastive_dynamics.numerics.random_streams import stream
 
