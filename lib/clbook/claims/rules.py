@@ -1,6 +1,11 @@
-"""Rules: what a statistic must satisfy, fixed before the run. Each maps a sample to met, missed or undecided."""
+"""Rules: what a statistic must satisfy, fixed before the run. Each maps a sample to met, missed or undecided.
+
+A new kind of rule is an entry of `KINDS`. Only a kind that more than a range decides, as `rate` is, takes a branch in
+`Rule.thresholds` and `Rule.outcome` too, and one in `judging.p_value`.
+"""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..common.errors import BookError
@@ -8,13 +13,22 @@ from .statistics import Sample
 
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
-# rule name -> its fields
-FIELDS = {
-    "at_most": ("bound",),
-    "at_least": ("bound",),
-    "between": ("low", "high"),
-    "equals": ("number",),
-    "rate": ("predicted", "rival"),
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of rule: the names of its numbers, how it is written, and the range that it allows."""
+
+    fields: tuple[str, ...]
+    words: str  # enters the digest of every rule of this kind
+    range: Callable[..., tuple[float, float]]
+
+
+KINDS = {
+    "at_most": Kind(("bound",), "≤ {}", lambda bound: (-math.inf, bound)),
+    "at_least": Kind(("bound",), "≥ {}", lambda bound: (bound, math.inf)),
+    "between": Kind(("low", "high"), "in [{}, {}]", lambda low, high: (low, high)),
+    "equals": Kind(("number",), "= {}", lambda number: (number, number)),
+    "rate": Kind(("predicted", "rival"), "holds {}, excludes {}", lambda predicted, rival: (predicted, predicted)),
 }
 
 
@@ -31,10 +45,10 @@ class Rule:
     @classmethod
     def parse(cls, spec: dict, where: str) -> "Rule":
         """Read `{at_most: 1e-10}`, `{between: [lo, hi]}`, `{rate: {predicted: a, rival: b}}`; raises BookError."""
-        if not isinstance(spec, dict) or len(spec) != 1 or next(iter(spec)) not in FIELDS:
-            raise BookError(f"{where}: rule must be one of {', '.join(FIELDS)}, got {spec!r}")
+        if not isinstance(spec, dict) or len(spec) != 1 or next(iter(spec)) not in KINDS:
+            raise BookError(f"{where}: rule must be one of {', '.join(KINDS)}, got {spec!r}")
         name, given = next(iter(spec.items()))
-        fields = FIELDS[name]
+        fields = KINDS[name].fields
         if isinstance(given, dict):
             given = [given.get(field) for field in fields]
         given = given if isinstance(given, list) else [given]
@@ -46,16 +60,21 @@ class Rule:
         return cls(name, tuple(float(v) for v in given))
 
     @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest value that the rule allows, both allowed; of a rate, its predicted exponent."""
+        return KINDS[self.name].range(*self.numbers)
+
+    @property
     def thresholds(self) -> tuple[float, ...]:
         """The values that the interval must exclude for the rule to be decided."""
         return self.numbers[1:] if self.name == "rate" else self.numbers
 
     def outcome(self, sample: Sample, level: float) -> str:
         """Met by the whole interval, missed by the whole interval, or undecided."""
-        low, high = sample.interval(level)
         if self.name == "rate":
             return self._rate(sample, level)
-        wanted_low, wanted_high = self._range()
+        low, high = sample.interval(level)
+        wanted_low, wanted_high = self.range
         if wanted_low <= low and high <= wanted_high:
             return MET
         return MISSED if high < wanted_low or low > wanted_high else UNDECIDED
@@ -67,20 +86,9 @@ class Rule:
             return MISSED
         return UNDECIDED if low <= rival <= high else MET
 
-    def _range(self) -> tuple[float, float]:
-        first, last = self.numbers[0], self.numbers[-1]
-        return {"at_most": (-math.inf, first), "at_least": (first, math.inf)}.get(self.name, (first, last))
-
     def p_value(self, sample: Sample) -> float:
         """The level at which the rule is just decided on this sample."""
         return max(sample.p_value(t) for t in self.thresholds)
 
     def __str__(self) -> str:
-        a, b = f"{self.numbers[0]:.6g}", f"{self.numbers[-1]:.6g}"
-        return {
-            "at_most": f"≤ {a}",
-            "at_least": f"≥ {a}",
-            "between": f"in [{a}, {b}]",
-            "equals": f"= {a}",
-            "rate": f"holds {a}, excludes {b}",
-        }[self.name]
+        return KINDS[self.name].words.format(*(f"{number:.6g}" for number in self.numbers))

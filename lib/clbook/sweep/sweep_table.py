@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,11 +57,8 @@ class Table:
 
 def margin(rule: Rule, sample: Sample) -> float:
     """How far the estimate lies inside what the rule allows; negative if it lies outside."""
-    at, first, last = sample.estimate, rule.numbers[0], rule.numbers[-1]
-    if rule.name in ("rate", "equals"):
-        return -abs(at - first)
-    low, high = {"at_most": (-math.inf, first), "at_least": (first, math.inf)}.get(rule.name, (first, last))
-    return min(at - low, high - at)
+    low, high = rule.range
+    return min(sample.estimate - low, high - sample.estimate)
 
 
 def statistic(rule: Rule, reading: Reading) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clbook.claims.rules import FIELDS, MET, MISSED, UNDECIDED, Rule
+from clbook.claims.rules import KINDS, MET, MISSED, UNDECIDED, Rule
 from clbook.claims.statistics import Sample
 from clbook.common.errors import BookError
 
@@ -88,4 +88,4 @@ def test_a_rule_reads_as_a_formula():
     specs = ({"at_most": 1e-10}, {"at_least": 0.5}, {"between": [1, 2]}, {"equals": 3})
     assert [str(rule(s)) for s in specs] == ["≤ 1e-10", "≥ 0.5", "in [1, 2]", "= 3"]
     assert str(rule({"rate": {"predicted": -0.5, "rival": -1}})) == "holds -0.5, excludes -1"
-    assert len(FIELDS) == 5
+    assert len(KINDS) == 5
