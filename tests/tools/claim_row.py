@@ -1,5 +1,11 @@
 """A claim as it stands in a file, for tests of what is made from it."""
 
+from dataclasses import fields
+
+from clbook.claims.claim_table import Claim
+from clbook.claims.judging import Reading
+from clbook.notebook.claim_result import ClaimResult
+
 ROW = {
     "id": "thm-1",
     "locator": "Theorem 1",
@@ -14,39 +20,39 @@ ROW = {
 }
 
 
-def result(label="eq-8", verdict="reproduced", **changes):
-    """One claim as `load_results` gives it."""
+_OBSERVED = {"relu": 3.25e-14, "linear": 1e-15}
+
+
+def result(label="eq-8", verdict="reproduced", arms=None, **changes):
+    """One claim as `load_results` gives it; `arms` are those of its reading, `changes` are of its row or of its run."""
     ran = verdict != "not run"
     row = {
-        "id": f"tian-2023/{label}",
-        "paper": "tian-2023",
-        "chapter": "nonlinearity",
-        "anchor": label,
-        "in": "chapter",
+        "id": label,
         "locator": "Eq. (8)",
         "statement": "A pattern $u_m$ is\nan eigenvector | of $A(u_m)$.",
         "kind": "identity",
-        "rule": "≤ 1e-10",
-        "verdict": verdict,
-        "reason": "the reason" if ran else "a GPU",
+        "rule": {"at_most": 1e-10},
         "statistic": "largest relative error",
         "regime": "here",
-        "profile": "default" if ran else None,
-        "data": "generated",
-        "observed": {"relu": 3.25e-14, "linear": 1e-15} if ran else None,
         "expected": "0 (derived)",
-        "interval": {"relu": [3.25e-14, 3.25e-14]} if ran else None,
-        "tolerance": [1e-10],
         "tolerance_reason": "rounding",
-        "seeds": [1000, 1009],
-        "control": {"what": "no gate", "": 0.41} if ran else None,
-        "mended": None,
-        "note": "",
+        "control": "no gate",
         "needs": "" if ran else "a GPU",
-        "by_chance": False,
-        "changed": [],
-        "recurs": None,
-        "run": {"stale": False, "device": "CPU"} if ran else None,
-        "verdicts": [],
     }
-    return row | changes
+    made = {
+        "paper": "tian-2023",
+        "chapter": "nonlinearity",
+        "reason": "the reason" if ran else "a GPU",
+        "data": "generated",
+    }
+    if ran:
+        made |= {
+            "profile": "default",
+            "seeds": (1000, 1009),
+            "reading": Reading.of(**{"observed": _OBSERVED, "control": 0.41} | (arms or {})),
+            "run": {"stale": False, "device": "CPU"},
+        }
+    of_run = {field.name for field in fields(ClaimResult)} - {"claim", "verdict"}
+    row |= {name: value for name, value in changes.items() if name not in of_run}
+    made |= {name: value for name, value in changes.items() if name in of_run}
+    return ClaimResult(claim=Claim.parse(row, "here"), verdict=verdict, **made)

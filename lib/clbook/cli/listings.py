@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from ..common.formats import lenient
 from ..common.parameters import read_parameters, value_text
 from ..common.sources import ChapterFiles, find_root
 from .application import Chapter, app, one_line, print_table, table_of, verdict_words
@@ -49,12 +48,12 @@ def claims(
     """List every claim with its headline verdict."""
     from ..notebook.results import load_results
 
-    rows = load_results(tried=lenient)
+    results = load_results(on_damage="report")
     if as_json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        print(json.dumps([result.to_json() for result in results], indent=1, ensure_ascii=False))
         return
     table = table_of("claim", "verdict", "profile", "statement")
-    for row in rows:
-        statement = escape(" ".join(row["statement"].split()))
-        table.add_row(escape(row["id"]), verdict_words(row["verdict"]), row["profile"] or "", statement)
+    for result in results:
+        statement = escape(" ".join(result.claim.statement.split()))
+        table.add_row(escape(result.id), verdict_words(result.verdict), result.profile or "", statement)
     print_table(table)

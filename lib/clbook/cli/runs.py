@@ -126,8 +126,8 @@ def compare(
     after: Annotated[Path, typer.Argument(help="Another run of the same chapter.", metavar="RUN_B")],
 ) -> None:
     """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
-    from ..notebook.comparison import compare as compared
-    from ..notebook.comparison import read_stamp, summary
+    from ..commands.comparison import compare as compared
+    from ..commands.comparison import read_stamp, summary
 
     stamps = read_stamp(before), read_stamp(after)
     changes = compared(*stamps)

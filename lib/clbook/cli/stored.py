@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ..common.formats import lenient, silent
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from .application import Chapter, Chapters, Device, Force, app, one_line
 
@@ -56,7 +55,7 @@ def stale(
     from ..provenance.staleness import CURRENT, all_old_pictures, all_states
     from ..provenance.staleness import as_json as to_json
 
-    found = all_states(find_root(), chapters, lenient)
+    found = all_states(find_root(), chapters, "report")
     if as_json:
         print(to_json(found))
         return
@@ -67,7 +66,8 @@ def stale(
         print(f"{where}, {state}: {', '.join(claims)}")
         print(f"    {', '.join(changed[:5])}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}")
     print(f"{sum(map(len, groups.values()))} of {len(found)} stored readings are not current")
-    for record, names in all_old_pictures(find_root(), chapters, silent).items():
+    # "skip": what is damaged has been reported already
+    for record, names in all_old_pictures(find_root(), chapters, "skip").items():
         if names:
             print(f"{record}, drawn by earlier cells (`clbook record --figures` redraws): {', '.join(names)}")
 

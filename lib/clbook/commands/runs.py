@@ -11,11 +11,10 @@ from pathlib import Path
 
 from ..common.aside import folder_aside
 from ..common.errors import BookError
-from ..common.formats import lenient
 from ..common.parameters import profile_parameters, read_parameters
 from ..common.sources import ChapterFiles
 from ..notebook import animations
-from ..notebook.results import run_rows
+from ..notebook.results import run_results
 from ..provenance.digests import ChapterDigests
 from ..provenance.slices import Story
 from ..provenance.staleness import notebook_stamp, notebooks_stamp
@@ -66,7 +65,7 @@ class Plan:
 
     def cost(self) -> str:
         """The cost of a partial run, from the seconds that its cells took in the committed notebook."""
-        stamp = notebooks_stamp(self.files, tried=lenient)
+        stamp = notebooks_stamp(self.files, on_damage="report")
         cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
         seconds = seconds_of(stamp, ChapterDigests(self.story, stamp["parameters"])) if stamp else {}
         said = f"{len(cells)} of {len(self.story.cells)} cells"
@@ -160,7 +159,7 @@ def _run_notebook(
 def _finish(files: ChapterFiles, stamps: list[dict], folder: Path) -> list[dict]:
     """Write the files that accompany executed notebooks; returns the claims of the run."""
     stamp = of_notebooks(stamps, one_run=True)
-    claims = run_rows(files, stamp)
+    claims = [result.to_json() for result in run_results(files, stamp)]
     made_by = {key: value for key, value in stamp.items() if key != "readings"}
     for name, content in {"claims": claims, "run": made_by}.items():
         text = json.dumps(content, indent=1, ensure_ascii=False)

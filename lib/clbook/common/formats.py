@@ -1,6 +1,5 @@
 """The files that the book stores: what each must look like, as a JSON Schema, and how it is read."""
 
-import contextlib
 import json
 import re
 import sys
@@ -8,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from .errors import BookError
 
 T = TypeVar("T")
+OnDamage = Literal["raise", "report", "skip"]  # leave out what is damaged, with a line on stderr or without one
 _KINDS = {
     "object": "an object",
     "array": "a list",
@@ -149,19 +149,16 @@ def text_of(path: Path, remedy: str = "") -> str:
         raise BookError(f"{path}: damaged: not text in UTF-8{remedy}") from None
 
 
-def lenient(read: Callable[..., T], *given: object) -> T | None:
-    """What `read(*given)` returns; None, with the reason on stderr, if what it reads is damaged."""
+def attempt(on_damage: OnDamage, read: Callable[..., T], *given: object) -> T | None:
+    """What `read(*given)` returns; if what it reads is damaged, None or, as `on_damage` says, its BookError."""
     try:
         return read(*given)
     except BookError as error:
-        print(f"clbook: {error}; left out", file=sys.stderr)
+        if on_damage == "raise":
+            raise
+        if on_damage == "report":
+            print(f"clbook: {error}; left out", file=sys.stderr)
         return None
-
-
-def silent(read: Callable[..., T], *given: object) -> T | None:
-    """As `lenient`, for what has been reported already."""
-    with contextlib.suppress(BookError):
-        return read(*given)
 
 
 def parsed(text: str, form: Format, where: str) -> object:

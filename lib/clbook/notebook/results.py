@@ -1,18 +1,18 @@
 """Stored results: the contents of the committed notebooks and the records, judged again by the present rules."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from operator import call
 from pathlib import Path
 
 from ..claims.claim_table import Claim, Claims
 from ..claims.judging import Reading, Verdict, judge_all
+from ..common.formats import OnDamage, attempt
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.library import Library
 from ..provenance.slices import Story
 from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
 from ..provenance.stamps import made_by
+from .claim_result import ClaimResult, RunVerdict
 from .display import Headline
 
 
@@ -51,27 +51,29 @@ def _stored_run(
     return StoredRun(stamp, verdicts_of(stamp, claims), states(story, stamp, claims, parameters=parameters), recurrence)
 
 
-def stored_runs(files: ChapterFiles, library: Library | None = None, tried: Callable = call) -> dict[str, StoredRun]:
+def stored_runs(
+    files: ChapterFiles, library: Library | None = None, on_damage: OnDamage = "raise"
+) -> dict[str, StoredRun]:
     """Profile → stored run: `default` from the committed notebook, the others from `records/CHAPTER/PROFILE.json`.
 
     Args:
         files: The chapter.
         library: What several chapters share, so that it is read once.
-        tried: `lenient` leaves out a notebook or a record that is damaged.
+        on_damage: Whether a notebook or a record that is damaged is left out.
 
     Raises:
         BookError: The claims file is damaged, or, unless it is left out, a notebook or a record.
     """
     claims, story = Claims.load(files.claims), Story(files, library)
-    found = {}
-    if stamp := notebooks_stamp(files, tried=tried):
-        found["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
+    runs = {}
+    if stamp := notebooks_stamp(files, on_damage=on_damage):
+        runs["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
     for path in files.records():
-        if (record := tried(read_record, path)) is None:
+        if (record := attempt(on_damage, read_record, path)) is None:
             continue
         now = parameters_now(files, path.stem, record["run"])
-        found[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)
-    return found
+        runs[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)
+    return runs
 
 
 def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, Headline]:
@@ -90,54 +92,35 @@ def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
     return next((run for run in order if not run.is_stale(claim)), order[-1] if order else None)
 
 
-def _row(files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun], run: StoredRun | None) -> dict:
-    found = run.verdicts[claim.id] if run else None
-    arms = found.reading.to_json() if found else {}
-    return {
-        "id": f"{claims.paper}/{claim.id}",
-        "paper": claims.paper,
-        "chapter": files.name,
-        "anchor": claim.id,
-        "locator": claim.locator,
-        "statement": claim.statement,
-        "kind": claim.kind,
-        "regime": claim.regime,
-        "statistic": claim.statistic,
-        "rule": str(claim.rule) if claim.rule else None,
-        "verdict": found.verdict if found else "not run",
-        "reason": found.reason if found else claim.needs or "no stored run has it",
-        "profile": run.stamp["profile"] if run else None,
-        "data": _data(run, claim) if run else claim.data,
-        "observed": arms.get("observed"),
-        "expected": claim.expected,
-        "interval": {c: s.interval(found.level) for c, s in found.reading.observed.items()} if found else None,
-        "tolerance": list(claim.rule.numbers) if claim.rule else None,
-        "tolerance_reason": claim.tolerance_reason,
-        "seeds": _seeds(run, claim),
-        "control": {"what": claim.control, **arms.get("control", {})} if found else None,
-        "mended": arms.get("mended"),
-        "advocate": {"what": claim.advocate, **arms.get("advocate", {})} if claim.advocate else None,
-        "note": claim.note,
-        "review": claim.review,
-        "beyond": claim.beyond,
-        "in": claim.place,
-        "needs": claim.needs,
-        "by_chance": claim.by_chance,
-        "changed": list(claim.changed),
-        "recurs": run.recurrence.get(claim.id) if run else None,
-        "run": _made_by(run, claim.id) if run else None,
-        "verdicts": [
-            {
-                "profile": profile,
-                "data": _data(r, claim),
-                "verdict": r.verdicts[claim.id].verdict,
-                "observed": r.verdicts[claim.id].reading.to_json()["observed"],
-                "stale": r.is_stale(claim.id),
-            }
-            for profile, r in runs.items()
-            if claim.id in r.verdicts
-        ],
-    }
+def _result(
+    files: ChapterFiles, claims: Claims, claim: Claim, runs: dict[str, StoredRun], run: StoredRun | None
+) -> ClaimResult:
+    verdicts = tuple(_run_verdict(*item, claim) for item in runs.items() if claim.id in item[1].verdicts)
+    if run is None:
+        reason = claim.needs or "no stored run has it"
+        return ClaimResult(claims.paper, files.name, claim, "not run", reason, claim.data, verdicts=verdicts)
+    verdict = run.verdicts[claim.id]
+    return ClaimResult(
+        claims.paper,
+        files.name,
+        claim,
+        verdict.verdict,
+        verdict.reason,
+        _data(run, claim),
+        profile=run.stamp["profile"],
+        reading=verdict.reading,
+        level=verdict.level,
+        seeds=_seeds(run, claim),
+        recurs=run.recurrence.get(claim.id),
+        run=_made_by(run, claim.id),
+        verdicts=verdicts,
+    )
+
+
+def _run_verdict(profile: str, run: StoredRun, claim: Claim) -> RunVerdict:
+    verdict = run.verdicts[claim.id]
+    observed = verdict.reading.to_json()["observed"]
+    return RunVerdict(profile, _data(run, claim), verdict.verdict, observed, run.is_stale(claim.id))
 
 
 def _data(run: StoredRun, claim: Claim) -> str:
@@ -145,12 +128,13 @@ def _data(run: StoredRun, claim: Claim) -> str:
     return claim.data if claim.data == "generated" else run.stamp["data"]
 
 
-def _seeds(run: StoredRun | None, claim: Claim) -> list[int] | None:
-    if run is None or "first_seed" not in run.stamp["parameters"]:
+def _seeds(run: StoredRun, claim: Claim) -> tuple[int, int] | None:
+    parameters = run.stamp["parameters"]
+    if "first_seed" not in parameters:
         return None
-    first, samples = run.stamp["parameters"]["first_seed"], run.verdicts[claim.id].reading.observed.values()
-    counted = [sample.size for sample in samples if sample.by_chance and not sample.trials]
-    return [first, first + (max(counted, default=run.stamp["parameters"]["seeds"]) - 1 if claim.by_chance else 0)]
+    first, samples = parameters["first_seed"], run.verdicts[claim.id].reading.observed.values()
+    sizes = [sample.size for sample in samples if sample.by_chance and not sample.trials]
+    return first, first + (max(sizes, default=parameters["seeds"]) - 1 if claim.by_chance else 0)
 
 
 def _made_by(run: StoredRun, claim: str) -> dict:
@@ -159,18 +143,19 @@ def _made_by(run: StoredRun, claim: str) -> dict:
     return digests | made_by(run.stamp, claim) | {"parameters": parameters, "stale": run.is_stale(claim)}
 
 
-def load_results(root: Path | None = None, tried: Callable = call) -> list[dict]:
+def load_results(root: Path | None = None, on_damage: OnDamage = "raise") -> list[ClaimResult]:
     """Every claim of every chapter with its headline verdict, in the order of the claims files; see `stored_runs`."""
-    rows, library = [], Library()
+    results, library = [], Library()
     for name in chapter_names(root or find_root()):
         files = ChapterFiles.find(name, root)
-        claims, runs = Claims.load(files.claims), stored_runs(files, library, tried)
-        rows += [_row(files, claims, claim, runs, _headline(runs, claim.id)) for claim in claims.rows.values()]
-    return rows
+        claims, runs = Claims.load(files.claims), stored_runs(files, library, on_damage)
+        results += [_result(files, claims, claim, runs, _headline(runs, claim.id)) for claim in claims.rows.values()]
+    return results
 
 
-def run_rows(files: ChapterFiles, stamp: dict) -> list[dict]:
-    """The claims that one run measured, in the form of `load_results`."""
+def run_results(files: ChapterFiles, stamp: dict) -> list[ClaimResult]:
+    """The claims that one run measured."""
     claims = Claims.load(files.claims)
     run = _stored_run(stamp, Story(files), claims, [])
-    return [_row(files, claims, claims.rows[i], {stamp["profile"]: run}, run) for i in claims.rows if i in run.verdicts]
+    measured = [claim for claim in claims.rows.values() if claim.id in run.verdicts]
+    return [_result(files, claims, claim, {stamp["profile"]: run}, run) for claim in measured]

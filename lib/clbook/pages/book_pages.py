@@ -14,12 +14,14 @@ from pathlib import Path
 from ..common import project
 from ..common.durations import duration
 from ..common.errors import BookError
+from ..notebook.claim_result import ClaimResult
 from ..provenance.stamps import whole_cost
 from .claim_marks import count_line
 from .claims_files import claims_csv, claims_json
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, intro_counts
+from .template import fill
 from .thumbnails import Thumbnail
 
 MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
@@ -31,15 +33,10 @@ def _cost(profile: str, stamp: dict) -> str:
     return f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})"
 
 
-def chapter_box(front: dict, stamps: dict[str, dict], results: list[dict]) -> str:
+def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
     """A chapter's opening box: what it shows, what it costs (profile → stamp), its prerequisites, its verdicts."""
-    shows = "\n".join(f"- {line}" for line in front["shows"])
     cost = "; ".join(_cost(profile, stamp) for profile, stamp in stamps.items()) or "no stored run yet"
-    return (
-        ":::{admonition} This chapter\n:class: chapter-box\n\n"
-        f"{shows}\n\n**Run time and memory.** {cost}.\n\n**You should know.** {'; '.join(front['prerequisites'])}.\n\n"
-        f"**Verdicts.** {count_line(results)} ([all claims](../book/claims.md))\n:::\n"
-    )
+    return fill("chapter-box.md", front=front, cost=cost, verdicts=verdicts) + "\n"
 
 
 def data_files() -> str:
@@ -63,20 +60,20 @@ def load_chapters(root: Path) -> dict[str, dict]:
     return chapters
 
 
-def _check_front(name: str, front: dict, results: list[dict]) -> None:
+def _check_front(name: str, front: dict, results: list[ClaimResult]) -> None:
     """A written chapter's entry must be complete and name the paper of its claims; raises BookError.
 
     Two chapters under one paper would share a table of the claims page, in which ids would occur twice.
     """
     if missing := {"shows", "prerequisites"} - front.keys():
         raise BookError(f"book/chapters.yaml: {name} is written but lacks {', '.join(sorted(missing))}")
-    if others := sorted({r["paper"] for r in results} - {front["cite"]}):
+    if others := sorted({result.paper for result in results} - {front["cite"]}):
         raise BookError(f"book/chapters.yaml: {name} cites {front['cite']}, its claims are of {', '.join(others)}")
 
 
 def generate(
     root: Path,
-    results: list[dict],
+    results: list[ClaimResult],
     stamps: dict[str, dict[str, dict]],
     pictures: Mapping[str, Thumbnail] | None = None,
     notes: Sequence[dict] = (),
@@ -90,7 +87,7 @@ def generate(
     chapters, written = load_chapters(root), set(stamps)
     if unknown := written - chapters.keys():
         raise BookError(f"book/chapters.yaml lacks {', '.join(sorted(unknown))}; it has {', '.join(chapters)}")
-    own = {name: [r for r in results if r["chapter"] == name] for name in sorted(written)}
+    own = {name: [result for result in results if result.chapter == name] for name in sorted(written)}
     for name, rows in own.items():
         _check_front(name, chapters[name], rows)
     titles = {front["cite"]: front["paper"] for front in chapters.values()}
@@ -103,7 +100,9 @@ def generate(
         "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),
     }
-    boxes = {f"{name}-box.md": chapter_box(chapters[name], stamps[name], rows) for name, rows in own.items()}
+    boxes = {
+        f"{name}-box.md": chapter_box(chapters[name], stamps[name], count_line(rows)) for name, rows in own.items()
+    }
     return files | boxes
 
 
@@ -156,7 +155,7 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         galleries |= {f"beside/{path.relative_to(root).as_posix()}": path.read_bytes() for path in films}
         made_by |= {f"{name}/{profile}": made(run) for profile, run in runs.items()}
         near, own = thumbnails(files, runs)
-        pictures |= {r["id"]: near[r["anchor"]] for r in results if r["chapter"] == name and r["anchor"] in near}
+        pictures |= {r.id: near[r.claim.id] for r in results if r.chapter == name and r.claim.id in near}
         small |= own
         if alt := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
             heroes[name] = alt

@@ -99,11 +99,13 @@ def _write_chapter(files: ChapterFiles, root: Path, notebook, made: dict, claims
     import nbformat
 
     from .book_pages import chapter_box, load_chapters
+    from .claim_marks import verdict_line
 
     generated, ready = files.root / "book" / "_generated", {f"{files.name}-record.md": _RECORD.format(name=files.name)}
     front = load_chapters(files.root).get(files.name, {})
     if {"shows", "prerequisites"} <= front.keys():
-        ready[f"{files.name}-box.md"] = chapter_box(front, {made["profile"]: made}, claims)
+        verdicts = verdict_line((row["verdict"], row.get("beyond", False)) for row in claims)
+        ready[f"{files.name}-box.md"] = chapter_box(front, {made["profile"]: made}, verdicts)
     prose = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     _rename_figures(prose)
     for cell in prose:

@@ -1,11 +1,13 @@
 """Small parts that several pages share: how a verdict looks, how verdicts are counted, where a claim stands."""
 
 from collections import Counter
+from collections.abc import Iterable
 from html import escape
 
 from ..claims.claim_table import VERDICTS
 from ..common.errors import BookError
 from ..common.sources import APPENDIX
+from ..notebook.claim_result import ClaimResult
 
 STYLE = '<link rel="stylesheet" href="../_static/claims.css">'  # of a page that lists claims
 
@@ -19,23 +21,28 @@ def badge(verdict: str, count: int | None = None) -> str:
     return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{symbol} {number}{verdict}</span>'
 
 
-def counts(results: list[dict]) -> dict[str, int]:
-    """Verdict → number of claims, for all verdicts in their order, zeros included; raises BookError."""
-    found = Counter(result["verdict"] for result in results)
-    if unknown := found.keys() - VERDICTS.keys():
+def counts(verdicts: Iterable[str]) -> dict[str, int]:
+    """Verdict → how often it occurs, for all verdicts in their order, zeros included; raises BookError."""
+    number = Counter(verdicts)
+    if unknown := number.keys() - VERDICTS.keys():
         raise BookError(f"a verdict must be one of {', '.join(VERDICTS)}, got {', '.join(sorted(unknown))}")
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    return {verdict: number[verdict] for verdict in VERDICTS}
 
 
-def count_line(results: list[dict]) -> str:
+def count_line(results: Iterable[ClaimResult]) -> str:
     """All nonzero counts in one line, those of our own claims separately from those of the papers."""
+    return verdict_line((result.verdict, result.claim.beyond) for result in results)
 
-    def line(some: list[dict]) -> str:
-        return " ".join(badge(verdict, n) for verdict, n in counts(some).items() if n)
 
-    ours = [result for result in results if result.get("beyond")]
-    theirs = line([result for result in results if not result.get("beyond")])
-    return " ".join(filter(None, [theirs, f"beyond the paper: {line(ours)}" if ours else ""])) or "no claims"
+def verdict_line(verdicts: Iterable[tuple[str, bool]]) -> str:
+    """As `count_line`, from verdicts and whether each is on a claim of our own."""
+
+    def line(words: list[str]) -> str:
+        return " ".join(badge(verdict, n) for verdict, n in counts(words).items() if n)
+
+    verdicts = list(verdicts)
+    theirs, ours = ([verdict for verdict, beyond in verdicts if beyond == own] for own in (False, True))
+    return " ".join(filter(None, [line(theirs), f"beyond the paper: {line(ours)}" if ours else ""])) or "no claims"
 
 
 def one_line(text: object) -> str:
@@ -43,21 +50,17 @@ def one_line(text: object) -> str:
     return " ".join(str(text or "").split())
 
 
-def claim_name(result: dict) -> str:
-    """The claim's id within its paper, as code."""
-    return f"<code>{escape(result['id'].split('/')[-1])}</code>"
+def row_link(result: ClaimResult, text: str = "") -> str:
+    """A link to the claim's row on the claims page; without a text, by the claim's id within its paper."""
+    text = text or f"<code>{escape(result.claim.id)}</code>"
+    return f'<a href="claims.html#{result.id}">{text}</a>'
 
 
-def row_link(result: dict, text: str = "") -> str:
-    """A link to the claim's row on the claims page."""
-    return f'<a href="claims.html#{result["id"]}">{text or claim_name(result)}</a>'
-
-
-def chapter_link(result: dict) -> str:
+def chapter_link(result: ClaimResult) -> str:
     """A link from a page of `book/` to the claim's card, in the chapter or in its appendix."""
-    ending = APPENDIX if result["in"] == "appendix" else ""
-    address = f"../chapters/{result['chapter']}{ending}.html#{result['anchor']}"
-    return f'<a href="{address}">read it in the {result["in"]}</a>'
+    place = result.claim.place
+    address = f"../chapters/{result.chapter}{APPENDIX if place == 'appendix' else ''}.html#{result.claim.id}"
+    return f'<a href="{address}">read it in the {place}</a>'
 
 
 def labelled(label: str, text: object) -> str:

@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 from ..claims.statistics import Sample
+from ..notebook.claim_result import ClaimResult
 from ..notebook.display import show_number
 from .claim_marks import one_line
 
@@ -14,51 +16,27 @@ _BARE = re.compile(
 _TOUCHES = re.compile(r"^the interval.* contains \S+; (?P<seeds>.+)$")
 
 
-def _statistic(value: object) -> str:
-    """One stored statistic: a number, one number per seed (shown as their mean), or hits out of trials."""
-    if isinstance(value, str):
-        return value
-    sample = Sample.of(value)
+def _statistic(sample: Sample) -> str:
+    """A number, one number per seed (shown as their mean), or hits out of trials."""
     if sample.trials:
         return f"{show_number(sample.estimate)} ({show_number(sample.values[0])} of {sample.trials})"
     return show_number(sample.estimate) + (f" (mean of {sample.size})" if sample.size > 1 else "")
 
 
-def cases_of(arm: object) -> dict[str, object]:
-    """Case → statistic of a stored arm, which may be a single statistic."""
-    if arm is None:
-        return {}
-    return arm if isinstance(arm, dict) and set(arm) != {"hits", "trials"} else {"": arm}
+def show_arm(arm: Mapping[str, Sample]) -> str:
+    """The statistic of each case: `case value; case value`."""
+    return "; ".join(f"{case} {_statistic(sample)}".strip() for case, sample in arm.items())
 
 
-def arm_of(result: dict, arm: str) -> tuple[str, dict]:
-    """(what it is in words, case → statistic) of the run's `advocate` or `control`; both empty if it has none."""
-    cases = dict(result.get(arm) or {})
-    return cases.pop("what", ""), cases
-
-
-def show_arm(arm: object) -> str:
-    """A statistic, or one per case: `case value; case value`."""
-    return "; ".join(f"{case} {_statistic(value)}".strip() for case, value in cases_of(arm).items())
-
-
-def show_intervals(given: object) -> str:
+def show_intervals(intervals: Mapping[str, tuple[float, float]]) -> str:
     """The intervals that have a width."""
-    cases = given if isinstance(given, dict) else {"": given} if given else {}
-    wide = {case: ends for case, ends in cases.items() if ends[0] != ends[1]}
+    wide = {case: ends for case, ends in intervals.items() if ends[0] != ends[1]}
     return "; ".join(f"{case} {show_number(lo)} to {show_number(hi)}".strip() for case, (lo, hi) in wide.items())
 
 
-def _wanted(result: dict) -> tuple[float, float]:
-    """The range that the rule allows; of a rate, its predicted exponent."""
-    numbers = result["tolerance"]
-    sign, first, last = result["rule"].split()[0], numbers[0], numbers[-1]
-    return {"≤": (-math.inf, first), "≥": (first, math.inf), "in": (first, last)}.get(sign, (first, first))
-
-
-def required(result: dict) -> str:
+def required(result: ClaimResult) -> str:
     """What the rule asks for, in words."""
-    low, high = (show_number(end) if math.isfinite(end) else "" for end in _wanted(result))
+    low, high = (show_number(end) if math.isfinite(end) else "" for end in result.claim.rule.range)
     if not low:
         return f"at most {high}"
     if not high:
@@ -82,46 +60,44 @@ def _outside(ends: tuple[float, float], low: float, high: float) -> float:
     return max(ends[0] - high, low - ends[1], 0.0)
 
 
-def finding(result: dict) -> str:
+def finding(result: ClaimResult) -> str:
     """One sentence: what was measured, its value in the case farthest from the rule, the rule, and the distance.
 
     Empty where nothing was measured.
     """
-    observed, intervals = cases_of(result.get("observed")), result.get("interval") or {}
-    if not observed or not result.get("rule"):
+    ends, rule = result.interval, result.claim.rule
+    if not ends or rule is None:
         return ""
-    low, high = _wanted(result)
-    estimates = {case: Sample.of(value).estimate for case, value in observed.items()}
-    ends = {case: intervals.get(case, (value, value)) for case, value in estimates.items()}
+    low, high = rule.range
+    estimates = {case: sample.estimate for case, sample in result.arm("observed").items()}
     missed = [case for case in estimates if _outside(ends[case], low, high)]
     touching = [case for case, (a, b) in ends.items() if not (low <= a and b <= high)]
     among = missed or touching or list(estimates)
     case = max(among, key=lambda c: max(_outside(ends[c], low, high), estimates[c] - high, low - estimates[c]))
-    where = f" for {case}" if case else ""
     width = show_intervals({"": ends[case]})
-    said = f"{sentence(result.get('statistic') or 'the statistic')}: {show_number(estimates[case])}"
-    said += f" (interval {width})" if width else ""
+    measured = f"{sentence(result.claim.statistic or 'the statistic')}: {show_number(estimates[case])}"
+    measured += f" (interval {width})" if width else ""
+    measured += f" for {case}" if case else ""
     if missed:
-        far = _distance(estimates[case], low, high)
-        far += f"; {len(missed)} of {len(estimates)} cases miss the rule" if len(estimates) > 1 else ""
+        distance = _distance(estimates[case], low, high)
+        distance += f"; {len(missed)} of {len(estimates)} cases miss the rule" if len(estimates) > 1 else ""
     else:
-        far = "the interval reaches across that line" if touching else "met"
-    return f"{said}{where}, where {required(result)} was required: {far}."
+        distance = "the interval reaches across that line" if touching else "met"
+    return f"{measured}, where {required(result)} was required: {distance}."
 
 
-def _control(result: dict) -> str:
+def _control(result: ClaimResult) -> str:
     """Why a control that does not miss the rule leaves a claim open."""
-    what, control = arm_of(result, "control")
     return (
-        f"The control ({what}) gives {show_arm(control)} and was to miss the rule; it does not miss it clearly, "
-        "so that the rule does not yet tell the claim from a mistake."
+        f"The control ({result.claim.control}) gives {show_arm(result.arm('control'))} and was to miss the rule; it "
+        "does not miss it clearly, so that the rule does not yet tell the claim from a mistake."
     )
 
 
-def explanation(result: dict) -> str:
+def explanation(result: ClaimResult) -> str:
     """Why a verdict is what it is: what was found wherever a rule was not met, then what the reason adds to it."""
-    reason = one_line(result.get("reason"))
-    if result["verdict"] not in ("undecided", "not reproduced", "contradicted", "vacuous"):
+    reason = one_line(result.reason)
+    if result.verdict not in ("undecided", "not reproduced", "contradicted", "vacuous"):
         return reason
     if reason.startswith("the control does not miss"):
         return f"{finding(result)} {_control(result)}".strip()

@@ -5,16 +5,13 @@ from html import escape
 from pathlib import Path
 
 from ..common.sources import ChapterFiles
+from ..notebook.claim_result import ClaimResult
 from .claim_marks import count_line
 from .record_gallery import figures
+from .template import fill
 
 HEROES = "heroes"  # the folder, among the static files of the pages, of the pictures that stand for a chapter
 HOLDS = ("reproduced", "with conditions")
-_FIGURE_TEXT = (
-    "The parts of a training step, from its end to its beginning: the outputs, the pairs in the loss, the network, the "
-    "two views of the data. Beside each stands the chapter that studies it, with its most surprising result and the "
-    "picture of a run that shows it."
-)
 
 
 def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "paper") -> str | None:
@@ -32,46 +29,37 @@ def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "pa
 
 
 def chapter_map(
-    chapters: dict[str, dict], written: set[str], results: list[dict], heroes: dict[str, str] | None = None
+    chapters: dict[str, dict], written: set[str], results: list[ClaimResult], heroes: dict[str, str] | None = None
 ) -> str:
     """The four chapters, each beside the part of a training step that it studies.
 
     `heroes` is chapter → alternative text of its picture, for the chapters that have one.
     """
-    rows = []
+    entries = []
     for name, front in chapters.items():
-        own = [r for r in results if r["chapter"] == name] if name in written else []
-        rows.append(_row(name, front, name in written, own, (heroes or {}).get(name)))
-    label = escape(_FIGURE_TEXT)
-    return f'<figure class="chapter-map" aria-label="{label}"><ol>{"".join(rows)}</ol></figure>\n'
+        own = [result for result in results if result.chapter == name] if name in written else []
+        status = f"{escape(front.get('part', ''))} stands: {count_line(own)}".strip()
+        entries.append(
+            {
+                "name": name,
+                "front": front,
+                "written": name in written,
+                "surprise": surprise(front, own),
+                "hero": (heroes or {}).get(name) if name in written else None,
+                "status": status if name in written else "planned, not written yet",
+            }
+        )
+    return fill("chapter-map.html", chapters=entries) + "\n"
 
 
-def _row(name: str, front: dict, written: bool, own: list[dict], hero: str | None) -> str:
-    title, address = escape(front["title"]), f"../chapters/{name}.html"
-    status = f"stands: {count_line(own)}" if written else "planned, not written yet"
-    if written and front.get("part"):
-        status = f"{escape(front['part'])} {status}"
-    picture = ""
-    if written and hero:
-        source = f"../_static/{HEROES}/{name}.png"
-        picture = f'<a class="hero" href="{address}"><img src="{source}" alt="{escape(hero)}" loading="lazy"></a>'
-    heading = f'<a href="{address}">{title}</a>' if written else title
-    return (
-        f'<li><div class="stage"><b>{escape(front["stage"])}</b><span>{escape(front["symbol"])}</span></div>'
-        f'<div class="chapter {"written" if written else "planned"}"><b>{heading}</b> '
-        f"<span>({escape(front['paper'])})</span><br>{escape(front['question'])}{surprise(front, own)}{picture}"
-        f'<div class="status">{status}</div></div></li>'
-    )
-
-
-def surprise(front: dict, own: list[dict]) -> str:
+def surprise(front: dict, own: list[ClaimResult]) -> str:
     """A chapter's most surprising result, as long as the claim behind it holds; else nothing is said."""
-    told = front.get("surprise") or {}
-    holds = [r for r in own if r["anchor"] == told.get("claim") and r["verdict"] in HOLDS]
-    return f'<p class="surprise">{escape(told["text"])}</p>' if holds else ""
+    entry = front.get("surprise") or {}
+    holds = any(result.claim.id == entry.get("claim") and result.verdict in HOLDS for result in own)
+    return f'<p class="surprise">{escape(entry["text"])}</p>' if holds else ""
 
 
-def intro_counts(results: list[dict]) -> str:
+def intro_counts(results: list[ClaimResult]) -> str:
     """The introduction's sentence on the state of the book."""
-    run = sum(r["verdict"] != "not run" for r in results)
+    run = sum(result.verdict != "not run" for result in results)
     return f"{run} of {len(results)} claims listed so far have been run: {count_line(results)}\n"

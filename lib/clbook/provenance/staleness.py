@@ -4,13 +4,12 @@ Needs neither torch nor git: everything is read from the sources.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from operator import call
 from pathlib import Path
 
 from ..claims.claim_table import Claims
-from ..common.formats import NOTEBOOK, RECORD, intact, loads
+from ..common.formats import NOTEBOOK, RECORD, OnDamage, attempt, intact, loads
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
 from .digests import SHORT, ChapterDigests, rule_digest
@@ -43,13 +42,13 @@ def notebook_stamp(path: Path) -> dict | None:
     return None
 
 
-def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, tried: Callable = call) -> dict | None:
+def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: OnDamage = "raise") -> dict | None:
     """The stored run of all notebooks of a chapter, the committed ones or those of a run in a folder.
 
     Args:
         files: The chapter.
         folder: That of a run; None for the committed notebooks.
-        tried: `lenient` leaves out a notebook that is damaged.
+        on_damage: Whether a notebook that is damaged is left out.
 
     Returns:
         As `of_notebooks`, of two with the seconds of the longest as `side_by_side`; None if the notebooks hold no run.
@@ -57,8 +56,8 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, tried: Call
     Raises:
         BookError: As `notebook_stamp` does.
     """
-    places = [one.notebook if folder is None else folder / one.notebook.name for one in files.notebooks]
-    stamps = [stamp for path in places if (stamp := tried(notebook_stamp, path))]
+    places = [part.notebook if folder is None else folder / part.notebook.name for part in files.notebooks]
+    stamps = [stamp for path in places if (stamp := attempt(on_damage, notebook_stamp, path))]
     if len(stamps) < 2:
         return stamps[0] if stamps else None
     together = of_notebooks(stamps, one_run=folder is not None)
@@ -75,10 +74,10 @@ def loaded(data: object) -> object:
 
 def read_record(path: Path) -> dict:
     """A record: its `run` and those on `other_seeds`; raises BookError if it is damaged or has another format."""
-    found = intact(path, RECORD)
-    for stamp in (found["run"], *found.get("other_seeds", ())):
+    record = intact(path, RECORD)
+    for stamp in (record["run"], *record.get("other_seeds", ())):
         check(stamp, f"{path.parent.name}/{path.name}")
-    return {"other_seeds": []} | found
+    return {"other_seeds": []} | record
 
 
 @dataclass(frozen=True)
@@ -100,23 +99,23 @@ class Stored:
         return claim in self.stamp["claims"] or self.whole and here
 
 
-def stored_stamps(files: ChapterFiles, tried: Callable = call) -> Iterator[Stored]:
-    """The run of the committed notebook and all runs of all records; `tried` as in `notebooks_stamp`."""
-    for one in files.notebooks:
-        if stamp := tried(notebook_stamp, one.notebook):
-            yield Stored(f"chapters/{one.notebook.name}", stamp, profile_parameters(files, "default"), part=one.part)
+def stored_stamps(files: ChapterFiles, on_damage: OnDamage = "raise") -> Iterator[Stored]:
+    """The run of the committed notebook and all runs of all records; `on_damage` as in `notebooks_stamp`."""
+    for part in files.notebooks:
+        if stamp := attempt(on_damage, notebook_stamp, part.notebook):
+            yield Stored(f"chapters/{part.notebook.name}", stamp, profile_parameters(files, "default"), part=part.part)
     for path in files.records():
-        yield from tried(_of_record, files, path) or ()
+        yield from attempt(on_damage, _of_record, files, path) or ()
 
 
 def _of_record(files: ChapterFiles, path: Path) -> list[Stored]:
     """The runs of a record, the one on its own seeds first."""
     record, where = read_record(path), f"records/{files.name}/{path.name}"
-    found = [Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))]
+    runs = [Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))]
     for stamp in record["other_seeds"]:
         now = block_now(files, stamp)
-        found.append(Stored(f"{where}, first_seed={now['first_seed']}", stamp, now, whole=False))
-    return found
+        runs.append(Stored(f"{where}, first_seed={now['first_seed']}", stamp, now, whole=False))
+    return runs
 
 
 def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
@@ -139,44 +138,44 @@ def states(
 
     `parameters` are those that the run would have now if they differ from its own.
     """
-    digests, found = ChapterDigests(story, stamp["parameters"] if parameters is None else parameters), {}
+    digests, result = ChapterDigests(story, stamp["parameters"] if parameters is None else parameters), {}
     for claim, row in stamp["claims"].items():
-        said, changed = CURRENT, ()
+        state, changed = CURRENT, ()
         if claim not in story.claims:
-            said, changed = STALE, ("no cell judges it any more",)
+            state, changed = STALE, ("no cell judges it any more",)
         elif digests.digest(story.claims[claim], claim) != row["reading"]:
-            said, changed = STALE, _changed(reaches(stamp, claim), digests.claim(claim).reaches)
+            state, changed = STALE, _changed(reaches(stamp, claim), digests.claim(claim).reaches)
         elif claims and claim not in claims.rows:
-            said, changed = RULE_CHANGED, ("its row in the claims file is gone",)
+            state, changed = RULE_CHANGED, ("its row in the claims file is gone",)
         elif claims and row["rule"] and row["rule"] != rule_digest(claims.rows[claim]):
-            said, changed = RULE_CHANGED, ("its rule",)
-        found[claim] = State(story.files.name, claim, where, said, changed)
-    missing = [claim for claim in story.claims if claim not in found]
-    return found | {c: State(story.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
+            state, changed = RULE_CHANGED, ("its rule",)
+        result[claim] = State(story.files.name, claim, where, state, changed)
+    missing = [claim for claim in story.claims if claim not in result]
+    return result | {c: State(story.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
 
 
 def old_pictures(story: Story, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
     """Name → unit of each picture of a chapter that a stored run lacks or drew by an earlier form of its cells."""
-    drawn = {name: one["digest"] for name, one in stamp["pictures"].items()}
+    drawn = {name: picture["digest"] for name, picture in stamp["pictures"].items()}
     return {name: at for name, at in story.figures.items() if drawn.get(name) != digests.digest(at)[:SHORT]}
 
 
-def all_old_pictures(root: Path, names: list[str] | None = None, tried: Callable = call) -> dict[str, list[str]]:
+def all_old_pictures(root: Path, names: list[str] | None = None, on_damage: OnDamage = "raise") -> dict[str, list[str]]:
     """Record → its old pictures, for the records of some chapters, or of all, that keep pictures; as `all_states`."""
-    library, found = Library(), {}
+    library, old = Library(), {}
     for files in [ChapterFiles.find(name, root) for name in names or chapter_names(root)]:
-        found |= tried(_old_pictures_of, files, library, tried) or {}
-    return found
+        old |= attempt(on_damage, _old_pictures_of, files, library, on_damage) or {}
+    return old
 
 
-def _old_pictures_of(files: ChapterFiles, library: Library, tried: Callable) -> dict[str, list[str]]:
-    story, found = Story(files, library), {}
+def _old_pictures_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> dict[str, list[str]]:
+    story, old = Story(files, library), {}
     for path in files.records():
-        record = tried(read_record, path)
+        record = attempt(on_damage, read_record, path)
         if record and (run := record["run"])["pictures"]:
-            old = old_pictures(story, run, ChapterDigests(story, parameters_now(files, path.stem, run)))
-            found[f"records/{files.name}/{path.name}"] = [name for name in old if name in run["pictures"]]
-    return found
+            names = old_pictures(story, run, ChapterDigests(story, parameters_now(files, path.stem, run)))
+            old[f"records/{files.name}/{path.name}"] = [name for name in names if name in run["pictures"]]
+    return old
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
@@ -185,28 +184,28 @@ def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
     return tuple(names) or ("what its parameters or data give",)
 
 
-def all_states(root: Path, names: list[str] | None = None, tried: Callable = call) -> list[State]:
+def all_states(root: Path, names: list[str] | None = None, on_damage: OnDamage = "raise") -> list[State]:
     """The states of all stored readings of some chapters, or of all.
 
     Args:
         root: The book.
         names: The chapters; None for all.
-        tried: `lenient` leaves out a chapter, a notebook or a record that is damaged.
+        on_damage: Whether a chapter, a notebook or a record that is damaged is left out.
 
     Raises:
         BookError: There is no such chapter, or something is damaged and not left out.
     """
     library, chapters = Library(), [ChapterFiles.find(name, root) for name in names or chapter_names(root)]
-    return [state for files in chapters for state in tried(_states_of, files, library, tried) or ()]
+    return [state for files in chapters for state in attempt(on_damage, _states_of, files, library, on_damage) or ()]
 
 
-def _states_of(files: ChapterFiles, library: Library, tried: Callable) -> list[State]:
-    story, claims, found = Story(files, library), Claims.load(files.claims), []
-    for one in stored_stamps(files, tried):
-        rows = states(story, one.stamp, claims, one.where, one.parameters)
-        found += [row for claim, row in rows.items() if one.holds(story, claim)]
-    return found
+def _states_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> list[State]:
+    story, claims, result = Story(files, library), Claims.load(files.claims), []
+    for run in stored_stamps(files, on_damage):
+        rows = states(story, run.stamp, claims, run.where, run.parameters)
+        result += [row for claim, row in rows.items() if run.holds(story, claim)]
+    return result
 
 
-def as_json(found: list[State]) -> str:
-    return json.dumps([asdict(state) for state in found], indent=1, ensure_ascii=False)
+def as_json(states: list[State]) -> str:
+    return json.dumps([asdict(state) for state in states], indent=1, ensure_ascii=False)

@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 
 from clbook.cli import app
 from clbook.commands import committed, record, runs
+from clbook.commands.comparison import read_stamp
 from clbook.commands.verify_plan import jobs
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
-from clbook.notebook.comparison import read_stamp
 from clbook.notebook.results import load_results
+from clbook.provenance import staleness
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.form import chapter_problems
 from clbook.provenance.slices import Story
@@ -144,18 +145,19 @@ def test_there_is_one_record_a_profile(files):
 
 def test_the_notebooks_count_as_one_stored_run(files):
     committed.execute(files)
-    assert [row["anchor"] for row in load_results(files.root) if row["profile"] == "default"] == CLAIMS
+    assert [row.claim.id for row in load_results(files.root) if row.profile == "default"] == CLAIMS
     said = CliRunner().invoke(app, ["execute", "stand-in-appendix"]).output
     assert said == "stand-in-appendix: nothing to do, the notebook is up to date\n"
     whole = nbformat.read(files.notebook, as_version=4)
     assert CHAPTER.count("# %%") == len(whole.cells)
 
 
-def test_the_longer_notebook_with_its_later_cells_is_what_a_run_costs(files):
+def test_the_longer_notebook_with_its_later_cells_is_what_a_run_costs(files, monkeypatch):
     committed.execute(files)
     stamps = {one.notebook: notebook_stamp(one.notebook) for one in files.notebooks}
     cells = stamps[files.notebooks[1].notebook]["cells"]
     name = next(name for name, entry in cells.items() if " " in entry)
     cells[name] = cells[name].split()[0] + " 5000.00"
-    together = notebooks_stamp(files, tried=lambda read, path: stamps[path])
+    monkeypatch.setattr(staleness, "notebook_stamp", stamps.__getitem__)
+    together = notebooks_stamp(files)
     assert together["seconds"] < 5000 <= whole_cost(together) < 5100

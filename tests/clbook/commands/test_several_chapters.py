@@ -85,9 +85,9 @@ def book(tmp_path_factory):
 def test_every_chapter_has_its_own_verdict_of_a_claim(book):
     root, papers = book
     rows = load_results(root)
-    assert len({row["id"] for row in rows}) == len(rows) == 4 * len(papers) > 4
+    assert len({row.id for row in rows}) == len(rows) == 4 * len(papers) > 4
     second = list(papers)[1]
-    assert {row["chapter"]: row["verdict"] for row in rows if row["anchor"] == "thm-1"} == {
+    assert {row.chapter: row.verdict for row in rows if row.claim.id == "thm-1"} == {
         name: "not reproduced" if name == second else "reproduced" for name in papers
     }
 
@@ -113,7 +113,7 @@ def test_counts_are_sums_and_a_chapter_counts_its_own(book):
     assert files["counts.md"].startswith(f"{3 * n} of {4 * n} claims listed so far have been run: ")
     assert f"{2 * n - 1} reproduced" in files["counts.md"] and f"{n} not run" in files["counts.md"]
     for at, name in enumerate(papers):
-        own = count_line([row for row in rows if row["chapter"] == name])
+        own = count_line([row for row in rows if row.chapter == name])
         assert own in files[f"{name}-box.md"] and own in files["chapter-map.md"]
         assert ("1 not reproduced" in own) == (at == 1)
 

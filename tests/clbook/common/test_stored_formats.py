@@ -9,7 +9,7 @@ from one_line_error import one_line_error
 
 import contrastive_dynamics
 from clbook.common.errors import BookError
-from clbook.common.formats import Format, fault, intact, lenient, list_of, record_of
+from clbook.common.formats import Format, attempt, fault, intact, list_of, record_of
 
 SHAPE = record_of("name sizes", name={"type": "string"}, sizes=list_of({"type": "integer", "minimum": 1}, 1))
 FORM = Format(SHAPE, "make it again")
@@ -41,7 +41,7 @@ def test_what_is_damaged_is_one_line_with_the_remedy(tmp_path, name, capsys):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with one_line_error(BookError, f"x.json: damaged: .*{said}.*; make it again$"):
         intact(path, FORM)
-    assert lenient(intact, path, FORM) is None
+    assert attempt("report", intact, path, FORM) is None
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"clbook: {path}: damaged") and line.endswith("; left out")
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
 def test_what_is_whole_is_returned(tmp_path):
     path = tmp_path / "x.json"
     path.write_text('{"name": "Infinity is measured", "sizes": [1], "more": Infinity}')
-    assert intact(path, FORM) == lenient(intact, path, FORM) == {
+    assert intact(path, FORM) == attempt("report", intact, path, FORM) == {
         "name": "Infinity is measured", "sizes": [1], "more": float("inf")
     }  # fmt: skip
 

@@ -20,7 +20,7 @@ def files(tmp_path, monkeypatch):
 
 
 def rows(files):
-    return {row["anchor"]: row for row in load_results(files.root)}
+    return {row.claim.id: row for row in load_results(files.root)}
 
 
 def record(files, change=lambda stamp: None, profile="paper", others=()):
@@ -51,16 +51,16 @@ def test_a_notebook_that_is_absent_or_never_ran_has_no_stamp(tmp_path):
 def test_every_claim_has_a_row_in_the_order_of_the_file(files):
     found = rows(files)
     assert list(found) == ["thm-1", "thm-1-a", "fig-1", "lem-1"]
-    verdicts = [row["verdict"] for row in found.values()]
+    verdicts = [row.verdict for row in found.values()]
     assert verdicts == ["reproduced", "contradicted", "reproduced", "not run"]
     wanted = "id paper locator statement kind verdict profile data observed expected interval tolerance"
     wanted += " tolerance_reason seeds control run verdicts"
-    assert all(set(wanted.split()) <= row.keys() for row in found.values())
-    json.dumps(list(found.values()))
+    assert all(set(wanted.split()) <= row.to_json().keys() for row in found.values())
+    json.dumps([row.to_json() for row in found.values()])
 
 
 def test_a_row_holds_what_was_measured(files):
-    row = rows(files)["fig-1"]
+    row = rows(files)["fig-1"].to_json()
     assert row["id"] == "nobody-2020/fig-1" and row["tolerance"] == [0.0] and row["rule"] == "≥ 0"
     assert row["observed"] == {"": [1.01, 1.02, 1.0, 1.01]} and row["seeds"] == [1000, 1003]
     low, high = row["interval"][""]
@@ -78,19 +78,19 @@ def test_a_row_holds_what_was_measured(files):
 
 def test_a_claim_that_was_not_run_says_what_it_takes(files):
     row = rows(files)["lem-1"]
-    assert (row["reason"], row["profile"], row["run"], row["verdicts"]) == ("a GPU for a day", None, None, [])
+    assert (row.reason, row.profile, row.run, row.verdicts) == ("a GPU for a day", None, None, ())
 
 
 def test_without_a_notebook_every_claim_stands_as_not_run(tmp_path):
     found = rows(write_stand_in(tmp_path))
-    assert {row["verdict"] for row in found.values()} == {"not run"}
-    assert found["thm-1"]["reason"] == "no stored run has it"
+    assert {row.verdict for row in found.values()} == {"not run"}
+    assert found["thm-1"].reason == "no stored run has it"
 
 
 def test_stored_values_are_judged_by_the_present_rules(files):
     files.claims.write_text(files.claims.read_text().replace("{at_least: 0.0}", "{at_least: 2.0}"))
     row = rows(files)["fig-1"]
-    assert row["verdict"] == "not reproduced" and not row["run"]["stale"]  # a rule asks for no other run
+    assert row.verdict == "not reproduced" and not row.stale  # a rule asks for no other run
 
 
 def test_a_claim_that_no_longer_stands_is_left_out(files):
@@ -102,8 +102,8 @@ def test_a_claim_that_no_longer_stands_is_left_out(files):
 def test_the_record_of_the_paper_s_size_is_the_headline_if_the_present_code_made_it(files):
     record(files, lambda stamp: stamp["readings"]["thm-1"].update(observed={"": 0.5}))
     row = rows(files)["thm-1"]
-    assert (row["verdict"], row["profile"]) == ("not reproduced", "paper")
-    assert [(v["profile"], v["verdict"]) for v in row["verdicts"]] == [
+    assert (row.verdict, row.profile) == ("not reproduced", "paper")
+    assert [(run.profile, run.verdict) for run in row.verdicts] == [
         ("default", "reproduced"),
         ("paper", "not reproduced"),
     ]
@@ -112,15 +112,15 @@ def test_the_record_of_the_paper_s_size_is_the_headline_if_the_present_code_made
 def test_a_stale_record_is_shown_and_is_not_the_headline(files):
     record(files, lambda stamp: stamp["claims"]["thm-1"].update(reading="0" * 64))
     row = rows(files)["thm-1"]
-    assert row["profile"] == "default" and [v["stale"] for v in row["verdicts"]] == [False, True]
-    assert rows(files)["fig-1"]["profile"] == "paper"  # only the claim whose reading is stale
+    assert row.profile == "default" and [run.stale for run in row.verdicts] == [False, True]
+    assert rows(files)["fig-1"].profile == "paper"  # only the claim whose reading is stale
 
 
 def test_a_record_alone_is_the_headline_even_if_stale(files):
     record(files, lambda stamp: stamp["claims"]["thm-1"].update(reading="0" * 64))
     files.notebook.unlink()
     row = rows(files)["thm-1"]
-    assert row["profile"] == "paper" and row["run"]["stale"]
+    assert row.profile == "paper" and row.stale
 
 
 def test_recurrence_counts_the_other_blocks_of_seeds(files):
@@ -128,4 +128,4 @@ def test_recurrence_counts_the_other_blocks_of_seeds(files):
     other["readings"]["fig-1"]["observed"] = {"": [-1.0, -1.1, -1.2]}
     record(files, others=[notebook_stamp(files.notebook), seal(other)])
     assert stored_runs(files)["paper"].recurrence["fig-1"] == {"default": ["reproduced", "not reproduced"]}
-    assert rows(files)["fig-1"]["recurs"] == {"default": ["reproduced", "not reproduced"]}
+    assert rows(files)["fig-1"].recurs == {"default": ["reproduced", "not reproduced"]}

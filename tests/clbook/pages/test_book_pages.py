@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -112,8 +113,8 @@ def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
 def test_generated_pages_render_without_a_warning(tmp_path):
     """The book with a notebook of one line in place of each chapter; each chapter has claims of the same ids."""
     papers = write_book(tmp_path)
-    rows = [r | {"id": f"{p}/{r['anchor']}", "paper": p, "chapter": name} for name, p in papers.items() for r in ALL]
-    anchors = " ".join(f'<a id="{row["anchor"]}"></a>' for row in ALL)
+    rows = [replace(row, paper=paper, chapter=name) for name, paper in papers.items() for row in ALL]
+    anchors = " ".join(f'<a id="{row.claim.id}"></a>' for row in ALL)
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     for name in papers:
         text = f"# Chapter\n\n```{{include}} ../book/_generated/{name}-box.md\n```\n\n{anchors}\n"

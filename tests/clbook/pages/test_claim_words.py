@@ -4,6 +4,7 @@ import pytest
 from claim_row import result
 
 from clbook.claims.claim_table import NEGATIVE
+from clbook.claims.statistics import Sample
 from clbook.notebook.results import load_results
 from clbook.pages.claim_words import explanation, finding, required, show_arm
 
@@ -16,52 +17,49 @@ def stored():
 @pytest.mark.parametrize(
     ("arm", "shown"),
     [
-        (None, ""),
         ({}, ""),
-        (3.0, "3"),
+        ({"": 3.0}, "3"),
         ({"": 0.125}, "0.125"),
         ({"a": 1e-12, "b": [1.0, 2.0]}, "a 1e-12; b 1.5 (mean of 2)"),
-        ({"hits": 80.0, "trials": 100}, "0.8 (80 of 100)"),
+        ({"": {"hits": 80.0, "trials": 100}}, "0.8 (80 of 100)"),
         ({"near": {"hits": 1.0, "trials": 4}}, "near 0.25 (1 of 4)"),
-        ("not a number", "not a number"),
     ],
 )
 def test_every_form_of_a_statistic_is_shown(arm, shown):
-    assert show_arm(arm) == shown
+    assert show_arm({case: Sample.of(value) for case, value in arm.items()}) == shown
 
 
 @pytest.mark.parametrize(
-    ("rule", "numbers", "value", "told"),
+    ("rule", "value", "told"),
     [
-        ("≤ 1", [1.0], 5.97, "at most 1 was required: 6 times as much."),
-        ("≤ 1", [1.0], 1.5, "at most 1 was required: 0.5 above it."),
-        ("≤ 1e-10", [1e-10], 0.9, "at most 1e-10 was required: 10 orders of magnitude above it."),
-        ("≤ 0", [0.0], 0.04, "at most 0 was required: on the wrong side of zero."),
-        ("≥ 0.9", [0.9], 0.78, "at least 0.9 was required: 0.12 below it."),
-        ("in [0.9, 1.1]", [0.9, 1.1], 2.0, "between 0.9 and 1.1 was required: 0.9 above it."),
-        ("= 8", [8.0], 6.0, "where 8 was required: 2 below it."),
-        ("holds -0.5, excludes -1", [-0.5, -1.0], -0.9, "where -0.5 was required: 0.4 below it."),
+        ({"at_most": 1}, 5.97, "at most 1 was required: 6 times as much."),
+        ({"at_most": 1}, 1.5, "at most 1 was required: 0.5 above it."),
+        ({"at_most": 1e-10}, 0.9, "at most 1e-10 was required: 10 orders of magnitude above it."),
+        ({"at_most": 0}, 0.04, "at most 0 was required: on the wrong side of zero."),
+        ({"at_least": 0.9}, 0.78, "at least 0.9 was required: 0.12 below it."),
+        ({"between": [0.9, 1.1]}, 2.0, "between 0.9 and 1.1 was required: 0.9 above it."),
+        ({"equals": 8}, 6.0, "where 8 was required: 2 below it."),
+        ({"rate": {"predicted": -0.5, "rival": -1}}, -0.9, "where -0.5 was required: 0.4 below it."),
     ],
 )
-def test_a_finding_says_what_was_measured_and_how_far_it_lies_from_the_rule(rule, numbers, value, told):
-    row = result(rule=rule, tolerance=numbers, observed=value, interval={"": [value, value]})
+def test_a_finding_says_what_was_measured_and_how_far_it_lies_from_the_rule(rule, value, told):
+    row = result(rule=rule, arms={"observed": value})
     assert finding(row).startswith("Largest relative error: ") and finding(row).endswith(told)
 
 
 def test_a_finding_names_the_worst_case_and_how_many_miss():
-    observed = {"a": 0.1, "b": 2.0, "c": 3.0}
-    row = result(rule="≤ 1", tolerance=[1.0], observed=observed, interval={c: [v, v] for c, v in observed.items()})
+    row = result(rule={"at_most": 1}, arms={"observed": {"a": 0.1, "b": 2.0, "c": 3.0}})
     assert "3 for c, where at most 1" in finding(row) and finding(row).endswith("; 2 of 3 cases miss the rule.")
 
 
 def test_no_reason_only_names_its_rule():
     """The reasons that `judging.py` gives where a rule is missed or open, each turned into what was found."""
-    bare = {"rule": "≥ 0.9", "tolerance": [0.9], "observed": 0.3, "interval": {"": [0.3, 0.3]}}
+    bare = {"rule": {"at_least": 0.9}, "arms": {"observed": 0.3}}
     said = "Largest relative error: 0.3, where at least 0.9 was required: 0.6 below it."
     missed = result(verdict="not reproduced", reason="the rule ≥ 0.9 is missed", **bare)
     review = result(verdict="undecided", reason="under review: the rule ≥ 0.9 is missed; not run yet", **bare)
     smaller = "the rule ≥ 0.9 is missed in a run smaller than the paper's: more widths"
-    wide = bare | {"observed": [0.8, 1.0], "interval": {"": [0.7, 1.1]}}
+    wide = bare | {"arms": {"observed": [0.8, 1.0]}}
     touching = "the interval contains 0.9; 2 seeds, about 8 would decide"
     assert explanation(missed) == said
     assert explanation(review) == f"{said} Under review: not run yet."
@@ -77,8 +75,8 @@ def test_no_reason_only_names_its_rule():
 
 
 def test_every_stored_reason_says_more_than_its_rule(stored):
-    open_ones = [row for row in stored if row["verdict"] in ("undecided", *NEGATIVE)]
+    open_ones = [row for row in stored if row.verdict in ("undecided", *NEGATIVE)]
     assert len(open_ones) > 5
     for row in open_ones:
         told = explanation(row)
-        assert required(row) in told and "is missed" not in told, row["id"]
+        assert required(row) in told and "is missed" not in told, row.id

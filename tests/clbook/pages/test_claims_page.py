@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from claim_row import result
 
 from clbook.claims.claim_table import NEGATIVE, VERDICTS
 from clbook.common.errors import BookError
+from clbook.notebook.claim_result import RunVerdict
 from clbook.pages import claim_marks, claim_rows, claims_files
 from clbook.pages.claims_page import claims_page
 from clbook.pages.thumbnails import Thumbnail
@@ -17,13 +19,13 @@ ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
 
 
 def test_counts_name_every_verdict_in_the_vocabulary_s_order():
-    assert claim_marks.counts(ALL[:1]) == dict.fromkeys(VERDICTS, 0) | {"reproduced": 1}
-    assert list(claim_marks.counts(ALL)) == list(VERDICTS)
+    assert claim_marks.counts(["reproduced"]) == dict.fromkeys(VERDICTS, 0) | {"reproduced": 1}
+    assert list(claim_marks.counts(row.verdict for row in ALL)) == list(VERDICTS)
 
 
 def test_an_unknown_verdict_is_refused():
     with pytest.raises(BookError, match="a verdict must be one of reproduced, .*, got proven"):
-        claim_marks.counts([result(verdict="proven")])
+        claim_marks.counts(["proven"])
     with pytest.raises(BookError, match="a verdict must be one of reproduced, .*, got 'proven'"):
         claim_marks.badge("proven")
 
@@ -47,7 +49,7 @@ def test_what_holds_comes_first_then_what_did_not_then_every_claim():
 def test_each_claim_is_one_line_with_its_id_as_address_and_its_facets():
     page = claims_page(ALL)
     for row in ALL:
-        assert page.count(f'<details class="claim-row" id="{row["id"]}" ') == 1
+        assert page.count(f'<details class="claim-row" id="{row.id}" ') == 1
     assert page.count('data-verdict="misprint"') == 1 and page.count('data-beyond="no"') == len(ALL)
     assert 'href="../chapters/nonlinearity.html#c3">read it in the chapter' in page
 
@@ -62,7 +64,7 @@ def test_a_row_names_what_to_cite():
 
 
 def test_claims_beyond_the_paper_are_counted_apart_and_what_is_under_review_says_so():
-    ours = result("c9") | {"beyond": True, "review": "the words say could"}
+    ours = result("c9", beyond=True, review="the words say could")
     page = claims_page([*ALL[:1], ours])
     first = page[page.index("2 claims:") :].splitlines()[0]
     assert first.count("1 reproduced") == 2 and first.index("beyond the paper:") > first.index("1 reproduced")
@@ -71,12 +73,12 @@ def test_claims_beyond_the_paper_are_counted_apart_and_what_is_under_review_says
 
 
 def test_the_authors_side_stands_beside_the_measurement():
-    row = result() | {"advocate": {"what": "for large n alone", "": 0.5}}
+    row = result(advocate="for large n alone", arms={"advocate": 0.5})
     assert "the authors' side</span> 0.5 (for large n alone)" in claim_rows.row(row)
 
 
 def test_papers_stand_in_the_order_of_their_titles_and_claims_under_their_paper():
-    twin = [r | {"id": f"b/{r['anchor']}", "paper": "b", "chapter": "twin"} for r in ALL]
+    twin = [replace(row, paper="b", chapter="twin") for row in ALL]
     page = claims_page([*ALL, *twin], {"b": "Twin, 2020", "tian-2023": "Tian, 2023"})
     first, second = page.index("### Twin, 2020"), page.index("### Tian, 2023")
     assert first < page.index('id="b/c0"') < second < page.index('id="tian-2023/c0"')
@@ -113,18 +115,18 @@ def test_filters_offer_what_there_is_and_stay_hidden_without_a_script():
 def test_the_files_beside_the_page_hold_every_claim():
     rows = [*ALL, result("c9", statement="a,\n b")]
     table = list(csv.DictReader(io.StringIO(claims_files.claims_csv(rows))))
-    assert [row["id"] for row in table] == [row["id"] for row in rows] and table[-1]["statement"] == "a, b"
+    assert [row["id"] for row in table] == [row.id for row in rows] and table[-1]["statement"] == "a, b"
     made = result(run={"stale": False, "reading": "ee49", "parameters": {"n": 3}})
-    content = json.loads(claims_files.claims_json([made, made | {"id": "x/y"}]))
+    content = json.loads(claims_files.claims_json([made, result("y", paper="x")]))
     assert content["runs"] == {"nonlinearity/default": {"parameters": {"n": 3}}}
     assert [claim["id"] for claim in content["claims"]] == ["tian-2023/eq-8", "x/y"]
     assert content["claims"][0]["run"] == {"stale": False, "reading": "ee49"}
 
 
 def test_an_interval_is_shown_only_if_it_has_a_width():
-    point, wide = result(), result(interval={"": [0.5, 0.75]})
+    point, wide = result(), result(arms={"observed": {"hits": 1, "trials": 4}})
     assert "interval</span>" not in claim_rows.row(point)
-    assert "0.5 to 0.75" in claim_rows.row(wide)
+    assert "interval</span> 0.04559 to 0.6994" in claim_rows.row(wide)
 
 
 def test_stale_results_changed_rules_and_other_profiles_are_told():
@@ -134,7 +136,7 @@ def test_stale_results_changed_rules_and_other_profiles_are_told():
             by_chance=True,
             changed=[{"date": "2026-01-02", "why": "too tight"}],
             recurs={"paper": ["reproduced", "undecided", "reproduced"], "small": ["reproduced"]},
-            verdicts=[{"profile": "paper", "data": "generated", "verdict": "undecided", "observed": {}, "stale": True}],
+            verdicts=(RunVerdict("paper", "generated", "undecided", {}, stale=True),),
         )
     )
     for told in (
@@ -149,5 +151,5 @@ def test_stale_results_changed_rules_and_other_profiles_are_told():
 
 
 def test_a_form_that_meets_the_rule_is_a_correction_only_where_the_verdict_says_so():
-    assert "mended form</span> 0.5" in claim_rows.row(result(verdict="misprint", mended=0.5))
-    assert "another form</span> 0.5" in claim_rows.row(result(verdict="undecided", mended=0.5))
+    assert "mended form</span> 0.5" in claim_rows.row(result(verdict="misprint", arms={"mended": 0.5}))
+    assert "another form</span> 0.5" in claim_rows.row(result(verdict="undecided", arms={"mended": 0.5}))

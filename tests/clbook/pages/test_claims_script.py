@@ -21,8 +21,8 @@ class ClaimsPage:
 
     def __init__(self, page, folder):
         self.page, self.path = page, folder / "claims.html"
-        papers = dict.fromkeys(r["paper"] for r in ROWS)
-        sections = (f"<section id='{p}'>{''.join(row(r) for r in ROWS if r['paper'] == p)}</section>" for p in papers)
+        papers = dict.fromkeys(r.paper for r in ROWS)
+        sections = (f"<section id='{p}'>{''.join(row(r) for r in ROWS if r.paper == p)}</section>" for p in papers)
         script = f"<script src='{(ROOT / 'book' / '_static' / 'claims.js').as_uri()}'></script>"
         text = f"<meta charset='utf-8'>{filter_form(ROWS, {})}{''.join(sections)}{script}"
         self.path.write_text(text, encoding="utf-8")

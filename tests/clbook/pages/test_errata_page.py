@@ -9,7 +9,7 @@ from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.pages.errata_page import errata_page, load_notes
 
-SLIP = result("eq-11", "misprint", reason="a sign", observed=0.04, mended={"": -0.04}, rule="≤ 0", tolerance=[0.0])
+SLIP = result("eq-11", "misprint", reason="a sign", rule={"at_most": 0}, arms={"observed": 0.04, "mended": -0.04})
 
 
 def test_a_misprint_shows_both_forms_and_the_run_that_tells_them_apart():
@@ -22,20 +22,20 @@ def test_a_misprint_shows_both_forms_and_the_run_that_tells_them_apart():
 
 
 def test_a_contradiction_stands_with_the_reading_of_its_authors():
-    row = result("thm-2", "contradicted", reason="fails at 2", mended=1e-12)
-    page = errata_page([row | {"advocate": {"what": "for large n", "": 0.7}}])
+    arms = {"mended": 1e-12, "advocate": 0.7}
+    page = errata_page([result("thm-2", "contradicted", arms, reason="fails at 2", advocate="for large n")])
     assert "the authors' side</span> for large n: 0.7" in page
     assert "No contradiction stands" not in page and "## Misprints" not in page
 
 
 def test_what_is_under_review_is_counted_and_not_accused():
-    row = result("thm-3", "undecided", reason="under review: the rule ≤ 1 is missed; not run", mended=0.1)
+    row = result("thm-3", "undecided", reason="under review: the rule ≤ 1 is missed; not run", arms={"mended": 0.1})
     page = errata_page([SLIP, row])
     assert "1 further claims" in page and "thm-3" not in page
 
 
 def test_a_bound_that_holds_in_a_range_is_no_slip():
-    row = result("eq-156", "with conditions", reason="leads of at most 1", mended={"": 0.0})
+    row = result("eq-156", "with conditions", reason="leads of at most 1", arms={"mended": 0.0})
     page = errata_page([row, result("eq-9", "with conditions", reason="b = 0")])
     part = page[page.index("## Statements whose range") :]
     assert "leads of at most 1" in part and "eq-9" not in page

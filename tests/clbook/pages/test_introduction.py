@@ -5,6 +5,7 @@ import re
 import pytest
 import yaml
 from checkout import ROOT
+from claim_row import result
 
 from clbook.common.sources import APPENDIX, ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
@@ -22,8 +23,8 @@ FRONT = {
 }
 
 
-def row(verdict: str = "reproduced", anchor: str = "thm-1") -> dict:
-    return {"chapter": "one", "anchor": anchor, "verdict": verdict}
+def row(verdict: str = "reproduced", label: str = "thm-1"):
+    return result(label, verdict, chapter="one")
 
 
 def test_chapters_have_one_order_everywhere():
@@ -40,7 +41,7 @@ def test_every_chapter_has_a_picture_of_its_record_and_a_surprise_that_holds(tmp
     for name, front in FRONTS.items():
         alt = introduction.copy_hero(ChapterFiles(ROOT, name), front, tmp_path)
         assert alt and (tmp_path / "heroes" / f"{name}.png").stat().st_size > 5000
-        assert introduction.surprise(front, [r for r in results if r["chapter"] == name]), name
+        assert introduction.surprise(front, [r for r in results if r.chapter == name]), name
 
 
 @pytest.mark.parametrize("verdict", ["undecided", "not reproduced", "contradicted", "misprint", "not run"])
@@ -48,7 +49,7 @@ def test_a_surprise_whose_claim_does_not_hold_is_not_told(verdict):
     assert "It is not &lt; what you think." in introduction.surprise(FRONT, [row()])
     assert introduction.surprise(FRONT, [row("with conditions")])
     assert introduction.surprise(FRONT, [row(verdict)]) == ""
-    assert introduction.surprise(FRONT, [row(anchor="thm-2")]) == introduction.surprise(FRONT, []) == ""
+    assert introduction.surprise(FRONT, [row(label="thm-2")]) == introduction.surprise(FRONT, []) == ""
 
 
 def test_the_picture_leads_to_written_chapters_and_shows_their_runs():

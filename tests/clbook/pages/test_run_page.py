@@ -15,7 +15,7 @@ from stand_in import SOURCE, build_stand_in
 from clbook.common.errors import BookError
 from clbook.common.parameters import Parameter
 from clbook.notebook.glue import png
-from clbook.notebook.results import run_rows
+from clbook.notebook.results import run_results
 from clbook.pages import run_page
 from clbook.provenance.staleness import notebook_stamp
 
@@ -75,7 +75,9 @@ def finished_run(files, folder):
     stamp = notebook_stamp(files.notebook)
     stamp["parameters"] = stamp["parameters"] | {"scale": 1.5}
     (folder / "run.json").write_text(json.dumps({k: v for k, v in stamp.items() if k != "readings"}))
-    (folder / "claims.json").write_text(json.dumps(run_rows(files, notebook_stamp(files.notebook))))
+    (folder / "claims.json").write_text(
+        json.dumps([row.to_json() for row in run_results(files, notebook_stamp(files.notebook))])
+    )
     return folder
 
 

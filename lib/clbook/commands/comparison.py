@@ -14,9 +14,9 @@ from ..claims.statistics import FAMILY_LEVEL, Sample
 from ..common.errors import BookError
 from ..common.parameters import value_text
 from ..common.sources import APPENDIX, ChapterFiles
+from ..notebook.results import verdicts_of
 from ..provenance.staleness import notebook_stamp, read_record
 from ..provenance.stamps import of_notebooks
-from .results import verdicts_of
 
 REPEATED = 1e-6  # relative to the number: a smaller difference is a repeated measurement, not a change
 ROUNDING = 1e-3  # relative to the bound: a smaller difference in an identity's residual is rounding
@@ -50,11 +50,11 @@ def read_stamp(path: Path) -> dict:
     """The result that a run's folder, an executed notebook or a record holds; raises BookError."""
     try:
         if path.is_dir():
-            there = sorted(path.glob("*.ipynb"), key=lambda one: (one.stem.endswith(APPENDIX), one.stem))
-            found = {one.stem: stamp for one in there if (stamp := notebook_stamp(one))}
-            if len({stem.removesuffix(APPENDIX) for stem in found}) != 1:
-                raise BookError(f"{path}: must be the folder of one run, got {len(found)} executed notebooks")
-            stamp = of_notebooks(list(found.values()), one_run=True)
+            there = sorted(path.glob("*.ipynb"), key=lambda notebook: (notebook.stem.endswith(APPENDIX), notebook.stem))
+            stamps = {notebook.stem: stamp for notebook in there if (stamp := notebook_stamp(notebook))}
+            if len({stem.removesuffix(APPENDIX) for stem in stamps}) != 1:
+                raise BookError(f"{path}: must be the folder of one run, got {len(stamps)} executed notebooks")
+            stamp = of_notebooks(list(stamps.values()), one_run=True)
         elif path.suffix == ".ipynb":
             stamp = notebook_stamp(path)
         else:
@@ -72,15 +72,15 @@ def compare(before: dict, after: dict) -> list[Change]:
         raise BookError(f"compare: both runs must be of one chapter, got {before['chapter']} and {after['chapter']}")
     claims = Claims.load(ChapterFiles.find(before["chapter"]).claims)
     paired = _seeds(before) is not None and _seeds(before) == _seeds(after)
-    one, other = verdicts_of(before, claims), verdicts_of(after, claims)
-    both = [claim for claim in claims.rows if claim in one and claim in other]
-    drawn = sum(s.by_chance for claim in both for s in one[claim].reading.observed.values())
-    level = FAMILY_LEVEL / max(1, drawn)
+    first, second = verdicts_of(before, claims), verdicts_of(after, claims)
+    both = [claim for claim in claims.rows if claim in first and claim in second]
+    by_chance = sum(s.by_chance for claim in both for s in first[claim].reading.observed.values())
+    level = FAMILY_LEVEL / max(1, by_chance)
     return [
         change
         for claim, row in claims.rows.items()
-        if claim in one or claim in other
-        for change in _changes(row, one.get(claim), other.get(claim), paired, level)
+        if claim in first or claim in second
+        for change in _changes(row, first.get(claim), second.get(claim), paired, level)
     ]
 
 
@@ -112,10 +112,10 @@ def _seeds(stamp: dict) -> tuple | None:
     return (parameters["first_seed"], parameters["seeds"]) if {"first_seed", "seeds"} <= parameters.keys() else None
 
 
-def _changes(claim: Claim, one: Verdict | None, other: Verdict | None, paired: bool, level: float) -> list[Change]:
-    words = tuple(v.verdict if v else "not run" for v in (one, other))
-    first, second = (v.reading.observed if v else {} for v in (one, other))
-    found = []
+def _changes(claim: Claim, before: Verdict | None, after: Verdict | None, paired: bool, level: float) -> list[Change]:
+    words = tuple(v.verdict if v else "not run" for v in (before, after))
+    first, second = (v.reading.observed if v else {} for v in (before, after))
+    changes = []
     for case in dict.fromkeys([*first, *second]):
         a, b = first.get(case), second.get(case)
         if a and b and words[0] == words[1] and _same(claim, a.estimate, b.estimate):
@@ -123,8 +123,8 @@ def _changes(claim: Claim, one: Verdict | None, other: Verdict | None, paired: b
         noise = _noise(a, b, paired, level) if a and b else None
         gap = abs(b.estimate - a.estimate) if noise is not None else 0.0
         estimates = (s.estimate if s else None for s in (a, b))
-        found.append(Change(claim.id, case, *estimates, noise, max(0.0, gap - (noise or 0.0)), words))
-    return found
+        changes.append(Change(claim.id, case, *estimates, noise, max(0.0, gap - (noise or 0.0)), words))
+    return changes
 
 
 def _same(claim: Claim, before: float, after: float) -> bool:

@@ -7,8 +7,8 @@ from stand_in import SOURCE, build_stand_in
 from typer.testing import CliRunner
 
 from clbook import cli
+from clbook.commands.comparison import compare, read_stamp, summary
 from clbook.common.errors import BookError
-from clbook.notebook.comparison import compare, read_stamp, summary
 
 
 @pytest.fixture

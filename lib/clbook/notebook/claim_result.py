@@ -1,0 +1,98 @@
+"""What the book knows of one claim: its row, the stored run that its verdict is of, and what that run measured."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+from ..claims.claim_table import Claim
+from ..claims.judging import Reading
+from ..claims.statistics import FAMILY_LEVEL, Sample
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """The verdict of one stored run on a claim."""
+
+    profile: str
+    data: str
+    verdict: str
+    observed: dict[str, object]  # as in `ClaimResult.to_json`
+    stale: bool  # whether the present code would make another reading
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its headline verdict: that of the record at the paper's size, or else of the default run.
+
+    A claim that no stored run has keeps the defaults from `profile` on.
+    """
+
+    paper: str  # key of the paper in book/references.bib
+    chapter: str
+    claim: Claim
+    verdict: str  # one of claim_table.VERDICTS
+    reason: str  # of the verdict; of a claim that was not run, what it takes
+    data: str  # the data set that it was tested on, "generated" for none
+    profile: str | None = None  # the size of the run
+    reading: Reading | None = None  # what the run measured
+    level: float = FAMILY_LEVEL  # significance level of its intervals, after Holm's correction
+    seeds: tuple[int, int] | None = None  # the first and the last; None too of a chapter without seeds
+    recurs: dict[str, list[str]] | None = None  # profile → verdicts on other blocks of seeds
+    run: dict | None = None  # digests, parameters, versions, device, seconds, `stale`: see `stamps.made_by`
+    verdicts: tuple[RunVerdict, ...] = ()  # of every stored run that has the claim
+
+    @property
+    def id(self) -> str:
+        """The claim's name in the whole book."""
+        return f"{self.paper}/{self.claim.id}"
+
+    @property
+    def stale(self) -> bool:
+        return bool(self.run and self.run["stale"])
+
+    @cached_property
+    def interval(self) -> dict[str, tuple[float, float]]:
+        """Case → confidence interval of what was observed; a point where chance has no part."""
+        return {case: sample.interval(self.level) for case, sample in self.arm("observed").items()}
+
+    def arm(self, name: str) -> dict[str, Sample]:
+        """Case → statistic of an arm of `Reading`; empty of a claim that was not run."""
+        return getattr(self.reading, name) if self.reading else {}
+
+    def to_json(self) -> dict:
+        """The row of `claims.json`; arms are cases with a number, one number per seed, or hits out of trials."""
+        claim, arms = self.claim, self.reading.to_json() if self.reading else {}
+        return {
+            "id": self.id,
+            "paper": self.paper,
+            "chapter": self.chapter,
+            "anchor": claim.id,
+            "locator": claim.locator,
+            "statement": claim.statement,
+            "kind": claim.kind,
+            "regime": claim.regime,
+            "statistic": claim.statistic,
+            "rule": str(claim.rule) if claim.rule else None,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "profile": self.profile,
+            "data": self.data,
+            "observed": arms.get("observed"),
+            "expected": claim.expected,
+            "interval": self.interval if self.reading else None,
+            "tolerance": list(claim.rule.numbers) if claim.rule else None,
+            "tolerance_reason": claim.tolerance_reason,
+            "seeds": self.seeds and list(self.seeds),
+            "control": {"what": claim.control, **arms.get("control", {})} if self.reading else None,
+            "mended": arms.get("mended"),
+            "advocate": {"what": claim.advocate, **arms.get("advocate", {})} if claim.advocate else None,
+            "note": claim.note,
+            "review": claim.review,
+            "beyond": claim.beyond,
+            "in": claim.place,
+            "needs": claim.needs,
+            "by_chance": claim.by_chance,
+            "changed": list(claim.changed),
+            "recurs": self.recurs,
+            "run": self.run,
+            "verdicts": [asdict(verdict) for verdict in self.verdicts],
+        }

@@ -1,0 +1,51 @@
+"""Templates of generated pages: `templates/NAME.md.j2` in Markdown, `templates/NAME.html.j2` in HTML, by Jinja2.
+
+Values are escaped in HTML alone. In Markdown, where a formula may hold any sign, a value in a tag takes the filter `e`.
+"""
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from ..common.errors import BookError
+from . import claim_marks, claim_words
+
+_FOLDER = Path(__file__).with_name("templates")
+_FUNCTIONS = (
+    *(claim_marks.badge, claim_marks.chapter_link, claim_marks.count_line, claim_marks.labelled, claim_marks.row_link),
+    *(claim_words.explanation, claim_words.required, claim_words.sentence, claim_words.show_arm),
+)
+
+
+@cache
+def _environment():
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_eval_context
+        from markupsafe import Markup
+    except ImportError:
+        raise BookError("jinja2 is not installed: install the extra 'book'") from None
+
+    def escaped(value: object) -> object:
+        return value if hasattr(value, "__html__") else Markup(escape(str(value)))
+
+    @pass_eval_context
+    def finalize(context, value: object) -> object:
+        return escaped(value) if context.autoescape else value
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=lambda name: name.endswith(".html.j2"),
+        finalize=finalize,  # before Jinja2's own escaping, which writes quotation marks as numbers
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"e": escaped, "one_line": claim_marks.one_line}
+    environment.globals |= {function.__name__: function for function in _FUNCTIONS} | {"style": claim_marks.STYLE}
+    return environment
+
+
+def fill(name: str, **values: object) -> str:
+    """A template with values in its places; what is left out leaves no more than one empty line."""
+    return re.sub(r"\n{3,}", "\n\n", _environment().get_template(f"{name}.j2").render(values)).strip()
