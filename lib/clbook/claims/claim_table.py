@@ -93,8 +93,8 @@ class Claim:
     def parse(cls, row: dict, where: str) -> "Claim":
         """Check one row; raises BookError naming the claim, the field and what is allowed."""
         where = f"{where}: claim {row.get('id', '?')}"
-        if said := fault(row, _ROW):
-            raise BookError(f"{where}: {said}")
+        if problem := fault(row, _ROW):
+            raise BookError(f"{where}: {problem}")
         if "slip" in row and "erratum" not in row:
             raise BookError(f"{where}: a misprint needs its corrected form under erratum")
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
@@ -124,8 +124,8 @@ class Claims:
     def load(cls, path: Path) -> "Claims":
         """Read `chapters/claims/NAME.yaml`; raises BookError with the line."""
         content, lines = read_yaml(path)
-        if said := fault(content, _FILE):
-            raise BookError(f"{path.name}: {said}")
+        if problem := fault(content, _FILE):
+            raise BookError(f"{path.name}: {problem}")
         rows: dict[str, Claim] = {}
         for row, line in zip(content["claims"], lines, strict=True):
             where = f"{path.name}, line {line}"

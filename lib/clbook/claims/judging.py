@@ -47,7 +47,8 @@ class Reading:
 class Verdict:
     """A verdict and the one-line reason behind it.
 
-    `found` is the outcome of the rule and of the arms beside it, before asking whether the authors' side was run.
+    `before_review` is the verdict of the rule and of the arms beside it, before asking whether the authors' side was
+    run.
     """
 
     claim: Claim
@@ -55,7 +56,7 @@ class Verdict:
     reason: str
     level: float
     reading: Reading
-    found: str
+    before_review: str
 
 
 def _worst(rule: Rule, arm: dict[str, Sample], level: float) -> str:
@@ -79,8 +80,8 @@ def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str
     if rule is None:
         raise BookError(f"claim {claim.id} has no rule: it is listed as not run ({claim.needs})")
 
-    def verdict(word: str, reason: str, found: str = "") -> Verdict:
-        return Verdict(claim, word, reason, level, reading, found or word)
+    def verdict(word: str, reason: str, before_review: str = "") -> Verdict:
+        return Verdict(claim, word, reason, level, reading, before_review or word)
 
     met_controls = [case for case, s in reading.control.items() if rule.outcome(s, level) != MISSED]
     if not reading.control or met_controls:

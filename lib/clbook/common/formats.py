@@ -1,6 +1,7 @@
 """The files that the book stores: what each must look like, as a JSON Schema, and how it is read."""
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -22,8 +23,6 @@ _KINDS = {
     "boolean": "true or false",
     "null": "null",
 }
-_MOST_DIGITS = 300  # of a whole number; with a few more it is beyond the largest float
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character that UTF-16 writes in two
 _CONFLICT = re.compile(r"^<<<<<<< ", re.MULTILINE)
 
 
@@ -186,12 +185,12 @@ def loads(text: str) -> object:
         return float(word)
 
     def whole(digits: str) -> int | float:
-        return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
+        return int(digits) if math.isfinite(number := float(digits)) else number
 
-    found = json.loads(text, parse_constant=constant, parse_int=whole)
-    if _HALF.search(text):
-        json.dumps(found, ensure_ascii=False).encode("utf-8")  # a half that lacks its other half is a ValueError
-    return found
+    content = json.loads(text, parse_constant=constant, parse_int=whole)
+    if r"\ud" in text or r"\uD" in text:  # perhaps half of a character that UTF-16 writes in two
+        json.dumps(content, ensure_ascii=False).encode("utf-8")  # without its other half it is a ValueError
+    return content
 
 
 def fitting(found: object, form: Format, where: str) -> object:

@@ -21,7 +21,6 @@ from .claims_files import claims_csv, claims_json
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, intro_counts
-from .template import fill
 from .thumbnails import Thumbnail
 
 MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
@@ -35,8 +34,13 @@ def _cost(profile: str, stamp: dict) -> str:
 
 def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
     """A chapter's opening box: what it shows, what it costs (profile → stamp), its prerequisites, its verdicts."""
+    shows = "\n".join(f"- {line}" for line in front["shows"])
     cost = "; ".join(_cost(profile, stamp) for profile, stamp in stamps.items()) or "no stored run yet"
-    return fill("chapter-box.md", front=front, cost=cost, verdicts=verdicts) + "\n"
+    return (
+        ":::{admonition} This chapter\n:class: chapter-box\n\n"
+        f"{shows}\n\n**Run time and memory.** {cost}.\n\n**You should know.** {'; '.join(front['prerequisites'])}.\n\n"
+        f"**Verdicts.** {verdicts} ([all claims](../book/claims.md))\n:::\n"
+    )
 
 
 def data_files() -> str:
@@ -140,26 +144,26 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
     from ..common.sources import ChapterFiles, chapter_names
     from ..notebook.results import load_results, stored_runs
-    from .record_gallery import gallery, made
+    from .record_gallery import gallery, origin
     from .thumbnails import thumbnails
 
     results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
-    stamps, galleries, heroes, made_by = {}, {}, {}, {}
+    stamps, galleries, heroes, origins = {}, {}, {}, {}
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)
         runs = stored_runs(files)
         stamps[name] = {profile: run.stamp for profile, run in runs.items()}
         galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))
         # at the same place on the pages as beside the notebook
-        films = sorted(path for one in files.notebooks for path in one.animations.glob("*.webp"))
+        films = sorted(path for part in files.notebooks for path in part.animations.glob("*.webp"))
         galleries |= {f"beside/{path.relative_to(root).as_posix()}": path.read_bytes() for path in films}
-        made_by |= {f"{name}/{profile}": made(run) for profile, run in runs.items()}
+        origins |= {f"{name}/{profile}": origin(run) for profile, run in runs.items()}
         near, own = thumbnails(files, runs)
         pictures |= {r.id: near[r.claim.id] for r in results if r.chapter == name and r.claim.id in near}
         small |= own
         if alt := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
             heroes[name] = alt
-    galleries["records.json"] = json.dumps(made_by, ensure_ascii=False, indent=1)
+    galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
     return generate(root, results, stamps, pictures, load_notes(root), heroes) | galleries, small
 
 

@@ -15,13 +15,13 @@ _RECORD_FIGURE = re.compile(r"\{record-figure\} \S+\n(?::[\w-]+:.*\n)*?:name: +(
 _RECORD = "The recorded run at the paper's size and its pictures stand in the [chapter](../chapters/{name}.md)."
 
 
-def render(files: ChapterFiles, notebook, made: dict, claims: list[dict], beside: set[str], scratch: Path) -> str:
+def render(files: ChapterFiles, notebook, run: dict, claims: list[dict], beside: set[str], scratch: Path) -> str:
     """The page of a run's notebook as one file; raises BookError if there is no page at the end.
 
     Args:
         files: the chapter, in the book whose configuration is used.
         notebook: the executed notebook.
-        made: what made the run, as in `run.json`.
+        run: its parameters and what made it, as in `run.json`.
         claims: what it measured, as in `claims.json`.
         beside: names of files that will lie beside the page, to which it may link.
         scratch: an empty folder to build in.
@@ -38,7 +38,7 @@ def render(files: ChapterFiles, notebook, made: dict, claims: list[dict], beside
     root = scratch.resolve() / "book"
     config = yaml.safe_load((files.root / "_config.yml").read_text(encoding="utf-8"))
     _write_book(files.root, root, config)
-    _write_chapter(files, root, notebook, made, claims)
+    _write_chapter(files, root, notebook, run, claims)
     main(["build", str(root), "-q"], standalone_mode=False)
     page = root / "_build" / "html" / place
     if not page.is_file():
@@ -94,7 +94,7 @@ def _title(source: Path, name: str) -> str:
     return f"# {name}\n"
 
 
-def _write_chapter(files: ChapterFiles, root: Path, notebook, made: dict, claims: list[dict]) -> None:
+def _write_chapter(files: ChapterFiles, root: Path, notebook, run: dict, claims: list[dict]) -> None:
     """Put the notebook in the place of its chapter, with this run's cost and verdicts in the chapter's box."""
     import nbformat
 
@@ -105,7 +105,7 @@ def _write_chapter(files: ChapterFiles, root: Path, notebook, made: dict, claims
     front = load_chapters(files.root).get(files.name, {})
     if {"shows", "prerequisites"} <= front.keys():
         verdicts = verdict_line((row["verdict"], row.get("beyond", False)) for row in claims)
-        ready[f"{files.name}-box.md"] = chapter_box(front, {made["profile"]: made}, verdicts)
+        ready[f"{files.name}-box.md"] = chapter_box(front, {run["profile"]: run}, verdicts)
     prose = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     _rename_figures(prose)
     for cell in prose:

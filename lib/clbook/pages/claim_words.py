@@ -9,7 +9,7 @@ from ..notebook.claim_result import ClaimResult
 from ..notebook.display import show_number
 from .claim_marks import one_line
 
-# the reasons that name a rule without saying what was found; what follows them is worth reading
+# the reasons that name a rule without telling what was measured; what follows them is worth reading
 _BARE = re.compile(
     r"^(?P<review>under review: )?the rule .+? is missed(?P<smaller> in a run smaller than the paper's: )?(?:; )?"
 )

@@ -31,7 +31,7 @@ from ..common.pictures import size_on_page
 from ..common.sources import APPENDIX
 
 FOLDED = "The same figure from the default run"
-MADE = "book/_generated/records.json"  # chapter/profile -> what made it, written by book_pages
+ORIGINS = "book/_generated/records.json"  # chapter/profile -> what made it, written by book_pages
 
 
 class RecordFigure(SphinxDirective):
@@ -61,15 +61,15 @@ class RecordFigure(SphinxDirective):
         width = f"{size_on_page(path.read_bytes())[0]}px"
         figure = nodes.figure("", nodes.image(uri=f"/{source}", alt=self.options["alt"], width=width))
         figure += nodes.caption(caption.rawsource, "", *caption.children)
-        if made := _made(Path(self.env.srcdir)).get(f"{chapter}/{profile}"):
-            figure += nodes.legend("", nodes.paragraph("", made))
+        if origin := _origins(Path(self.env.srcdir)).get(f"{chapter}/{profile}"):
+            figure += nodes.legend("", nodes.paragraph("", origin))
         self.set_source_info(figure)
         self.add_name(figure)
         return figure
 
 
-def _made(book: Path) -> dict[str, str]:
-    path = book / MADE
+def _origins(book: Path) -> dict[str, str]:
+    path = book / ORIGINS
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 

@@ -36,13 +36,13 @@ def _prose(files: ChapterFiles) -> str:
 
 def figures(files: ChapterFiles) -> dict[str, Placed]:
     """Name → text and label of every figure that the chapter's prose places with an alternative text."""
-    found = {}
-    for one in files.notebooks:
-        for match in _FIGURE.finditer(_prose(one)):
+    placed = {}
+    for part in files.notebooks:
+        for match in _FIGURE.finditer(_prose(part)):
             options = {option["name"]: option["value"] for option in _OPTION.finditer(match["options"])}
             if "alt" in options:
-                found[match["name"]] = Placed(options["alt"], options.get("name"), one.stem)
-    return found
+                placed[match["name"]] = Placed(options["alt"], options.get("name"), part.stem)
+    return placed
 
 
 class Caption(NamedTuple):
@@ -67,8 +67,8 @@ def _verdicts(run: StoredRun, claims: Iterable[str]) -> str:
     """The record's verdicts on some claims, as a sentence with one part per word; empty without claims."""
     words: dict[str, list[str]] = {}
     for claim in claims:
-        found = run.verdicts.get(claim)
-        words.setdefault(found.verdict if found else "not measured", []).append(f"`{claim}`")
+        verdict = run.verdicts.get(claim)
+        words.setdefault(verdict.verdict if verdict else "not measured", []).append(f"`{claim}`")
     parts = [f"{', '.join(ids)} {word}" for word, ids in words.items()]
     return f" In this record: {'; '.join(parts)}." if parts else ""
 
@@ -78,8 +78,8 @@ def _figure(folder: str, name: str, placed: Placed, run: StoredRun, profile: str
     label = f":name: {placed.label}-{profile}\n" if placed.label else ""
     own = f"{{numref}}`{placed.label}`" if placed.label else f"`{name}`"
     look, alt = (caption.look, caption.alt or placed.alt) if caption else (placed.alt, placed.alt)
-    said = f"{own} from the profile `{profile}`. {look}{_verdicts(run, caption.claims if caption else ())}"
-    return f"```{{figure}} {folder}/{name}.png\n:alt: {alt}\n{label}\n{said}\n```\n"
+    text = f"{own} from the profile `{profile}`. {look}{_verdicts(run, caption.claims if caption else ())}"
+    return f"```{{figure}} {folder}/{name}.png\n:alt: {alt}\n{label}\n{text}\n```\n"
 
 
 def in_gallery(files: ChapterFiles, profile: str) -> dict[str, Placed]:
@@ -94,14 +94,14 @@ def in_gallery(files: ChapterFiles, profile: str) -> dict[str, Placed]:
     }
 
 
-def made(run: StoredRun) -> str:
+def origin(run: StoredRun) -> str:
     """A sentence on what made a stored run: profile, day, machine, time, and whether the code has changed since."""
     stamp, took = run.stamp, duration(whole_cost(run.stamp))
     since = " The code or the rules have changed since." if run.stale else ""
     return f"Made with the profile {stamp['profile']} on {stamp['time'][:10]}: {stamp['device']}, {took}.{since}"
 
 
-def _made(run: StoredRun) -> str:
+def _recorded(run: StoredRun) -> str:
     stamp = run.stamp
     values = ", ".join(f"`{name} = {value}`" for name, value in stamp["parameters"].items())
     stale = " **Stale**: the code or the rules have changed since." if run.stale else ""
@@ -116,8 +116,8 @@ def gallery(files: ChapterFiles, run: StoredRun | None, profile: str = "paper") 
     """
     if run is None:
         return f"No run of the profile `{profile}` is stored yet.\n"
-    folder, said = f"../records/{files.name}/{profile}", captions(files, profile)
+    folder, texts = f"../records/{files.name}/{profile}", captions(files, profile)
     pictures = in_gallery(files, profile).items()
-    parts = [_figure(folder, name, placed, run, profile, said.get(name)) for name, placed in pictures]
+    parts = [_figure(folder, name, placed, run, profile, texts.get(name)) for name, placed in pictures]
     shown = f":::{{admonition}} Its figures\n:class: dropdown\n\n{chr(10).join(parts)}:::\n" if parts else ""
-    return f"{_made(run)} The [claims page](../book/claims.md) has its verdicts.\n\n{shown}"
+    return f"{_recorded(run)} The [claims page](../book/claims.md) has its verdicts.\n\n{shown}"

@@ -27,40 +27,40 @@ def write_page(files: ChapterFiles, folder: Path, seconds: float = LIMIT) -> tup
     The book's renderer runs in a process of its own for at most `seconds` per page. Raises BookError for a folder
     without a finished run, and OSError if a page cannot be written; the run itself is never touched.
     """
-    ran = [one for one in files.notebooks if (folder / one.notebook.name).is_file()] or files.notebooks[:1]
-    beside = {f"{one.stem}.{ending}" for one in ran for ending in ("ipynb", "html")}
-    pages = [_write_page(one, folder, {*beside, "claims.json", "run.json"}, seconds) for one in ran]
-    return pages[0][0], next((said for _, said in pages if said), "")
+    parts = [part for part in files.notebooks if (folder / part.notebook.name).is_file()] or files.notebooks[:1]
+    beside = {f"{part.stem}.{ending}" for part in parts for ending in ("ipynb", "html")}
+    pages = [_write_page(part, folder, {*beside, "claims.json", "run.json"}, seconds) for part in parts]
+    return pages[0][0], next((reason for _, reason in pages if reason), "")
 
 
 def _write_page(files: ChapterFiles, folder: Path, beside: set[str], seconds: float) -> tuple[Path, str]:
     """The page of one notebook, and the reason if nbconvert made it."""
-    notebook, made, claims = read_run(files, folder)
-    page, said = folder / f"{files.stem}.html", ""
+    notebook, run, claims = read_run(files, folder)
+    page, reason = folder / f"{files.stem}.html", ""
     beside = beside - {page.name}
     judged = sum(row.rule is not None for row in Claims.load(files.claims).rows.values())
     take_in(notebook, folder)
     known = read_parameters(files.cells(), files.source.name)
-    _insert_below_title(notebook, about(made, claims, known, judged, beside))
+    _insert_below_title(notebook, about(run, claims, known, judged, beside))
     try:
         _check_extra()
         with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
-            text = apart(render, files, notebook, made, claims, beside, Path(scratch), seconds=seconds)
+            text = apart(render, files, notebook, run, claims, beside, Path(scratch), seconds=seconds)
     except Exception as error:  # whatever stops the renderer, the reader gets a page
-        said = f"{_reason(error, seconds)}; nbconvert made the page, which shows directives as text"
+        reason = f"{_reason(error, seconds)}; nbconvert made the page, which shows directives as text"
         text = as_html(notebook, files.stem)
     write_aside(page, text)
-    return page, said
+    return page, reason
 
 
 def _check_extra() -> None:
     """Raise BookError if the packages of the extra `book` are not all installed."""
     for name in _EXTRA:
         try:
-            found = importlib.util.find_spec(name)
+            spec = importlib.util.find_spec(name)
         except ModuleNotFoundError:
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             raise BookError(f"the book's renderer needs {name}, which is not installed (`make book` installs it)")
 
 
@@ -69,22 +69,22 @@ def _reason(error: Exception, seconds: float) -> str:
         return f"the book's renderer took longer than {seconds:.0f} s"
     if isinstance(error, EOFError):
         return "the book's renderer died"
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if isinstance(error, BookError) else f"the book's renderer failed ({said[:200]})"
+    message = " ".join(str(error).split()) or type(error).__name__
+    return message if isinstance(error, BookError) else f"the book's renderer failed ({message[:200]})"
 
 
 def read_run(files: ChapterFiles, folder: Path) -> tuple:
     """Notebook, `run.json` and `claims.json` of a finished run; raises BookError."""
     try:
         notebook = read_notebook(folder / files.notebook.name)
-        made, claims = intact(folder / "run.json", RUN), intact(folder / "claims.json", ROWS)
+        run, claims = intact(folder / "run.json", RUN), intact(folder / "claims.json", ROWS)
     except BookError as error:
         needed = f"{files.notebook.name}, run.json and claims.json"
         raise BookError(f"{folder}: must be the folder of a finished run, with {needed} ({error})") from None
     for cell in notebook.cells:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]  # the table of parameters has the values
-    return notebook, made, claims
+    return notebook, run, claims
 
 
 def _insert_below_title(notebook, text: str) -> None:
@@ -99,7 +99,7 @@ def _insert_below_title(notebook, text: str) -> None:
     notebook.cells[at:at] = [new_markdown_cell(part) for part in parts if part]
 
 
-def about(made: dict, claims: list[dict], known: dict[str, Parameter], of: int, beside: set[str]) -> str:
+def about(run: dict, claims: list[dict], known: dict[str, Parameter], of: int, beside: set[str]) -> str:
     """What a run is, as HTML: size, cost, verdicts, the changed parameters, and all of them folded.
 
     `of` is the number of claims that a run of the whole chapter measures.
@@ -107,14 +107,14 @@ def about(made: dict, claims: list[dict], known: dict[str, Parameter], of: int, 
     counts = Counter(claim["verdict"] for claim in claims)
     verdicts = ", ".join(f"{n} {word}" for word, n in counts.most_common()) or "none"
     part = "" if len(claims) == of else f" ({len(claims)} of the chapter's {of} claims were judged)"
-    values = {name: value for name, value in made["parameters"].items() if name in known}
+    values = {name: value for name, value in run["parameters"].items() if name in known}
     changed = {name: value for name, value in values.items() if value != known[name].default}
-    cost = f"{made['seconds']:.0f} s, {made['peak_mb']:.0f} MB, {escape(str(made['device']))}"
+    cost = f"{run['seconds']:.0f} s, {run['peak_mb']:.0f} MB, {escape(str(run['device']))}"
     few = _table(changed, known, changed) if changed else "<p>Every parameter has the chapter's default.</p>"
     links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in sorted(beside))
     return (
         '<div class="run-box admonition note"><p class="admonition-title">This page shows one run</p>\n'
-        f"<p>Profile <code>{escape(made['profile'])}</code>; {cost}; {escape(made['time'][:16].replace('T', ' '))}. "
+        f"<p>Profile <code>{escape(run['profile'])}</code>; {cost}; {escape(run['time'][:16].replace('T', ' '))}. "
         f"Verdicts of this run: {escape(verdicts)}{part}. Beside this page: {links}.</p>\n{few}\n"
         f"<details><summary>All {len(values)} parameters</summary>\n{_table(values, known, changed)}\n</details></div>"
     )

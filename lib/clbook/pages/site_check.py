@@ -52,16 +52,16 @@ def title_problems(soup: BeautifulSoup) -> list[str]:
 
 def image_problems(soup: BeautifulSoup) -> list[str]:
     """An image needs an alternative text other than a file name."""
-    found = []
+    problems = []
     for image in soup.find_all("img"):
         source, text = image.get("src", ""), (image.get("alt") or "").strip()
         shown = source if len(source) < 80 else source[:60] + "…"
         file = PurePosixPath(urlsplit(source).path)
         if not text:
-            found.append(f"image without alt text: {shown}")
+            problems.append(f"image without alt text: {shown}")
         elif PurePosixPath(text).name in (file.name, file.stem):
-            found.append(f"image whose alt text is its file name: {shown}")
-    return found
+            problems.append(f"image whose alt text is its file name: {shown}")
+    return problems
 
 
 def claim_problems(soup: BeautifulSoup) -> list[str]:
@@ -73,17 +73,17 @@ def claim_problems(soup: BeautifulSoup) -> list[str]:
 
 def error_problems(soup: BeautifulSoup) -> list[str]:
     """There must be no output of a failed cell, no warning output and no markup that was not understood."""
-    found = [what for name, what in _ERROR_CLASSES.items() for _ in soup.find_all(class_=name)]
+    problems = [what for name, what in _ERROR_CLASSES.items() for _ in soup.find_all(class_=name)]
     outputs = soup.select(".cell_output")
-    found += ["a traceback in an output" for o in outputs if "Traceback (most recent call last)" in o.get_text()]
+    problems += ["a traceback in an output" for o in outputs if "Traceback (most recent call last)" in o.get_text()]
     if soup.find("script", attrs={"type": re.compile("jupyter.widget-view")}):
-        found.append("a widget, which is dead on a page")
-    return list(dict.fromkeys(found))
+        problems.append("a widget, which is dead on a page")
+    return list(dict.fromkeys(problems))
 
 
 def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Path, set[str]]) -> list[str]:
     """Every reference within the site must lead to a file, and to an anchor if it names one."""
-    found = []
+    problems = []
     for element, attribute in _REFERENCES.items():
         for tag in soup.find_all(element, attrs={attribute: True}):
             parts = urlsplit(tag[attribute])
@@ -95,12 +95,12 @@ def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Pat
             target = target / "index.html" if target.is_dir() else target
             anchor = unquote(parts.fragment)
             if not target.is_relative_to(root):
-                found.append(f"link leaves the site: {tag[attribute]}")
+                problems.append(f"link leaves the site: {tag[attribute]}")
             elif not target.is_file():
-                found.append(f"broken link: {tag[attribute]}")
+                problems.append(f"broken link: {tag[attribute]}")
             elif anchor and target in anchors and anchor not in anchors[target]:
-                found.append(f"broken anchor: {tag[attribute]}")
-    return list(dict.fromkeys(found))
+                problems.append(f"broken anchor: {tag[attribute]}")
+    return list(dict.fromkeys(problems))
 
 
 def launch_problems(page: Path, root: Path, soup: BeautifulSoup, book: Path) -> list[str]:

@@ -71,11 +71,11 @@ def student_notebook(notebook):
 
     cells = []
     for solved, group in groupby(notebook.cells, key=is_solution):
-        found = list(group)
+        group = list(group)
         if not solved:
-            cells += found
+            cells += group
             continue
-        code = [cell for cell in found if cell.cell_type == "code"]
+        code = [cell for cell in group if cell.cell_type == "code"]
         if not code:
             continue
         printed = "".join(o.text for cell in code for o in cell.outputs if o.output_type == "stream")
@@ -96,7 +96,7 @@ def write_edition(root: Path, out: Path) -> list[Path]:
     Returns its notebooks. Raises BookError for a folder that is not empty or a chapter without an executed notebook.
     """
     out = check_output(out.absolute())
-    chapters = [one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks]
+    chapters = [part for name in chapter_names(root) for part in ChapterFiles(root, name).notebooks]
     for files in chapters:
         if not files.notebook.is_file():
             raise BookError(

@@ -47,16 +47,16 @@ def nearest(claims: dict[str, int], pictures: dict[str, int], sections: list[int
 
     A picture that bears the name of a claim belongs to it and to its parts; otherwise the nearest in the section does.
     """
-    found = {}
+    chosen = {}
     for claim, at in claims.items():
         stems = (claim, claim.rpartition("-")[0])
         named = [name for stem in stems for name in pictures if "-" in stem and name.endswith(f"-{stem}")]
         first = max((s for s in sections if s <= at), default=0)
         after = min((s for s in sections if s > at), default=float("inf"))
         close = [name for name, place in pictures.items() if first <= place < after]
-        if chosen := named[:1] or sorted(close, key=lambda name: abs(pictures[name] - at))[:1]:
-            found[claim] = chosen[0]
-    return found
+        if candidates := named or sorted(close, key=lambda name: abs(pictures[name] - at)):
+            chosen[claim] = candidates[0]
+    return chosen
 
 
 def claim_pictures(files: ChapterFiles) -> dict[str, str]:
@@ -74,8 +74,8 @@ def _notebook_pictures(files: ChapterFiles) -> dict[str, bytes]:
     """Name → PNG of every picture that the committed notebooks show."""
     import nbformat
 
-    there = [one.notebook for one in files.notebooks if one.notebook.is_file()]
-    return {name: png for path in there for name, png in notebook_pictures(nbformat.read(path, as_version=4))}
+    paths = [part.notebook for part in files.notebooks if part.notebook.is_file()]
+    return {name: png for path in paths for name, png in notebook_pictures(nbformat.read(path, as_version=4))}
 
 
 def _address(placed: Placed) -> str:
@@ -87,7 +87,7 @@ def thumbnails(files: ChapterFiles, runs: dict[str, StoredRun]) -> tuple[dict[st
     placed, folder = figures(files), files.record("paper").with_suffix("")
     own = _notebook_pictures(files) if "default" in runs else {}
     small: dict[str, tuple[bytes, int, int]] = {}
-    found = {}
+    by_claim = {}
     for claim, name in claim_pictures(files).items():
         recorded = folder / f"{name}.png"
         full = recorded.read_bytes() if recorded.is_file() else own.get(name)
@@ -96,5 +96,5 @@ def thumbnails(files: ChapterFiles, runs: dict[str, StoredRun]) -> tuple[dict[st
         if name not in small:
             small[name] = shrink(full)
         file = f"{FOLDER}/{files.name}-{name}.png"
-        found[claim] = Thumbnail(file, *small[name][1:], placed[name].alt, _address(placed[name]))
-    return found, {f"{FOLDER}/{files.name}-{name}.png": content for name, (content, *_) in small.items()}
+        by_claim[claim] = Thumbnail(file, *small[name][1:], placed[name].alt, _address(placed[name]))
+    return by_claim, {f"{FOLDER}/{files.name}-{name}.png": content for name, (content, *_) in small.items()}

@@ -11,7 +11,9 @@ UNUSED = "thebe"
 
 def _without_unused(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
     scripts = context["script_files"]
-    scripts[:] = [one for one in scripts if UNUSED not in f"{one.filename} {one.attributes.get('body')}".lower()]
+    scripts[:] = [
+        script for script in scripts if UNUSED not in f"{script.filename} {script.attributes.get('body')}".lower()
+    ]
 
 
 def setup(app: Sphinx) -> dict:

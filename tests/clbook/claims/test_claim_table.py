@@ -27,9 +27,9 @@ def test_met_is_reproduced_and_missed_is_not_reproduced():
 
 
 def test_the_worst_case_counts():
-    assert verdict(claim(), observed={"a": 0.1, "b": 1.5}).found == "not reproduced"
-    assert verdict(claim(), observed={"a": 0.1, "b": [0.5, 1.4]}).found == "undecided"
-    assert verdict(claim(), observed={"a": 1.5, "b": [0.5, 1.4]}).found == "not reproduced"
+    assert verdict(claim(), observed={"a": 0.1, "b": 1.5}).before_review == "not reproduced"
+    assert verdict(claim(), observed={"a": 0.1, "b": [0.5, 1.4]}).before_review == "undecided"
+    assert verdict(claim(), observed={"a": 1.5, "b": [0.5, 1.4]}).before_review == "not reproduced"
 
 
 @pytest.mark.parametrize("control", [0.5, [0.5, 1.4], {"a": 2.0, "b": 0.5}, {}])
@@ -73,7 +73,7 @@ def test_a_negative_verdict_without_an_advocate_is_refused(word):
     assert verdict(fair(**row), **missed, advocate=1.5).verdict == word
     for entry, arms in ((claim(**row), {"advocate": 1.5}), (fair(**row), {}), (claim(**row), {})):
         found = verdict(entry, **missed, **arms)
-        assert (found.verdict, found.found) == ("undecided", word)
+        assert (found.verdict, found.before_review) == ("undecided", word)
         assert found.reason.startswith("under review: the rule ≤ 1 is missed; a reading under which the authors")
     found = verdict(fair(**row), **missed, advocate={"a": 0.5, "b": 0.9})
     assert (found.verdict, found.reason) == ("with conditions", "read so: the rule for large n alone")
@@ -90,8 +90,8 @@ def test_a_misprint_is_no_negative_verdict():
     row = claim(erratum="a sign", slip="misprint")
     found = verdict(row, observed=1.5, mended=0.1)
     assert (found.verdict, found.reason) == ("misprint", "a sign") and "misprint" not in NEGATIVE
-    assert verdict(row, observed=1.5, mended=1.1).found == "not reproduced"
-    assert verdict(row, observed=1.5).found == "not reproduced"
+    assert verdict(row, observed=1.5, mended=1.1).before_review == "not reproduced"
+    assert verdict(row, observed=1.5).before_review == "not reproduced"
     assert verdict(row, observed=0.5).verdict == "reproduced"
 
 

@@ -1,5 +1,7 @@
 """Rules: each maps a sample to met, missed or undecided, and anything but the five rules is rejected."""
 
+import math
+
 import pytest
 
 from clbook.claims.rules import KINDS, MET, MISSED, UNDECIDED, Rule
@@ -89,3 +91,15 @@ def test_a_rule_reads_as_a_formula():
     assert [str(rule(s)) for s in specs] == ["≤ 1e-10", "≥ 0.5", "in [1, 2]", "= 3"]
     assert str(rule({"rate": {"predicted": -0.5, "rival": -1}})) == "holds -0.5, excludes -1"
     assert len(KINDS) == 5
+
+
+def test_what_a_rule_allows_is_a_range():
+    specs = (
+        {"at_most": 1},
+        {"at_least": 1},
+        {"between": [1, 2]},
+        {"equals": 3},
+        {"rate": {"predicted": -1, "rival": 0}},
+    )
+    ranges = [rule(spec).range for spec in specs]
+    assert ranges == [(-math.inf, 1), (1, math.inf), (1, 2), (3, 3), (-1, -1)]

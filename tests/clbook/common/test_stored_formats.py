@@ -44,6 +44,9 @@ def test_what_is_damaged_is_one_line_with_the_remedy(tmp_path, name, capsys):
     assert attempt("report", intact, path, FORM) is None
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"clbook: {path}: damaged") and line.endswith("; left out")
+    assert attempt("skip", intact, path, FORM) is None and capsys.readouterr().err == ""
+    with pytest.raises(BookError, match="damaged"):
+        attempt("raise", intact, path, FORM)
 
 
 def test_what_cannot_be_read_is_one_line(tmp_path):

@@ -9,7 +9,7 @@ from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook.results import stored_runs
-from clbook.pages.record_gallery import Placed, captions, figures, gallery, in_gallery, made
+from clbook.pages.record_gallery import Placed, captions, figures, gallery, in_gallery, origin
 
 PLACED = """
 # %% [markdown]
@@ -100,9 +100,9 @@ def test_a_picture_that_a_record_figure_shows_is_not_shown_twice(files):
 def test_what_made_a_run_is_said_in_a_sentence(files):
     run = stored_runs(files)["default"]
     stamp = run.stamp | {"seconds": 5400.0, "device": "a machine", "time": "2026-01-02T03:04:05", "profile": "paper"}
-    assert made(replace(run, stamp=stamp)) == "Made with the profile paper on 2026-01-02: a machine, 90 min."
+    assert origin(replace(run, stamp=stamp)) == "Made with the profile paper on 2026-01-02: a machine, 90 min."
     stale = {claim: replace(one, state="stale") for claim, one in run.states.items()}
-    assert made(replace(run, states=stale)).endswith(" The code or the rules have changed since.")
+    assert origin(replace(run, states=stale)).endswith(" The code or the rules have changed since.")
 
 
 CAPTION = (

@@ -196,7 +196,7 @@ def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:
     This is not the verdict, which stays undecided for a claim that fails before the authors' side has been run.
     """
     readings = {i: Reading.of(**arms) for i, arms in stored.items()}
-    return {i: v.found for i, v in judge_all(claims, readings).items()}
+    return {i: v.before_review for i, v in judge_all(claims, readings).items()}
 
 
 def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:
