@@ -19,7 +19,7 @@ from contrastive_dynamics.nonlinearity.networks import image_training
 FILES = {name: ChapterFiles(ROOT, name) for name in chapter_names(ROOT)}
 RANGES = {name: read_parameters(files.cells(), name)["data"].choices for name, files in FILES.items()}
 LOADERS = {  # chapter → where the names of its data sets become tensors, and the names known there
-    "nonlinearity": ("DIGITS of nonlinearity/networks/image_training.py", image_training.DIGITS),
+    "nonlinearity": ("DIGITS of data/catalogue.py", catalogue.DIGITS),
     "feature-decoupling": ("DATA of feature_decoupling/figure_arms.py", figure_arms.DATA),
     "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", NAMES),
     "collapse-and-constraints": ("the set-up cell that binds `source`", ("digits", "mnist")),
@@ -59,7 +59,7 @@ LOAD = {
 @pytest.mark.parametrize("chapter", RANGES)
 def test_a_chapter_offers_what_its_loader_knows(chapter):
     where, known = LOADERS[chapter]
-    assert set(RANGES[chapter]) == set(known), f"add it to the range of `data` in chapters/{chapter}.py and to {where}"
+    assert set(RANGES[chapter]) == set(known), f"chapters/{chapter}.py: the range of `data` must be that of {where}"
 
 
 def test_every_name_is_registered_and_every_registered_name_is_offered():
@@ -68,9 +68,9 @@ def test_every_name_is_registered_and_every_registered_name_is_offered():
     places |= {"SUMS of data/catalogue.py": catalogue.SUMS, "NAMES of data/coco.py": coco.NAMES}
     for where, names in places.items():
         unknown = set(names) - registry.NEEDS.keys()
-        assert not unknown, f"{where} names {unknown}: add it to NEEDS in data/registry.py"
+        assert not unknown, f"{where} names {unknown}: add its files to SUMS in data/catalogue.py"
     unread = registry.NEEDS.keys() - {name for choices in RANGES.values() for name in choices} - {"generated"}
-    assert not unread, f"NEEDS in data/registry.py names {unread}: add it to the range of `data` in a chapter"
+    assert not unread, f"NEEDS in data/registry.py names {unread}, which no chapter's parameter `data` allows"
 
 
 @pytest.mark.parametrize("chapter", FILES)
@@ -84,8 +84,8 @@ def test_each_name_loads_its_own_data_set(chapter, name, monkeypatch):
     """A name for which nobody wrote a loader must not end in another data set."""
     for loader in ("digits", "mnist", "cifar10"):
         monkeypatch.setattr(catalogue, loader, says(loader))
-    for loader in image_training.DIGITS:  # which were bound when the table was made
-        monkeypatch.setitem(image_training.DIGITS, loader, (says(loader), 1))
+    for loader in catalogue.DIGITS:  # which were bound when the table was made
+        monkeypatch.setitem(catalogue.DIGITS, loader, (says(loader), 1))
     monkeypatch.setattr(figure_arms, "coloured_digits", says("coloured-digits"))
     monkeypatch.setattr(generated_scenes, "scene_pairs", says("scenes"))
     for loader, said in (("check", None), ("coco_2014", "coco-2014"), ("coco_compact", "coco-{0}")):

@@ -10,17 +10,22 @@ from pathlib import Path
 
 from .errors import BookError, cut
 from .formats import loads, text_of
+from .registries import registered_names
 from .sources import Cell, ChapterFiles
 
 _TYPES = {"int": int, "float": float, "str": str, "bool": bool}
 _MOST_VALUES = 1000  # of a list; each may be a training
 _RANGE = re.compile(r"(?P<low>-?[\d.eE+-]+?)\.\.(?P<high>-?[\d.eE+-]+)$")
 _CHOICES = re.compile(r"(?P<choices>[\w.-]+(?:\|[\w.-]+)+)$")
+_REGISTRY = re.compile(r"one of (?P<registry>\w+(?:\.\w+)+)$")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line `name: type = default  # meaning, range`, the range being `low..high` or `this|that`."""
+    """One line `name: type = default  # meaning, range`.
+
+    The range is `low..high`, `this|that` or `one of room.module.NAME`, a registry of the kernels.
+    """
 
     name: str
     type: str
@@ -60,7 +65,8 @@ class Parameter:
         if type(value) is not kind:
             raise wrong
         if self.choices and value not in self.choices:
-            raise wrong
+            near = difflib.get_close_matches(value, self.choices, n=1, cutoff=0.7) if kind is str else []
+            raise BookError(f"{wrong}; did you mean {near[0]}?") if near else wrong
         if self.low is not None and not self.low <= value <= self.high:
             raise wrong
         return value
@@ -82,6 +88,17 @@ def value_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def _names(ends: re.Match | None, where: str) -> tuple[str, ...]:
+    """The names that the end of a line allows: none if it is a range of numbers or says nothing."""
+    said = ends.groupdict() if ends else {}
+    if "registry" not in said:
+        return tuple(said["choices"].split("|")) if "choices" in said else ()
+    try:
+        return registered_names(said["registry"])
+    except BookError as error:
+        raise BookError(f"{where}{error}") from None
+
+
 def _parse_line(line: str, where: str) -> Parameter:
     code, _, comment = line.partition("#")
     comment = comment.strip()
@@ -92,18 +109,16 @@ def _parse_line(line: str, where: str) -> Parameter:
         raise BookError(f"{where}: not of the form 'name: type = default  # meaning, range': {line.strip()}") from None
     if kind.removeprefix("list[").removesuffix("]") not in _TYPES:
         raise BookError(f"{where}: {name}: type must be {', '.join(_TYPES)} or a list of these, got {kind}")
-    limits = _RANGE.search(comment)
-    choices = _CHOICES.search(comment)
-    found = limits or choices
-    meaning = comment[: found.start()].rstrip(" ,") if found else comment
+    limits, choices, registry = (pattern.search(comment) for pattern in (_RANGE, _CHOICES, _REGISTRY))
+    ends = limits or choices or registry
     parameter = Parameter(
         name,
         kind,
         default,
-        meaning,
+        comment[: ends.start()].rstrip(" ,") if ends else comment,
         float(limits["low"]) if limits else None,
         float(limits["high"]) if limits else None,
-        tuple(choices["choices"].split("|")) if choices and not limits else (),
+        _names(ends, f"{where}: {name}: "),
     )
     parameter.check(default, f"{where}: ")
     return parameter

@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,10 @@ def mnist(split: str, folder: Path | str | None = None) -> Data:
     images, labels = f"mnist/{part}-images-idx3-ubyte.gz", f"mnist/{part}-labels-idx1-ubyte.gz"
     pixels = _parse(read_idx, "mnist", images, folder, 3)
     return _data(images, pixels, _parse(read_idx, "mnist", labels, folder, 1), (28, 28))
+
+
+# Data set of grey digits → how it is read, and its brightest pixel.
+DIGITS = {"digits": (digits, 16), "mnist": (partial(mnist, "train"), 255)}
 
 
 def cifar10(split: str, folder: Path | str | None = None, *, name: str = "cifar10") -> Data:

@@ -12,18 +12,11 @@ from .catalogue import SUMS, DataError, data_folder
 
 __all__ = ["FILES", "NEEDS", "SUMS", "DataError", "check", "data_folder", "is_bundled"]
 
+# What a run makes itself is named here, the rest where its files are: in `catalogue.SUMS` and `coco.NAMES`.
 NEEDS: dict[str, Callable[[str], None] | None] = {
-    "generated": None,
-    "scenes": None,
-    "digits": None,
-    "coloured-digits": None,
-    "mnist": catalogue.check,
-    "cifar10": catalogue.check,
-    "cifar10-jpeg": catalogue.check,
-    "cifar10-exact": catalogue.check,
-    "coco-human": coco.check,
-    "coco-labels": coco.check,
-    "coco-2014": coco.check,
+    **dict.fromkeys(("generated", "scenes", "digits", "coloured-digits")),
+    **{name: catalogue.check if files else None for name, files in SUMS.items()},
+    **dict.fromkeys(coco.NAMES, coco.check),
 }
 
 # Data set → file → checksum; a name that is not here has no files, or has some without known sums (the official COCO).

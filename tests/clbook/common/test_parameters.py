@@ -6,6 +6,7 @@ from one_line_error import one_line_error
 from clbook.common.errors import BookError
 from clbook.common.parameters import effective, read_parameters, read_profile
 from clbook.common.sources import parse_cells
+from contrastive_dynamics.losses.named_losses import LOSSES
 
 SOURCE = """# %% tags=["parameters"]
 # sizes
@@ -99,6 +100,19 @@ def test_an_unknown_name_is_refused_with_the_nearest():
         effective(known(), {"zzzzzz": 3}, "run")
 
 
+def test_an_unknown_choice_is_refused_with_the_nearest():
+    with pytest.raises(BookError, match=r"device: must be str auto\|cpu\|cuda, got 'cdua'; did you mean cuda\?$"):
+        effective(known(), {"device": "cdua"}, "run")
+
+
+def test_a_range_is_a_registry_of_the_kernels():
+    line = 'loss: str = "infonce"  # of yours, one of losses.named_losses.LOSSES'
+    loss = known(f'# %% tags=["parameters"]\n{line}\n')["loss"]
+    assert loss.choices == tuple(LOSSES) and loss.range == "|".join(LOSSES) and loss.meaning == "of yours"
+    with pytest.raises(BookError, match=r"loss: must be str infonce\|.*, got 'gausian'; did you mean gaussian\?$"):
+        loss.from_text("gausian")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
@@ -137,6 +151,10 @@ def test_typed_values_of_the_wrong_type_are_refused(name, text):
         ("seeds: int | None = 3", "seeds: type must be int, float, str, bool or a list of these, got int | None"),
         ("seeds: int = 300  # runs, 2..100", "chapter.py: seeds: must be int 2..100, got 300"),
         ("seeds: int = 1.5", "must be int, got 1.5"),
+        (
+            'loss: str = "a"  # one of losses.none.X',
+            "chapter.py: loss: contrastive_dynamics has no registry losses.none.X",
+        ),
     ],
 )
 def test_a_line_that_is_off_is_named(line, said):

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 
 import torch
 from torch import Tensor
 
-from ...data import catalogue
+from ...data.catalogue import DIGITS
 from ...losses.activations import TRAINED, activation
 from ...losses.named_losses import contrastive_loss
 from ...numerics.field_types import check_fields
@@ -20,7 +19,6 @@ from .ensemble_training import sgd_steps
 from .field_network import FieldNetwork, Weights, initial_weights
 
 PLACES = 4
-DIGITS = {"digits": (catalogue.digits, 16), "mnist": (partial(catalogue.mnist, "train"), 255)}  # and brightest pixel
 MOST = 50_000  # images of MNIST that the paper trains on
 CHUNK = 50  # minibatches drawn at a time; a constant, since a stream's numbers depend on the shapes drawn from it
 
