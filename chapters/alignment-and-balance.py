@@ -571,11 +571,14 @@ chapter.judge(
 #
 # The paper's proof rests on a version of Gronwall's lemma that couples an error to the progress made.
 #
-# ```{prf:lemma} 5.2 and B.2 of the paper, restored
+# ````{prf:lemma} 5.2 and B.2 of the paper, restored
 # :label: ab-lem-gronwall
 # :nonumber:
-# Let $A_t>0$ and $\dot X=-cA_tX$, $\dot Y=bA_tXY$ with $X_0,Y_0,b,c>0$. Then $Y_T=Y_0e^{(b/c)(X_0-X_T)}\le Y_0e^{bX_0/c}$ for every $T$.
+# ```{claim} lem-5.2
 # ```
+# ```{claim} lem-5.2-a
+# ```
+# ````
 #
 # The bound knows nothing of $A_t$ or of the time: $dY/Y=-(b/c)\,dX$. It needs *the same* process in both equations; with a second process, the identity is lost, and the bound, too, unless that process is the smaller one.
 # The pair is integrated for random processes and held against the closed form and the bound.
@@ -708,12 +711,18 @@ chapter.judge("lem-b9-b", observed=trajectories, control=unscaled)
 # %% [markdown]
 # ### What stage 1 brings
 #
-# ```{prf:lemma} 5.1 and B.1 of the paper, restored
+# ````{prf:lemma} 5.1 and B.1 of the paper, restored
 # :label: ab-lem-stage1
 # :nonumber:
-# Throughout stage 1 the finite width follows the infinite one. At its end, up to small terms, $\hat\kappa_p^2/\kappa_p^2=1$ and $\lVert K_\xi\rVert_F^2/\lVert K\rVert_F^2=0$, and the condition number of $K_A$
-# is bounded by a power of $d$. There are $\sigma$ for which it grows as a power of $d$ (B.17).
+# Throughout stage 1 the finite width follows the infinite one.
+#
+# ```{claim} lem-5.1
 # ```
+# ```{claim} lem-5.1-a
+# ```
+#
+# There the condition number of $K_A$ is bounded by a power of $d$. There are $\sigma$ for which it grows as a power of $d$ (B.17).
+# ````
 #
 # How far does it grow? In the non-contrastive flow at infinite width $u_p=\kappa_p^2+\hat\kappa_p^2$ and $w_p=\kappa_p^2-\hat\kappa_p^2$ each have a rate of their own. With $d\theta=2\,dt/n^2$ and a dash for $d/d\theta$,
 #
@@ -975,11 +984,14 @@ glue.figure(fig, "ab-plot-b17")
 #
 # so a column grows if its $T_p$ is below the mean and shrinks if it is above: all end at one length, *whatever $\sigma$ is*.
 #
-# ```{prf:lemma} 5.3 and C.1 of the paper, restored
+# ````{prf:lemma} 5.3 and C.1 of the paper, restored
 # :label: ab-lem-stage2
 # :nonumber:
-# Throughout stage 2 the finite width follows the infinite one, the alignment and the small noise of stage 1 are kept, and at its end the condition number of $K_A$ is close to one.
+# Throughout stage 2 the finite width follows the infinite one, and the alignment and the small noise of stage 1 are kept.
+#
+# ```{claim} lem-5.3
 # ```
+# ````
 
 # %%
 middle_a, middle_b = (x.unflatten(1, (-1, seeds))[:, middle] for x in (path_a, path_b))
@@ -1121,12 +1133,16 @@ glue.figure(fig, "ab-plot-errors")
 # %% [markdown]
 # ### How fast
 #
-# ```{prf:lemma} C.19 and Corollary C.20 of the paper, restored
+# ````{prf:lemma} C.19 and Corollary C.20 of the paper, restored
 # :label: ab-lem-rate
 # :nonumber:
 # Let $\kappa_1$ be the largest and $\kappa_r$ the smallest. In stage 2, up to small terms,
-# $\frac{d}{dt}\frac{\kappa_1^2}{\kappa_r^2}\le-4(1-S)\frac{\sigma_{\min}^2}{\lVert\kappa\rVert^2}(T_1-T_r)\frac{\kappa_1^2}{\kappa_r^2}$, and it takes a time polynomial in $d$ until $\kappa_1^2/\kappa_r^2\le1+c$.
+#
+# ```{claim} lem-c19
 # ```
+#
+# It takes a time polynomial in $d$ until $\kappa_1^2/\kappa_r^2\le1+c$.
+# ````
 #
 # From {eq}`ab-eq-second` the rate of $\log(\kappa_1^2/\kappa_r^2)$ is $\frac{4(1-S)}{n^2}\bigl[\sigma_1^2(\bar T-T_1)-\sigma_r^2(\bar T-T_r)\bigr]$ with $T_r\le\bar T\le T_1$, and each term loses by putting
 # $\sigma_{\min}^2$ for its $\sigma^2$: that is C.19, with equality for equal $\sigma$. The corollary's formula is lost. From C.19 we derive a time that is enough (`convergence_time_bound`): linear in $\log(\kappa_1^2/\kappa_r^2)$, in
@@ -1392,12 +1408,14 @@ glue.figure(fig, "ab-plot-thm")
 # %% [markdown]
 # ## When is a map aligned, when balanced?
 #
-# ```{prf:lemma} 4.4 and 4.5 of the paper, restored
+# ````{prf:lemma} 4.4 and 4.5 of the paper, restored
 # :label: ab-lem-sufficient
 # :nonumber:
-# If $\lVert K_{A,\xi}\rVert_F$ and $\lVert K_{B,\xi}\rVert_F$ are small beside $\lVert K_A\rVert_F$, if $K_A$ and $K_B$ nearly agree, and if the condition number of $K_A$ is bounded, then the representations are aligned (4.4). If moreover
-# it is close to one, they are balanced (4.5).
+# ```{claim} lem-4.4
 # ```
+# ```{claim} lem-4.5
+# ```
+# ````
 #
 # The argument of 4.4 is about distances: positive pairs are close, negative pairs are not. The score of Definition 4.1 of the paper compares *inner products*, and these are another matter. Without noise and with $K_A=K_B=K$ we need
 # $z^\top K^\top K(z-z')>0$ for all $z'\ne z$. Let $z_S$ be $z$ on the coordinates $S$ where the two differ: $z-z'=2z_S$, and $\cos(z,z_S)=\sqrt{|S|/r}$. A matrix $K^\top K$ with eigenvalues in $[\lambda,\Lambda]$ can turn a vector

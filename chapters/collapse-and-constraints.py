@@ -433,13 +433,16 @@ chapter.judge(
 )
 
 # %% [markdown]
-# ```{prf:proposition} no. 1 of the paper: dimension collapse in SSL dynamics
+# ````{prf:proposition} no. 1 of the paper: dimension collapse in SSL dynamics
 # :label: cc-prop-1
 # :nonumber:
-# Under the conditions of Lemma 1 every component of $u$ has identical dynamics, hence identical fixed points, and the output collapses to one dimension at
-# convergence. For $u=\Theta x$ and the contrastive loss,
-# $\dot u_l(x)=\sum_i(x^\top x_i)\bigl(u_l(x_i^+)-u_l(x_i^-)\bigr)+(x^\top x_i^+-x^\top x_i^-)\,u_l(x_i)$; for kernel models $x^\top x'$ becomes $k(x,x')$.
+# Under the conditions of Lemma 1 every component of $u$ has identical dynamics, hence identical fixed points.
+#
+# ```{claim} prop-1-a
 # ```
+# ```{claim} prop-1
+# ```
+# ````
 #
 # *Why.* The loss is quadratic, so $\dot\Theta=-2\Theta C$ row by row and $\Theta(t)=\Theta(0)e^{-2Ct}$. Divide by its norm: what is left in the end is $\Theta(0)P$, with $P$ the projector on the eigenvectors of $\lambda_{\min}$. If $\lambda_{\min}$ is simple,
 # that has rank one. With a negative eigenvalue the outputs themselves diverge; it is their direction that converges. For $C=-I$ naive training loses no dimension at all: collapse is a matter of the gap between the lowest eigenvalues.
@@ -782,12 +785,15 @@ chapter.judge(
 # $\min\mathcal L(W_1,W_2)$ subject to $\lVert W_1\rVert_F\le c_1$, $\lVert W_2\rVert_F\le c_2$ has a global solution $u(x)=[a(x)\,0\dots0]^\top$, for loss (1) or (2).
 # ```
 #
-# ```{prf:proposition} no. 3 of the paper: operator norms and orthogonality
+# ````{prf:proposition} no. 3 of the paper: operator norms and orthogonality
 # :label: cc-prop-3
 # :nonumber:
 # For the linear network, if $C$ has a negative eigenvalue, these problems are equivalent: (1) $\min\mathcal L/(\lVert W_2\rVert_2^2\lVert W_1\rVert_2^2)$; (2) $\min\mathcal L$, $\lVert W_2\rVert_2\le1$, $\lVert W_1\rVert_2\le1$; (3) $\min\mathcal L$,
-# $\lVert W_2^\top W_1\rVert_2\le1$; (4) $\min\mathcal L$, $W_2^\top W_2=I_z$, $W_1^\top W_1=I_d$. This regularisation avoids dimension collapse.
+# $\lVert W_2^\top W_1\rVert_2\le1$; (4) $\min\mathcal L$, $W_2^\top W_2=I_z$, $W_1^\top W_1=I_d$.
+#
+# ```{claim} prop-3-a
 # ```
+# ````
 #
 # *Why.* For given $W_1$ the loss is $\operatorname{Tr}(fW_2W_2^\top)$, linear in a matrix of bounded trace: a matrix of rank one attains the minimum, for any $\phi$. Under operator norms it is $\min\operatorname{Tr}(CP)$ over $0\preceq P\preceq I$ of rank at most $z$, so $P$ projects on the
 # $k=\min(d,z,\#\text{negative})$ lowest eigenvectors (Ky Fan). The fourth problem forces $d+z-h$ singular values of $W_1^\top W_2$ to be 1, wanted or not, and so needs $h\ge d+z-k$. Five solvers, none of which is told an eigenvector, start from many points:
@@ -1012,11 +1018,12 @@ glue.figure(fig, "cc-plot-fig-1")
 # The loss sees the weights only through the outputs of the eigenvectors. Let $C=V\Lambda V^\top$ and let row $j$ of $q\in\mathbb R^{d\times z}$ be $u(v_j)$, that is $q=V^\top W_1^\top W_2$. Orthonormal layers store nothing else that matters: networks of width 10 and of width 1,000 with the same $q$
 # make the same film.
 #
-# ```{prf:theorem} no. 2 of the paper: learning dynamics in the linear setting
+# ````{prf:theorem} no. 2 of the paper: learning dynamics in the linear setting
 # :label: cc-thm-2
 # :nonumber:
-# Along $\dot W=-(I-WW^\top)\nabla_W\mathcal L$ in both layers, $\ \dot q=-2\bigl[2\Lambda q-\Lambda qq^\top q-qq^\top\Lambda q\bigr]$ (9).
+# ```{claim} thm-2
 # ```
+# ````
 #
 # *Why.* Differentiate $W_1^\top W_2$ and insert the two projected gradients; $W_1^\top W_1=I$ and $W_2^\top W_2=I$ cancel everything that is not $q$. We let automatic differentiation find the gradients, project, and compare, for widths from $d$ on.
 
@@ -1113,11 +1120,14 @@ chapter.judge("new-point", observed=new, control=transposed)
 # %% [markdown]
 # ## Where it ends
 #
-# ```{prf:theorem} no. 3 of the paper: evolution of (9) for $z=1$
+# ````{prf:theorem} no. 3 of the paper: evolution of (9) for $z=1$
 # :label: cc-thm-3
 # :nonumber:
-# If all eigenvalues are strictly positive, $q$ converges to 0. If there is at least one negative eigenvalue, $q$ becomes the smallest eigenvector $e_1$.
+# ```{claim} thm-3
 # ```
+# ```{claim} thm-3-a
+# ```
+# ````
 #
 # For one output paper (9) reads $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$, its (10), and the constraint changes clock and length, not direction: $q/\lVert q\rVert$ walks the path of the unconstrained model. With $s=\lVert q\rVert^2$ and a clock $d\tau=(2-s)\,dt$,
 #
@@ -1478,11 +1488,12 @@ glue.figure(fig, "cc-plot-fig-3")
 #
 # A row of a random $W_1$ with orthonormal columns has length about $\sqrt{d/h}$, so every hidden unit works near 0, where $\phi(s)\approx s$.
 #
-# ```{prf:lemma} no. 2 of the paper: entries of a random semi-orthonormal matrix
+# ````{prf:lemma} no. 2 of the paper: entries of a random semi-orthonormal matrix
 # :label: cc-lem-2
 # :nonumber:
-# For the first $d$ columns $Q$ of a uniformly random orthonormal $h\times h$ matrix there is a constant $L$ with $P(\max\lvert Q_{ij}\rvert\ge L\log h/\sqrt h)\to0$ as $h\to\infty$.
+# ```{claim} lem-2
 # ```
+# ````
 #
 # ```{prf:theorem} no. 1 of the paper: linear and non-linear network at initialisation
 # :label: cc-thm-1
@@ -1537,11 +1548,12 @@ glue.number("cc-k", max(needed_constant(s, n, h, way) for n, way, s, h in every)
 # %% [markdown]
 # But the outputs themselves are of size $h^{-1/2}$ at the start: anything is close to anything. "Almost linear" is the difference *relative* to $u^{\mathbb I}$, and time counts from $t^*=\log\sqrt{h/d}\,/\,4\lvert\lambda_1\rvert$, when the outputs reach order one.
 #
-# ```{prf:conjecture} no. 1 of the paper: evolution of non-linear networks
+# ````{prf:conjecture} no. 1 of the paper: evolution of non-linear networks
 # :label: cc-conj-1
 # :nonumber:
-# If $\phi(0)=0$ and $\phi'(0)=1$, then under training with the constraints of (8) $\ \lVert u_t^\phi-u_t^{\mathbb I}\rVert\to0$ for every $t>0$ as $h\to\infty$.
+# ```{claim} conj-1
 # ```
+# ````
 #
 # As printed, for a fixed time and a growing width, it can be proved: both networks start at size $h^{-1/2}$ and grow at most exponentially, so both vanish ([appendix](cc-a-conjecture)). The proof never uses $\phi'(0)=1$: it speaks of smallness, not of linearity. What stays open is the ratio, and times of order $\log h$: at epoch 500 of the sum, long after $t^*$, the slope of the softplus's difference is {glue:text}`cc-soft-late:.2f`.
 #

@@ -347,11 +347,14 @@ chapter.judge(
 # What is kept is the moment that drives learning, $\mathbb E\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle=p$ up to $d/d_1$. As a *correlation* it is small, since each view has its own noise; it is largest at $\rho=\frac12$. The control of the last claim has atoms of a single coordinate: a mask that hides it from one view hides the signal from the pair. What must hold is the spread of the atoms, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$. It also bounds what a mask mixes
 # of other atoms into one:
 #
-# ```{prf:lemma} B.3 of the paper, restored
+# ````{prf:lemma} B.3 of the paper, restored
 # :label: fd-lem-b3
 # :nonumber:
-# With high probability $|\langle M_j,(2D-I)M_k\rangle|\le\tilde O(1/\sqrt{d_1})$ for all $j,k$, and so for $M^\perp_j$ and $M_k$.
+# ```{claim} lem-b3
 # ```
+# ```{claim} lem-b3-a
+# ```
+# ````
 #
 # The largest of $n$ such products is a little below $\sqrt{2\log(2n)/d_1}$; we divide by $\sqrt{2\log2n}$ and fit the power of $d_1$.
 
@@ -449,11 +452,12 @@ for kind in ("masked", "plain"):
 chapter.judge("grad", observed=grad, control=grad_control)
 
 # %% [markdown]
-# ```{prf:lemma} C.3 of the paper, restored
+# ````{prf:lemma} C.3 of the paper, restored
 # :label: fd-lem-c3
 # :nonumber:
-# Near the initialisation $\ell_p$ and all $\ell_s$ are $\frac1{|\mathfrak N|+1}$ up to a small relative error.
+# ```{claim} lem-c3
 # ```
+# ````
 #
 # How small? $\operatorname{Sim}$ is quadratic in the weights, so the error must fall as the square of their length. The control has the logits of another network, $\operatorname{Sim}$ with normalised outputs, which does not care.
 
@@ -623,11 +627,14 @@ glue.number("fd-batch", batch)
 # %% [markdown]
 # ### Stage I: initial feature decoupling
 #
-# ```{prf:theorem} C.1 of the paper, restored
+# ````{prf:theorem} C.1 of the paper, restored
 # :label: fd-thm-c1
 # :nonumber:
-# At $T_1$, with augmentation, each neuron's weights lie mostly in span$(M)$; no direction of it or of its complement stands out.
+# ```{claim} thm-c1
 # ```
+#
+# No direction of span$(M)$ or of its complement stands out.
+# ````
 #
 # The share $\lVert MM^\top w_i\rVert^2/\lVert w_i\rVert^2$ at the first record after $T_1$, mean over the neurons of a run. The control has two independent masks in place of a mask and its complement.
 
@@ -784,11 +791,18 @@ glue.figure(fig, "fd-plot-share")
 # At $T_1$ a neuron is a mixture of all atoms: without a bias the network knows the subspace and not its axes, for with a linear $f$ the loss does not change when the neurons are mixed, $W\to OW$. With a bias a neuron fires on an atom only if it points to it, so that a small lead grows.
 # In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the bias does here, and there, too, patterns must be rare: a filter stays on one whose probability is below $(3-\sqrt5)/2$. Here the threshold must exceed the chance of a second atom (the [fourth exercise](fd-exercises)).
 #
-# ```{prf:theorem} D.5 of the paper, restored
+# ````{prf:theorem} D.5 of the paper, restored
 # :label: fd-thm-d5
 # :nonumber:
-# As the bias grows each atom is won by some of the neurons, those with a lucky start; their other coefficients stay small.
+# As the bias grows:
+#
+# ```{claim} thm-d5-a
 # ```
+# ```{claim} thm-d5-c
+# ```
+#
+# Their other coefficients stay small.
+# ````
 #
 # We follow the share of the best atom, $\max_j\langle w_i,M_j\rangle^2/\lVert w_i\rVert^2$; an atom is *won* by a neuron of whose weight it holds more than half. The control are the same networks after $T_1$, before the bias has done anything.
 
@@ -920,7 +934,7 @@ glue.figure(fig, "fd-plot-coefficients")
 # %% [markdown]
 # ### Stage III: what is learned
 #
-# ```{prf:theorem} 3.4 and E.1 of the paper, restored
+# ````{prf:theorem} 3.4 and E.1 of the paper, restored
 # :label: fd-thm-3.4
 # :nonumber:
 # With augmentation, after polynomially many steps and for as long as training goes on,
@@ -932,8 +946,11 @@ glue.figure(fig, "fd-plot-coefficients")
 # \end{aligned}
 # $$
 #
-# each atom lies in at least one $N_i$ and in at most $o(m/d)$; the loss is small; $f(\xi)=0$ with high probability.
+# each atom lies in at least one $N_i$ and in at most $o(m/d)$; the loss is small.
+#
+# ```{claim} thm-3.4-g
 # ```
+# ````
 #
 # ```{glue:figure} fd-plot-coefficients
 # :alt: Histogram on a logarithmic scale of the sizes of a neuron's coefficients. Those of its own atoms lie between one half and one, those of other atoms below one half, those of dense directions below 0.1.
@@ -1181,11 +1198,14 @@ chapter.judge("thm-d5-b", observed=won_by_schedule, control=covered(no_bias))
 # %% [markdown]
 # ## What the representation is good for
 #
-# ```{prf:theorem} 3.2 of the paper, restored
+# ````{prf:theorem} 3.2 of the paper, restored
 # :label: fd-thm-3.2
 # :nonumber:
-# Without augmentation the loss is $o(1)$, too, and with high probability $\frac{\langle f(x),f(\xi)\rangle}{\lVert f(x)\rVert\,\lVert f(\xi)\rVert}\ge1-o(1)$: the noise alone determines the representation.
+# ```{claim} thm-3.2
 # ```
+# ```{claim} thm-3.2-a
+# ```
+# ````
 #
 # An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one; and of data without any signal it is true by definition, $x=\xi$, so we take data *with* a signal. The control is the trained network with a mask; where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without
 # augmentation biases may be set arbitrarily. At this $d$ it matters: the case outside of the condition $b=0$ is the third run, unmasked with the schedule of the masked one.
@@ -1443,11 +1463,14 @@ glue.figure(fig, "fd-plot-probes")
 #
 # ### Why contrast prefers noise
 #
-# ```{prf:lemma} F.2 of the paper, restored
+# ````{prf:lemma} F.2 of the paper, restored
 # :label: fd-lem-f2
 # :nonumber:
-# Without augmentation $m$ orthogonal *dense* features alone, with $b=0$, drive the loss to $o(1)$. The whole $M$ as features with a raised bias does not.
+# ```{claim} lem-f2
 # ```
+# ```{claim} lem-f2-a
+# ```
+# ````
 #
 # Dense features tell every datum from every other: $\operatorname{Sim}(x,x)\gg\operatorname{Sim}(x,x_s)$. At the scale $c^2=\tau/\sigma_\xi^2$ the loss is at most $\tau N2^{-m/2}$. With $M$ and a bias, data without a signal are all alike, and each costs $\log(1+N)$. ($M$ with $b=0$ sees the noise, too, and its loss goes to zero for $d\gg\log N$. And the share of data without a signal tends to zero as well, though only as $1/\sqrt{\log d}$ here: "does not" means not as fast.)
 

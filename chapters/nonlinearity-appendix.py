@@ -159,11 +159,12 @@ chapter.check(check_data, data)
 #
 # The kernel acts on the samples $x_0$ before augmentation. The uniform $\alpha\equiv1$ has this structure, with $\phi\equiv1$ alone.
 #
-# ```{prf:lemma} no. 1 of the paper: Gaussian importance has kernel structure
+# ````{prf:lemma} no. 1 of the paper: Gaussian importance has kernel structure
 # :label: nl-lem-1
 # :nonumber:
-# For any $g$ that is bounded below, $\alpha_{ij}=\exp(-\lVert g(x_0[i])-g(x_0[j])\rVert^2/2\tau)$ equals $\sum_l\phi_l(x_0[i])\phi_l(x_0[j])$ with every $\phi_l\ge0$.
+# ```{claim} lem-1
 # ```
+# ````
 #
 # The proof shifts $g$ by a lower bound and expands the exponential. Equal products of the expansion are merged here, which changes nothing.
 
@@ -557,11 +558,12 @@ chapter.judge(
 # %% [markdown]
 # ### Gaussian against uniform importance
 #
-# ```{prf:corollary} no. 2 of the paper: Gaussian importance
+# ````{prf:corollary} no. 2 of the paper: Gaussian importance
 # :label: nl-cor-2
 # :nonumber:
-# For uniform $\alpha_u$ and Gaussian $\alpha_g$, which compares $h(w_*^\top x_0)$, $r(w_*,\alpha_g)=z_0\,r(w_*,\alpha_u)$ with $z_0=\mathbb E[e^{-h^2(w_*^\top x)/2\tau}]\le1$.
+# ```{claim} cor-2
 # ```
+# ````
 
 # %% tags=["hide-input"]
 streams = [stream(seed, k, "density") for k in range(40)]
@@ -876,17 +878,19 @@ chapter.judge(
 # $A(w)=A_0+L(pq^\top+qp^\top)$, $q=P_p^\perp Rw$ with $R$ orthogonal, whose least Lipschitz constant is exactly $L$. Besides
 # $c_t=\phi_1(t)^\top w(t)$ they need $d_t=\phi_1(t)^\top w(t+1)$, where $\phi_1(t)$ is the top eigenvector of $A(w(t))$.
 #
-# ```{prf:lemma} no. 7 of the paper: one step towards the top eigenvector
+# ````{prf:lemma} no. 7 of the paper: one step towards the top eigenvector
 # :label: nl-lem-7
 # :nonumber:
-# If $c_t>0$ and $\lambda_1(t)>0$, then $1-d_t\le\mu_t(1-c_t)$ with $\mu=\frac{1+c}{2c^2}\left(\frac{\lambda_2}{\lambda_1}\right)^2$.
+# ```{claim} lem-7
 # ```
+# ````
 #
-# ```{prf:lemma} no. 8 of the paper: the length of a step
+# ````{prf:lemma} no. 8 of the paper: the length of a step
 # :label: nl-lem-8
 # :nonumber:
-# If $c_t>0$ and $\lambda_i(t)>0$ for all $i$, then $\lVert w(t+1)-w(t)\rVert\le\sqrt{2(1+\mu_tc_t)(1-c_t)}$.
+# ```{claim} lem-8
 # ```
+# ````
 #
 # The proof of Lemma 7 of the paper needs $|\lambda_i|\le\lambda_2$ for $i\ge2$, which $\lambda_1>0$ does not give: with eigenvalues $1,0,-1$ the right side is zero and
 # the left is not. Appendix B.4 of the paper first assumes $A$ positive definite and then passes to $A-\lambda_{\min}I+\epsilon I$, which keeps the fixed points but makes
@@ -956,12 +960,12 @@ chapter.judge("lem-8", observed=length, control=mistakes)
 # Both can be approached, Lemma 8 of the paper only where $\mu_t\to0$, since it holds without $\mu_tc_t$: with $\lambda_1=1$ and $q_i=(\phi_i^\top w)^2$,
 # $\left(\sum\lambda_iq_i\right)^2\ge q_1\sum\lambda_iq_i\ge c^2\sum\lambda_i^2q_i$, so $w(t+1)^\top w(t)\ge c_t$.
 #
-# ```{prf:lemma} no. 9 of the paper: the top eigenvector moves
+# ````{prf:lemma} no. 9 of the paper: the top eigenvector moves
 # :label: nl-lem-9
 # :nonumber:
-# For $\delta A=A'-A$ there is a $\kappa>0$ with $\lVert\phi_1'-(\phi_1+\Delta\phi_1)\rVert\le\kappa\lVert\delta A\rVert_2^2$, where
-# $\Delta\phi_1=\sum_{j>1}\frac{\phi_j^\top\delta A\,\phi_1}{\lambda_1-\lambda_j}\phi_j$.
+# ```{claim} lem-9
 # ```
+# ````
 #
 # The lemma leaves $\kappa$ open. With $\lambda_{\mathrm{gap}}>0$ and the sign $\phi_1^\top\phi_1'\ge0$, $\kappa=8/\lambda_{\mathrm{gap}}^2$ serves every $A'$: put
 # $x=\lVert\delta A\rVert/\lambda_{\mathrm{gap}}$. For $x<\frac12$ the gap stays open, the $\sin2\theta$ theorem gives $\sin2\theta\le2x$, and
@@ -986,12 +990,12 @@ wrong_sign, _ = largest_found(lambda raw: expanded(raw, order=-1.0), start, step
 chapter.judge("lem-9", observed=remainder, control=wrong_sign["climbed"])
 
 # %% [markdown]
-# ```{prf:lemma} no. 10 of the paper: the top eigenvector between two steps
+# ````{prf:lemma} no. 10 of the paper: the top eigenvector between two steps
 # :label: nl-lem-10
 # :nonumber:
-# If $c_t>0$ and $\lambda_i(t)>0$ for all $i$, then $|d_t-c_{t+1}|\le\nu_t(1-c_t)$ with
-# $\nu=2\kappa L^2(1+\mu c)+2L\lambda_{\mathrm{gap}}^{-1}\sqrt{\mu(1+\mu c)}$.
+# ```{claim} lem-10
 # ```
+# ````
 #
 # With $\kappa=8/\lambda_{\mathrm{gap}}^2$ every term is known. Where $L=0$ both sides vanish.
 
@@ -1013,12 +1017,12 @@ half_turn = largest_found(lambda raw: turning(raw, factor=1.0), start)[0]["climb
 chapter.judge("lem-10", observed=turned, control=half_turn)
 
 # %% [markdown]
-# ```{prf:lemma} no. 11 of the paper: convergence near the start
+# ````{prf:lemma} no. 11 of the paper: convergence near the start
 # :label: nl-lem-11
 # :nonumber:
-# Let $c_0>0$, $B_\gamma=\{w:\lVert w-w(0)\rVert\le R\}$ with $R=\frac{\sqrt{2(1+\gamma)(1-c_0)}}{1-\sqrt\gamma}$, and $\sup_{B_\gamma}(\mu+\nu)\le\gamma<1$. Then $c_t$ increases
-# to 1, $w(t)$ stays in $B_\gamma$ and converges to a $w_*$ that is the maximal eigenvector of $A(w_*)$.
+# ```{claim} lem-11
 # ```
+# ````
 #
 # Weyl's inequality and the $\sin2\theta$ theorem bound $\mu+\nu$ over $B_\gamma$ from above; a start counts where this bound certifies a $\gamma<1$ and
 # $A$ is positive definite in $B_\gamma$. Tested are $1-c_{t+1}\le\gamma(1-c_t)$, the rate of paper (214) that carries the proof, and $\lVert w(t)-w(0)\rVert\le R$. Without
@@ -1377,12 +1381,12 @@ glue.figure(fig, "plot-thm-4-a")
 #
 # Let $z$ take the values $0,\dots,C-1$ with the probabilities $p_c$, and let the inputs of the fields be {prf:ref}`independent given z <nl-uniform>`.
 #
-# ```{prf:lemma} no. 5 of the paper: the variance splits
+# ````{prf:lemma} no. 5 of the paper: the variance splits
 # :label: nl-lem-5
 # :nonumber:
-# $\mathbb V[\tilde x]=\operatorname{diag}_k[L_k]+\sum_cp_c(1-p_c)^2\Delta(c)\Delta(c)^\top$ with $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and
-# $\Delta(c)=\mathbb E[\tilde x|z=c]-\mathbb E[\tilde x|z\ne c]$.
+# ```{claim} lem-5
 # ```
+# ````
 #
 # Each field has a few points, so every input can be enumerated with its probability. The right side never sees two fields together.
 
@@ -1927,11 +1931,14 @@ glue.figure(fig, "plot-eq-156")
 # The gradient is back-propagated through $\mu_k$ only; $\sigma_k$ is a constant to it.
 # ```
 #
-# ```{prf:lemma} no. 6 of the paper: the flow under BatchNorm
+# ````{prf:lemma} no. 6 of the paper: the flow under BatchNorm
 # :label: nl-lem-6
 # :nonumber:
-# Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`mean-backprop BatchNorm <nl-mean-backprop>`, $\dot V=V\,\mathbb C_\alpha[f^{bn}_1]$ and $\dot w=\bigl[(S\otimes1_d1_d^\top)\circ\mathbb C_\alpha[\tilde x^{bn}]\bigr]w$.
+# Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`mean-backprop BatchNorm <nl-mean-backprop>`:
+#
+# ```{claim} lem-6
 # ```
+# ````
 #
 # $\mathbb C_\alpha$ does not see constants, so back-propagating $\mu$ changes nothing: there are two flows, not four. The other one, with $\sigma$
 # back-propagated, has the further term $-(e_{km}/\sigma_{km})\,\partial\sigma_{km}/\partial w_{km}$ with
@@ -1979,13 +1986,14 @@ chapter.judge("lem-6", observed=errors, control=swapped)
 # %% [markdown]
 # Paper (166) has no projection, and its filters grow; on the sphere both sides take $P^\perp_w$.
 #
-# ```{prf:corollary} no. 3 of the paper: Theorem 5 with BatchNorm
+# ````{prf:corollary} no. 3 of the paper: Theorem 5 with BatchNorm
 # :label: nl-cor-3
 # :nonumber:
-# Under the conditions of Theorem 5 and with {prf:ref}`mean-backprop BatchNorm <nl-mean-backprop>`: with $A^{bn}_k=A_k/\sigma_k^2$, $d^{bn}_k=d_k/\sigma_k^2$, $\Delta^{bn}_k=\Delta_k/\sigma_k$ and the top eigenvalue $\lambda^{bn}$ of
-# $\mathbb V[f^{bn}_1]$, $\dot w_k=\bigl[(s^{bn}_k)^2A^{bn}_k+\delta^{bn}_k\Delta^{bn}_k(\Delta^{bn}_k)^\top\bigr]w_k$, where
-# $s^{bn}$ and $\delta^{bn}$ are those of Theorem 5 in these quantities, and $d^{bn}_k=1/(1+p_0p_1(w_k^\top\Delta_k)^2/d_k)$.
+# With {prf:ref}`mean-backprop BatchNorm <nl-mean-backprop>`, under the conditions of {prf:ref}`Theorem 5 <nl-thm-5>`:
+#
+# ```{claim} cor-3
 # ```
+# ````
 #
 # Besides the flow, the eigenvector and $d^{bn}_k=\mathbb E_z\mathbb V[f^{bn}_k|z]$ are compared with their enumeration.
 

@@ -215,12 +215,14 @@ chapter.judge("alpha-cl", observed=error, control=through)
 # Linear, ReLU and LeakyReLU activations do, $x^p$ up to the factor $p$. At 0, where ReLU has no derivative, the paper chooses $h'(0)=0$.
 # So a filter's output is $w^\top\tilde x^w$ with the **gated input** $\tilde x^w=x\,h'(w^\top x)$, and everything follows from one matrix, $A(w)=\mathbb C_\alpha[\tilde x^w]$.
 #
-# ```{prf:lemma} no. 3 of the paper: the flow of one filter
+# ````{prf:lemma} no. 3 of the paper: the flow of one filter
 # :label: nl-lem-3
 # :nonumber:
-# Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`stop-gradient <nl-stop-gradient>` a filter on the unit sphere follows
-# $\dot w=P^\perp_wA(w)w$. For $h(x)=x^p$ there is a factor $1/p$.
+# Under {prf:ref}`Assumption 1 <nl-homogeneous>` and with {prf:ref}`stop-gradient <nl-stop-gradient>`:
+#
+# ```{claim} lem-3
 # ```
+# ````
 #
 # The idea: the energy is $\tfrac12w^\top A(w)w$, and inside a cell of gates $A$ does not change, so its gradient on the sphere is $P_w^\perp A(w)w$.
 
@@ -564,11 +566,14 @@ glue.figure(fig, "plot-finds")
 #
 # A hilltop is safe if turning the filter changes the covariance by less than the gap between its two largest eigenvalues. How much it changes is the **roughness** $\rho(w)$, the smallest number with $\lVert(A(v)-A(w))w\rVert\le\rho(w)\lVert v-w\rVert$ to first order.
 #
-# ```{prf:theorem} no. 1 of the paper: stability
+# ````{prf:theorem} no. 1 of the paper: stability
 # :label: nl-thm-1
 # :nonumber:
-# An {prf:ref}`LME <nl-lme>` with $\lambda_{\mathrm{gap}}(w_*)>\rho(w_*)$ is stable.
+# For {prf:ref}`LMEs <nl-lme>`:
+#
+# ```{claim} thm-1
 # ```
+# ````
 #
 # The idea: the Jacobian of the flow is $P^\perp(A-\lambda_*)P^\perp$, at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, at most $\rho$. We find all fixed points of the flow on random densities on a disc, nudge every LME and let it go. Gaussian mixtures, for which everything is known in closed form, do the same in 3, 5 and 8 dimensions.
 
@@ -729,13 +734,17 @@ glue.figure(fig, "plot-roughness")
 # the unique top eigenvector $s$ of $\mathbb C_\alpha[f_1]$.
 # ```
 #
-# ```{prf:theorem} no. 4 of the paper: linear filters
+# ````{prf:theorem} no. 4 of the paper: linear filters
 # :label: nl-thm-4
 # :nonumber:
 # With linear activation and a {prf:ref}`fast top layer <nl-fast-top>` $\dot w_{km}=s_{km}b_k(W,V)$ (14), where
-# $b_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$ is linear in $W$. So (1) the gradients of one field are colinear; (2) if $s_{km}\ne0$,
-# from any critical point with distinct $w_{km}$ there exists a path of critical points to identical weights.
+# $b_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$ is linear in $W$. So:
+#
+# ```{claim} thm-4
 # ```
+# ```{claim} thm-4-a
+# ```
+# ````
 #
 # The idea of the first part in one line: $s$ is an eigenvector, $\lambda s_{km}=w_{km}^\top b_k$, so one matrix $b_kb_k^\top/\lambda$ moves every filter of the field. ReLU, a top layer of rank two and the projection on the sphere each break it. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
 
@@ -878,12 +887,14 @@ if lines:  # elsewhere the page shows the record's figure alone
 #
 # With $z$ binary and one filter per field the top layer can be solved for: $s_k=b_k/(Z(\lambda-d_k))$, with $d_k=w_k^\top L_kw_k$, $b_k=w_k^\top\Delta_k$, $\lambda$ the top eigenvalue of $\mathbb V[f_1]$, $p_c=\mathbb P[z{=}c]$, $Z$ making $s$ a unit vector, $A_k=\mathbb V[\tilde x_k]$, $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and $\Delta_k=\mathbb E[\tilde x_k|z{=}1]-\mathbb E[\tilde x_k|z{=}0]$.
 #
-# ```{prf:theorem} no. 5 of the paper: global modulation
+# ````{prf:theorem} no. 5 of the paper: global modulation
 # :label: nl-thm-5
 # :nonumber:
-# Under Assumption 2 ({prf:ref}`here <nl-uniform>` and {prf:ref}`there <nl-fast-top>`), for $C=2$ and $M=1$, $\dot w_k=P^\perp_{w_k}(s_k^2A_k+\delta_k\Delta_k\Delta_k^\top)w_k$ with
-# $\delta_k=\frac{p_0p_1}{Z^2(\lambda-d_k)}\sum_{k'\ne k}\frac{b_{k'}^2}{\lambda-d_{k'}}\ge0$.
+# Under Assumption 2 ({prf:ref}`here <nl-uniform>` and {prf:ref}`there <nl-fast-top>`):
+#
+# ```{claim} thm-5
 # ```
+# ````
 #
 # A converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. Its gradient, by automatic differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
 
@@ -923,11 +934,14 @@ chapter.judge("thm-5", observed=error, control=without)
 # $A_k(w)=\sum_lg(u_l^\top w)\,u_lu_l^\top$ with orthonormal $u_l$ and a linear increasing function $g>0$.
 # ```
 #
-# ```{prf:theorem} no. 6 of the paper: modulation
+# ````{prf:theorem} no. 6 of the paper: modulation
 # :label: nl-thm-6
 # :nonumber:
-# Under the {prf:ref}`structural assumption <nl-structure>`, adding $c\,u_lu_l^\top$, $c>0$, to $A_k$ widens the basin of $u_l$.
+# Under the {prf:ref}`structural assumption <nl-structure>`:
+#
+# ```{claim} thm-6
 # ```
+# ````
 #
 # Up to the projection each coordinate grows by itself, $\dot y_l=(y_l+b_l)y_l$, and blows up at $t^*=\ln(1+b_l/y_l(0))/b_l$ if it starts above zero (Figure 7 of the paper): a race.
 

@@ -71,8 +71,9 @@ def _write_book(source: Path, root: Path, config: dict) -> None:
     for path in (source / "book").iterdir():
         if path.suffix != ".md" and path.name != "_generated":
             (root / "book" / path.name).symlink_to(path)
-    if (source / "records").is_dir():
-        (root / "records").symlink_to(source / "records")
+    for name in ("records", "chapters/claims"):  # pictures of records, and what claims state
+        if (source / name).is_dir():
+            (root / name).symlink_to(source / name)
     copy_mathjax(root / "book" / "_generated" / "static")
 
 

@@ -1,4 +1,4 @@
-"""The book's own Sphinx extensions, on a small book: letters of appendices, pictures of records, no script of thebe."""
+"""The book's own Sphinx extensions, on a small book: appendices' letters, records' pictures, statements, no thebe."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from clbook.notebook.glue import png  # noqa: E402
 from clbook.pages.chapter_numbers import letter  # noqa: E402
 
-OWN = [f"clbook.pages.{name}" for name in ("chapter_numbers", "record_figure", "unused_scripts")]
+OWN = [f"clbook.pages.{name}" for name in ("chapter_numbers", "claim_statement", "record_figure", "unused_scripts")]
 TOC = """
 format: jb-book
 root: intro
@@ -59,6 +59,24 @@ A caption with $x$.
 Its own caption.
 ```
 ````
+"""
+STATED = """
+````{prf:theorem} no. 3 of the paper
+:label: thm-stated
+By {prf:ref}`another <thm-one>`:
+
+```{claim} thm-3
+```
+```{claim} thm-3-a
+```
+````
+```{claim} thm-4
+```
+"""
+CLAIMS = """
+claims:
+  - {id: thm-3, locator: "Theorem 3, (a)", statement: "It is *true* that $x = 1$.", kind: bound, needs: time}
+  - {id: thm-3-a, locator: Theorem 3, statement: So is the rest., kind: bound, needs: time}
 """
 
 
@@ -153,6 +171,29 @@ def test_what_a_record_figure_lacks_is_said(book):
         page.write("\n".join(wrong))
     _, warnings = build(book)
     assert [said for said in wrong.values() if said not in warnings] == []
+
+
+def test_a_row_s_statement_and_locator_stand_where_the_chapter_names_it(book):
+    (book / "chapters" / "claims").mkdir(parents=True)
+    (book / "chapters" / "claims" / "two.yaml").write_text(CLAIMS)
+    for name in ("one", "two-appendix"):  # an appendix shows its chapter's rows, and a chapter none of another's
+        with (book / f"{name}.md").open("a") as page:
+            page.write(STATED.replace("thm-stated", f"stated-{name}"))
+    pages, warnings = build(book)
+    block = pages["two-appendix"].find(id=lambda found: found and "stated-two-appendix" in found.lower())
+    assert "(no. 3 of the paper)" in block.get_text() and block.em.get_text() == "true" and block.select_one(".math")
+    assert [flat(p) for p in block.select("section p")][1:] == [
+        "By another:",
+        r"It is true that \(x = 1\). (Theorem 3, (a))",
+        "So is the rest. (Theorem 3)",
+    ]
+    assert [span.get_text() for span in block.select(".locator")] == ["(Theorem 3, (a))", "(Theorem 3)"]
+    assert "claim thm-4: must be a claim of chapters/claims/two.yaml, which has none of this name" in warnings
+    assert warnings.count("must be a claim of chapters/claims/one.yaml") == 3
+
+
+def flat(element) -> str:
+    return " ".join(element.get_text().split())
 
 
 def test_no_page_loads_thebe(book):
