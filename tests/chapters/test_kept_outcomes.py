@@ -29,7 +29,7 @@ def of_chapter(name: str) -> type:
     @pytest.mark.skipif(bool(OTHER), reason=f"outcomes are kept for the pinned versions, here are {OTHER}")
     class Kept:
         files = ChapterFiles(ROOT, name)
-        rows = [m for m in load_mutations(ROOT / "tests" / "mutations") if m.chapter == name]
+        rows = [m for m in load_mutations(ROOT) if m.chapter == name]
         mutations = staticmethod(cache(lambda: Mutations(Kept.files, Kept.rows, seconds=0.0)))
         elsewhere = staticmethod(cache(lambda: Elsewhere(Kept.files, seconds=0.0)))
 
@@ -64,7 +64,7 @@ globals().update(class_a_chapter(of_chapter, ROOT))
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_what_is_committed_belongs_to_rows_and_to_claims(name):
-    files, rows = ChapterFiles(ROOT, name), load_mutations(ROOT / "tests" / "mutations")
+    files, rows = ChapterFiles(ROOT, name), load_mutations(ROOT)
     kept = json.loads(path_of(files).read_text()) if path_of(files).is_file() else {"mutations": {}, "elsewhere": {}}
     assert kept["mutations"].keys() <= {m.name for m in rows if m.chapter == name}
     assert {n for n in kept["elsewhere"] if not n.startswith("cell ")} <= Story(files).claims.keys()

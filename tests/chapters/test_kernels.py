@@ -72,17 +72,17 @@ def all_kernels() -> frozenset[str]:
 
 
 def test_every_kernel_has_a_mutation_or_a_reason_why_it_has_none():
-    without = all_kernels() - broken(load_mutations(ROOT / "tests" / "mutations"))
+    without = all_kernels() - broken(load_mutations(ROOT))
     assert sorted(without - excused().keys()) == []
 
 
 def test_a_reason_is_given_once_and_only_for_a_kernel_without_a_mutation():
-    without = all_kernels() - broken(load_mutations(ROOT / "tests" / "mutations"))
+    without = all_kernels() - broken(load_mutations(ROOT))
     assert sorted(excused() - Counter(without)) == []
 
 
 def test_a_row_for_the_sake_of_a_kernel_breaks_one():
-    rows = [m for m in load_mutations(ROOT / "tests" / "mutations") if m.for_kernel]
+    rows = [m for m in load_mutations(ROOT) if m.for_kernel]
     assert broken(rows) <= all_kernels()
 
 

@@ -19,7 +19,7 @@ from clbook.claims.claim_table import Claims
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.digests import Made
 
-MUTATIONS = load_mutations(ROOT / "tests" / "mutations")
+MUTATIONS = load_mutations(ROOT)
 
 
 @cache
@@ -88,27 +88,22 @@ def test_a_digest_changes_where_the_claim_reaches_what_is_changed_and_nowhere_el
     assert unseen(keys, rows) == spared and 0 < len(spared) < len(rows)
 
 
+BREAK = "{in: losses.activations, old: LEAK = 0.05, new: LEAK = 0.06}"
+
+
 def test_every_chapter_has_mutations_of_its_own(tmp_path):
-    for name in ("stand-in", "twin"):
-        write_stand_in(tmp_path, name=name)
-    folder = tmp_path / "mutations"
-    folder.mkdir()
-    row = "- {claim: thm-1, module: activations, old: a, new: b}\n"
-    for name, rows in {"stand-in": row + row.replace("thm-1", "fig-1"), "twin": row, "empty": "# none yet\n"}.items():
-        (folder / f"{name}.yaml").write_text(rows)
-    assert [m.id for m in load_mutations(folder)] == ["stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"]
-    assert ruled(tmp_path) - {m.id for m in load_mutations(folder)} == {
-        "stand-in/thm-1-a",
-        "twin/thm-1-a",
-        "twin/fig-1",
-    }
+    for name, claims in {"stand-in": ("thm-1", "fig-1"), "twin": ("thm-1",)}.items():
+        files = write_stand_in(tmp_path, name=name).claims
+        for claim in claims:
+            files.write_text(files.read_text().replace(f"id: {claim}\n", f"id: {claim}\n  breaks: {BREAK}\n"))
+    found = {m.id for m in load_mutations(tmp_path)}
+    assert found == {"stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"}
+    assert ruled(tmp_path) - found == {"stand-in/thm-1-a", "twin/thm-1-a", "twin/fig-1"}
 
 
 def test_a_row_for_the_sake_of_a_kernel_is_named_after_what_it_breaks(tmp_path):
-    (tmp_path / "kernels").mkdir()
-    row = "- {claim: thm-1, module: losses.activations, old: 'LEAK = 0.05', new: 'LEAK = 0.06'}\n"
-    for place in ("stand-in.yaml", "kernels/stand-in.yaml"):
-        (tmp_path / place).write_text(row)
+    files = write_stand_in(tmp_path).claims
+    files.write_text(files.read_text().replace("id: thm-1\n", f"id: thm-1\n  breaks: [{BREAK}, {BREAK}]\n"))
     own, other = load_mutations(tmp_path)
     assert [own.id, other.id] == ["stand-in/thm-1", "stand-in/thm-1/LEAK"]
     assert str(own.kernel) == str(other.kernel) == f"{PACKAGE}.losses.activations.LEAK"

@@ -21,7 +21,7 @@ from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
 
-MUTATIONS = load_mutations(ROOT / "tests" / "mutations")
+MUTATIONS = load_mutations(ROOT)
 
 
 @cache

@@ -75,7 +75,7 @@ def unlike(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list
 
 def one_for_each_claim() -> list[Mutation]:
     """The rows of claims. Those for the sake of a kernel run the same cells without a mutation."""
-    return [m for m in load_mutations(ROOT / "tests" / "mutations") if not m.for_kernel]
+    return [m for m in load_mutations(ROOT) if not m.for_kernel]
 
 
 def of_chapter(name: str) -> type:

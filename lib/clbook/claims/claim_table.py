@@ -26,6 +26,8 @@ KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "tabl
 # what a claims file, and each of its rows, must look like
 _RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
 _WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near whole"
+_BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
+_BREAK |= {"additionalProperties": False}
 _CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
 _ROW = {
     "type": "object",
@@ -37,6 +39,7 @@ _ROW = {
         "id": {"type": "string", "pattern": r"^\w[\w.-]*$"},
         "rule": {},
         "changed": list_of(ANY),
+        "breaks": _BREAK | list_of(_BREAK, 1) | {"type": ["object", "array"]},
         "beyond": TRUTH,
         "by_chance": TRUTH,
     }
@@ -58,7 +61,9 @@ class Claim:
     which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
     `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `whole` says
     why few seeds or cases give no reading, or another one; it is then not verified in part. `beyond` marks a claim that
-    is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`.
+    is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of kernels that
+    turn the verdict when they are broken: the module that one stands `in`, its `old` and its `new` text, and perhaps
+    `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their kernels'.
     """
 
     id: str
@@ -88,6 +93,7 @@ class Claim:
     whole: str = ""
     beyond: bool = False
     place: str = "chapter"
+    breaks: tuple[dict, ...] = ()
 
     @classmethod
     def parse(cls, row: dict, where: str) -> "Claim":
@@ -99,6 +105,8 @@ class Claim:
             raise BookError(f"{where}: a misprint needs its corrected form under erratum")
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
         given = {key: value for key, value in row.items() if key != "in"} | {"place": row.get("in", "chapter")}
+        breaks = row.get("breaks", [])
+        given |= {"breaks": tuple(breaks if isinstance(breaks, list) else [breaks])}
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
 
     def rule_for_hash(self) -> list:

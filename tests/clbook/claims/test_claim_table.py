@@ -7,6 +7,8 @@ from clbook.claims.claim_table import NEGATIVE, VERDICTS, Claim, Claims
 from clbook.claims.judging import Reading, judge, judge_all, p_value
 from clbook.common.errors import BookError
 
+BREAK = {"in": "losses.activations", "old": "LEAK = 0.05", "new": "LEAK =\n0.06"}
+
 
 def claim(**changes):
     return Claim.parse(ROW | changes, "file.yaml")
@@ -130,6 +132,14 @@ def test_a_claim_without_a_rule_cannot_be_judged():
         ({"rule": {"below": 1}}, "claim thm-1: rule must be one of"),
         ({"slip": "typo", "erratum": "e"}, "slip must be one of misprint, got 'typo'"),
         ({"slip": "misprint"}, "a misprint needs its corrected form under erratum"),
+        ({"breaks": {"in": "losses.activations", "old": "a"}}, "breaks: missing new"),
+        (
+            {"breaks": [BREAK, BREAK | {"module": "a"}]},
+            "breaks[1]: unknown module; allowed are in, new, old",
+        ),
+        ({"breaks": BREAK | {"old": 1}}, "breaks.old must be a text, got 1"),
+        ({"breaks": "LEAK"}, "breaks must be an object or a list, got 'LEAK'"),
+        ({"breaks": []}, "breaks must have ≥ 1 entries, got a list without entries"),
         ({"data": "minst"}, "claim thm-1: data must be one of generated, scenes, digits"),
         ({"in": "margin"}, "in must be one of chapter, appendix, got 'margin'"),
         ({"beyond": "yes"}, "beyond must be true or false, got 'yes'"),
@@ -139,6 +149,12 @@ def test_a_faulty_row_is_named(changes, said):
     with pytest.raises(BookError) as caught:
         claim(**changes)
     assert said in str(caught.value)
+
+
+def test_one_line_to_break_is_a_list_of_one_and_no_part_of_the_rule():
+    assert claim().breaks == () and claim(breaks=BREAK).breaks == claim(breaks=[BREAK]).breaks == (BREAK,)
+    assert claim(breaks=[BREAK, BREAK | {"parameters": {"seeds": 3}}]).breaks[1]["parameters"] == {"seeds": 3}
+    assert claim(breaks=BREAK).rule_for_hash() == claim().rule_for_hash()
 
 
 @pytest.mark.parametrize("field", sorted(ROW.keys() - {"id"}))

@@ -187,7 +187,7 @@ def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:
 def _renew(name: str) -> None:
     root = find_root()
     os.environ["CLBOOK_ROOT"] = str(root)
-    for done in renew(ChapterFiles.find(name, root), load_mutations(root / "tests" / "mutations")):
+    for done in renew(ChapterFiles.find(name, root), load_mutations(root)):
         print(done, flush=True)
 
 

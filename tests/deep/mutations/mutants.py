@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from unittest import mock
 
-import yaml
-
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading, judge_all
 from clbook.common.apart import apart
@@ -32,7 +30,7 @@ class Mutation:
     """`old` occurs once in the module's source; with `new` in its place the verdict on the chapter's claim must change.
 
     `module` is its dotted name in the library; `parameters` differ from the smoke profile if that gives no verdict.
-    A claim has one row of its own, and others that are there for the sake of a kernel (`for_kernel`).
+    The first of a claim's `breaks` is its own, the others are there for the sake of a kernel (`for_kernel`).
     """
 
     chapter: str
@@ -83,13 +81,14 @@ def _definition_with(module: str, source: str, text: str) -> Definition | None:
     return Library(replaced={name: source}).definition_at(name, 1 + before.count("\n"))
 
 
-def load_mutations(folder: Path) -> list[Mutation]:
-    """All rows of a folder: those of claims in `CHAPTER.yaml`, those for kernels in `kernels/CHAPTER.yaml`."""
+def load_mutations(root: Path) -> list[Mutation]:
+    """The mutations in the claims files of a book: of each chapter's claims, then those for the sake of a kernel."""
     found = []
-    for path in [*sorted(folder.glob("*.yaml")), *sorted(folder.glob("kernels/*.yaml"))]:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8")) or []
-        found += [Mutation(path.stem, **row, for_kernel=path.parent != folder) for row in rows]
-    return found
+    for name in chapter_names(root):
+        for claim in Claims.load(ChapterFiles(root, name).claims).rows.values():
+            fields = ({"module" if key == "in" else key: value for key, value in row.items()} for row in claim.breaks)
+            found += [Mutation(name, claim.id, **row, for_kernel=at > 0) for at, row in enumerate(fields)]
+    return sorted(found, key=lambda mutation: mutation.for_kernel)
 
 
 class _Broken(importlib.machinery.SourceFileLoader):
