@@ -60,7 +60,7 @@ class Claim:
     hold, `smaller` what would decide if the run is smaller than the paper's. `advocate` is the strongest reading under
     which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
     `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `whole` says
-    why few seeds or cases give no reading, or another one; it is then not verified in part. `beyond` marks a claim that
+    why few seeds give no reading, or another one; it is then not verified in part. `beyond` marks a claim that
     is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of kernels that
     turn the verdict when they are broken: the module that one stands `in`, its `old` and its `new` text, and perhaps
     `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their kernels'.

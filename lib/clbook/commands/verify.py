@@ -103,8 +103,6 @@ def compare(job: Job, claim: str, again: dict) -> Found:
     elsewhere = not same_arithmetic(made_by(stamp, claim), again)
     if job.part:
         stored, now = job.part.cut(stored, now)
-        if "observed" not in stored:
-            return Found(claim, where, WHOLE)
     else:
         before, verdict = _verdict(job, claim, stored), _verdict(job, claim, now)
         if before != verdict and not (elsewhere and job.claims.rows[claim].near):
@@ -117,7 +115,7 @@ def compare(job: Job, claim: str, again: dict) -> Found:
         )
     if repr(stored) == repr(now):
         return Found(claim, where, SAME)
-    off = [d for d in distances(job.claims.rows[claim], stored, now, elsewhere, job.shares_steps(claim)) if d > 1.0]
+    off = [d for d in distances(job.claims.rows[claim], stored, now, elsewhere, bool(job.part)) if d > 1.0]
     return Found(claim, where, first_difference(stored, now), True) if off else Found(claim, where, CLOSE)
 
 

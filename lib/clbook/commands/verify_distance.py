@@ -8,7 +8,7 @@ from ..claims.statistics import Sample
 
 ZERO = 1e-13  # of the largest number of a reading: what is below is rounding
 ROUNDING = 1e-6  # of a number, what other instructions make of it
-STEPS = 1e-5  # of a number, where an integrator took other steps, each within its tolerance of 1e-7
+FEW = 1e-2  # of the largest number of a sample, what a batch of few seeds makes of it; 7e-4 was seen, of an integrator
 
 
 def same_arithmetic(before: dict, now: dict) -> bool:
@@ -17,24 +17,25 @@ def same_arithmetic(before: dict, now: dict) -> bool:
     return all(key in before and before[key] == now[key] for key in keys)
 
 
-def distances(row: Claim, stored: dict, now: dict, chance: bool, steps: bool = False) -> Iterable[float]:
+def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = False) -> Iterable[float]:
     """How far each sample is off, in units of what is allowed; infinite if arms or cases differ.
 
     Rounding is allowed, also of a number that is zero but for rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make; with `steps` so is what other steps of an
-    integrator make of a number.
+    (on another processor) so is any difference that other seeds would make. A `part` was computed in a smaller batch:
+    sums round otherwise, and an integrator whose steps all runs share takes others.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
         return
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
-    noise = ZERO * max((abs(x) for s in samples.values() for x in s.values if math.isfinite(x)), default=0.0)
+    noise = ZERO * _largest(x for sample in samples.values() for x in sample.values)
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, STEPS if steps else ROUNDING)
+        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, FEW if part else 0.0)
 
 
-def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, relative: float) -> float:
-    """The distance of two samples over what is allowed: rounding, an identity's rule, or what chance leaves open.
+def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, share: float) -> float:
+    """The distance of two samples over what is allowed: rounding, an identity's rule, what chance leaves open, and a
+    share of the largest number.
 
     If seeds decide, different rounding may lead training elsewhere, as other seeds would; the two means may then differ
     by half of either interval.
@@ -43,12 +44,18 @@ def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: fl
         return float("inf")
     if before == after:
         return 0.0
+    least = max(share * _largest(before.values), 1e-300)
     if chance and before.by_chance and row.by_chance:
         half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
-        return abs(before.estimate - after.estimate) / max(half, relative * abs(before.estimate), 1e-300)
-    allowed = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
+        return abs(before.estimate - after.estimate) / max(half, ROUNDING * abs(before.estimate), least)
+    rule = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
+    allowed = max(rule, noise, least)
     pairs = zip(before.values, after.values, strict=True)
-    return max(abs(a - b) / max(allowed, relative * abs(a), noise, 1e-300) for a, b in pairs)
+    return max(abs(a - b) / max(allowed, ROUNDING * abs(a)) for a, b in pairs)
+
+
+def _largest(values: Iterable[float]) -> float:
+    return max((abs(x) for x in values if math.isfinite(x)), default=0.0)
 
 
 def first_difference(stored: dict, now: dict) -> str:

@@ -19,7 +19,6 @@ from .parts import Part, part_of
 from .request import check_data, named_claims
 
 ENCODER = "pretrained_encoders."  # in the names of what runs an encoder: minutes, or a second if it is kept
-INTEGRATOR = "two_modality_flow._integrate"  # whose steps all runs of a batch share, each within 1e-7
 START_SECONDS = 2.0  # to start a process, for each reading; the readings of one run share it
 DEAR = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
 CHEAP = 30.0  # seconds; whatever takes no longer is computed with all its seeds
@@ -55,10 +54,6 @@ class Job:
     def needs_encoder(self, claim: str) -> bool:
         """Whether a reading rests on features that a pretrained encoder makes."""
         return any(ENCODER in name for name in self.digests.claim(claim).reaches)
-
-    def shares_steps(self, claim: str) -> bool:
-        """Whether a part of a reading is integrated in other steps than the whole run."""
-        return bool(self.part) and any(name.endswith(INTEGRATOR) for name in self.digests.claim(claim).reaches)
 
     def part_of(self, claim: str, by: str) -> Part | None:
         """A part of a reading, drawn by `by`; None if there is none, or it would say nothing about the whole."""
