@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..common.errors import BookError
+from ..common.errors import BookError, Refused
 from ..common.progress import FILE_VARIABLE
 from .side_by_side import Stopped
 
@@ -142,8 +142,8 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
                  stop: threading.Event | None = None) -> None:  # fmt: skip
     """Run a notebook with papermill and write it to `output` when it ends or a cell fails.
 
-    Raises CellFailed with the cell's number, BookError for a kernel that dies, KeyboardInterrupt on Ctrl-C, and Stopped
-    when `stop` is set.
+    Raises CellFailed with the cell's number, Refused for parameters that contradict each other, BookError for a kernel
+    that dies, KeyboardInterrupt on Ctrl-C, and Stopped when `stop` is set.
     """
     from papermill import execute_notebook
 
@@ -170,12 +170,14 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
 
 @contextlib.contextmanager
 def _kernel_errors(label: str) -> Iterator[None]:
-    """Report a failed cell or a dead kernel in one line; a full disk and Ctrl-C pass through."""
+    """Report a failed cell, refused parameters or a dead kernel in one line; a full disk and Ctrl-C pass through."""
     from papermill.exceptions import PapermillExecutionError
 
     try:
         yield
     except PapermillExecutionError as error:
+        if error.ename == Refused.__name__:
+            raise Refused(error.evalue) from None
         raise CellFailed(failed_cell(label, error)) from None
     except (OSError, BookError):
         raise

@@ -20,7 +20,6 @@ from ..provenance.slices import Story
 from ..provenance.staleness import notebook_stamp, notebooks_stamp
 from ..provenance.stamps import of_notebooks, seconds_of
 from .committed import surroundings
-from .contradictions import check_together
 from .jupyter_kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, normalise, part, write_notebook
 from .output_place import check_output, output_folder
@@ -83,7 +82,10 @@ def plan(
     out: Path | None = None,
     only: str | None = None,
 ) -> Plan:
-    """Check a run before anything starts; raises BookError."""
+    """Check a run before anything starts; raises BookError.
+
+    Conditions on several parameters are left to the chapter's own checks, which refuse the run in its first seconds.
+    """
     files = ChapterFiles.find_notebooks(name)
     claims = named_claims(files, only.split(","), "--only") if only is not None else ()
     known = read_parameters(files.cells(), files.source.name)
@@ -95,10 +97,7 @@ def plan(
         out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
     out = check_output(Path(os.path.abspath(out)))
     check_data(parameters, name)
-    wanted = Plan(files, parameters, profile, out, claims)
-    if profile == "custom":
-        check_together(files, [parameters], wanted.units)
-    return wanted
+    return Plan(files, parameters, profile, out, claims)
 
 
 def _keep_partial(notebook: Path, out: Path) -> str:
@@ -118,8 +117,8 @@ def run(wanted: Plan) -> list[dict]:
     """Run a chapter; leaves its notebooks, what they play, claims.json and run.json in a folder; returns its claims.
 
     Raises BookError for a place that cannot be written or is in use, a failed cell (the partial notebook is kept in
-    OUT.failed), a dead kernel or a full disk, and KeyboardInterrupt on Ctrl-C. In these cases nothing but that notebook
-    is left, with what it plays.
+    OUT.failed), parameters that contradict each other, a dead kernel or a full disk, and KeyboardInterrupt on Ctrl-C.
+    In these cases nothing but that notebook is left, with what it plays.
     """
     with disk_errors(wanted.out), output_folder(wanted.out) as folder:
         return _run_into(folder, wanted)

@@ -6,7 +6,11 @@ class BookError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """In a notebook, show the one line without the library's stack frames above it."""
-        return [f"{type(self).__name__}: {self}"]
+        return [f"BookError: {self}"]
+
+
+class Refused(BookError):
+    """Parameters that contradict each other, by a check that the chapter makes before its work."""
 
 
 def cut(text: str, most: int) -> str:

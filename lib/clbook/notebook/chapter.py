@@ -11,7 +11,7 @@ from ..claims.judging import Reading, Verdict, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
 from ..common import environment
 from ..common.environment import device_of
-from ..common.errors import BookError
+from ..common.errors import BookError, Refused
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
 from ..common.sources import ChapterFiles
@@ -45,11 +45,11 @@ class Chapter:
         self._watch_cells()
 
     def check(self, make: Callable[..., T], *args, **options) -> T:
-        """Call a kernel's check before any work; turn the ValueError that it raises into a one-line BookError."""
+        """Call a kernel's check before any work; turn the ValueError that it raises into one line, Refused."""
         try:
             return make(*args, **options)
         except ValueError as refused:
-            raise BookError(f"{self.files.name}: {refused}") from None
+            raise Refused(f"{self.files.name}: {refused}") from None
 
     @property
     def data(self) -> str:

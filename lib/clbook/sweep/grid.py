@@ -7,7 +7,6 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import product
 
 from ..claims.claim_table import Claims
-from ..commands.contradictions import check_together
 from ..commands.request import check_data, known_parameter, read_assignments, seed_blocks, with_device
 from ..common.errors import BookError, cut
 from ..common.parameters import Parameter, profile_parameters, read_parameters
@@ -151,8 +150,8 @@ def plan_grid(
 
     `seeds` is the number of consecutive blocks of seeds at each grid place. With `fold` these form one run, since a
     chapter computes all its seeds in one program anyway, and points read their own seeds from it. A sweep that runs
-    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks; conditions on several
-    parameters are then left to the chapter's cells, which fail a point in its first seconds.
+    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks. Conditions on several
+    parameters are left to the chapter's own checks, which refuse a point in its first seconds.
     """
     files = ChapterFiles.find(name)
     known = read_parameters(files.cells(), files.source.name)
@@ -175,6 +174,4 @@ def plan_grid(
             points[point] = Point(point, parameters, run, k)
     for data in {p.get("data") for p in runs.values()}:
         check_data({"data": data}, name)
-    if not elsewhere:
-        check_together(files, list(runs.values()))
     return Grid(files, profile, tuple(axes), seeds, tuple(points.values()), runs, code)

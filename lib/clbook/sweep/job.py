@@ -9,7 +9,7 @@ from pathlib import Path
 from ..claims.claim_table import Claims
 from ..commands import runs
 from ..commands.jupyter_kernel import DiskFull
-from ..common.errors import BookError
+from ..common.errors import BookError, Refused
 from ..common.sources import ChapterFiles
 from ..provenance.digests import code_digest
 from ..provenance.slices import Story
@@ -34,7 +34,7 @@ def _code(files: ChapterFiles) -> str:
 
 
 def run_job(job: Job) -> dict:
-    """Make one run, on a worker: `{"status": "done" | "failed" | "full", "said": reason, "seconds": …}`.
+    """Make one run, on a worker: `{"status": "done" | "failed" | "refused" | "full", "said": reason, "seconds": …}`.
 
     `seconds` is missing if another worker had already made the run. Nothing is raised, since a cluster may not know the
     exception; a worker that is killed reports nothing.
@@ -46,6 +46,8 @@ def run_job(job: Job) -> dict:
         _make(job, out)
     except DiskFull as error:
         return {"status": "full", "said": str(error)}
+    except Refused as error:
+        return {"status": "refused", "said": str(error)}
     except BookError as error:
         said = str(error)
     except Exception as error:

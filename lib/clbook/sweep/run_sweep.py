@@ -133,8 +133,9 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
     """Make all runs of a grid that have no result yet; `pool`, from `cluster.open_pool`, is opened if there are any.
 
     The first run is made alone, and its time predicts the cost of the rest. A run that fails keeps its partial notebook
-    beside its place, in ID.failed, and is tried once more. Raises BookError for a folder that contains something else
-    or is in use, a full disk, or a lost scheduler; finished runs stay, and the same call resumes from them.
+    beside its place, in ID.failed, and is tried once more, unless its parameters contradict each other. Raises
+    BookError for a folder that contains something else or is in use, a full disk, or a lost scheduler; finished runs
+    stay, and the same call resumes from them.
     """
     folder = folder.absolute()
     with _held(folder):
@@ -191,7 +192,7 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
                 first = False
                 if queue:
                     say(cost(result["seconds"], len(queue), pool.places()))
-        elif tries[run] < ATTEMPTS:
+        elif result["status"] != "refused" and tries[run] < ATTEMPTS:
             queue.append(run)
         else:
             _fail(folder, run, result["said"], outcome)

@@ -2,7 +2,7 @@
 
 from clbook.commands import runs
 from clbook.commands.jupyter_kernel import DiskFull
-from clbook.common.errors import BookError
+from clbook.common.errors import BookError, Refused
 from clbook.sweep.job import Job, run_job
 
 
@@ -22,6 +22,7 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
     (tmp_path / "runs").mkdir()
     for error, status in (
         (BookError("cell [2] failed"), "failed"),
+        (Refused("stand-in: seeds: must be ≥ 4"), "refused"),
         (DiskFull("full"), "full"),
         (OSError("net"), "failed"),
     ):

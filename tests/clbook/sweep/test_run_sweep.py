@@ -45,6 +45,14 @@ def test_an_interrupted_sweep_goes_on_with_what_is_left(grid, tmp_path):
     assert not list((tmp_path / "a" / "runs").glob(".*"))
 
 
+def test_a_point_that_contradicts_itself_is_a_failed_row_and_not_tried_again(grid, tmp_path):
+    bad, said = grid.points[0].id, "stand-in: seeds: must be ≥ 2·scale = 4, got 3"
+    pool = Pool(lambda job: {"status": "refused" if job.out.endswith(bad) else "done", "said": said, "seconds": 1})
+    outcome = run(grid, tmp_path / "a", pool)
+    assert outcome.failed == {bad: said} and len(outcome.done) == 5 and pool.ran.count(bad) == 1
+    assert (sweep_folder.failed_folder(tmp_path / "a", bad) / "reason.txt").read_text() == said + "\n"
+
+
 def test_a_point_that_fails_is_tried_once_more_and_the_others_run(grid, tmp_path):
     bad = grid.points[1].id
     always = Pool(
