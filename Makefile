@@ -6,6 +6,7 @@ CHAPTER ?=
 PROFILE ?= default
 OUT ?=
 
+OLDEST = $(shell sed -n 's/^requires-python = ">=\([0-9.]*\).*/\1/p' pyproject.toml)
 PIP := .venv/bin/python -m pip install --quiet -c constraints.txt -e
 # Two workers, a scope each at a time; a notebook is a scope, and its kernel is the environment's own.
 PYTEST := JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet --durations=30 -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg
@@ -70,9 +71,14 @@ student: .venv/.run-installed
 dist: $(ZIP)
 	@cat $(ZIP).sha256
 
-# The newest versions within the bounds of pyproject.toml; run it with the oldest Python that these allow. Nothing is installed.
-pins: .venv/.book-installed
-	.venv/bin/python -m clbook.commands.pins
+# The newest versions within the bounds of pyproject.toml, for the oldest Python that these allow. What builds packages is not pinned, nor
+# what CUDA builds of torch bring, so that the pins fit any build. Only uv is installed, apart from everything else.
+pins: .venv/.made
+	@.venv/bin/python -m pip install --quiet --upgrade --target .venv/uv uv
+	@.venv/uv/bin/uv pip compile --quiet --no-annotate --no-header --python-version $(OLDEST) \
+		--extra test --extra encoders pyproject.toml > .venv/newest.txt
+	@{ grep '^#' constraints.txt; grep -vE '^(cuda-|nvidia-|triton|setuptools|wheel)' .venv/newest.txt | sed 's/+[^ ]*//'; } > .venv/pins.txt
+	@diff constraints.txt .venv/pins.txt && echo "every pin is the newest that fits" || cp .venv/pins.txt constraints.txt
 
 clean:
 	rm -rf _build dist book/_generated .pytest_cache .ruff_cache
