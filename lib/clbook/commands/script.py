@@ -6,7 +6,8 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles
@@ -16,7 +17,7 @@ from ..notebook.chapter import Chapter
 from ..notebook.pieces import Keeper
 from ..provenance.slices import Story
 from ..provenance.stamps import of_notebooks, seal
-from ..provenance.units import CHAPTER, Unit
+from ..provenance.units import CHAPTER
 
 
 @contextlib.contextmanager
@@ -45,14 +46,30 @@ def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[Non
         os.environ.update(before)
 
 
-def _run_unit(unit: Unit, namespace: dict, name: str) -> None:
-    """Execute a unit and print its last value if that is a line about a claim."""
-    tree = ast.parse(unit.source, name)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), namespace)
-    value = eval(compile(ast.Expression(last.value), name, "eval"), namespace) if last else None
-    if isinstance(value, display.Line):
-        print(value.plain, flush=True)
+def _unwatched(n: int, at: int) -> AbstractContextManager:
+    return contextlib.nullcontext()
+
+
+def run_unit(
+    story: Story, n: int, namespace: dict, around: Callable[[int, int], AbstractContextManager] = _unwatched
+) -> object:
+    """Execute unit n in a namespace, statement by statement; returns the last one's value if it is an expression.
+
+    `around(n, at)` is entered for statement number `at`.
+    """
+    value, where = None, _where(story, n)
+    for at, statement in enumerate(story.units[n].body):
+        if isinstance(statement, ast.Expr):
+            code = compile(ast.Expression(statement.value), where, "eval")
+        else:
+            code = compile(ast.Module([statement], []), where, "exec")
+        with around(n, at):
+            value = eval(code, namespace)
+    return value
+
+
+def _where(story: Story, n: int) -> str:
+    return f"{story.source_of(n).name}, cell {story.cell_in_notebook(n) + 1}"
 
 
 def run_script(
@@ -86,21 +103,22 @@ def _run_notebook(story: Story, units: list[int], parameters: dict, keeper: Keep
 
 
 def timed_unit(story: Story, n: int, namespace: dict, keeper: Keeper) -> float:
-    """Run a unit in a namespace, tell the chapter how long its cell took, and return it.
+    """Run a unit in a namespace; returns the seconds that it took, which the chapter is told, too.
 
-    Pieces that were kept of an earlier attempt count with the seconds that they took then. Raises BookError for a unit
-    that fails.
+    Its value is printed if that is a line about a claim. Pieces that were kept of an earlier attempt count with the
+    seconds that they took then. Raises BookError for a unit that fails.
     """
-    unit, began, kept = story.units[n], time.perf_counter(), keeper.earlier_seconds
-    where = f"{story.source_of(n).name}, cell {story.cell_in_notebook(n) + 1}"
+    began, kept, where = time.perf_counter(), keeper.earlier_seconds, _where(story, n)
     try:
-        _run_unit(unit, namespace, where)
+        value = run_unit(story, n, namespace)
     except (BookError, MemoryError, OSError):
         raise
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         line = next((f.lineno for f in reversed(frames) if f.filename == where), "?")
         raise BookError(f"{where}, line {line} failed: {type(error).__name__}: {error}") from error
+    if isinstance(value, display.Line):
+        print(value.plain, flush=True)
     seconds = time.perf_counter() - began + keeper.earlier_seconds - kept
     if isinstance(namespace.get(CHAPTER), Chapter):
         namespace[CHAPTER].took(story.cell_in_notebook(n), seconds)

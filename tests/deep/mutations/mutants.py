@@ -1,6 +1,5 @@
 """A chapter run as a plain script with one line of one kernel broken, only in the memory of this process."""
 
-import ast
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -16,6 +15,7 @@ from unittest import mock
 
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading, judge_all
+from clbook.commands.script import run_unit
 from clbook.common.apart import apart
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles, chapter_names
@@ -175,11 +175,8 @@ def run_script(
         for some in story.by_notebook(units):
             namespace = story.namespace(parameters)
             for n in some:
-                began, where = time.process_time(), f"{story.source_of(n).name}, code cell"
-                for at, statement in enumerate(story.units[n].body):
-                    code = compile(ast.Module([statement], []), f"{where} {story.cell_in_notebook(n) + 1}", "exec")
-                    with around(n, at):
-                        exec(code, namespace)
+                began = time.process_time()
+                run_unit(story, n, namespace, around)
                 if clock is not None:
                     clock[n] = round(time.process_time() - began, 2)
             opened = namespace.get("chapter")
