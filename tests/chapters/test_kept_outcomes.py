@@ -15,7 +15,7 @@ from mutations.outcome_keys import path_of
 
 from clbook.common import environment
 from clbook.common.sources import ChapterFiles, chapter_names
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import notebooks_stamp
 
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
@@ -67,4 +67,4 @@ def test_what_is_committed_belongs_to_rows_and_to_claims(name):
     files, rows = ChapterFiles(ROOT, name), load_mutations(ROOT)
     kept = json.loads(path_of(files).read_text()) if path_of(files).is_file() else {"mutations": {}, "elsewhere": {}}
     assert kept["mutations"].keys() <= {m.name for m in rows if m.chapter == name}
-    assert {n for n in kept["elsewhere"] if not n.startswith("cell ")} <= Story(files).claims.keys()
+    assert {n for n in kept["elsewhere"] if not n.startswith("cell ")} <= ChapterCode(files).claims.keys()

@@ -18,14 +18,14 @@ from stand_in import SOURCE, write_stand_in
 
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.library import Library, is_machinery
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
 from clbook.provenance.syntax import Definition
 
 REASONS = Path(__file__).with_name("kernels_without_a_mutation.yaml")
 
 
-def named(story: Story, claim: str) -> set[Definition]:
+def named(story: ChapterCode, claim: str) -> set[Definition]:
     """The definitions that the cells of one claim name, except where a statement only shows something."""
     last, found = story.judging(claim), set()
     for at in story.needed(last):
@@ -43,7 +43,7 @@ def computes(library: Library, definition: Definition) -> bool:
     return not is_machinery(definition.module) and any(isinstance(part, ast.FunctionDef) for part in parts)
 
 
-def kernels(story: Story) -> set[str]:
+def kernels(story: ChapterCode) -> set[str]:
     """`module.name` of the kernels that the claims of a chapter call."""
     found = set().union(*(named(story, claim) for claim in story.claims))
     return {_short(one) for one in found if computes(story.library, one)}
@@ -68,7 +68,7 @@ def excused(path: Path = REASONS) -> Counter:
 @cache
 def all_kernels() -> frozenset[str]:
     library = Library().read()
-    return frozenset().union(*(kernels(Story(ChapterFiles(ROOT, name), library)) for name in chapter_names(ROOT)))
+    return frozenset().union(*(kernels(ChapterCode(ChapterFiles(ROOT, name), library)) for name in chapter_names(ROOT)))
 
 
 def test_every_kernel_has_a_mutation_or_a_reason_why_it_has_none():
@@ -97,7 +97,9 @@ def story(tmp_path):
     source = source.replace("import open_chapter", "import glue, open_chapter")
     source = source.replace("# %%\ndouble =", "# %%\nrank = effective_rank(torch.eye(2))\ndouble = rank - rank +")
     source = source.replace("ACTIVATIONS[", "activations.activation(").replace('"].h', '").h')
-    return Story(write_stand_in(tmp_path, source.replace('chapter.judge("thm-1",', f'{shown}chapter.judge("thm-1",')))
+    return ChapterCode(
+        write_stand_in(tmp_path, source.replace('chapter.judge("thm-1",', f'{shown}chapter.judge("thm-1",'))
+    )
 
 
 def test_what_a_claim_calls_is_a_kernel_and_what_is_shown_or_only_imported_is_none(story):

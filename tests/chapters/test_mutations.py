@@ -17,7 +17,7 @@ from stand_in import write_stand_in
 
 from clbook.claims.claim_table import Claims
 from clbook.common.sources import ChapterFiles, chapter_names
-from clbook.provenance.digests import Made
+from clbook.provenance.digests import Provenance
 
 MUTATIONS = load_mutations(ROOT)
 
@@ -34,7 +34,7 @@ def unseen(keys: Keys, rows: list[Mutation]) -> list[str]:
     return [m.id for m in rows if keys.made(m).digest == keys.made_broken(m).digest]
 
 
-def cells(made: Made) -> dict[str, str]:
+def cells(made: Provenance) -> dict[str, str]:
     """What a digest of a chapter's cells alone would cover."""
     return {name: own for name, own in made.reaches.items() if not name.startswith(f"{PACKAGE}.")}
 

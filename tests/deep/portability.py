@@ -17,10 +17,10 @@ from clbook.claims.claim_table import Claim
 from clbook.commands.verify import run_again
 from clbook.commands.verify_distance import distances
 from clbook.commands.verify_plan import Job, jobs
-from clbook.common.apart import apart
-from clbook.common.draws import drawn, drawn_by
 from clbook.common.errors import BookError
+from clbook.common.samples import commit_or_digest, sample
 from clbook.common.sources import chapter_names, find_root
+from clbook.common.subprocess_call import run_in_process
 from clbook.notebook.results import verdicts_of
 from clbook.provenance.staleness import STALE, states
 
@@ -102,7 +102,7 @@ def report(job: Job) -> list[Difference]:
     for encoded in (False, True):  # the packages of encoders are an extra
         claims = [claim for claim in current if job.needs_encoder(claim) == encoded]
         try:
-            readings |= apart(run_again, *given, claims)["readings"] if claims else {}
+            readings |= run_in_process(run_again, *given, claims)["readings"] if claims else {}
         except BookError as refused:
             absent.append(f"{where}, {', '.join(claims)}: not here: {refused}")
     found = list(differences(job, {"readings": readings}))
@@ -117,10 +117,10 @@ def report(job: Job) -> list[Difference]:
 
 def command(root: Path, chapter: str | None, claims: list[str]) -> int:
     """Report each level; the status is 1 if a verdict changed that may not or a value left its tolerance."""
-    found, usual, wanted = [], apart(bits), jobs(root, chapter, claims, "default")
+    found, usual, wanted = [], run_in_process(bits), jobs(root, chapter, claims, "default")
     for variables in levels(platform.machine()):
         os.environ.update(variables)  # for the processes started from here on; libraries read them once
-        changed = [what for what, digest in apart(bits).items() if digest != usual[what]]
+        changed = [what for what, digest in run_in_process(bits).items() if digest != usual[what]]
         print(*(f"{name}={value}" for name, value in variables.items()))
         print(f"    changes the bits of {', '.join(changed) or 'nothing that was looked at'}", flush=True)
         found += [one for job in wanted for one in report(job)]
@@ -133,7 +133,7 @@ def main() -> int:
     try:
         root = find_root()
         if chapter == "--drawn":
-            (chapter,) = drawn(dict.fromkeys(chapter_names(root), 1.0), 1.0, f"{drawn_by(root)} portability")
+            (chapter,) = sample(dict.fromkeys(chapter_names(root), 1.0), 1.0, f"{commit_or_digest(root)} portability")
         return command(root, chapter, claims)
     except BookError as error:
         print(f"make portability: {error}", file=sys.stderr)

@@ -15,7 +15,7 @@ from clbook.common import environment
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles
 from clbook.provenance.library import Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 RELU = Mutation(
     "stand-in", "thm-1", "losses.activations", 'Activation("relu", torch.relu,', 'Activation("relu", torch.neg,'
@@ -126,7 +126,7 @@ def test_the_parts_of_a_chapter_on_another_device_have_keys_of_their_own(stand_i
 
 def test_cells_that_no_claim_needs_are_found_by_where_they_end(stand_in):
     edit(stand_in.source, '# %%\nprint(f"twice', '# %%\nhalf = double / 2\n\n# %%\nprint(half)\n\n# %%\nprint(f"twice')
-    story = Story(stand_in)
+    story = ChapterCode(stand_in)
     assert [story.units[n].source for n in ends(story)] == ["print(half)", 'print(f"twice: {double:.1f}")']
 
 
@@ -179,7 +179,7 @@ def test_each_row_is_drawn_with_some_commit_one_that_takes_long_too(kept, monkey
     unsealed = {k: v for k, v in content["thm-1"].items() if k != "seal"} | {"seconds": [500.0, 500.0]}
     save(kept, "mutations", content | {"thm-1": sealed(unsealed)})
     for n in range(20):
-        monkeypatch.setattr(kept_outcomes, "drawn_by", lambda root, n=n: f"commit {n}")
+        monkeypatch.setattr(kept_outcomes, "commit_or_digest", lambda root, n=n: f"commit {n}")
         drawn.append(Mutations(kept, ROWS).sampled)
     assert {frozenset(sample) for sample in drawn} == {frozenset({"thm-1"}), frozenset({"thm-1", "thm-1-a"})}
 

@@ -26,7 +26,7 @@ def quietly(function, *given):
 def files(tmp_path, monkeypatch):
     """The stand-in with its notebook. Its runs stay in this process, whose variables do not change."""
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
-    monkeypatch.setattr(portability, "apart", quietly)
+    monkeypatch.setattr(portability, "run_in_process", quietly)
     monkeypatch.setattr(portability, "os", SimpleNamespace(environ={}))
     return build_stand_in(tmp_path)
 

@@ -17,10 +17,10 @@ from mutations.kept_outcomes import Mutations
 from mutations.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
 from stand_in import SOURCE, write_stand_in
 
-from clbook.common.draws import drawn, drawn_by
+from clbook.common.samples import commit_or_digest, sample
 from clbook.common.sources import ChapterFiles
 from clbook.provenance.library import Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 
 EVERY = os.environ.get("CLBOOK_EVERY", "")
@@ -34,7 +34,7 @@ def differing(together: dict[str, dict], apart: dict[str, dict | None]) -> list[
     return found + ([] if apart and all(apart.values()) else ["nothing was compared"])
 
 
-def beside(story: Story, claim: str) -> str:
+def beside(story: ChapterCode, claim: str) -> str:
     """The claim whose cells have most in common with those of another, and least else."""
 
     def cells(of: str) -> set[int]:
@@ -44,11 +44,11 @@ def beside(story: Story, claim: str) -> str:
     return max(others, key=lambda other: (len(own & cells(other)), -len(cells(other) - own)))
 
 
-def sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
+def rows_of_sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
     """A row that the commit selects, and later rows with the same parameters while time remains."""
     kept = {claim: entry["seconds"][0] for claim, entry in plan.believed.items()}
     cost = {m.claim: 2 * kept.get(m.claim, UNKNOWN_SECONDS) + START_SECONDS for m in plan.rows}
-    (first,) = drawn(cost, START_SECONDS / 2, f"{drawn_by(ROOT)} alone {plan.files.name}")
+    (first,) = sample(cost, START_SECONDS / 2, f"{commit_or_digest(ROOT)} alone {plan.files.name}")
     at = [m.claim for m in plan.rows].index(first)
     alike = [m for m in plan.rows[at:] + plan.rows[:at] if m.parameters == plan.rows[at].parameters]
     spent = itertools.accumulate(cost[m.claim] for m in alike)
@@ -93,7 +93,7 @@ def of_chapter(name: str) -> type:
         @cache
         def tried() -> tuple[list[Mutation], dict[str, dict], list[str]]:
             """A sample, its arms from one run, and what that run executed but no digest covers."""
-            rows = sample(Reach.plan())
+            rows = rows_of_sample(Reach.plan())
             return rows, *together(Reach.plan(), rows)
 
         @staticmethod
@@ -217,8 +217,8 @@ def test_a_sample_is_a_row_and_its_neighbours_with_the_same_parameters(tmp_path,
     plan.rows = [replace(ROWS[0], claim=f"c-{n}", parameters=wide if n % 2 else {}) for n in range(8)]
     found = set()
     for n in range(60):
-        monkeypatch.setattr("test_reach.drawn_by", lambda root, n=n: f"commit {n}")
-        rows = sample(plan, seconds=2.5 * (2 * UNKNOWN_SECONDS + START_SECONDS))
+        monkeypatch.setattr("test_reach.commit_or_digest", lambda root, n=n: f"commit {n}")
+        rows = rows_of_sample(plan, seconds=2.5 * (2 * UNKNOWN_SECONDS + START_SECONDS))
         assert len(rows) == 2 and rows[0].parameters == rows[1].parameters
         found.add(rows[0].claim)
     assert found == {m.claim for m in plan.rows}

@@ -9,7 +9,7 @@ from clbook.claims.rules import MET, MISSED
 from clbook.common.parameters import read_parameters
 from clbook.notebook.results import headlines, verdicts_of
 from clbook.notebook.shown import differences
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import CURRENT, states
 from clbook.provenance.stamps import seal
 
@@ -85,7 +85,7 @@ def stale(chapter: Committed) -> list[str]:
     now = {p.name: p.default for p in read_parameters(chapter.files.cells(), chapter.files.source.name).values()}
     return [
         f"{claim}: {found.state} ({', '.join(found.changed[:3])}); run `make execute`"
-        for claim, found in states(Story(chapter.files), chapter.stamp, chapter.claims, parameters=now).items()
+        for claim, found in states(ChapterCode(chapter.files), chapter.stamp, chapter.claims, parameters=now).items()
         if found.state != CURRENT
     ]
 
@@ -94,7 +94,7 @@ def shown(chapter: Committed) -> list[str]:
     """Every line and picture is the one that the stored result gives."""
     if chapter.stamp is None:
         return []
-    story = Story(chapter.files)
+    story = ChapterCode(chapter.files)
     found = headlines(chapter.files, story.library)
     return list(differences(chapter.notebook, story, chapter.stamp, chapter.claims, found))
 

@@ -6,22 +6,22 @@ A current notebook's readings are recomputed by `clbook verify`, to the last bit
 import os
 from pathlib import Path
 
-from clbook.common.draws import drawn, drawn_by
+from clbook.common.samples import commit_or_digest, sample
 from clbook.common.sources import ChapterFiles, chapter_names, find_root
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import CURRENT, notebook_stamp, states
 
 
 def is_current(one: ChapterFiles) -> bool:
     """Whether the present sources would make every reading that a notebook stores."""
     stamp = notebook_stamp(one.notebook)
-    return bool(stamp) and all(state.state == CURRENT for state in states(Story(one), stamp, None).values())
+    return bool(stamp) and all(state.state == CURRENT for state in states(ChapterCode(one), stamp, None).values())
 
 
 def notebooks_to_run(root: Path) -> list[Path]:
     """Paths relative to the book, in the book's order."""
     notebooks = [one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks]
-    selected = drawn({one.stem: 1.0 for one in notebooks}, 1.0, f"{drawn_by(root)} notebooks")
+    selected = sample({one.stem: 1.0 for one in notebooks}, 1.0, f"{commit_or_digest(root)} notebooks")
     return [one.notebook.relative_to(root) for one in notebooks if one.stem in selected or not is_current(one)]
 
 

@@ -109,7 +109,7 @@ class Claim:
         given |= {"breaks": tuple(breaks if isinstance(breaks, list) else [breaks])}
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
 
-    def rule_for_hash(self) -> list:
+    def verdict_key(self) -> list:
         """What a verdict depends on: the rule and how it is applied, not the wording around it."""
         marks = ("slip", "vacuous", "smaller", "advocate")
         rest = [name for name in marks if getattr(self, name)]

@@ -15,7 +15,7 @@ from ..notebook import animations
 from ..notebook.results import headlines
 from ..notebook.shown import Headlines, animations_off, code_cells, differences, stamp_of, write_lines
 from ..provenance.digests import SHORT, ChapterDigests
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import CURRENT, STALE, State, notebook_stamp, states
 from ..provenance.stamps import cell_name, check, merge, of_notebooks, refreshed, seal, seconds_of
 from .jupyter_kernel import disk_errors, run_notebook
@@ -42,7 +42,7 @@ class Committed:
     """
 
     files: ChapterFiles
-    story: Story
+    story: ChapterCode
     notebook: object | None
     held: list[tuple[ChapterFiles, object, dict]]  # each readable notebook of the chapter with its stamp
     stamp: dict | None
@@ -51,7 +51,10 @@ class Committed:
     def read(cls, files: ChapterFiles) -> "Committed":
         """Read the notebook; one that is missing, damaged or of another format contains nothing that can stay."""
         held = [(one, *found) for one in ChapterFiles(files.root, files.name).notebooks if (found := _read(one))]
-        story, own = Story(files), next((found for one, *found in held if one.source == files.source), (None, None))
+        story, own = (
+            ChapterCode(files),
+            next((found for one, *found in held if one.source == files.source), (None, None)),
+        )
         others = [stamp for one, _, stamp in held if one.source != files.source]
         return cls(files, story, own[0], held, _with_moved(story, own[1], others))
 
@@ -72,7 +75,7 @@ class Committed:
         """Digest of a cell → its outputs in a committed notebook."""
         found: dict[str, list] = {}
         for files, notebook, stamp in self.held:
-            before, shown = Story(files, self.story.library, _cells(notebook)), code_cells(notebook)
+            before, shown = ChapterCode(files, self.story.library, _cells(notebook)), code_cells(notebook)
             for at, unit in enumerate(before.units):
                 if unit.whole and (known := stamp["cells"].get(cell_name(before, at))):
                     found.setdefault(known.split()[0], shown[unit.cell].outputs)
@@ -143,7 +146,7 @@ def _read(files: ChapterFiles) -> tuple[object, dict] | None:
     return (notebook, stamp) if stamp else None
 
 
-def _with_moved(story: Story, own: dict | None, others: list[dict]) -> dict | None:
+def _with_moved(story: ChapterCode, own: dict | None, others: list[dict]) -> dict | None:
     """A notebook's stamp, with the readings of claims that have moved into it; None if neither has any."""
     here = own["claims"] if own else {}
     moved = [stamp for stamp in others if any(c in stamp["claims"] and c not in here for c in story.claims)]
@@ -162,7 +165,7 @@ def is_current(files: ChapterFiles) -> bool:
 def weights(files: ChapterFiles, cells: list) -> list[float]:
     """The seconds of cells in the committed notebook, from the one that opens the chapter on; empty if unknown."""
     try:
-        stamp, story = notebook_stamp(files.notebook), Story(files)
+        stamp, story = notebook_stamp(files.notebook), ChapterCode(files)
     except BookError:
         return []
     if not stamp:

@@ -9,7 +9,7 @@ does not know that file, so its first cell contains the address;
 import sys
 from pathlib import Path
 
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from .notebooks import as_percent
@@ -84,7 +84,7 @@ def write_first_cells(root: Path) -> list[str]:
             contents[files.notebook] = nbformat.writes(_with_first_cell(notebook, code), indent=1) + "\n"
     changed = [path for path, content in contents.items() if path.read_text(encoding="utf-8") != content]
     for path in changed:
-        write_aside(path, contents[path])
+        atomic_write(path, contents[path])
     return [path.relative_to(root).as_posix() for path in changed]
 
 

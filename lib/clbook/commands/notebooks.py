@@ -3,12 +3,12 @@
 import base64
 from pathlib import Path
 
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.formats import text_of
 from ..common.pictures import plain_png
 from ..common.sources import ChapterFiles
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _RUN_METADATA = ("papermill", "execution", "collapsed", "scrolled", "ExecuteTime")
@@ -91,7 +91,7 @@ def same_cells(one, other) -> bool:
     return cells(one) == cells(other)
 
 
-def part(notebook, story: Story, units: list[int]):
+def part(notebook, story: ChapterCode, units: list[int]):
     """A notebook with the set-up, the cells that contain some units, and the prose beside these cells."""
     chosen = {story.units[n].cell for n in units} | {unit.cell for unit in story.units if unit.setup}
     chosen |= {n for n, cell in enumerate(story.cells) if "parameters" in cell.tags}
@@ -110,4 +110,4 @@ def write_notebook(notebook, path: Path) -> None:
     import nbformat
 
     nbformat.validate(notebook)
-    write_aside(path, nbformat.writes(notebook, indent=1) + "\n")
+    atomic_write(path, nbformat.writes(notebook, indent=1) + "\n")

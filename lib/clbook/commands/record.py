@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..claims.claim_table import Claims
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError, line_of
 from ..common.parameters import profile_parameters
 from ..common.printing import printed
@@ -23,7 +23,7 @@ from ..notebook import chapter as chapter_module
 from ..notebook.pieces import Keeper, OutOfTime
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import sha
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors, terminated_as_interrupted
@@ -56,7 +56,7 @@ class Block:
     done: bool = False  # every digest is up to date, including those of the rules
 
 
-def plan_block(story: Story, profile: str, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
+def plan_block(story: ChapterCode, profile: str, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
     """What must be run so that a stored run, if there is one, contains all that is chosen and is up to date."""
     if stored and stored["profile"] != profile:
         stored = None  # of another size
@@ -77,7 +77,7 @@ def plan_block(story: Story, profile: str, parameters: dict, stored: dict | None
     return Block(profile, parameters, stored, sorted(units), done)
 
 
-def _stamp(files: ChapterFiles, story: Story, block: Block, deadline: float) -> tuple[dict, Path | None]:
+def _stamp(files: ChapterFiles, story: ChapterCode, block: Block, deadline: float) -> tuple[dict, Path | None]:
     """The stamp of one run, merged with what is stored of it, and the folder of its pieces and pictures."""
     claims = chapter_module._load_claims(files)
     digests = ChapterDigests(story, block.parameters)
@@ -101,7 +101,7 @@ def _stamp(files: ChapterFiles, story: Story, block: Block, deadline: float) -> 
 
 def write_json(path: Path, content: dict) -> None:
     """Write JSON to a temporary file and move it into place."""
-    write_aside(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    atomic_write(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _store_figures(found: Path | None, place: Path, pictures: dict) -> None:
@@ -134,7 +134,7 @@ def record(
     """
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
-    story, path = Story(files), files.record(profile)
+    story, path = ChapterCode(files), files.record(profile)
     parameters, others = (
         with_device(profile_parameters(files, one), story.parameters, device, name)
         for one in (profile, other_profile or profile)
@@ -161,7 +161,7 @@ def record(
     return path
 
 
-def _plans(story: Story, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
+def _plans(story: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
     """What to run of each block of seeds, given as profile and parameters.
 
     Stored runs on further blocks are kept and brought up to date, too, each at its own size.

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from ..common.aside import folder_aside
+from ..common.atomic import atomic_folder
 from ..common.errors import BookError
 from ..common.parameters import profile_parameters, read_parameters
 from ..common.sources import ChapterFiles
 from ..notebook import animations
 from ..notebook.results import run_results
 from ..provenance.digests import ChapterDigests
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import notebook_stamp, notebooks_stamp
 from ..provenance.stamps import of_notebooks, seconds_of
 from .committed import surroundings
@@ -38,8 +38,8 @@ class Plan:
     only: tuple[str, ...] = ()
 
     @cached_property
-    def story(self) -> Story:
-        return Story(self.files)
+    def story(self) -> ChapterCode:
+        return ChapterCode(self.files)
 
     @cached_property
     def units(self) -> list[int] | None:
@@ -126,7 +126,7 @@ def run(wanted: Plan) -> list[dict]:
 
 def run_beside(wanted: Plan) -> list[dict]:
     """As `run`, for one of several workers, on one core; if two fill a place, the first whole folder takes it."""
-    with disk_errors(wanted.out), folder_aside(wanted.out) as folder:
+    with disk_errors(wanted.out), atomic_folder(wanted.out) as folder:
         return _run_into(folder, wanted, at_once=1)
 
 
@@ -143,7 +143,7 @@ def _run_notebook(
 
     path, notebook = folder / files.notebook.name, build(files)
     if units is not None:
-        notebook = part(notebook, Story(files), units)
+        notebook = part(notebook, ChapterCode(files), units)
     options = surroundings(files, notebook, wanted.profile, folder / animations.FOLDER / files.stem)
     try:
         run_notebook(notebook, path, parameters=wanted.parameters, stop=stop, **options)

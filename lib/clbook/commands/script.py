@@ -15,7 +15,7 @@ from ..notebook import chapter as chapter_module
 from ..notebook import display, glue
 from ..notebook.chapter import Chapter
 from ..notebook.pieces import Keeper
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.stamps import of_notebooks, seal
 from ..provenance.units import CHAPTER
 
@@ -26,7 +26,7 @@ def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[Non
     animation the last frame)."""
 
     def figure(fig, name: str, dpi: int = 192) -> None:
-        (keeper.folder / f"{name}.png").write_bytes(glue.drawn(fig, name, dpi))
+        (keeper.folder / f"{name}.png").write_bytes(glue.as_png(fig, name, dpi))
 
     def animation(fig, draw, frames, name: str, alt: str, *, dpi: int = 144, **pace) -> None:
         draw(list(frames)[-1])
@@ -51,7 +51,7 @@ def _unwatched(n: int, at: int) -> AbstractContextManager:
 
 
 def run_unit(
-    story: Story, n: int, namespace: dict, around: Callable[[int, int], AbstractContextManager] = _unwatched
+    story: ChapterCode, n: int, namespace: dict, around: Callable[[int, int], AbstractContextManager] = _unwatched
 ) -> object:
     """Execute unit n in a namespace, statement by statement; returns the last one's value if it is an expression.
 
@@ -68,7 +68,7 @@ def run_unit(
     return value
 
 
-def _where(story: Story, n: int) -> str:
+def _where(story: ChapterCode, n: int) -> str:
     return f"{story.source_of(n).name}, cell {story.cell_in_notebook(n) + 1}"
 
 
@@ -79,7 +79,7 @@ def run_script(
 
     Raises BookError for a cell that fails, OutOfTime between pieces.
     """
-    story, stamps = Story(files), []
+    story, stamps = ChapterCode(files), []
     with as_script(files, profile, keeper):
         for some in story.by_notebook(units):
             stamps.append(_run_notebook(story, some, parameters, keeper))
@@ -88,7 +88,7 @@ def run_script(
     return seal(stamp | {"seconds": seconds, "peak_mb": max(stamp["peak_mb"], keeper.peak_mb)})
 
 
-def _run_notebook(story: Story, units: list[int], parameters: dict, keeper: Keeper) -> dict:
+def _run_notebook(story: ChapterCode, units: list[int], parameters: dict, keeper: Keeper) -> dict:
     """The stamp of units of one notebook, run in a namespace of their own."""
     namespace = story.namespace(parameters)
     for n in units:
@@ -102,7 +102,7 @@ def _run_notebook(story: Story, units: list[int], parameters: dict, keeper: Keep
     return namespace[CHAPTER].stamp()
 
 
-def timed_unit(story: Story, n: int, namespace: dict, keeper: Keeper) -> float:
+def timed_unit(story: ChapterCode, n: int, namespace: dict, keeper: Keeper) -> float:
     """Run a unit in a namespace; returns the seconds that it took, which the chapter is told, too.
 
     Its value is printed if that is a line about a claim. Pieces that were kept of an earlier attempt count with the

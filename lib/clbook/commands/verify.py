@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.apart import TookTooLong, apart
-from ..common.draws import drawn_by
 from ..common.errors import BookError
+from ..common.samples import commit_or_digest
 from ..common.sources import ChapterFiles, chapter_names
+from ..common.subprocess_call import TookTooLong, run_in_process
 from ..notebook.results import verdicts_of
 from ..notebook.shown import pictures_off
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, states
 from ..provenance.stamps import made_by
 from .request import check_data
@@ -27,8 +27,11 @@ from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 WHOLE, LATE = "too dear, and no part of them can be computed alone", "not finished in the time of the sample"
-OVERTIME = 1.5  # times a sample's time; whatever is unfinished then is abandoned
-PATIENCE, SLACK = 3.0, 40.0  # times what a job of a sample should take, and seconds for its process to start
+OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
+JOB_TIMES_EXPECTED, JOB_START_SECONDS = (
+    3.0,
+    40.0,
+)  # times what a job of a sample should take, and seconds for its process to start
 NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
 
 
@@ -50,7 +53,7 @@ def run_again(root: str, name: str, parameters: dict, profile: str, claims: list
     os.environ["CLBOOK_ROOT"] = root
     files = ChapterFiles(Path(root), name)
     with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
-        units = Story(files).union(claims)
+        units = ChapterCode(files).union(claims)
         return run_script(files, parameters, profile, Keeper(Path(scratch), float("inf")), units)
 
 
@@ -80,7 +83,7 @@ def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Found
     limit = None if deadline is None else max(0.0, deadline - time.monotonic())
     given = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims)
     try:
-        again = apart(run_again, *given, seconds=limit)
+        again = run_in_process(run_again, *given, seconds=limit)
     except TookTooLong:
         return [Found(claim, where, LATE) for claim in claims]
     except EOFError:
@@ -129,16 +132,18 @@ def command(
     root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
 ) -> int:
     """`clbook verify`: prints the outcome for each run; the status is 1 if anything differs from what is stored."""
-    by, found, began = drawn_by(root), jobs(root, chapter, claims, profile), time.monotonic()
+    by, found, began = commit_or_digest(root), jobs(root, chapter, claims, profile), time.monotonic()
     results: list[Found] = []
-    deadline = None if sample is None else began + OVERTIME * sample
+    deadline = None if sample is None else began + OVERTIME_SHARE * sample
     if one_seed:
         found, whole = in_parts(found, by)
         results += [Found(claim, job.stored.where, WHOLE) for job, claim in whole]
     if sample is not None:
         found = sampled(found, sample, by)
     for job in found:
-        own = time.monotonic() + PATIENCE * job.seconds + SLACK  # a cost that was wrong must not use up the sample
+        own = (
+            time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS
+        )  # a cost that was wrong must not use up the sample
         some = check_job(job, deadline and min(deadline, own))
         results += some
         of = " in part" if job.part else ""

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from ..claims.claim_table import Claim
 from ..claims.statistics import Sample
 
-ZERO = 1e-13  # of the largest number of a reading: what is below is rounding
-ROUNDING = 1e-6  # of a number, what other instructions make of it
-FEW = 1e-2  # of the largest number of a sample, what a batch of few seeds makes of it; 7e-4 was seen, of an integrator
+ZERO_RELATIVE = 1e-13  # of the largest number of a reading: what is below is rounding
+ROUNDING_RELATIVE = 1e-6  # of a number, what other instructions make of it
+PART_RELATIVE = (
+    1e-2  # of the largest number of a sample, what a batch of few seeds makes of it; 7e-4 was seen, of an integrator
+)
 
 
 def same_arithmetic(before: dict, now: dict) -> bool:
@@ -28,9 +30,9 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = Fa
         yield float("inf")
         return
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
-    noise = ZERO * _largest(x for sample in samples.values() for x in sample.values)
+    noise = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, FEW if part else 0.0)
+        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, PART_RELATIVE if part else 0.0)
 
 
 def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, share: float) -> float:
@@ -47,11 +49,11 @@ def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: fl
     least = max(share * _largest(before.values), 1e-300)
     if chance and before.by_chance and row.by_chance:
         half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
-        return abs(before.estimate - after.estimate) / max(half, ROUNDING * abs(before.estimate), least)
+        return abs(before.estimate - after.estimate) / max(half, ROUNDING_RELATIVE * abs(before.estimate), least)
     rule = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
     allowed = max(rule, noise, least)
     pairs = zip(before.values, after.values, strict=True)
-    return max(abs(a - b) / max(allowed, ROUNDING * abs(a)) for a, b in pairs)
+    return max(abs(a - b) / max(allowed, ROUNDING_RELATIVE * abs(a)) for a, b in pairs)
 
 
 def _largest(values: Iterable[float]) -> float:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ..claims.claim_table import Claims
 from ..common import project
-from ..common.draws import drawn
 from ..common.errors import BookError
+from ..common.samples import sample
 from ..common.sources import ChapterFiles, chapter_names
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import Library
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import Stored, notebooks_stamp, stored_stamps
 from ..provenance.stamps import seconds_of, seconds_of_record
 from .parts import Part, part_of
@@ -20,15 +20,15 @@ from .request import check_data, named_claims
 
 ENCODER = "pretrained_encoders."  # in the names of what runs an encoder: minutes, or a second if it is kept
 START_SECONDS = 2.0  # to start a process, for each reading; the readings of one run share it
-DEAR = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
-CHEAP = 30.0  # seconds; whatever takes no longer is computed with all its seeds
+PART_ABOVE_SHARE = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
+WHOLE_BELOW_SECONDS = 30.0  # seconds; whatever takes no longer is computed with all its seeds
 
 
 @dataclass
 class Job:
     """Readings of one stored run that are computed together."""
 
-    story: Story
+    story: ChapterCode
     claims: Claims
     stored: Stored
     wanted: list[str]
@@ -73,7 +73,7 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
     for name in [chapter] if chapter else chapter_names(root):
         files = ChapterFiles.find(name, root)
         asked = set(named_claims(files, claims, "verify")) if claims else None
-        story, rows = Story(files, library), Claims.load(files.claims)
+        story, rows = ChapterCode(files, library), Claims.load(files.claims)
         for stored in stored_stamps(files):
             wanted = [c for c in stored.stamp["readings"] if c in story.claims and (asked is None or c in asked)]
             if wanted and profile in (None, stored.stamp["profile"]):
@@ -105,12 +105,12 @@ def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
     places, seconds = {}, {}
     for job in found:
         for claim, cost in costs(job).items():
-            part = job.part_of(claim, by) if cost > DEAR * budget else None
+            part = job.part_of(claim, by) if cost > PART_ABOVE_SHARE * budget else None
             cost = cost * part.share if part else cost
             if cost <= budget and job.is_at_hand(claim):
                 name = f"{job.stored.where} {claim}"
                 places[name], seconds[name] = (job, claim, part, cost), cost + START_SECONDS
-    return grouped(places[name] for name in drawn(seconds, budget, by))
+    return grouped(places[name] for name in sample(seconds, budget, by))
 
 
 def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
@@ -118,8 +118,8 @@ def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]
     chosen, whole = [], []
     for job in found:
         for claim, cost in costs(job).items():
-            part = job.part_of(claim, by) if cost > CHEAP else None
-            if part or cost <= CHEAP:
+            part = job.part_of(claim, by) if cost > WHOLE_BELOW_SECONDS else None
+            if part or cost <= WHOLE_BELOW_SECONDS:
                 chosen.append((job, claim, part, cost * part.share if part else cost))
             else:
                 whole.append((job, claim))

@@ -18,7 +18,7 @@ from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import PACKAGE, Library, sha
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import notebooks_stamp, read_record
 from ..provenance.stamps import seconds_of, seconds_of_record
 from .store import ABSENT, DIED, LATE, MEMORY
@@ -67,7 +67,7 @@ class Left:
 class Run:
     """A chapter at one size: which claims can be read here, in bundles, and which cannot."""
 
-    story: Story
+    story: ChapterCode
     profile: str
     device: str
 
@@ -157,7 +157,7 @@ class Run:
 def runs(root: Path, device: str) -> list[Run]:
     """Every chapter at every size for which it has a profile."""
     library = Library().read()
-    stories = [Story(ChapterFiles(root, name), library) for name in chapter_names(root)]
+    stories = [ChapterCode(ChapterFiles(root, name), library) for name in chapter_names(root)]
     return [
         Run(story, profile, device)
         for profile in PROFILES

@@ -21,7 +21,7 @@ from ..common.sources import ChapterFiles
 from ..notebook.pieces import Keeper, OutOfTime
 from ..provenance.digests import ALGORITHM
 from ..provenance.library import sha
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.units import CHAPTER
 from .plan import Run
 from .store import ABSENT, ERROR, MEMORY, Store
@@ -58,7 +58,7 @@ class Readings:
     spent: float = field(default_factory=time.monotonic)  # until the last claim was stored
 
     @property
-    def story(self) -> Story:
+    def story(self) -> ChapterCode:
         return self.run.story
 
     def needing(self, unit: int) -> list[str]:
@@ -153,7 +153,7 @@ def main(given: list[str]) -> int:
     deadline = time.monotonic() + float(seconds)
     files = ChapterFiles.find(chapter)
     os.environ["CLBOOK_ROOT"] = str(files.root)
-    run, store = Run(Story(files), profile, device), Store(Path(out))
+    run, store = Run(ChapterCode(files), profile, device), Store(Path(out))
     versions = environment.versions()
     folder = store.place("pieces", chapter, sha(device, *map(str, sorted(versions.items())))[:8], "x").parent
     keeper = UnitKeeper(folder, deadline, str(run.parameters.get("data", "generated")))

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.aside import folder_aside, write_aside
+from ..common.atomic import atomic_folder, atomic_write
 from ..common.errors import BookError
 
 NAME = "gpu-results"
@@ -50,7 +50,7 @@ class Store:
         return self.place("logs", f"{job}.log")
 
     def write(self, path: Path, content: dict) -> None:
-        write_aside(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        atomic_write(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
     def readings(self) -> dict[tuple[str, str, str], dict]:
         """(chapter, profile, claim) → what is stored of it; raises BookError for a file that is damaged."""
@@ -95,7 +95,7 @@ class Store:
         if self.folder.is_dir() or not self.archive.is_file():
             return
         try:
-            with folder_aside(self.folder) as aside, tarfile.open(self.archive) as archive:
+            with atomic_folder(self.folder) as aside, tarfile.open(self.archive) as archive:
                 archive.extractall(aside, filter="data")
                 for part in list((aside / NAME).iterdir()):
                     part.rename(aside / part.name)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.pictures import size_on_page, small_png
 
@@ -117,7 +117,7 @@ def place(name: str, moving: bytes) -> str:
         return _data(moving)
     path = Path(folder) / f"{name}.webp"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_aside(path, moving)
+    atomic_write(path, moving)
     return f"{FOLDER}/{path.parent.name}/{path.name}"
 
 
@@ -125,7 +125,7 @@ def store(made: Path, folder: Path) -> None:
     """Move the animations of a finished run into the folder of the committed ones."""
     for path in sorted(made.glob("*.webp")):
         folder.mkdir(parents=True, exist_ok=True)
-        write_aside(folder / path.name, path.read_bytes())
+        atomic_write(folder / path.name, path.read_bytes())
 
 
 def remove_others(folder: Path, names: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from ..common.progress import progress, write_progress
 from ..common.sources import ChapterFiles
 from ..provenance.digests import ALGORITHM, ChapterDigests
 from ..provenance.library import Library
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.stamps import FORMAT, pictures_of, provenance_of, seal
 from . import colours, display, glue
 from .pieces import Keeper
@@ -29,7 +29,9 @@ class Chapter:
     """One notebook of a chapter while it runs: its parameters, its claims and what has been measured so far."""
 
     def __init__(self, files: ChapterFiles, given: dict[str, object]):
-        self.story = Story(files, Library().read())  # the sources as they are now, whatever is edited during the run
+        self.story = ChapterCode(
+            files, Library().read()
+        )  # the sources as they are now, whatever is edited during the run
         known = self.story.parameters
         self.files, self.started = files, time.perf_counter()
         self.parameters = effective(known, {k: given[k] for k in known if k in given}, files.name)

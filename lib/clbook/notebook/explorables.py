@@ -11,7 +11,7 @@ import html
 import sys
 from pathlib import Path
 
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from . import animations
@@ -81,7 +81,7 @@ def main() -> int:
         for files in (one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks):
             notebook = nbformat.read(files.notebook, as_version=4) if files.notebook.is_file() else None
             if notebook and (changed := refresh(notebook, root) + animations.refresh(notebook)):
-                write_aside(files.notebook, nbformat.writes(notebook, indent=1) + "\n")
+                atomic_write(files.notebook, nbformat.writes(notebook, indent=1) + "\n")
                 print(f"chapters/{files.notebook.name}: {', '.join(changed)}")
     except BookError as error:
         print(f"explorables: {error}", file=sys.stderr)

@@ -54,7 +54,7 @@ def png(fig, dpi: int = 192) -> bytes:
     return small_png(buffer.getvalue())
 
 
-def drawn(fig, name: str, dpi: int) -> bytes:
+def as_png(fig, name: str, dpi: int) -> bytes:
     """The figure as PNG; notes its sum for the stored run and closes the figure."""
     import matplotlib.pyplot as plt
 
@@ -69,7 +69,7 @@ def figure(fig, name: str, dpi: int = 192) -> None:
 
     It is shown at half its pixels, for screens that have two for one.
     """
-    content = drawn(fig, name, dpi)
+    content = as_png(fig, name, dpi)
     bundle = {"image/png": base64.b64encode(content).decode("ascii"), "text/plain": f"<figure {name}>"}
     _publish(name, bundle, "", **{"image/png": {"width": size_on_page(content)[0]}})
 
@@ -139,5 +139,5 @@ def explorable(fig, name: str, alt: str, dpi: int = 144) -> None:
     if not _in_notebook():
         plt.close(fig)
         return
-    picture = base64.b64encode(drawn(fig, name, dpi)).decode("ascii")
+    picture = base64.b64encode(as_png(fig, name, dpi)).decode("ascii")
     _publish(name, live_bundle(name, picture, alt), "")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..common import environment
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..provenance.library import Digests, Library, sha
 from ..provenance.syntax import Definition
@@ -50,7 +50,7 @@ class Keeper:
         must have a full repr), of versions and of the device. Keywords, such as a progress bar, must not change the
         result.
         """
-        reached = Digests(Library(), self.data).deep(Definition(compute.__module__, compute.__name__))
+        reached = Digests(Library(), self.data).closure_digest(Definition(compute.__module__, compute.__name__))
         made_of = sha(reached, repr(given), repr(sorted(environment.versions().items())), self.device)
         folder = self.folder.parent / "library"
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ class Keeper:
         except Exception:
             allowed = "tensors, numbers, texts, and lists, tuples and dictionaries of them"
             raise BookError(f"piece {label!r} returns what cannot be kept; it must consist of {allowed}") from None
-        write_aside(path, hashlib.sha256(content.getbuffer()).digest() + content.getbuffer())
+        atomic_write(path, hashlib.sha256(content.getbuffer()).digest() + content.getbuffer())
 
 
 def _read(path: Path) -> dict | None:

@@ -9,7 +9,7 @@ from ..common.formats import OnDamage, attempt
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.library import Library
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
 from ..provenance.stamps import made_by
 from .claim_result import ClaimResult, RunVerdict
@@ -42,7 +42,7 @@ def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
 
 
 def _stored_run(
-    stamp: dict, story: Story, claims: Claims, others: list[dict], parameters: dict | None = None
+    stamp: dict, story: ChapterCode, claims: Claims, others: list[dict], parameters: dict | None = None
 ) -> StoredRun:
     recurrence: dict[str, dict[str, list[str]]] = {}
     for other in others:
@@ -64,7 +64,7 @@ def stored_runs(
     Raises:
         BookError: The claims file is damaged, or, unless it is left out, a notebook or a record.
     """
-    claims, story = Claims.load(files.claims), Story(files, library)
+    claims, story = Claims.load(files.claims), ChapterCode(files, library)
     runs = {}
     if stamp := notebooks_stamp(files, on_damage=on_damage):
         runs["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
@@ -82,7 +82,7 @@ def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, 
         return {}
     claims, record = Claims.load(files.claims), read_record(files.record("paper"))
     parameters = parameters_now(files, "paper", record["run"])
-    run = _stored_run(record["run"], Story(files, library), claims, [], parameters)
+    run = _stored_run(record["run"], ChapterCode(files, library), claims, [], parameters)
     return {c: Headline(v.verdict, v.reason, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}
 
 
@@ -156,6 +156,6 @@ def load_results(root: Path | None = None, on_damage: OnDamage = "raise") -> lis
 def run_results(files: ChapterFiles, stamp: dict) -> list[ClaimResult]:
     """The claims that one run measured."""
     claims = Claims.load(files.claims)
-    run = _stored_run(stamp, Story(files), claims, [])
+    run = _stored_run(stamp, ChapterCode(files), claims, [])
     measured = [claim for claim in claims.rows.values() if claim.id in run.verdicts]
     return [_result(files, claims, claim, {stamp["profile"]: run}, run) for claim in measured]

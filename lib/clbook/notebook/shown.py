@@ -11,7 +11,7 @@ from ..common.errors import BookError
 from ..common.formats import read_notebook
 from ..common.pictures import plain_png
 from ..common.sources import ChapterFiles
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from ..provenance.staleness import loaded, notebook_stamp, read_record
 from ..provenance.stamps import MIME
 from ..provenance.units import Unit
@@ -39,7 +39,7 @@ def code_cells(notebook) -> list:
 
 
 def _lines(
-    notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines
+    notebook, story: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines
 ) -> Iterator[tuple[int, object, Line]]:
     """(number, cell, line) of each cell that ends with a line about a claim or the run; raises BookError."""
     cells = code_cells(notebook)
@@ -54,7 +54,7 @@ def _results(cell) -> list:
     return [output for output in cell.outputs if output.output_type == "execute_result"]
 
 
-def write_lines(notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines) -> None:
+def write_lines(notebook, story: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> None:
     """Rewrite every such line of a notebook in place from a stamp."""
     from nbformat import v4
 
@@ -64,7 +64,7 @@ def write_lines(notebook, story: Story, stamp: dict, claims: Claims, headlines: 
         cell.outputs = [*others, shown]
 
 
-def differences(notebook, story: Story, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
+def differences(notebook, story: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
     """Where a notebook differs from its stamp, in lines about claims or in pictures; one line per difference."""
     if len(code_cells(notebook)) != len(story.cells):
         yield f"{len(code_cells(notebook))} code cells, the source has {len(story.cells)}"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ..claims.claim_table import Claims
 from ..commands import launch
-from ..common.apart import TookTooLong, apart
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.formats import ROWS, RUN, intact, read_notebook
 from ..common.parameters import Parameter, read_parameters, value_text
 from ..common.sources import ChapterFiles
+from ..common.subprocess_call import TookTooLong, run_in_process
 from ..notebook.animations import take_in
 from .chapter_renderer import render
 
@@ -45,11 +45,11 @@ def _write_page(files: ChapterFiles, folder: Path, beside: set[str], seconds: fl
     try:
         _check_extra()
         with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
-            text = apart(render, files, notebook, run, claims, beside, Path(scratch), seconds=seconds)
+            text = run_in_process(render, files, notebook, run, claims, beside, Path(scratch), seconds=seconds)
     except Exception as error:  # whatever stops the renderer, the reader gets a page
         reason = f"{_reason(error, seconds)}; nbconvert made the page, which shows directives as text"
         text = as_html(notebook, files.stem)
-    write_aside(page, text)
+    atomic_write(page, text)
     return page, reason
 
 

@@ -8,7 +8,7 @@ from ..common.errors import BookError
 from ..common.sources import ChapterFiles
 from ..notebook.results import StoredRun
 from ..notebook.shown import notebook_pictures
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 from .record_gallery import Placed, figures
 
 FOLDER = "thumbnails"
@@ -61,7 +61,7 @@ def nearest(claims: dict[str, int], pictures: dict[str, int], sections: list[int
 
 def claim_pictures(files: ChapterFiles) -> dict[str, str]:
     """Claim → name of the chapter's picture that stands for it."""
-    story, placed = Story(files), figures(files)
+    story, placed = ChapterCode(files), figures(files)
     cells = story.all_cells
     code = [at for at, cell in enumerate(cells) if not cell.markdown and cell.source.strip()]
     claims = {unit.line[1]: code[unit.cell] for unit in story.units if unit.line and unit.line[1]}

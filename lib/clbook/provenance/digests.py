@@ -16,7 +16,7 @@ from itertools import groupby
 
 from ..claims.claim_table import Claim, Claims
 from .library import Digests, joined, sha
-from .slices import Story
+from .slices import ChapterCode
 from .spelling import Closed, Global, Writer, draws, opens_chapter
 from .syntax import Definition, Speller, Tokens
 from .units import Unit
@@ -27,7 +27,7 @@ SHORT = 16  # characters of a digest in a table of definitions
 
 
 @dataclass(frozen=True)
-class Made:
+class Provenance:
     """What one unit's result depends on: its digest, the own digests of what it reaches, the parameters it reads."""
 
     digest: str
@@ -38,10 +38,10 @@ class Made:
 
 def rule_digest(claim: Claim) -> str:
     """The digest of a claim's rule and of how it is applied; the wording around it is not covered."""
-    return sha(str(ALGORITHM), json.dumps(claim.rule_for_hash()))
+    return sha(str(ALGORITHM), json.dumps(claim.verdict_key()))
 
 
-def code_digest(story: Story, claims: Claims) -> str:
+def code_digest(story: ChapterCode, claims: Claims) -> str:
     """One digest of everything except parameters on which the readings and verdicts of a chapter depend."""
     digests = ChapterDigests(story, {})
     rules = [rule_digest(claim) for claim in claims.rows.values()]
@@ -51,7 +51,7 @@ def code_digest(story: Story, claims: Claims) -> str:
 class ChapterDigests:
     """The digests of a chapter's units for a run with these parameters; a missing parameter has its default."""
 
-    def __init__(self, story: Story, parameters: dict[str, object]):
+    def __init__(self, story: ChapterCode, parameters: dict[str, object]):
         defaults = {p.name: p.default for p in story.parameters.values()}
         self._parts: dict[tuple[int, str | None, bool], _Part] = {}
         self._known: dict[tuple[int, str | None], str] = {}
@@ -91,11 +91,11 @@ class ChapterDigests:
             found[unit.part] |= set() if unit.imports else unit.names.bound
         return found
 
-    def claim(self, claim: str) -> Made:
+    def claim(self, claim: str) -> Provenance:
         """What the reading of a claim depends on; raises BookError if no cell judges it."""
         return self.of(self.story.judging(claim), claim)
 
-    def of(self, last: int, claim: str | None = None) -> Made:
+    def of(self, last: int, claim: str | None = None) -> Provenance:
         """What a unit's result depends on: the reading of a claim that it judges, or (if None) everything it shows."""
         parts = self._parts_of(last, claim)
         reaches: dict[str, str] = {}
@@ -105,38 +105,38 @@ class ChapterDigests:
                 reaches[_free(self._label(at), reaches)] = part.own
         reaches |= {STATE_NAME: sha(*map(str, state))[:SHORT]} if state else {}
         for found in sorted(frozenset().union(*(part.reached for part in parts.values())), key=str):
-            own = sha(*map(str, found.tokens)) if isinstance(found, Closed) else self.library.own(found)
+            own = sha(*map(str, found.tokens)) if isinstance(found, Closed) else self.library.text_digest(found)
             reaches[str(found)] = own[:SHORT]
         read = frozenset().union(*(part.parameters for part in parts.values()))
-        return Made(self.digest(last, claim), reaches, read, tuple(self.story.needed(last)))
+        return Provenance(self.digest(last, claim), reaches, read, tuple(self.story.needed(last)))
 
     def digest(self, last: int, claim: str | None = None) -> str:
         """The digest of `of` alone."""
         if (last, claim) not in self._known:
             numbers: dict[str, str] = {}  # the chapter's own names are numbered in order of appearance
             texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
-            named = [self.deep(text, numbers) for text in texts]
+            named = [self.closure_digest(text, numbers) for text in texts]
             drawn = claim is None and any(draws(self.story.units[at]) for at in self.story.needed(last))
             self._known[last, claim] = sha(str(ALGORITHM), *named, *([self.story.library.style] if drawn else []))
         return self._known[last, claim]
 
     def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
         """What each needed unit contributes, for the units that contribute anything."""
-        looks = claim is None  # a picture depends on its colours, a reading does not
-        parts = {at: self._part(at, claim if at == last else "", looks) for at in self.story.needed(last)}
+        with_colours = claim is None  # a picture depends on its colours, a reading does not
+        parts = {at: self._part(at, claim if at == last else "", with_colours) for at in self.story.needed(last)}
         return {at: part for at, part in parts.items() if part.tokens}
 
-    def _part(self, at: int, claim: str | None, looks: bool) -> "_Part":
+    def _part(self, at: int, claim: str | None, with_colours: bool) -> "_Part":
         """A unit's tokens: with the verdict on one claim or on none, or (claim None) with everything it shows."""
-        if (at, claim, looks) not in self._parts:
+        if (at, claim, with_colours) not in self._parts:
             unit = self.story.units[at]
-            writer = Writer(self.story, self.parameters, self.bound[unit.part], self.closed[unit.part], looks)
+            writer = Writer(self.story, self.parameters, self.bound[unit.part], self.closed[unit.part], with_colours)
             silent = unit.imports or opens_chapter(unit) or unit.setup and self.is_closed(unit)
             tokens = [] if silent else writer.unit(unit, claim)
             own, read = sha(*map(str, tokens))[:SHORT], frozenset(writer.parameters)
             part = _Part(tuple(tokens), own, read, self._texts(tokens), self._reached(tokens))
-            self._parts[at, claim, looks] = part
-        return self._parts[at, claim, looks]
+            self._parts[at, claim, with_colours] = part
+        return self._parts[at, claim, with_colours]
 
     def _texts(self, tokens: Tokens) -> tuple:
         """Tokens as texts for a digest; those between two names of the chapter are joined into one."""
@@ -144,7 +144,9 @@ class ChapterDigests:
         return tuple(
             text
             for run in runs
-            for text in (run if isinstance(run[0], Global) else [joined(*(self.deep(token, {}) for token in run))])
+            for text in (
+                run if isinstance(run[0], Global) else [joined(*(self.closure_digest(token, {}) for token in run))]
+            )
         )
 
     def _label(self, at: int) -> str:
@@ -152,15 +154,15 @@ class ChapterDigests:
             self._labels[at] = label(self.story, at)
         return self._labels[at]
 
-    def deep(self, token: "str | Definition | Closed | Global", numbers: dict[str, str]) -> str:
+    def closure_digest(self, token: "str | Definition | Closed | Global", numbers: dict[str, str]) -> str:
         """A token in a digest; a definition stands for the digest of all that it says and reaches."""
         if isinstance(token, str):
             return token
         if isinstance(token, Global):
             return numbers.setdefault(token.name, f"name {len(numbers)}")
         if isinstance(token, Closed):
-            return sha(*(self.deep(inner, {}) for inner in token.tokens))
-        return self.library.deep(token)
+            return sha(*(self.closure_digest(inner, {}) for inner in token.tokens))
+        return self.library.closure_digest(token)
 
     def _reached(self, tokens: Iterable) -> frozenset:
         found = [t for t in set(tokens) if isinstance(t, Definition | Closed)]
@@ -179,7 +181,7 @@ class _Part:
     reached: frozenset
 
 
-def label(story: Story, at: int) -> str:
+def label(story: ChapterCode, at: int) -> str:
     """A unit in words: the claim that it judges, otherwise the first names that it binds."""
     unit = story.units[at]
     if claims := unit.judges:

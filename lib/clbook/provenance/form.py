@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ..common.errors import BookError
 from ..common.sources import Cell
 from .library import Library, Module, assigned
-from .slices import Story
+from .slices import ChapterCode
 from .spelling import DRAWING
 from .syntax import IMPORTS, Definition, External, statements_bind
 from .units import CHAPTER, STATE, Unit
@@ -100,7 +100,7 @@ def _out_of_sight(library: Library, module: Module) -> Iterator[str]:
         yield from (f"{module.name}.{name}: reads {token}" for token in found)
 
 
-def chapter_problems(story: Story) -> Iterator[str]:
+def chapter_problems(story: ChapterCode) -> Iterator[str]:
     """Whatever in a chapter's cells a digest would miss; one line each."""
     for number, cell in enumerate(story.cells):
         yield from (f"code cell {number + 1}: {what}" for what in _cell_problems(cell))
@@ -124,7 +124,7 @@ def _cell_problems(cell: Cell) -> Iterator[str]:
     yield from (f"`{ast.unparse(node)}` stands below other statements" for node in below)
 
 
-def _unit_problems(story: Story, unit: Unit) -> Iterator[str]:
+def _unit_problems(story: ChapterCode, unit: Unit) -> Iterator[str]:
     """Changes of state outside the set-up, parameters that are bound again, and code that no name leads to."""
     nodes = [node for statement in unit.body for node in ast.walk(statement)]
     if not unit.setup and (story.changes_state(unit) or any(_meant_state(story, node) for node in nodes)):
@@ -148,7 +148,7 @@ def _unit_problems(story: Story, unit: Unit) -> Iterator[str]:
             yield "judges a claim that it does not name by a text"
 
 
-def _meant_state(story: Story, node: ast.AST) -> bool:
+def _meant_state(story: ChapterCode, node: ast.AST) -> bool:
     """Whether a call or a target refers, by whatever name, to something that changes the process's state."""
     part = node.func if isinstance(node, ast.Call) else node
     if not isinstance(node, ast.Call) and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
@@ -159,7 +159,7 @@ def _meant_state(story: Story, node: ast.AST) -> bool:
     return isinstance(meant, External) and meant.dotted.startswith(STATE)
 
 
-def leaking_figures(story: Story) -> Iterator[str]:
+def leaking_figures(story: ChapterCode) -> Iterator[str]:
     """Names bound by a cell that only draws and read by a later unit of another kind."""
     draws = [_only_draws(unit) for unit in story.units]
     for at, unit in enumerate(story.units):

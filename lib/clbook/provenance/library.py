@@ -147,7 +147,7 @@ class Library:
             return target
         return Definition(parent, name) if home and is_machinery(parent) else None
 
-    def refer(self, target: Target, attributes: tuple[str, ...], looks: bool = False) -> tuple[Tokens, int]:
+    def refer(self, target: Target, attributes: tuple[str, ...], with_colours: bool = False) -> tuple[Tokens, int]:
         """The tokens for a target followed by attributes, and how many these cover; with `looks`, colours count."""
         if isinstance(target, External):
             return ["external " + ".".join((target.dotted, *attributes))], len(attributes)
@@ -158,7 +158,7 @@ class Library:
         if isinstance(found, External):
             return ["external " + ".".join((found.dotted, *attributes[used:]))], len(attributes)
         if isinstance(found, Definition):
-            seen = looks and found.module == COLOURS and found.name in self.module(COLOURS).definitions
+            seen = with_colours and found.module == COLOURS and found.name in self.module(COLOURS).definitions
             return ([found] if seen or not is_machinery(found.module) else [f"machinery {found.name}"]), used
         if found is None:
             raise BookError(f"{'.'.join((target.name, *attributes))}: no such module or definition")
@@ -218,17 +218,17 @@ class Digests:
             read = [node] if self.data.startswith(module.name.rpartition(".")[2]) else []
         return [token for entry in read for token in self.library.speller(module).spell(entry)]
 
-    def deep(self, definition: Definition, above: tuple[Definition, ...] = ()) -> str:
+    def closure_digest(self, definition: Definition, above: tuple[Definition, ...] = ()) -> str:
         """The digest of a definition's tokens, each reference replaced by the digest of what it refers to."""
         if definition not in self._deep:
             if definition in above:
                 raise BookError(f"{definition}: calls itself through {above[-1]}; only a direct call is allowed")
             inside = (*above, definition)
-            texts = [t if isinstance(t, str) else self.deep(t, inside) for t in self._tokens(definition)]
+            texts = [t if isinstance(t, str) else self.closure_digest(t, inside) for t in self._tokens(definition)]
             self._deep[definition] = sha(*texts)
         return self._deep[definition]
 
-    def own(self, definition: Definition) -> str:
+    def text_digest(self, definition: Definition) -> str:
         """The digest of a definition's own text alone, with references by name."""
         if definition not in self._own:
             self._own[definition] = sha(*map(str, self._tokens(definition)))
@@ -237,7 +237,7 @@ class Digests:
     def reached(self, definition: Definition) -> frozenset[Definition]:
         """The definition and all that its digest covers."""
         if definition not in self._reached:
-            self.deep(definition)  # raises BookError for a circle
+            self.closure_digest(definition)  # raises BookError for a circle
             below = [self.reached(t) for t in set(self._tokens(definition)) if isinstance(t, Definition)]
             self._reached[definition] = frozenset({definition}).union(*below)
         return self._reached[definition]

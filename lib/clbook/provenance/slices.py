@@ -19,7 +19,7 @@ from .syntax import IMPORTS, Definition, External
 from .units import CHAPTER, Unit, sets_state, units_of
 
 
-class Story:
+class ChapterCode:
     """The code of a chapter, or of one of its notebooks, as units, and what its names refer to.
 
     `cells` stand for those of one notebook, if its source is not to be read. Raises BookError if the notebooks of a

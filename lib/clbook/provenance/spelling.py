@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from ..common.parameters import seed_block
-from .slices import Story
+from .slices import ChapterCode
 from .syntax import AS_IS, IMPORTS, Definition, Speller, Tokens
 from .units import CHAPTER, Unit
 
@@ -55,9 +55,14 @@ class Writer:
     """Writes units as tokens, parameters as their values; with `looks`, colours count by what they are."""
 
     def __init__(
-        self, story: Story, values: dict[str, object], bound: set[str], closed: dict[str, "Closed"], looks: bool
+        self,
+        story: ChapterCode,
+        values: dict[str, object],
+        bound: set[str],
+        closed: dict[str, "Closed"],
+        with_colours: bool,
     ):
-        self.story, self.values, self.bound, self.closed, self.looks = story, values, bound, closed, looks
+        self.story, self.values, self.bound, self.closed, self.with_colours = story, values, bound, closed, with_colours
         self.parameters: set[str] = set()
         self.speller = Speller(self.resolve, bind=lambda name: self.resolve(name, ())[0])
 
@@ -103,7 +108,7 @@ class Writer:
 
     def resolve(self, name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
         if name in self.story.imports:
-            return self.story.library.refer(self.story.imports[name], attributes, self.looks)
+            return self.story.library.refer(self.story.imports[name], attributes, self.with_colours)
         if name == CHAPTER:
             return self._chapter(attributes)
         if name in self.values:

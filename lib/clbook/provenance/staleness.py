@@ -14,7 +14,7 @@ from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
 from .digests import SHORT, ChapterDigests, rule_digest
 from .library import Library
-from .slices import Story
+from .slices import ChapterCode
 from .stamps import MIME, check, of_notebooks, reaches, whole_cost
 
 CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
@@ -93,7 +93,7 @@ class Stored:
     whole: bool = True
     part: int | None = None
 
-    def holds(self, story: Story, claim: str) -> bool:
+    def holds(self, story: ChapterCode, claim: str) -> bool:
         """Whether a claim belongs into this run."""
         here = self.part is None or claim not in story.claims or story.units[story.claims[claim]].part == self.part
         return claim in self.stamp["claims"] or self.whole and here
@@ -132,7 +132,7 @@ def block_now(files: ChapterFiles, stamp: dict) -> dict[str, object]:
 
 
 def states(
-    story: Story, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
+    story: ChapterCode, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
 ) -> dict[str, State]:
     """The state of each claim that a stored run holds, or that the chapter judges although the run does not hold it.
 
@@ -154,7 +154,7 @@ def states(
     return result | {c: State(story.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
 
 
-def old_pictures(story: Story, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
+def old_pictures(story: ChapterCode, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
     """Name → unit of each picture of a chapter that a stored run lacks or drew by an earlier form of its cells."""
     drawn = {name: picture["digest"] for name, picture in stamp["pictures"].items()}
     return {name: at for name, at in story.figures.items() if drawn.get(name) != digests.digest(at)[:SHORT]}
@@ -169,7 +169,7 @@ def all_old_pictures(root: Path, names: list[str] | None = None, on_damage: OnDa
 
 
 def _old_pictures_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> dict[str, list[str]]:
-    story, old = Story(files, library), {}
+    story, old = ChapterCode(files, library), {}
     for path in files.records():
         record = attempt(on_damage, read_record, path)
         if record and (run := record["run"])["pictures"]:
@@ -200,7 +200,7 @@ def all_states(root: Path, names: list[str] | None = None, on_damage: OnDamage =
 
 
 def _states_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> list[State]:
-    story, claims, result = Story(files, library), Claims.load(files.claims), []
+    story, claims, result = ChapterCode(files, library), Claims.load(files.claims), []
     for run in stored_stamps(files, on_damage):
         rows = states(story, run.stamp, claims, run.where, run.parameters)
         result += [row for claim, row in rows.items() if run.holds(story, claim)]

@@ -21,9 +21,9 @@ from collections.abc import Iterable
 from ..claims.claim_table import Claims
 from ..common.errors import BookError
 from ..common.formats import STAMP, fitting
-from .digests import ALGORITHM, SHORT, ChapterDigests, Made, label, rule_digest
+from .digests import ALGORITHM, SHORT, ChapterDigests, Provenance, label, rule_digest
 from .library import sha
-from .slices import Story
+from .slices import ChapterCode
 
 FORMAT = 2
 _PIECE = re.compile(r"\bchapter\.(?:library_)?piece\(")  # keeps what it computes for a run that goes on later
@@ -68,7 +68,7 @@ def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, st
     return found
 
 
-def cell_name(story: Story, at: int) -> str:
+def cell_name(story: ChapterCode, at: int) -> str:
     """A whole cell's name in a stamp: what it binds, with a number if several cells of its notebook bind the same."""
     name, part = label(story, at), story.units[at].part
     before = [n for n in story.of_notebook(part) if n < at and story.units[n].whole]
@@ -98,7 +98,7 @@ def provenance_of(
     return {"claims": rows, "definitions": _listed(places), "cells": cells_of(digests, seconds)}
 
 
-def _row(made: Made, places: dict[tuple[str, str], int]) -> dict:
+def _row(made: Provenance, places: dict[tuple[str, str], int]) -> dict:
     return {"run": 0, "reading": made.digest, "reaches": _places_of(made.reaches, places)}
 
 

@@ -167,7 +167,7 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
         silence_logs=50,
     )
     with contextlib.ExitStack() as stack:
-        with _deaf_to_interrupts():
+        with sigint_blocked():
             cluster = stack.enter_context(distributed.LocalCluster(**options))
         client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         if len(cards) > 1:
@@ -176,7 +176,7 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def sigint_blocked() -> Iterator[None]:
     """Threads that start inside, and all the processes that these ever start, do not receive Ctrl-C.
 
     A terminal sends it to workers, too, which would each print a traceback; it is the client that ends them.

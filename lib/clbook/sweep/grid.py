@@ -12,7 +12,7 @@ from ..common.errors import BookError, cut
 from ..common.parameters import Parameter, profile_parameters, read_parameters
 from ..common.sources import ChapterFiles
 from ..provenance.digests import code_digest
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 
 MOST_POINTS = 100_000
 
@@ -161,7 +161,7 @@ def plan_grid(
     if fold and seeds < 2:
         raise BookError("--fold: needs --seeds 2 or more, got one block of seeds")
     base = with_device(profile_parameters(files, profile) | fixed, known, device, name, elsewhere)
-    code, points, runs = code_digest(Story(files), Claims.load(files.claims)), {}, {}
+    code, points, runs = code_digest(ChapterCode(files), Claims.load(files.claims)), {}, {}
     for values in product(*(axis.values for axis in axes)):
         place = base | dict(zip((axis.name for axis in axes), values, strict=True))
         blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))

@@ -12,7 +12,7 @@ from ..commands.jupyter_kernel import DiskFull
 from ..common.errors import BookError, Refused
 from ..common.sources import ChapterFiles
 from ..provenance.digests import code_digest
-from ..provenance.slices import Story
+from ..provenance.slices import ChapterCode
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Job:
 @functools.cache
 def _code(files: ChapterFiles) -> str:
     """The code that this process would run; a worker reads it once."""
-    return code_digest(Story(files), Claims.load(files.claims))
+    return code_digest(ChapterCode(files), Claims.load(files.claims))
 
 
 def run_job(job: Job) -> dict:

@@ -16,7 +16,7 @@ from uuid import uuid4
 from ..commands.jupyter_kernel import disk_errors
 from ..commands.output_place import place_errors
 from ..commands.request import named_profile
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.durations import duration
 from ..common.errors import BookError
 from ..common.parameters import profile_parameters
@@ -73,7 +73,7 @@ def _claim(grid: Grid, folder: Path) -> None:
         raise BookError(f"{folder}: not empty and not a sweep; choose another --out")
     points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
     for name, content in {POINTS: points, DEFINITION: wanted}.items():
-        write_aside(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
+        atomic_write(folder / name, json.dumps(content, indent=None if name == POINTS else 1) + "\n")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ..claims.claim_table import VERDICTS, Claims
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles
 from .sweep_table import Row, Table
@@ -193,7 +193,7 @@ are what the rule compares with. <code>clbook show SWEEP --page POINT</code> wri
 {body}
 </table></div>
 """
-    write_aside(path, text)
+    atomic_write(path, text)
 
 
 def _links(row: Row, folder: Path, there: Path) -> str:

@@ -10,7 +10,7 @@ from ..claims.claim_table import Claims
 from ..claims.judging import Reading
 from ..claims.rules import Rule
 from ..claims.statistics import Sample
-from ..common.aside import write_aside
+from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.formats import POINTS as POINTS_FORMAT
 from ..common.parameters import value_text
@@ -162,4 +162,4 @@ def write_table(table: Table, path: Path) -> None:
         values = map(value_text, row.parameters.values())
         judged = (cell for claim in claims for cell in row.claims.get(claim, ("", "")))
         writer.writerow([row.point, row.status, *values, row.seconds, row.machine, row.notebook, *judged])
-    write_aside(path, text.getvalue())
+    atomic_write(path, text.getvalue())

@@ -154,7 +154,7 @@ def test_a_faulty_row_is_named(changes, said):
 def test_one_line_to_break_is_a_list_of_one_and_no_part_of_the_rule():
     assert claim().breaks == () and claim(breaks=BREAK).breaks == claim(breaks=[BREAK]).breaks == (BREAK,)
     assert claim(breaks=[BREAK, BREAK | {"parameters": {"seeds": 3}}]).breaks[1]["parameters"] == {"seeds": 3}
-    assert claim(breaks=BREAK).rule_for_hash() == claim().rule_for_hash()
+    assert claim(breaks=BREAK).verdict_key() == claim().verdict_key()
 
 
 @pytest.mark.parametrize("field", sorted(ROW.keys() - {"id"}))
@@ -202,7 +202,7 @@ def test_a_chapter_without_a_paper_has_its_own_name_and_no_labels(tmp_path):
 
 
 def test_the_wording_is_not_part_of_what_a_result_depends_on():
-    assert claim(statement="Other.").rule_for_hash() == claim().rule_for_hash()
+    assert claim(statement="Other.").verdict_key() == claim().verdict_key()
     for change in (
         {"rule": {"at_most": 2.0}},
         {"by_chance": True},
@@ -210,7 +210,7 @@ def test_the_wording_is_not_part_of_what_a_result_depends_on():
         {"data": "digits"},
         {"advocate": "a"},
     ):
-        assert claim(**change).rule_for_hash() != claim().rule_for_hash()
+        assert claim(**change).verdict_key() != claim().verdict_key()
 
 
 def test_a_reading_survives_being_stored():

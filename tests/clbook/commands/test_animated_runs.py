@@ -13,7 +13,7 @@ from clbook.commands.verify import changed_pictures
 from clbook.common.errors import BookError
 from clbook.notebook.shown import animations_off, differences, pictures_off
 from clbook.pages.run_page import as_html, read_run, take_in
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import notebook_stamp
 
 FILM = """# %% tags=["hide-input", "remove-output"]
@@ -59,7 +59,7 @@ def found(files) -> list[str]:
     """What each of the three checks says of the committed animation."""
     stamp, notebook = notebook_stamp(files.notebook), nbformat.read(files.notebook, as_version=4)
     off = animations_off(files, stamp)
-    said = list(differences(notebook, Story(files), stamp, Claims.load(files.claims), {}))
+    said = list(differences(notebook, ChapterCode(files), stamp, Claims.load(files.claims), {}))
     assert said == [f"the picture {name} is not the one that the stored run made" for name in off]
     assert [name for _, name in pictures_off(files)] == off
     return off

@@ -18,7 +18,7 @@ from clbook.notebook.results import load_results
 from clbook.provenance import staleness
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.form import chapter_problems
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
     all_states,
@@ -46,7 +46,7 @@ def test_the_two_notebooks_are_one_chapter(files):
     assert chapter_names(files.root) == ["stand-in"]
     assert [one.stem for one in files.notebooks] == ["stand-in", "stand-in-appendix"]
     assert {one.claims for one in files.notebooks} == {files.claims}
-    story = Story(files)
+    story = ChapterCode(files)
     assert list(story.claims) == CLAIMS
     assert [story.units[at].part for at in story.claims.values()] == [0, 1, 1]
     assert not list(chapter_problems(story))
@@ -63,28 +63,28 @@ def test_an_appendix_is_named_only_where_a_single_notebook_is_meant(files):
 
 
 def test_no_digest_changes_if_a_claim_moves_to_the_appendix(files, tmp_path):
-    alone = ChapterDigests(Story(write_stand_in(tmp_path / "alone")), {})
-    both = ChapterDigests(Story(files), {})
+    alone = ChapterDigests(ChapterCode(write_stand_in(tmp_path / "alone")), {})
+    both = ChapterDigests(ChapterCode(files), {})
     assert [both.claim(c).digest for c in CLAIMS] == [alone.claim(c).digest for c in CLAIMS]
     assert [both.claim(c).reaches for c in CLAIMS] == [alone.claim(c).reaches for c in CLAIMS]
 
 
 def test_no_cell_of_one_notebook_needs_a_cell_of_the_other(files):
     split(files, appendix=APPENDIX.replace("torch.tensor(-scale)", "torch.tensor(-double)"))
-    story = Story(files)
+    story = ChapterCode(files)
     assert {story.units[n].part for n in story.needed(story.claims["thm-1-a"])} == {1}
 
 
 def test_its_parameters_are_those_of_the_chapter(files):
     split(files, appendix=APPENDIX.replace("scale: float = 1.0", "scale: float = 1.5"))
     with pytest.raises(BookError, match=r"^stand-in-appendix.py: its parameters must be those of stand-in.py$"):
-        Story(files)
+        ChapterCode(files)
 
 
 def test_an_error_names_the_notebook_and_the_cell_in_it(files):
     split(files, appendix=APPENDIX.replace("falling =", "falling = = "))
     with pytest.raises(BookError, match=r"^stand-in-appendix.py: code cell 3, line 1"):
-        Story(files).units  # noqa: B018
+        ChapterCode(files).units  # noqa: B018
 
 
 def test_what_has_moved_is_not_run_again(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from clbook.cli import app
 from clbook.commands import committed, record, runs
 from clbook.common.errors import BookError
 from clbook.notebook.shown import code_cells
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
     all_old_pictures,
@@ -201,4 +201,4 @@ def test_a_damaged_record_is_run_again_as_a_whole(files, capsys):
 def test_seconds_of_cells_are_known_outside_of_notebooks(files):
     stamp = read_record(record.record("stand-in", "smoke"))["run"]
     timed = [name for name, entry in stamp["cells"].items() if " " in entry]
-    assert len(timed) == len(stamp["cells"]) == sum(unit.whole for unit in Story(files).units)
+    assert len(timed) == len(stamp["cells"]) == sum(unit.whole for unit in ChapterCode(files).units)

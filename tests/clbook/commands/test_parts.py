@@ -7,7 +7,7 @@ from stand_in_record import SEEDED, recorded
 
 from clbook.commands.parts import part_of
 from clbook.provenance.digests import ChapterDigests
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 pytest.importorskip("torch")
 
@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 def test_few_seeds_are_a_part_of_the_block_that_is_drawn(tmp_path, monkeypatch):
     files = recorded(tmp_path, monkeypatch, SEEDED, "seeds: 12\n")
     stamp = json.loads(files.record("paper").read_text())["run"]
-    digests = ChapterDigests(Story(files), stamp["parameters"])
+    digests = ChapterDigests(ChapterCode(files), stamp["parameters"])
     found = {part_of(digests, stamp, "fig-1", str(n)).start for n in range(200)}
     assert found == set(range(10)) and part_of(digests, stamp, "thm-1", "x") is None
     few = part_of(digests, stamp, "fig-1", "x")

@@ -15,7 +15,7 @@ from clbook.cli import app
 from clbook.commands import verify, verify_plan
 from clbook.commands.parts import Part
 from clbook.commands.verify_distance import distances, same_arithmetic
-from clbook.common import apart, environment
+from clbook.common import environment, subprocess_call
 from clbook.common.errors import BookError
 from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import MIME, seal
@@ -39,7 +39,7 @@ def run(*words: str) -> tuple[int, str]:
 def here(request, monkeypatch):
     """Runs in this process, except in one test, since a fresh one takes seconds to import torch."""
     if "fresh" not in request.node.name:
-        monkeypatch.setattr(verify, "apart", lambda function, *given, seconds: function(*given))
+        monkeypatch.setattr(verify, "run_in_process", lambda function, *given, seconds: function(*given))
 
 
 def forge(files, change, reseal: bool) -> None:
@@ -76,7 +76,7 @@ def test_what_refuses_to_run_is_said_and_the_rest_goes_on(files, monkeypatch, en
             raise once.pop()
         return function(*given)
 
-    monkeypatch.setattr(verify, "apart", refusing)
+    monkeypatch.setattr(verify, "run_in_process", refusing)
     monkeypatch.setattr(verify_plan.Job, "needs_encoder", lambda job, claim: encoder)
     status, said = run()
     assert status == (0 if encoder else 1) and "3 the same to the last bit" in said
@@ -162,7 +162,7 @@ def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
 
 
 def test_a_claim_that_few_seeds_would_not_decide_is_not_tried_in_part(files, monkeypatch):
-    monkeypatch.setattr(verify_plan, "CHEAP", -1.0)
+    monkeypatch.setattr(verify_plan, "WHOLE_BELOW_SECONDS", -1.0)
     stored = verify_plan.jobs(files.root, "stand-in", ["fig-1"], "paper")
     assert [job.wanted for job in verify_plan.in_parts(stored, "x")[0]] == [["fig-1"]]
     object.__setattr__(stored[0].claims.rows["fig-1"], "whole", "all its seeds decide")
@@ -260,9 +260,9 @@ def test_so_is_a_picture_of_a_notebook(files, content, status):
 def test_what_a_sample_does_not_finish_is_given_up_and_said(files, monkeypatch):
     def slow(function, *given, seconds):
         assert 0 <= seconds <= 1.5 * 40
-        raise apart.TookTooLong
+        raise subprocess_call.TookTooLong
 
-    monkeypatch.setattr(verify, "apart", slow)
+    monkeypatch.setattr(verify, "run_in_process", slow)
     status, said = run("--sample", "40")
     assert status == 1 and "6 readings: 6 not finished in the time of the sample" in said
     assert "records/stand-in/paper.json, fig-1: not finished" in said
@@ -275,14 +275,14 @@ def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkey
     def slow_first(function, *given, seconds):
         limits.append(seconds)
         if len(limits) == 1:
-            raise apart.TookTooLong
+            raise subprocess_call.TookTooLong
         return function(*given)
 
-    monkeypatch.setattr(verify, "apart", slow_first)
+    monkeypatch.setattr(verify, "run_in_process", slow_first)
     monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 0.5))
     status, said = run("--sample", "100")
     assert status == 0 and "not finished" in said and "the same to the last bit" in said
-    assert all(limit <= verify.SLACK + 3 * verify.PATIENCE * 0.5 for limit in limits)
+    assert all(limit <= verify.JOB_START_SECONDS + 3 * verify.JOB_TIMES_EXPECTED * 0.5 for limit in limits)
 
 
 def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from stand_in import SOURCE, write_stand_in
 from clbook.gpu import plan
 from clbook.gpu.plan import Job, Run, in_order, reading_jobs
 from clbook.gpu.store import ABSENT, DIED, ERROR, LATE, MEMORY
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_the_order_is_tests_small_sizes_benchmarks_the_papers_sizes():
 
 @pytest.fixture
 def run(tmp_path):
-    return Run(Story(write_stand_in(tmp_path)), "default", "cpu")
+    return Run(ChapterCode(write_stand_in(tmp_path)), "default", "cpu")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_needs_data_that_is_not_here_or_has_no_device_is_left_with_the_reas
     monkeypatch.setenv("CONTRASTIVE_DATA", str(tmp_path))
     source = SOURCE.replace("scale: float", 'data: str = "mnist"  # which, digits|mnist\nscale: float')
     source = source.replace("rows = [", "rows = [0.0 * len(data) + ")
-    run = Run(Story(write_stand_in(tmp_path, source=source)), "default", "cpu")
+    run = Run(ChapterCode(write_stand_in(tmp_path, source=source)), "default", "cpu")
     jobs, left = reading_jobs(run, {}, 540.0, False)
     assert [(one.what, one.reason) for one in left] == [("stand-in/fig-1", "needs the data set mnist")]
     assert [job.what for job in jobs] == [("thm-1", "thm-1-a")]

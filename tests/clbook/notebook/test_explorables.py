@@ -15,7 +15,7 @@ from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook import explorables, glue
 from clbook.notebook.explorables import live_bundle, live_html, refresh
 from clbook.provenance.form import leaking_figures
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -120,7 +120,7 @@ def test_names_of_its_cell_must_not_be_read_later(tmp_path):
     files = ChapterFiles(tmp_path, "x")
     tail = '\n# %%\nchapter.judge("a", observed=size, control=2)\n'
     files.source.write_text(f"{head}\n# %% [markdown]\n# Prose\n\n{cell}{tail}", encoding="utf-8")
-    assert [found.endswith("reads size from it") for found in leaking_figures(Story(files))] == [True]
+    assert [found.endswith("reads size from it") for found in leaking_figures(ChapterCode(files))] == [True]
 
 
 @pytest.mark.parametrize("name", LIVE)

@@ -10,9 +10,9 @@ from stand_in import CLAIMS, write_stand_in
 from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.common.sources import chapter_names
-from clbook.provenance.digests import ChapterDigests, Made, rule_digest
+from clbook.provenance.digests import ChapterDigests, Provenance, rule_digest
 from clbook.provenance.library import PACKAGE, Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import BLOCK
 
 SOURCE = '''# %% tags=["parameters"]
@@ -95,13 +95,13 @@ FACE = {"clbook.notebook": "def open_chapter(): pass", "clbook.notebook.glue": "
 def made(tmp_path):
     """The digests of the stand-in with texts replaced in chapter and library: a function (claim, replacements, …)."""
 
-    def of(claim: str, *changes: tuple[str, str], **parameters) -> Made:
+    def of(claim: str, *changes: tuple[str, str], **parameters) -> Provenance:
         source, kernels = SOURCE, KERNELS
         for old, new in changes:
             assert old in source + kernels
             source, kernels = source.replace(old, new), kernels.replace(old, new)
         library = Library(tmp_path, FACE | {f"{PACKAGE}.kernels": kernels})
-        return ChapterDigests(Story(write_stand_in(tmp_path, source), library), parameters).claim(claim)
+        return ChapterDigests(ChapterCode(write_stand_in(tmp_path, source), library), parameters).claim(claim)
 
     return of
 
@@ -256,9 +256,9 @@ def test_a_rule_has_a_digest_of_its_own(tmp_path):
 
 def test_a_rule_is_no_part_of_a_reading_s_digest(tmp_path):
     files = write_stand_in(tmp_path)
-    before = ChapterDigests(Story(files), {}).claim("thm-1").digest
+    before = ChapterDigests(ChapterCode(files), {}).claim("thm-1").digest
     files.claims.write_text(CLAIMS.replace("at_most: 1.0e-10", "at_most: 1.0e-9"), encoding="utf-8")
-    assert ChapterDigests(Story(files), {}).claim("thm-1").digest == before
+    assert ChapterDigests(ChapterCode(files), {}).claim("thm-1").digest == before
 
 
 ALL = """

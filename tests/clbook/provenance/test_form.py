@@ -10,7 +10,7 @@ from stand_in import SOURCE, write_stand_in
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.form import chapter_problems, leaking_figures, library_problems
 from clbook.provenance.library import PACKAGE, Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 
 def in_module(root: Path, source: str) -> list[str]:
@@ -115,17 +115,17 @@ async def g(): pass
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_no_chapter_hides_anything(name):
-    story = Story(ChapterFiles(ROOT, name))
+    story = ChapterCode(ChapterFiles(ROOT, name))
     assert list(chapter_problems(story)) == [] and list(leaking_figures(story)) == []
 
 
-def chapter(root: Path, *cells: str, setup: str = "") -> Story:
+def chapter(root: Path, *cells: str, setup: str = "") -> ChapterCode:
     """The stand-in with these cells before its last, and these lines at the end of its set-up."""
     source = SOURCE.replace("import open_chapter", "import glue, open_chapter")
     start, prose, end = source.partition("\n# %% [markdown]\n# ## What")
     before, last, close = end.partition('\n# %% tags=["remove-cell"]')
     more = "".join(f"\n# %%\n{cell}\n" for cell in cells)
-    return Story(write_stand_in(root, f"{start}{setup}\n{prose}{before}{more}{last}{close}"))
+    return ChapterCode(write_stand_in(root, f"{start}{setup}\n{prose}{before}{more}{last}{close}"))
 
 
 IN_THE_DARK = {
@@ -189,7 +189,7 @@ def test_the_usual_forms_of_a_chapter_are_no_problem(tmp_path):
 
 def test_a_chapter_that_opens_nothing_is_found(tmp_path):
     source = SOURCE.replace("chapter = open_chapter", "other = open_chapter")
-    assert "chapter is bound 0 times, not once" in list(chapter_problems(Story(write_stand_in(tmp_path, source))))
+    assert "chapter is bound 0 times, not once" in list(chapter_problems(ChapterCode(write_stand_in(tmp_path, source))))
 
 
 FIGURE = "panels = (1, 2)\nfor k, panel in enumerate(panels):\n    ax[k].plot(double)\nglue.figure(fig, 'a')"

@@ -7,7 +7,7 @@ import pytest
 from clbook.common.sources import Cell, ChapterFiles
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.library import PACKAGE, Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 PARAMETERS = "seeds: int = 4  # runs, 2..9\nfirst_seed: int = 0  # first, 0..9\nscale: float = 1.0  # factor, 0.5..2.0"
 OPENED = """import torch
@@ -36,7 +36,7 @@ def reading(setup: str, *cells: str) -> str:
     before = [Cell(PARAMETERS, False, ("parameters",)), Cell(OPENED + setup, False, ()), Cell("Prose", True, ())]
     library = Library(Path("nowhere"), MODULES, Path("nowhere"))
     files = ChapterFiles(Path("nowhere"), "x")
-    story = Story(files, library, cells=before + [Cell(source, False, ()) for source in code])
+    story = ChapterCode(files, library, cells=before + [Cell(source, False, ()) for source in code])
     return ChapterDigests(story, {}).claim("own").digest
 
 

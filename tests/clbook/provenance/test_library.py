@@ -32,7 +32,7 @@ def at(dotted: str) -> Definition:
 
 
 def digest(library: Library, dotted: str = "a.f", data: str = GENERATED) -> str:
-    return Digests(library, data).deep(at(dotted))
+    return Digests(library, data).closure_digest(at(dotted))
 
 
 def reached(library: Library, dotted: str = "a.f") -> set[str]:
@@ -184,5 +184,5 @@ def test_every_definition_of_the_library_has_a_digest():
     library = Library().read()
     digests = Digests(library, GENERATED)
     found = {Definition(m, name) for m in library.names() for name in library.module(m).definitions}
-    assert len(found) > 400 and all(len(digests.deep(d)) == 64 for d in found)
+    assert len(found) > 400 and all(len(digests.closure_digest(d)) == 64 for d in found)
     assert all(str(d).startswith(f"{PACKAGE}.") for d in found)

@@ -5,7 +5,7 @@ from stand_in import write_stand_in
 
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.library import COLOURS, STYLE, Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 SOURCE = """# %% tags=["parameters"]
 scale: float = 1.0  # what multiplies, 0.5..2.0
@@ -59,7 +59,7 @@ def digests(tmp_path):
         sheet.write_text(SHEET.replace(old, new) if old else SHEET, encoding="utf-8")
         sources = {"clbook.notebook": FACE, "clbook.notebook.glue": "def figure(): pass"}
         sources[COLOURS] = COLOUR.replace(old, new) if old else COLOUR
-        story = Story(write_stand_in(tmp_path, source), Library(tmp_path, sources, tmp_path))
+        story = ChapterCode(write_stand_in(tmp_path, source), Library(tmp_path, sources, tmp_path))
         of_units = ChapterDigests(story, {})
         return [
             of_units.claim("thm-1").digest,

@@ -8,16 +8,16 @@ from stand_in import SOURCE, write_stand_in
 from clbook.common.errors import BookError
 from clbook.common.sources import Cell, ChapterFiles
 from clbook.provenance.names import names_of
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 PARAMETERS = Cell("size: int = 1  # how large, 1..9", False, ("parameters",))
 PROSE = Cell("# Prose", True, ())
 
 
-def story(*sources: str, setup: str = "") -> Story:
+def story(*sources: str, setup: str = "") -> ChapterCode:
     """A chapter of these cells; the set-up is one cell before the prose."""
     before = [PARAMETERS, Cell(setup, False, ()), PROSE] if setup else [PARAMETERS, PROSE]
-    return Story(ChapterFiles(None, "x"), cells=before + [Cell(source, False, ()) for source in sources])
+    return ChapterCode(ChapterFiles(None, "x"), cells=before + [Cell(source, False, ()) for source in sources])
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,7 @@ def test_claims_are_found_by_the_cell_that_judges_them():
 
 def test_a_chapter_s_claims_share_its_set_up_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.undo()
-    found = Story(write_stand_in(tmp_path, SOURCE))
+    found = ChapterCode(write_stand_in(tmp_path, SOURCE))
     first, second = (set(found.needed(found.judging(claim))) for claim in ("thm-1", "thm-1-a"))
     shared = [found.units[n].source.strip() for n in sorted(first & second)]
     assert len(first) == len(second) == 6 and len(shared) == 4 and shared[-1].startswith("chapter = open_chapter")

@@ -16,7 +16,7 @@ from clbook.claims.claim_table import Claims
 from clbook.cli import app
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.library import Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
     all_old_pictures,
@@ -165,7 +165,7 @@ def test_a_chapter_places_no_picture_that_earlier_cells_drew(old, name):
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_every_reading_that_is_stored_has_its_digests(name):
-    story, rows = Story(ChapterFiles(ROOT, name), Library()), Claims.load(ChapterFiles(ROOT, name).claims).rows
+    story, rows = ChapterCode(ChapterFiles(ROOT, name), Library()), Claims.load(ChapterFiles(ROOT, name).claims).rows
     for one in stored_stamps(ChapterFiles(ROOT, name)):
         belong = {claim for claim in story.claims if one.holds(story, claim)}
         assert one.stamp["readings"].keys() <= one.stamp["claims"].keys() == belong

@@ -9,7 +9,7 @@ from stand_in import build_stand_in
 from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.provenance.digests import ChapterDigests
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import (
     check,
@@ -99,7 +99,7 @@ def test_runs_with_other_parameters_are_no_one_run(stamp):
 def test_cells_keep_their_seconds_under_another_name(files, stamp):
     stamp["cells"] = {name: entry.split()[0] + " 2.50" for name, entry in stamp["cells"].items()}
     files.source.write_text(files.source.read_text().replace("falling", "sinking"))
-    story = Story(files)
+    story = ChapterCode(files)
     seconds = seconds_of(seal(stamp), ChapterDigests(story, stamp["parameters"]))
     assert set(seconds.values()) == {2.5} and len(seconds) == sum(u.whole for u in story.units)
     now = refreshed(stamp, ChapterDigests(story, stamp["parameters"]), Claims.load(files.claims))

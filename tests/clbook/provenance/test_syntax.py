@@ -12,7 +12,7 @@ MODULE = "contrastive_dynamics.a"
 
 def digest(source: str) -> str:
     """The digest of `f` in a library of this one module."""
-    return Digests(Library(Path("nowhere"), {MODULE: source}), "generated").deep(Definition(MODULE, "f"))
+    return Digests(Library(Path("nowhere"), {MODULE: source}), "generated").closure_digest(Definition(MODULE, "f"))
 
 
 def args(*shapes: str) -> list[str]:

@@ -177,7 +177,7 @@ def test_a_sweep_that_could_not_write_its_definition_begins_again(grid, tmp_path
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_sweep, "write_aside", full)
+        patch.setattr(run_sweep, "atomic_write", full)
         with pytest.raises(OSError):
             run(grid, tmp_path / "a", Pool())
     assert len(run(grid, tmp_path / "a", Pool()).done) == 6

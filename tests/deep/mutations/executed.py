@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from clbook.provenance.digests import Made
-from clbook.provenance.slices import Story
+from clbook.provenance.digests import Provenance
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
 
 from .mutants import LIBRARY, PACKAGE
@@ -21,7 +21,7 @@ class Executed:
     the statements by which it sets torch's defaults.
     """
 
-    def __init__(self, story: Story):
+    def __init__(self, story: ChapterCode):
         self.story = story
         self._ran: dict[tuple[int, int], set[tuple[str, int]]] = {}  # unit, statement → files and lines
         self._known: dict[tuple[str, int], str | None] = {}
@@ -59,12 +59,12 @@ class Executed:
         return self._known[file, line]
 
 
-def uncovered(made: Made, names: Iterable[str]) -> list[str]:
+def uncovered(made: Provenance, names: Iterable[str]) -> list[str]:
     """The executed definitions that a digest does not cover."""
     return [name for name in names if f"{PACKAGE}.{name}" not in made.reaches]
 
 
-def holes(ran: dict[str, tuple[Made, list[str]]]) -> list[str]:
+def holes(ran: dict[str, tuple[Provenance, list[str]]]) -> list[str]:
     """What claims executed although their digests do not cover it, given what each is made of and what it executed.
 
     If no claim executed anything of the library, this gives a line, too: then the watching itself failed.

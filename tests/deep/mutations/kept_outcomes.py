@@ -16,10 +16,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from clbook.claims.claim_table import Claims
-from clbook.common.draws import drawn, drawn_by
+from clbook.common.samples import commit_or_digest, sample
 from clbook.common.sources import ChapterFiles, chapter_names, find_root
 from clbook.provenance.library import Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 from . import other_device
 from .executed import Executed, uncovered
@@ -45,7 +45,7 @@ class Mutations:
         self.claims, kept = Claims.load(files.claims), load(files)["mutations"]
         self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
         cost = {name: sum(entry["seconds"]) for name, entry in self.believed.items()}
-        self.sampled = set(drawn(cost, seconds, f"{drawn_by(find_root())} mutations of {files.name}"))
+        self.sampled = set(sample(cost, seconds, f"{commit_or_digest(find_root())} mutations of {files.name}"))
         self.missing = [m for m in self.rows if m.name not in self.believed]
         self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
 
@@ -127,7 +127,7 @@ class Elsewhere:
         self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
         self.missing = [name for name in self.wanted if name not in self.believed]
         cost = {name: entry["seconds"] for name, entry in self.believed.items()}
-        self.sampled = set(drawn(cost, seconds, f"{drawn_by(find_root())} {files.name} elsewhere"))
+        self.sampled = set(sample(cost, seconds, f"{commit_or_digest(find_root())} {files.name} elsewhere"))
 
     def needed(self, name: str) -> set[int]:
         """The units of a claim or a cell."""
@@ -161,7 +161,7 @@ class Elsewhere:
         return self.words({name: entries[name] for name in self.wanted})
 
 
-def ends(story: Story) -> list[int]:
+def ends(story: ChapterCode) -> list[int]:
     """The units that neither a claim nor another unit needs, except imports and the last line."""
     rest = set(range(len(story.units))) - set(story.union(story.claims))
     rest = {n for n in rest if not story.units[n].imports and not story.units[n].closes}

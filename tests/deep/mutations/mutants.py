@@ -16,12 +16,12 @@ from unittest import mock
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading, judge_all
 from clbook.commands.script import run_unit
-from clbook.common.apart import apart
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.common.subprocess_call import run_in_process
 from clbook.provenance.library import FOLDER as LIBRARY
 from clbook.provenance.library import PACKAGE, Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 
 
@@ -166,7 +166,7 @@ def run_script(
     that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each of
     its statements, and `also` lists units that are run in addition to those of the claims.
     """
-    parameters, story = profile_parameters(files, "smoke") | (changes or {}), Story(files)
+    parameters, story = profile_parameters(files, "smoke") | (changes or {}), ChapterCode(files)
     claims = [claim] if isinstance(claim, str) else claim
     units = None if claims is None else {*story.union(claims), *also}
     found: dict[str, dict] = {}
@@ -202,4 +202,4 @@ def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:
 
 def run_alone(files: ChapterFiles, claims: Iterable[str], changes: dict) -> dict[str, dict | None]:
     """Claim → stored arms, each from its own units in a process that has run nothing else."""
-    return {claim: apart(_alone, files.root, files.name, claim, changes) for claim in claims}
+    return {claim: run_in_process(_alone, files.root, files.name, claim, changes) for claim in claims}

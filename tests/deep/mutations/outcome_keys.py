@@ -11,9 +11,9 @@ from clbook.common import environment
 from clbook.common.errors import BookError
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles
-from clbook.provenance.digests import ChapterDigests, Made
+from clbook.provenance.digests import ChapterDigests, Provenance
 from clbook.provenance.library import Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 
 from .mutants import PACKAGE, Mutation
 
@@ -27,11 +27,11 @@ class Keys:
     """Keys of what the results of a chapter depend on at smoke size."""
 
     def __init__(self, files: ChapterFiles, library: Library | None = None):
-        self.story = Story(files, (library or Library()).read())  # read once and shared by the broken libraries
+        self.story = ChapterCode(files, (library or Library()).read())  # read once and shared by the broken libraries
         self.smoke = profile_parameters(files, "smoke")
         self.versions = {k: v.partition("+")[0] for k, v in environment.versions().items() if k != "python"}
         self._digests: dict[str, ChapterDigests] = {}
-        self._broken: dict[str, Made] = {}
+        self._broken: dict[str, Provenance] = {}
 
     def digests(self, changes: dict) -> ChapterDigests:
         """Digests of the present library, with parameters that differ from the profile."""
@@ -40,11 +40,11 @@ class Keys:
             self._digests[name] = ChapterDigests(self.story, self.smoke | changes)
         return self._digests[name]
 
-    def made(self, mutation: Mutation) -> Made:
+    def made(self, mutation: Mutation) -> Provenance:
         """What the reading of the mutation's claim is made of."""
         return self.digests(mutation.parameters).claim(mutation.claim)
 
-    def made_broken(self, mutation: Mutation) -> Made:
+    def made_broken(self, mutation: Mutation) -> Provenance:
         """The same with the mutation, without reading the chapter or the rest of the library again."""
         if (name := repr(mutation)) not in self._broken:
             self._broken[name] = self._digests_broken(mutation).claim(mutation.claim)

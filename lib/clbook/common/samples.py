@@ -1,4 +1,4 @@
-"""Samples of what is run again: a different one with each commit, so that everything gets its turn."""
+"""Samples of what is run again: the commit selects one, so that everything gets its turn."""
 
 import hashlib
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @cache
-def drawn_by(root: Path) -> str:
+def commit_or_digest(root: Path) -> str:
     """The commit that is checked out; without git, a digest of the sources."""
     try:
         command = ["git", "-C", str(root), "rev-parse", "HEAD"]
@@ -19,7 +19,7 @@ def drawn_by(root: Path) -> str:
         return found.hexdigest()
 
 
-def drawn(seconds: dict[str, float], budget: float, by: str) -> list[str]:
+def sample(seconds: dict[str, float], budget: float, by: str) -> list[str]:
     """Names in an order determined by a text, one after the other until the budget is spent.
 
     The last one may exceed it, so that something that takes longer than the budget is drawn, too, if it comes first.

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from clbook.common import apart
+from clbook.common import subprocess_call
 
 
 def test_a_fresh_process_gives_what_the_call_gives_raises_what_it_raises_and_can_be_given_up():
-    assert apart.apart(divmod, 7, 2) == (3, 1)
+    assert subprocess_call.run_in_process(divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
-        apart.apart(divmod, 7, 0)
-    with pytest.raises(apart.TookTooLong):
-        apart.apart(time.sleep, 60, seconds=0.2)
+        subprocess_call.run_in_process(divmod, 7, 0)
+    with pytest.raises(subprocess_call.TookTooLong):
+        subprocess_call.run_in_process(time.sleep, 60, seconds=0.2)
     with pytest.raises(EOFError):
-        apart.apart(os._exit, 9)
+        subprocess_call.run_in_process(os._exit, 9)
 
 
 def _with_a_child(place):
@@ -28,8 +28,8 @@ def _with_a_child(place):
 
 def test_what_an_abandoned_call_started_ends_with_it(tmp_path):
     place = tmp_path / "child"
-    with pytest.raises(apart.TookTooLong):
-        apart.apart(_with_a_child, place, seconds=2)
+    with pytest.raises(subprocess_call.TookTooLong):
+        subprocess_call.run_in_process(_with_a_child, place, seconds=2)
     assert _ends(place)
 
 
@@ -63,4 +63,5 @@ def test_a_call_with_workers_leaves_nothing_to_warn_of():
 
 
 if __name__ == "__main__":
-    print(apart.apart(_with_a_child, Path(sys.argv[1])) if sys.argv[1:] else apart.apart(_with_workers))
+    given = (_with_a_child, Path(sys.argv[1])) if sys.argv[1:] else (_with_workers,)
+    print(subprocess_call.run_in_process(*given))

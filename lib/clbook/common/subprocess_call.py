@@ -1,4 +1,4 @@
-"""A call in a fresh process, which prints nothing and can be abandoned with whatever it started."""
+"""A function call in a subprocess, with a timeout: it prints nothing, and ends with whatever it started."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ class TookTooLong(Exception):
     """A call did not finish in time."""
 
 
-def apart(function: Callable, *given, seconds: float | None = None):
+def run_in_process(function: Callable, *given, seconds: float | None = None):
     """The result of a call in a fresh process; raises what the call raises.
 
     Also raises TookTooLong after `seconds`, and EOFError if the process dies.
