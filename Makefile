@@ -51,9 +51,11 @@ reach: .venv/.test-installed
 
 # Nothing is installed here: the machine with the GPU may have no package index. Status 75 says that time is used up.
 gpu:
-	@PYTHONPATH=lib$${PYTHONPATH:+:$$PYTHONPATH} $(or $(wildcard .venv/bin/python),$(PYTHON)) \
-		-m clbook.gpu.piece $(if $(OUT),--out $(OUT)) $(if $(MINUTES),--minutes $(MINUTES)) \
-		$(if $(DEVICE),--device $(DEVICE)) $(if $(SIZE),--size $(SIZE)) $(if $(WORKERS),--workers $(WORKERS)) \
+	@PYTHONPATH=lib:tests/deep/gpu$${PYTHONPATH:+:$$PYTHONPATH} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
+		$(or $(wildcard .venv/bin/python),$(PYTHON)) -m pytest -q -rs --tb=short --confcutdir tests/deep/gpu \
+		-o addopts= -p no:cacheprovider -p on_device tests/deep/gpu/cases.py $(if $(SIZE),-k "$(SIZE)") \
+		$(if $(OUT),--out $(OUT)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(DEVICE),--device $(DEVICE)) $(if $(WORKERS),--workers $(WORKERS)) \
 		|| { status=$$?; test $$status = 75 || exit $$status; }
 
 portability: .venv/.run-installed

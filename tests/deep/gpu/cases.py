@@ -1,0 +1,169 @@
+"""`make gpu`: the kernels' own tests, readings at smoke and default size, benchmarks, readings at the paper's size, as
+cases on the device; within each the shortest first. No other run of tests collects this file.
+"""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import kernel_tests
+import pytest
+from on_device import OUT_OF_TIME, SAYS_NOTHING, Group, Task, failure
+
+from clbook.commands.script import as_script, timed_unit
+from clbook.common import environment
+from clbook.common.errors import BookError
+from clbook.common.parameters import profile_parameters
+from clbook.common.project import data_sets
+from clbook.common.sources import ChapterFiles, chapter_names, find_root
+from clbook.notebook.pieces import Keeper, OutOfTime
+from clbook.provenance.digests import ChapterDigests
+from clbook.provenance.library import FOLDER as KERNELS
+from clbook.provenance.library import Library, sha
+from clbook.provenance.slices import ChapterCode
+from clbook.provenance.staleness import notebooks_stamp, read_record
+from clbook.provenance.stamps import seconds_of_record
+from clbook.provenance.units import CHAPTER
+
+# stage → seconds that one test, cell or program may take; at the paper's size a cell may take all there is
+LIMITS = {"tests": 120.0, "smoke": 180.0, "default": 300.0, "benchmarks": 420.0, "paper": float("inf")}
+HEAVY = 10.0  # seconds: the claims whose longest cell takes more, the same for all of them, are read by one process
+# programs that take --device, the shortest first; those of sweeps measure papermill and dask
+PROGRAMS = ("sparse_codes", "token_training", "two_modalities", "contrastive_covariance", "constrained_descent")
+
+
+def pytest_generate_tests(metafunc) -> None:
+    groups = sorted(_groups(find_root(), metafunc.config.getoption("device")), key=lambda group: group.cost)
+    params = []
+    for group in sorted(groups, key=lambda group: [*LIMITS].index(group.stage)):
+        for case in group.cases:
+            marks = [pytest.mark.skip(group.obstacles[case])] if case in group.obstacles else []
+            params.append(pytest.param(group, case, id=case, marks=marks))
+    metafunc.parametrize(("group", "case"), params)
+
+
+def test_on_device(group, case, request):
+    lines = request.config.work.result(group)
+    if case not in lines:
+        request.config.work.is_cut = True
+        pytest.skip("time is used up, run the same command again")
+    if lines[case]["outcome"] == "absent":
+        pytest.skip(f"needs {lines[case]['package']}, not installed here")
+    mine = [line for name, line in lines.items() if name == case or name.startswith(f"{case}/")]
+    failed = [line for line in mine if line["outcome"] not in ("passed", *SAYS_NOTHING)]
+    if failed:
+        pytest.fail("\n".join(f"{one['case']}: {one['outcome']}: {one['text']}" for one in failed), pytrace=False)
+
+
+def _groups(root: Path, device: str) -> Iterator[Group]:
+    common, folders = _text(KERNELS, root / "tests" / "tools"), sorted((root / "tests").glob("*"))
+    for folder in [path for path in folders if (KERNELS / path.name).is_dir() and any(path.rglob("test_*.py"))]:
+        text = _text(folder)
+        yield Group({f"tests/{folder.name}": sha(common, text)}, kernel_tests.run, (root,), LIMITS["tests"], len(text))
+    for cost, name in enumerate(PROGRAMS):
+        if (program := root / "benchmarks" / f"{name}.py").is_file():
+            digest = sha(common, _text(program))
+            yield Group({f"benchmarks/{name}": digest}, benchmark, (program,), LIMITS["benchmarks"], cost)
+    library = Library().read()
+    for story in [ChapterCode(ChapterFiles(root, name), library) for name in chapter_names(root)]:
+        for size in ("default", *(size for size in ("smoke", "paper") if story.files.profile(size).is_file())):
+            yield from _readings(story, size, device)
+
+
+def _text(*places: Path) -> str:
+    """All Python files of some folders, one after the other."""
+    paths = [path for place in places for path in (sorted(place.rglob("*.py")) or [place])]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if path.is_file())
+
+
+def digests_of(story: ChapterCode, size: str, device: str) -> ChapterDigests:
+    parameters = profile_parameters(story.files, size)
+    return ChapterDigests(story, parameters | ({"device": device} if "device" in parameters else {}))
+
+
+def _readings(story: ChapterCode, size: str, device: str) -> Iterator[Group]:
+    """The claims of a chapter at one size, in groups, with the seconds of a stored run."""
+    digests, seconds, place = digests_of(story, size, device), _seconds(story, size), f"{size}/{story.files.name}"
+    parts: dict[int | None, list[str]] = {}
+    cells = {claim: {story.units[n].cell for n in story.union([claim])} for claim in story.claims}
+    for claim in story.claims:
+        longest = max(cells[claim], key=seconds.__getitem__)
+        parts.setdefault(longest if seconds[longest] > HEAVY else None, []).append(claim)
+    registry, data = data_sets(), str(digests.parameters.get("data", "generated"))
+    obstacles = dict.fromkeys(story.claims, "the chapter has no parameter 'device'")
+    obstacles = {} if device == "cpu" or "device" in digests.parameters else obstacles
+    try:
+        registry.check(data)
+    except registry.DataError:
+        reading = [claim for claim in story.claims if "data" in digests.claim(claim).parameters]
+        obstacles |= dict.fromkeys(reading, f"needs the data set {data}")
+    obstacles = {f"{place}/{claim}": reason for claim, reason in obstacles.items()}
+    for claims in parts.values():
+        cost = sum(seconds[cell] for cell in set().union(*(cells[claim] for claim in claims)))
+        named = {f"{place}/{claim}": digests.claim(claim).digest for claim in claims}
+        yield Group(named, read, (story.files.root, story.files.name, size), LIMITS[size], cost, obstacles)
+
+
+def _seconds(story: ChapterCode, size: str) -> dict[int, float]:
+    """Cell → seconds of the record at this size, otherwise of the notebooks."""
+    record = story.files.record(size)
+    stamp = read_record(record)["run"] if record.is_file() else notebooks_stamp(story.files)
+    known = seconds_of_record(stamp, ChapterDigests(story, stamp["parameters"])) if stamp else {}
+    return dict.fromkeys((unit.cell for unit in story.units), 0.0) | known
+
+
+def benchmark(task: Task, program: Path) -> None:
+    """Run a program and add the record that it writes."""
+    (case,), record = task.cases, task.out / f"{program.stem}.json"
+    task.begin(case)
+    command = [sys.executable, program, "--device", task.device, "--out", record]
+    subprocess.run(command, cwd=program.parents[1], check=True)
+    task.add(case, outcome="passed", record=json.loads(record.read_text(encoding="utf-8")))
+
+
+def read(task: Task, root: Path, chapter: str, size: str) -> int:
+    """Run the units that claims need, add each reading once it is there. A unit that fails costs only its claims."""
+    os.environ["CLBOOK_ROOT"] = str(root)
+    story = ChapterCode(ChapterFiles(root, chapter))
+    digests, left = digests_of(story, size, task.device), {case.rpartition("/")[2]: case for case in task.cases}
+    keeper = Keeper(task.out, time.monotonic() + task.seconds, str(digests.parameters.get("data", "generated")))
+    keeper.device, versions = task.device, map(str, sorted(environment.versions().items()))
+    place, began = task.out / "pieces" / sha(task.device, *versions)[:8], time.monotonic()
+    with as_script(story.files, size, keeper):
+        namespace = story.namespace(digests.parameters)
+        for n in story.union(left):
+            if needing := [claim for claim in left if n in story.needed(story.claims[claim])]:
+                task.begin(*(left[claim] for claim in needing))
+                keeper.folder, keeper.count = place / digests.digest(n)[:16], 0
+                keeper.folder.mkdir(parents=True, exist_ok=True)
+                line = {"outcome": "passed"}
+                try:
+                    timed_unit(story, n, namespace, keeper)
+                    needing = [claim for claim in story.units[n].judges if claim in left]
+                except OutOfTime:
+                    return OUT_OF_TIME
+                except (BookError, MemoryError, OSError) as error:
+                    line = failure(error)
+                for claim in needing:
+                    arms = namespace[CHAPTER].readings.get(claim) if line["outcome"] == "passed" else None
+                    line |= {"arms": arms.to_json()} if arms else {}  # none outside the claim's regime
+                    task.add(
+                        left.pop(claim), **line, seconds=round(time.monotonic() - began, 2), **_memory(task.device)
+                    )
+    return 0
+
+
+def _memory(device: str) -> dict:
+    """The most memory so far in MB, once what a unit held is free; raises RuntimeError if the device is lost."""
+    gc.collect()
+    if device.startswith("cuda"):
+        import torch
+
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+    return {"peak_mb": environment.peak_megabytes(device)}
