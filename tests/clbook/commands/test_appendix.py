@@ -4,6 +4,7 @@ import json
 
 import nbformat
 import pytest
+from form import chapter_problems
 from stand_in import SOURCE, write_stand_in
 from stand_in_pair import APPENDIX, CHAPTER, split, write_pair
 from typer.testing import CliRunner
@@ -17,7 +18,6 @@ from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
 from clbook.provenance import staleness
 from clbook.provenance.digests import ChapterDigests
-from clbook.provenance.form import chapter_problems
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,

@@ -8,13 +8,13 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from checkout import ROOT
+from form import leaking_figures
 from nbformat import v4
 
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook import explorables, glue
 from clbook.notebook.explorables import live_bundle, live_html, refresh
-from clbook.provenance.form import leaking_figures
 from clbook.provenance.slices import ChapterCode
 
 matplotlib.use("Agg")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from form import chapter_problems, leaking_figures, library_problems
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.sources import ChapterFiles, chapter_names
-from clbook.provenance.form import chapter_problems, leaking_figures, library_problems
 from clbook.provenance.library import PACKAGE, Library
 from clbook.provenance.slices import ChapterCode
 

@@ -3,13 +3,13 @@
 import ast
 from collections.abc import Iterator
 
-from ..common.errors import BookError
-from ..common.sources import Cell
-from .library import Library, Module, assigned
-from .slices import ChapterCode
-from .spelling import DRAWING
-from .syntax import IMPORTS, Definition, External, statements_bind
-from .units import CHAPTER, STATE, Unit
+from clbook.common.errors import BookError
+from clbook.common.sources import Cell
+from clbook.provenance.library import Library, Module, assigned
+from clbook.provenance.slices import ChapterCode
+from clbook.provenance.spelling import DRAWING
+from clbook.provenance.syntax import IMPORTS, Definition, External, statements_bind
+from clbook.provenance.units import CHAPTER, STATE, Unit
 
 DECORATORS = {
     "cache", "cached_property", "classmethod", "contextlib.contextmanager", "dataclass", "functools.cache",
