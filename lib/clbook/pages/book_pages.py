@@ -14,6 +14,7 @@ from pathlib import Path
 from ..common import project
 from ..common.durations import duration
 from ..common.errors import BookError
+from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..notebook.claim_result import ClaimResult
 from ..provenance.stamps import whole_cost
 from .claim_marks import count_line
@@ -140,9 +141,14 @@ def copy_mathjax(folder: Path) -> bool:
     return True
 
 
+def animation_files(files: ChapterFiles) -> dict[str, bytes]:
+    """Name → content of a chapter's animations, at the same place on the pages as beside the notebook."""
+    paths = sorted(path for part in files.notebooks for path in part.animations.glob("*.webp"))
+    return {f"beside/{path.relative_to(files.root).as_posix()}": path.read_bytes() for path in paths}
+
+
 def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
-    from ..common.sources import ChapterFiles, chapter_names
     from ..notebook.results import load_results, stored_runs
     from .record_gallery import gallery, origin
     from .thumbnails import thumbnails
@@ -154,9 +160,7 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         runs = stored_runs(files)
         stamps[name] = {profile: run.stamp for profile, run in runs.items()}
         galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))
-        # at the same place on the pages as beside the notebook
-        films = sorted(path for part in files.notebooks for path in part.animations.glob("*.webp"))
-        galleries |= {f"beside/{path.relative_to(root).as_posix()}": path.read_bytes() for path in films}
+        galleries |= animation_files(files)
         origins |= {f"{name}/{profile}": origin(run) for profile, run in runs.items()}
         near, own = thumbnails(files, runs)
         pictures |= {r.id: near[r.claim.id] for r in results if r.chapter == name and r.claim.id in near}
@@ -169,8 +173,6 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
 
 def main() -> int:
     """Generate all pages of the book that contains the working folder."""
-    from ..common.sources import find_root
-
     try:
         root = find_root()
         content, small = _content(root)

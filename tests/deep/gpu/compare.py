@@ -26,6 +26,7 @@ from clbook.provenance.library import Library
 from clbook.provenance.slices import ChapterCode
 
 OTHER = "another verdict"
+sys.path.append(str(Path(__file__).parents[1]))  # where `mutations` lies, if this runs as a script
 
 
 def stored(story: ChapterCode, size: str) -> dict:

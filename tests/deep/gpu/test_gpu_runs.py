@@ -243,7 +243,8 @@ def test_each_test_of_a_kernel_on_another_device_gets_its_outcome(root):
     code = "from kernel_tests import run; from on_device import Task; from pathlib import Path\n"
     code += f"root = Path({str(root)!r}); (root / 'out').mkdir(); held = {{'tests/losses/test_small.py::test_right'}}\n"
     code += "run(Task({'tests/losses': 'digest'}, held, root / 'out', 'meta', 1, 600.0, 600.0), root)"
-    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "lib"), str(HERE)])}
+    folders = [ROOT / "lib", ROOT / "tests" / "tools", HERE]
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
     assert {name.rpartition("test_")[2]: outcome for name, outcome in outcomes(root).items()} == {
         "wrong": "failed",
