@@ -98,7 +98,7 @@ def test_no_stub_of_a_chapter_drifts_from_its_solution(name):
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_the_code_of_every_solution_grades_itself(name):
-    """`make test` runs it (nbval), so an exercise whose solution became wrong fails there."""
+    """nbval runs it, in `make deep` and after a change, so an exercise whose solution became wrong fails there."""
     graded = {}
     for cell in ChapterFiles(ROOT, name).cells():
         if found := re.search(r"\{solution\} (\S+)", cell.source):

@@ -266,11 +266,11 @@ import sys
 from pathlib import Path
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.library import Library
-from clbook.provenance.slices import Story
+from clbook.provenance.slices import ChapterCode
 from clbook.common.sources import ChapterFiles
 library, found = Library(), []
 for name in sys.argv[2:]:
-    story = Story(ChapterFiles(Path(sys.argv[1]), name), library)
+    story = ChapterCode(ChapterFiles(Path(sys.argv[1]), name), library)
     digests = ChapterDigests(story, {})
     found += [f"{name}/{claim} {digests.digest(at, claim)}" for claim, at in story.claims.items()]
 print("torch" in sys.modules)
