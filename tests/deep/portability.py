@@ -1,8 +1,8 @@
 """`make portability`: the committed notebooks' readings on the arithmetic of lesser processors.
 
 Each chapter is computed again, once per level: with torch's plain loops in place of vector instructions, then also with
-the oldest code of the libraries for linear algebra. Listed are verdicts that change and values that leave their
-tolerance. This stands in for another processor only as far as these variables reach; what they changed here is printed.
+the oldest code of the libraries for linear algebra. It lists verdicts that change and values that leave their
+tolerance. This stands in for another processor only as far as these variables reach; it prints what they change here.
 """
 
 import hashlib
@@ -42,12 +42,12 @@ def bits() -> dict[str, str]:
 
     numbers = numpy.random.default_rng(0).standard_normal((97, 97))
     tensor = torch.from_numpy(numbers)
-    found = {
+    results = {
         "torch's loops": tensor.softmax(1).numpy(),
         "torch's linear algebra": torch.linalg.svdvals(tensor @ tensor).numpy(),
         "numpy's linear algebra": numpy.linalg.svd(numbers @ numbers)[1],
     }
-    return {what: hashlib.sha256(values.tobytes()).hexdigest() for what, values in found.items()}
+    return {what: hashlib.sha256(values.tobytes()).hexdigest() for what, values in results.items()}
 
 
 def beyond(row: Claim, stored: dict, now: dict) -> Iterator[str]:
@@ -76,7 +76,7 @@ class Difference:
     """What differs in one reading, and whether that is allowed."""
 
     claim: str
-    said: str
+    message: str
     allowed: bool = False
 
 
@@ -95,36 +95,37 @@ def differences(job: Job, again: dict) -> Iterator[Difference]:
 
 def report(job: Job) -> list[Difference]:
     """Compute a job's readings under the variables of this process and print how they compare with the stored ones."""
-    where, stored, state = job.stored.where, job.stored.stamp["readings"], states(job.story, job.stored.stamp, None)
+    where, stored, state = job.stored.where, job.stored.stamp["readings"], states(job.code, job.stored.stamp, None)
     current = [claim for claim in job.wanted if state[claim].state != STALE]
-    given = (str(job.story.files.root), job.story.files.name, job.parameters, job.stored.stamp["profile"])
+    arguments = (str(job.code.files.root), job.code.files.name, job.parameters, job.stored.stamp["profile"])
     readings, absent = {}, []
     for encoded in (False, True):  # the packages of encoders are an extra
         claims = [claim for claim in current if job.needs_encoder(claim) == encoded]
         try:
-            readings |= run_in_process(run_again, *given, claims)["readings"] if claims else {}
+            readings |= run_in_process(run_again, *arguments, claims)["readings"] if claims else {}
         except BookError as refused:
             absent.append(f"{where}, {', '.join(claims)}: not here: {refused}")
-    found = list(differences(job, {"readings": readings}))
+    problems = list(differences(job, {"readings": readings}))
     same = sum(repr(stored[claim]) == repr(reading) for claim, reading in readings.items())
     stale = f", {len(job.wanted) - len(current)} stale" if current != job.wanted else ""
-    far = len({one.claim for one in found})
+    far = len({problem.claim for problem in problems})
     close = len(readings) - far - same
     print(f"{where}: {same} readings the same to the last bit, {close} within tolerance, {far} not{stale}")
-    print(*absent, *(f"{where}, {one.claim}: {one.said}" for one in found), sep="\n", end="\n" * bool(absent or found))
-    return found
+    lines = [*absent, *(f"{where}, {problem.claim}: {problem.message}" for problem in problems)]
+    print(*lines, sep="\n", end="\n" * bool(lines))
+    return problems
 
 
 def command(root: Path, chapter: str | None, claims: list[str]) -> int:
     """Report each level; the status is 1 if a verdict changed that may not or a value left its tolerance."""
-    found, usual, wanted = [], run_in_process(bits), jobs(root, chapter, claims, "default")
+    problems, usual, wanted = [], run_in_process(bits), jobs(root, chapter, claims, "default")
     for variables in levels(platform.machine()):
         os.environ.update(variables)  # for the processes started from here on; libraries read them once
         changed = [what for what, digest in run_in_process(bits).items() if digest != usual[what]]
         print(*(f"{name}={value}" for name, value in variables.items()))
         print(f"    changes the bits of {', '.join(changed) or 'nothing that was looked at'}", flush=True)
-        found += [one for job in wanted for one in report(job)]
-    return int(any(not one.allowed for one in found))
+        problems += [problem for job in wanted for problem in report(job)]
+    return int(any(not problem.allowed for problem in problems))
 
 
 def main() -> int:

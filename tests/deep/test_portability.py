@@ -73,7 +73,7 @@ def test_a_claim_near_the_line_may_change_its_verdict(files):
     object.__setattr__(row, "near", "a processor may round either way")
     again = {"readings": {"thm-1": job.stored.stamp["readings"]["thm-1"] | {"observed": {"": 1.5e-10 / 2}}}}
     verdict, value = portability.differences(job, again)
-    assert verdict.allowed and verdict.said.endswith("(allowed, it is near the line)") and not value.allowed
+    assert verdict.allowed and verdict.message.endswith("(allowed, it is near the line)") and not value.allowed
 
 
 def test_a_processor_without_these_instructions_has_one_level():

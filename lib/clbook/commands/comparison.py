@@ -47,11 +47,11 @@ class Change:
 
 
 def read_stamp(path: Path) -> dict:
-    """The result that a run's folder, an executed notebook or a record holds; raises BookError."""
+    """The stamp of a run's folder, an executed notebook or a record; raises BookError."""
     try:
         if path.is_dir():
-            there = sorted(path.glob("*.ipynb"), key=lambda notebook: (notebook.stem.endswith(APPENDIX), notebook.stem))
-            stamps = {notebook.stem: stamp for notebook in there if (stamp := notebook_stamp(notebook))}
+            notebooks = sorted(path.glob("*.ipynb"), key=lambda file: (file.stem.endswith(APPENDIX), file.stem))
+            stamps = {file.stem: stamp for file in notebooks if (stamp := notebook_stamp(file))}
             if len({stem.removesuffix(APPENDIX) for stem in stamps}) != 1:
                 raise BookError(f"{path}: must be the folder of one run, got {len(stamps)} executed notebooks")
             stamp = of_notebooks(list(stamps.values()), one_run=True)
@@ -85,7 +85,7 @@ def compare(before: dict, after: dict) -> list[Change]:
 
 
 def summary(changes: list[Change], before: dict, after: dict) -> list[str]:
-    """What two runs differ in, in a line each: parameters, then verdicts and statistics with their names."""
+    """One line per kind of difference between two runs: parameters, verdicts, statistics, with their names."""
     first, second = ({"data": stamp["data"]} | stamp["parameters"] for stamp in (before, after))
     names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     shown = [" → ".join(value_text(of[n]) if n in of else "none" for of in (first, second)) for n in names]

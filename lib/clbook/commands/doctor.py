@@ -59,7 +59,7 @@ def _memory() -> str:
 
 
 def data_sets() -> Iterator[tuple[str, str]]:
-    """Every data set that a chapter can read, and whether its files are here with known sums; downloads nothing."""
+    """Every data set that a chapter can read, and whether its files are here with known checksums; no downloads."""
     for name in project.data_sets().NEEDS:
         yield name, _state(name)
 
@@ -88,7 +88,7 @@ def profiles(root: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _profile(files: ChapterFiles, profile: str) -> tuple[str, str]:
-    """What a profile reads, and what its stored run took; what is damaged says so in its place."""
+    """A profile's data, and the time and memory of its stored run; for a damaged file its error message instead."""
     try:
         stamp = _stamp(files, profile)
         took = _took(stamp) if stamp else "not measured"

@@ -38,7 +38,7 @@ def _specs():
 
 @contextlib.contextmanager
 def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
-    """A running kernel of this interpreter, working in `folder`; it is shut down when the block ends, however it ends.
+    """A running kernel of this interpreter with working folder `folder`; it is always shut down when the block ends.
 
     So are its clients, which papermill leaves open, each with a thread that listens for ever.
     """
@@ -67,9 +67,9 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
 
 
 def _close(clients: list) -> None:
-    """Close the clients of a kernel that has ended.
+    """Close the clients of a kernel that has ended, in a thread with a timeout.
 
-    If Ctrl-C comes while papermill, in its thread, opens the sockets of one, these are never closed, and zmq would wait
+    If Ctrl-C comes while papermill, in its thread, opens a client's sockets, these are never closed, and zmq would wait
     for them for ever.
     """
     thread = threading.Thread(target=lambda: [client.stop_channels() for client in clients], daemon=True)
@@ -82,7 +82,7 @@ class CellFailed(BookError):
 
 
 class DiskFull(BookError):
-    """The disk had no room left for what a run writes."""
+    """The disk is full."""
 
 
 class Bar:
@@ -118,7 +118,7 @@ class Bar:
 
 
 def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
-    """Run a job beside the bar. Its exception is raised here, and Ctrl-C arrives here rather than in the job."""
+    """Run a job in a thread and poll `look`. Its exception is raised here; Ctrl-C arrives here, not in the job."""
     raised: list[BaseException] = []
 
     def work() -> None:
@@ -189,24 +189,24 @@ def failed_cell(label: str, error) -> str:
     """One line with the number of the cell that failed and the last lines of its error."""
     text = _ANSI.sub("", "\n".join(error.traceback)).strip().splitlines()
     last = [line.strip() for line in text if line.strip()][-_LAST_LINES:]
-    said = f"{error.ename}: {error.evalue}".splitlines()[0]
-    shown = " | ".join(last if said in last[-1:] else [*last[-_LAST_LINES + 1 :], said])
+    error_line = f"{error.ename}: {error.evalue}".splitlines()[0]
+    shown = " | ".join(last if error_line in last[-1:] else [*last[-_LAST_LINES + 1 :], error_line])
     return f"{label}: cell [{error.exec_count}] failed: {shown}"
 
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, or kernels and workers would be left behind.
+    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, so that no kernel or worker is orphaned.
 
-    A signal that is ignored, as SIGHUP is under nohup, stays so.
+    A signal that is ignored, as SIGHUP is under nohup, stays ignored.
     """
-    heard = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
-    before = {one: signal.signal(one, signal.default_int_handler) for one in heard}
+    handled = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in handled}
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -70,14 +70,14 @@ def _with_first_cell(notebook, code: str):
 def write_first_cells(root: Path) -> list[str]:
     """Bring the first cell of every chapter up to date; returns the files that changed.
 
-    An executed notebook with an older cell gets the new one and keeps its outputs; one without such a cell has to be
-    executed.
+    An executed notebook with an older cell gets the new one and keeps its outputs; without such a cell it must be
+    executed again.
     """
     import jupytext
     import nbformat
 
     code, contents = first_cell(root), {}
-    for files in (one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks):
+    for files in (files for name in chapter_names(root) for files in ChapterFiles(root, name).notebooks):
         contents[files.source] = as_percent(_with_first_cell(jupytext.read(files.source), code), files)
         notebook = nbformat.read(files.notebook, as_version=4) if files.notebook.is_file() else None
         if notebook and _begins_with_cell(notebook):

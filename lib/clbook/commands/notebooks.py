@@ -24,8 +24,8 @@ def build(files: ChapterFiles):
     try:
         return normalise(jupytext.reads(text, fmt="py:percent"))
     except Exception as error:  # of whatever kind its parsers raise
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BookError(f"{files.source}: not in the percent format: {said}") from None
+        message = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BookError(f"{files.source}: not in the percent format: {message}") from None
 
 
 def as_percent(notebook, files: ChapterFiles) -> str:
@@ -38,10 +38,10 @@ def as_percent(notebook, files: ChapterFiles) -> str:
 
 def normalise(notebook):
     """Drop from a notebook, in place, whatever differs between runs or machines but is not a result."""
-    kept = {"formats": "ipynb,py:percent"} | notebook.metadata.get("jupytext", {})
-    kept.pop("text_representation", None)
+    settings = {"formats": "ipynb,py:percent"} | notebook.metadata.get("jupytext", {})
+    settings.pop("text_representation", None)
     notebook.metadata = type(notebook.metadata)(
-        {"jupytext": kept, "kernelspec": dict(_KERNEL), "language_info": {"name": "python"}}
+        {"jupytext": settings, "kernelspec": dict(_KERNEL), "language_info": {"name": "python"}}
     )
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     count = 0
@@ -82,19 +82,19 @@ def _outputs(outputs: list, count: int | None) -> list:
     return kept
 
 
-def same_cells(one, other) -> bool:
+def same_cells(first, second) -> bool:
     """Whether two notebooks have the same cells: kind, source, tags and other metadata; outputs do not count."""
 
     def cells(notebook) -> list:
         return [(c.cell_type, c.source, sorted(c.metadata.items())) for c in notebook.cells]
 
-    return cells(one) == cells(other)
+    return cells(first) == cells(second)
 
 
-def part(notebook, story: ChapterCode, units: list[int]):
+def part(notebook, code: ChapterCode, units: list[int]):
     """A notebook with the set-up, the cells that contain some units, and the prose beside these cells."""
-    chosen = {story.units[n].cell for n in units} | {unit.cell for unit in story.units if unit.setup}
-    chosen |= {n for n, cell in enumerate(story.cells) if "parameters" in cell.tags}
+    chosen = {code.units[n].cell for n in units} | {unit.cell for unit in code.units if unit.setup}
+    chosen |= {n for n, cell in enumerate(code.cells) if "parameters" in cell.tags}
     number, kept = -1, []
     for cell in notebook.cells:
         runs = cell.cell_type == "code" and bool(cell.source.strip())
@@ -106,7 +106,7 @@ def part(notebook, story: ChapterCode, units: list[int]):
 
 
 def write_notebook(notebook, path: Path) -> None:
-    """Write a notebook to a temporary file and move it into place."""
+    """Validate a notebook and write it, by an atomic write."""
     import nbformat
 
     nbformat.validate(notebook)

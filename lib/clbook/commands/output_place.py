@@ -1,4 +1,4 @@
-"""The folder that a run fills: checked and reserved before anything starts, filled at the end."""
+"""The output folder of a run: checked and locked before anything starts, filled at the end."""
 
 import contextlib
 import errno
@@ -30,9 +30,9 @@ def place_errors(out: Path) -> Iterator[None]:
 
 
 def check_output(out: Path) -> Path:
-    """The folder behind any symbolic links, which must be absent or empty and must be possible to make and write.
+    """Resolve symbolic links and check that the folder is absent or empty, and can be made and written.
 
-    What a killed run has left there does not count. Raises BookError.
+    Files that a killed run has left there do not count. Raises BookError.
     """
     where = f"--out {_shown(out)}"
     with place_errors(out):
@@ -63,12 +63,12 @@ def check_writable(folder: Path) -> None:
 
 @contextlib.contextmanager
 def output_folder(out: Path) -> Iterator[Path]:
-    """A folder inside `out` whose files become those of `out` at the end; `out` is made and held from the beginning.
+    """A temporary folder inside `out`, which is made and locked; the files are moved into `out` when the block ends.
 
     It is not beside `out`, since an empty folder may be a mount point or somebody's working folder, which cannot be
-    replaced. If the block fails, nothing is left of either. Files that cannot be moved at the end stay where they are.
+    replaced. If the block fails, both are removed. Files that cannot be moved at the end stay where they are.
 
-    Raises BookError if the place cannot be made, if another run holds it, or if files cannot be moved.
+    Raises BookError if the folder cannot be made, if another run holds the lock, or if files cannot be moved.
     """
     with _reserved(out) as inside:
         yield inside
@@ -82,9 +82,9 @@ class _Stays(BookError):
 @contextlib.contextmanager
 def _reserved(out: Path) -> Iterator[Path]:
     """Make a folder and, inside, a locked one; at the end remove the inner one, and the outer one if it is empty."""
-    made, inside = [p for p in (out, *out.parents) if not p.exists()], out / UNFINISHED
+    created, inside = [p for p in (out, *out.parents) if not p.exists()], out / UNFINISHED
     with contextlib.ExitStack() as stack:
-        stack.callback(_remove_empty, made)
+        stack.callback(_remove_empty, created)
         with place_errors(out):
             inside.mkdir(parents=True, exist_ok=True)
             lock = stack.enter_context(open(inside / _LOCK, "w"))
@@ -106,8 +106,8 @@ def _reserved(out: Path) -> Iterator[Path]:
 def _clear(inside: Path, out: Path) -> None:
     """Remove what a killed run has left; raises BookError if that is complete."""
     if (inside / _LAST).exists():
-        said = f"{inside} is the complete result of a run; move it, or give another folder"
-        raise BookError(f"--out {_shown(out)}: {said}")
+        where = f"--out {_shown(out)}"
+        raise BookError(f"{where}: {inside} is the complete result of a run; move it, or give another folder")
     for path in inside.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
@@ -124,8 +124,8 @@ def _move(inside: Path, out: Path) -> None:
             if path.name != _LOCK:
                 os.replace(path, out / path.name)
     except OSError as error:
-        said = f"--out {_shown(out)}: the run is complete but cannot be moved into place ({error.strerror})"
-        raise _Stays(f"{said}; it is in {inside}") from None
+        message = f"--out {_shown(out)}: the run is complete but cannot be moved into place ({error.strerror})"
+        raise _Stays(f"{message}; it is in {inside}") from None
 
 
 def _remove_empty(folders: list[Path]) -> None:

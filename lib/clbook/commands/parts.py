@@ -14,9 +14,7 @@ SMALLEST = 3  # values of a sample to recompute if the range allows even fewer; 
 
 @dataclass(frozen=True)
 class Part:
-    """Parameters of a smaller run, its share of the cost, and the values of each sample that it gives: `count` of them,
-    from `start` on.
-    """
+    """A smaller run: its parameters, share of the cost, and slice of each sample (`count` values from `start` on)."""
 
     parameters: dict
     share: float
@@ -40,11 +38,10 @@ def _few(arms: dict, start: int, count: int) -> dict:
 
 
 def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part | None:
-    """Some of a reading's seeds, drawn by `by`, if every sample has one value per seed; otherwise None.
+    """A part of a reading, with seeds drawn by `by`, if every sample has one value per seed; otherwise None.
 
     A parameter counts runs if a sample has that many values; it is set to the least that its range allows. If the claim
-    reads the block of seeds but not the first seed itself, a part of the block is drawn; otherwise the first runs are
-    taken.
+    reads the block of seeds but not the first seed itself, consecutive seeds are drawn; otherwise the first are taken.
     """
     parameters, known = stamp["parameters"], digests.story.parameters
     reads = digests.claim(claim).parameters
@@ -55,13 +52,13 @@ def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part |
     counts = {p: parameters[p] for p in counted if p in known and parameters[p] in sizes and p != "first_seed"}
     if len(sizes) != 1 or not all(isinstance(v, list) for v in values) or not counts:
         return None
-    few = {p: max(int(known[p].low or 1), SMALLEST) for p in counts}
-    count = min(few.values())
+    reduced = {p: max(int(known[p].low or 1), SMALLEST) for p in counts}
+    count = min(reduced.values())
     if count >= min(sizes):
         return None
-    start, changed = 0, dict(few)
+    start, changed = 0, dict(reduced)
     if BLOCK in reads and "first_seed" not in reads and set(counts) == {"seeds"}:
-        start = _draw(f"{by} {stamp['chapter']} {stamp['profile']}", parameters["seeds"] - few["seeds"] + 1)
+        start = _draw(f"{by} {stamp['chapter']} {stamp['profile']}", parameters["seeds"] - reduced["seeds"] + 1)
         changed["first_seed"] = parameters["first_seed"] + start
     return Part(parameters | changed, count / min(sizes), start, count)
 

@@ -36,7 +36,7 @@ OUT_OF_TIME = 75  # exit status that asks to run the same command again
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a record must contain: all claims or those decided by chance, figures or none; and what to run again."""
+    """What a record must contain (all claims or those decided by chance; figures or none), and what to force."""
 
     claims: Claims | None
     by_chance: set[str] | None
@@ -56,36 +56,36 @@ class Block:
     done: bool = False  # every digest is up to date, including those of the rules
 
 
-def plan_block(story: ChapterCode, profile: str, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
-    """What must be run so that a stored run, if there is one, contains all that is chosen and is up to date."""
+def plan_block(code: ChapterCode, profile: str, parameters: dict, stored: dict | None, chosen: Chosen) -> Block:
+    """The units to run so that a stored run, if there is one, contains all that is chosen and is up to date."""
     if stored and stored["profile"] != profile:
         stored = None  # of another size
-    digests = ChapterDigests(story, parameters)
-    claims = [c for c in story.claims if chosen.by_chance is None or c in chosen.by_chance]
+    digests = ChapterDigests(code, parameters)
+    claims = [c for c in code.claims if chosen.by_chance is None or c in chosen.by_chance]
     if stored is None or chosen.force:
         whole = chosen.by_chance is None
-        return Block(profile, parameters, None if whole else stored, None if whole else story.union(claims))
-    found = states(story, stored, chosen.claims, parameters=parameters)
-    stale = [claim for claim in claims if found[claim].state == STALE]
-    figures = story.figures_of(stale) if chosen.draws and stale else {}
+        return Block(profile, parameters, None if whole else stored, None if whole else code.union(claims))
+    present = states(code, stored, chosen.claims, parameters=parameters)
+    stale = [claim for claim in claims if present[claim].state == STALE]
+    figures = code.figures_of(stale) if chosen.draws and stale else {}
     if chosen.figures:
-        figures |= old_pictures(story, stored, digests)
-    last = [story.claims[claim] for claim in stale] + list(figures.values())
+        figures |= old_pictures(code, stored, digests)
+    last = [code.claims[claim] for claim in stale] + list(figures.values())
     asked = {*claims, *stored["claims"]}
-    done = not last and all(state.state == CURRENT for claim, state in found.items() if claim in asked)
-    units = {n for at in last for n in story.needed(at)} | set(story.opening if last else ())
+    done = not last and all(state.state == CURRENT for claim, state in present.items() if claim in asked)
+    units = {n for at in last for n in code.needed(at)} | set(code.opening if last else ())
     return Block(profile, parameters, stored, sorted(units), done)
 
 
-def _stamp(files: ChapterFiles, story: ChapterCode, block: Block, deadline: float) -> tuple[dict, Path | None]:
+def _stamp(files: ChapterFiles, code: ChapterCode, block: Block, deadline: float) -> tuple[dict, Path | None]:
     """The stamp of one run, merged with what is stored of it, and the folder of its pieces and pictures."""
     claims = chapter_module._load_claims(files)
-    digests = ChapterDigests(story, block.parameters)
+    digests = ChapterDigests(code, block.parameters)
     if block.units == []:
         return refreshed(seal(block.stored | {"parameters": block.parameters}), digests, claims), None
-    run = range(len(story.units)) if block.units is None else block.units
-    made_of = sha(json.dumps(block.parameters), *(digests.digest(n) for n in run))
-    folder = files.root / "records" / ".pieces" / files.name / made_of[:16]
+    run = range(len(code.units)) if block.units is None else block.units
+    digest = sha(json.dumps(block.parameters), *(digests.digest(n) for n in run))
+    folder = files.root / "records" / ".pieces" / files.name / digest[:16]
     folder.mkdir(parents=True, exist_ok=True)
     (files.root / "records" / ".pieces" / ".gitignore").write_text("*\n")
     finished = folder / "stamp.json"
@@ -100,13 +100,13 @@ def _stamp(files: ChapterFiles, story: ChapterCode, block: Block, deadline: floa
 
 
 def write_json(path: Path, content: dict) -> None:
-    """Write JSON to a temporary file and move it into place."""
+    """Write JSON, by an atomic write."""
     atomic_write(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def _store_figures(found: Path | None, place: Path, pictures: dict) -> None:
+def _store_figures(source: Path | None, place: Path, pictures: dict) -> None:
     """Add a run's pictures to those of the existing record, and remove those that the record no longer has."""
-    for picture in sorted(found.glob("*.png")) if found else []:
+    for picture in sorted(source.glob("*.png")) if source else []:
         place.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, place / picture.name)
     for picture in place.glob("*.png"):
@@ -127,21 +127,21 @@ def record(
 ) -> Path | None:
     """Bring `records/NAME/PROFILE.json` up to date: the run and those on other blocks of seeds; returns its path.
 
-    Only what is stale is run, with the figures of these claims; with `figures` also pictures whose cells have changed;
-    with `force` everything. Other blocks of seeds contain the claims that are decided by chance, at the same size or at
-    that of `other_profile`. Returns None if there was nothing to do. Raises BookError for what cannot be run, and
-    OutOfTime when `seconds` are used up and pieces remain.
+    Only stale claims are run, with their figures; with `figures` also pictures whose cells have changed; with `force`
+    everything. Other blocks of seeds contain the claims that are decided by chance, at the same size or at that of
+    `other_profile`. Idempotent: returns None if nothing is stale. Raises BookError for what cannot be run, and
+    OutOfTime when `seconds` are used up and pieces remain; the same call then resumes.
     """
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
-    story, path = ChapterCode(files), files.record(profile)
+    code, path = ChapterCode(files), files.record(profile)
     parameters, others = (
-        with_device(profile_parameters(files, one), story.parameters, device, name)
-        for one in (profile, other_profile or profile)
+        with_device(profile_parameters(files, size), code.parameters, device, name)
+        for size in (profile, other_profile or profile)
     )
-    first, *rest = seed_blocks(files, story.parameters, parameters, other_seeds, "--other-seeds")
+    first, *rest = seed_blocks(files, code.parameters, parameters, other_seeds, "--other-seeds")
     asked = [(profile, parameters | first), *((other_profile or profile, others | block) for block in rest)]
-    plans = _plans(story, path, asked, figures, force)
+    plans = _plans(code, path, asked, figures, force)
     if all(block.done for block in plans):
         return None
     if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
@@ -152,7 +152,7 @@ def record(
         for block in plans:
             if runs and block.units != [] and time.monotonic() > deadline:
                 raise OutOfTime
-            runs.append(_stamp(files, story, block, deadline))
+            runs.append(_stamp(files, code, block, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
         write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})
@@ -161,7 +161,7 @@ def record(
     return path
 
 
-def _plans(story: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
+def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
     """What to run of each block of seeds, given as profile and parameters.
 
     Stored runs on further blocks are kept and brought up to date, too, each at its own size.
@@ -171,16 +171,16 @@ def _plans(story: ChapterCode, path: Path, asked: list[tuple[str, dict]], figure
     except BookError as damaged:
         print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
         stored = None
-    claims = chapter_module._load_claims(story.files)
+    claims = chapter_module._load_claims(code.files)
     chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
     others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
     known = {parameters.get("first_seed") for _, parameters in asked}
     (profile, parameters), *rest = asked
-    rest += [(stamp["profile"], block_now(story.files, stamp)) for first, stamp in others.items() if first not in known]
-    whole = Chosen(claims, None, True, figures, force)
-    found = [plan_block(story, profile, parameters, stored and stored["run"], whole)]
-    chosen = Chosen(claims, chance, False, False, force)
-    return found + [plan_block(story, one, given, others.get(given["first_seed"]), chosen) for one, given in rest]
+    rest += [(stamp["profile"], block_now(code.files, stamp)) for first, stamp in others.items() if first not in known]
+    chosen = Chosen(claims, None, True, figures, force)
+    plans = [plan_block(code, profile, parameters, stored and stored["run"], chosen)]
+    by_chance = Chosen(claims, chance, False, False, force)
+    return plans + [plan_block(code, size, p, others.get(p["first_seed"]), by_chance) for size, p in rest]
 
 
 def command(name: str, profile: str, **options) -> int:
@@ -190,8 +190,8 @@ def command(name: str, profile: str, **options) -> int:
     except OutOfTime:
         print(f"{name}, {profile}: time used up, finished pieces are kept; run the same command again to go on")
         return OUT_OF_TIME
-    said = f"recorded in {path}" if path else "nothing to do, the record is up to date"
-    print(f"{name}, {profile}: {said}")
+    message = f"recorded in {path}" if path else "nothing to do, the record is up to date"
+    print(f"{name}, {profile}: {message}")
     return 0
 
 
@@ -206,10 +206,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--device", help="auto, cpu or cuda")
     parser.add_argument("--figures", action="store_true", help="also pictures whose cell has changed")
     parser.add_argument("--force", action="store_true", help="everything, not only what is stale")
-    given = vars(parser.parse_args(arguments))
+    options = vars(parser.parse_args(arguments))
     try:
         with terminated_as_interrupted():
-            return command(given.pop("chapter"), given.pop("profile"), **given)
+            return command(options.pop("chapter"), options.pop("profile"), **options)
     except BookError as error:
         print("record:", line_of(error), file=sys.stderr)
         return 2

@@ -22,10 +22,10 @@ def known_parameter(name: str, known: dict[str, Parameter], where: str) -> Param
     return known[name]
 
 
-def read_assignments(given: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
+def read_assignments(assignments: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
     """Read `name=value` texts; raises BookError, with the nearest name for an unknown one."""
     values = {}
-    for text in given:
+    for text in assignments:
         name, equals, value = text.partition("=")
         if not equals:
             raise BookError(f"-p {cut(text, 200)}: not of the form name=value")
@@ -55,18 +55,18 @@ def named_profile(profile: str, base: dict, parameters: dict) -> str:
     return profile if parameters | {"device": ""} == base | {"device": ""} else "custom"
 
 
-def named_claims(files: ChapterFiles, given: Iterable[str], option: str) -> tuple[str, ...]:
+def named_claims(files: ChapterFiles, names: Iterable[str], option: str) -> tuple[str, ...]:
     """Claims by their ids; raises BookError for one that the chapter does not have or does not run."""
-    rows, found = Claims.load(files.claims).rows, []
-    for claim in (text.strip() for text in given):
+    rows, claims = Claims.load(files.claims).rows, []
+    for claim in (text.strip() for text in names):
         if claim not in rows:
             near = difflib.get_close_matches(claim, rows, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise BookError(f"{option}: {files.name} has no claim {cut(claim, 100)!r}{hint}")
         if rows[claim].rule is None:
             raise BookError(f"{option}: {files.name}/{claim} has no cell because it is not run: {rows[claim].needs}")
-        found.append(claim)
-    return tuple(dict.fromkeys(found))
+        claims.append(claim)
+    return tuple(dict.fromkeys(claims))
 
 
 def check_data(parameters: dict, where: str) -> None:

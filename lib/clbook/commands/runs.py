@@ -1,4 +1,4 @@
-"""A run of a chapter into a new folder: everything is checked first, and nothing half-written is left."""
+"""A run of a chapter into a new folder: everything is checked first, and the output is atomic."""
 
 import datetime
 import json
@@ -38,45 +38,44 @@ class Plan:
     only: tuple[str, ...] = ()
 
     @cached_property
-    def story(self) -> ChapterCode:
+    def code(self) -> ChapterCode:
         return ChapterCode(self.files)
 
     @cached_property
     def units(self) -> list[int] | None:
-        """The units that some claims need, with their figures and the last line; None means all."""
+        """The units of some claims with their figures, the dependencies of both and the closing line; None: all."""
         if not self.only:
             return None
-        story, needed = self.story, set(self.story.union(self.only))
-        for at in self.story.figures_of(self.only).values():
-            needed.update(story.needed(at))
-        parts = {story.units[n].part for n in needed}
-        closing = [n for n, unit in enumerate(story.units) if unit.closes and unit.part in parts]
-        return sorted(needed.union(*(story.needed(n) for n in closing)))
+        code = self.code
+        needed = set(code.union(self.only)).union(*(code.needed(at) for at in code.figures_of(self.only).values()))
+        parts = {code.units[n].part for n in needed}
+        closing = [n for n, unit in enumerate(code.units) if unit.closes and unit.part in parts]
+        return sorted(needed.union(*(code.needed(n) for n in closing)))
 
     def notebooks(self) -> list[tuple[ChapterFiles, list[int] | None]]:
-        """The notebooks to run, each with the units that it runs (None: all), counted in its own story."""
+        """The notebooks to run, each with the units that it runs (None: all), numbered within the notebook."""
         if self.units is None:
             return [(files, None) for files in self.files.notebooks]
         wanted = set(self.units)
-        counted = [(one, enumerate(self.story.of_notebook(one.part))) for one in self.files.notebooks]
-        chosen = [(one, [at for at, n in units if n in wanted]) for one, units in counted]
-        return [(one, units) for one, units in chosen if units]
+        counted = [(files, enumerate(self.code.of_notebook(files.part))) for files in self.files.notebooks]
+        chosen = [(files, [at for at, n in units if n in wanted]) for files, units in counted]
+        return [(files, units) for files, units in chosen if units]
 
     def cost(self) -> str:
         """The cost of a partial run, from the seconds that its cells took in the committed notebook."""
         stamp = notebooks_stamp(self.files, on_damage="report")
-        cells = {self.story.units[n].cell for n in self.units if self.story.units[n].whole}
-        seconds = seconds_of(stamp, ChapterDigests(self.story, stamp["parameters"])) if stamp else {}
-        said = f"{len(cells)} of {len(self.story.cells)} cells"
+        cells = {self.code.units[n].cell for n in self.units if self.code.units[n].whole}
+        seconds = seconds_of(stamp, ChapterDigests(self.code, stamp["parameters"])) if stamp else {}
+        counted = f"{len(cells)} of {len(self.code.cells)} cells"
         if not stamp:
-            return f"{said}; no stored run says how long they take"
+            return f"{counted}; no stored run says how long they take"
         size = "" if self.profile == "default" else " at the default size"
-        return f"{said}; in the committed notebook they took {sum(seconds.get(n, 0.0) for n in cells):.0f} s{size}"
+        return f"{counted}; in the committed notebook they took {sum(seconds.get(n, 0.0) for n in cells):.0f} s{size}"
 
 
 def plan(
     name: str,
-    given: list[str] = (),
+    assignments: list[str] = (),
     profile: str = "default",
     device: str | None = None,
     out: Path | None = None,
@@ -90,7 +89,7 @@ def plan(
     claims = named_claims(files, only.split(","), "--only") if only is not None else ()
     known = read_parameters(files.cells(), files.source.name)
     base = profile_parameters(files, profile)
-    changed = base | read_assignments(given, known, name)
+    changed = base | read_assignments(assignments, known, name)
     parameters = with_device(changed, known, device, name)
     profile = named_profile(profile, base, parameters)
     if out is None:
@@ -101,37 +100,37 @@ def plan(
 
 
 def _keep_partial(notebook: Path, out: Path) -> str:
-    """Copy the notebook of a failed run to a place where it is kept, perhaps on another disk; says where."""
-    kept = out.with_name(f"{out.name}.failed") / notebook.name
+    """Keep the notebook of a failed run beside its output folder, perhaps on another disk; returns a message."""
+    copy = out.with_name(f"{out.name}.failed") / notebook.name
     try:
-        kept.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(exist_ok=True)
         if (notebook.parent / animations.FOLDER).is_dir():  # which the notebook plays
-            shutil.copytree(notebook.parent / animations.FOLDER, kept.parent / animations.FOLDER, dirs_exist_ok=True)
-        shutil.copyfile(notebook, kept)
+            shutil.copytree(notebook.parent / animations.FOLDER, copy.parent / animations.FOLDER, dirs_exist_ok=True)
+        shutil.copyfile(notebook, copy)
     except OSError as error:
-        return f"the partial notebook cannot be kept in {kept.parent} ({error.strerror})"
-    return f"partial notebook: {kept}"
+        return f"the partial notebook cannot be kept in {copy.parent} ({error.strerror})"
+    return f"partial notebook: {copy}"
 
 
 def run(wanted: Plan) -> list[dict]:
-    """Run a chapter; leaves its notebooks, what they play, claims.json and run.json in a folder; returns its claims.
+    """Run a chapter; writes its notebooks, animations, claims.json and run.json to a folder; returns its claims.
 
-    Raises BookError for a place that cannot be written or is in use, a failed cell (the partial notebook is kept in
-    OUT.failed), parameters that contradict each other, a dead kernel or a full disk, and KeyboardInterrupt on Ctrl-C.
-    In these cases nothing but that notebook is left, with what it plays.
+    Raises BookError for a folder that cannot be written or is in use, a failed cell (the partial notebook is kept in
+    OUT.failed with its animations), parameters that contradict each other, a dead kernel or a full disk, and
+    KeyboardInterrupt on Ctrl-C. Nothing else is left in these cases.
     """
     with disk_errors(wanted.out), output_folder(wanted.out) as folder:
         return _run_into(folder, wanted)
 
 
 def run_beside(wanted: Plan) -> list[dict]:
-    """As `run`, for one of several workers, on one core; if two fill a place, the first whole folder takes it."""
+    """As `run`, for one of several workers, on one core; of two that make the same folder, the first to finish wins."""
     with disk_errors(wanted.out), atomic_folder(wanted.out) as folder:
         return _run_into(folder, wanted, at_once=1)
 
 
 def _run_into(folder: Path, wanted: Plan, at_once: int | None = None) -> list[dict]:
-    jobs = [partial(_run_notebook, wanted, one, units, folder) for one, units in wanted.notebooks()]
+    jobs = [partial(_run_notebook, wanted, files, units, folder) for files, units in wanted.notebooks()]
     return _finish(wanted.files, side_by_side(jobs, at_once), folder)
 
 
@@ -159,8 +158,8 @@ def _finish(files: ChapterFiles, stamps: list[dict], folder: Path) -> list[dict]
     """Write the files that accompany executed notebooks; returns the claims of the run."""
     stamp = of_notebooks(stamps, one_run=True)
     claims = [result.to_json() for result in run_results(files, stamp)]
-    made_by = {key: value for key, value in stamp.items() if key != "readings"}
-    for name, content in {"claims": claims, "run": made_by}.items():
+    provenance = {key: value for key, value in stamp.items() if key != "readings"}
+    for name, content in {"claims": claims, "run": provenance}.items():
         text = json.dumps(content, indent=1, ensure_ascii=False)
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     return claims

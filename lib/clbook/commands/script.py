@@ -22,7 +22,7 @@ from ..provenance.units import CHAPTER
 
 @contextlib.contextmanager
 def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[None]:
-    """The surroundings of a chapter that runs as a script: folder, variables, pieces, pictures as files (of an
+    """Inside, a chapter runs as a script: working folder, environment variables, pieces, pictures as files (of an
     animation the last frame)."""
 
     def figure(fig, name: str, dpi: int = 192) -> None:
@@ -51,25 +51,25 @@ def _unwatched(n: int, at: int) -> AbstractContextManager:
 
 
 def run_unit(
-    story: ChapterCode, n: int, namespace: dict, around: Callable[[int, int], AbstractContextManager] = _unwatched
+    code: ChapterCode, n: int, namespace: dict, around: Callable[[int, int], AbstractContextManager] = _unwatched
 ) -> object:
     """Execute unit n in a namespace, statement by statement; returns the last one's value if it is an expression.
 
     `around(n, at)` is entered for statement number `at`.
     """
-    value, where = None, _where(story, n)
-    for at, statement in enumerate(story.units[n].body):
+    value, where = None, _where(code, n)
+    for at, statement in enumerate(code.units[n].body):
         if isinstance(statement, ast.Expr):
-            code = compile(ast.Expression(statement.value), where, "eval")
+            compiled = compile(ast.Expression(statement.value), where, "eval")
         else:
-            code = compile(ast.Module([statement], []), where, "exec")
+            compiled = compile(ast.Module([statement], []), where, "exec")
         with around(n, at):
-            value = eval(code, namespace)
+            value = eval(compiled, namespace)
     return value
 
 
-def _where(story: ChapterCode, n: int) -> str:
-    return f"{story.source_of(n).name}, cell {story.cell_in_notebook(n) + 1}"
+def _where(code: ChapterCode, n: int) -> str:
+    return f"{code.source_of(n).name}, cell {code.cell_in_notebook(n) + 1}"
 
 
 def run_script(
@@ -79,38 +79,38 @@ def run_script(
 
     Raises BookError for a cell that fails, OutOfTime between pieces.
     """
-    story, stamps = ChapterCode(files), []
+    code, stamps = ChapterCode(files), []
     with as_script(files, profile, keeper):
-        for some in story.by_notebook(units):
-            stamps.append(_run_notebook(story, some, parameters, keeper))
+        for part in code.by_notebook(units):
+            stamps.append(_run_notebook(code, part, parameters, keeper))
     stamp = of_notebooks(stamps, one_run=True)
     seconds = round(stamp["seconds"] + keeper.earlier_seconds, 1)
     return seal(stamp | {"seconds": seconds, "peak_mb": max(stamp["peak_mb"], keeper.peak_mb)})
 
 
-def _run_notebook(story: ChapterCode, units: list[int], parameters: dict, keeper: Keeper) -> dict:
-    """The stamp of units of one notebook, run in a namespace of their own."""
-    namespace = story.namespace(parameters)
+def _run_notebook(code: ChapterCode, units: list[int], parameters: dict, keeper: Keeper) -> dict:
+    """Run units of one notebook in a fresh namespace; returns their stamp."""
+    namespace = code.namespace(parameters)
     for n in units:
-        timed_unit(story, n, namespace, keeper)
+        timed_unit(code, n, namespace, keeper)
         if isinstance(namespace.get(CHAPTER), Chapter):
             keeper.device = namespace[CHAPTER].device
         if "matplotlib.pyplot" in sys.modules:
             sys.modules["matplotlib.pyplot"].close("all")
     if not isinstance(namespace.get(CHAPTER), Chapter):
-        raise BookError(f"{story.source_of(units[0]).name}: no cell sets chapter = open_chapter(...)")
+        raise BookError(f"{code.source_of(units[0]).name}: no cell sets chapter = open_chapter(...)")
     return namespace[CHAPTER].stamp()
 
 
-def timed_unit(story: ChapterCode, n: int, namespace: dict, keeper: Keeper) -> float:
-    """Run a unit in a namespace; returns the seconds that it took, which the chapter is told, too.
+def timed_unit(code: ChapterCode, n: int, namespace: dict, keeper: Keeper) -> float:
+    """Run a unit in a namespace; returns its seconds, which are stored in the chapter, too.
 
-    Its value is printed if that is a line about a claim. Pieces that were kept of an earlier attempt count with the
-    seconds that they took then. Raises BookError for a unit that fails.
+    Its value is printed if that is a line about a claim. Pieces resumed from an earlier attempt count with the seconds
+    that they took then. Raises BookError for a unit that fails.
     """
-    began, kept, where = time.perf_counter(), keeper.earlier_seconds, _where(story, n)
+    began, earlier, where = time.perf_counter(), keeper.earlier_seconds, _where(code, n)
     try:
-        value = run_unit(story, n, namespace)
+        value = run_unit(code, n, namespace)
     except (BookError, MemoryError, OSError):
         raise
     except Exception as error:
@@ -119,7 +119,7 @@ def timed_unit(story: ChapterCode, n: int, namespace: dict, keeper: Keeper) -> f
         raise BookError(f"{where}, line {line} failed: {type(error).__name__}: {error}") from error
     if isinstance(value, display.Line):
         print(value.plain, flush=True)
-    seconds = time.perf_counter() - began + keeper.earlier_seconds - kept
+    seconds = time.perf_counter() - began + keeper.earlier_seconds - earlier
     if isinstance(namespace.get(CHAPTER), Chapter):
-        namespace[CHAPTER].took(story.cell_in_notebook(n), seconds)
+        namespace[CHAPTER].took(code.cell_in_notebook(n), seconds)
     return seconds

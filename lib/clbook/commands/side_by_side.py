@@ -1,4 +1,4 @@
-"""The notebooks of a chapter at the same time, where there are cores for it: each computes on one thread."""
+"""The notebooks of a chapter run in parallel, one per core: each computes on one thread."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ def side_by_side(jobs: Sequence[Callable[[threading.Event], T]], at_once: int | 
     """The results of all jobs, in their order.
 
     Args:
-        jobs: Functions of an event; one that runs long must look at the event and raise Stopped soon after it is set.
+        jobs: Functions of an event; a long one must poll the event and raise Stopped soon after it is set.
         at_once: Number of jobs that run at a time; None means one per core.
 
     Raises:

@@ -28,25 +28,22 @@ from .verify_plan import Job, in_parts, jobs, sampled
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 WHOLE, LATE = "too dear, and no part of them can be computed alone", "not finished in the time of the sample"
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
-JOB_TIMES_EXPECTED, JOB_START_SECONDS = (
-    3.0,
-    40.0,
-)  # times what a job of a sample should take, and seconds for its process to start
+JOB_TIMES_EXPECTED, JOB_START_SECONDS = 3.0, 40.0  # a job's time limit: times its expected seconds, plus its start
 NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """The outcome for one stored reading."""
 
     claim: str
     where: str
-    said: str
+    message: str
     wrong: bool = False
 
 
 def run_again(root: str, name: str, parameters: dict, profile: str, claims: list[str]) -> dict:
-    """The stamp of a run of everything that some claims need."""
+    """The stamp of a run of some claims with their dependencies."""
     from ..notebook.pieces import Keeper
     from .script import run_script
 
@@ -57,51 +54,52 @@ def run_again(root: str, name: str, parameters: dict, profile: str, claims: list
         return run_script(files, parameters, profile, Keeper(Path(scratch), float("inf")), units)
 
 
-def check_job(job: Job, deadline: float | None = None) -> list[Found]:
-    """Recompute a job's readings and compare each; what is not done by the deadline is abandoned."""
-    files, where, stamp = job.story.files, job.stored.where, job.stored.stamp
-    now = states(job.story, stamp, None)
-    wanted = [claim for claim in job.wanted if now[claim].state != STALE]
-    found = [Found(c, where, "stale: the present code makes another", False) for c in job.wanted if c not in wanted]
+def check_job(job: Job, deadline: float | None = None) -> list[Outcome]:
+    """Recompute a job's readings and compare each; those that are not finished by the deadline are abandoned."""
+    files, where, stamp = job.code.files, job.stored.where, job.stored.stamp
+    present = states(job.code, stamp, None)
+    wanted = [claim for claim in job.wanted if present[claim].state != STALE]
+    stale = [claim for claim in job.wanted if claim not in wanted]
+    outcomes = [Outcome(claim, where, "stale: the present code makes another") for claim in stale]
     reads = {p for claim in wanted for p in job.digests.claim(claim).parameters}
     try:
         if "data" in reads:
             check_data(job.parameters, files.name)
     except BookError as missing:
         without = [claim for claim in wanted if "data" not in job.digests.claim(claim).parameters]
-        found += [Found(claim, where, f"{ABSENT}: {missing}") for claim in wanted if claim not in without]
+        outcomes += [Outcome(claim, where, f"{ABSENT}: {missing}") for claim in wanted if claim not in without]
         wanted = without
     encoded = [claim for claim in wanted if job.needs_encoder(claim)]
     for claims in ([claim for claim in wanted if claim not in encoded], encoded):
-        found += _compared(job, claims, deadline) if claims else []
-    return found
+        outcomes += _compared(job, claims, deadline) if claims else []
+    return outcomes
 
 
-def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Found]:
-    """Compute some readings of a job in a process of their own and compare each."""
-    files, where = job.story.files, job.stored.where
+def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Outcome]:
+    """Compute some readings of a job in a subprocess with a timeout and compare each."""
+    files, where = job.code.files, job.stored.where
     limit = None if deadline is None else max(0.0, deadline - time.monotonic())
-    given = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims)
+    arguments = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims)
     try:
-        again = run_in_process(run_again, *given, seconds=limit)
+        again = run_in_process(run_again, *arguments, seconds=limit)
     except TookTooLong:
-        return [Found(claim, where, LATE) for claim in claims]
+        return [Outcome(claim, where, LATE) for claim in claims]
     except EOFError:
         raise BookError(f"{where}: the process that computed it died; is there memory enough?") from None
     except BookError as refused:
         if not job.needs_encoder(claims[0]):
-            return [Found(claim, where, str(refused), True) for claim in claims]
-        return [Found(claim, where, f"{ABSENT}: {refused}") for claim in claims]  # its packages are an extra
+            return [Outcome(claim, where, str(refused), True) for claim in claims]
+        return [Outcome(claim, where, f"{ABSENT}: {refused}") for claim in claims]  # its packages are an extra
     return [compare(job, claim, again) for claim in claims]
 
 
-def compare(job: Job, claim: str, again: dict) -> Found:
-    """Compare one stored reading with the one computed now."""
+def compare(job: Job, claim: str, again: dict) -> Outcome:
+    """Compare a stored reading with the one computed now."""
     stamp, where = job.stored.stamp, job.stored.where
     if claim not in again["readings"]:
         if job.part and claim in again["claims"]:  # so small a run does not reach the claim's regime
-            return Found(claim, where, WHOLE)
-        return Found(claim, where, "the run gave no reading of it", True)
+            return Outcome(claim, where, WHOLE)
+        return Outcome(claim, where, "the run gave no reading of it", True)
     stored, now = stamp["readings"][claim], again["readings"][claim]
     elsewhere = not same_arithmetic(made_by(stamp, claim), again)
     if job.part:
@@ -109,17 +107,14 @@ def compare(job: Job, claim: str, again: dict) -> Found:
     else:
         before, verdict = _verdict(job, claim, stored), _verdict(job, claim, now)
         if before != verdict and not (elsewhere and job.claims.rows[claim].near):
-            return Found(claim, where, f"stored is {before}, computed {verdict}", True)
-    if not elsewhere and not job.part:
-        return (
-            Found(claim, where, SAME)
-            if repr(stored) == repr(now)
-            else Found(claim, where, first_difference(stored, now), True)
-        )
+            return Outcome(claim, where, f"stored is {before}, computed {verdict}", True)
     if repr(stored) == repr(now):
-        return Found(claim, where, SAME)
-    off = [d for d in distances(job.claims.rows[claim], stored, now, elsewhere, bool(job.part)) if d > 1.0]
-    return Found(claim, where, first_difference(stored, now), True) if off else Found(claim, where, CLOSE)
+        return Outcome(claim, where, SAME)
+    if elsewhere or job.part:
+        far = distances(job.claims.rows[claim], stored, now, elsewhere, bool(job.part))
+        if not any(distance > 1.0 for distance in far):
+            return Outcome(claim, where, CLOSE)
+    return Outcome(claim, where, first_difference(stored, now), True)
 
 
 def _verdict(job: Job, claim: str, arms: dict) -> str:
@@ -132,31 +127,31 @@ def command(
     root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
 ) -> int:
     """`clbook verify`: prints the outcome for each run; the status is 1 if anything differs from what is stored."""
-    by, found, began = commit_or_digest(root), jobs(root, chapter, claims, profile), time.monotonic()
-    results: list[Found] = []
+    by, planned, began = commit_or_digest(root), jobs(root, chapter, claims, profile), time.monotonic()
+    outcomes: list[Outcome] = []
     deadline = None if sample is None else began + OVERTIME_SHARE * sample
     if one_seed:
-        found, whole = in_parts(found, by)
-        results += [Found(claim, job.stored.where, WHOLE) for job, claim in whole]
+        planned, whole = in_parts(planned, by)
+        outcomes += [Outcome(claim, job.stored.where, WHOLE) for job, claim in whole]
     if sample is not None:
-        found = sampled(found, sample, by)
-    for job in found:
-        own = (
-            time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS
-        )  # a cost that was wrong must not use up the sample
-        some = check_job(job, deadline and min(deadline, own))
-        results += some
-        of = " in part" if job.part else ""
-        print(f"{job.stored.where}: {len(some)} readings{of}, {sum(r.wrong for r in some)} wrong", flush=True)
-    for result in (r for r in results if r.wrong or r.said.startswith(("stale", ABSENT, LATE))):
-        print(f"{result.where}, {result.claim}: {result.said}")
-    off = list(changed_pictures(root, chapter))
-    print(*off, sep="\n", end="\n" if off else "")
-    _say(results, time.monotonic() - began)
-    nothing = bool(results) and all(r.said == LATE for r in results)
+        planned = sampled(planned, sample, by)
+    for job in planned:
+        own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS  # lest it use up the sample
+        checked = check_job(job, deadline and min(deadline, own))
+        outcomes += checked
+        in_part = " in part" if job.part else ""
+        print(
+            f"{job.stored.where}: {len(checked)} readings{in_part}, {sum(o.wrong for o in checked)} wrong", flush=True
+        )
+    for outcome in (o for o in outcomes if o.wrong or o.message.startswith(("stale", ABSENT, LATE))):
+        print(f"{outcome.where}, {outcome.claim}: {outcome.message}")
+    pictures = list(changed_pictures(root, chapter))
+    print(*pictures, sep="\n", end="\n" if pictures else "")
+    _print_counts(outcomes, time.monotonic() - began)
+    nothing = bool(outcomes) and all(outcome.message == LATE for outcome in outcomes)
     if nothing:
         print(NOTHING)
-    return 1 if off or nothing or any(r.wrong for r in results) else 0
+    return 1 if pictures or nothing or any(outcome.wrong for outcome in outcomes) else 0
 
 
 def changed_pictures(root: Path, chapter: str | None) -> Iterator[str]:
@@ -166,9 +161,9 @@ def changed_pictures(root: Path, chapter: str | None) -> Iterator[str]:
             yield f"{where}: the picture {picture} is not the one that the stored run made"
 
 
-def _say(results: list[Found], seconds: float) -> None:
-    counts = {said: sum(r.said == said for r in results) for said in (SAME, CLOSE, WHOLE, LATE)}
-    other = {"stale": sum(r.said.startswith("stale") for r in results)}
-    other |= {"wrong": sum(r.wrong for r in results), ABSENT: sum(r.said.startswith(ABSENT) for r in results)}
-    said = ", ".join(f"{n} {what}" for what, n in (counts | other).items() if n)
-    print(f"{len(results)} readings: {said or 'none'}; {seconds:.0f} s")
+def _print_counts(outcomes: list[Outcome], seconds: float) -> None:
+    counts = {message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, WHOLE, LATE)}
+    counts |= {"stale": sum(o.message.startswith("stale") for o in outcomes)}
+    counts |= {"wrong": sum(o.wrong for o in outcomes), ABSENT: sum(o.message.startswith(ABSENT) for o in outcomes)}
+    counted = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+    print(f"{len(outcomes)} readings: {counted or 'none'}; {seconds:.0f} s")

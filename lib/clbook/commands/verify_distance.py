@@ -8,9 +8,7 @@ from ..claims.statistics import Sample
 
 ZERO_RELATIVE = 1e-13  # of the largest number of a reading: what is below is rounding
 ROUNDING_RELATIVE = 1e-6  # of a number, what other instructions make of it
-PART_RELATIVE = (
-    1e-2  # of the largest number of a sample, what a batch of few seeds makes of it; 7e-4 was seen, of an integrator
-)
+PART_RELATIVE = 1e-2  # of the largest number of a sample, for a batch of few seeds; an integrator differed by 7e-4
 
 
 def same_arithmetic(before: dict, now: dict) -> bool:
@@ -20,11 +18,11 @@ def same_arithmetic(before: dict, now: dict) -> bool:
 
 
 def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = False) -> Iterable[float]:
-    """How far each sample is off, in units of what is allowed; infinite if arms or cases differ.
+    """The distance of each sample from the stored one in units of its tolerance; infinite if arms or cases differ.
 
-    Rounding is allowed, also of a number that is zero but for rounding beside the others of its reading; with `chance`
+    Rounding is tolerated, also in a number that is zero up to rounding beside the others of its reading; with `chance`
     (on another processor) so is any difference that other seeds would make. A `part` was computed in a smaller batch:
-    sums round otherwise, and an integrator whose steps all runs share takes others.
+    sums round differently, and an integrator whose steps all runs share takes other steps.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
@@ -36,11 +34,11 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = Fa
 
 
 def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, share: float) -> float:
-    """The distance of two samples over what is allowed: rounding, an identity's rule, what chance leaves open, and a
-    share of the largest number.
+    """The distance of two samples over the tolerance: of rounding, an identity's rule, chance, and a share of the
+    largest number.
 
-    If seeds decide, different rounding may lead training elsewhere, as other seeds would; the two means may then differ
-    by half of either interval.
+    If seeds decide, different rounding may change the course of training as other seeds would; the two means may then
+    differ by the sum of both half-widths.
     """
     if before.size != after.size:
         return float("inf")

@@ -28,25 +28,25 @@ WHOLE_BELOW_SECONDS = 30.0  # seconds; whatever takes no longer is computed with
 class Job:
     """Readings of one stored run that are computed together."""
 
-    story: ChapterCode
+    code: ChapterCode
     claims: Claims
     stored: Stored
     wanted: list[str]
     part: Part | None = None
-    seconds: float = 0.0  # what it should take
+    seconds: float = 0.0  # expected
 
     @cached_property
     def digests(self) -> ChapterDigests:
         """The digests for the stored run's own parameters."""
-        return ChapterDigests(self.story, self.stored.stamp["parameters"])
+        return ChapterDigests(self.code, self.stored.stamp["parameters"])
 
     def is_at_hand(self, claim: str) -> bool:
-        """Whether a reading needs nothing that must first be downloaded or made by an encoder."""
-        made = self.digests.claim(claim)
-        if "data" not in made.parameters or project.data_sets().is_bundled(self.stored.stamp["data"]):
+        """Whether everything a reading needs is here: nothing to download, no features to encode."""
+        provenance = self.digests.claim(claim)
+        if "data" not in provenance.parameters or project.data_sets().is_bundled(self.stored.stamp["data"]):
             return True
         try:
-            check_data(self.stored.stamp["parameters"], self.story.files.name)
+            check_data(self.stored.stamp["parameters"], self.code.files.name)
         except BookError:
             return False
         return not self.needs_encoder(claim)
@@ -56,7 +56,7 @@ class Job:
         return any(ENCODER in name for name in self.digests.claim(claim).reaches)
 
     def part_of(self, claim: str, by: str) -> Part | None:
-        """A part of a reading, drawn by `by`; None if there is none, or it would say nothing about the whole."""
+        """A part of a reading, drawn by `by`; None if it has none, or a part would not represent the whole."""
         return None if self.claims.rows[claim].whole else part_of(self.digests, self.stored.stamp, claim, by)
 
     @property
@@ -69,18 +69,18 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
 
     With a profile, only the runs at that size; raises BookError if there are none.
     """
-    library, found = Library(), []
+    library, planned = Library(), []
     for name in [chapter] if chapter else chapter_names(root):
         files = ChapterFiles.find(name, root)
         asked = set(named_claims(files, claims, "verify")) if claims else None
-        story, rows = ChapterCode(files, library), Claims.load(files.claims)
+        code, rows = ChapterCode(files, library), Claims.load(files.claims)
         for stored in stored_stamps(files):
-            wanted = [c for c in stored.stamp["readings"] if c in story.claims and (asked is None or c in asked)]
+            wanted = [c for c in stored.stamp["readings"] if c in code.claims and (asked is None or c in asked)]
             if wanted and profile in (None, stored.stamp["profile"]):
-                found.append(Job(story, rows, stored, wanted))
-    if profile and not found:
+                planned.append(Job(code, rows, stored, wanted))
+    if profile and not planned:
         raise BookError(f"verify: no run at the size {profile!r} is stored")
-    return found
+    return planned
 
 
 def costs(job: Job) -> dict[str, float]:
@@ -89,21 +89,21 @@ def costs(job: Job) -> dict[str, float]:
     A single cell without seconds, whose pieces were kept of an earlier attempt, counts as in the notebook.
     """
     seconds = seconds_of_record(job.stored.stamp, job.digests)
-    if shown := notebooks_stamp(job.story.files):
-        by_default = seconds_of(shown, ChapterDigests(job.story, shown["parameters"]))
+    if shown := notebooks_stamp(job.code.files):
+        by_default = seconds_of(shown, ChapterDigests(job.code, shown["parameters"]))
         factor = 1.0 if seconds else job.stored.stamp["seconds"] / max(sum(by_default.values()), 1.0)
         seconds = {n: factor * took for n, took in by_default.items()} | seconds
-    cells = {c: {job.story.units[n].cell for n in job.story.union([c])} for c in job.wanted}
+    cells = {c: {job.code.units[n].cell for n in job.code.union([c])} for c in job.wanted}
     return {claim: sum(seconds.get(n, 0.0) for n in of) for claim, of in cells.items()}
 
 
-def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
+def sampled(planned: list[Job], budget: float, by: str) -> list[Job]:
     """The readings that are drawn within a budget of seconds; costly ones in part.
 
     Readings that take longer than the budget even so, or are not at hand, are left out.
     """
     places, seconds = {}, {}
-    for job in found:
+    for job in planned:
         for claim, cost in costs(job).items():
             part = job.part_of(claim, by) if cost > PART_ABOVE_SHARE * budget else None
             cost = cost * part.share if part else cost
@@ -113,10 +113,10 @@ def sampled(found: list[Job], budget: float, by: str) -> list[Job]:
     return grouped(places[name] for name in sample(seconds, budget, by))
 
 
-def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
-    """The same readings, cheap ones as they are and costly ones in part; and those that cannot be computed in part."""
+def in_parts(planned: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
+    """The readings, costly ones in part; and the costly ones that cannot be computed in part."""
     chosen, whole = [], []
-    for job in found:
+    for job in planned:
         for claim, cost in costs(job).items():
             part = job.part_of(claim, by) if cost > WHOLE_BELOW_SECONDS else None
             if part or cost <= WHOLE_BELOW_SECONDS:
@@ -128,10 +128,10 @@ def in_parts(found: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]
 
 def grouped(chosen: Iterable[tuple[Job, str, Part | None, float]]) -> list[Job]:
     """Jobs of readings that can be computed together: those of one stored run with the same parameters."""
-    found: dict[tuple, Job] = {}
+    groups: dict[tuple, Job] = {}
     for job, claim, part, cost in chosen:
         key = (job.stored.where, part and part.key)
-        together = found.setdefault(key, Job(job.story, job.claims, job.stored, [], part))
-        together.wanted.append(claim)
-        together.seconds += cost
-    return list(found.values())
+        group = groups.setdefault(key, Job(job.code, job.claims, job.stored, [], part))
+        group.wanted.append(claim)
+        group.seconds += cost
+    return list(groups.values())

@@ -170,15 +170,15 @@ def test_a_claim_that_few_seeds_would_not_decide_is_not_tried_in_part(files, mon
 
 
 def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seeds(files, monkeypatch):
-    found = verify_plan.jobs(files.root, None, [])
+    planned = verify_plan.jobs(files.root, None, [])
     names = [
-        {(job.stored.where, claim) for job in verify_plan.sampled(found, 2.0, f"commit {n}") for claim in job.wanted}
+        {(job.stored.where, claim) for job in verify_plan.sampled(planned, 2.0, f"commit {n}") for claim in job.wanted}
         for n in range(60)
     ]
-    assert set().union(*names) == {(job.stored.where, claim) for job in found for claim in job.wanted}
-    assert len({frozenset(some) for some in names}) > 3 and all(0 < len(some) < 6 for some in names)
+    assert set().union(*names) == {(job.stored.where, claim) for job in planned for claim in job.wanted}
+    assert len({frozenset(claims) for claims in names}) > 3 and all(0 < len(claims) < 6 for claims in names)
     monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
-    few = [job for n in range(20) for job in verify_plan.sampled(found, 30.0, str(n)) if job.part]
+    few = [job for n in range(20) for job in verify_plan.sampled(planned, 30.0, str(n)) if job.part]
     assert few and all(job.wanted == ["fig-1"] for job in few)
 
 
@@ -213,15 +213,15 @@ def test_arithmetic_is_the_same_only_if_it_is_said(files):
 
 def test_a_run_without_the_reading_is_wrong(files):
     (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
-    found = verify.compare(replace(job), "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
-    assert found.wrong and found.said == "the run gave no reading of it"
+    outcome = verify.compare(replace(job), "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
+    assert outcome.wrong and outcome.message == "the run gave no reading of it"
 
 
 def test_a_part_too_small_for_the_regime_of_its_claim_says_nothing_of_it(files):
     (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
     few = replace(job, part=Part(job.stored.stamp["parameters"], 0.5, start=0, count=2))
-    found = verify.compare(few, "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
-    assert (found.said, found.wrong) == (verify.WHOLE, False)
+    outcome = verify.compare(few, "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
+    assert (outcome.message, outcome.wrong) == (verify.WHOLE, False)
     assert verify.compare(few, "thm-1", {"readings": {}, "claims": {}}).wrong
 
 
@@ -236,8 +236,8 @@ def test_a_picture_of_a_record_that_is_changed_by_hand_is_found_by_its_sum(files
     place.parent.mkdir()
     for content, status in ((PNG, 0), (PNG[:-1], 1), (None, 1)):
         place.write_bytes(content) if content else place.unlink()
-        found, said = run("stand-in", "thm-1")
-        assert (found, f"records/stand-in/paper.json: {CHANGED}" in said) == (status, bool(status))
+        returned, said = run("stand-in", "thm-1")
+        assert (returned, f"records/stand-in/paper.json: {CHANGED}" in said) == (status, bool(status))
     place.write_bytes(PNG)
     (place.parent / "fig-2.png").write_bytes(PNG)
     assert run("stand-in", "thm-1")[0] == 1
@@ -253,8 +253,8 @@ def test_so_is_a_picture_of_a_notebook(files, content, status):
         picture = {"output_type": "display_data", "data": shown, "metadata": {"scrapbook": {"name": "fig-1"}}}
         next(c for c in notebook["cells"] if c["cell_type"] == "code")["outputs"].append(picture)
     files.notebook.write_text(json.dumps(notebook))
-    found, said = run("stand-in", "thm-1")
-    assert (found, f"chapters/stand-in.ipynb: {CHANGED}" in said) == (status, bool(status))
+    returned, said = run("stand-in", "thm-1")
+    assert (returned, f"chapters/stand-in.ipynb: {CHANGED}" in said) == (status, bool(status))
 
 
 def test_what_a_sample_does_not_finish_is_given_up_and_said(files, monkeypatch):
@@ -292,8 +292,8 @@ def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, mo
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"run": seal(content["run"] | {"seconds": 900.0})}))
     (job,) = verify_plan.jobs(files.root, None, [], "paper")
-    found = verify_plan.costs(job)
-    assert found["thm-1-a"] > 800 and found["thm-1"] < 10 and found["fig-1"] < 10
+    seconds = verify_plan.costs(job)
+    assert seconds["thm-1-a"] > 800 and seconds["thm-1"] < 10 and seconds["fig-1"] < 10
 
 
 def test_a_cell_of_which_a_record_has_no_seconds_costs_what_it_took_in_the_notebook(files, monkeypatch):
@@ -304,5 +304,5 @@ def test_a_cell_of_which_a_record_has_no_seconds_costs_what_it_took_in_the_noteb
     monkeypatch.setattr(verify_plan, "notebooks_stamp", lambda files: seal(shown))
     forge(files, lambda stamp: stamp["cells"].update({name: digest}), reseal=True)
     (job,) = verify_plan.jobs(files.root, None, [], "paper")
-    found = verify_plan.costs(job)
-    assert found["thm-1-a"] > 490 and found["thm-1"] < 10
+    seconds = verify_plan.costs(job)
+    assert seconds["thm-1-a"] > 490 and seconds["thm-1"] < 10
