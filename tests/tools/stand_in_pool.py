@@ -11,7 +11,7 @@ from clbook.sweep import run_sweep
 class Pool:
     """Workers that end their points at once, in reverse order, as `how` says: id → result, or None to interrupt."""
 
-    def __init__(self, how=lambda job: {"status": "done", "said": "", "seconds": 40.0}, count=2):
+    def __init__(self, how=lambda job: {"status": "done", "message": "", "seconds": 40.0}, count=2):
         self.how, self.count, self.jobs, self.ran, self.local = how, count, [], [], True
 
     def places(self):

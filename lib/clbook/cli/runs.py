@@ -40,15 +40,15 @@ def run(
 
 
 def _write_page(files: ChapterFiles, folder: Path) -> None:
-    """Write the page of a run and print its place; where nbconvert had to make it, say why on stderr."""
+    """Write the page of a run and print its path; if nbconvert had to make it, report why on stderr."""
     from ..pages.run_page import write_page
 
     try:
-        page, said = write_page(files, folder)
+        page, message = write_page(files, folder)
     except OSError as error:
         raise BookError(f"{folder}: the run is complete, but its page cannot be written ({error.strerror})") from None
-    if said:
-        print(f"clbook: {said}", file=sys.stderr)
+    if message:
+        print(f"clbook: {message}", file=sys.stderr)
     print(page)
 
 
@@ -79,7 +79,7 @@ def sweep(
     from ..sweep.run_sweep import command
     from ..sweep.sweep_folder import default_folder
 
-    options = {"seeds": seeds, "fold": fold, "given": parameter or [], "profile": profile, "device": device}
+    options = {"seeds": seeds, "fold": fold, "assignments": parameter or [], "profile": profile, "device": device}
     wanted = grids.plan_grid(chapter, grid or [], elsewhere=scheduler is not None, **options)
     folder = out or default_folder(wanted)
     print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")

@@ -1,4 +1,4 @@
-"""Where the points of a sweep run: a cluster of processes on this machine, or the cluster of a given scheduler."""
+"""Where the runs of a sweep are computed: processes on this machine, or the workers of a running scheduler."""
 
 import contextlib
 import logging
@@ -13,14 +13,14 @@ from ..common.errors import BookError
 from ..common.formats import SCHEDULER, intact
 from .job import Job, run_job
 
-ANSWER_SECONDS = 10  # time that a scheduler has to answer
-FILE_SECONDS = 60  # time that it has to write its file, on the disk of a cluster
+ANSWER_SECONDS = 10  # timeout for a scheduler's answer
+FILE_SECONDS = 60  # timeout for its file, on the disk of a cluster
 LOOPBACK = "127.0.0.1"  # whoever reaches a scheduler can run code as its user
 QUEUED = 2  # jobs submitted for each thread of a worker, so that no thread waits
 
 
 class Pool:
-    """A cluster of dask.distributed, as a sweep uses it. `resources` are those that a point needs from its worker."""
+    """A sweep's view of a cluster of dask.distributed. `resources` are those that a run needs of its worker."""
 
     def __init__(self, client, local: bool, resources: dict[str, float]):
         from distributed import as_completed
@@ -29,7 +29,7 @@ class Pool:
         self.arrived = as_completed([], loop=client.loop)
 
     def places(self) -> int:
-        """Number of jobs that run at a time: one on each thread of a worker, as far as it offers the resources."""
+        """Number of jobs that run at a time: one per thread of a worker, limited by its resources."""
         workers = self.client.scheduler_info(n_workers=-1).get("workers", {})  # empty if the scheduler is lost
         return sum(
             int(min([w["nthreads"], *(w["resources"].get(r, 0) // need for r, need in self.resources.items())]))
@@ -50,7 +50,7 @@ class Pool:
         if state == "finished":
             result = future.result()
         elif state == "error":
-            result = {"status": "failed", "said": _why(future.exception())}
+            result = {"status": "failed", "message": _why(future.exception())}
         else:
             raise BookError("the scheduler was lost; what is finished stays: run the same command again")
         future.release()
@@ -62,16 +62,16 @@ def _first_line(error: BaseException) -> str:
 
 
 def _why(error: BaseException) -> str:
-    """Why a worker returned no result of a job, which itself raises nothing."""
+    """Why a worker returned no result; the job itself raises nothing."""
     from distributed import KilledWorker
 
-    said = _first_line(error)
+    line = _first_line(error)
     if isinstance(error, KilledWorker):
-        return f"the worker was lost: {said}"
-    return f"the worker could not begin ({type(error).__name__}: {said}); does it have this environment?"
+        return f"the worker was lost: {line}"
+    return f"the worker could not begin ({type(error).__name__}: {line}); does it have this environment?"
 
 
-def _one_gpu_a_worker(cards: list[str]):
+def _one_gpu_per_worker(cards: list[str]):
     """A plugin that gives worker number k the k-th of these GPUs, also after a restart."""
     from distributed import WorkerPlugin
 
@@ -88,8 +88,8 @@ def gpus() -> list[str]:
         import torch
     except ImportError:
         return []
-    count, given = torch.cuda.device_count(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return given.split(",")[:count] if given else [str(k) for k in range(count)]
+    count, visible = torch.cuda.device_count(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return visible.split(",")[:count] if visible else [str(k) for k in range(count)]
 
 
 @contextlib.contextmanager
@@ -121,7 +121,7 @@ def open_pool(jobs: int | None = None, scheduler: str | None = None, on_gpu: boo
 
 @contextlib.contextmanager
 def _reached(distributed, address: str) -> Iterator:
-    """A client of an existing scheduler; the address may be that of the file to which the scheduler writes its own."""
+    """A client of an existing scheduler, by its address or the path of the file to which it writes its address."""
     by_file = address.endswith(".json")
     try:
         where = intact(_written(Path(address)), SCHEDULER)["address"] if by_file else address
@@ -134,14 +134,14 @@ def _reached(distributed, address: str) -> Iterator:
         raise BookError(f"--scheduler {address}: {_first_line(error)}; is the address right?") from None
     except (OSError, TimeoutError) as error:
         advice = "is it running, is the address right, may this machine reach it?"
-        said = f"no answer within {ANSWER_SECONDS} s ({_first_line(error)})"
-        raise BookError(f"--scheduler {address}: {said}; {advice}") from None
+        problem = f"no answer within {ANSWER_SECONDS} s ({_first_line(error)})"
+        raise BookError(f"--scheduler {address}: {problem}; {advice}") from None
     with client:
         yield client
 
 
 def _written(path: Path) -> Path:
-    """The scheduler's file, once a job that has just begun has written it; raises BookError."""
+    """Wait for the file of a scheduler that may have just started; raises BookError after a timeout."""
     for _ in range(10 * FILE_SECONDS):
         if path.is_file() and path.stat().st_size:
             return path
@@ -171,15 +171,15 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
             cluster = stack.enter_context(distributed.LocalCluster(**options))
         client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         if len(cards) > 1:
-            client.register_plugin(_one_gpu_a_worker(cards))
+            client.register_plugin(_one_gpu_per_worker(cards))
         yield client
 
 
 @contextlib.contextmanager
 def sigint_blocked() -> Iterator[None]:
-    """Threads that start inside, and all the processes that these ever start, do not receive Ctrl-C.
+    """Threads that start inside, and all their child processes, have SIGINT blocked.
 
-    A terminal sends it to workers, too, which would each print a traceback; it is the client that ends them.
+    A terminal sends Ctrl-C to workers, too, which would each print a traceback; the client ends them instead.
     """
     resource_tracker.ensure_running()  # later it would unblock the signal in the thread that starts a process
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

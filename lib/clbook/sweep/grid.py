@@ -55,7 +55,7 @@ class Grid:
     code: str
 
     def to_json(self) -> dict:
-        """What two sweeps must have in common to be the same."""
+        """The identity of a sweep: two with equal content are the same sweep."""
         axes = [[axis.name, list(axis.values)] for axis in self.axes]
         ids = hashlib.sha256("".join(point.id + point.run for point in self.points).encode()).hexdigest()
         return {"chapter": self.files.name, "profile": self.profile, "axes": axes, "blocks": self.blocks, "points": ids}
@@ -86,16 +86,16 @@ def _axis(text: str, known: dict[str, Parameter], chapter: str) -> Axis:
     parameter = known_parameter(name, known, chapter)
     lists = parameter.type.startswith("list[")
     if ".." in values and not lists and parameter.item_type in (int, float):
-        found = _range(parameter, values, where)
+        items = _range(parameter, values, where)
     else:
-        found = [parameter.from_text(one.strip()) for one in values.split(";" if lists else ",")]
+        items = [parameter.from_text(item.strip()) for item in values.split(";" if lists else ",")]
     seen = set()
-    for value in found:
+    for value in items:
         key = tuple(value) if lists else value
         if key in seen:
             raise BookError(f"{where}: the value {value!r} occurs twice")
         seen.add(key)
-    return Axis(name, tuple(found))
+    return Axis(name, tuple(items))
 
 
 def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
@@ -119,9 +119,9 @@ def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
 
 
 def _folded(place: dict, known: dict[str, Parameter], blocks: int) -> dict:
-    """The parameters of the one run that computes all blocks of seeds of a grid place; raises BookError.
+    """The parameters of the single run that computes all blocks of seeds of a grid place; raises BookError.
 
-    Only what is by seed may have as many values as there are seeds, since nothing else tells readings apart.
+    No other parameter may be, or have a length of, the number of seeds: samples by seed are recognised by their length.
     """
     seeds = known["seeds"].check(blocks * place["seeds"], "--fold: ")
     for name, value in place.items():
@@ -141,7 +141,7 @@ def plan_grid(
     *,
     seeds: int = 1,
     fold: bool = False,
-    given: list[str] = (),
+    assignments: list[str] = (),
     profile: str = "default",
     device: str | None = None,
     elsewhere: bool = False,
@@ -155,7 +155,7 @@ def plan_grid(
     """
     files = ChapterFiles.find(name)
     known = read_parameters(files.cells(), files.source.name)
-    fixed = read_assignments(list(given), known, name)
+    fixed = read_assignments(list(assignments), known, name)
     axes = [_axis(text, known, name) for text in grid]
     _check_axes(axes, fixed, seeds)
     if fold and seeds < 2:
@@ -165,10 +165,10 @@ def plan_grid(
     for values in product(*(axis.values for axis in axes)):
         place = base | dict(zip((axis.name for axis in axes), values, strict=True))
         blocks = seed_blocks(files, known, place, seeds - 1, "--seeds", place.get("seeds", 0))
-        together = _folded(place, known, seeds) if fold else None
+        folded = _folded(place, known, seeds) if fold else None
         for k, block in enumerate(blocks):
             parameters = place | block
-            run_with = together or parameters
+            run_with = folded or parameters
             point, run = _id(code, parameters), _id(code, run_with)
             runs[run] = run_with
             points[point] = Point(point, parameters, run, k)

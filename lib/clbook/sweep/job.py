@@ -1,4 +1,4 @@
-"""One run of a sweep, on a worker."""
+"""A run of a sweep, on a worker."""
 
 import functools
 import socket
@@ -17,7 +17,7 @@ from ..provenance.slices import ChapterCode
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is told: only plain values, so that any version of Python can read them."""
+    """What a worker receives: only plain values, so that any version of Python can unpickle them."""
 
     root: str
     chapter: str
@@ -29,32 +29,32 @@ class Job:
 
 @functools.cache
 def _code(files: ChapterFiles) -> str:
-    """The code that this process would run; a worker reads it once."""
+    """The digest of the code that this process would run; computed once per worker."""
     return code_digest(ChapterCode(files), Claims.load(files.claims))
 
 
 def run_job(job: Job) -> dict:
-    """Make one run, on a worker: `{"status": "done" | "failed" | "refused" | "full", "said": reason, "seconds": …}`.
+    """Make a run: `{"status": "done" | "failed" | "refused" | "full", "message": reason, "seconds": …}`. Idempotent.
 
-    `seconds` is missing if another worker had already made the run. Nothing is raised, since a cluster may not know the
-    exception; a worker that is killed reports nothing.
+    `seconds` is missing if another worker had already made the run. Nothing is raised, since the client may lack the
+    exception's class; a worker that is killed returns nothing.
     """
-    out, began, said = Path(job.out), time.monotonic(), ""
+    out, began, message = Path(job.out), time.monotonic(), ""
     if (out / "run.json").is_file():  # a worker that lost its client may have continued
-        return {"status": "done", "said": ""}
+        return {"status": "done", "message": ""}
     try:
         _make(job, out)
     except DiskFull as error:
-        return {"status": "full", "said": str(error)}
+        return {"status": "full", "message": str(error)}
     except Refused as error:
-        return {"status": "refused", "said": str(error)}
+        return {"status": "refused", "message": str(error)}
     except BookError as error:
-        said = str(error)
+        message = str(error)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
     if (out / "run.json").is_file():  # no matter who made it
-        return {"status": "done", "said": "", "seconds": time.monotonic() - began}
-    return {"status": "failed", "said": said or "the run left no result"}
+        return {"status": "done", "message": "", "seconds": time.monotonic() - began}
+    return {"status": "failed", "message": message or "the run left no result"}
 
 
 def _make(job: Job, out: Path) -> None:

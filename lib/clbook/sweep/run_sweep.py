@@ -1,4 +1,4 @@
-"""A sweep: the runs of a grid, written to a folder by a cluster, in any order and with any number of interruptions."""
+"""A sweep: a work queue of a grid's runs, done by a cluster in any order; after an interruption it resumes."""
 
 import contextlib
 import fcntl
@@ -58,14 +58,14 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 def _claim(grid: Grid, folder: Path) -> None:
-    """Write the folder's definition, or check that it contains this very sweep; raises BookError."""
+    """Write the folder's definition, or check that the existing one equals this sweep's; raises BookError."""
     wanted = {"version": VERSION, **grid.to_json()}
     if (folder / DEFINITION).exists():
-        found = read_definition(folder)
-        differ = [key for key, value in wanted.items() if found.get(key) != value]
+        existing = read_definition(folder)
+        differ = [key for key, value in wanted.items() if existing.get(key) != value]
         if differ == ["points"]:
-            said = "made by other code, with other fixed parameters or another choice of --fold"
-            raise BookError(f"{folder}: {said}; choose another --out")
+            change = "made by other code, with other fixed parameters or another choice of --fold"
+            raise BookError(f"{folder}: {change}; choose another --out")
         if differ:
             raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
         return
@@ -78,9 +78,9 @@ def _claim(grid: Grid, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _cleared(folder: Path, pool: AbstractContextManager) -> Iterator:
-    """Open a pool, and remove what killed workers have left half-written, before and after.
+    """Open a pool, and remove the incomplete folders of killed workers before and after.
 
-    The workers of a scheduler may still be writing if a sweep is interrupted, so nothing is removed then.
+    If a sweep is interrupted, a scheduler's workers may still be writing, so nothing is removed then.
     """
     alone = False
     try:
@@ -100,9 +100,9 @@ def _clear(folder: Path) -> None:
 
 
 def _remove_damaged(folder: Path, waiting: list[str]) -> None:
-    """Remove the folders of runs that lack `run.json`: no result can be moved into their place.
+    """Remove the folders of runs that lack `run.json`, since no result can be moved into their place.
 
-    A whole folder appears at once, so one that is there and lacks the file is damaged, whoever still works here.
+    A folder appears by an atomic move, so one without the file is damaged, even if other workers still run.
     """
     for run in waiting:
         if run_folder(folder, run).is_dir() and not is_done(folder, run):
@@ -133,9 +133,9 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
     """Make all runs of a grid that have no result yet; `pool`, from `cluster.open_pool`, is opened if there are any.
 
     The first run is made alone, and its time predicts the cost of the rest. A run that fails keeps its partial notebook
-    beside its place, in ID.failed, and is tried once more, unless its parameters contradict each other. Raises
-    BookError for a folder that contains something else or is in use, a full disk, or a lost scheduler; finished runs
-    stay, and the same call resumes from them.
+    in ID.failed and is retried once, unless its parameters contradict each other. Raises BookError for a folder that
+    contains something else or is in use, a full disk, or a lost scheduler. Idempotent: finished runs stay, and the same
+    call resumes.
     """
     folder = folder.absolute()
     with _held(folder):
@@ -167,7 +167,7 @@ def _table_at_the_end(folder: Path) -> Iterator[None]:
 
 
 def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outcome, bar: Bar, say) -> None:
-    """Keep the pool busy, submitting only as many runs at a time as it can take."""
+    """Work through the queue, submitting only as many runs at a time as the pool can take."""
     queue, tries, running, first = list(reversed(waiting)), dict.fromkeys(waiting, 0), set(), True
     base = profile_parameters(grid.files, grid.profile)
     mine = uuid4().hex[:8]  # keys belong to the scheduler, which may have another sweep of the same points
@@ -195,26 +195,26 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
         elif result["status"] != "refused" and tries[run] < ATTEMPTS:
             queue.append(run)
         else:
-            _fail(folder, run, result["said"], outcome)
+            _fail(folder, run, result["message"], outcome)
             first = False
     bar.show(outcome, 0)
 
 
 def _job(grid: Grid, base: dict, run: str, folder: Path) -> Job:
-    """A run as a worker takes it; `base` are the parameters of the grid's profile."""
+    """The job of a run; `base` are the parameters of the grid's profile."""
     profile = named_profile(grid.profile, base, grid.runs[run])
     return Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], str(run_folder(folder, run)), grid.code)
 
 
-def _fail(folder: Path, run: str, said: str, outcome: Outcome) -> None:
-    """Keep the reason beside the partial notebook."""
-    outcome.failed[run] = said
+def _fail(folder: Path, run: str, reason: str, outcome: Outcome) -> None:
+    """Record a failure, its reason also in a file beside the partial notebook."""
+    outcome.failed[run] = reason
     failed_folder(folder, run).mkdir(exist_ok=True)
-    (failed_folder(folder, run) / REASON).write_text(said + "\n", encoding="utf-8")
+    (failed_folder(folder, run) / REASON).write_text(reason + "\n", encoding="utf-8")
 
 
 def cost(seconds: float, runs: int, places: int) -> str:
-    """What the remaining runs will take, estimated from one that was measured."""
+    """The expected time of the remaining runs, from that of one run."""
     left = seconds * -(-runs // max(places, 1))
     shown = duration(left, hour_digits=1)
     return f"one run took {seconds:.0f} s; {runs} more, {places} at a time: about {shown}"
@@ -227,7 +227,7 @@ def command(grid: Grid, folder: Path, jobs: int | None, scheduler: str | None) -
     on_gpu = on_gpu or "auto" in devices and scheduler is None and bool(gpus())
     with disk_errors(folder):
         outcome = run_sweep(grid, folder, open_pool(jobs, scheduler, on_gpu))
-    for run, said in outcome.failed.items():
-        print(f"{run} failed: {said}", file=sys.stderr)
+    for run, reason in outcome.failed.items():
+        print(f"{run} failed: {reason}", file=sys.stderr)
     print(f"{len(outcome.done)} of {len(grid.runs)} runs done, {len(outcome.failed)} failed: {folder / TABLE}")
     return 1 if outcome.failed else 0

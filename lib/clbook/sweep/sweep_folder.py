@@ -19,7 +19,7 @@ def run_folder(sweep: Path, run: str) -> Path:
 
 
 def is_done(sweep: Path, run: str) -> bool:
-    """Whether a run is done: its folder is moved into place when complete."""
+    """Whether a run is done; its folder appears by an atomic move."""
     return (run_folder(sweep, run) / "run.json").is_file()
 
 
@@ -36,10 +36,11 @@ def read_definition(folder: Path) -> dict:
     """The definition of the sweep that a folder contains; raises BookError."""
     if not (folder / DEFINITION).is_file():
         raise BookError(f"{folder}: not a sweep, it has no readable {DEFINITION}")
-    found = intact(folder / DEFINITION, SWEEP)
-    if found["version"] != VERSION:
-        raise BookError(f"{folder}: a sweep of layout {found['version']}, this version reads {VERSION}; run it again")
-    return found
+    definition = intact(folder / DEFINITION, SWEEP)
+    if definition["version"] != VERSION:
+        layout = definition["version"]
+        raise BookError(f"{folder}: a sweep of layout {layout}, this version reads {VERSION}; run it again")
+    return definition
 
 
 def read_points(folder: Path) -> dict[str, dict]:

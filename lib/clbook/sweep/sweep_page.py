@@ -24,17 +24,16 @@ div { overflow-x: auto; } svg { max-width: 100%; height: auto; background: white
 
 
 def default_claim(table: Table) -> str:
-    """Of the claims that depend on what was varied, the one whose verdict changes most, otherwise the first.
+    """Of the claims that depend on the axes, the one whose verdict changes most; in a tie the first.
 
     Raises:
         BookError: No claim has been judged.
     """
     if not table.claims:
-        done = any(row.status == "done" for row in table.rows)
-        said = (
-            "its blocks of seeds, folded, have no claim of their own" if done else "no point of the sweep is done yet"
-        )
-        raise BookError(f"{table.chapter}: {said}, there is nothing to show")
+        reason = "no point of the sweep is done yet"
+        if any(row.status == "done" for row in table.rows):
+            reason = "its blocks of seeds, folded, have no claim of their own"
+        raise BookError(f"{table.chapter}: {reason}, there is nothing to show")
 
     def turns(claim: str) -> int:
         words = [row.claims[claim][1] for row in table.rows if claim in row.claims]
@@ -44,13 +43,13 @@ def default_claim(table: Table) -> str:
 
 
 def _depends(table: Table, claim: str) -> bool:
-    """Whether a claim's reading depends on an axis other than the blocks of seeds, or on these if they are the only."""
+    """Whether a claim's reading depends on an axis other than the blocks of seeds, or on these if they alone vary."""
     seeds_alone = _roles(table)[0] == "first_seed"
     digests = defaultdict(set)
     for row in table.rows:
         if claim in row.digests:
             digests[None if seeds_alone else row.parameters.get("first_seed")].add(row.digests[claim])
-    return any(len(found) > 1 for found in digests.values())
+    return any(len(values) > 1 for values in digests.values())
 
 
 def _varies(table: Table, claim: str) -> bool:
@@ -75,11 +74,11 @@ def _roles(table: Table) -> tuple[str, str | None, list[str]]:
 def _by_place(table: Table, claim: str) -> dict[tuple, list[Row]]:
     """Grid place, with its values in the order of `_roles` → the rows that judged the claim, one per block."""
     x, curve, rest = _roles(table)
-    found = defaultdict(list)
+    places = defaultdict(list)
     for row in table.rows:
         if claim in row.claims:
-            found[tuple(repr(row.parameters[name]) for name in (x, curve, *rest) if name)].append(row)
-    return found
+            places[tuple(repr(row.parameters[name]) for name in (x, curve, *rest) if name)].append(row)
+    return places
 
 
 def _curves(table: Table, rows: dict[tuple, list[Row]], panel: dict) -> Iterator[tuple[str, list]]:
@@ -88,26 +87,26 @@ def _curves(table: Table, rows: dict[tuple, list[Row]], panel: dict) -> Iterator
     for value in table.axes[curve] if curve else [None]:
         rest = [repr(v) for v in ([value] if curve else []) + list(panel.values())]
         places = ((at, rows.get((repr(at), *rest))) for at in table.axes[x])
-        yield f"{curve} = {value}" if curve else "", [(at, found) for at, found in places if found]
+        yield f"{curve} = {value}" if curve else "", [(at, judged) for at, judged in places if judged]
 
 
 def _draw(ax, table: Table, claim: str, rows: dict[tuple, list[Row]], panel: dict, places: dict) -> None:
     for k, (label, points) in enumerate(_curves(table, rows, panel)):
         mark, line = _LOOKS[k % len(_LOOKS)]
         at = [places[repr(x)] for x, _ in points]
-        values = [[row.claims[claim][0] for row in found] for _, found in points]
+        values = [[row.claims[claim][0] for row in judged] for _, judged in points]
         middle = [sum(v) / len(v) for v in values]
         ax.plot(at, middle, line, color=f"C{k}", lw=1)
         ax.plot([], [], line, marker=mark, color=f"C{k}", lw=1, label=label or None)  # for the legend
         ax.vlines(at, [min(v) for v in values], [max(v) for v in values], color=f"C{k}", lw=1)
-        met = [all(row.claims[claim][1] in _MET for row in found) for _, found in points]
+        met = [all(row.claims[claim][1] in _MET for row in judged) for _, judged in points]
         for holds, face in ((True, f"C{k}"), (False, "white")):
             chosen = [(x, y) for x, y, m in zip(at, middle, met, strict=True) if m == holds]
             ax.plot(*zip(*chosen, strict=True) if chosen else ([], []), mark, color=f"C{k}", mfc=face, ms=6)
 
 
 def _figure(panels: int):
-    """A figure with axes for so many panels, three in a row."""
+    """A figure and its axes: that many panels, three to a row."""
     import matplotlib.pyplot as plt
 
     columns = min(3, panels)
@@ -155,7 +154,7 @@ def draw(table: Table, claim: str):
 
 
 def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
-    """Write picture and table of one claim as an HTML page, with links to the notebooks in the sweep's folder.
+    """Write a claim's picture and table as an HTML page, with links to the notebooks in the sweep's folder.
 
     Args:
         table: All points of the sweep.
@@ -179,8 +178,8 @@ def write_page(table: Table, claim: str, path: Path, sweep: Path) -> None:
     svg = picture.getvalue()
     counted = ", ".join(f"{sum(r.status == s for r in table.rows)} {s}" for s in ("done", "failed", "waiting"))
     heads = "".join(f"<th>{escape(head)}</th>" for head in (*table.axes, "verdict", "statistic", "seconds", "notebook"))
-    there = Path(os.path.relpath(sweep, path.parent))
-    body = "\n".join(_html_row(row, list(table.axes), claim, sweep, there) for row in table.rows)
+    relative = Path(os.path.relpath(sweep, path.parent))
+    body = "\n".join(_html_row(row, list(table.axes), claim, sweep, relative) for row in table.rows)
     text = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(table.chapter)}: {escape(claim)}</title><style>{_STYLE}</style>
@@ -196,20 +195,22 @@ are what the rule compares with. <code>clbook show SWEEP --page POINT</code> wri
     atomic_write(path, text)
 
 
-def _links(row: Row, folder: Path, there: Path) -> str:
+def _links(row: Row, folder: Path, relative: Path) -> str:
     """A point with a link to its notebook, and to its page if `clbook show --page` has made it."""
     if not row.notebook:
         return escape(row.point)
     page = Path(row.notebook).with_suffix(".html")
     shown = {row.notebook: row.point} | ({str(page): "page"} if (folder / page).is_file() else {})
-    return " ".join(f'<a href="{quote((there / file).as_posix())}">{escape(word)}</a>' for file, word in shown.items())
+    return " ".join(
+        f'<a href="{quote((relative / file).as_posix())}">{escape(word)}</a>' for file, word in shown.items()
+    )
 
 
-def _html_row(row: Row, axes: list[str], claim: str, folder: Path, there: Path) -> str:
-    """A row of the table; `folder` is the sweep's, and `there` leads to it from the page."""
+def _html_row(row: Row, axes: list[str], claim: str, folder: Path, relative: Path) -> str:
+    """A row of the table; `folder` is the sweep's, and `relative` its path from the page."""
     number, word = row.claims.get(claim, (None, row.status))
     texts = [str(row.parameters[name]) for name in axes]
     texts += [f"{VERDICTS.get(word, '')} {word}", "" if number is None else f"{number:.4g}"]
     texts += ["" if row.seconds is None else f"{row.seconds:.1f}"]
-    cells = [*map(escape, texts), _links(row, folder, there)]
+    cells = [*map(escape, texts), _links(row, folder, relative)]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

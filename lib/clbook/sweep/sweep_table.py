@@ -56,13 +56,13 @@ class Table:
 
 
 def margin(rule: Rule, sample: Sample) -> float:
-    """How far the estimate lies inside what the rule allows; negative if it lies outside."""
+    """The distance of the estimate from the nearer end of the rule's range; negative if it lies outside."""
     low, high = rule.range
     return min(sample.estimate - low, high - sample.estimate)
 
 
 def statistic(rule: Rule, reading: Reading) -> float:
-    """The estimate of the case that decides a claim: the one least inside what the rule allows."""
+    """The estimate of the case that decides a claim: the one of least margin."""
     return min(reading.observed.values(), key=lambda sample: margin(rule, sample)).estimate
 
 
@@ -73,9 +73,9 @@ def read_table(folder: Path) -> Table:
     claims = Claims.load(files.claims)
     points = read_points(folder)
     _check_axes(definition, points, folder)
-    together = Counter(point["run"] for point in points.values())
+    points_of = Counter(point["run"] for point in points.values())
     stamps = _Stamps(folder, files)
-    rows = [_row(stamps, claims, i, point, together[point["run"]]) for i, point in points.items()]
+    rows = [_row(stamps, claims, i, point, points_of[point["run"]]) for i, point in points.items()]
     axes = dict(definition["axes"])
     if definition["blocks"] > 1:
         axes["first_seed"] = list(dict.fromkeys(row.parameters["first_seed"] for row in rows))
@@ -83,7 +83,7 @@ def read_table(folder: Path) -> Table:
 
 
 def _check_axes(definition: dict, points: dict[str, dict], folder: Path) -> None:
-    """Every point must have a value on every axis, as the two files of a sweep that belong together do."""
+    """Check that every point has a value on every axis, so that the two files belong to one sweep; raises BookError."""
     names = [name for name, _ in definition["axes"]] + ["first_seed", "seeds"] * (definition["blocks"] > 1)
     for point, row in points.items():
         if missing := [name for name in names if name not in row["parameters"]]:
@@ -91,7 +91,7 @@ def _check_axes(definition: dict, points: dict[str, dict], folder: Path) -> None
 
 
 class _Stamps:
-    """The results of the runs; the last one is kept, since the points of a run follow each other."""
+    """The stamps of the runs, with a cache of one: the points of a run follow each other."""
 
     def __init__(self, folder: Path, files: ChapterFiles):
         self.folder, self.files, self.last = folder, files, ("", {})
@@ -111,25 +111,25 @@ class _Stamps:
         return self.last[1]
 
 
-def _row(stamps: _Stamps, claims: Claims, point: str, how: dict, together: int) -> Row:
-    run, parameters, folder = how["run"], how["parameters"], stamps.folder
+def _row(stamps: _Stamps, claims: Claims, point: str, definition: dict, shared: int) -> Row:
+    run, parameters, folder = definition["run"], definition["parameters"], stamps.folder
     where = stamps.notebook(run)
     if not is_done(folder, run):
         status = "failed" if (failed_folder(folder, run) / REASON).is_file() else "waiting"
         return Row(point, status, parameters, {}, notebook=str(where) if (folder / where).is_file() else "")
     stamp = stamps.of(run)
     readings = stamp["readings"]
-    if together > 1:
-        readings = block_readings(readings, how["block"], together, parameters["seeds"])
+    if shared > 1:
+        readings = block_readings(readings, definition["block"], shared, parameters["seeds"])
     # claims left out of a block still count for Holm's correction, as they would in a run of the block alone
-    found = {
-        i: v
-        for i, v in verdicts_of(stamp | {"readings": stamp["readings"] | readings}, claims).items()
-        if i in readings
+    verdicts = verdicts_of(stamp | {"readings": stamp["readings"] | readings}, claims)
+    judged = {
+        claim: (statistic(row.rule, verdicts[claim].reading), verdicts[claim].verdict)
+        for claim, row in claims.rows.items()
+        if claim in readings and claim in verdicts
     }
-    judged = {i: (statistic(c.rule, found[i].reading), found[i].verdict) for i, c in claims.rows.items() if i in found}
     digests = {claim: stamp["claims"][claim]["reading"] for claim in judged if claim in stamp["claims"]}
-    return Row(point, "done", parameters, judged, stamp["seconds"] / together, stamp["device"], str(where), digests)
+    return Row(point, "done", parameters, judged, stamp["seconds"] / shared, stamp["device"], str(where), digests)
 
 
 def block_readings(readings: dict[str, dict], block: int, blocks: int, seeds: int) -> dict[str, dict]:

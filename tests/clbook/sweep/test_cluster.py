@@ -49,7 +49,7 @@ def test_workers_share_the_gpus_that_this_machine_may_use(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5")  # as Slurm sets it
     assert cluster.gpus() == ["2", "5"]
     for worker, card in ((0, "2"), (1, "5"), (2, "2")):
-        cluster._one_gpu_a_worker(["2", "5"]).setup(SimpleNamespace(name=worker))
+        cluster._one_gpu_per_worker(["2", "5"]).setup(SimpleNamespace(name=worker))
         assert os.environ["CUDA_VISIBLE_DEVICES"] == card
 
 

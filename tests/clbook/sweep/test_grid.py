@@ -20,7 +20,7 @@ def planned(*grid, **options):
 
 
 def test_points_are_all_combinations_with_the_profile_and_what_is_fixed(files):
-    grid = planned("scale=0.5,1,2", "mode=plain,fancy", profile="smoke", given=["sizes=3"])
+    grid = planned("scale=0.5,1,2", "mode=plain,fancy", profile="smoke", assignments=["sizes=3"])
     assert [(p.parameters["scale"], p.parameters["mode"]) for p in grid.points] == [
         (scale, mode) for scale in (0.5, 1.0, 2.0) for mode in ("plain", "fancy")
     ]
@@ -84,13 +84,17 @@ def test_an_id_names_parameters_and_code(files):
         (["scale=1..inf"], {}, "must have at most 100000 values, got Infinity"),
         (["seeds=2..9999999"], {}, "must have at most 100000 values, got 9999998"),
         (["scale=1,2", "scale=0.5,1"], {}, "--grid scale: given twice"),
-        (["scale=1,2"], {"given": ["scale=1"]}, "scale: both an axis of the grid and set by -p"),
+        (["scale=1,2"], {"assignments": ["scale=1"]}, "scale: both an axis of the grid and set by -p"),
         (["first_seed=1,2"], {"seeds": 2}, "first_seed: both set and chosen by --seeds"),
-        (["scale=1,2"], {"seeds": 2, "given": ["first_seed=5"]}, "first_seed: both set and chosen by --seeds"),
+        (["scale=1,2"], {"seeds": 2, "assignments": ["first_seed=5"]}, "first_seed: both set and chosen by --seeds"),
         (["scale=1,2"], {"seeds": 0}, "--seeds: must be ≥ 1, got 0"),
-        (["scale=1,2"], {"seeds": 9, "given": ["first_seed=99990"], "fold": True}, "first_seed: both set"),
+        (["scale=1,2"], {"seeds": 9, "assignments": ["first_seed=99990"], "fold": True}, "first_seed: both set"),
         (["scale=1,2"], {"seeds": 24800}, "--seeds: first_seed: must be int 0..100000, got 100004"),
-        (["scale=1,2"], {"seeds": 2, "fold": True, "given": ["sizes=1,2,3,4,5,6,7,8"]}, "--fold: 8 seeds .* sizes has"),
+        (
+            ["scale=1,2"],
+            {"seeds": 2, "fold": True, "assignments": ["sizes=1,2,3,4,5,6,7,8"]},
+            "--fold: 8 seeds .* sizes has",
+        ),
         (["scale=1,2"], {"seeds": 26, "fold": True}, "--fold: seeds: must be int 2..100, got 104"),
         (["scale=1,2"], {"fold": True}, "--fold: needs --seeds 2 or more, got one block of seeds"),
         (["scale=1"], {}, "a sweep of one point"),

@@ -12,13 +12,13 @@ def test_whatever_a_run_raises_is_the_reason_of_its_point(grid, tmp_path, monkey
 
     monkeypatch.setattr("clbook.commands.runs.run_beside", refuse)
     job = Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "out"), grid.code)
-    assert run_job(job) == {"status": "failed", "said": "LookupError: no template\nwith a second line"}
+    assert run_job(job) == {"status": "failed", "message": "LookupError: no template\nwith a second line"}
 
 
 def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
     parameters, out = grid.points[0].parameters, str(tmp_path / "runs" / "x")
     job = Job(str(tmp_path), "stand-in", "custom", parameters, out, grid.code)
-    assert "workers must share the sweep's folder" in run_job(job)["said"]
+    assert "workers must share the sweep's folder" in run_job(job)["message"]
     (tmp_path / "runs").mkdir()
     for error, status in (
         (BookError("cell [2] failed"), "failed"),
@@ -29,11 +29,11 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
         monkeypatch.setattr(runs, "run_beside", lambda plan, error=error: (_ for _ in ()).throw(error))
         assert run_job(job)["status"] == status
     monkeypatch.setattr(runs, "run_beside", lambda plan: None)
-    assert run_job(job) == {"status": "failed", "said": "the run left no result"}
+    assert run_job(job) == {"status": "failed", "message": "the run left no result"}
     monkeypatch.setattr(runs, "run_beside", lambda plan: plan.out.mkdir() or (plan.out / "run.json").touch())
     assert run_job(job)["status"] == "done"
     other = Job(str(tmp_path), "stand-in", "custom", parameters, f"{out}-other", "of another version")
-    assert "has other code of the book: workers must have that of the sweep" in run_job(other)["said"]
+    assert "has other code of the book: workers must have that of the sweep" in run_job(other)["message"]
 
 
 def test_a_run_that_another_worker_has_finished_first_is_done(grid, tmp_path, monkeypatch):

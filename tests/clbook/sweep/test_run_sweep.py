@@ -34,7 +34,7 @@ def test_no_more_points_are_handed_over_than_workers_can_take(grid, tmp_path):
 
 def test_an_interrupted_sweep_goes_on_with_what_is_left(grid, tmp_path):
     bad = grid.points[2].id
-    pool = Pool(lambda job: None if job.out.endswith(bad) else {"status": "done", "said": "", "seconds": 1.0})
+    pool = Pool(lambda job: None if job.out.endswith(bad) else {"status": "done", "message": "", "seconds": 1.0})
     with pytest.raises(KeyboardInterrupt):
         run(grid, tmp_path / "a", pool)
     done = set(pool.ran) - {bad}
@@ -47,7 +47,7 @@ def test_an_interrupted_sweep_goes_on_with_what_is_left(grid, tmp_path):
 
 def test_a_point_that_contradicts_itself_is_a_failed_row_and_not_tried_again(grid, tmp_path):
     bad, said = grid.points[0].id, "stand-in: seeds: must be ≥ 2·scale = 4, got 3"
-    pool = Pool(lambda job: {"status": "refused" if job.out.endswith(bad) else "done", "said": said, "seconds": 1})
+    pool = Pool(lambda job: {"status": "refused" if job.out.endswith(bad) else "done", "message": said, "seconds": 1})
     outcome = run(grid, tmp_path / "a", pool)
     assert outcome.failed == {bad: said} and len(outcome.done) == 5 and pool.ran.count(bad) == 1
     assert (sweep_folder.failed_folder(tmp_path / "a", bad) / "reason.txt").read_text() == said + "\n"
@@ -56,7 +56,7 @@ def test_a_point_that_contradicts_itself_is_a_failed_row_and_not_tried_again(gri
 def test_a_point_that_fails_is_tried_once_more_and_the_others_run(grid, tmp_path):
     bad = grid.points[1].id
     always = Pool(
-        lambda job: {"status": "failed" if job.out.endswith(bad) else "done", "said": "cell [3]", "seconds": 1}
+        lambda job: {"status": "failed" if job.out.endswith(bad) else "done", "message": "cell [3]", "seconds": 1}
     )
     outcome = run(grid, tmp_path / "a", always)
     assert outcome.failed == {bad: "cell [3]"} and len(outcome.done) == 5 and always.ran.count(bad) == 2
@@ -68,8 +68,8 @@ def test_a_point_that_fails_is_tried_once_more_and_the_others_run(grid, tmp_path
     def once(job):
         if job.out.endswith(bad) and not tries:
             tries.append(1)
-            return {"status": "failed", "said": "the worker was lost", "seconds": 0}
-        return {"status": "done", "said": "", "seconds": 1}
+            return {"status": "failed", "message": "the worker was lost", "seconds": 0}
+        return {"status": "done", "message": "", "seconds": 1}
 
     assert len(run(grid, tmp_path / "b", Pool(once)).done) == 6
 
@@ -78,7 +78,7 @@ def test_what_killed_workers_of_a_cluster_left_half_written_goes_when_the_sweep_
     half, seen = tmp_path / "a" / "runs" / ".half.123", []
 
     def on_cluster(status):
-        pool = Pool(lambda job: seen.append(half.exists()) or {"status": status, "said": "cell [3]", "seconds": 1.0})
+        pool = Pool(lambda job: seen.append(half.exists()) or {"status": status, "message": "cell [3]", "seconds": 1.0})
         pool.local = False  # another client's workers may still write here when it begins
         return pool
 
@@ -91,7 +91,7 @@ def test_what_killed_workers_of_a_cluster_left_half_written_goes_when_the_sweep_
 
 def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
     bad = grid.points[3].id
-    pool = Pool(lambda job: {"status": "full" if job.out.endswith(bad) else "done", "said": "", "seconds": 1})
+    pool = Pool(lambda job: {"status": "full" if job.out.endswith(bad) else "done", "message": "", "seconds": 1})
     with pytest.raises(BookError, match="the disk is full; what is finished stays: make room and run the same command"):
         run(grid, tmp_path / "a", pool)
     assert any(sweep_folder.is_done(tmp_path / "a", point.id) for point in grid.points)
@@ -129,7 +129,7 @@ def test_a_folder_is_for_one_sweep(grid, tmp_path):
     other = plan_grid("stand-in", ["scale=0.5,1"])
     with pytest.raises(BookError, match=r"another sweep \(its axes, blocks, points differ\); choose another --out"):
         run(other, tmp_path / "a", Pool())
-    fixed = plan_grid("stand-in", ["scale=0.5,1,2"], seeds=2, given=["mode=fancy"])
+    fixed = plan_grid("stand-in", ["scale=0.5,1,2"], seeds=2, assignments=["mode=fancy"])
     with pytest.raises(BookError, match="made by other code, with other fixed parameters or another choice of --fold"):
         run(fixed, tmp_path / "a", Pool())
     (tmp_path / "full").mkdir()
@@ -149,7 +149,7 @@ def test_the_cost_is_told_by_the_first_run_that_succeeds(grid, tmp_path):
 
     def second_time(job):
         tries.append(job.out)
-        return {"status": "failed" if len(tries) == 1 else "done", "said": "cell [3]", "seconds": 40.0}
+        return {"status": "failed" if len(tries) == 1 else "done", "message": "cell [3]", "seconds": 40.0}
 
     sweep_folder.run_folder(tmp_path / "b", grid.points[0].id).mkdir(parents=True)
     (sweep_folder.run_folder(tmp_path / "b", grid.points[0].id) / "run.json").touch()
@@ -192,7 +192,7 @@ def test_a_point_whose_second_try_was_interrupted_waits(grid, tmp_path):
         sweep_folder.failed_folder(tmp_path / "a", bad).mkdir(
             exist_ok=True
         )  # with the partial notebook, as a run leaves it
-        return {"status": "failed", "said": "cell [3]", "seconds": 1} if len(tries) == 1 else None
+        return {"status": "failed", "message": "cell [3]", "seconds": 1} if len(tries) == 1 else None
 
     with pytest.raises(KeyboardInterrupt):
         run(grid, tmp_path / "a", Pool(interrupted))

@@ -36,7 +36,7 @@ def test_the_table_has_a_row_a_point_with_parameters_statistics_and_verdicts(gri
     run(
         grid,
         tmp_path / "a",
-        Pool(lambda job: {"status": "failed" if job.out.endswith(bad) else "done", "said": "", "seconds": 1}),
+        Pool(lambda job: {"status": "failed" if job.out.endswith(bad) else "done", "message": "", "seconds": 1}),
     )
     table = read_table(tmp_path / "a")
     assert table.axes == {"scale": [0.5, 1.0, 2.0], "first_seed": [1000, 1004]} and table.claims[0] == "thm-1"
@@ -79,7 +79,7 @@ def test_the_page_of_a_point_is_that_of_its_run(grid, tmp_path, monkeypatch):
     run(
         grid,
         tmp_path / "a",
-        Pool(lambda job: {"status": "failed" if job.out.endswith(bad.id) else "done", "said": "", "seconds": 1}),
+        Pool(lambda job: {"status": "failed" if job.out.endswith(bad.id) else "done", "message": "", "seconds": 1}),
     )
 
     def show(*given):
