@@ -1,4 +1,4 @@
-"""The application of `clbook`: what its commands share, from their options to the line that reports a mistake."""
+"""The application of `clbook`: what its commands share, from their options to the report of an error."""
 
 import functools
 import sys
@@ -31,9 +31,9 @@ Force = Annotated[bool, typer.Option("--force", help="Run everything, not only w
 
 
 def one_line(command: Callable[..., int | None]) -> Callable[..., None]:
-    """Report what stops a command in one line on stderr.
+    """Report an error that ends a command in one line on stderr.
 
-    The status is 2 for a mistake of the caller or a package that is not installed, and 130 for Ctrl-C or a like signal.
+    The exit status is 2 for a BookError or a missing package, and 130 for Ctrl-C or a similar signal.
     """
 
     @functools.wraps(command)

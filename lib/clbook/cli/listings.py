@@ -15,13 +15,13 @@ from .application import Chapter, app, one_line, print_table, table_of, verdict_
 @one_line
 def doctor() -> None:
     """Show what this machine has, which data sets it holds, and what each profile of each chapter needs."""
-    from ..commands import doctor as found
+    from ..commands import doctor as report
 
     root = find_root()
     for heads, rows in (
-        (("here", ""), found.machine(root)),
-        (("data set", ""), found.data_sets()),
-        (("chapter", "profile", "data", "measured"), found.profiles(root)),
+        (("here", ""), report.machine(root)),
+        (("data set", ""), report.data_sets()),
+        (("chapter", "profile", "data", "measured"), report.profiles(root)),
     ):
         table = table_of(*heads)
         for row in rows:

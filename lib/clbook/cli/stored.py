@@ -55,17 +55,17 @@ def stale(
     from ..provenance.staleness import CURRENT, all_old_pictures, all_states
     from ..provenance.staleness import as_json as to_json
 
-    found = all_states(find_root(), chapters, "report")
+    readings = all_states(find_root(), chapters, "report")
     if as_json:
-        print(to_json(found))
+        print(to_json(readings))
         return
     groups: dict[tuple, list[str]] = {}
-    for one in (one for one in found if one.state != CURRENT):
-        groups.setdefault((one.where, one.state, one.changed), []).append(one.claim)
+    for reading in (reading for reading in readings if reading.state != CURRENT):
+        groups.setdefault((reading.where, reading.state, reading.changed), []).append(reading.claim)
     for (where, state, changed), claims in groups.items():
         print(f"{where}, {state}: {', '.join(claims)}")
         print(f"    {', '.join(changed[:5])}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}")
-    print(f"{sum(map(len, groups.values()))} of {len(found)} stored readings are not current")
+    print(f"{sum(map(len, groups.values()))} of {len(readings)} stored readings are not current")
     # "skip": what is damaged has been reported already
     for record, names in all_old_pictures(find_root(), chapters, "skip").items():
         if names:
