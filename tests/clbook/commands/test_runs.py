@@ -141,22 +141,22 @@ def test_a_chapter_that_is_not_closed_is_refused(files, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "given, message",
+    "options, message",
     [
         ({"name": "stand-inn"}, "no chapter 'stand-inn', there are: stand-in; did you mean stand-in"),
-        ({"given": ["seds=3"]}, "stand-in: no parameter 'seds', allowed are device, .*; did you mean seeds"),
-        ({"given": ["seeds"]}, "-p seeds: not of the form name=value"),
-        ({"given": ["seeds=three"]}, "seeds: must be int 2..100, got 'three'"),
-        ({"given": ["seeds=3.5"]}, "seeds: must be int 2..100, got 3.5"),
-        ({"given": ["scale=3"]}, r"scale: must be float 0.5..2, got 3"),
-        ({"given": ["mode=plane"]}, r"mode: must be str plain\|fancy, got 'plane'"),
+        ({"assignments": ["seds=3"]}, "stand-in: no parameter 'seds', allowed are device, .*; did you mean seeds"),
+        ({"assignments": ["seeds"]}, "-p seeds: not of the form name=value"),
+        ({"assignments": ["seeds=three"]}, "seeds: must be int 2..100, got 'three'"),
+        ({"assignments": ["seeds=3.5"]}, "seeds: must be int 2..100, got 3.5"),
+        ({"assignments": ["scale=3"]}, r"scale: must be float 0.5..2, got 3"),
+        ({"assignments": ["mode=plane"]}, r"mode: must be str plain\|fancy, got 'plane'"),
         ({"profile": "huge"}, "stand-in has no profile 'huge', there are: default, smoke"),
         ({"device": "gpu"}, r"device: must be str auto\|cpu\|cuda, got 'gpu'"),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_a_kernel_starts(files, tmp_path, given, message):
+def test_what_cannot_be_run_is_refused_before_a_kernel_starts(files, tmp_path, options, message):
     with pytest.raises(BookError, match=message):
-        runs.plan(**{"name": "stand-in", "out": tmp_path / "out"} | given)
+        runs.plan(**{"name": "stand-in", "out": tmp_path / "out"} | options)
     assert {p.name for p in tmp_path.iterdir()} == {"chapters"}
 
 
