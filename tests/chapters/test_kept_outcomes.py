@@ -10,7 +10,7 @@ import pytest
 from checkout import ROOT
 from mutations.executed import holes
 from mutations.kept_outcomes import Elsewhere, Mutations
-from mutations.mutants import class_a_chapter, load_mutations, words
+from mutations.mutants import class_per_chapter, load_mutations, words
 from mutations.outcome_keys import path_of
 
 from clbook.common import environment
@@ -39,13 +39,13 @@ def of_chapter(name: str) -> type:
 
         def test_every_broken_line_changes_the_verdict(self):
             plan = self.mutations()
-            verdicts = {m.id: plan.words(m.claim, plan.believed[m.name]) for m in self.rows if m.name in plan.believed}
+            verdicts = {m.id: plan.words(m.claim, plan.valid[m.name]) for m in self.rows if m.name in plan.valid}
             assert verdicts and not {i: both for i, both in verdicts.items() if both[0] == both[1]}
 
         def test_verdicts_on_another_device_are_the_notebook_s(self):
-            there, stored = self.elsewhere(), notebooks_stamp(self.files)["readings"]
-            here = words(there.claims, stored)
-            verdicts = there.words(there.believed)
+            elsewhere, stored = self.elsewhere(), notebooks_stamp(self.files)["readings"]
+            here = words(elsewhere.claims, stored)
+            verdicts = elsewhere.words(elsewhere.valid)
             decided = {claim for claim, word in verdicts.items() if word != "undecided"}  # few seeds leave some open
             in_both = {claim for claim in decided if here[claim] != "undecided"}
             assert {claim: verdicts[claim] for claim in in_both} == {claim: here[claim] for claim in in_both}
@@ -53,13 +53,13 @@ def of_chapter(name: str) -> type:
 
         def test_what_was_executed_is_covered_by_the_digest(self):
             plan = self.mutations()
-            kept = {m.claim: m for m in self.rows if not m.for_kernel and m.claim in plan.believed}
-            assert not holes({c: (plan.keys.made(m), plan.believed[c]["executed"]) for c, m in kept.items()})
+            kept = {m.claim: m for m in self.rows if not m.for_kernel and m.claim in plan.valid}
+            assert not holes({c: (plan.keys.provenance(m), plan.valid[c]["executed"]) for c, m in kept.items()})
 
     return Kept
 
 
-globals().update(class_a_chapter(of_chapter, ROOT))
+globals().update(class_per_chapter(of_chapter, ROOT))
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))

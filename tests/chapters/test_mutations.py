@@ -9,7 +9,7 @@ from checkout import ROOT
 from mutations.mutants import (
     PACKAGE,
     Mutation,
-    class_a_chapter,
+    class_per_chapter,
     load_mutations,
 )
 from mutations.outcome_keys import Keys
@@ -31,12 +31,12 @@ def ruled(root: Path) -> set[str]:
 
 def unseen(keys: Keys, rows: list[Mutation]) -> list[str]:
     """Mutations that leave the digest of their claim's reading unchanged."""
-    return [m.id for m in rows if keys.made(m).digest == keys.made_broken(m).digest]
+    return [m.id for m in rows if keys.provenance(m).digest == keys.broken_provenance(m).digest]
 
 
-def cells(made: Provenance) -> dict[str, str]:
+def cells(provenance: Provenance) -> dict[str, str]:
     """What a digest of a chapter's cells alone would cover."""
-    return {name: own for name, own in made.reaches.items() if not name.startswith(f"{PACKAGE}.")}
+    return {name: own for name, own in provenance.reaches.items() if not name.startswith(f"{PACKAGE}.")}
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)
@@ -66,12 +66,12 @@ def of_chapter(name: str) -> type:
 
         def test_none_changes_the_cells(self):
             keys = self.keys()
-            assert all(cells(keys.made(m)) == cells(keys.made_broken(m)) != {} for m in self.rows)
+            assert all(cells(keys.provenance(m)) == cells(keys.broken_provenance(m)) != {} for m in self.rows)
 
     return Broken
 
 
-globals().update(class_a_chapter(of_chapter, ROOT))
+globals().update(class_per_chapter(of_chapter, ROOT))
 
 
 RELU = Mutation(
@@ -84,7 +84,7 @@ LEAK = replace(RELU, old="LEAK = 0.05", new="LEAK = 0.06")
 def test_a_digest_changes_where_the_claim_reaches_what_is_changed_and_nowhere_else():
     rows = [replace(LEAK, chapter=m.chapter, claim=m.claim) for m in MUTATIONS if m.chapter == "nonlinearity"]
     keys = Keys(ChapterFiles(ROOT, "nonlinearity"))
-    spared = [m.id for m in rows if f"{PACKAGE}.losses.activations.LEAK" not in keys.made(m).reaches]
+    spared = [m.id for m in rows if f"{PACKAGE}.losses.activations.LEAK" not in keys.provenance(m).reaches]
     assert unseen(keys, rows) == spared and 0 < len(spared) < len(rows)
 
 
@@ -96,9 +96,9 @@ def test_every_chapter_has_mutations_of_its_own(tmp_path):
         files = write_stand_in(tmp_path, name=name).claims
         for claim in claims:
             files.write_text(files.read_text().replace(f"id: {claim}\n", f"id: {claim}\n  breaks: {BREAK}\n"))
-    found = {m.id for m in load_mutations(tmp_path)}
-    assert found == {"stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"}
-    assert ruled(tmp_path) - found == {"stand-in/thm-1-a", "twin/thm-1-a", "twin/fig-1"}
+    rows = {m.id for m in load_mutations(tmp_path)}
+    assert rows == {"stand-in/thm-1", "stand-in/fig-1", "twin/thm-1"}
+    assert ruled(tmp_path) - rows == {"stand-in/thm-1-a", "twin/thm-1-a", "twin/fig-1"}
 
 
 def test_a_row_for_the_sake_of_a_kernel_is_named_after_what_it_breaks(tmp_path):

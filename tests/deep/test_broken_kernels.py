@@ -10,7 +10,7 @@ from mutations.kept_outcomes import Mutations
 from mutations.mutants import (
     LIBRARY,
     Mutation,
-    class_a_chapter,
+    class_per_chapter,
     fresh_library,
     load_mutations,
     run_script,
@@ -53,7 +53,7 @@ def of_chapter(name: str) -> type:
     return Broken
 
 
-globals().update(class_a_chapter(of_chapter, ROOT))
+globals().update(class_per_chapter(of_chapter, ROOT))
 
 
 RELU = Mutation(
@@ -101,7 +101,7 @@ def test_claims_of_one_id_are_run_with_those_of_their_own_chapter(both):
     wide = replace(RELU, parameters={"scale": 2.0})
     others = [replace(wide, claim="fig-1"), replace(wide, chapter="twin"), replace(RELU, claim="thm-1-a")]
     plan = Mutations(ChapterFiles(both, "stand-in"), [wide, *others])
-    assert [plan.together(m) for m in (wide, others[2])] == [("thm-1", "fig-1"), ("thm-1-a",)]
+    assert [plan.claims_run_with(m) for m in (wide, others[2])] == [("thm-1", "fig-1"), ("thm-1-a",)]
     assert changed(both, wide, *others) == ("reproduced", "not reproduced")
 
 

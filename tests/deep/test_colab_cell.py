@@ -29,13 +29,13 @@ shell.run_cell(
 """
 
 
-def run_first_cell(folder, python, *given, **variables):
+def run_first_cell(folder, python, *arguments, **variables):
     """A kernel's working folder afterwards, and the files of the library, the book, torch and torchdiffeq."""
     environment = os.environ | {"IPYTHONDIR": str(folder / ".ipython")} | variables
     environment.pop("VIRTUAL_ENV", None)  # IPython would look there, too
     environment.pop("CLBOOK_ROOT", None)
     done = subprocess.run(
-        [python, "-c", KERNEL, *given],
+        [python, "-c", KERNEL, *arguments],
         input=launch.first_cell(ROOT),
         cwd=folder,
         env=environment,
@@ -55,8 +55,8 @@ def test_where_a_reader_has_the_book_the_cell_does_nothing(tmp_path):
     path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
     work = tmp_path / "work"
     work.mkdir()
-    for given in ((), ("colab",)):  # on Colab too, once the book is installed
-        place, *_ = run_first_cell(work, sys.executable, *given, PATH=path)
+    for arguments in ((), ("colab",)):  # on Colab too, once the book is installed
+        place, *_ = run_first_cell(work, sys.executable, *arguments, PATH=path)
         assert place == work and not (tmp_path / "called").exists()
 
 
@@ -81,15 +81,15 @@ def published(folder: Path) -> dict[str, str]:
 def machine_with_torch(folder: Path) -> Path:
     """The folder of programs of an environment with everything that this one has except the book and torchdiffeq."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    there = folder / "preinstalled"
-    there.mkdir()
+    preinstalled = folder / "preinstalled"
+    preinstalled.mkdir()
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
         if not entry.name.startswith(("torchdiffeq", "contrastive_dynamics", "__editable__", "pip")):
-            (there / entry.name).symlink_to(entry)
+            (preinstalled / entry.name).symlink_to(entry)
     (own,) = folder.glob("lib/python*/site-packages")
     for old in own.glob("setuptools*"):  # what venv brings before Python 3.12 is too old for torch
         shutil.rmtree(old)
-    (own / "preinstalled.pth").write_text(f"{there}\n")
+    (own / "preinstalled.pth").write_text(f"{preinstalled}\n")
     return folder / "bin"
 
 

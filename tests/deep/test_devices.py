@@ -5,7 +5,7 @@ import torch
 from checkout import ROOT
 from elsewhere import ELSEWHERE, elsewhere
 from mutations.kept_outcomes import Elsewhere
-from mutations.mutants import class_a_chapter, words
+from mutations.mutants import class_per_chapter, words
 
 from clbook.claims.claim_table import Claims
 from clbook.common.sources import ChapterFiles
@@ -50,4 +50,4 @@ def of_chapter(name: str) -> type:
     return OnAnother
 
 
-globals().update(class_a_chapter(of_chapter, ROOT))
+globals().update(class_per_chapter(of_chapter, ROOT))

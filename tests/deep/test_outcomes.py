@@ -60,10 +60,10 @@ def edit(path: Path, old: str, new: str) -> None:
 def doctor(files: ChapterFiles, seal: bool) -> None:
     """Put the sound arms in place of the broken ones, and a wrong number among those from the device."""
     content = load(files)
-    entry, there = content["mutations"]["thm-1"], content["elsewhere"]["thm-1"]
+    entry, measured = content["mutations"]["thm-1"], content["elsewhere"]["thm-1"]
     entry["broken"] = entry["sound"]
-    there["arms"]["observed"] = {"": 0.5}
-    for part, row in (("mutations", entry), ("elsewhere", there)):
+    measured["arms"]["observed"] = {"": 0.5}
+    for part, row in (("mutations", entry), ("elsewhere", measured)):
         unsealed = {k: v for k, v in row.items() if k != "seal"}
         save(files, part, content[part] | {"thm-1": sealed(unsealed) if seal else row})
 
@@ -104,10 +104,11 @@ def test_a_key_follows_what_the_claim_reaches_in_the_library(stand_in, module, o
 def test_a_key_follows_the_row_the_profile_and_the_versions(stand_in, monkeypatch):
     rows = (RELU, replace(RELU, new='Activation("relu", torch.abs,'), replace(RELU, parameters={"scale": 2.0}), ROWS[1])
     keys = [mutation_key(stand_in, m) for m in rows]
-    found = environment.versions()
-    monkeypatch.setattr(environment, "versions", lambda: found | {"torch": found["torch"].partition("+")[0] + "+cu1"})
+    versions = environment.versions()
+    torch = versions["torch"].partition("+")[0]
+    monkeypatch.setattr(environment, "versions", lambda: versions | {"torch": f"{torch}+cu1"})
     assert mutation_key(stand_in) == keys[0]
-    monkeypatch.setattr(environment, "versions", lambda: found | {"torch": "9.9"})
+    monkeypatch.setattr(environment, "versions", lambda: versions | {"torch": "9.9"})
     keys.append(mutation_key(stand_in))
     edit(stand_in.profile("smoke"), "seeds: 3", "scale: 0.5")
     keys.append(mutation_key(stand_in))
@@ -126,11 +127,11 @@ def test_the_parts_of_a_chapter_on_another_device_have_keys_of_their_own(stand_i
 
 def test_cells_that_no_claim_needs_are_found_by_where_they_end(stand_in):
     edit(stand_in.source, '# %%\nprint(f"twice', '# %%\nhalf = double / 2\n\n# %%\nprint(half)\n\n# %%\nprint(f"twice')
-    story = ChapterCode(stand_in)
-    assert [story.units[n].source for n in ends(story)] == ["print(half)", 'print(f"twice: {double:.1f}")']
+    code = ChapterCode(stand_in)
+    assert [code.units[n].source for n in ends(code)] == ["print(half)", 'print(f"twice: {double:.1f}")']
 
 
-def test_what_is_kept_is_believed_and_judged_by_the_present_rule(kept, no_run):
+def test_what_is_kept_is_valid_and_judged_by_the_present_rule(kept, no_run):
     plan = Mutations(kept, ROWS, seconds=0.0)
     assert plan.verdicts(RELU) == CHANGED and plan.missing == []
     assert Elsewhere(kept, seconds=0.0).verdicts()["fig-1"] == "reproduced"
@@ -140,21 +141,20 @@ def test_what_is_kept_is_believed_and_judged_by_the_present_rule(kept, no_run):
 
 def test_only_what_changed_is_run_and_kept_anew(kept):
     edit(kept.source, "h(torch.tensor(-scale))", "h(torch.tensor(-2 * scale))")
-    plan, there = Mutations(kept, ROWS, seconds=0.0), Elsewhere(kept, seconds=0.0)
-    assert plan.missing == ROWS[1:] and there.missing == ["thm-1-a"]
-    with pytest.warns(
-        UserWarning, match="kept for 1 of 2 mutations, so each was run; `make outcomes CHAPTER=stand-in`"
-    ):
+    plan, elsewhere = Mutations(kept, ROWS, seconds=0.0), Elsewhere(kept, seconds=0.0)
+    assert plan.missing == ROWS[1:] and elsewhere.missing == ["thm-1-a"]
+    missing = "kept for 1 of 2 mutations, so each was run; `make outcomes CHAPTER=stand-in`"
+    with pytest.warns(UserWarning, match=missing):
         plan.verdicts(ROWS[1])
     with pytest.warns(UserWarning, match="kept for 1 claims and cells on the other device"):
-        assert there.verdicts()["thm-1"] == "reproduced"
+        assert elsewhere.verdicts()["thm-1"] == "reproduced"
     assert list(renew(kept, ROWS)) == ["stand-in/thm-1-a", ELSEWHERE]
     assert list(renew(kept, ROWS)) == []
     list(renew(kept, ROWS[1:]))
     assert list(load(kept)["mutations"]) == ["thm-1-a"]
 
 
-def test_an_edited_entry_is_not_believed(kept):
+def test_an_edited_entry_is_not_valid(kept):
     doctor(kept, seal=False)
     with pytest.warns(UserWarning, match="1 of 2 mutations"):
         assert Mutations(kept, ROWS).verdicts(RELU) == CHANGED
@@ -166,9 +166,8 @@ def test_an_edited_entry_with_its_seal_is_caught_by_the_sample(kept):
     doctor(kept, seal=True)
     plan = Mutations(kept, ROWS)
     assert plan.sampled == {"thm-1", "thm-1-a"} and plan.missing == []
-    with pytest.raises(
-        AssertionError, match=r"stand-in/thm-1, mutated: kept is .*, but a run gives .*'not reproduced'"
-    ):
+    conflict = r"stand-in/thm-1, mutated: kept is .*, but a run gives .*'not reproduced'"
+    with pytest.raises(AssertionError, match=conflict):
         plan.verdicts(RELU)
     with pytest.raises(AssertionError, match="stand-in/thm-1, on another device: kept is"):
         Elsewhere(kept).verdicts()

@@ -27,8 +27,8 @@ MEASURE = """(async () => {
     code: code.reduce((sum, e) => sum + box(e).height, 0) / height,
   };
 })()"""
-PAGES = [ROOT / "_build" / "html" / "chapters" / f"{one.stem}.html" for name in chapter_names(ROOT)
-         for one in ChapterFiles(ROOT, name).notebooks]  # fmt: skip
+PAGES = [ROOT / "_build" / "html" / "chapters" / f"{files.stem}.html" for name in chapter_names(ROOT)
+         for files in ChapterFiles(ROOT, name).notebooks]  # fmt: skip
 EDITIONS = yaml.safe_load((ROOT / "book" / "chapters.yaml").read_text(encoding="utf-8"))
 EXAMPLE = (
     "<style>* {{ margin: 0 }} pre {{ line-height: 20px }}</style><article><details><summary>more</summary>{code}"
@@ -45,14 +45,14 @@ def page():
 
 def problems(measure: dict) -> list[str]:
     """What a second edition does not keep."""
-    found = []
+    lines = []
     if measure["picture"] is None:
-        found.append("the page must show a picture, got none")
+        lines.append("the page must show a picture, got none")
     elif measure["picture"] > PICTURE:
-        found.append(f"the first picture must stand within {PICTURE:,} px, got {measure['picture']:,.0f}")
+        lines.append(f"the first picture must stand within {PICTURE:,} px, got {measure['picture']:,.0f}")
     if measure["code"] > CODE:
-        found.append(f"at most {CODE:.0%} of the page may be visible code, got {measure['code']:.0%}")
-    return found
+        lines.append(f"at most {CODE:.0%} of the page may be visible code, got {measure['code']:.0%}")
+    return lines
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

@@ -16,10 +16,10 @@ from clbook.provenance.stamps import MIME, seal
 pytest.importorskip("torch")
 
 
-def quietly(function, *given):
+def quietly(function, *arguments):
     """A call in this process that prints nothing, as the one in a process of its own."""
     with contextlib.redirect_stdout(io.StringIO()):
-        return function(*given)
+        return function(*arguments)
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_each_level_is_run_and_compared(files, monkeypatch, capsys):
 def test_verdicts_and_values_that_differ_are_listed(files, capsys):
     forge(files, "thm-1", 0.5)
     assert portability.command(files.root, "stand-in", ["thm-1", "thm-1-a"]) == 1
-    said = capsys.readouterr().out
-    assert "chapters/stand-in.ipynb: 1 readings the same to the last bit, 0 within tolerance, 1 not\n" in said
-    assert "chapters/stand-in.ipynb, thm-1: verdict: not reproduced → reproduced\n" in said
-    assert "chapters/stand-in.ipynb, thm-1: observed: 1e+06 times its tolerance, 0.5 → 0\n" in said
+    printed = capsys.readouterr().out
+    assert "chapters/stand-in.ipynb: 1 readings the same to the last bit, 0 within tolerance, 1 not\n" in printed
+    assert "chapters/stand-in.ipynb, thm-1: verdict: not reproduced → reproduced\n" in printed
+    assert "chapters/stand-in.ipynb, thm-1: observed: 1e+06 times its tolerance, 0.5 → 0\n" in printed
 
 
 def test_rounding_is_allowed(files, capsys):
@@ -83,8 +83,8 @@ def test_a_processor_without_these_instructions_has_one_level():
 def test_a_slip_is_one_line(files, monkeypatch, capsys):
     monkeypatch.setattr(portability.sys, "argv", ["portability", "stand-on"])
     assert portability.main() == 2
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert (
-        said.out == ""
-        and said.err == "make portability: no chapter 'stand-on', there are: stand-in; did you mean stand-in?\n"
+        captured.out == ""
+        and captured.err == "make portability: no chapter 'stand-on', there are: stand-in; did you mean stand-in?\n"
     )

@@ -1,7 +1,7 @@
 """A digest covers what runs: all that a claim's cells execute lies within it, and they give their reading alone.
 
-A few claims of each chapter are tried, others with each commit. `make reach` sets CLBOOK_EVERY to `1`, or to the name
-of a chapter, and then every claim is tried, which takes many minutes.
+A sample of each chapter's claims is tested, drawn by the commit. `make reach` sets CLBOOK_EVERY to `1`, or to the name
+of a chapter, and then every claim is tested, which takes many minutes.
 """
 
 import itertools
@@ -14,7 +14,7 @@ import pytest
 from checkout import ROOT
 from mutations.executed import Executed, holes
 from mutations.kept_outcomes import Mutations
-from mutations.mutants import Mutation, class_a_chapter, load_mutations, run_alone, run_script
+from mutations.mutants import Mutation, class_per_chapter, load_mutations, run_alone, run_script
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.samples import commit_or_digest, sample
@@ -28,25 +28,25 @@ SECONDS, START_SECONDS = 20.0, 3.5  # of CPU: of a chapter's sample, to start a 
 UNKNOWN_SECONDS = 5.0  # of a claim that nothing is kept of
 
 
-def differing(together: dict[str, dict], apart: dict[str, dict | None]) -> list[str]:
+def differing(shared: dict[str, dict], alone: dict[str, dict | None]) -> list[str]:
     """Claims whose arms are not the same to the last bit; one line if nothing was compared."""
-    found = [claim for claim, arms in apart.items() if repr(arms) != repr(together.get(claim))]
-    return found + ([] if apart and all(apart.values()) else ["nothing was compared"])
+    claims = [claim for claim, arms in alone.items() if repr(arms) != repr(shared.get(claim))]
+    return claims + ([] if alone and all(alone.values()) else ["nothing was compared"])
 
 
-def beside(story: ChapterCode, claim: str) -> str:
-    """The claim whose cells have most in common with those of another, and least else."""
+def nearest_claim(code: ChapterCode, claim: str) -> str:
+    """The other claim that shares most cells with this one, and of these the one with fewest further cells."""
 
     def cells(of: str) -> set[int]:
-        return {n for n in story.needed(story.judging(of)) if story.units[n].whole}
+        return {n for n in code.needed(code.judging(of)) if code.units[n].whole}
 
-    own, others = cells(claim), [other for other in story.claims if other != claim]
+    own, others = cells(claim), [other for other in code.claims if other != claim]
     return max(others, key=lambda other: (len(own & cells(other)), -len(cells(other) - own)))
 
 
 def rows_of_sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
     """A row that the commit selects, and later rows with the same parameters while time remains."""
-    kept = {claim: entry["seconds"][0] for claim, entry in plan.believed.items()}
+    kept = {claim: entry["seconds"][0] for claim, entry in plan.valid.items()}
     cost = {m.claim: 2 * kept.get(m.claim, UNKNOWN_SECONDS) + START_SECONDS for m in plan.rows}
     (first,) = sample(cost, START_SECONDS / 2, f"{commit_or_digest(ROOT)} alone {plan.files.name}")
     at = [m.claim for m in plan.rows].index(first)
@@ -55,20 +55,20 @@ def rows_of_sample(plan: Mutations, seconds: float = SECONDS) -> list[Mutation]:
     return [m for m, total in zip(alike, spent, strict=True) if m is alike[0] or total < seconds]
 
 
-def together(plan: Mutations, rows: list[Mutation]) -> tuple[dict[str, dict], list[str]]:
+def run_together(plan: Mutations, rows: list[Mutation]) -> tuple[dict[str, dict], list[str]]:
     """A run of rows with the same parameters: the arms, and what is executed but not covered.
 
-    A single one is run together with the claim that has most cells in common with it.
+    A single row is run together with the claim that shares most cells with it.
     """
     claims, changes = [m.claim for m in rows], rows[0].parameters
-    more = [beside(plan.keys.story, claims[0])] if len(claims) == 1 else []
-    executed = Executed(plan.keys.story)
+    more = [nearest_claim(plan.keys.code, claims[0])] if len(claims) == 1 else []
+    executed = Executed(plan.keys.code)
     arms = run_script(plan.files, [*claims, *more], changes=changes, around=executed.statement)
-    made = {claim: plan.keys.digests(changes).claim(claim) for claim in claims}
-    return arms, holes({claim: (one, executed.by(one.units, claim)) for claim, one in made.items()})
+    provenances = {claim: plan.keys.digests(changes).claim(claim) for claim in claims}
+    return arms, holes({claim: (p, executed.by(p.units, claim)) for claim, p in provenances.items()})
 
 
-def unlike(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list[str]:
+def differing_alone(plan: Mutations, rows: list[Mutation], arms: dict[str, dict]) -> list[str]:
     """The rows whose cells give different readings when run alone."""
     return differing(arms, run_alone(plan.files, [m.claim for m in rows], rows[0].parameters))
 
@@ -94,13 +94,13 @@ def of_chapter(name: str) -> type:
         def tried() -> tuple[list[Mutation], dict[str, dict], list[str]]:
             """A sample, its arms from one run, and what that run executed but no digest covers."""
             rows = rows_of_sample(Reach.plan())
-            return rows, *together(Reach.plan(), rows)
+            return rows, *run_together(Reach.plan(), rows)
 
         @staticmethod
         @cache
         def whole() -> tuple[dict[str, dict], Executed]:
             """A run of the whole chapter: arms, what it executed."""
-            executed = Executed(Reach.plan().keys.story)
+            executed = Executed(Reach.plan().keys.code)
             return run_script(Reach.files, around=executed.statement), executed
 
         def test_what_a_sample_executes_is_covered(self):
@@ -108,14 +108,14 @@ def of_chapter(name: str) -> type:
 
         def test_a_sample_gives_the_same_readings_alone(self):
             rows, arms, _ = self.tried()
-            assert not unlike(self.plan(), rows, arms)
+            assert not differing_alone(self.plan(), rows, arms)
 
         @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make reach` runs it")
         def test_all_that_a_whole_run_executes_is_covered(self):
             (arms, executed), keys = self.whole(), self.plan().keys
-            made = {claim: keys.digests({}).claim(claim) for claim in keys.story.claims}
-            assert len(arms) >= 0.6 * len(made)
-            assert not holes({claim: (one, executed.by(one.units, claim)) for claim, one in made.items()})
+            provenances = {claim: keys.digests({}).claim(claim) for claim in keys.code.claims}
+            assert len(arms) >= 0.6 * len(provenances)
+            assert not holes({claim: (p, executed.by(p.units, claim)) for claim, p in provenances.items()})
 
         @pytest.mark.skipif(EVERY not in ("1", name), reason="long: `make reach` runs it")
         def test_every_claim_gives_the_same_reading_alone(self):
@@ -128,13 +128,13 @@ def of_chapter(name: str) -> type:
             for row in rows:
                 group = [m for m in rows if m.parameters == row.parameters]
                 if group[0] is row:
-                    arms, found = together(self.plan(), group)
-                    assert not found + unlike(self.plan(), group, arms)
+                    arms, problems = run_together(self.plan(), group)
+                    assert not problems + differing_alone(self.plan(), group, arms)
 
     return Reach
 
 
-globals().update(class_a_chapter(of_chapter, ROOT))
+globals().update(class_per_chapter(of_chapter, ROOT))
 
 
 LIVELY = {
@@ -162,15 +162,17 @@ def in_tmp(request, monkeypatch):
 
 def test_a_stand_in_is_covered_and_gives_its_readings_alone(tmp_path):
     plan = stand_in(tmp_path, LIVELY)
-    arms, found = together(plan, ROWS)
-    assert arms.keys() == {"thm-1", "fig-1"} and not found + unlike(plan, ROWS, arms)
+    arms, problems = run_together(plan, ROWS)
+    assert arms.keys() == {"thm-1", "fig-1"} and not problems + differing_alone(plan, ROWS, arms)
 
 
 def test_a_digest_without_one_edge_is_found(tmp_path, monkeypatch):
     spelled, lost = Library.spelled, Definition("contrastive_dynamics.losses.activations", "activation")
-    monkeypatch.setattr(Library, "spelled", lambda *given: [token for token in spelled(*given) if token != lost])
+    monkeypatch.setattr(
+        Library, "spelled", lambda *arguments: [token for token in spelled(*arguments) if token != lost]
+    )
     plan = stand_in(tmp_path, LIVELY)
-    assert together(plan, ROWS)[1] == ["thm-1: losses.activations.activation is executed and not covered"]
+    assert run_together(plan, ROWS)[1] == ["thm-1: losses.activations.activation is executed and not covered"]
     with pytest.raises(
         AssertionError, match=r"stand-in/thm-1: executed and not covered: \['losses.activations.activation'\]"
     ):
@@ -185,14 +187,14 @@ def test_what_a_judging_cell_only_shows_is_not_asked_of_the_digest(tmp_path):
     only_shown = {"# %%\ndouble =": '# %%\nglue.number("rank", float(effective_rank(torch.eye(2))))\ndouble ='}
     for more in (as_a_step, only_shown):
         plan = stand_in(tmp_path, LIVELY, imported, more)
-        arms, found = together(plan, ROWS)
-        assert arms.keys() == {"thm-1", "fig-1"} and not found
+        arms, problems = run_together(plan, ROWS)
+        assert arms.keys() == {"thm-1", "fig-1"} and not problems
     digest = plan.keys.digests({}).claim("thm-1").digest
     assert digest == stand_in(tmp_path, LIVELY, imported).keys.digests({}).claim("thm-1").digest
 
 
 def test_claims_that_execute_nothing_are_found(tmp_path):
-    assert together(stand_in(tmp_path), ROWS)[1] == ["nothing was executed"]
+    assert run_together(stand_in(tmp_path), ROWS)[1] == ["nothing was executed"]
 
 
 def test_a_later_cell_that_changes_an_object_of_an_earlier_one_is_found(tmp_path):
@@ -200,7 +202,7 @@ def test_a_later_cell_that_changes_an_object_of_an_earlier_one_is_found(tmp_path
     later = {"control=scale)": "control=scale)\nalias = shown\nalias.append(5.0)"}
     read = {"rows = [1.0 + 0.01 * (s % 3) for s in chapter.seeds]": "rows = shown[-3:]"}
     plan = stand_in(tmp_path, earlier, later, read)
-    assert unlike(plan, ROWS, together(plan, ROWS)[0]) == ["fig-1"]
+    assert differing_alone(plan, ROWS, run_together(plan, ROWS)[0]) == ["fig-1"]
 
 
 def test_a_comparison_of_nothing_is_found():
@@ -215,10 +217,10 @@ def test_a_sample_is_a_row_and_its_neighbours_with_the_same_parameters(tmp_path,
     plan = stand_in(tmp_path)
     wide = {"scale": 2.0}
     plan.rows = [replace(ROWS[0], claim=f"c-{n}", parameters=wide if n % 2 else {}) for n in range(8)]
-    found = set()
+    drawn = set()
     for n in range(60):
         monkeypatch.setattr("test_reach.commit_or_digest", lambda root, n=n: f"commit {n}")
         rows = rows_of_sample(plan, seconds=2.5 * (2 * UNKNOWN_SECONDS + START_SECONDS))
         assert len(rows) == 2 and rows[0].parameters == rows[1].parameters
-        found.add(rows[0].claim)
-    assert found == {m.claim for m in plan.rows}
+        drawn.add(rows[0].claim)
+    assert drawn == {m.claim for m in plan.rows}

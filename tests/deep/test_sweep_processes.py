@@ -45,8 +45,8 @@ def root(tmp_path_factory):
 def rows(folder):
     """The table without the columns that differ from run to run."""
     write_table(read_table(folder), folder / TABLE)
-    found = list(csv.DictReader((folder / TABLE).open()))
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in found]
+    table = list(csv.DictReader((folder / TABLE).open()))
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in table]
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,8 @@ def test_points_of_a_sweep_are_runs_of_their_own(undisturbed, root):
         "reproduced"
     }
     for row in undisturbed:
-        beside = {path.name for path in (root / "undisturbed" / row["notebook"]).parent.iterdir()}
-        assert beside == {"stand-in.ipynb", "claims.json", "run.json"}
+        files = {path.name for path in (root / "undisturbed" / row["notebook"]).parent.iterdir()}
+        assert files == {"stand-in.ipynb", "claims.json", "run.json"}
 
 
 def test_a_point_is_named_after_the_profile_whose_parameters_it_has(undisturbed, root):
@@ -88,11 +88,11 @@ def test_a_point_is_named_after_the_profile_whose_parameters_it_has(undisturbed,
 def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, undisturbed, address):
     folded = plan_grid("stand-in", [PAIR], seeds=SEEDS, fold=True)
     outcome = run_sweep(folded, root / "folded", open_pool(scheduler=address))
-    together, apart = rows(root / "folded"), of(undisturbed, PAIR)
-    assert len(outcome.done) == 2 and len({row["notebook"] for row in together}) == 2 and len(together) == 4
+    folded_rows, separate = rows(root / "folded"), of(undisturbed, PAIR)
+    assert len(outcome.done) == 2 and len({row["notebook"] for row in folded_rows}) == 2 and len(folded_rows) == 4
     by_seed = ["point", "status", "seeds", "first_seed", "scale", "mode", "machine", "fig-1 statistic", "fig-1"]
-    assert [[row[key] for key in by_seed] for row in together] == [[row[key] for key in by_seed] for row in apart]
-    assert "thm-1" in apart[0] and "thm-1" not in together[0]  # one number a run: of no block
+    assert [[row[key] for key in by_seed] for row in folded_rows] == [[row[key] for key in by_seed] for row in separate]
+    assert "thm-1" in separate[0] and "thm-1" not in folded_rows[0]  # one number a run: of no block
 
 
 def under_way(pool, folder, act):

@@ -74,18 +74,18 @@ def test_the_pods_of_the_kubernetes_job_sweep_together_and_all_end(stand_in, tmp
         "temperature=10,20,40 --seeds 8": "scale=1,2",
     }
     command = [*pod["command"], changed(pod["args"][0], changes).replace("/sweeps/", f"{tmp_path}/")]
-    given = {entry["name"]: entry.get("value", "of-the-job") for entry in pod["env"]}
-    assert {"JOB_ID", "OMP_NUM_THREADS"} <= given.keys()
-    variables = stand_in | given
+    settings = {entry["name"]: entry.get("value", "of-the-job") for entry in pod["env"]}
+    assert {"JOB_ID", "OMP_NUM_THREADS"} <= settings.keys()
+    variables = stand_in | settings
     pods = {}
     for index in (2, 1, 0):
         own = variables | {"JOB_COMPLETION_INDEX": str(index)}
         pods[index] = subprocess.Popen(command, cwd=tmp_path, env=own, stdout=PIPE, stderr=PIPE, text=True)
     try:
-        said = {index: process.communicate(timeout=240) for index, process in pods.items()}
+        outputs = {index: process.communicate(timeout=240) for index, process in pods.items()}
     finally:
         for process in pods.values():
             process.kill()
-    assert "2 of 2 runs done, 0 failed" in said[0][0], said[0][1]
+    assert "2 of 2 runs done, 0 failed" in outputs[0][0], outputs[0][1]
     assert {index: process.returncode for index, process in pods.items()} == {0: 0, 1: 0, 2: 0}
     assert not list(tmp_path.glob("scheduler*")) and (tmp_path / "mine" / "table.csv").is_file()

@@ -34,7 +34,7 @@ def stored(story: ChapterCode, size: str) -> dict:
     if size == "smoke":
         from mutations.kept_outcomes import Elsewhere
 
-        kept = Elsewhere(story.files, seconds=0.0, library=story.library).believed
+        kept = Elsewhere(story.files, seconds=0.0, library=story.library).valid
         readings = {claim: kept[claim]["arms"] for claim in story.claims if kept.get(claim, {}).get("arms")}
         return {"readings": readings, "data": "generated"}
     run = stored_runs(story.files, story.library).get(size)

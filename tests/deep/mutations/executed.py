@@ -16,20 +16,20 @@ from .mutants import LIBRARY, PACKAGE
 class Executed:
     """The library definitions that each statement executes, as seen by the interpreter's profiler.
 
-    What a module does when it is imported belongs to no unit: imports are separate units, which are not watched.
-    Neither is machinery, nor the basis of every run: a digest contains the seeds and the device that this yields, and
-    the statements by which it sets torch's defaults.
+    Code that runs on import belongs to no unit: imports are separate units, which are not profiled. Neither is
+    machinery, nor the set-up of every run: a digest contains the seeds and the device that this yields, and the
+    statements by which it sets torch's defaults.
     """
 
-    def __init__(self, story: ChapterCode):
-        self.story = story
+    def __init__(self, code: ChapterCode):
+        self.code = code
         self._ran: dict[tuple[int, int], set[tuple[str, int]]] = {}  # unit, statement → files and lines
         self._known: dict[tuple[str, int], str | None] = {}
 
     @contextlib.contextmanager
     def statement(self, n: int, position: int) -> Iterator[None]:
-        """Watch one statement of unit n while it runs."""
-        if self.story.units[n].imports:
+        """Profile one statement of unit n while it runs."""
+        if self.code.units[n].imports:
             yield
             return
         with cProfile.Profile(builtins=False) as profile:
@@ -43,7 +43,7 @@ class Executed:
 
         Statements that only show something are left out, as they are in the digest of the claim's reading.
         """
-        body, wanted = {n: self.story.units[n].body for n in units}, set()
+        body, wanted = {n: self.code.units[n].body for n in units}, set()
         for (n, position), places in self._ran.items():
             if n in body and not only_shows(body[n][position], claim):
                 wanted |= places
@@ -53,21 +53,25 @@ class Executed:
         if (file, line) not in self._known:
             parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
             module = ".".join((PACKAGE, *parts))
-            apart = parts[-1] == "run_defaults"  # it counts as statements of the set-up
-            found = None if apart else self.story.library.definition_at(module, line)
-            self._known[file, line] = str(found).partition(".")[2] if found else None
+            is_setup = parts[-1] == "run_defaults"  # it counts as statements of the set-up
+            definition = None if is_setup else self.code.library.definition_at(module, line)
+            self._known[file, line] = str(definition).partition(".")[2] if definition else None
         return self._known[file, line]
 
 
-def uncovered(made: Provenance, names: Iterable[str]) -> list[str]:
+def uncovered(provenance: Provenance, names: Iterable[str]) -> list[str]:
     """The executed definitions that a digest does not cover."""
-    return [name for name in names if f"{PACKAGE}.{name}" not in made.reaches]
+    return [name for name in names if f"{PACKAGE}.{name}" not in provenance.reaches]
 
 
 def holes(ran: dict[str, tuple[Provenance, list[str]]]) -> list[str]:
-    """What claims executed although their digests do not cover it, given what each is made of and what it executed.
+    """The definitions that claims execute outside their digests, given each one's provenance and executed names.
 
-    If no claim executed anything of the library, this gives a line, too: then the watching itself failed.
+    If no claim executed anything of the library, that is a problem, too: then the profiler failed.
     """
-    found = [f"{c}: {name} is executed and not covered" for c, (made, n) in ran.items() for name in uncovered(made, n)]
-    return found + ([] if any(names for _, names in ran.values()) else ["nothing was executed"])
+    problems = [
+        f"{claim}: {name} is executed and not covered"
+        for claim, (provenance, names) in ran.items()
+        for name in uncovered(provenance, names)
+    ]
+    return problems + ([] if any(names for _, names in ran.values()) else ["nothing was executed"])

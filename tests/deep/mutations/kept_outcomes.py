@@ -24,7 +24,7 @@ from clbook.provenance.slices import ChapterCode
 from . import other_device
 from .executed import Executed, uncovered
 from .mutants import Mutation, load_mutations, run_script, words
-from .outcome_keys import Keys, agree, holds, load, save, say_what_is_missing, sealed
+from .outcome_keys import Keys, agree, is_valid, load, save, sealed, warn_of_missing
 
 MUTATION_SECONDS, DEVICE_SECONDS = 100.0, 50.0  # of CPU: sizes of a chapter's samples
 DIVERGED = "diverged"  # in place of a verdict
@@ -43,17 +43,17 @@ class Mutations:
         self.files, self.rows, self.keys = files, [m for m in rows if m.chapter == files.name], Keys(files, library)
         self.wanted = {m.name: self.keys.of_mutation(m) for m in self.rows}
         self.claims, kept = Claims.load(files.claims), load(files)["mutations"]
-        self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
-        cost = {name: sum(entry["seconds"]) for name, entry in self.believed.items()}
+        self.valid = {name: kept[name] for name, key in self.wanted.items() if is_valid(kept.get(name), key)}
+        cost = {name: sum(entry["seconds"]) for name, entry in self.valid.items()}
         self.sampled = set(sample(cost, seconds, f"{commit_or_digest(find_root())} mutations of {files.name}"))
-        self.missing = [m for m in self.rows if m.name not in self.believed]
+        self.missing = [m for m in self.rows if m.name not in self.valid]
         self.unbroken: dict[str, tuple[dict, dict, Executed]] = {}  # arms, seconds of each unit, what it executed
 
-    def together(self, mutation: Mutation) -> tuple[str, ...]:
-        """The claims that share a mutation's parameters; only its own if it has none."""
+    def claims_run_with(self, mutation: Mutation) -> tuple[str, ...]:
+        """The claims of the runs with a mutation's parameters; only its own if it has none."""
         run = [m for m in self.rows if m in self.missing or m.name in self.sampled]
-        alike = tuple(dict.fromkeys(m.claim for m in run if m.parameters == mutation.parameters))
-        return alike if mutation.parameters and mutation in run else (mutation.claim,)
+        claims = tuple(dict.fromkeys(m.claim for m in run if m.parameters == mutation.parameters))
+        return claims if mutation.parameters and mutation in run else (mutation.claim,)
 
     def measure(self, mutation: Mutation) -> dict:
         """Make an entry: the claim's arms without and with the mutation, from the units that it needs.
@@ -62,33 +62,35 @@ class Mutations:
         and `executed` is what the run without a mutation executed; raises AssertionError if the digest misses any of
         it. A mutation that makes training diverge leaves no arms.
         """
-        claims, claim, changes = self.together(mutation), mutation.claim, mutation.parameters
-        alike = json.dumps([claims, changes])
-        if alike not in self.unbroken:
-            seconds, watched = {}, Executed(self.keys.story)
+        claims, claim, changes = self.claims_run_with(mutation), mutation.claim, mutation.parameters
+        key = json.dumps([claims, changes])
+        if key not in self.unbroken:
+            seconds, watched = {}, Executed(self.keys.code)
             arms = run_script(self.files, claims, changes=changes, clock=seconds, around=watched.statement)
-            self.unbroken[alike] = arms, seconds, watched
-        (sound, seconds, watched), clock, made = self.unbroken[alike], {}, self.keys.made(mutation)
+            self.unbroken[key] = arms, seconds, watched
+        (sound, seconds, watched), clock, provenance = self.unbroken[key], {}, self.keys.provenance(mutation)
         try:
             broken = run_script(self.files, claim, mutation, changes=changes, clock=clock)
         except FloatingPointError:  # broken training may diverge on one processor and not on another
             broken = {claim: None}
-        took = [round(sum(seconds[n] for n in made.units), 1), round(sum(clock.values()), 1)]
-        executed = watched.by(made.units, claim)
-        assert not uncovered(made, executed), f"{mutation.id}: executed and not covered: {uncovered(made, executed)}"
+        took = [round(sum(seconds[n] for n in provenance.units), 1), round(sum(clock.values()), 1)]
+        executed = watched.by(provenance.units, claim)
+        missed = uncovered(provenance, executed)
+        assert not missed, f"{mutation.id}: executed and not covered: {missed}"
         entry = {"key": self.wanted[mutation.name], "seconds": took, "executed": executed}
         return sealed(entry | {"sound": sound[claim], "broken": broken[claim]})
 
     def words(self, claim: str, entry: dict) -> tuple[str, str]:
         """The verdicts without and with the mutation, by the present rule."""
-        arms = (entry["sound"], entry["broken"])
-        return tuple(words(self.claims, {claim: one})[claim] if one else DIVERGED for one in arms)
+        readings = (entry["sound"], entry["broken"])
+        return tuple(words(self.claims, {claim: reading})[claim] if reading else DIVERGED for reading in readings)
 
     def _certain(self, claim: str, both: tuple[str, str], of_all: tuple[str, ...]) -> tuple:
-        """What every processor must find: other rounding leads broken training elsewhere, or to infinity.
+        """The part of two verdicts that is the same on every processor: rounding may change broken training, or make
+        it diverge.
 
-        Where chance decides, the mutation must break the verdict, but perhaps to another word. A claim near its line
-        may have another verdict to be broken.
+        Where chance decides, the mutation must change the verdict, but perhaps to another word. For a claim near its
+        line the unbroken verdict may differ, too.
         """
         sound, broken = both
         if self.claims.rows[claim].near:
@@ -98,40 +100,41 @@ class Mutations:
         return (sound, broken != sound) if self.claims.rows[claim].by_chance else both
 
     def verdicts(self, mutation: Mutation) -> tuple[str, str]:
-        """The kept verdicts, or those of a run if none are kept; in the sample both, which must then agree."""
-        claim, kept = mutation.claim, self.believed.get(mutation.name)
+        """The kept verdicts, or those of a run if none are kept; in the sample both, which must agree."""
+        claim, kept = mutation.claim, self.valid.get(mutation.name)
         if kept and mutation.name not in self.sampled:
             return self.words(claim, kept)
         if mutation in self.missing[:1]:
-            say_what_is_missing(self.files, f"{len(self.missing)} of {len(self.rows)} mutations")
-        found = self.words(claim, self.measure(mutation))
+            warn_of_missing(self.files, f"{len(self.missing)} of {len(self.rows)} mutations")
+        computed = self.words(claim, self.measure(mutation))
         if kept:
             before = self.words(claim, kept)
-            agree(f"{mutation.id}, mutated", *(self._certain(claim, both, before + found) for both in (before, found)))
-        return found
+            certain = (self._certain(claim, both, before + computed) for both in (before, computed))
+            agree(f"{mutation.id}, mutated", *certain)
+        return computed
 
 
 class Elsewhere:
-    """A chapter on another device: its claims, and the cells that no claim needs and that only have to run."""
+    """A chapter on another device: its claims, and the cells that no claim needs, which only must not fail."""
 
     def __init__(self, files: ChapterFiles, seconds: float = DEVICE_SECONDS, library: Library | None = None):
         self.files, self.keys = files, Keys(files, library)
-        self.story, self.claims = self.keys.story, Claims.load(files.claims)
-        self.units, self.wanted = dict(self.story.claims), {}
-        for claim, at in self.story.claims.items():
+        self.code, self.claims = self.keys.code, Claims.load(files.claims)
+        self.units, self.wanted = dict(self.code.claims), {}
+        for claim, at in self.code.claims.items():
             self.wanted[claim] = self.keys.of_unit(at, claim)
-        for at in ends(self.story):
+        for at in ends(self.code):
             key = self.keys.of_unit(at, None)
             self.units[f"cell {key[:16]}"], self.wanted[f"cell {key[:16]}"] = at, key
         kept = load(files)["elsewhere"]
-        self.believed = {name: kept[name] for name, key in self.wanted.items() if holds(kept.get(name), key)}
-        self.missing = [name for name in self.wanted if name not in self.believed]
-        cost = {name: entry["seconds"] for name, entry in self.believed.items()}
+        self.valid = {name: kept[name] for name, key in self.wanted.items() if is_valid(kept.get(name), key)}
+        self.missing = [name for name in self.wanted if name not in self.valid]
+        cost = {name: entry["seconds"] for name, entry in self.valid.items()}
         self.sampled = set(sample(cost, seconds, f"{commit_or_digest(find_root())} {files.name} elsewhere"))
 
     def needed(self, name: str) -> set[int]:
         """The units of a claim or a cell."""
-        return set(self.story.needed(self.units[name]))
+        return set(self.code.needed(self.units[name]))
 
     def measure(self, names: Collection[str]) -> dict[str, dict]:
         """Entries from one run of all that they need: CPU seconds, and arms for a claim that is judged at this size."""
@@ -151,37 +154,40 @@ class Elsewhere:
     def verdicts(self) -> dict[str, str]:
         """Claim → verdict: the kept ones, of which a sample is run again, or those of a run if none are kept."""
         if self.missing:
-            say_what_is_missing(self.files, f"{len(self.missing)} claims and cells on the other device")
+            warn_of_missing(self.files, f"{len(self.missing)} claims and cells on the other device")
         run = [name for name in self.wanted if name in self.sampled or name in self.missing]
-        found = self.measure(run) if run else {}
+        computed = self.measure(run) if run else {}
         for name in sorted(self.sampled):
-            kept, again = (self.words({name: entries[name]}) for entries in (self.believed, found))
+            kept, again = (self.words({name: entries[name]}) for entries in (self.valid, computed))
             agree(f"{self.files.name}/{name}, on another device", kept, again)
-        entries = found | self.believed
+        entries = computed | self.valid
         return self.words({name: entries[name] for name in self.wanted})
 
 
-def ends(story: ChapterCode) -> list[int]:
+def ends(code: ChapterCode) -> list[int]:
     """The units that neither a claim nor another unit needs, except imports and the last line."""
-    rest = set(range(len(story.units))) - set(story.union(story.claims))
-    rest = {n for n in rest if not story.units[n].imports and not story.units[n].closes}
-    inner = {n for at in rest for n in story.needed(at) if n != at}
+    rest = set(range(len(code.units))) - set(code.union(code.claims))
+    rest = {n for n in rest if not code.units[n].imports and not code.units[n].closes}
+    inner = {n for at in rest for n in code.needed(at) if n != at}
     return sorted(rest - inner)
 
 
 def renew(files: ChapterFiles, rows: Sequence[Mutation]) -> Iterator[str]:
-    """Make the runs whose outcomes are missing and keep these; drop entries that no row names. Yields what was run."""
-    plan, there = Mutations(files, rows, seconds=0.0), Elsewhere(files, seconds=0.0)
-    order, found = [m.name for m in plan.rows], dict(plan.believed)
+    """Make the runs whose outcomes are missing, keep these and drop entries that no row names; idempotent.
+
+    Yields the name of each run.
+    """
+    plan, elsewhere = Mutations(files, rows, seconds=0.0), Elsewhere(files, seconds=0.0)
+    order, entries = [m.name for m in plan.rows], dict(plan.valid)
     for mutation in plan.missing:
-        found[mutation.name] = plan.measure(mutation)
-        save(files, "mutations", {name: found[name] for name in order if name in found})  # in case it is cut short
+        entries[mutation.name] = plan.measure(mutation)
+        save(files, "mutations", {name: entries[name] for name in order if name in entries})  # in case it is cut short
         yield mutation.id
-    save(files, "mutations", {name: found[name] for name in order})
-    if there.missing:
-        there.believed |= there.measure(there.missing)
+    save(files, "mutations", {name: entries[name] for name in order})
+    if elsewhere.missing:
+        elsewhere.valid |= elsewhere.measure(elsewhere.missing)
         yield f"{files.name}, on another device"
-    save(files, "elsewhere", {name: there.believed[name] for name in there.wanted})
+    save(files, "elsewhere", {name: elsewhere.valid[name] for name in elsewhere.wanted})
 
 
 def _renew(name: str) -> None:

@@ -30,7 +30,7 @@ class Mutation:
     """`old` occurs once in the module's source; with `new` in its place the verdict on the chapter's claim must change.
 
     `module` is its dotted name in the library; `parameters` differ from the smoke profile if that gives no verdict.
-    The first of a claim's `breaks` is its own, the others are there for the sake of a kernel (`for_kernel`).
+    The first of a claim's `breaks` is its own, the others test a kernel (`for_kernel`).
     """
 
     chapter: str
@@ -43,7 +43,7 @@ class Mutation:
 
     @property
     def name(self) -> str:
-        """What identifies the row in its chapter: the claim, for a kernel's sake followed by the kernel."""
+        """The row's name in its chapter: the claim, followed by the kernel if it tests one."""
         return f"{self.claim}/{self.kernel.name if self.kernel else '?'}" if self.for_kernel else self.claim
 
     @property
@@ -70,7 +70,7 @@ class Mutation:
         return self.source.replace(self.old, self.new)
 
 
-def class_a_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
+def class_per_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
     """`TestNAME` → make(name) for every chapter. pytest-xdist assigns whole classes, so processes share them."""
     return {"Test" + name.title().replace("-", ""): make(name) for name in chapter_names(root)}
 
@@ -82,13 +82,13 @@ def _definition_with(module: str, source: str, text: str) -> Definition | None:
 
 
 def load_mutations(root: Path) -> list[Mutation]:
-    """The mutations in the claims files of a book: of each chapter's claims, then those for the sake of a kernel."""
-    found = []
+    """The mutations in the claims files of a book: first each claim's own, then those that test a kernel."""
+    mutations = []
     for name in chapter_names(root):
         for claim in Claims.load(ChapterFiles(root, name).claims).rows.values():
             fields = ({"module" if key == "in" else key: value for key, value in row.items()} for row in claim.breaks)
-            found += [Mutation(name, claim.id, **row, for_kernel=at > 0) for at, row in enumerate(fields)]
-    return sorted(found, key=lambda mutation: mutation.for_kernel)
+            mutations += [Mutation(name, claim.id, **row, for_kernel=at > 0) for at, row in enumerate(fields)]
+    return sorted(mutations, key=lambda mutation: mutation.for_kernel)
 
 
 class _Broken(importlib.machinery.SourceFileLoader):
@@ -166,24 +166,24 @@ def run_script(
     that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each of
     its statements, and `also` lists units that are run in addition to those of the claims.
     """
-    parameters, story = profile_parameters(files, "smoke") | (changes or {}), ChapterCode(files)
+    parameters, code = profile_parameters(files, "smoke") | (changes or {}), ChapterCode(files)
     claims = [claim] if isinstance(claim, str) else claim
-    units = None if claims is None else {*story.union(claims), *also}
-    found: dict[str, dict] = {}
+    units = None if claims is None else {*code.union(claims), *also}
+    readings: dict[str, dict] = {}
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
         prepare()
-        for some in story.by_notebook(units):
-            namespace = story.namespace(parameters)
-            for n in some:
+        for part in code.by_notebook(units):
+            namespace = code.namespace(parameters)
+            for n in part:
                 began = time.process_time()
-                run_unit(story, n, namespace, around)
+                run_unit(code, n, namespace, around)
                 if clock is not None:
                     clock[n] = round(time.process_time() - began, 2)
             opened = namespace.get("chapter")
-            found |= {i: reading.to_json() for i, reading in opened.readings.items()} if opened else {}
+            readings |= {i: reading.to_json() for i, reading in opened.readings.items()} if opened else {}
         if finder and not finder.served:
             raise ValueError(f"{files.name}: the cells that {claim} needs do not import {mutation.module}")
-        return found
+        return readings
 
 
 def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:

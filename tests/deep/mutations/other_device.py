@@ -18,7 +18,7 @@ def _use_it() -> None:
 
 
 def run_elsewhere(files: ChapterFiles, units: Iterable[int], clock: dict[int, float] | None = None) -> dict:
-    """`run_script` of some units on the device elsewhere."""
+    """`run_script` of some units on the second device."""
     from elsewhere import elsewhere
 
     with elsewhere():

@@ -3,11 +3,11 @@
 import copy
 import hashlib
 import json
-import os
 import warnings
 from pathlib import Path
 
 from clbook.common import environment
+from clbook.common.atomic import atomic_write
 from clbook.common.errors import BookError
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles
@@ -27,7 +27,7 @@ class Keys:
     """Keys of what the results of a chapter depend on at smoke size."""
 
     def __init__(self, files: ChapterFiles, library: Library | None = None):
-        self.story = ChapterCode(files, (library or Library()).read())  # read once and shared by the broken libraries
+        self.code = ChapterCode(files, (library or Library()).read())  # read once and shared by the broken libraries
         self.smoke = profile_parameters(files, "smoke")
         self.versions = {k: v.partition("+")[0] for k, v in environment.versions().items() if k != "python"}
         self._digests: dict[str, ChapterDigests] = {}
@@ -37,32 +37,32 @@ class Keys:
         """Digests of the present library, with parameters that differ from the profile."""
         name = json.dumps(changes, sort_keys=True)
         if name not in self._digests:
-            self._digests[name] = ChapterDigests(self.story, self.smoke | changes)
+            self._digests[name] = ChapterDigests(self.code, self.smoke | changes)
         return self._digests[name]
 
-    def made(self, mutation: Mutation) -> Provenance:
-        """What the reading of the mutation's claim is made of."""
+    def provenance(self, mutation: Mutation) -> Provenance:
+        """The provenance of the reading of the mutation's claim."""
         return self.digests(mutation.parameters).claim(mutation.claim)
 
-    def made_broken(self, mutation: Mutation) -> Provenance:
-        """The same with the mutation, without reading the chapter or the rest of the library again."""
+    def broken_provenance(self, mutation: Mutation) -> Provenance:
+        """The same with the mutation applied, without parsing the chapter or the rest of the library again."""
         if (name := repr(mutation)) not in self._broken:
             self._broken[name] = self._digests_broken(mutation).claim(mutation.claim)
         return self._broken[name]
 
     def _digests_broken(self, mutation: Mutation) -> ChapterDigests:
-        story = copy.copy(self.story)
-        story.library = self.story.library.instead(f"{PACKAGE}.{mutation.module}", mutation.broken)
-        story.__dict__.pop("state", None)  # it depends on what library functions do
-        return ChapterDigests(story, self.smoke | mutation.parameters)
+        code = copy.copy(self.code)
+        code.library = self.code.library.instead(f"{PACKAGE}.{mutation.module}", mutation.broken)
+        code.__dict__.pop("state", None)  # it depends on what library functions do
+        return ChapterDigests(code, self.smoke | mutation.parameters)
 
     def of_mutation(self, mutation: Mutation) -> str:
-        """The key of a mutation's entry; none for a row that cannot be run, as its run then reports.
+        """The key of a mutation's entry; empty for a row that cannot be run, whose run then raises.
 
-        The two digests say what is broken and with which parameters, wherever the module is.
+        The two digests cover the mutation and its parameters, independently of the module's path.
         """
         try:
-            digests = [self.made(mutation).digest, self.made_broken(mutation).digest]
+            digests = [self.provenance(mutation).digest, self.broken_provenance(mutation).digest]
         except (BookError, SyntaxError):
             return ""
         return digest([mutation.id, digests, self.versions])
@@ -73,15 +73,13 @@ class Keys:
 
 
 def sealed(entry: dict) -> dict:
-    """The entry with a hash over it, which reveals values that were edited or merged."""
+    """The entry with a hash of its content, which reveals edited or merged values."""
     return entry | {"seal": digest(entry)}
 
 
-def holds(entry: dict | None, wanted: str) -> bool:
-    """Whether an entry is what a run of the present code would leave."""
-    return (
-        bool(entry) and entry.get("key") == wanted and sealed({k: v for k, v in entry.items() if k != "seal"}) == entry
-    )
+def is_valid(entry: dict | None, key: str) -> bool:
+    """Whether an entry has this key and its seal is intact."""
+    return bool(entry) and entry.get("key") == key and sealed({k: entry[k] for k in entry if k != "seal"}) == entry
 
 
 def path_of(files: ChapterFiles) -> Path:
@@ -103,16 +101,15 @@ def save(files: ChapterFiles, part: str, entries: dict[str, dict]) -> None:
         parts.append(f"{json.dumps(name)}: {{\n{lines}\n}}")
     path = path_of(files)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".aside")
-    aside.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8")
-    os.replace(aside, path)
+    atomic_write(path, "{" + ",\n".join(parts) + "}\n")
 
 
-def agree(what: str, kept: object, found: object) -> None:
+def agree(what: str, kept: object, computed: object) -> None:
     """Raise AssertionError for an entry that a run does not confirm."""
-    assert kept == found, f"{what}: kept is {kept}, but a run gives {found}; find out why, then delete what is kept"
+    advice = "find out why, then delete what is kept"
+    assert kept == computed, f"{what}: kept is {kept}, but a run gives {computed}; {advice}"
 
 
-def say_what_is_missing(files: ChapterFiles, what: str) -> None:
-    said = f"{files.name}: no outcome of the present code is kept for {what}, so each was run;"
-    warnings.warn(f"{said} `make outcomes CHAPTER={files.name}` keeps their results", stacklevel=2)
+def warn_of_missing(files: ChapterFiles, what: str) -> None:
+    message = f"{files.name}: no outcome of the present code is kept for {what}, so each was run;"
+    warnings.warn(f"{message} `make outcomes CHAPTER={files.name}` keeps their results", stacklevel=2)
