@@ -1,8 +1,8 @@
-"""Durations in the unit that suits their size."""
+"""Durations as text."""
 
 
 def duration(seconds: float, hour_digits: int = 0) -> str:
-    """Seconds below two minutes, minutes below two hours, else hours, with so many digits after the point: `90 min`."""
+    """`90 min`: seconds below two minutes, minutes below two hours, else hours with `hour_digits` decimals."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

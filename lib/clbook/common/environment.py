@@ -12,23 +12,23 @@ from .errors import BookError
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that the numbers depend on."""
-    found = {"python": platform.python_version()}
+    result = {"python": platform.python_version()}
     for name in ("torch", "numpy", "scipy"):
         try:
-            found[name] = metadata.version(name)
+            result[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return result
 
 
 def device_of(wanted: str) -> str:
-    """The device of a run: `auto` is CUDA if available, else the CPU (never MPS, which has no float64).
+    """The device to run on: `auto` is CUDA if available, else the CPU (never MPS, which has no float64).
 
     Args:
         wanted: `auto`, or one of torch's device names.
 
     Raises:
-        BookError: CUDA on a machine that has none.
+        BookError: CUDA was asked for and is not available.
     """
     import torch
 
@@ -40,7 +40,7 @@ def device_of(wanted: str) -> str:
 
 
 def device_name(device: str) -> str:
-    """The device in words: the GPU's name, or the processor and its cores."""
+    """The GPU's name, or the processor's with its number of cores."""
     if device.startswith("cuda"):
         import torch
 
@@ -53,20 +53,20 @@ def device_name(device: str) -> str:
 
 
 def arithmetic() -> dict[str, object]:
-    """What decides the last bits of a result on a CPU: the instructions that torch uses, its threads, and numpy's BLAS.
+    """What the last bits of a result on a CPU depend on: torch's instruction set and threads, and numpy's BLAS.
 
-    Two processors that both have AVX512 may get other products from OpenBLAS, which has code for each kind of them.
+    OpenBLAS has kernels for each type of processor, so even two with AVX512 may differ in the last bits.
     """
     import torch
     from threadpoolctl import threadpool_info
 
-    found = {str(one.get("architecture")) for one in threadpool_info() if one["user_api"] == "blas"}
+    blas = {str(pool.get("architecture")) for pool in threadpool_info() if pool["user_api"] == "blas"}
     capability = torch.backends.cpu.get_cpu_capability()
-    return {"capability": capability, "blas": ", ".join(sorted(found)), "threads": torch.get_num_threads()}
+    return {"capability": capability, "blas": ", ".join(sorted(blas)), "threads": torch.get_num_threads()}
 
 
 def peak_megabytes(device: str) -> float:
-    """Peak memory of this process so far, including the GPU's if one is used, in MB (2^20 bytes)."""
+    """Peak memory of this process so far in MB (2^20 bytes), with the GPU's if one is used."""
     import resource
 
     unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kB on Linux

@@ -2,7 +2,7 @@
 
 
 class BookError(Exception):
-    """A mistake in a request, a file or a parameter: what was given, what is allowed, where."""
+    """An invalid request, file or parameter; the message says what was given, what is allowed, and where."""
 
     def _render_traceback_(self) -> list[str]:
         """In a notebook, show the one line without the library's stack frames above it."""
@@ -10,14 +10,14 @@ class BookError(Exception):
 
 
 class Refused(BookError):
-    """Parameters that contradict each other, by a check that the chapter makes before its work."""
+    """Parameters that contradict each other, by a check at the start of a chapter."""
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most about so many characters: of a longer one the middle is left out."""
+    """The text, with its middle left out if it has more than `most` characters."""
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
 
 
 def line_of(error: BookError) -> str:
-    """What a command says of a mistake; names and values that somebody typed may be of any length."""
+    """An error's message in one line of at most about 1,000 characters."""
     return cut(" ".join(str(error).split()), 1000)

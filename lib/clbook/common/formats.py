@@ -1,4 +1,4 @@
-"""The files that the book stores: what each must look like, as a JSON Schema, and how it is read."""
+"""JSON Schemas of the files that the book stores, and functions that read and check such files."""
 
 import json
 import math
@@ -28,19 +28,19 @@ _CONFLICT = re.compile(r"^<<<<<<< ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Format:
-    """What a file must look like, and what a reader does about one that does not."""
+    """The schema of a file, and what to do if a file does not satisfy it."""
 
     schema: dict
     remedy: str
 
 
 def record_of(required: str = "", **properties: dict) -> dict:
-    """The schema of an object with these properties, some of them required."""
+    """The schema of an object with these properties; `required` are names separated by spaces."""
     return {"type": "object", "required": required.split(), "properties": properties}
 
 
 def map_of(values: dict) -> dict:
-    """The schema of an object from any names to such values."""
+    """The schema of an object with any names and values of one schema."""
     return {"type": "object", "additionalProperties": values}
 
 
@@ -117,10 +117,10 @@ SCHEDULER = Format(record_of("address", address=TEXT), "start the scheduler anew
 
 
 def intact(path: Path, form: Format) -> object:
-    """The content of a JSON file that has its format.
+    """The content of a JSON file, checked against its format.
 
     Raises:
-        BookError: The file is missing, is not JSON, or has another shape; in one line, with the remedy.
+        BookError: The file is missing, is not JSON, or does not satisfy the schema; in one line, with the remedy.
     """
     return parsed(text_of(path, f"; {form.remedy}"), form, str(path))
 
@@ -129,17 +129,17 @@ def read_notebook(path: Path):
     """A notebook as nbformat reads it; raises BookError for one that is damaged."""
     import nbformat
 
-    found = intact(path, NOTEBOOK)
+    content = intact(path, NOTEBOOK)
     try:
-        nbformat.validate(found)
+        nbformat.validate(content)
         return nbformat.read(path, as_version=4)
     except Exception as error:  # of whatever kind, since nbformat looks at parts before it checks them
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BookError(f"{path}: damaged: {said}; {NOTEBOOK.remedy}") from None
+        message = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BookError(f"{path}: damaged: {message}; {NOTEBOOK.remedy}") from None
 
 
 def text_of(path: Path, remedy: str = "") -> str:
-    """The text of a file; raises BookError, which ends in the remedy."""
+    """The text of a file; raises a BookError that ends in the remedy."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -148,10 +148,10 @@ def text_of(path: Path, remedy: str = "") -> str:
         raise BookError(f"{path}: damaged: not text in UTF-8{remedy}") from None
 
 
-def attempt(on_damage: OnDamage, read: Callable[..., T], *given: object) -> T | None:
-    """What `read(*given)` returns; if what it reads is damaged, None or, as `on_damage` says, its BookError."""
+def attempt(on_damage: OnDamage, read: Callable[..., T], *arguments: object) -> T | None:
+    """`read(*arguments)`; if it raises BookError, the error is raised on or None returned, as `on_damage` says."""
     try:
-        return read(*given)
+        return read(*arguments)
     except BookError as error:
         if on_damage == "raise":
             raise
@@ -161,22 +161,22 @@ def attempt(on_damage: OnDamage, read: Callable[..., T], *given: object) -> T | 
 
 
 def parsed(text: str, form: Format, where: str) -> object:
-    """The content of a JSON text that has a format; raises BookError."""
+    """The content of a JSON text, checked against a format; raises BookError."""
     try:
-        found = loads(text)
+        content = loads(text)
     except RecursionError:
-        said = "nested too deeply"
+        why = "nested too deeply"
     except ValueError as error:
-        said = "conflict markers of a merge" if _CONFLICT.search(text) else f"not JSON ({str(error).partition(';')[0]})"
+        why = "conflict markers of a merge" if _CONFLICT.search(text) else f"not JSON ({str(error).partition(';')[0]})"
     else:
-        return fitting(found, form, where)
-    raise BookError(f"{where}: damaged: {said}; {form.remedy}")
+        return fitting(content, form, where)
+    raise BookError(f"{where}: damaged: {why}; {form.remedy}")
 
 
 def loads(text: str) -> object:
     """The content of a JSON text; raises ValueError or RecursionError.
 
-    Infinity is a value that a run may measure; NaN is none. A whole number that no float can hold is infinite, too.
+    Infinity is a valid measurement, NaN is not. An integer too large for a float is read as infinity.
     """
 
     def constant(word: str) -> float:
@@ -193,21 +193,21 @@ def loads(text: str) -> object:
     return content
 
 
-def fitting(found: object, form: Format, where: str) -> object:
-    """Content of a format; raises BookError for any other."""
-    if said := fault(found, form.schema):
-        raise BookError(f"{where}: damaged: {said}; {form.remedy}")
-    return found
+def fitting(content: object, form: Format, where: str) -> object:
+    """The content, if it satisfies a format; raises BookError otherwise."""
+    if problem := fault(content, form.schema):
+        raise BookError(f"{where}: damaged: {problem}; {form.remedy}")
+    return content
 
 
-def fault(found: object, schema: dict) -> str:
-    """What is wrong with some content, in the book's words; empty if it fits its schema."""
+def fault(content: object, schema: dict) -> str:
+    """Why some content does not satisfy a schema, in words; empty if it does."""
     try:
         from fastjsonschema import JsonSchemaValueException
     except ModuleNotFoundError:  # on a machine that only records; the seals of what it reads are checked all the same
         return ""
     try:
-        _compiled(json.dumps(schema))(found)
+        _compiled(json.dumps(schema))(content)
     except JsonSchemaValueException as error:
         return _in_words(error)
     return ""
@@ -215,22 +215,22 @@ def fault(found: object, schema: dict) -> str:
 
 @cache
 def _compiled(schema: str) -> Callable[[object], object]:
-    import fastjsonschema  # jsonschema would add a second to every command: it loads a grammar of addresses
+    import fastjsonschema  # jsonschema takes a second to import
 
     return fastjsonschema.compile(json.loads(schema), use_default=False)
 
 
 def _in_words(error) -> str:
-    """An error of fastjsonschema: where it is, what must be there, what is."""
-    at = error.name.removeprefix("data").removeprefix(".")
-    rule, wanted, there = error.rule, error.rule_definition, error.value
+    """An error of fastjsonschema in words: the place, what is required there, and what was got."""
+    place = error.name.removeprefix("data").removeprefix(".")
+    rule, wanted, got = error.rule, error.rule_definition, error.value
     if rule == "required":
-        return f"{at and f'{at}: '}missing {', '.join(sorted(set(wanted) - there.keys()))}"
+        return f"{place and f'{place}: '}missing {', '.join(sorted(set(wanted) - got.keys()))}"
     if rule == "additionalProperties":
         allowed = error.definition["properties"]
-        unknown = ", ".join(sorted(str(name) for name in there.keys() - allowed.keys()))
-        return f"{at and f'{at}: '}unknown {unknown}; allowed are {', '.join(sorted(allowed))}"
-    said = {
+        unknown = ", ".join(sorted(str(name) for name in got.keys() - allowed.keys()))
+        return f"{place and f'{place}: '}unknown {unknown}; allowed are {', '.join(sorted(allowed))}"
+    requirement = {
         "type": lambda: f"be {' or '.join(_KINDS[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))}",
         "enum": lambda: f"be one of {', '.join(wanted)}",
         "minimum": lambda: f"be ≥ {wanted}",
@@ -238,11 +238,11 @@ def _in_words(error) -> str:
         "minProperties": lambda: f"have ≥ {wanted} entries",
         "propertyNames": lambda: f"have names that satisfy {json.dumps(wanted)}",
     }.get(rule, lambda: f"satisfy {rule} {json.dumps(wanted)}")
-    return f"{at or 'it'} must {said()}, got {_shown(there)}"
+    return f"{place or 'it'} must {requirement()}, got {_shown(got)}"
 
 
 def _shown(value: object) -> str:
-    """A value in few words."""
+    """A value in at most 40 characters."""
     if isinstance(value, (dict, list)):
         kind = _KINDS["object" if isinstance(value, dict) else "array"]
         return kind if value else f"{kind} without entries"

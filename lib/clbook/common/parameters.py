@@ -46,7 +46,7 @@ class Parameter:
         return _TYPES[self.type.removeprefix("list[").removesuffix("]")]
 
     def check(self, value: object, where: str = "") -> object:
-        """Return the value converted to its type; raises a BookError that says what was given and what is allowed."""
+        """The value converted to its type; raises a BookError that says what was given and what is allowed."""
         is_list = self.type.startswith("list[")
         wanted, got = f"{self.type} {self.range}".rstrip(), cut(repr(value), 120)
         wrong = BookError(f"{where}{self.name}: must be {wanted}, got {got}")
@@ -89,12 +89,12 @@ def value_text(value: object) -> str:
 
 
 def _names(ends: re.Match | None, where: str) -> tuple[str, ...]:
-    """The names that the end of a line allows: none if it is a range of numbers or says nothing."""
-    said = ends.groupdict() if ends else {}
-    if "registry" not in said:
-        return tuple(said["choices"].split("|")) if "choices" in said else ()
+    """The names that the end of a parameter's line allows; none if it gives a range of numbers or no range."""
+    groups = ends.groupdict() if ends else {}
+    if "registry" not in groups:
+        return tuple(groups["choices"].split("|")) if "choices" in groups else ()
     try:
-        return registered_names(said["registry"])
+        return registered_names(groups["registry"])
     except BookError as error:
         raise BookError(f"{where}{error}") from None
 
@@ -133,13 +133,13 @@ def read_parameters(cells: list[Cell], where: str) -> dict[str, Parameter]:
     return {p.name: p for p in (_parse_line(line, where) for line in lines)}
 
 
-def effective(parameters: dict[str, Parameter], given: dict[str, object], where: str) -> dict[str, object]:
-    """Defaults overridden by the given values, checked; raises BookError, with the nearest name for an unknown one."""
-    for name in given.keys() - parameters.keys():
+def effective(parameters: dict[str, Parameter], values: dict[str, object], where: str) -> dict[str, object]:
+    """Defaults overridden by `values`, checked; raises BookError, with the nearest name for an unknown one."""
+    for name in values.keys() - parameters.keys():
         near = difflib.get_close_matches(name, parameters, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise BookError(f"{where}: no parameter {name!r}, allowed are {', '.join(parameters)}{hint}")
-    return {p.name: p.check(given.get(p.name, p.default), f"{where}: ") for p in parameters.values()}
+    return {p.name: p.check(values.get(p.name, p.default), f"{where}: ") for p in parameters.values()}
 
 
 def read_profile(path: Path) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""PNG files: small, the size at which a page shows them, and without what differs from machine to machine."""
+"""PNG files: compression, size on a page, and removal of metadata, which differ from machine to machine."""
 
 import io
 
@@ -21,9 +21,9 @@ def plain_png(content: bytes) -> bytes:
 
 
 def small_png(content: bytes) -> bytes:
-    """The same pixels in fewer bytes: without transparency if nothing is, and as places in a palette of up to 256.
+    """A PNG compressed without loss: an unused alpha channel is dropped, up to 256 colours are stored as a palette.
 
-    Figures have few colours, and then take about a third. A picture that is partly transparent stays as it is.
+    This saves about two thirds of a typical figure. A picture that is partly transparent is returned unchanged.
     """
     import numpy as np
     from PIL import Image

@@ -1,4 +1,4 @@
-"""What a command prints, on terminals that lack symbols and into files that have no room."""
+"""A command's output, on terminals whose encoding lacks symbols and on disks that are full."""
 
 import contextlib
 import os
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def printed(command: str) -> Iterator[None]:
-    """Inside, symbols that the output's encoding lacks become `?`, and a failing output ends the command in one line.
+    """Print `?` for symbols that the output's encoding lacks; exit with one line if the output cannot be written.
 
-    The status is then 2; it is 1, without a line, if the reader has closed the pipe.
+    The exit status is then 2, or 1 without a message if the reader has closed the pipe.
     """
     if sys.stdout is None:  # closed by the caller, who wants no output
         yield

@@ -1,4 +1,4 @@
-"""Progress bars: a line in a notebook or terminal, or a file if another process draws the bar."""
+"""Progress bars, in a notebook or a terminal, or reported through a file if another process draws the bar."""
 
 import json
 import os
@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from .atomic import atomic_write
+
 T = TypeVar("T")
 FILE_VARIABLE = "CLBOOK_PROGRESS_FILE"  # set by the command that runs a notebook and draws its only bar
 
 
 def write_progress(cell: int, fraction: float, label: str = "") -> None:
-    """Tell the process that draws the bar how far cell number `cell` has got."""
+    """Report the progress in a cell to the process that draws the bar, if there is one, through a file."""
     if path := os.environ.get(FILE_VARIABLE):
-        aside = Path(f"{path}.new")
-        aside.write_text(json.dumps({"cell": cell, "fraction": fraction, "label": label}))
-        aside.replace(path)
+        atomic_write(Path(path), json.dumps({"cell": cell, "fraction": fraction, "label": label}))
 
 
 def progress(items: Iterable[T], label: str, cell: int = 0, total: int | None = None) -> Iterator[T]:
@@ -35,7 +35,7 @@ def progress(items: Iterable[T], label: str, cell: int = 0, total: int | None = 
 
 
 def _drawn_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
-    """tqdm's bar; in a notebook as text that is cleared at the end, since a widget would be saved without working."""
+    """tqdm's bar; in a notebook as text, cleared at the end, since a stored widget would not work."""
     try:
         from tqdm import tqdm
     except ImportError:

@@ -1,4 +1,4 @@
-"""Samples of what is run again: the commit selects one, so that everything gets its turn."""
+"""Random samples of what is run again, seeded by the commit, so that over time everything is drawn."""
 
 import hashlib
 import subprocess
@@ -8,21 +8,21 @@ from pathlib import Path
 
 @cache
 def commit_or_digest(root: Path) -> str:
-    """The commit that is checked out; without git, a digest of the sources."""
+    """The commit that is checked out; without git, a SHA-256 digest of the sources."""
     try:
         command = ["git", "-C", str(root), "rev-parse", "HEAD"]
         return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for path in sorted([*(root / "lib").rglob("*.py"), *(root / "chapters").glob("*.py")]):
-            found.update(path.read_bytes())
-        return found.hexdigest()
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
 
 
 def sample(seconds: dict[str, float], budget: float, by: str) -> list[str]:
-    """Names in an order determined by a text, one after the other until the budget is spent.
+    """Names in a random order that the text `by` seeds, until their seconds reach the budget.
 
-    The last one may exceed it, so that something that takes longer than the budget is drawn, too, if it comes first.
+    The last one may exceed the budget, so that something longer than the budget can be drawn, too.
     """
     taken: list[str] = []
     for name in sorted(seconds, key=lambda name: hashlib.sha256(f"{by} {name}".encode()).digest()):

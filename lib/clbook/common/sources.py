@@ -36,20 +36,20 @@ def parse_cells(text: str, where: str = "") -> list[Cell]:
 
 def _tags(text: str, where: str) -> tuple[str, ...]:
     try:
-        found = json.loads(text)
+        tags = json.loads(text)
     except (ValueError, RecursionError):
-        found = [None]
-    if not all(isinstance(tag, str) for tag in found):
+        tags = [None]
+    if not all(isinstance(tag, str) for tag in tags):
         raise BookError(f"{where}: tags must be a list of texts in double quotes, got {cut(text, 100)}")
-    return tuple(found)
+    return tuple(tags)
 
 
 def find_root(start: Path | None = None) -> Path:
     """The folder of the book: `CLBOOK_ROOT`, otherwise a parent of the working folder or of this file."""
-    if given := os.environ.get("CLBOOK_ROOT"):
-        if not (Path(given) / "chapters").is_dir():
-            raise BookError(f"CLBOOK_ROOT: {given} has no folder 'chapters'")
-        return Path(given).resolve()
+    if root := os.environ.get("CLBOOK_ROOT"):
+        if not (Path(root) / "chapters").is_dir():
+            raise BookError(f"CLBOOK_ROOT: {root} has no folder 'chapters'")
+        return Path(root).resolve()
     for place in (start or Path.cwd(), Path(__file__)):
         for folder in (place.resolve(), *place.resolve().parents):
             if (folder / "chapters" / "claims").is_dir():
@@ -61,8 +61,8 @@ def find_root(start: Path | None = None) -> Path:
 class ChapterFiles:
     """The files of one chapter, or of one of its notebooks.
 
-    A chapter is told in `chapters/NAME.py`; where there is a `chapters/NAME-appendix.py`, steps of proofs and checks
-    stand there. The two are one chapter: they share claims, profiles and records.
+    A chapter is written in `chapters/NAME.py`, with steps of proofs and checks in `chapters/NAME-appendix.py` if there
+    is one. Both notebooks share claims, profiles and records.
     """
 
     root: Path
@@ -85,14 +85,14 @@ class ChapterFiles:
 
     @classmethod
     def find_notebooks(cls, name: str, root: Path | None = None) -> "ChapterFiles":
-        """The files of a chapter with all its notebooks, or, for the name of an appendix, of this one. See `find`."""
+        """As `find`, but the name of an appendix gives the files of that notebook alone."""
         root = root or find_root()
         appendix = cls(root, name.removesuffix(APPENDIX), 1)
         return appendix if name == appendix.stem and appendix.source.is_file() else cls.find(name, root)
 
     @property
     def notebooks(self) -> "list[ChapterFiles]":
-        """The files of each notebook, with its number: the chapter's own, then its appendix, if there is one."""
+        """The files of each notebook: the chapter's own, then its appendix, if there is one."""
         if self.part is not None:
             return [self]
         both = [ChapterFiles(self.root, self.name, part) for part in (0, 1)]
@@ -100,7 +100,7 @@ class ChapterFiles:
 
     @property
     def stem(self) -> str:
-        """The name of a notebook without its ending; for the whole chapter that of its own notebook."""
+        """The file name without its suffix; for a whole chapter that of its own notebook."""
         return f"{self.name}{APPENDIX}" if self.part == 1 else self.name
 
     @property
@@ -125,11 +125,11 @@ class ChapterFiles:
 
     def profiles(self) -> list[str]:
         """The names of its profiles, without `default`, which is the parameters cell itself."""
-        found = self.profile("*")
-        return sorted(path.stem.removeprefix(f"{self.name}.") for path in found.parent.glob(found.name))
+        pattern = self.profile("*")
+        return sorted(path.stem.removeprefix(f"{self.name}.") for path in pattern.parent.glob(pattern.name))
 
     def captions(self, profile: str) -> Path:
-        """What to look at in the pictures of a record that the chapter's prose does not show."""
+        """The captions of a record's pictures that the chapter's prose does not show."""
         return self.root / "chapters" / "captions" / f"{self.name}.{profile}.yaml"
 
     def record(self, profile: str) -> Path:
@@ -140,11 +140,11 @@ class ChapterFiles:
         return sorted((self.root / "records" / self.name).glob("*.json"))
 
     def cells(self) -> list[Cell]:
-        """The cells of the notebook; for a whole chapter those of its appendix follow."""
-        return [cell for one in self.notebooks for cell in parse_cells(text_of(one.source), one.source.name)]
+        """The cells of the notebook; for a whole chapter followed by those of its appendix."""
+        return [cell for files in self.notebooks for cell in parse_cells(text_of(files.source), files.source.name)]
 
 
 def chapter_names(root: Path) -> list[str]:
-    """The chapters that have a source, in alphabetical order; an appendix is no chapter of its own."""
-    found = {path.stem for path in (root / "chapters").glob("*.py")}
-    return sorted(name for name in found if name.removesuffix(APPENDIX) not in found - {name})
+    """The chapters that have a source, sorted by name; an appendix is not a chapter of its own."""
+    stems = {path.stem for path in (root / "chapters").glob("*.py")}
+    return sorted(name for name in stems if name.removesuffix(APPENDIX) not in stems - {name})

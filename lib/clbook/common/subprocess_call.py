@@ -1,4 +1,4 @@
-"""A function call in a subprocess, with a timeout: it prints nothing, and ends with whatever it started."""
+"""A function call in a subprocess with a timeout; its output is discarded, and its children end with it."""
 
 import os
 import signal
@@ -17,14 +17,14 @@ class TookTooLong(Exception):
     """A call did not finish in time."""
 
 
-def run_in_process(function: Callable, *given, seconds: float | None = None):
-    """The result of a call in a fresh process; raises what the call raises.
+def run_in_process(function: Callable, *args, seconds: float | None = None):
+    """Call a function in a new process and return its result.
 
-    Also raises TookTooLong after `seconds`, and EOFError if the process dies.
+    Raises: what the call raises; TookTooLong after `seconds`; EOFError if the process dies.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(theirs, function, given))
+    process = context.Process(target=_send, args=(theirs, function, args))
     process.start()
     theirs.close()
     try:
@@ -41,22 +41,22 @@ def run_in_process(function: Callable, *given, seconds: float | None = None):
 
 
 def _end(process: BaseProcess) -> None:
-    """End a process and the workers that it left, which are in its group."""
+    """Kill a process and its process group, which contains the workers that it started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()  # it may not have its group yet
     process.join()
 
 
-def _send(pipe: Connection, function: Callable, given: tuple) -> None:
-    """Runs in the new process, silently, since what chapters print is already in their notebooks."""
+def _send(pipe: Connection, function: Callable, args: tuple) -> None:
+    """Call the function in the new process and send its result; what it prints is discarded."""
     os.setsid()
     Thread(target=_end_with_parent, daemon=True).start()
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     try:
-        pipe.send((True, function(*given)))
+        pipe.send((True, function(*args)))
     except Exception as error:
         pipe.send((False, error))
     if "joblib" in sys.modules:  # its idle workers would keep this process for minutes
@@ -66,6 +66,6 @@ def _send(pipe: Connection, function: Callable, given: tuple) -> None:
 
 
 def _end_with_parent() -> None:
-    """A signal to the caller's group does not reach this one."""
+    """End this process group with its parent, whose signals do not reach it."""
     parent_process().join()
     os.killpg(0, signal.SIGKILL)
