@@ -111,7 +111,7 @@ def compare(job: Job, claim: str, again: dict) -> Outcome:
     if repr(stored) == repr(now):
         return Outcome(claim, where, SAME)
     if elsewhere or job.part:
-        far = distances(job.claims.rows[claim], stored, now, elsewhere, bool(job.part))
+        far = distances(job.claims.rows[claim], stored, now, elsewhere, job.shares_steps(claim))
         if not any(distance > 1.0 for distance in far):
             return Outcome(claim, where, CLOSE)
     return Outcome(claim, where, first_difference(stored, now), True)

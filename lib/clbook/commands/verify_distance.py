@@ -8,7 +8,7 @@ from ..claims.statistics import Sample
 
 ZERO_RELATIVE = 1e-13  # of the largest number of a reading: what is below is rounding
 ROUNDING_RELATIVE = 1e-6  # of a number, what other instructions make of it
-PART_RELATIVE = 1e-2  # of the largest number of a sample, for a batch of few seeds; an integrator differed by 7e-4
+STEPS_RELATIVE = 1e-2  # of the largest number of a sample, for an integrator with other steps; 7e-4 was seen
 
 
 def same_arithmetic(before: dict, now: dict) -> bool:
@@ -17,12 +17,12 @@ def same_arithmetic(before: dict, now: dict) -> bool:
     return all(key in before and before[key] == now[key] for key in keys)
 
 
-def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = False) -> Iterable[float]:
+def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bool = False) -> Iterable[float]:
     """The distance of each sample from the stored one in units of its tolerance; infinite if arms or cases differ.
 
     Rounding is tolerated, also in a number that is zero up to rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make. A `part` was computed in a smaller batch:
-    sums round differently, and an integrator whose steps all runs share takes other steps.
+    (on another processor) so is any difference that other seeds would make. With `other_steps` so is what an adaptive
+    integrator, whose steps all runs of a batch share, makes of a smaller batch.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
@@ -30,7 +30,7 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, part: bool = Fa
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
     noise = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, PART_RELATIVE if part else 0.0)
+        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, STEPS_RELATIVE if other_steps else 0.0)
 
 
 def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, share: float) -> float:

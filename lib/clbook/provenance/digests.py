@@ -110,6 +110,13 @@ class ChapterDigests:
         read = frozenset().union(*(part.parameters for part in parts.values()))
         return Provenance(self.digest(last, claim), reaches, read, tuple(self.story.needed(last)))
 
+    def calls(self, claim: str, external: str) -> bool:
+        """Whether the library definitions that a claim's reading reaches name a function of another package."""
+        parts = self._parts_of(self.story.judging(claim), claim).values()
+        reached = frozenset().union(*(part.reached for part in parts))
+        definitions = (item for item in reached if isinstance(item, Definition))
+        return any(f"external {external}" in self.library.library.spelled(item) for item in definitions)
+
     def digest(self, last: int, claim: str | None = None) -> str:
         """The digest of `of` alone."""
         if (last, claim) not in self._known:

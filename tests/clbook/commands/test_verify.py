@@ -97,8 +97,16 @@ def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run(chance)
     row = Claims.load(ROOT / "chapters" / "claims" / "alignment-and-balance.yaml").rows["lem-5.3-a"]
     stored, steps, other = ({"control": {"": [value, -4.8e-05, -3.1e-05]}} for value in (-5.0554e-05, -5.0587e-05, 0.5))
     assert max(distances(row, stored, steps, chance=False)) > 1
-    assert max(distances(row, stored, steps, chance, part=True)) < 1
-    assert max(distances(row, other, steps, chance=False, part=True)) > 1
+    assert max(distances(row, stored, steps, chance, other_steps=True)) < 1
+    assert max(distances(row, other, steps, chance=False, other_steps=True)) > 1
+
+
+def test_only_a_part_that_reaches_an_adaptive_integrator_has_other_steps():
+    """Every other part is held to rounding."""
+    (job,) = verify_plan.jobs(ROOT, "alignment-and-balance", ["lem-5.3-a", "fig-2"], "default")
+    part = replace(job, part=Part(job.stored.stamp["parameters"], 0.5, start=0, count=3))
+    assert [part.shares_steps(claim) for claim in ("lem-5.3-a", "fig-2")] == [True, False]
+    assert not job.shares_steps("lem-5.3-a")
 
 
 def number(stamp):
