@@ -1,10 +1,8 @@
-"""What a result depends on, in one digest.
+"""A digest of everything that a result depends on.
 
-It covers the cells behind the result, the library definitions that they reach, the values of the parameters that they
-read, and the sums of the data set.
-
-A reading has two digests: its own, and that of the rule by which it is judged. The algorithm has a version number;
-another number gives other digests. A table with a digest of each definition's own text later tells what has changed.
+It is a Merkle digest of the cells behind the result, the library definitions that they reach, the values of the
+parameters that they read, and the checksums of the data set. The rule by which a reading is judged has a digest of its
+own. `ALGORITHM` is hashed with everything. A digest of each definition's own text serves to name what has changed.
 """
 
 import ast
@@ -28,7 +26,7 @@ SHORT = 16  # characters of a digest in a table of definitions
 
 @dataclass(frozen=True)
 class Provenance:
-    """What one unit's result depends on: its digest, the own digests of what it reaches, the parameters it reads."""
+    """What one unit's result depends on: the digest, name → digest of the text of what it reaches, and parameters."""
 
     digest: str
     reaches: dict[str, str]
@@ -37,66 +35,65 @@ class Provenance:
 
 
 def rule_digest(claim: Claim) -> str:
-    """The digest of a claim's rule and of how it is applied; the wording around it is not covered."""
+    """The digest of a claim's rule and of how it is applied, without its wording."""
     return sha(str(ALGORITHM), json.dumps(claim.verdict_key()))
 
 
-def code_digest(story: ChapterCode, claims: Claims) -> str:
-    """One digest of everything except parameters on which the readings and verdicts of a chapter depend."""
-    digests = ChapterDigests(story, {})
+def code_digest(code: ChapterCode, claims: Claims) -> str:
+    """One digest of all that a chapter's readings and verdicts depend on, with every parameter at its default."""
+    digests = ChapterDigests(code, {})
     rules = [rule_digest(claim) for claim in claims.rows.values()]
-    return sha(*(digests.digest(at, claim) for claim, at in story.claims.items()), *rules)
+    return sha(*(digests.digest(index, claim) for claim, index in code.claims.items()), *rules)
 
 
 class ChapterDigests:
     """The digests of a chapter's units for a run with these parameters; a missing parameter has its default."""
 
-    def __init__(self, story: ChapterCode, parameters: dict[str, object]):
-        defaults = {p.name: p.default for p in story.parameters.values()}
+    def __init__(self, code: ChapterCode, parameters: dict[str, object]):
+        defaults = {p.name: p.default for p in code.parameters.values()}
         self._parts: dict[tuple[int, str | None, bool], _Part] = {}
         self._known: dict[tuple[int, str | None], str] = {}
         self._labels: dict[int, str] = {}
-        self.story, self.parameters = story, {k: parameters.get(k, v) for k, v in defaults.items()}
-        self.library = Digests(story.library, str(self.parameters.get("data", "generated")))
-        self.closed: dict[int, dict[str, Closed]] = {unit.part: {} for unit in story.units}
-        for unit in story.units:
+        self.story, self.parameters = code, {k: parameters.get(k, v) for k, v in defaults.items()}
+        self.library = Digests(code.library, str(self.parameters.get("data", "generated")))
+        self.closed: dict[int, dict[str, Closed]] = {unit.part: {} for unit in code.units}
+        for unit in code.units:
             if unit.setup and self.is_closed(unit):
                 self.closed[unit.part][unit.body[0].name] = self._closed_function(unit)
 
     def is_closed(self, unit: Unit) -> bool:
-        """Whether a unit is a function of the set-up that reads only imported names and so could be in the library."""
+        """Whether a unit is a function of the set-up whose only global names are imported, as in the library."""
         (statement,), names = unit.body, unit.names
         if not isinstance(statement, ast.FunctionDef):
             return False
         if (names.read | names.late) & self.bound[unit.part] - {statement.name}:
             return False
-        beside = [other for other in self.story.units if other.part == unit.part]
-        return sum(statement.name in other.names.bound for other in beside) == 1
+        return sum(statement.name in other.names.bound for other in self.story.units if other.part == unit.part) == 1
 
     def _closed_function(self, unit: Unit) -> "Closed":
-        story, (function,) = self.story, unit.body
+        code, (function,) = self.story, unit.body
 
         def resolve(name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
             if name == function.name:
                 return ["itself"], 0
-            return story.library.refer(story.imports[name], attributes) if name in story.imports else None
+            return code.library.refer(code.imports[name], attributes) if name in code.imports else None
 
         return Closed(function.name, tuple(Speller(resolve).spell(function)))
 
     @cached_property
     def bound(self) -> dict[int, set[str]]:
-        """Names that each notebook itself binds, as parameters or later, but not by an import."""
-        found = {unit.part: set(self.parameters) for unit in self.story.units}
+        """Notebook → the names that it binds, as parameters or later, except by an import."""
+        result = {unit.part: set(self.parameters) for unit in self.story.units}
         for unit in self.story.units:
-            found[unit.part] |= set() if unit.imports else unit.names.bound
-        return found
+            result[unit.part] |= set() if unit.imports else unit.names.bound
+        return result
 
     def claim(self, claim: str) -> Provenance:
         """What the reading of a claim depends on; raises BookError if no cell judges it."""
-        return self.of(self.story.judging(claim), claim)
+        return self.provenance(self.story.judging(claim), claim)
 
-    def of(self, last: int, claim: str | None = None) -> Provenance:
-        """What a unit's result depends on: the reading of a claim that it judges, or (if None) everything it shows."""
+    def provenance(self, last: int, claim: str | None = None) -> Provenance:
+        """What a unit's result depends on: the reading of a claim that it judges, or (None) everything it shows."""
         parts = self._parts_of(last, claim)
         reaches: dict[str, str] = {}
         state = [t for at, part in parts.items() if at in self.story.state for t in part.tokens]
@@ -104,9 +101,9 @@ class ChapterDigests:
             if at not in self.story.state:
                 reaches[_free(self._label(at), reaches)] = part.own
         reaches |= {STATE_NAME: sha(*map(str, state))[:SHORT]} if state else {}
-        for found in sorted(frozenset().union(*(part.reached for part in parts.values())), key=str):
-            own = sha(*map(str, found.tokens)) if isinstance(found, Closed) else self.library.text_digest(found)
-            reaches[str(found)] = own[:SHORT]
+        for node in sorted(frozenset().union(*(part.reached for part in parts.values())), key=str):
+            own = sha(*map(str, node.tokens)) if isinstance(node, Closed) else self.library.text_digest(node)
+            reaches[str(node)] = own[:SHORT]
         read = frozenset().union(*(part.parameters for part in parts.values()))
         return Provenance(self.digest(last, claim), reaches, read, tuple(self.story.needed(last)))
 
@@ -118,7 +115,7 @@ class ChapterDigests:
         return any(f"external {external}" in self.library.library.spelled(item) for item in definitions)
 
     def digest(self, last: int, claim: str | None = None) -> str:
-        """The digest of `of` alone."""
+        """The digest of `provenance` alone."""
         if (last, claim) not in self._known:
             numbers: dict[str, str] = {}  # the chapter's own names are numbered in order of appearance
             texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
@@ -128,13 +125,13 @@ class ChapterDigests:
         return self._known[last, claim]
 
     def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
-        """What each needed unit contributes, for the units that contribute anything."""
+        """The tokens of each needed unit, without units that have none."""
         with_colours = claim is None  # a picture depends on its colours, a reading does not
         parts = {at: self._part(at, claim if at == last else "", with_colours) for at in self.story.needed(last)}
         return {at: part for at, part in parts.items() if part.tokens}
 
     def _part(self, at: int, claim: str | None, with_colours: bool) -> "_Part":
-        """A unit's tokens: with the verdict on one claim or on none, or (claim None) with everything it shows."""
+        """A unit's tokens: with the verdict on one claim, on none (empty), or (None) with everything it shows."""
         if (at, claim, with_colours) not in self._parts:
             unit = self.story.units[at]
             writer = Writer(self.story, self.parameters, self.bound[unit.part], self.closed[unit.part], with_colours)
@@ -146,7 +143,7 @@ class ChapterDigests:
         return self._parts[at, claim, with_colours]
 
     def _texts(self, tokens: Tokens) -> tuple:
-        """Tokens as texts for a digest; those between two names of the chapter are joined into one."""
+        """Tokens as texts for a digest; those between two of the chapter's own names are joined into one."""
         runs = [list(run) for _, run in groupby(tokens, key=lambda token: isinstance(token, Global))]
         return tuple(
             text
@@ -162,7 +159,7 @@ class ChapterDigests:
         return self._labels[at]
 
     def closure_digest(self, token: "str | Definition | Closed | Global", numbers: dict[str, str]) -> str:
-        """A token in a digest; a definition stands for the digest of all that it says and reaches."""
+        """The text of a token in a digest; of a definition the digest of its tokens and of all that they reach."""
         if isinstance(token, str):
             return token
         if isinstance(token, Global):
@@ -172,14 +169,14 @@ class ChapterDigests:
         return self.library.closure_digest(token)
 
     def _reached(self, tokens: Iterable) -> frozenset:
-        found = [t for t in set(tokens) if isinstance(t, Definition | Closed)]
-        below = [self._reached(t.tokens) | {t} if isinstance(t, Closed) else self.library.reached(t) for t in found]
+        nodes = [t for t in set(tokens) if isinstance(t, Definition | Closed)]
+        below = [self._reached(t.tokens) | {t} if isinstance(t, Closed) else self.library.reached(t) for t in nodes]
         return frozenset().union(*below)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What a unit contributes to a digest."""
+    """A unit's part of a digest."""
 
     tokens: tuple
     own: str
@@ -188,9 +185,9 @@ class _Part:
     reached: frozenset
 
 
-def label(story: ChapterCode, at: int) -> str:
-    """A unit in words: the claim that it judges, otherwise the first names that it binds."""
-    unit = story.units[at]
+def label(code: ChapterCode, index: int) -> str:
+    """A unit in words: the claims that it judges, otherwise the first names that it binds."""
+    unit = code.units[index]
     if claims := unit.judges:
         return f"the cell that judges {', '.join(claims)}"
     bound = sorted(unit.names.bound, key=lambda name: (unit.source.find(name), name))[:3]

@@ -1,7 +1,7 @@
-"""The library as a graph: definitions are nodes, the global names that they read are edges, and digests follow these.
+"""The library as a graph, whose nodes are definitions and whose edges the global names that they read; its digests.
 
-A module contains only imports, definitions and assignments of names, so a definition's tokens and what they refer to
-express everything that it does (`form.py` finds violations).
+A module contains only imports, definitions and assignments of names (a test checks this), so a definition's tokens and
+what they refer to determine everything that it does.
 """
 
 import ast
@@ -23,23 +23,23 @@ Target = Definition | LibraryModule | External
 
 
 def is_machinery(module: str) -> bool:
-    """Whether a module belongs to the machinery that runs, judges and shows; of that, only names count."""
+    """Whether a module belongs to clbook, of which digests contain names alone."""
     return module == MACHINERY or module.startswith(f"{MACHINERY}.")
 
 
 def joined(*parts: str) -> str:
-    """Several texts as one, with separators; some of them may already have been joined."""
+    """Texts joined by separators, so that joined texts can be joined again."""
     return "\x1f".join(parts)
 
 
 def sha(*parts: str) -> str:
-    """SHA-256 over texts with separators."""
+    """The SHA-256 digest of several texts."""
     return hashlib.sha256(joined(*parts).encode()).hexdigest()
 
 
 @dataclass
 class Module:
-    """One module: what its names refer to, and the syntax tree behind each definition."""
+    """One module: the syntax tree of each definition, and what imported names refer to."""
 
     name: str
     source: str
@@ -53,13 +53,13 @@ class Module:
     @cached_property
     def definitions(self) -> dict[str, ast.AST]:
         """Name → its definition or the value assigned to it; the last one if there are several."""
-        found: dict[str, ast.AST] = {}
+        result: dict[str, ast.AST] = {}
         for node in self.tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                found[node.name] = node
+                result[node.name] = node
             for target in getattr(node, "targets", [getattr(node, "target", None)]):
-                found |= assigned(target, getattr(node, "value", None))
-        return found
+                result |= assigned(target, getattr(node, "value", None))
+        return result
 
     @cached_property
     def imports(self) -> dict[str, Target]:
@@ -85,12 +85,12 @@ def assigned(target: ast.AST | None, value: ast.AST | None) -> dict[str, ast.AST
 
 
 def _named(dotted: str) -> Target:
-    """A dotted name. Within the library it may be a module or a definition, which `Library.settle` decides."""
+    """The target of a dotted name; a module of the library may turn out to be a definition, see `Library.settle`."""
     return LibraryModule(dotted) if dotted.partition(".")[0] in (PACKAGE, MACHINERY) else External(dotted)
 
 
 class Library:
-    """The modules of kernels and machinery, read from their sources, some of which may be replaced by other texts."""
+    """The modules of kernels and machinery, read from files or, for those in `replaced`, from other texts."""
 
     def __init__(self, folder: Path = FOLDER, replaced: dict[str, str] | None = None, own: Path = OWN):
         self.folder, self.own, self.replaced = folder, own, replaced or {}
@@ -99,17 +99,17 @@ class Library:
         self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
 
     def instead(self, module: str, source: str) -> "Library":
-        """This library with one module's source replaced; what was read from the others is shared."""
+        """A copy of this library with one module's source replaced; it shares what was read from the others."""
         other = Library(self.folder, self.replaced | {module: source}, self.own)
         before, after = self.module(module), other.module(module)
         same = before and before.definitions.keys() == after.definitions.keys() and before.imports == after.imports
-        for name, found in self._modules.items():
-            if name != module and found:  # names in other modules may now refer to something else
-                other._modules[name] = found if same else Module(name, found.source, found.is_package)
+        for name, read in self._modules.items():
+            if name != module and read:  # names in other modules may now refer to something else
+                other._modules[name] = read if same else Module(name, read.source, read.is_package)
         return other
 
     def read(self) -> "Library":
-        """The library itself, with every module read as it is now; later edits have no effect."""
+        """Read every module now, so that later edits have no effect; returns the library itself."""
         for name in (*self.names(), COLOURS):
             self.module(name)
         return self
@@ -127,14 +127,14 @@ class Library:
 
     def names(self) -> list[str]:
         """Every module of the kernels, by dotted name."""
-        found = []
+        result = []
         for path in sorted(self.folder.rglob("*.py")):
             parts = path.relative_to(self.folder).with_suffix("").parts
-            found.append(".".join((PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts))))
-        return found
+            result.append(".".join((PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts))))
+        return result
 
     def settle(self, target: Target) -> Target | None:
-        """The module or definition that a name of the package refers to, through re-exports; raises BookError."""
+        """Resolve a target to a module or definition, through re-exports; None if there is neither."""
         if not isinstance(target, LibraryModule):
             return target
         parent, _, name = target.name.rpartition(".")
@@ -148,21 +148,24 @@ class Library:
         return Definition(parent, name) if home and is_machinery(parent) else None
 
     def refer(self, target: Target, attributes: tuple[str, ...], with_colours: bool = False) -> tuple[Tokens, int]:
-        """The tokens for a target followed by attributes, and how many these cover; with `looks`, colours count."""
+        """The tokens of a target with attributes, and how many attributes they cover; raises BookError if unknown.
+
+        The book's colours count by name, as all machinery does, or with `with_colours` as definitions.
+        """
         if isinstance(target, External):
             return ["external " + ".".join((target.dotted, *attributes))], len(attributes)
-        used, found = 0, self.settle(target)
-        while isinstance(found, LibraryModule) and used < len(attributes):
-            found = self.settle(LibraryModule(f"{found.name}.{attributes[used]}"))
+        used, settled = 0, self.settle(target)
+        while isinstance(settled, LibraryModule) and used < len(attributes):
+            settled = self.settle(LibraryModule(f"{settled.name}.{attributes[used]}"))
             used += 1
-        if isinstance(found, External):
-            return ["external " + ".".join((found.dotted, *attributes[used:]))], len(attributes)
-        if isinstance(found, Definition):
-            seen = with_colours and found.module == COLOURS and found.name in self.module(COLOURS).definitions
-            return ([found] if seen or not is_machinery(found.module) else [f"machinery {found.name}"]), used
-        if found is None:
+        if isinstance(settled, External):
+            return ["external " + ".".join((settled.dotted, *attributes[used:]))], len(attributes)
+        if isinstance(settled, Definition):
+            seen = with_colours and settled.module == COLOURS and settled.name in self.module(COLOURS).definitions
+            return ([settled] if seen or not is_machinery(settled.module) else [f"machinery {settled.name}"]), used
+        if settled is None:
             raise BookError(f"{'.'.join((target.name, *attributes))}: no such module or definition")
-        return [f"module {found.name}"], used
+        return [f"module {settled.name}"], used
 
     def speller(self, module: Module) -> Speller:
         """A speller for the code of a module, with its names resolved."""
@@ -175,12 +178,12 @@ class Library:
         return Speller(resolve, lambda node: self.local_import(module, node))
 
     def local_import(self, module: Module, node: ast.AST) -> dict:
-        """Name → resolver for an import statement inside a function."""
-        found = module.imported(node)
-        return {name: (lambda _, attributes, t=target: self.refer(t, attributes)) for name, target in found.items()}
+        """Name → resolver of its target, for an import statement inside a function."""
+        targets = module.imported(node)
+        return {name: (lambda _, attributes, t=target: self.refer(t, attributes)) for name, target in targets.items()}
 
     def spelled(self, definition: Definition) -> Tokens:
-        """The tokens of a definition; a reference to itself is marked as such."""
+        """The tokens of a definition, with "itself" for a reference to itself."""
         module = self.module(definition.module)
         if definition.name not in module.spelled:
             tokens = self.speller(module).spell(module.definitions[definition.name])
@@ -197,12 +200,12 @@ class Library:
 
 
 class Digests:
-    """Digests of definitions for a run on one data set. A definition's digest covers everything it reaches."""
+    """Merkle digests of definitions, for a run on one data set: each covers everything that its definition reaches."""
 
     def __init__(self, library: Library, data: str):
         self.library, self.data = library, data
-        self._deep: dict[Definition, str] = {}
-        self._own: dict[Definition, str] = {}
+        self._closure_digests: dict[Definition, str] = {}
+        self._text_digests: dict[Definition, str] = {}
         self._reached: dict[Definition, frozenset[Definition]] = {}
 
     def _tokens(self, definition: Definition) -> Tokens:
@@ -219,20 +222,20 @@ class Digests:
         return [token for entry in read for token in self.library.speller(module).spell(entry)]
 
     def closure_digest(self, definition: Definition, above: tuple[Definition, ...] = ()) -> str:
-        """The digest of a definition's tokens, each reference replaced by the digest of what it refers to."""
-        if definition not in self._deep:
+        """The Merkle digest of a definition: of its tokens, with the digest of its target for each reference."""
+        if definition not in self._closure_digests:
             if definition in above:
                 raise BookError(f"{definition}: calls itself through {above[-1]}; only a direct call is allowed")
             inside = (*above, definition)
             texts = [t if isinstance(t, str) else self.closure_digest(t, inside) for t in self._tokens(definition)]
-            self._deep[definition] = sha(*texts)
-        return self._deep[definition]
+            self._closure_digests[definition] = sha(*texts)
+        return self._closure_digests[definition]
 
     def text_digest(self, definition: Definition) -> str:
         """The digest of a definition's own text alone, with references by name."""
-        if definition not in self._own:
-            self._own[definition] = sha(*map(str, self._tokens(definition)))
-        return self._own[definition]
+        if definition not in self._text_digests:
+            self._text_digests[definition] = sha(*map(str, self._tokens(definition)))
+        return self._text_digests[definition]
 
     def reached(self, definition: Definition) -> frozenset[Definition]:
         """The definition and all that its digest covers."""

@@ -1,4 +1,4 @@
-"""The global names that a piece of chapter code binds and reads: certainly or possibly, at once or when called."""
+"""The global names that code binds and reads: certainly or possibly, at once or in a later call."""
 
 import ast
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Names:
             getattr(self, name).update(getattr(other, name))
 
     def perhaps(self) -> "Names":
-        """The same names for code that may not run."""
+        """The same names for code that may not run: none is certainly bound."""
         return Names(self.bound, set(), self.read, self.late, self.before, self.changed)
 
 
@@ -48,56 +48,56 @@ def names_of(node: ast.AST) -> Names:
 
 
 def _children(node: ast.AST) -> Names:
-    found = Names()
+    names = Names()
     for child in ast.iter_child_nodes(node):
-        found.add(names_of(child))
-    return found
+        names.add(names_of(child))
+    return names
 
 
 def _changed_in_place(node: ast.Subscript | ast.Attribute) -> Names:
     """`a.b[c] = …` reads `a`, rebinds it, and reads `c`."""
-    found, part = Names(), node
+    result, part = Names(), node
     while isinstance(part, ast.Subscript | ast.Attribute):
         if isinstance(part, ast.Subscript):
-            found.add(names_of(part.slice))
+            result.add(names_of(part.slice))
         part = part.value
     root = names_of(part)
     names = root.read | root.bound
-    found.add(Names(bound=names, certain=set(names), read=set(names), late=root.late, before=root.before))
-    return found
+    result.add(Names(bound=names, certain=set(names), read=set(names), late=root.late, before=root.before))
+    return result
 
 
 def _loop(node: ast.For | ast.AsyncFor) -> Names:
-    """The body reads what the target and earlier lines bind; it may not run at all."""
-    found, target = names_of(node.iter), names_of(node.target)
-    found.add(target.perhaps())
-    found.add(block(node.body, target.bound).perhaps())
-    found.add(block(node.orelse).perhaps())
-    return found
+    """The body may read what the target binds, and may not run at all."""
+    names, target = names_of(node.iter), names_of(node.target)
+    names.add(target.perhaps())
+    names.add(block(node.body, target.bound).perhaps())
+    names.add(block(node.orelse).perhaps())
+    return names
 
 
 def _condition(node: ast.If) -> Names:
-    found, branches = names_of(node.test), [block(node.body), block(node.orelse)]
+    names, branches = names_of(node.test), [block(node.body), block(node.orelse)]
     both = branches[0].certain & branches[1].certain
     for branch in branches:
-        found.add(branch.perhaps())
-    found.certain |= both
-    return found
+        names.add(branch.perhaps())
+    names.certain |= both
+    return names
 
 
 def _perhaps(node: ast.AST) -> Names:
-    """Names of code that may stop half-way or not begin."""
-    found = Names()
+    """Names of code that may not run, or not to its end."""
+    names = Names()
     for _, value in ast.iter_fields(node):
         parts = value if isinstance(value, list) else [value] if isinstance(value, ast.AST) else []
         statements = [part for part in parts if isinstance(part, ast.stmt)]
-        found.add(block(statements).perhaps())
+        names.add(block(statements).perhaps())
         for part in parts:
             if isinstance(part, ast.AST) and not isinstance(part, ast.stmt):
-                found.add(names_of(part).perhaps())
+                names.add(names_of(part).perhaps())
     if isinstance(node, ast.ExceptHandler) and node.name:
-        found.bound.add(node.name)
-    return found
+        names.bound.add(node.name)
+    return names
 
 
 def _with(node: ast.With | ast.AsyncWith) -> Names:
@@ -123,7 +123,7 @@ def _class(node: ast.ClassDef) -> Names:
 
 
 def _comprehension(node: ast.AST) -> Names:
-    """The first iterable is read outside, the rest inside, where the targets are local; `:=` binds outside."""
+    """The targets are local, except to the first iterable; `:=` binds outside."""
     first, inside, targets = names_of(node.generators[0].iter), Names(), set()
     for generator in node.generators:
         targets |= names_of(generator.target).bound
@@ -151,31 +151,31 @@ def _import(node: ast.Import | ast.ImportFrom) -> Names:
 
 
 def _augmented(node: ast.AugAssign) -> Names:
-    found = _children(node)
-    found.read |= names_of(node.target).bound
-    return found
+    names = _children(node)
+    names.read |= names_of(node.target).bound
+    return names
 
 
 def _expression(node: ast.Expr) -> Names:
     """A method that is called only for its effect may change its object."""
-    found = _children(node)
+    names = _children(node)
     part = node.value.func if isinstance(node.value, ast.Call) else node.value
     if isinstance(part, ast.Attribute):
         while isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
             part = part.func if isinstance(part, ast.Call) else part.value
-        found.changed |= {part.id} if isinstance(part, ast.Name) else set()
-    return found
+        names.changed |= {part.id} if isinstance(part, ast.Name) else set()
+    return names
 
 
 def block(statements: list[ast.AST], bound: set[str] = frozenset()) -> Names:
     """Names of consecutive statements; a name that an earlier one certainly bound is not read from outside."""
-    found = Names()
+    result = Names()
     for statement in statements:
-        names, known = names_of(statement), found.certain | bound
+        names, known = names_of(statement), result.certain | bound
         names.read = names.read - known
         names.before = names.before - known
-        found.add(names)
-    return found
+        result.add(names)
+    return result
 
 
 _SPECIAL = (

@@ -1,7 +1,8 @@
-"""Which code of a chapter a cell needs: the chapter as a row of units, and for each name the unit that last bound it.
+"""Program slices: the units of a chapter's code on which a given unit depends.
 
-Every cell needs the statements of the set-up that change the state of the process. A chapter's notebook and its
-appendix form one row, but each runs by itself: no cell of one needs a cell of the other.
+A unit depends on the units that last bound the names it reads, and on the statements of the set-up that change the
+state of the process. The units of a chapter's notebook and its appendix are numbered together, but each notebook runs
+by itself: no unit of one depends on a unit of the other.
 """
 
 import ast
@@ -22,18 +23,18 @@ from .units import CHAPTER, Unit, sets_state, units_of
 class ChapterCode:
     """The code of a chapter, or of one of its notebooks, as units, and what its names refer to.
 
-    `cells` stand for those of one notebook, if its source is not to be read. Raises BookError if the notebooks of a
-    chapter do not have the same parameters.
+    `cells`, if given, are those of a single notebook, whose source is then not read. Raises BookError if the notebooks
+    of a chapter do not have the same parameters.
     """
 
     def __init__(self, files: ChapterFiles, library: Library | None = None, cells: list[Cell] | None = None):
         self.files, self.library = files, library or Library()
         self.sources = files.notebooks if cells is None else files.notebooks[:1]
-        self.notebooks = [one.cells() for one in self.sources] if cells is None else [cells]
+        self.notebooks = [part.cells() for part in self.sources] if cells is None else [cells]
         self.all_cells = [cell for notebook in self.notebooks for cell in notebook]
         self._needed: dict[tuple[int, ...], list[int]] = {}
         pairs = zip(self.sources, self.notebooks, strict=True)
-        first, *others = [read_parameters(notebook, one.source.name) for one, notebook in pairs]
+        first, *others = [read_parameters(notebook, part.source.name) for part, notebook in pairs]
         if any(list(other.items()) != list(first.items()) for other in others):
             raise BookError(f"{self.sources[1].source.name}: its parameters must be those of {files.source.name}")
         self.parameters: dict[str, Parameter] = first
@@ -44,42 +45,42 @@ class ChapterCode:
         return _code(self.all_cells)
 
     def namespace(self, parameters: dict) -> dict:
-        """What every slice of one notebook begins in: the parameters cell executed, then these values in its place."""
-        found: dict = {"__name__": "__main__"}
-        exec(next(cell.source for cell in self.cells if "parameters" in cell.tags), found)
-        found.update(parameters)
-        return found
+        """The global variables with which a slice starts: the parameters cell's, then these values."""
+        result: dict = {"__name__": "__main__"}
+        exec(next(cell.source for cell in self.cells if "parameters" in cell.tags), result)
+        result.update(parameters)
+        return result
 
     @cached_property
     def units(self) -> list[Unit]:
         """All units in order, without the parameters cells."""
-        found, number = [], 0
+        result, number = [], 0
         for files, notebook in zip(self.sources, self.notebooks, strict=True):
             setup, first = _setup(notebook), number
             for cell in _code(notebook):
                 if "parameters" not in cell.tags:
                     where = f"{files.source.name}: code cell {number - first + 1}"
-                    found += units_of(number, files.part, cell, any(cell is one for one in setup), where)
+                    result += units_of(number, files.part, cell, any(cell is other for other in setup), where)
                 number += 1
-        return found
+        return result
 
     def of_notebook(self, part: int) -> list[int]:
-        """The units of one notebook: 0 for the chapter's own, 1 for its appendix."""
+        """The numbers of one notebook's units: 0 for the chapter's own, 1 for its appendix."""
         return [n for n, unit in enumerate(self.units) if unit.part == part]
 
-    def source_of(self, at: int) -> Path:
+    def source_of(self, index: int) -> Path:
         """The file in which a unit stands."""
-        return next(one.source for one in self.sources if one.part == self.units[at].part)
+        return next(files.source for files in self.sources if files.part == self.units[index].part)
 
-    def cell_in_notebook(self, at: int) -> int:
+    def cell_in_notebook(self, index: int) -> int:
         """The number of a unit's cell among the code cells of its notebook."""
-        unit, notebooks = self.units[at], zip(self.sources, self.notebooks, strict=True)
-        return unit.cell - sum(len(_code(cells)) for one, cells in notebooks if one.part < unit.part)
+        unit, notebooks = self.units[index], zip(self.sources, self.notebooks, strict=True)
+        return unit.cell - sum(len(_code(cells)) for files, cells in notebooks if files.part < unit.part)
 
     def by_notebook(self, units: Iterable[int] | None) -> list[list[int]]:
-        """Units (None: all) in order, apart for each notebook that has some of them."""
+        """Units (None: all) in order, one list for each notebook that has some of them."""
         wanted = range(len(self.units)) if units is None else sorted(units)
-        return [list(of) for _, of in groupby(wanted, key=lambda n: self.units[n].part)]
+        return [list(group) for _, group in groupby(wanted, key=lambda n: self.units[n].part)]
 
     @cached_property
     def imports(self) -> dict[str, Target]:
@@ -87,26 +88,26 @@ class ChapterCode:
 
         The notebooks of a chapter share this table, so neither may bind a name that the other imports from the library.
         """
-        home, found = Module("chapter", ""), {}
+        home, result = Module("chapter", ""), {}
         for unit in self.units:
             for node in [n for statement in unit.body for n in ast.walk(statement) if isinstance(n, IMPORTS)]:
                 for name, target in home.imported(node).items():
-                    if found.setdefault(name, target) != target:
+                    if result.setdefault(name, target) != target:
                         raise BookError(f"{self.files.source.name}: {name} is imported with two meanings")
         bound = set().union(*(unit.names.bound for unit in self.units if not unit.imports))
-        if both := sorted(name for name in bound & found.keys() if not isinstance(found[name], External)):
+        if both := sorted(name for name in bound & result.keys() if not isinstance(result[name], External)):
             raise BookError(
                 f"{self.files.source.name}: {both[0]} is imported from the library and bound by a cell, too"
             )
-        return found
+        return result
 
     @cached_property
-    def _made(self) -> dict[int, set[str]]:
-        """Names that each notebook binds to objects which a method may change; neither modules nor the chapter."""
-        found: dict[int, set[str]] = {}
+    def _changeable(self) -> dict[int, set[str]]:
+        """Notebook → names that it binds to objects which a method may change, so neither modules nor the chapter."""
+        result: dict[int, set[str]] = {}
         for unit in self.units:
-            found.setdefault(unit.part, set()).update(set() if unit.imports else unit.names.bound - {CHAPTER})
-        return found
+            result.setdefault(unit.part, set()).update(set() if unit.imports else unit.names.bound - {CHAPTER})
+        return result
 
     @cached_property
     def state(self) -> list[int]:
@@ -114,7 +115,7 @@ class ChapterCode:
         return [n for n, unit in enumerate(self.units) if unit.setup and self.changes_state(unit)]
 
     def changes_state(self, unit: Unit) -> bool:
-        """Whether a unit changes the process's state, itself or through a function of the library or of the set-up."""
+        """Whether a unit changes the process's state, by itself or by a call of a library or set-up function."""
         trees, names, seen = list(unit.body), set(unit.names.read), {unit}
         while unit.setup and (more := [u for u in self._functions(unit) if u not in seen and u.names.bound & names]):
             seen.update(more)
@@ -123,7 +124,7 @@ class ChapterCode:
         if any(sets_state(tree, self.imports) for tree in trees):
             return True
         called = {self.meaning(n.func) for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Call)}
-        return unit.setup and any(self.is_procedure(one) for one in called if isinstance(one, Definition))
+        return unit.setup and any(self.is_procedure(d) for d in called if isinstance(d, Definition))
 
     def _functions(self, beside: Unit) -> list[Unit]:
         """The functions of the set-up in the same notebook."""
@@ -140,7 +141,7 @@ class ChapterCode:
         return sets_state(tree, module.imports | {k: v for node in inner for k, v in module.imported(node).items()})
 
     def meaning(self, node: ast.AST) -> Target | None:
-        """What a name or a chain of attributes refers to in the library or in another package."""
+        """What an imported name, with its attributes, refers to; None for any other expression."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
             attributes.insert(0, node.attr)
@@ -151,9 +152,9 @@ class ChapterCode:
         return token if isinstance(token, Definition) else External(token.partition(" ")[2])
 
     def needed(self, last: int) -> list[int]:
-        """Unit `last` and the units that it depends on: for each name read, the unit that last bound it.
+        """The slice of unit `last`: itself and, transitively, the units that last bound the names it reads.
 
-        The names that a function reads count as they are bound where the function is used.
+        The names that a function's body reads are resolved where the function is used.
         """
         key = (last, *self.state)
         if key not in self._needed:
@@ -164,14 +165,14 @@ class ChapterCode:
         kept: set[int] = set()
         seen: set[tuple[str, int]] = set()
         part = self.units[last].part
-        made, first = self._made[part], self.of_notebook(part)[0]
+        changeable, first = self._changeable[part], self.of_notebook(part)[0]
 
         def keep(at: int) -> None:
             if at not in kept:
                 kept.add(at)
                 names = self.units[at].names
                 own = names.certain - names.read  # certainly bound here, before anything changes it
-                for name in names.read | names.before | (names.changed & made - own):
+                for name in names.read | names.before | (names.changed & changeable - own):
                     resolve(name, at)
 
         def resolve(name: str, before: int) -> None:
@@ -180,7 +181,7 @@ class ChapterCode:
             seen.add((name, before))
             for at in range(before - 1, first - 1, -1):
                 names = self.units[at].names
-                if name in names.bound or name in names.changed & made:
+                if name in names.bound or name in names.changed & changeable:
                     keep(at)
                     for late in names.late:
                         resolve(late, before)
@@ -195,11 +196,11 @@ class ChapterCode:
 
     @property
     def opening(self) -> list[int]:
-        """The units that open the chapter, with everything they need."""
+        """The slice of the unit that opens the chapter, of each notebook."""
         return [n for at, unit in enumerate(self.units) if CHAPTER in unit.names.bound for n in self.needed(at)]
 
     def union(self, claims: Iterable[str]) -> list[int]:
-        """The units needed by some claims, in order; raises BookError for a claim that no cell judges."""
+        """The union of some claims' slices, in order; raises BookError for a claim that no cell judges."""
         return sorted(set().union(*(self.needed(self.judging(claim)) for claim in claims)))
 
     def judging(self, claim: str) -> int:
@@ -209,7 +210,7 @@ class ChapterCode:
         return self.claims[claim]
 
     def drawing(self, figure: str) -> int | None:
-        """The unit that draws a figure: the last one that has its name among its texts."""
+        """The unit that draws a figure: the last whole cell with its name among its string constants; None if none."""
         return next((n for n in reversed(range(len(self.units))) if self._draws(n, figure)), None)
 
     def _draws(self, n: int, figure: str) -> bool:
@@ -217,20 +218,20 @@ class ChapterCode:
 
     @cached_property
     def figures(self) -> dict[str, int]:
-        """Name of each figure that the prose places → the unit that draws it."""
+        """Figure in the prose → the unit that draws it."""
         prose = "\n".join(cell.source for cell in self.all_cells if cell.markdown)
         drawn = {name: self.drawing(name) for name in re.findall(r"\{(?:glue:|record-)figure\} (\S+)", prose)}
         return {name: at for name, at in drawn.items() if at is not None}
 
     def figures_of(self, claims: Iterable[str]) -> dict[str, int]:
-        """The figures of some claims: those that need no cell that another claim needs but these do not."""
+        """Figures of some claims: those whose slices share cells with claims, all of them in these claims' slices."""
         have, claimed = set(self.union(claims)), set(self.union(self.claims))
-        found = {}
+        result = {}
         for name, at in self.figures.items():
             shared = {n for n in self.needed(at) if n in claimed and not self.units[n].setup and self.units[n].whole}
             if shared and shared <= have:
-                found[name] = at
-        return found
+                result[name] = at
+        return result
 
     @cached_property
     def claims(self) -> dict[str, int]:

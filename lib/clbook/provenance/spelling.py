@@ -1,4 +1,4 @@
-"""The units of a chapter as tokens, with the values of parameters and without code that only shows something."""
+"""The units of a chapter as tokens, with the values of parameters and without code that only displays something."""
 
 import ast
 import copy
@@ -26,7 +26,7 @@ _CHANGING = {
     "sort",
     "update",
 }  # methods that change their object
-_SHOWN = ("glue.", f"{CHAPTER}.judge", f"{CHAPTER}.close")  # calls that compute nothing
+_SHOWN = ("glue.", f"{CHAPTER}.judge", f"{CHAPTER}.close")  # calls that only display
 DRAWING = {"glue.figure", "glue.explorable", "glue.animation"}  # calls that store a picture
 
 
@@ -43,7 +43,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Global:
-    """A name that the chapter binds; in a digest it is a number, given by its first place in the slice."""
+    """A name that the chapter binds; a digest contains a number instead, in order of appearance in the slice."""
 
     name: str
 
@@ -52,22 +52,22 @@ class Global:
 
 
 class Writer:
-    """Writes units as tokens, parameters as their values; with `looks`, colours count by what they are."""
+    """Writes units as tokens, with the values of parameters; colours count by definition if `with_colours`."""
 
     def __init__(
         self,
-        story: ChapterCode,
+        code: ChapterCode,
         values: dict[str, object],
         bound: set[str],
         closed: dict[str, "Closed"],
         with_colours: bool,
     ):
-        self.story, self.values, self.bound, self.closed, self.with_colours = story, values, bound, closed, with_colours
+        self.code, self.values, self.bound, self.closed, self.with_colours = code, values, bound, closed, with_colours
         self.parameters: set[str] = set()
         self.speller = Speller(self.resolve, bind=lambda name: self.resolve(name, ())[0])
 
     def unit(self, unit: Unit, claim: str | None) -> Tokens:
-        """The tokens of a unit; unless `claim` is None, without what only shows and without other claims' verdicts."""
+        """The tokens of a unit; unless `claim` is None, without display calls and other claims' verdicts."""
         out: Tokens = []
         for statement in unit.body:
             if claim is not None and only_shows(statement, claim):
@@ -78,37 +78,37 @@ class Writer:
         return out
 
     def procedure(self, statement: ast.stmt) -> Tokens:
-        """A set-up call of a library function that sets the process's state, as the statements of its body."""
+        """The inlined body of a library function that changes the process's state; empty for any other statement."""
         call = getattr(statement, "value", None)
         if not (isinstance(statement, ast.Expr) and isinstance(call, ast.Call) and not call.keywords):
             return []
-        called = self.story.meaning(call.func)
-        if not (isinstance(called, Definition) and self.story.is_procedure(called)):
+        called = self.code.meaning(call.func)
+        if not (isinstance(called, Definition) and self.code.is_procedure(called)):
             return []
-        module = self.story.library.module(called.module)
-        function, speller = module.definitions[called.name], self.story.library.speller(module)
-        given = self._arguments(function.args, call.args, speller)
-        if given is None:
+        module = self.code.library.module(called.module)
+        function, speller = module.definitions[called.name], self.code.library.speller(module)
+        arguments = self._arguments(function.args, call.args, speller)
+        if arguments is None:
             return []
         imports = [statement for statement in function.body if isinstance(statement, IMPORTS)]
-        scope = {k: v for node in imports for k, v in self.story.library.local_import(module, node).items()} | given
+        scope = {k: v for node in imports for k, v in self.code.library.local_import(module, node).items()} | arguments
         body = [s for s in function.body if not isinstance(s, IMPORTS) and not _is_text(s)]
         return [token for s in body for token in speller.spell(s, (scope,))]
 
-    def _arguments(self, shape: ast.arguments, given: list[ast.expr], speller: Speller) -> dict | None:
-        """Parameter → a resolver that substitutes its argument or default; None unless all parameters are plain."""
+    def _arguments(self, shape: ast.arguments, arguments: list[ast.expr], speller: Speller) -> dict | None:
+        """Parameter → resolver that substitutes its argument or default; None unless all are plain and positional."""
         names, defaults = [a.arg for a in shape.args], shape.defaults
         plain = not (shape.posonlyargs or shape.kwonlyargs or shape.vararg or shape.kwarg)
-        if not plain or not len(names) - len(defaults) <= len(given) <= len(names):
+        if not plain or not len(names) - len(defaults) <= len(arguments) <= len(names):
             return None
-        spelled = [self.speller.spell(node) for node in given]
-        spelled += [speller.spell(node) for node in defaults[len(defaults) - (len(names) - len(given)) :]]
+        spelled = [self.speller.spell(node) for node in arguments]
+        spelled += [speller.spell(node) for node in defaults[len(defaults) - (len(names) - len(arguments)) :]]
         spelled = spelled[: len(names)]
         return {name: (lambda _, attributes, t=tokens: (t, AS_IS)) for name, tokens in zip(names, spelled, strict=True)}
 
     def resolve(self, name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
-        if name in self.story.imports:
-            return self.story.library.refer(self.story.imports[name], attributes, self.with_colours)
+        if name in self.code.imports:
+            return self.code.library.refer(self.code.imports[name], attributes, self.with_colours)
         if name == CHAPTER:
             return self._chapter(attributes)
         if name in self.values:
@@ -122,7 +122,7 @@ class Writer:
         return [f"parameter {name} = {json.dumps(self.values[name])}"]
 
     def _chapter(self, attributes: tuple[str, ...]) -> tuple[Tokens, int]:
-        """What a chapter derives from its parameters counts by its value; the rest is machinery."""
+        """Tokens of an attribute of the chapter: by value if derived from parameters, otherwise by name."""
         values, what = self.values, attributes[0] if attributes else ""
         if what == "seeds":
             self.parameters.add(BLOCK)
@@ -148,13 +148,13 @@ def draws(unit: Unit) -> bool:
 
 
 def only_shows(statement: ast.stmt, claim: str | None) -> bool:
-    """Whether a statement is a call for its output alone: a glued number, another claim's verdict."""
+    """Whether a statement only displays: a glued number, or the verdict on a claim other than this one."""
     call = getattr(statement, "value", None)
     if not (isinstance(statement, ast.Expr) and isinstance(call, ast.Call)):
         return False
     own = call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == claim
-    said = ast.unparse(call.func)
-    return said.startswith(_SHOWN) and not (said == f"{CHAPTER}.judge" and own) and not _has_effect(call)
+    function = ast.unparse(call.func)
+    return function.startswith(_SHOWN) and not (function == f"{CHAPTER}.judge" and own) and not _has_effect(call)
 
 
 def _has_effect(call: ast.Call) -> bool:
@@ -166,13 +166,13 @@ def _has_effect(call: ast.Call) -> bool:
 
 
 class _Unlabelled(ast.NodeTransformer):
-    """Removes the labels of progress bars and of pieces."""
+    """Removes the labels of progress bars and pieces."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        said = ast.unparse(node.func)
-        if said == f"{CHAPTER}.progress" and node.args:
+        function = ast.unparse(node.func)
+        if function == f"{CHAPTER}.progress" and node.args:
             return node.args[0]
-        if said in (f"{CHAPTER}.piece", f"{CHAPTER}.library_piece"):
+        if function in (f"{CHAPTER}.piece", f"{CHAPTER}.library_piece"):
             return ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
         return node

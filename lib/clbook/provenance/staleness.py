@@ -22,7 +22,7 @@ CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
 
 @dataclass(frozen=True)
 class State:
-    """Whether a stored reading is what the present sources would make; if not, `changed` names what differs."""
+    """Whether a stored reading is up to date with the present sources; if not, `changed` names what differs."""
 
     chapter: str
     claim: str
@@ -32,7 +32,7 @@ class State:
 
 
 def notebook_stamp(path: Path) -> dict | None:
-    """The stamp that a notebook's outputs hold, or None; raises BookError for one that is damaged."""
+    """The last stamp in a notebook's outputs, or None; raises BookError if it is damaged."""
     if not path.is_file():
         return None
     for cell in reversed(intact(path, NOTEBOOK)["cells"]):
@@ -43,15 +43,15 @@ def notebook_stamp(path: Path) -> dict | None:
 
 
 def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: OnDamage = "raise") -> dict | None:
-    """The stored run of all notebooks of a chapter, the committed ones or those of a run in a folder.
+    """The stored run of a chapter, joined from the stamps of its notebooks.
 
     Args:
         files: The chapter.
-        folder: That of a run; None for the committed notebooks.
-        on_damage: Whether a notebook that is damaged is left out.
+        folder: The folder of a run; None for the committed notebooks.
+        on_damage: Whether a damaged notebook is skipped.
 
     Returns:
-        As `of_notebooks`, of two with the seconds of the longest as `side_by_side`; None if the notebooks hold no run.
+        As `of_notebooks`; for two notebooks with the longer one's seconds as `side_by_side`. None if there is no run.
 
     Raises:
         BookError: As `notebook_stamp` does.
@@ -65,7 +65,7 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: 
 
 
 def loaded(data: object) -> object:
-    """A stamp from the text in a notebook's output; anything that is not text or not JSON is returned unchanged."""
+    """A stamp from the JSON text in a notebook's output; anything else is returned unchanged."""
     try:
         return loads(data) if isinstance(data, str) else data
     except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ def loaded(data: object) -> object:
 
 
 def read_record(path: Path) -> dict:
-    """A record: its `run` and those on `other_seeds`; raises BookError if it is damaged or has another format."""
+    """A record: its `run` and the runs on `other_seeds`; raises BookError if it is damaged or of another format."""
     record = intact(path, RECORD)
     for stamp in (record["run"], *record.get("other_seeds", ())):
         check(stamp, f"{path.parent.name}/{path.name}")
@@ -82,9 +82,9 @@ def read_record(path: Path) -> dict:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored run: its place, stamp, and parameters as they would be now, and whether it must hold every claim.
+    """A stored run: its place, its stamp, and the parameters that the same run would have now.
 
-    A notebook must hold the claims of its own part of the chapter.
+    If `whole`, it must hold every claim, in the case of a notebook every claim of that `part` of the chapter.
     """
 
     where: str
@@ -93,14 +93,14 @@ class Stored:
     whole: bool = True
     part: int | None = None
 
-    def holds(self, story: ChapterCode, claim: str) -> bool:
-        """Whether a claim belongs into this run."""
-        here = self.part is None or claim not in story.claims or story.units[story.claims[claim]].part == self.part
+    def holds(self, code: ChapterCode, claim: str) -> bool:
+        """Whether the run holds or must hold a claim."""
+        here = self.part is None or claim not in code.claims or code.units[code.claims[claim]].part == self.part
         return claim in self.stamp["claims"] or self.whole and here
 
 
 def stored_stamps(files: ChapterFiles, on_damage: OnDamage = "raise") -> Iterator[Stored]:
-    """The run of the committed notebook and all runs of all records; `on_damage` as in `notebooks_stamp`."""
+    """The runs of the committed notebooks and of all records; `on_damage` as in `notebooks_stamp`."""
     for part in files.notebooks:
         if stamp := attempt(on_damage, notebook_stamp, part.notebook):
             yield Stored(f"chapters/{part.notebook.name}", stamp, profile_parameters(files, "default"), part=part.part)
@@ -109,7 +109,7 @@ def stored_stamps(files: ChapterFiles, on_damage: OnDamage = "raise") -> Iterato
 
 
 def _of_record(files: ChapterFiles, path: Path) -> list[Stored]:
-    """The runs of a record, the one on its own seeds first."""
+    """The runs of a record, first the one on the profile's seeds."""
     record, where = read_record(path), f"records/{files.name}/{path.name}"
     runs = [Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))]
     for stamp in record["other_seeds"]:
@@ -119,7 +119,7 @@ def _of_record(files: ChapterFiles, path: Path) -> list[Stored]:
 
 
 def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, object]:
-    """The profile's present parameters, on the stored run's device; without a profile, the run's own parameters."""
+    """The profile's present parameters with the stored run's device; the run's own if the profile is gone."""
     if profile != "default" and not files.profile(profile).is_file():
         return stamp["parameters"]
     now = profile_parameters(files, profile)
@@ -127,41 +127,41 @@ def parameters_now(files: ChapterFiles, profile: str, stamp: dict) -> dict[str, 
 
 
 def block_now(files: ChapterFiles, stamp: dict) -> dict[str, object]:
-    """As `parameters_now`, of a run on another block of seeds: its own profile's, with its own first seed."""
+    """As `parameters_now`, for a run on another block of seeds, whose first seed is kept."""
     return parameters_now(files, stamp["profile"], stamp) | {"first_seed": stamp["parameters"].get("first_seed")}
 
 
 def states(
-    story: ChapterCode, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
+    code: ChapterCode, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
 ) -> dict[str, State]:
-    """The state of each claim that a stored run holds, or that the chapter judges although the run does not hold it.
+    """The state of each claim that a stored run holds or that the chapter judges.
 
-    `parameters` are those that the run would have now if they differ from its own.
+    `parameters` are those that the run would have now, by default its own.
     """
-    digests, result = ChapterDigests(story, stamp["parameters"] if parameters is None else parameters), {}
+    digests, result = ChapterDigests(code, stamp["parameters"] if parameters is None else parameters), {}
     for claim, row in stamp["claims"].items():
         state, changed = CURRENT, ()
-        if claim not in story.claims:
+        if claim not in code.claims:
             state, changed = STALE, ("no cell judges it any more",)
-        elif digests.digest(story.claims[claim], claim) != row["reading"]:
+        elif digests.digest(code.claims[claim], claim) != row["reading"]:
             state, changed = STALE, _changed(reaches(stamp, claim), digests.claim(claim).reaches)
         elif claims and claim not in claims.rows:
             state, changed = RULE_CHANGED, ("its row in the claims file is gone",)
         elif claims and row["rule"] and row["rule"] != rule_digest(claims.rows[claim]):
             state, changed = RULE_CHANGED, ("its rule",)
-        result[claim] = State(story.files.name, claim, where, state, changed)
-    missing = [claim for claim in story.claims if claim not in result]
-    return result | {c: State(story.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
+        result[claim] = State(code.files.name, claim, where, state, changed)
+    missing = [claim for claim in code.claims if claim not in result]
+    return result | {c: State(code.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
 
 
-def old_pictures(story: ChapterCode, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
-    """Name → unit of each picture of a chapter that a stored run lacks or drew by an earlier form of its cells."""
+def old_pictures(code: ChapterCode, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
+    """Name → unit of each picture that a stored run lacks or that code has since changed."""
     drawn = {name: picture["digest"] for name, picture in stamp["pictures"].items()}
-    return {name: at for name, at in story.figures.items() if drawn.get(name) != digests.digest(at)[:SHORT]}
+    return {name: at for name, at in code.figures.items() if drawn.get(name) != digests.digest(at)[:SHORT]}
 
 
 def all_old_pictures(root: Path, names: list[str] | None = None, on_damage: OnDamage = "raise") -> dict[str, list[str]]:
-    """Record → its old pictures, for the records of some chapters, or of all, that keep pictures; as `all_states`."""
+    """Record → its old pictures, for the records with pictures of some or all chapters; arguments as `all_states`."""
     library, old = Library(), {}
     for files in [ChapterFiles.find(name, root) for name in names or chapter_names(root)]:
         old |= attempt(on_damage, _old_pictures_of, files, library, on_damage) or {}
@@ -169,17 +169,17 @@ def all_old_pictures(root: Path, names: list[str] | None = None, on_damage: OnDa
 
 
 def _old_pictures_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> dict[str, list[str]]:
-    story, old = ChapterCode(files, library), {}
+    code, old = ChapterCode(files, library), {}
     for path in files.records():
         record = attempt(on_damage, read_record, path)
         if record and (run := record["run"])["pictures"]:
-            names = old_pictures(story, run, ChapterDigests(story, parameters_now(files, path.stem, run)))
+            names = old_pictures(code, run, ChapterDigests(code, parameters_now(files, path.stem, run)))
             old[f"records/{files.name}/{path.name}"] = [name for name in names if name in run["pictures"]]
     return old
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
-    """Names of what a reading reaches and whose own text differs or is new; otherwise of what it no longer reaches."""
+    """Names of definitions whose text is changed or new; if there are none, of those that are no longer reached."""
     names = [name for name in now if before.get(name) != now[name]] or [name for name in before if name not in now]
     return tuple(names) or ("what its parameters or data give",)
 
@@ -190,20 +190,20 @@ def all_states(root: Path, names: list[str] | None = None, on_damage: OnDamage =
     Args:
         root: The book.
         names: The chapters; None for all.
-        on_damage: Whether a chapter, a notebook or a record that is damaged is left out.
+        on_damage: Whether a damaged chapter, notebook or record is skipped.
 
     Raises:
-        BookError: There is no such chapter, or something is damaged and not left out.
+        BookError: There is no such chapter, or something is damaged and `on_damage` is "raise".
     """
     library, chapters = Library(), [ChapterFiles.find(name, root) for name in names or chapter_names(root)]
     return [state for files in chapters for state in attempt(on_damage, _states_of, files, library, on_damage) or ()]
 
 
 def _states_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> list[State]:
-    story, claims, result = ChapterCode(files, library), Claims.load(files.claims), []
+    code, claims, result = ChapterCode(files, library), Claims.load(files.claims), []
     for run in stored_stamps(files, on_damage):
-        rows = states(story, run.stamp, claims, run.where, run.parameters)
-        result += [row for claim, row in rows.items() if run.holds(story, claim)]
+        rows = states(code, run.stamp, claims, run.where, run.parameters)
+        result += [row for claim, row in rows.items() if run.holds(code, claim)]
     return result
 
 

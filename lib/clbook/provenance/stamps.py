@@ -1,17 +1,17 @@
-"""The stored form of a run: what was measured, what each reading depends on, sums of pictures, a seal over all of it.
+"""Stamps, the stored form of a run: readings, what each depends on, checksums of pictures, and a seal over it all.
 
 Keys of a stamp:
 
 - `chapter`, `profile`, `data`, `parameters`;
 - `readings`: claim → arms;
-- `claims`: claim → the digests of its reading and its rule, what it reaches as places in `definitions`, and which run
-  made it; a claim whose regime the run does not reach is listed here but not among the readings;
-- `definitions`: name and digest of its own text; `cells`: cell in words → digest and seconds; `pictures`: name → sum,
-  digest, and for an animation the sum `moving` of its file;
-- for the run itself `versions`, `device`, `capability`, `blas`, `threads`, `seconds`, `peak_mb`, `time`. Claims that
-  were measured later refer to one of the runs under `later`, counted from 1.
+- `claims`: claim → the digests of its reading and its rule, what it reaches as indices into `definitions`, and the
+  number of its run; a claim that was not judged, being out of its regime, is listed here but not in `readings`;
+- `definitions`: digest of its text and name; `cells`: cell in words → digest and seconds; `pictures`: name → checksum,
+  digest, and for an animation the checksum `moving` of its file;
+- for the run itself, number 0, `versions`, `device`, `capability`, `blas`, `threads`, `seconds`, `peak_mb`, `time`;
+  the same under `later` for runs that measured some claims later, numbered from 1.
 
-The seal reveals an accidental change; `clbook verify` reveals a deliberate one.
+The seal detects accidental changes; `clbook verify` detects deliberate ones.
 """
 
 import json
@@ -35,18 +35,18 @@ RUN = ("versions", "device", "capability", "blas", "threads", "seconds", "peak_m
 
 
 def seal(stamp: dict) -> dict:
-    """The stamp with a digest over all its other entries."""
+    """The stamp with a digest of all its other entries as `seal`."""
     content = {key: value for key, value in stamp.items() if key != "seal"}
     return content | {"seal": sha(json.dumps(content, sort_keys=True))}
 
 
 def check(stamp: object, where: str) -> dict:
-    """Return a stamp that is complete and of this format; raises a one-line BookError for any other."""
+    """Return a stamp unchanged if it is complete, intact and of this format; raises BookError otherwise."""
     if not isinstance(stamp, dict) or "readings" not in stamp:
         raise BookError(f"{where}: holds no stored run")
     if stamp.get("format") != FORMAT or stamp.get("algorithm") != ALGORITHM:
-        found = f"format {stamp.get('format', 1)}, algorithm {stamp.get('algorithm', 0)}"
-        raise BookError(f"{where}: {found}; this code reads format {FORMAT}, algorithm {ALGORITHM}: run it again")
+        got = f"format {stamp.get('format', 1)}, algorithm {stamp.get('algorithm', 0)}"
+        raise BookError(f"{where}: {got}; this code reads format {FORMAT}, algorithm {ALGORITHM}: run it again")
     if seal(stamp)["seal"] != stamp.get("seal"):
         raise BookError(f"{where}: does not fit its seal, so it was changed by hand or damaged: run it again")
     fitting(stamp, STAMP, where)
@@ -58,28 +58,28 @@ def check(stamp: object, where: str) -> dict:
 
 
 def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, str]:
-    """Cell in words → the digest of everything that it shows, and its seconds if known."""
-    found: dict[str, str] = {}
-    story = digests.story
-    for at, unit in enumerate(story.units):
+    """Cell name → the digest of everything that it shows, and its seconds if known."""
+    result: dict[str, str] = {}
+    code = digests.story
+    for index, unit in enumerate(code.units):
         if unit.whole:
             took = f" {seconds[unit.cell]:.2f}" if unit.cell in seconds else ""
-            found[cell_name(story, at)] = digests.digest(at)[:SHORT] + took
-    return found
+            result[cell_name(code, index)] = digests.digest(index)[:SHORT] + took
+    return result
 
 
-def cell_name(story: ChapterCode, at: int) -> str:
-    """A whole cell's name in a stamp: what it binds, with a number if several cells of its notebook bind the same."""
-    name, part = label(story, at), story.units[at].part
-    before = [n for n in story.of_notebook(part) if n < at and story.units[n].whole]
-    alike = [n for n in before if label(story, n) == name]
+def cell_name(code: ChapterCode, index: int) -> str:
+    """A cell's name in a stamp: its label, with a number if several cells of its notebook have the same."""
+    name, part = label(code, index), code.units[index].part
+    before = [n for n in code.of_notebook(part) if n < index and code.units[n].whole]
+    alike = [n for n in before if label(code, n) == name]
     return f"{'in the appendix, ' if part else ''}{name}" + (f" ({len(alike) + 1})" if alike else "")
 
 
 def pictures_of(
     digests: ChapterDigests, sums: dict[str, str], moving: dict[str, str] | None = None
 ) -> dict[str, dict[str, str]]:
-    """Figure name → the sum of its picture, the digest of the cell that draws it, an animation's sum of its file."""
+    """Figure name → checksum of its picture, digest of the cell that draws it, checksum of an animation's file."""
     drawing = {name: digests.story.drawing(name) for name in sums}
     drawn = {name: digests.digest(at)[:SHORT] for name, at in drawing.items() if at is not None}
     files = {name: {"moving": file} for name, file in (moving or {}).items()}
@@ -90,20 +90,20 @@ def provenance_of(
     digests: ChapterDigests, claims: Iterable[str], rules: dict | None, seconds: dict[int, float]
 ) -> dict[str, object]:
     """The entries `claims`, `definitions` and `cells` of a stamp; `rules` is None if no claims file can be read."""
-    made = {claim: digests.claim(claim) for claim in claims}
+    provenances = {claim: digests.claim(claim) for claim in claims}
     places: dict[tuple[str, str], int] = {}
-    rows = {claim: _row(one, places) for claim, one in made.items()}
+    rows = {claim: _row(provenance, places) for claim, provenance in provenances.items()}
     for claim, row in rows.items():
         row["rule"] = rule_digest(rules[claim]) if rules and claim in rules else None
     return {"claims": rows, "definitions": _listed(places), "cells": cells_of(digests, seconds)}
 
 
-def _row(made: Provenance, places: dict[tuple[str, str], int]) -> dict:
-    return {"run": 0, "reading": made.digest, "reaches": _places_of(made.reaches, places)}
+def _row(provenance: Provenance, places: dict[tuple[str, str], int]) -> dict:
+    return {"run": 0, "reading": provenance.digest, "reaches": _places_of(provenance.reaches, places)}
 
 
 def _places_of(reached: dict[str, str], places: dict[tuple[str, str], int]) -> str:
-    """The places of what a reading reaches, as a stamp has them; a definition that is new gets the next place."""
+    """Indices into `definitions` of what a reading reaches; a new definition gets the next index."""
     return " ".join(map(str, sorted(places.setdefault(pair, len(places)) for pair in reached.items())))
 
 
@@ -118,41 +118,39 @@ def reaches(stamp: dict, claim: str) -> dict[str, str]:
 
 
 def made_by(stamp: dict, claim: str) -> dict:
-    """Versions, device, time and so on of the run that made a claim's reading."""
+    """The entries `RUN` (versions, device, time …) of the run that made a claim's reading."""
     number = stamp["claims"][claim]["run"]
     return stamp["later"][number - 1] if number else {key: stamp[key] for key in RUN if key in stamp}
 
 
 def of_notebooks(stamps: list[dict], *, one_run: bool = False) -> dict:
-    """The stored run of a chapter, from the stamps of its notebooks, which have the same parameters.
+    """Join the stamps of a chapter's notebooks to one; raises BookError if their parameters differ.
 
-    The first one's versions, device and time count as those of the run; with `one_run` for all readings, otherwise the
-    others' stand under `later`. Seconds are added up. Raises BookError if the parameters differ.
+    The run is the first notebook's, with the seconds of all; the others' runs stand under `later` unless `one_run`.
     """
     if len(stamps) == 1:
         return stamps[0]
     if any(stamp["parameters"] != stamps[0]["parameters"] for stamp in stamps):
         raise BookError(f"{stamps[0]['chapter']}: its notebooks were run with different parameters: run it again")
-    found, runs, places = {"claims": {}, "readings": {}, "cells": {}, "pictures": {}}, [], {}
+    result, runs, places = {"claims": {}, "readings": {}, "cells": {}, "pictures": {}}, [], {}
     for stamp in stamps:
         first = len(runs)
         runs += [{key: stamp[key] for key in RUN if key in stamp}, *stamp["later"]]
         for claim, row in stamp["claims"].items():
             placed = {"run": 0 if one_run else first + row["run"], "reaches": _places_of(reaches(stamp, claim), places)}
-            found["claims"][claim] = row | placed
+            result["claims"][claim] = row | placed
         for key in ("readings", "cells", "pictures"):
-            found[key] |= stamp[key]
-    found |= {"definitions": _listed(places), "later": [] if one_run else runs[1:]}
-    found["seconds"] = round(sum(stamp["seconds"] for stamp in stamps), 1)
-    found["peak_mb"] = max(stamp["peak_mb"] for stamp in stamps)
-    return seal(stamps[0] | found)
+            result[key] |= stamp[key]
+    result |= {"definitions": _listed(places), "later": [] if one_run else runs[1:]}
+    result["seconds"] = round(sum(stamp["seconds"] for stamp in stamps), 1)
+    result["peak_mb"] = max(stamp["peak_mb"] for stamp in stamps)
+    return seal(stamps[0] | result)
 
 
 def merge(before: dict, after: dict) -> dict:
-    """The stamp of a run, with its readings replaced by those of a later, partial run.
+    """The stamp of a run with its readings replaced by those of a later, perhaps partial run.
 
-    Both have the same parameters. Entries that are no longer referred to are left out; a later run that has everything
-    replaces the earlier one.
+    Entries to which nothing refers any longer are dropped. Raises BookError if the parameters differ.
     """
     if before["parameters"] != after["parameters"] or before["chapter"] != after["chapter"]:
         raise BookError(f"{before['chapter']}: two runs with other parameters cannot be one stored run")
@@ -181,43 +179,43 @@ def merge(before: dict, after: dict) -> dict:
 
 
 def refreshed(stamp: dict, digests: ChapterDigests, claims: Claims | None) -> dict:
-    """A stored run that is entirely up to date, rewritten with the cells, rules and claims of the present sources."""
+    """The stamp of a run that is entirely up to date, with the digests and labels of the present sources."""
     known = [claim for claim in digests.story.claims if claim in stamp["claims"]]
-    made = provenance_of(digests, known, claims and claims.rows, {})
-    for claim, row in made["claims"].items():
+    present = provenance_of(digests, known, claims and claims.rows, {})
+    for claim, row in present["claims"].items():
         row["run"] = stamp["claims"][claim]["run"]
-    drawn = {name: one for name, one in stamp["pictures"].items() if digests.story.drawing(name) is not None}
+    drawn = {name: picture for name, picture in stamp["pictures"].items() if digests.story.drawing(name) is not None}
     kept = {claim: stamp["readings"][claim] for claim in known if claim in stamp["readings"]}
-    cells = {"cells": _merged_cells(stamp["cells"], made["cells"])}
-    return seal(stamp | made | cells | {"pictures": drawn, "readings": kept})
+    cells = {"cells": _merged_cells(stamp["cells"], present["cells"])}
+    return seal(stamp | present | cells | {"pictures": drawn, "readings": kept})
 
 
 def _merged_cells(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
-    """The later run's cells, in its order; cells that it did not run keep their earlier seconds."""
+    """The later run's cells; those that it did not run keep their earlier seconds."""
     known = dict(entry.split() for entry in before.values() if " " in entry)
     return {name: e if " " in e or e not in known else f"{e} {known[e]}" for name, e in after.items()}
 
 
 def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
-    """Cell number → the seconds that it took, found by its digest, otherwise by its name; unknown cells are absent.
+    """Cell number → the seconds that it took, looked up by digest, then by name; unknown cells are absent.
 
     `digests` are those of the stamp's own parameters.
     """
-    story = digests.story
+    code = digests.story
     by_digest = dict(entry.split() for entry in stamp["cells"].values() if " " in entry)
     by_name = {name: entry.split()[1] for name, entry in stamp["cells"].items() if " " in entry}
-    found = {}
-    for at, unit in enumerate(story.units):
+    result = {}
+    for at, unit in enumerate(code.units):
         if unit.whole:
-            took = by_digest.get(digests.digest(at)[:SHORT]) or by_name.get(cell_name(story, at))
-            found |= {unit.cell: float(took)} if took else {}
-    return found
+            took = by_digest.get(digests.digest(at)[:SHORT]) or by_name.get(cell_name(code, at))
+            result |= {unit.cell: float(took)} if took else {}
+    return result
 
 
 def whole_cost(stamp: dict) -> float:
-    """Seconds to compute all that a stamp holds: its cells' latest, or the first run's if cells lack kept pieces.
+    """Seconds to compute all that a stamp holds: the sum over cells, at least the run's own seconds.
 
-    Notebooks of a chapter run side by side, so the longest counts.
+    The run's are more if pieces were resumed. Notebooks of a chapter run side by side, so the longest counts.
     """
     if "side_by_side" in stamp:
         return stamp["side_by_side"]
@@ -226,10 +224,10 @@ def whole_cost(stamp: dict) -> float:
 
 
 def seconds_of_record(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
-    """The same for a record, where pieces that were kept of an earlier attempt may be missing from the cells.
+    """As `seconds_of`, for a record, whose cells lack the seconds of pieces kept from an earlier attempt.
 
-    The run's own seconds contain them; what is missing is shared by the cells that compute pieces, those without
-    seconds of their own if there are any.
+    The run's own seconds contain these. The difference is shared equally by the cells that compute pieces, or by those
+    of them without seconds of their own.
     """
     seconds = seconds_of(stamp, digests)
     missing = stamp["seconds"] - sum(seconds.values())

@@ -1,8 +1,8 @@
-"""Code as tokens: a syntax tree without what cannot change a result, with each global name resolved.
+"""Code as tokens: a canonical form of the syntax tree, in which each global name is resolved.
 
-Left out: docstrings, comments, layout, annotations of functions and variables, texts of errors, import statements,
-and empty fields (newer versions of Python add some). A name that is local to a function stays as it is; a global one is
-passed to a resolver, which returns what to put in its place.
+Omitted, since they cannot change a result: docstrings, comments, layout, annotations of functions and variables, texts
+of errors, import statements, and empty fields (newer versions of Python add some). A name that is local to a function
+is kept; a global one is passed to a resolver, which returns its tokens.
 """
 
 import ast
@@ -50,23 +50,23 @@ Resolver = Callable[[str, tuple[str, ...]], tuple[Tokens, int] | None]
 
 
 def statements_bind(node: ast.AST | Iterable[ast.AST]) -> set[str]:
-    """Names that code binds in its own scope by targets, definitions and imports, without those of inner scopes."""
-    found: set[str] = set()
+    """Names that code binds in its own scope, by assignments, definitions and imports."""
+    names: set[str] = set()
     for part in [node] if isinstance(node, ast.AST) else node:
         if isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
-            found.add(part.name)
+            names.add(part.name)
             continue
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
-            found.add(part.id)
+            names.add(part.id)
         elif isinstance(part, IMPORTS):
-            found |= {bound for bound, _ in imported_names(part)}
+            names |= {bound for bound, _ in imported_names(part)}
         elif isinstance(part, _NAMING):
-            found |= {name for name in (getattr(part, "name", None), getattr(part, "rest", None)) if name}
+            names |= {name for name in (getattr(part, "name", None), getattr(part, "rest", None)) if name}
         if isinstance(part, COMPREHENSIONS):  # an assignment expression binds outside it
-            found |= {n.target.id for n in ast.walk(part) if isinstance(n, ast.NamedExpr)}
+            names |= {n.target.id for n in ast.walk(part) if isinstance(n, ast.NamedExpr)}
         elif not isinstance(part, ast.Lambda):
-            found |= statements_bind(list(ast.iter_child_nodes(part)))
-    return found
+            names |= statements_bind(list(ast.iter_child_nodes(part)))
+    return names
 
 
 def argument_names(arguments: ast.arguments) -> set[str]:
@@ -85,9 +85,9 @@ def imported_names(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
 class Speller:
     """Writes syntax trees as tokens.
 
-    `resolve(name, attributes)` gives the tokens of a global name and how many of the attributes after it they cover, or
-    None for an unknown name. `local_import` gives what an import statement inside a function binds, and `bind` the
-    tokens of the name of a top-level definition.
+    `resolve(name, attributes)` returns the tokens of a global name and how many of the attributes after it they cover,
+    or None for an unknown name. `local_import(node)` returns name → resolver for an import statement inside a function,
+    and `bind(name)` the tokens of the name of a top-level definition.
     """
 
     def __init__(
@@ -154,8 +154,8 @@ class Speller:
             if "class" in scope and isinstance(base.ctx, ast.Load):  # perhaps not bound yet, and then an outer name
                 out.append("or")
                 self._reference(node, scopes[1:], out)
-        found = resolver(base.id, tuple(attributes)) if resolver else None
-        tokens, used = found if found else ([f"name {base.id}"], 0)
+        resolved = resolver(base.id, tuple(attributes)) if resolver else None
+        tokens, used = resolved if resolved else ([f"name {base.id}"], 0)
         if used == AS_IS and not attributes:
             out += tokens
             return True
@@ -164,7 +164,7 @@ class Speller:
         return True
 
     def _comprehension(self, node: ast.AST, scopes: tuple[dict, ...], out: Tokens) -> None:
-        """The first iterable is read outside, the rest inside, where the targets are local."""
+        """The targets are local, except to the first iterable."""
         first = node.generators[0].iter
         own = dict.fromkeys(set().union(*(statements_bind(g.target) for g in node.generators)))
         inside = (own, *_beyond_class(scopes))
@@ -182,7 +182,7 @@ class Speller:
         out.append(")")
 
     def _function(self, node: ast.AST, scopes: tuple[dict, ...], out: Tokens) -> None:
-        """Decorators and defaults are read outside; the name is left out unless it is bound inside a function."""
+        """Decorators and defaults are in the outer scope; a top-level function's name is left to `bind`."""
         body = node.body if isinstance(node.body, list) else [node.body]
         if isinstance(node, _FUNCTIONS) and ast.get_docstring(node, clean=False) is not None:
             body = body[1:]
@@ -213,14 +213,14 @@ class Speller:
             self._node(part, scopes, out)
         for statement in body:
             if isinstance(statement, ast.AnnAssign):
-                said = ast.unparse(statement.annotation)
-                out += ["field", said if said in _BUILTIN_TYPES else "", *(mark for mark in _MARKS if mark in said)]
+                kind = ast.unparse(statement.annotation)
+                out += ["field", kind if kind in _BUILTIN_TYPES else "", *(mark for mark in _MARKS if mark in kind)]
             self._node(statement, (own, *_beyond_class(scopes)), out)
         out.append(")")
 
 
 def _beyond_class(scopes: tuple[dict, ...]) -> tuple[dict, ...]:
-    """The scopes that code inside the innermost one sees, without the names of a class."""
+    """The scopes that a nested function sees: all but that of an enclosing class."""
     return scopes[1:] if scopes and "class" in scopes[0] else scopes
 
 

@@ -48,14 +48,14 @@ class Unit:
 
     @cached_property
     def line(self) -> tuple[str, str] | None:
-        """What it shows of the stored run at its end: (`judge`, claim) or (`close`, nothing)."""
+        """The line about the stored run that the unit shows last: ("judge", claim) or ("close", "")."""
         call = getattr(self.body[-1], "value", None)
         if not (isinstance(self.body[-1], ast.Expr) and isinstance(call, ast.Call)):
             return None
-        said = ast.unparse(call.func).removeprefix(f"{CHAPTER}.")
-        if ast.unparse(call.func) == said or said not in ("judge", "close"):
+        owner, _, method = ast.unparse(call.func).rpartition(".")
+        if owner != CHAPTER or method not in ("judge", "close"):
             return None
-        return said, call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        return method, call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
 
     @property
     def closes(self) -> bool:
@@ -89,13 +89,13 @@ def units_of(number: int, part: int, cell: Cell, setup: bool, where: str) -> lis
         return Unit(number, part, _text(cell.source, statements, len(body)), tuple(statements), whole, setup)
 
     if setup:
-        return [unit([single], False) for statement in body for single in _apart(statement)]
+        return [unit([single], False) for statement in body for single in _split(statement)]
     rest = [s for s in body if not isinstance(s, IMPORTS)]
     return [unit([s], False) for s in body if isinstance(s, IMPORTS)] + ([unit(rest, True)] if rest else [])
 
 
-def _apart(statement: ast.stmt) -> list[ast.stmt]:
-    """`a, b = x, y` as two statements if neither value reads what is bound."""
+def _split(statement: ast.stmt) -> list[ast.stmt]:
+    """Split `a, b = x, y` into two assignments, if neither value reads what is bound."""
     value, target = getattr(statement, "value", None), (getattr(statement, "targets", None) or [None])[0]
     pair = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(target, ast.Tuple)
     if not (pair and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)):
@@ -107,21 +107,21 @@ def _apart(statement: ast.stmt) -> list[ast.stmt]:
     return [ast.fix_missing_locations(ast.copy_location(single, statement)) for single in singles]
 
 
-def _text(source: str, statements: list[ast.stmt], of: int) -> str:
+def _text(source: str, statements: list[ast.stmt], total: int) -> str:
     """The source of statements, each on its original lines of the cell, so that an error names the right line."""
-    given, lines = source.splitlines(), [""] * len(source.splitlines())
-    if len(statements) == of:
+    original, lines = source.splitlines(), [""] * len(source.splitlines())
+    if len(statements) == total:
         return source
     for statement in statements:
         first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))]) - 1
-        alone = ast.unparse(ast.parse("\n".join(given[first : statement.end_lineno]))) == ast.unparse(statement)
-        shown = given[first : statement.end_lineno] if alone else [ast.unparse(statement)]
+        alone = ast.unparse(ast.parse("\n".join(original[first : statement.end_lineno]))) == ast.unparse(statement)
+        shown = original[first : statement.end_lineno] if alone else [ast.unparse(statement)]
         lines[first : first + len(shown)] = shown
     return "\n".join(lines)
 
 
 def sets_state(tree: ast.AST, imports: dict[str, Target]) -> bool:
-    """Whether code changes the process's state, by a call or by an assignment to a part of a module."""
+    """Whether code changes the process's state, by a call or by assigning to an attribute or item of a module."""
     for node in ast.walk(tree):
         part = node.func if isinstance(node, ast.Call) else node
         stored = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
