@@ -1,9 +1,9 @@
-"""Animations of a chapter: a short looping picture, made by the run, in a file beside the notebook.
+"""Animations of a chapter: short looping pictures that a run makes, each in a file beside the notebook.
 
-The file is `animations/CHAPTER/NAME.webp`, both beside a committed notebook and beside that of `clbook run`; the pages
-have it at the same place. The cell's output holds the last frame as a PNG, for print and for viewers that cannot play,
-and HTML that plays the file. Readers who prefer reduced motion see the last frame; a checkbox stops the animation, or
-plays it for them, without a script. In a notebook that a reader runs, no file is written: its output holds everything.
+The file is `animations/CHAPTER/NAME.webp`, relative to the notebook, whether committed or from `clbook run`, and to the
+page. The cell's output has HTML that plays the file, and the last frame as a PNG for print and other viewers. Readers
+who prefer reduced motion see the last frame; a checkbox, without a script, stops the animation, or plays it for them.
+In a notebook that a reader runs, no file is written: the output contains the animation.
 """
 
 import base64
@@ -19,14 +19,14 @@ from ..common.errors import BookError
 from ..common.pictures import size_on_page, small_png
 
 FOLDER = "animations"  # beside the notebook
-VARIABLE = "CLBOOK_ANIMATIONS"  # the folder animations/CHAPTER of a run that writes files
+VARIABLE = "CLBOOK_ANIMATIONS"  # the folder animations/CHAPTER, set for a run that writes files
 LARGEST = 2**20  # bytes of a file
 _PLAIN = "animation {name}: {alt}"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SOURCE = re.compile(r'(?<=<img class="moving" src=")[^"]*')
 
-# The last frame is what shows unless this style sheet is there; `lost` is set where the file does not load, as in a
-# notebook that was moved without it. `!important` is for the themes of pages, which dim pictures in the dark.
+# Without this style sheet the last frame shows. `lost` is set if the file does not load, as in a notebook that was
+# moved without it. `!important` is for the themes of pages, which dim pictures in the dark.
 _STYLE = """\
 .animation { display: inline-grid; grid-template-columns: auto 1fr; gap: 0.3em 0.5em; max-width: 100%;
   box-sizing: border-box; padding: 0.4rem; border-radius: 0.4rem; background: #fff; color: #222; color-scheme: light;
@@ -52,7 +52,7 @@ _STYLE = """\
 
 
 def images(fig, draw: Callable[[object], object], frames: Sequence, dpi: int) -> list:
-    """The figure after `draw(frame)` for each frame, as RGB pictures of one size; the layout is that of the last."""
+    """The figure after each `draw(frame)`, as RGB pictures of one size in the layout of the last frame."""
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
@@ -62,12 +62,12 @@ def images(fig, draw: Callable[[object], object], frames: Sequence, dpi: int) ->
     draw(frames[-1])
     canvas.draw()
     fig.set_layout_engine("none")  # labels that change must not move the axes
-    found = []
+    pictures = []
     for frame in frames:
         draw(frame)
         canvas.draw()
-        found.append(Image.fromarray(np.asarray(canvas.buffer_rgba()).copy()).convert("RGB"))
-    return found
+        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba()).copy()).convert("RGB"))
+    return pictures
 
 
 def still_png(image, dpi: int) -> bytes:
@@ -78,7 +78,7 @@ def still_png(image, dpi: int) -> bytes:
 
 
 def looping_webp(frames: list, rate: float, hold: float) -> bytes:
-    """A looping animation, lossless; the last frame stays for `hold` more seconds. Raises BookError without WebP."""
+    """A lossless looping animation, with `hold` more seconds for the last frame; raises BookError without WebP."""
     from PIL import features
 
     if not features.check("webp"):
@@ -93,7 +93,7 @@ def looping_webp(frames: list, rate: float, hold: float) -> bytes:
 
 
 def make(fig, draw, frames, name: str, alt: str, *, rate: float, hold: float, dpi: int) -> tuple[bytes, bytes]:
-    """(last frame as PNG, animation as WebP); raises a one-line BookError for what cannot be shown."""
+    """(last frame as PNG, animation as WebP); raises BookError for invalid arguments and more than 1 MB."""
     frames = list(frames)
     if not _NAME.fullmatch(name):
         raise BookError(f"animation {name!r}: a name is of small letters, digits and single hyphens")
@@ -102,16 +102,16 @@ def make(fig, draw, frames, name: str, alt: str, *, rate: float, hold: float, dp
     if len(frames) < 2 or not rate > 0 or not hold >= 0:
         got = f"{len(frames)} frames, rate={rate}, hold={hold}"
         raise BookError(f"animation {name}: needs at least 2 frames, rate > 0 and hold ≥ 0, got {got}")
-    made = images(fig, draw, frames, dpi)
-    moving = looping_webp(made, rate, hold)
+    pictures = images(fig, draw, frames, dpi)
+    moving = looping_webp(pictures, rate, hold)
     if len(moving) > LARGEST:
         size = f"{len(moving) / 2**20:.1f} MB of {len(frames)} frames"
         raise BookError(f"animation {name}: at most 1 MB, got {size}; take fewer frames, fewer points or a lower dpi")
-    return still_png(made[-1], dpi), moving
+    return still_png(pictures[-1], dpi), moving
 
 
 def place(name: str, moving: bytes) -> str:
-    """Store an animation where the run wants it and return its address; in a reader's notebook the address holds it."""
+    """Write an animation into the run's folder and return its address; without such a folder, a data URL."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         return _data(moving)
@@ -121,15 +121,15 @@ def place(name: str, moving: bytes) -> str:
     return f"{FOLDER}/{path.parent.name}/{path.name}"
 
 
-def store(made: Path, folder: Path) -> None:
-    """Move the animations of a finished run into the folder of the committed ones."""
-    for path in sorted(made.glob("*.webp")):
+def store(source: Path, folder: Path) -> None:
+    """Copy the animations of a finished run into the folder of the committed ones."""
+    for path in sorted(source.glob("*.webp")):
         folder.mkdir(parents=True, exist_ok=True)
         atomic_write(folder / path.name, path.read_bytes())
 
 
 def remove_others(folder: Path, names: Iterable[str]) -> None:
-    """Remove the committed animations that the notebook plays no more, and an empty folder."""
+    """Remove committed animations other than `names`, and the folder if it is then empty."""
     for path in folder.glob("*.webp"):
         if path.stem not in names:
             path.unlink()
@@ -142,21 +142,21 @@ def _data(moving: bytes) -> str:
 
 
 def bundle(name: str, still: bytes, address: str, alt: str) -> dict[str, str]:
-    """The forms of the output: HTML, the last frame as PNG, and the alternative text.
+    """The output as HTML, as the last frame in PNG, and as alternative text, by MIME type.
 
-    Both pictures are in the HTML, and style alone chooses between them, by the reader's preference and the checkbox.
+    The HTML has both pictures; CSS selects one by the reader's preference and the checkbox.
     """
-    said, own = html.escape(alt), f"animation-{name}"
+    text, box = html.escape(alt), f"animation-{name}"
     picture, width = base64.b64encode(still).decode("ascii"), size_on_page(still)[0]
-    shown = (
-        f'<style>\n{_STYLE}</style>\n<div class="animation">\n<input type="checkbox" id="{own}">\n'
-        f'<img class="moving" src="{address}" alt="{said}" width="{width}" loading="lazy" style="display: none"'
+    element = (
+        f'<style>\n{_STYLE}</style>\n<div class="animation">\n<input type="checkbox" id="{box}">\n'
+        f'<img class="moving" src="{address}" alt="{text}" width="{width}" loading="lazy" style="display: none"'
         " onerror=\"this.parentNode.classList.add('lost')\">\n"
-        f'<img class="still" src="data:image/png;base64,{picture}" alt="{said}" width="{width}">\n'
-        f'<label for="{own}"><span class="stop">Stop and show the end</span><span class="play">Play</span></label>\n'
+        f'<img class="still" src="data:image/png;base64,{picture}" alt="{text}" width="{width}">\n'
+        f'<label for="{box}"><span class="stop">Stop and show the end</span><span class="play">Play</span></label>\n'
         "</div>"
     )
-    return {"text/html": shown, "image/png": picture, "text/plain": _PLAIN.format(name=name, alt=alt)}
+    return {"text/html": element, "image/png": picture, "text/plain": _PLAIN.format(name=name, alt=alt)}
 
 
 def _shown(notebook) -> Iterator[tuple[dict, str, str]]:
@@ -169,7 +169,7 @@ def _shown(notebook) -> Iterator[tuple[dict, str, str]]:
 
 
 def refresh(notebook) -> list[str]:
-    """Give each animation of an executed notebook, in place, the present HTML; returns the names that changed."""
+    """Rewrite, in place, the HTML of each animation in an executed notebook; returns the names that changed."""
     changed = []
     for data, name, address in _shown(notebook):
         alt = data["text/plain"].removeprefix(_PLAIN.format(name=name, alt=""))
@@ -180,7 +180,7 @@ def refresh(notebook) -> list[str]:
 
 
 def take_in(notebook, folder: Path) -> None:
-    """Put the animations that lie beside a notebook into its outputs, in place; without its file, one stays still."""
+    """Embed the animations beside a notebook as data URLs, in place; without its file, one shows its last frame."""
     for data, _, address in _shown(notebook):
         if not address.startswith("data:") and (folder / address).is_file():
             content = (folder / address).read_bytes()

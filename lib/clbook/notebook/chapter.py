@@ -1,4 +1,4 @@
-"""The notebook's side of the book: checked parameters in, judged claims and a stamp out."""
+"""A chapter while its notebook runs: it checks parameters, judges claims, and makes the stamp of the run."""
 
 import datetime
 import os
@@ -26,15 +26,13 @@ T = TypeVar("T")
 
 
 class Chapter:
-    """One notebook of a chapter while it runs: its parameters, its claims and what has been measured so far."""
+    """One notebook of a chapter while it runs: its parameters, claims and readings so far."""
 
-    def __init__(self, files: ChapterFiles, given: dict[str, object]):
-        self.story = ChapterCode(
-            files, Library().read()
-        )  # the sources as they are now, whatever is edited during the run
+    def __init__(self, files: ChapterFiles, values: dict[str, object]):
+        self.story = ChapterCode(files, Library().read())  # read now, so that edits during the run have no effect
         known = self.story.parameters
         self.files, self.started = files, time.perf_counter()
-        self.parameters = effective(known, {k: given[k] for k in known if k in given}, files.name)
+        self.parameters = effective(known, {k: values[k] for k in known if k in values}, files.name)
         self.is_default = self.parameters == {p.name: p.default for p in known.values()}
         self.claims = _load_claims(files)
         self.device = device_of(self.parameters.get("device", "cpu"))
@@ -47,11 +45,11 @@ class Chapter:
         self._watch_cells()
 
     def check(self, make: Callable[..., T], *args, **options) -> T:
-        """Call a kernel's check before any work; turn the ValueError that it raises into one line, Refused."""
+        """`make(*args, **options)`, with Refused in place of ValueError; for checks of parameters before any work."""
         try:
             return make(*args, **options)
-        except ValueError as refused:
-            raise Refused(f"{self.files.name}: {refused}") from None
+        except ValueError as error:
+            raise Refused(f"{self.files.name}: {error}") from None
 
     @property
     def data(self) -> str:
@@ -74,15 +72,15 @@ class Chapter:
         advocate=None,
         regime: bool = True,
     ) -> display.Line:
-        """Judge what was measured by the claim's rule and show the claim's card.
+        """Judge a claim's statistics by its rule and return the card to show.
 
         A statistic is a number, a sequence with one value per seed, a share `{"hits": k, "trials": n}`, or a dictionary
-        from cases to these, of which the worst counts. `control` is the nearest plausible mistake, run through the same
-        code: it must miss the rule. `advocate` is the strongest reading under which the authors are right: if it meets
-        the rule, the verdict is at most `with conditions`. Claims decided by chance are judged at the strictest level
-        of Holm's correction here; `close` applies the full correction. If `regime` is false, the run is outside the
-        claim's regime (for example, its training is cut short), and the claim is not judged; an arm may be a function,
-        which is then not called.
+        from cases to these, of which the worst counts; or a function without arguments that returns one. `control` is
+        the nearest plausible mistake, run through the same code: it must miss the rule. `advocate` is the strongest
+        reading under which the authors are right: if it meets the rule, the verdict is at most `with conditions`.
+        Random claims are judged at the strictest level of Holm's correction; `close` applies the full correction. If
+        `regime` is false, the run is outside the claim's regime (for example, its training is cut short): the claim is
+        not judged, and no function is called.
         """
         if not regime:
             self.outside_regime.add(claim)
@@ -96,7 +94,7 @@ class Chapter:
         return display.card(self._verdict(claim))
 
     def _row(self, claim: str) -> Claim:
-        """The claim's row, or a bare one if the rules cannot be read. Raises BookError for a claim without a row."""
+        """The claim's row, or an empty one if the rules cannot be read; raises BookError if it has no row."""
         if self.claims is None:
             return Claim(claim, "", "", "")
         if claim not in self.claims.rows:
@@ -109,30 +107,30 @@ class Chapter:
         return judge(row, self.readings[claim], level, self.data)
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-        """Iterate with one progress bar (remaining time included)."""
+        """Iterate with a progress bar, which shows the remaining time."""
         return progress(items, label, self.cells_run, total)
 
     def piece(self, label: str, compute: Callable[..., T], *args, **options) -> T:
-        """Compute a long part. `clbook record` keeps finished pieces and resumes from them; elsewhere a plain call."""
+        """Call a long computation; `clbook record` keeps its result on disk, to resume after an interruption."""
         keeper = _PIECES.get("keeper")
         return keeper(label, compute, *args, **options) if keeper else compute(*args, **options)
 
-    def library_piece(self, label: str, compute: Callable[..., T], *given, **bystanders) -> T:
-        """As `piece`, for a library function whose result depends only on `given` (see `pieces.Keeper`).
+    def library_piece(self, label: str, compute: Callable[..., T], *args, **options) -> T:
+        """As `piece`, for a library function whose result depends only on `args` (see `pieces.Keeper`).
 
-        The function gets a keyword `watch`, which wraps an iterable in a progress bar.
+        The function gets a keyword argument `watch`, which wraps an iterable in a progress bar.
         """
         keeper = _PIECES.get("keeper")
-        bystanders["watch"] = lambda items: self.progress(items, label)
-        return keeper.library(label, compute, *given, **bystanders) if keeper else compute(*given, **bystanders)
+        options["watch"] = lambda items: self.progress(items, label)
+        return keeper.library(label, compute, *args, **options) if keeper else compute(*args, **options)
 
     def close(self) -> display.Line:
-        """The chapter's last line: counts, time and memory; it carries everything that a test judges again."""
+        """The chapter's last line: counts of verdicts, time and memory; its output contains the stamp."""
         verdicts = judge_all(self.claims, self.readings, self.data) if self.claims else {}
         return display.summary_table(verdicts, self.stamp())
 
     def stamp(self) -> dict:
-        """The stored result, sealed: readings and what they were made from."""
+        """The stamp of the run so far: readings and their provenance, sealed."""
         digests = ChapterDigests(self.story, self.parameters)
         readings = {claim: self.readings[claim].to_json() for claim in self.story.claims if claim in self.readings}
         run = [claim for claim in self.story.claims if claim in readings or claim in self.outside_regime]
@@ -177,7 +175,7 @@ class Chapter:
         shell.events.register("post_run_cell", after)
 
     def took(self, cell: int | None, seconds: float) -> None:
-        """Note that a cell has ended; None stands for a cell that is not in the chapter's source."""
+        """Record that a cell has ended; its number is None if it is not in the chapter's source."""
         self.cells_run += 1
         if cell is not None:
             self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
@@ -193,10 +191,10 @@ def _load_claims(files: ChapterFiles) -> Claims | None:
         return None
 
 
-def open_chapter(name: str, given: dict[str, object]) -> Chapter:
-    """Check a chapter's parameters (pass `globals()`) and open it, in the book's style for figures.
+def open_chapter(name: str, values: dict[str, object]) -> Chapter:
+    """Check a chapter's parameters (pass `globals()`), set the style of figures, and return the chapter.
 
-    `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError before any work.
+    `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError for invalid parameters.
     """
     colours.use_style()
-    return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], given)
+    return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], values)

@@ -1,4 +1,4 @@
-"""What the book knows of one claim: its row, the stored run that its verdict is of, and what that run measured."""
+"""The result of one claim: its row, its verdict, and the stored run that the verdict is based on."""
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -23,19 +23,19 @@ class RunVerdict:
 class ClaimResult:
     """A claim with its headline verdict: that of the record at the paper's size, or else of the default run.
 
-    A claim that no stored run has keeps the defaults from `profile` on.
+    For a claim that no stored run has, the fields from `profile` on keep their defaults.
     """
 
     paper: str  # key of the paper in book/references.bib
     chapter: str
     claim: Claim
     verdict: str  # one of claim_table.VERDICTS
-    reason: str  # of the verdict; of a claim that was not run, what it takes
+    reason: str  # for the verdict; for a claim that was not run, what a run needs
     data: str  # the data set that it was tested on, "generated" for none
     profile: str | None = None  # the size of the run
     reading: Reading | None = None  # what the run measured
     level: float = FAMILY_LEVEL  # significance level of its intervals, after Holm's correction
-    seeds: tuple[int, int] | None = None  # the first and the last; None too of a chapter without seeds
+    seeds: tuple[int, int] | None = None  # the first and the last; None also if the chapter has no seeds
     recurs: dict[str, list[str]] | None = None  # profile → verdicts on other blocks of seeds
     run: dict | None = None  # digests, parameters, versions, device, seconds, `stale`: see `stamps.made_by`
     verdicts: tuple[RunVerdict, ...] = ()  # of every stored run that has the claim
@@ -51,15 +51,15 @@ class ClaimResult:
 
     @cached_property
     def interval(self) -> dict[str, tuple[float, float]]:
-        """Case → confidence interval of what was observed; a point where chance has no part."""
+        """Case → confidence interval of the observed statistic; a point if it is not random."""
         return {case: sample.interval(self.level) for case, sample in self.arm("observed").items()}
 
     def arm(self, name: str) -> dict[str, Sample]:
-        """Case → statistic of an arm of `Reading`; empty of a claim that was not run."""
+        """Case → statistic of an arm of `Reading`; empty for a claim that was not run."""
         return getattr(self.reading, name) if self.reading else {}
 
     def to_json(self) -> dict:
-        """The row of `claims.json`; arms are cases with a number, one number per seed, or hits out of trials."""
+        """The entry in `claims.json`; an arm maps each case to a number, one number per seed, or hits and trials."""
         claim, arms = self.claim, self.reading.to_json() if self.reading else {}
         return {
             "id": self.id,

@@ -1,4 +1,4 @@
-"""What a colour means, everywhere in the book; line style and marker say the same without colour.
+"""What a colour means throughout the book; line style and marker also tell curves apart without colour.
 
 Each meaning is a dictionary of options for `ax.plot` and `ax.errorbar`:
 
@@ -28,12 +28,12 @@ PRINTED = {"color": BLACK, "linestyle": "none", "marker": "D", "markerfacecolor"
 THEORY = {"color": BLACK, "linestyle": ":", "marker": "none"}  # a line that is derived, not measured
 ASIDE = {"color": GREY, "linestyle": "-", "marker": "none", "linewidth": 0.9}  # axes, bounds, other guides
 
-ORDERED = "viridis"  # map of values that go from little to much
-SIGNED = "PuOr_r"  # map of values of two signs: orange above zero, purple below, white at zero
+ORDERED = "viridis"  # colour map of values from small to large
+SIGNED = "PuOr_r"  # colour map of signed values: orange above zero, purple below, white at zero
 
 
 def use_style() -> None:
-    """Apply the book's style to every figure made from now on; does nothing where matplotlib is missing."""
+    """Apply the book's style to all later figures; does nothing without matplotlib."""
     try:
         import matplotlib.style
     except ImportError:
@@ -42,7 +42,7 @@ def use_style() -> None:
 
 
 def ordered(count: int) -> list:
-    """Colours for `count` lines whose order counts (widths, epochs), from dark to light; none is too light to see."""
+    """Colours from dark to light, visible on white, for `count` lines whose order counts (widths, epochs)."""
     import matplotlib
 
     at = [0.8 * k / max(count - 1, 1) for k in range(count)]
@@ -50,7 +50,7 @@ def ordered(count: int) -> list:
 
 
 def signed_image(ax, values, *, largest: float | None = None, **options):
-    """`ax.imshow` of values of two signs: white is zero, and both signs have the same range, up to `largest`."""
+    """`ax.imshow` of signed values: white is zero, and both signs have the same range, up to `largest`."""
     from matplotlib.colors import CenteredNorm
 
     return ax.imshow(values, cmap=SIGNED, norm=CenteredNorm(0.0, largest), **options)

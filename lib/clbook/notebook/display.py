@@ -1,8 +1,7 @@
-"""How a claim looks in a notebook: one card, with the verdict as shape and word, never as colour alone.
+"""How a notebook shows a claim: as a card, with the verdict as symbol and word, never as colour alone.
 
-nbval compares only the claim's id and this run's verdict: whatever stands between two marks is blanked for it
-(`chapters/nbval-sanitize.cfg`). Between the marks are the values and, if there is a record, the verdict at the paper's
-size.
+nbval compares only the claim's id and this run's verdict: `chapters/nbval-sanitize.cfg` removes what is between marks,
+the values and, if there is a record, the verdict at the paper's size.
 """
 
 import json
@@ -29,7 +28,7 @@ _ARMS = {
 
 
 class Line:
-    """A line with a plain and an HTML form, and with JSON if a result is stored.
+    """A notebook output as plain text and HTML, and as JSON if it stores a result.
 
     The JSON is stored as text, since a notebook would sort the cases of a claim by name.
     """
@@ -47,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict of a record at a size other than this run's; if the two differ, it comes first."""
+    """The verdict of a record at another size than this run's, which a card shows first if the two differ."""
 
     verdict: str
     reason: str
@@ -55,35 +54,35 @@ class Headline:
 
 
 def card(verdict: Verdict, headline: Headline | None = None) -> Line:
-    """This run's id and verdict, which nbval compares, and the headline and measured values, which it does not."""
+    """The card of a claim that this run has judged."""
     return _card(verdict.claim, verdict.verdict, _badge(verdict.verdict), headline, values(verdict))
 
 
 def card_not_judged(claim: Claim, headline: Headline | None = None) -> Line:
-    """The card of a claim whose regime this run does not reach."""
-    said = "not judged, the parameters of this run are outside the claim's regime"
-    return _card(claim, said, escape(said), headline, [headline.reason] if headline else [])
+    """The card of a claim whose regime this run is outside."""
+    message = "not judged, the parameters of this run are outside the claim's regime"
+    return _card(claim, message, escape(message), headline, [headline.reason] if headline else [])
 
 
-def _card(claim: Claim, said: str, shown: str, headline: Headline | None, parts: list[str]) -> Line:
-    """`said` and `shown` are this run's verdict as text and as HTML; everything else stands between marks.
+def _card(claim: Claim, text: str, shown: str, headline: Headline | None, parts: list[str]) -> Line:
+    """A card with this run's verdict as `text` and as HTML (`shown`).
 
-    So does the verdict itself if it lies near the line.
+    All else is between marks, also the verdict itself if it is near the line.
     """
     size = f"at the {headline.profile}'s size" if headline else ""
     lead = also = noted = ""
-    if headline and headline.verdict == said:
+    if headline and headline.verdict == text:
         also, noted = f" (also {size})", f"also {size}"
     elif headline:
         noted, lead = f"{headline.verdict} {size}", f" {_badge(headline.verdict)} {size}; this run:"
     if claim.near:
-        shown, noted, said = f"{_OPEN}{shown}{_CLOSE} {NEAR}", " | ".join(filter(None, [said, noted])), NEAR
+        shown, noted, text = f"{_OPEN}{shown}{_CLOSE} {NEAR}", " | ".join(filter(None, [text, noted])), NEAR
     small = " · ".join(escape(part) for part in parts)
     html = (
         f'<div class="claim" id="{claim.id}" style="{_LINE}"><code>{claim.id}</code>{_OPEN}{lead}{_CLOSE} {shown}'
         f'{_OPEN}{also}<div class="claim-values" style="font-size:.85em">{small}</div>{_CLOSE}</div>'
     )
-    return Line(f"{claim.id}: {said}\n<<{' | '.join(filter(None, [noted, *parts]))}>>", html)
+    return Line(f"{claim.id}: {text}\n<<{' | '.join(filter(None, [noted, *parts]))}>>", html)
 
 
 def _badge(word: str) -> str:
@@ -91,17 +90,16 @@ def _badge(word: str) -> str:
 
 
 def show_number(value: float) -> str:
-    """Four significant digits; whole numbers in full."""
+    """A number with four significant digits, or in full if it is whole and below 1e6."""
     return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"
 
 
 def show_sample(sample: Sample, level: float) -> str:
-    """The estimate, with its interval and sample size if chance is involved."""
+    """The estimate, with its confidence interval and sample size if it is random."""
     if not sample.by_chance:
         return show_number(sample.estimate)
     low, high = sample.interval(level)
-    of = f"n = {sample.size}"
-    return f"{show_number(sample.estimate)} [{show_number(low)}, {show_number(high)}], {of}"
+    return f"{show_number(sample.estimate)} [{show_number(low)}, {show_number(high)}], n = {sample.size}"
 
 
 def show_arm(arm: dict[str, Sample], level: float) -> str:
@@ -109,7 +107,7 @@ def show_arm(arm: dict[str, Sample], level: float) -> str:
 
 
 def values(verdict: Verdict) -> list[str]:
-    """What was measured, in words: rule, arms, reason, and the claim's marks."""
+    """The parts of a card's second line: rule, arms, reason, and the claim's marks."""
     claim, reading = verdict.claim, verdict.reading
     arms = {label: getattr(reading, arm) for arm, label in _ARMS.items() if getattr(reading, arm)}
     shown = [f"{label} {show_arm(values, verdict.level)}" for label, values in arms.items()]
@@ -119,13 +117,13 @@ def values(verdict: Verdict) -> list[str]:
 
 
 def summary_table(verdicts: dict[str, Verdict], stamp: dict) -> Line:
-    """The chapter's closing line: counts, time, memory, device; carries the stored result."""
+    """The chapter's last line: counts, time, memory, device; its output contains the stamp."""
     counts = {word: sum(v.verdict == word for v in verdicts.values()) for word in VERDICTS}
-    said = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
-    made = f"{stamp['seconds']:.0f} s, {stamp['peak_mb']:.0f} MB, {stamp['device']}, torch {stamp['versions']['torch']}"
-    return Line(f"{said} | {made}", f'<div class="claim-summary" style="{_LINE}"><b>{said}</b><br>{made}</div>', stamp)
+    text = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+    cost = f"{stamp['seconds']:.0f} s, {stamp['peak_mb']:.0f} MB, {stamp['device']}, torch {stamp['versions']['torch']}"
+    return Line(f"{text} | {cost}", f'<div class="claim-summary" style="{_LINE}"><b>{text}</b><br>{cost}</div>', stamp)
 
 
 def unjudged_line(claim_id: str, reading: Reading) -> Line:
-    """The line shown if no rules can be read (on a machine without YAML): the measured values alone."""
+    """The line if the rules cannot be read (on a machine without YAML): the readings alone."""
     return Line(f"{claim_id}: {reading.to_json()}", f"<code>{claim_id}</code> {escape(str(reading.to_json()))}")

@@ -1,10 +1,10 @@
-"""Live pictures of a chapter: a still picture, then the script that brings it to life, in one output.
+"""Live (interactive) pictures of a chapter: a still picture and the script that replaces it, in one output.
 
 The scripts are plain files in `book/_static/explorables/`: `NAME.math.js` (arithmetic, without DOM), `explorable.js`
 and `explorable.css` (what all share), `NAME.js` (the picture) and, where it needs more style, `NAME.css`. They are
 copied into the output, so a notebook, a page and a single HTML file all work without a network. After a script has
-changed, `python -m clbook.notebook.explorables` puts it into the executed notebooks without running
-anything; it does the same for the HTML around animations.
+changed, `python -m clbook.notebook.explorables` puts it into the executed notebooks without running them, and rewrites
+the HTML of animations.
 """
 
 import html
@@ -32,7 +32,7 @@ def _read(folder: Path, name: str) -> str:
 
 
 def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> str:
-    """The element of a live picture, with its still picture first.
+    """The HTML of a live picture, with its still picture first.
 
     Args:
         name: of the scripts.
@@ -40,13 +40,13 @@ def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> st
         alt: what it shows, in a sentence.
         root: folder of the book; by default the one of the working folder.
     Returns: HTML.
-    Raises: BookError for an empty `alt` and for a script that is missing or that would end its own element.
+    Raises: BookError for an empty `alt`, a missing script, or one that contains `</`.
     """
     if not alt.strip():
         raise BookError(f"explorable {name}: alt must say what the still picture shows, got {alt!r}")
     folder = (root or find_root()) / "book" / "_static" / "explorables"
     styles = [f"{_SHARED}.css", *(path.name for path in folder.glob(f"{name}.css"))]
-    style = "".join(_read(folder, one) for one in styles)
+    style = "".join(_read(folder, sheet) for sheet in styles)
     scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", _SHARED, name)]
     still = f'<img class="still" alt="{html.escape(alt)}" src="data:image/png;base64,{picture}">'
     element = f'<figure class="explorable" data-explorable="{name}">\n{still}\n</figure>'
@@ -54,13 +54,13 @@ def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> st
 
 
 def live_bundle(name: str, picture: str, alt: str, root: Path | None = None) -> dict[str, str]:
-    """The forms of the output: HTML, the PNG for front ends without it, and the alternative text."""
+    """The output as HTML, as PNG for front ends without it, and as alternative text, by MIME type."""
     shown = live_html(name, picture, alt, root)
     return {"text/html": shown, "image/png": picture, "text/plain": _PLAIN.format(name=name, alt=alt)}
 
 
 def refresh(notebook, root: Path | None = None) -> list[str]:
-    """Give each live picture of an executed notebook, in place, the present scripts; returns the names that changed."""
+    """Rewrite, in place, the HTML of each live picture in an executed notebook; returns the names that changed."""
     changed = []
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         data, name = output.get("data", {}), output.get("metadata", {}).get("scrapbook", {}).get("name", "")
@@ -78,7 +78,7 @@ def main() -> int:
 
     try:
         root = find_root()
-        for files in (one for name in chapter_names(root) for one in ChapterFiles(root, name).notebooks):
+        for files in (part for name in chapter_names(root) for part in ChapterFiles(root, name).notebooks):
             notebook = nbformat.read(files.notebook, as_version=4) if files.notebook.is_file() else None
             if notebook and (changed := refresh(notebook, root) + animations.refresh(notebook)):
                 atomic_write(files.notebook, nbformat.writes(notebook, indent=1) + "\n")

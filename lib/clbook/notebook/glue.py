@@ -1,4 +1,4 @@
-"""Figures and numbers of a notebook, stored under names for the prose around them: what `{glue:...}` of myst-nb reads.
+"""Figures and numbers of a notebook, stored under names so that the prose can place them by `{glue:...}` of myst-nb.
 
 A figure's cell carries the tag `remove-output`; the Markdown cell below it places the picture, with its caption and an
 alternative text for readers who cannot see it:
@@ -11,9 +11,8 @@ alternative text for readers who cannot see it:
     ```
 
 A number stands in prose as {glue:text}`name:.4f`. Nothing here imports myst-nb, so a kernel needs only IPython;
-without it (in a plain script), these functions show nothing. An animation is placed as a figure is, and stands in a
-file of its own: see `animations.py` beside this module. A live picture stands where its own cell does: see
-`explorables.py`.
+without it (in a plain script), these functions show nothing. An animation (`animations.py`) is placed like a figure; a
+live picture (`explorables.py`) is shown by its own cell.
 """
 
 import base64
@@ -23,10 +22,8 @@ from collections.abc import Callable, Iterable
 
 from ..common.pictures import size_on_page, small_png
 
-PAGE_INCHES = 7.8  # the room for a picture in a window of 1300 px; a wider figure is shown smaller, and so is its type
-
-DRAWN: dict[str, str] = {}  # name of each figure since the chapter was opened → sum of its PNG
-MOVING: dict[str, str] = {}  # name of each animation since then → sum of its file
+DRAWN: dict[str, str] = {}  # figure since the chapter was opened → checksum of its PNG
+MOVING: dict[str, str] = {}  # animation since then → checksum of its file
 HIDDEN = "application/papermill.record/"  # a prefix under which no front end shows an output
 
 
@@ -48,14 +45,14 @@ def _publish(name: str, data: dict[str, str], prefix: str, **shown: dict[str, in
 
 
 def png(fig, dpi: int = 192) -> bytes:
-    """A matplotlib figure as PNG, the same bytes on every run (no version or date inside)."""
+    """A matplotlib figure as PNG, reproducible to the byte: without version and date."""
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight", metadata={"Software": None})
     return small_png(buffer.getvalue())
 
 
 def as_png(fig, name: str, dpi: int) -> bytes:
-    """The figure as PNG; notes its sum for the stored run and closes the figure."""
+    """The figure as PNG, whose checksum is kept for the stamp; closes the figure."""
     import matplotlib.pyplot as plt
 
     content = png(fig, dpi)
@@ -65,17 +62,14 @@ def as_png(fig, name: str, dpi: int) -> bytes:
 
 
 def figure(fig, name: str, dpi: int = 192) -> None:
-    """Show a matplotlib figure, keep it under a name, and close it.
-
-    It is shown at half its pixels, for screens that have two for one.
-    """
+    """Show a matplotlib figure at its size in inches, store it under a name, and close it."""
     content = as_png(fig, name, dpi)
     bundle = {"image/png": base64.b64encode(content).decode("ascii"), "text/plain": f"<figure {name}>"}
     _publish(name, bundle, "", **{"image/png": {"width": size_on_page(content)[0]}})
 
 
 def number(name: str, value: float) -> None:
-    """Keep a number under a name without showing it."""
+    """Store a number under a name without showing it."""
     _publish(name, {"text/plain": repr(float(value))}, HIDDEN)
 
 
@@ -90,21 +84,21 @@ def animation(
     hold: float = 2.0,
     dpi: int = 144,
 ) -> None:
-    """Show a short looping animation, keep its last frame under a name as a figure's picture, and close the figure.
+    """Show a short looping animation, store its last frame under a name as a figure, and close the figure.
 
-    Outside a notebook nothing is kept, except that a record has the last frame.
+    Outside a notebook this only closes the figure; `clbook record` stores the last frame.
 
     Args:
         fig: a matplotlib figure.
         draw: `draw(frame)` changes the figure into a frame, whatever it showed before.
-        frames: what `draw` is called with, in order, at least 2; the last frame is the one for print and for readers
-            who prefer reduced motion, so it should show the outcome.
-        name: as for a figure; its cell is tagged `remove-output` and a `{glue:figure}` places it.
+        frames: arguments of `draw`, in order, at least 2; the last frame should show the outcome, since print and
+            readers who prefer reduced motion get it alone.
+        name: as for a figure: the cell is tagged `remove-output`, and a `{glue:figure}` places the animation.
         alt: what moves and how it ends, in a sentence.
         rate: frames per second.
         hold: seconds for which the last frame stays before the next round.
-        dpi: its resolution.
-    Raises: BookError for an empty `alt`, for too few frames, and for more than 1 MB.
+        dpi: resolution.
+    Raises: BookError for an empty `alt`, too few frames, and more than 1 MB.
     """
     import matplotlib.pyplot as plt
 
@@ -121,16 +115,16 @@ def animation(
 
 
 def explorable(fig, name: str, alt: str, dpi: int = 144) -> None:
-    """Show a live picture: a matplotlib figure, and the script that takes its place where scripts run.
+    """Show a live picture: a matplotlib figure, which a script replaces where scripts run.
 
-    Outside a notebook nothing is kept: a record has no use for a picture that depends on no run.
+    Outside a notebook this only closes the figure.
 
     Args:
         fig: the still picture, for print and for viewers that strip scripts; it is closed.
-        name: of the scripts in `book/_static/explorables/`.
+        name: that of the scripts in `book/_static/explorables/`.
         alt: what the still picture shows, in a sentence.
-        dpi: its resolution.
-    Raises: BookError for an empty `alt` and for a script that does not exist.
+        dpi: resolution.
+    Raises: BookError for an empty `alt` and a script that does not exist.
     """
     import matplotlib.pyplot as plt
 

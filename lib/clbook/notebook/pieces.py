@@ -1,4 +1,4 @@
-"""Finished pieces of a long run, kept on disk so that it can stop and resume."""
+"""A cache of finished pieces of a long run on disk, so that the run can stop and resume."""
 
 import hashlib
 import io
@@ -22,14 +22,13 @@ def _slug(label: str) -> str:
 
 
 class OutOfTime(BaseException):
-    """The time is used up; finished pieces are on disk. No cell catches this exception."""
+    """The time is used up. A BaseException, so that no cell catches it."""
 
 
 class Keeper:
-    """Keeps finished pieces on disk and resumes from them; stops between pieces when the time is used up.
+    """Caches pieces on disk, and raises OutOfTime before a piece that would end after the deadline.
 
-    At least one new piece is computed before it stops. A piece is not begun if it would end too late, assuming that it
-    takes as long as the longest so far.
+    A piece is assumed to take as long as the longest so far. At least one new piece is computed.
     """
 
     def __init__(self, folder: Path, deadline: float, data: str = "generated"):
@@ -39,23 +38,22 @@ class Keeper:
         self.device = "cpu"
 
     def __call__(self, label: str, compute: Callable, *args, **options):
-        """A piece of this chapter, which counts as finished until anything in the chapter changes."""
+        """A piece of this chapter, cached by its number; the caller gives another folder if the chapter has changed."""
         self.count += 1
         return self._piece(self.folder / f"{self.count:03d}-{_slug(label)}.pt", label, "", compute, args, options)
 
-    def library(self, label: str, compute: Callable, *given, **bystanders):
-        """A piece made by a library function, which stays finished even if the chapter around it changes.
+    def library(self, label: str, compute: Callable, *args, **options):
+        """A piece computed by a library function, which remains valid if the chapter changes.
 
-        Its name contains a digest of that function and of what it reaches, of the positional arguments `given` (which
-        must have a full repr), of versions and of the device. Keywords, such as a progress bar, must not change the
-        result.
+        Its key is a digest of the function with all that it reaches, of the positional `args` (which must have a
+        full repr), of versions and of the device. Keyword arguments must not affect the result.
         """
         reached = Digests(Library(), self.data).closure_digest(Definition(compute.__module__, compute.__name__))
-        made_of = sha(reached, repr(given), repr(sorted(environment.versions().items())), self.device)
+        made_of = sha(reached, repr(args), repr(sorted(environment.versions().items())), self.device)
         folder = self.folder.parent / "library"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{_slug(label)}-{made_of[:16]}.pt"
-        return self._piece(path, label, made_of, compute, given, bystanders)
+        return self._piece(path, label, made_of, compute, args, options)
 
     def _piece(self, path: Path, label: str, made_of: str, compute: Callable, args: tuple, options: dict):
         if kept := _read(path):
@@ -90,7 +88,7 @@ class Keeper:
 
 
 def _read(path: Path) -> dict | None:
-    """A kept piece; None, so that it is computed again, if there is none or its bytes are not those that were kept."""
+    """A cached piece; None if there is none, or if its bytes do not match their checksum."""
     import torch
 
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Stored results: the contents of the committed notebooks and the records, judged again by the present rules."""
+"""Stored results: the readings of committed notebooks and records, judged again by the present rules."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ class StoredRun:
     recurrence: dict[str, dict[str, list[str]]]  # claim -> profile -> its verdicts on other blocks of seeds
 
     def is_stale(self, claim: str) -> bool:
-        """Whether the present code would make a different reading of a claim."""
+        """Whether the reading of a claim is out of date with the present code."""
         return self.states[claim].state == STALE
 
     @property
@@ -42,13 +42,13 @@ def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
 
 
 def _stored_run(
-    stamp: dict, story: ChapterCode, claims: Claims, others: list[dict], parameters: dict | None = None
+    stamp: dict, code: ChapterCode, claims: Claims, others: list[dict], parameters: dict | None = None
 ) -> StoredRun:
     recurrence: dict[str, dict[str, list[str]]] = {}
     for other in others:
         for claim, verdict in verdicts_of(other, claims).items():
             recurrence.setdefault(claim, {}).setdefault(other["profile"], []).append(verdict.verdict)
-    return StoredRun(stamp, verdicts_of(stamp, claims), states(story, stamp, claims, parameters=parameters), recurrence)
+    return StoredRun(stamp, verdicts_of(stamp, claims), states(code, stamp, claims, parameters=parameters), recurrence)
 
 
 def stored_runs(
@@ -58,21 +58,21 @@ def stored_runs(
 
     Args:
         files: The chapter.
-        library: What several chapters share, so that it is read once.
-        on_damage: Whether a notebook or a record that is damaged is left out.
+        library: The library, if it is shared by several calls, so that it is read once.
+        on_damage: Whether a damaged notebook or record is skipped.
 
     Raises:
-        BookError: The claims file is damaged, or, unless it is left out, a notebook or a record.
+        BookError: The claims file is damaged, or a notebook or a record is and `on_damage` is "raise".
     """
-    claims, story = Claims.load(files.claims), ChapterCode(files, library)
+    claims, code = Claims.load(files.claims), ChapterCode(files, library)
     runs = {}
     if stamp := notebooks_stamp(files, on_damage=on_damage):
-        runs["default"] = _stored_run(stamp, story, claims, [], profile_parameters(files, "default"))
+        runs["default"] = _stored_run(stamp, code, claims, [], profile_parameters(files, "default"))
     for path in files.records():
         if (record := attempt(on_damage, read_record, path)) is None:
             continue
         now = parameters_now(files, path.stem, record["run"])
-        runs[path.stem] = _stored_run(record["run"], story, claims, record["other_seeds"], now)
+        runs[path.stem] = _stored_run(record["run"], code, claims, record["other_seeds"], now)
     return runs
 
 
@@ -87,7 +87,7 @@ def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, 
 
 
 def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
-    """The paper-profile record if the present code made its reading, else the default run."""
+    """The run with the headline verdict: the record at the paper's size if up to date, else the default run."""
     order = [runs[p] for p in ("paper", "default") if p in runs and claim in runs[p].verdicts]
     return next((run for run in order if not run.is_stale(claim)), order[-1] if order else None)
 

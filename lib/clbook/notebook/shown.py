@@ -1,4 +1,4 @@
-"""What a notebook shows of a stored run: verdicts, values and the last line, as its stamp has them."""
+"""The outputs that show a stored run (cards, last line, pictures): rewritten from its stamp, compared with it."""
 
 import base64
 import hashlib
@@ -34,18 +34,18 @@ def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Li
 
 
 def code_cells(notebook) -> list:
-    """The code cells of a notebook, in the order in which a story counts them."""
+    """The code cells of a notebook, numbered as `ChapterCode.cells` are."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
 def _lines(
-    notebook, story: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines
+    notebook, code: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines
 ) -> Iterator[tuple[int, object, Line]]:
     """(number, cell, line) of each cell that ends with a line about a claim or the run; raises BookError."""
     cells = code_cells(notebook)
-    if unknown := [claim for claim in story.claims if claim not in claims.rows]:
-        raise BookError(f"{story.files.claims.name}: no row for {', '.join(unknown)}, which a cell judges")
-    for unit in story.units:
+    if unknown := [claim for claim in code.claims if claim not in claims.rows]:
+        raise BookError(f"{code.files.claims.name}: no row for {', '.join(unknown)}, which a cell judges")
+    for unit in code.units:
         if unit.line:
             yield unit.cell, cells[unit.cell], line_of(unit, stamp, claims, headlines)
 
@@ -54,35 +54,35 @@ def _results(cell) -> list:
     return [output for output in cell.outputs if output.output_type == "execute_result"]
 
 
-def write_lines(notebook, story: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> None:
-    """Rewrite every such line of a notebook in place from a stamp."""
+def write_lines(notebook, code: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> None:
+    """Rewrite the cards and the last line of a notebook in place from a stamp."""
     from nbformat import v4
 
-    for number, cell, line in _lines(notebook, story, stamp, claims, headlines):
+    for number, cell, line in _lines(notebook, code, stamp, claims, headlines):
         others = [output for output in cell.outputs if output.output_type != "execute_result"]
         shown = v4.new_output("execute_result", line._repr_mimebundle_(), execution_count=number + 1)
         cell.outputs = [*others, shown]
 
 
-def differences(notebook, story: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
-    """Where a notebook differs from its stamp, in lines about claims or in pictures; one line per difference."""
-    if len(code_cells(notebook)) != len(story.cells):
-        yield f"{len(code_cells(notebook))} code cells, the source has {len(story.cells)}"
+def differences(notebook, code: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
+    """The differences of a notebook from its stamp in cards, last line or pictures, one text for each."""
+    if len(code_cells(notebook)) != len(code.cells):
+        yield f"{len(code_cells(notebook))} code cells, the source has {len(code.cells)}"
         return
-    for number, cell, line in _lines(notebook, story, stamp, claims, headlines):
+    for number, cell, line in _lines(notebook, code, stamp, claims, headlines):
         if [dict(output["data"]) for output in _results(cell)] != [line._repr_mimebundle_()]:
             yield f"code cell {number + 1} shows another line than the stored run gives: {line.plain[:60]}"
-    for name in [*_others(picture_sums(notebook), stamp), *animations_off(story.files, stamp)]:
+    for name in [*_others(picture_sums(notebook), stamp), *animations_off(code.files, stamp)]:
         yield f"the picture {name} is not the one that the stored run made"
 
 
 def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
     """(place, name) of each stored picture, in the notebook or the records, that does not match its stamp."""
-    for one in files.notebooks:
-        if stamp := notebook_stamp(one.notebook):
-            sums = picture_sums(read_notebook(one.notebook))
-            names = [*_others(sums, stamp), *animations_off(one, stamp)]
-            yield from ((f"chapters/{one.notebook.name}", name) for name in names)
+    for part in files.notebooks:
+        if stamp := notebook_stamp(part.notebook):
+            sums = picture_sums(read_notebook(part.notebook))
+            names = [*_others(sums, stamp), *animations_off(part, stamp)]
+            yield from ((f"chapters/{part.notebook.name}", name) for name in names)
     for path in files.records():
         pictures = path.with_suffix("").glob("*.png")
         sums = {p.stem: _sum(p.read_bytes()) for p in pictures}
@@ -91,7 +91,7 @@ def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
 
 
 def _others(sums: dict[str, str], stamp: dict) -> list[str]:
-    """Names of pictures whose sum differs from the stamp, and of missing or superfluous ones."""
+    """Names of pictures whose checksum differs from the stamp's, or that only one of the two has."""
     names = sorted(sums.keys() | stamp["pictures"].keys())
     return [name for name in names if sums.get(name) != stamp["pictures"].get(name, {}).get("sum")]
 
@@ -115,7 +115,7 @@ def notebook_pictures(notebook) -> Iterator[tuple[str, bytes]]:
 
 
 def picture_sums(notebook) -> dict[str, str]:
-    """Figure name → sum of the picture that a notebook shows."""
+    """Figure name → checksum of the picture that a notebook shows."""
     return {name: _sum(content) for name, content in notebook_pictures(notebook)}
 
 

@@ -15,9 +15,10 @@ from clbook.common.pictures import PIXELS_PER_INCH, size_on_page  # noqa: E402
 from clbook.common.sources import ChapterFiles, chapter_names  # noqa: E402
 from clbook.notebook import colours  # noqa: E402
 from clbook.notebook.chapter import open_chapter  # noqa: E402
-from clbook.notebook.glue import PAGE_INCHES, png  # noqa: E402
+from clbook.notebook.glue import png  # noqa: E402
 
 SMALLEST = 11  # px, of any type on a page
+PAGE_INCHES = 7.8  # the room for a picture in a window of 1300 px; a wider figure is shown smaller, and so is its type
 MEANINGS = {name: value for name, value in vars(colours).items() if isinstance(value, dict) and name.isupper()}
 PAIRS = [("LINEAR", "RELU"), ("POSITIVE", "NEGATIVE"), ("AUGMENTED", "PLAIN"), ("PRINTED", "THEORY")]
 
