@@ -43,7 +43,7 @@ def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part |
     A parameter counts runs if a sample has that many values; it is set to the least that its range allows. If the claim
     reads the block of seeds but not the first seed itself, consecutive seeds are drawn; otherwise the first are taken.
     """
-    parameters, known = stamp["parameters"], digests.story.parameters
+    parameters, known = stamp["parameters"], digests.code.parameters
     reads = digests.claim(claim).parameters
     values = [v for cases in stamp["readings"][claim].values() for v in cases.values()]
     sizes = {len(v) for v in values if isinstance(v, list)}

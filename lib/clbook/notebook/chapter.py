@@ -29,8 +29,8 @@ class Chapter:
     """One notebook of a chapter while it runs: its parameters, claims and readings so far."""
 
     def __init__(self, files: ChapterFiles, values: dict[str, object]):
-        self.story = ChapterCode(files, Library().read())  # read now, so that edits during the run have no effect
-        known = self.story.parameters
+        self.code = ChapterCode(files, Library().read())  # read now, so that edits during the run have no effect
+        known = self.code.parameters
         self.files, self.started = files, time.perf_counter()
         self.parameters = effective(known, {k: values[k] for k in known if k in values}, files.name)
         self.is_default = self.parameters == {p.name: p.default for p in known.values()}
@@ -131,9 +131,9 @@ class Chapter:
 
     def stamp(self) -> dict:
         """The stamp of the run so far: readings and their provenance, sealed."""
-        digests = ChapterDigests(self.story, self.parameters)
-        readings = {claim: self.readings[claim].to_json() for claim in self.story.claims if claim in self.readings}
-        run = [claim for claim in self.story.claims if claim in readings or claim in self.outside_regime]
+        digests = ChapterDigests(self.code, self.parameters)
+        readings = {claim: self.readings[claim].to_json() for claim in self.code.claims if claim in self.readings}
+        run = [claim for claim in self.code.claims if claim in readings or claim in self.outside_regime]
         return seal(
             {
                 "format": FORMAT,
@@ -161,7 +161,7 @@ class Chapter:
             shell = get_ipython()  # noqa: F821
         except NameError:
             return
-        numbers = {cell.source.strip(): n for n, cell in enumerate(self.story.cells)}
+        numbers = {cell.source.strip(): n for n, cell in enumerate(self.code.cells)}
         begun = [time.perf_counter(), ""]
 
         def before(info) -> None:

@@ -54,7 +54,7 @@ class ChapterDigests:
         self._parts: dict[tuple[int, str | None, bool], _Part] = {}
         self._known: dict[tuple[int, str | None], str] = {}
         self._labels: dict[int, str] = {}
-        self.story, self.parameters = code, {k: parameters.get(k, v) for k, v in defaults.items()}
+        self.code, self.parameters = code, {k: parameters.get(k, v) for k, v in defaults.items()}
         self.library = Digests(code.library, str(self.parameters.get("data", "generated")))
         self.closed: dict[int, dict[str, Closed]] = {unit.part: {} for unit in code.units}
         for unit in code.units:
@@ -68,10 +68,10 @@ class ChapterDigests:
             return False
         if (names.read | names.late) & self.bound[unit.part] - {statement.name}:
             return False
-        return sum(statement.name in other.names.bound for other in self.story.units if other.part == unit.part) == 1
+        return sum(statement.name in other.names.bound for other in self.code.units if other.part == unit.part) == 1
 
     def _closed_function(self, unit: Unit) -> "Closed":
-        code, (function,) = self.story, unit.body
+        code, (function,) = self.code, unit.body
 
         def resolve(name: str, attributes: tuple[str, ...]) -> tuple[Tokens, int] | None:
             if name == function.name:
@@ -83,33 +83,33 @@ class ChapterDigests:
     @cached_property
     def bound(self) -> dict[int, set[str]]:
         """Notebook → the names that it binds, as parameters or later, except by an import."""
-        result = {unit.part: set(self.parameters) for unit in self.story.units}
-        for unit in self.story.units:
+        result = {unit.part: set(self.parameters) for unit in self.code.units}
+        for unit in self.code.units:
             result[unit.part] |= set() if unit.imports else unit.names.bound
         return result
 
     def claim(self, claim: str) -> Provenance:
         """What the reading of a claim depends on; raises BookError if no cell judges it."""
-        return self.provenance(self.story.judging(claim), claim)
+        return self.provenance(self.code.judging(claim), claim)
 
     def provenance(self, last: int, claim: str | None = None) -> Provenance:
         """What a unit's result depends on: the reading of a claim that it judges, or (None) everything it shows."""
         parts = self._parts_of(last, claim)
         reaches: dict[str, str] = {}
-        state = [t for at, part in parts.items() if at in self.story.state for t in part.tokens]
+        state = [t for at, part in parts.items() if at in self.code.state for t in part.tokens]
         for at, part in parts.items():
-            if at not in self.story.state:
+            if at not in self.code.state:
                 reaches[_free(self._label(at), reaches)] = part.own
         reaches |= {STATE_NAME: sha(*map(str, state))[:SHORT]} if state else {}
         for node in sorted(frozenset().union(*(part.reached for part in parts.values())), key=str):
             own = sha(*map(str, node.tokens)) if isinstance(node, Closed) else self.library.text_digest(node)
             reaches[str(node)] = own[:SHORT]
         read = frozenset().union(*(part.parameters for part in parts.values()))
-        return Provenance(self.digest(last, claim), reaches, read, tuple(self.story.needed(last)))
+        return Provenance(self.digest(last, claim), reaches, read, tuple(self.code.needed(last)))
 
     def calls(self, claim: str, external: str) -> bool:
         """Whether the library definitions that a claim's reading reaches name a function of another package."""
-        parts = self._parts_of(self.story.judging(claim), claim).values()
+        parts = self._parts_of(self.code.judging(claim), claim).values()
         reached = frozenset().union(*(part.reached for part in parts))
         definitions = (item for item in reached if isinstance(item, Definition))
         return any(f"external {external}" in self.library.library.spelled(item) for item in definitions)
@@ -120,21 +120,21 @@ class ChapterDigests:
             numbers: dict[str, str] = {}  # the chapter's own names are numbered in order of appearance
             texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
             named = [self.closure_digest(text, numbers) for text in texts]
-            drawn = claim is None and any(draws(self.story.units[at]) for at in self.story.needed(last))
-            self._known[last, claim] = sha(str(ALGORITHM), *named, *([self.story.library.style] if drawn else []))
+            drawn = claim is None and any(draws(self.code.units[at]) for at in self.code.needed(last))
+            self._known[last, claim] = sha(str(ALGORITHM), *named, *([self.code.library.style] if drawn else []))
         return self._known[last, claim]
 
     def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
         """The tokens of each needed unit, without units that have none."""
         with_colours = claim is None  # a picture depends on its colours, a reading does not
-        parts = {at: self._part(at, claim if at == last else "", with_colours) for at in self.story.needed(last)}
+        parts = {at: self._part(at, claim if at == last else "", with_colours) for at in self.code.needed(last)}
         return {at: part for at, part in parts.items() if part.tokens}
 
     def _part(self, at: int, claim: str | None, with_colours: bool) -> "_Part":
         """A unit's tokens: with the verdict on one claim, on none (empty), or (None) with everything it shows."""
         if (at, claim, with_colours) not in self._parts:
-            unit = self.story.units[at]
-            writer = Writer(self.story, self.parameters, self.bound[unit.part], self.closed[unit.part], with_colours)
+            unit = self.code.units[at]
+            writer = Writer(self.code, self.parameters, self.bound[unit.part], self.closed[unit.part], with_colours)
             silent = unit.imports or opens_chapter(unit) or unit.setup and self.is_closed(unit)
             tokens = [] if silent else writer.unit(unit, claim)
             own, read = sha(*map(str, tokens))[:SHORT], frozenset(writer.parameters)
@@ -155,7 +155,7 @@ class ChapterDigests:
 
     def _label(self, at: int) -> str:
         if at not in self._labels:
-            self._labels[at] = label(self.story, at)
+            self._labels[at] = label(self.code, at)
         return self._labels[at]
 
     def closure_digest(self, token: "str | Definition | Closed | Global", numbers: dict[str, str]) -> str:

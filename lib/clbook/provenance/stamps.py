@@ -60,7 +60,7 @@ def check(stamp: object, where: str) -> dict:
 def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, str]:
     """Cell name → the digest of everything that it shows, and its seconds if known."""
     result: dict[str, str] = {}
-    code = digests.story
+    code = digests.code
     for index, unit in enumerate(code.units):
         if unit.whole:
             took = f" {seconds[unit.cell]:.2f}" if unit.cell in seconds else ""
@@ -80,7 +80,7 @@ def pictures_of(
     digests: ChapterDigests, sums: dict[str, str], moving: dict[str, str] | None = None
 ) -> dict[str, dict[str, str]]:
     """Figure name → checksum of its picture, digest of the cell that draws it, checksum of an animation's file."""
-    drawing = {name: digests.story.drawing(name) for name in sums}
+    drawing = {name: digests.code.drawing(name) for name in sums}
     drawn = {name: digests.digest(at)[:SHORT] for name, at in drawing.items() if at is not None}
     files = {name: {"moving": file} for name, file in (moving or {}).items()}
     return {name: {"sum": sums[name], "digest": drawn.get(name, "")} | files.get(name, {}) for name in sums}
@@ -180,11 +180,11 @@ def merge(before: dict, after: dict) -> dict:
 
 def refreshed(stamp: dict, digests: ChapterDigests, claims: Claims | None) -> dict:
     """The stamp of a run that is entirely up to date, with the digests and labels of the present sources."""
-    known = [claim for claim in digests.story.claims if claim in stamp["claims"]]
+    known = [claim for claim in digests.code.claims if claim in stamp["claims"]]
     present = provenance_of(digests, known, claims and claims.rows, {})
     for claim, row in present["claims"].items():
         row["run"] = stamp["claims"][claim]["run"]
-    drawn = {name: picture for name, picture in stamp["pictures"].items() if digests.story.drawing(name) is not None}
+    drawn = {name: picture for name, picture in stamp["pictures"].items() if digests.code.drawing(name) is not None}
     kept = {claim: stamp["readings"][claim] for claim in known if claim in stamp["readings"]}
     cells = {"cells": _merged_cells(stamp["cells"], present["cells"])}
     return seal(stamp | present | cells | {"pictures": drawn, "readings": kept})
@@ -201,7 +201,7 @@ def seconds_of(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
 
     `digests` are those of the stamp's own parameters.
     """
-    code = digests.story
+    code = digests.code
     by_digest = dict(entry.split() for entry in stamp["cells"].values() if " " in entry)
     by_name = {name: entry.split()[1] for name, entry in stamp["cells"].items() if " " in entry}
     result = {}
@@ -231,7 +231,7 @@ def seconds_of_record(stamp: dict, digests: ChapterDigests) -> dict[int, float]:
     """
     seconds = seconds_of(stamp, digests)
     missing = stamp["seconds"] - sum(seconds.values())
-    pieces = [n for n, cell in enumerate(digests.story.cells) if _PIECE.search(cell.source)]
+    pieces = [n for n, cell in enumerate(digests.code.cells) if _PIECE.search(cell.source)]
     dear = [n for n in pieces if n not in seconds] or pieces
     if not dear or missing < 0.1 * stamp["seconds"]:
         return seconds

@@ -22,7 +22,7 @@ REGISTRIES = [
     "data.coco.NAMES",
     "nonlinearity.networks.image_training.DIGITS",
     "nonlinearity.two_layers.batch_norm.BATCH_NORM",
-    "feature_decoupling.image_augmentations.ARMS",
+    "feature_decoupling.image_augmentations.AUGMENTATIONS",
     "feature_decoupling.figure_arms.DATA",
     "alignment_and_balance.image_caption_pairs.NAMES",
 ]

@@ -70,9 +70,9 @@ def _groups(root: Path, device: str) -> Iterator[Group]:
             digest = sha(common, _text(program))
             yield Group({f"benchmarks/{name}": digest}, benchmark, (program,), LIMITS["benchmarks"], cost)
     library = Library().read()
-    for story in [ChapterCode(ChapterFiles(root, name), library) for name in chapter_names(root)]:
-        for size in ("default", *(size for size in ("smoke", "paper") if story.files.profile(size).is_file())):
-            yield from _readings(story, size, device)
+    for code in [ChapterCode(ChapterFiles(root, name), library) for name in chapter_names(root)]:
+        for size in ("default", *(size for size in ("smoke", "paper") if code.files.profile(size).is_file())):
+            yield from _readings(code, size, device)
 
 
 def _text(*places: Path) -> str:
@@ -81,40 +81,40 @@ def _text(*places: Path) -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in paths if path.is_file())
 
 
-def digests_of(story: ChapterCode, size: str, device: str) -> ChapterDigests:
-    parameters = profile_parameters(story.files, size)
-    return ChapterDigests(story, parameters | ({"device": device} if "device" in parameters else {}))
+def digests_of(code: ChapterCode, size: str, device: str) -> ChapterDigests:
+    parameters = profile_parameters(code.files, size)
+    return ChapterDigests(code, parameters | ({"device": device} if "device" in parameters else {}))
 
 
-def _readings(story: ChapterCode, size: str, device: str) -> Iterator[Group]:
+def _readings(code: ChapterCode, size: str, device: str) -> Iterator[Group]:
     """The claims of a chapter at one size, in groups, with the seconds of a stored run."""
-    digests, seconds, place = digests_of(story, size, device), _seconds(story, size), f"{size}/{story.files.name}"
+    digests, seconds, place = digests_of(code, size, device), _seconds(code, size), f"{size}/{code.files.name}"
     parts: dict[int | None, list[str]] = {}
-    cells = {claim: {story.units[n].cell for n in story.union([claim])} for claim in story.claims}
-    for claim in story.claims:
+    cells = {claim: {code.units[n].cell for n in code.union([claim])} for claim in code.claims}
+    for claim in code.claims:
         longest = max(cells[claim], key=seconds.__getitem__)
         parts.setdefault(longest if seconds[longest] > HEAVY else None, []).append(claim)
     registry, data = data_sets(), str(digests.parameters.get("data", "generated"))
-    obstacles = dict.fromkeys(story.claims, "the chapter has no parameter 'device'")
+    obstacles = dict.fromkeys(code.claims, "the chapter has no parameter 'device'")
     obstacles = {} if device == "cpu" or "device" in digests.parameters else obstacles
     try:
         registry.check(data)
     except registry.DataError:
-        reading = [claim for claim in story.claims if "data" in digests.claim(claim).parameters]
+        reading = [claim for claim in code.claims if "data" in digests.claim(claim).parameters]
         obstacles |= dict.fromkeys(reading, f"needs the data set {data}")
     obstacles = {f"{place}/{claim}": reason for claim, reason in obstacles.items()}
     for claims in parts.values():
         cost = sum(seconds[cell] for cell in set().union(*(cells[claim] for claim in claims)))
         named = {f"{place}/{claim}": digests.claim(claim).digest for claim in claims}
-        yield Group(named, read, (story.files.root, story.files.name, size), LIMITS[size], cost, obstacles)
+        yield Group(named, read, (code.files.root, code.files.name, size), LIMITS[size], cost, obstacles)
 
 
-def _seconds(story: ChapterCode, size: str) -> dict[int, float]:
+def _seconds(code: ChapterCode, size: str) -> dict[int, float]:
     """Cell → seconds of the record at this size, otherwise of the notebooks."""
-    record = story.files.record(size)
-    stamp = read_record(record)["run"] if record.is_file() else notebooks_stamp(story.files)
-    known = seconds_of_record(stamp, ChapterDigests(story, stamp["parameters"])) if stamp else {}
-    return dict.fromkeys((unit.cell for unit in story.units), 0.0) | known
+    record = code.files.record(size)
+    stamp = read_record(record)["run"] if record.is_file() else notebooks_stamp(code.files)
+    known = seconds_of_record(stamp, ChapterDigests(code, stamp["parameters"])) if stamp else {}
+    return dict.fromkeys((unit.cell for unit in code.units), 0.0) | known
 
 
 def benchmark(task: Task, program: Path) -> None:
@@ -129,22 +129,22 @@ def benchmark(task: Task, program: Path) -> None:
 def read(task: Task, root: Path, chapter: str, size: str) -> int:
     """Run the units that claims need, add each reading once it is there. A unit that fails costs only its claims."""
     os.environ["CLBOOK_ROOT"] = str(root)
-    story = ChapterCode(ChapterFiles(root, chapter))
-    digests, left = digests_of(story, size, task.device), {case.rpartition("/")[2]: case for case in task.cases}
+    code = ChapterCode(ChapterFiles(root, chapter))
+    digests, left = digests_of(code, size, task.device), {case.rpartition("/")[2]: case for case in task.cases}
     keeper = Keeper(task.out, time.monotonic() + task.seconds, str(digests.parameters.get("data", "generated")))
     keeper.device, versions = task.device, map(str, sorted(environment.versions().items()))
     place, began = task.out / "pieces" / sha(task.device, *versions)[:8], time.monotonic()
-    with as_script(story.files, size, keeper):
-        namespace = story.namespace(digests.parameters)
-        for n in story.union(left):
-            if needing := [claim for claim in left if n in story.needed(story.claims[claim])]:
+    with as_script(code.files, size, keeper):
+        namespace = code.namespace(digests.parameters)
+        for n in code.union(left):
+            if needing := [claim for claim in left if n in code.needed(code.claims[claim])]:
                 task.begin(*(left[claim] for claim in needing))
                 keeper.folder, keeper.count = place / digests.digest(n)[:16], 0
                 keeper.folder.mkdir(parents=True, exist_ok=True)
                 line = {"outcome": "passed"}
                 try:
-                    timed_unit(story, n, namespace, keeper)
-                    needing = [claim for claim in story.units[n].judges if claim in left]
+                    timed_unit(code, n, namespace, keeper)
+                    needing = [claim for claim in code.units[n].judges if claim in left]
                 except OutOfTime:
                     return OUT_OF_TIME
                 except (BookError, MemoryError, OSError) as error:

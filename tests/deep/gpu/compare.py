@@ -29,29 +29,29 @@ OTHER = "another verdict"
 sys.path.append(str(Path(__file__).parents[1]))  # where `mutations` lies, if this runs as a script
 
 
-def stored(story: ChapterCode, size: str) -> dict:
+def stored(code: ChapterCode, size: str) -> dict:
     """The readings of a CPU at one size that the present code would make, and their data set."""
     if size == "smoke":
         from mutations.kept_outcomes import Elsewhere
 
-        kept = Elsewhere(story.files, seconds=0.0, library=story.library).valid
-        readings = {claim: kept[claim]["arms"] for claim in story.claims if kept.get(claim, {}).get("arms")}
+        kept = Elsewhere(code.files, seconds=0.0, library=code.library).valid
+        readings = {claim: kept[claim]["arms"] for claim in code.claims if kept.get(claim, {}).get("arms")}
         return {"readings": readings, "data": "generated"}
-    run = stored_runs(story.files, story.library).get(size)
+    run = stored_runs(code.files, code.library).get(size)
     readings = {c: arms for c, arms in run.stamp["readings"].items() if not run.is_stale(c)} if run else {}
     return {"readings": readings, "data": run.stamp["data"] if run else "generated"}
 
 
-def compared(story: ChapterCode, size: str, device: str, lines: dict[str, dict]) -> dict[str, dict]:
+def compared(code: ChapterCode, size: str, device: str, lines: dict[str, dict]) -> dict[str, dict]:
     """Claim → its line, with what the comparison came to, both verdicts and how far the readings lie apart.
 
     A distance of 1 is the most that chance and rounding allow.
     """
-    claims, digests, cpu = Claims.load(story.files.claims), digests_of(story, size, device), stored(story, size)
+    claims, digests, cpu = Claims.load(code.files.claims), digests_of(code, size, device), stored(code, size)
     before, found = verdicts_of(cpu, claims), {}
     for claim, line in lines.items():
         said = {"comparison": "failed", "text": line.get("text", "")}
-        if claim not in story.claims or line["digest"] != digests.claim(claim).digest:
+        if claim not in code.claims or line["digest"] != digests.claim(claim).digest:
             said["comparison"] = "made by other code"
         elif "arms" in line:
             readings = cpu["readings"] | {claim: line["arms"]}
@@ -84,9 +84,9 @@ def compare(root: Path, lines: dict[str, dict]) -> dict[str, dict]:
     """Size/chapter → claim → its comparison; prints counts of each, and a line for each failure and other verdict."""
     library, found, details = Library().read(), {}, []
     for size, name in [(size, name) for size in ("smoke", "default", "paper") for name in chapter_names(root)]:
-        place, story = f"{size}/{name}", ChapterCode(ChapterFiles(root, name), library)
+        place, code = f"{size}/{name}", ChapterCode(ChapterFiles(root, name), library)
         mine = {c.rpartition("/")[2]: line for c, line in lines.items() if c.rpartition("/")[0] == place}
-        if mine and (of := compared(story, size, lines[MACHINE]["device"], mine)):
+        if mine and (of := compared(code, size, lines[MACHINE]["device"], mine)):
             found[place] = of
             counts = Counter(one["comparison"] for one in found[place].values())
             close = sum(one.get("distance", 2.0) <= 1.0 for one in found[place].values())
