@@ -14,8 +14,8 @@ from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
 )
 from contrastive_dynamics.alignment_and_balance.infinite_width_flow import (
     WideState,
-    condition_number,
     non_contrastive_solution,
+    wide_condition_number,
     wide_flow,
     wide_start,
     wide_velocity,
@@ -76,11 +76,11 @@ def test_the_condition_number_never_outgrows_its_bound(noise_columns):
     thetas = torch.cat([torch.logspace(-3, 3, 60, dtype=F64), torch.tensor([math.inf], dtype=F64)])
     start = wide_start(sigma, noise, noise_columns)
     path = non_contrastive_solution(start, sigma, noise, thetas)
-    assert bool((condition_number(path) <= condition_growth_bound(sigma, 4 + noise_columns)).all())
+    assert bool((wide_condition_number(path) <= condition_growth_bound(sigma, 4 + noise_columns)).all())
     # almost reached by one large σ of two
     two = torch.tensor([[5.0, 1.0]], dtype=F64)
     end = non_contrastive_solution(wide_start(two, noise, noise_columns), two, noise, thetas[-1:])
-    assert 1 <= float(condition_growth_bound(two, 2 + noise_columns) / condition_number(end)) < 1.01
+    assert 1 <= float(condition_growth_bound(two, 2 + noise_columns) / wide_condition_number(end)) < 1.01
 
 
 def aligned():
@@ -114,7 +114,7 @@ def test_the_flow_is_balanced_by_the_time_that_the_bound_names(tolerance):
     assert bool((time > 0).all())
     shares = torch.tensor([0.0, 1e-3, 1.0], dtype=F64).unsqueeze(-1)
     path = wide_flow(state, sigma, 0.0, shares * time, tau, negatives, rtol=1e-6)
-    ratio = condition_number(path).square()
+    ratio = wide_condition_number(path).square()
     assert bool((ratio[-1] <= 1 + tolerance).all()) and bool((ratio[1] > 1 + tolerance).any())
     there = WideState(*(x[-1] for x in path))
     assert not bool(convergence_time_bound(there, sigma, tau, negatives, tolerance).any())

@@ -7,7 +7,7 @@ import torch
 from elsewhere import ELSEWHERE, elsewhere
 
 from contrastive_dynamics.feature_decoupling import figure_arms
-from contrastive_dynamics.feature_decoupling.image_augmentations import ARMS, Augmentation, recoloured
+from contrastive_dynamics.feature_decoupling.image_augmentations import AUGMENTATIONS, Augmentation, recoloured
 from contrastive_dynamics.numerics.random_streams import stream
 
 RUNS, N, S = 2, 40, 8
@@ -87,9 +87,11 @@ def test_a_crop_is_one_part_of_all_three_colours_and_keeps_colours():
 def test_each_arm_has_a_branch_of_its_own_and_figures_train_each():
     """An arm for which nobody wrote a branch must not end in another's."""
     x = draw()
-    views = [Augmentation(arm)(x, streams()) for arm in ARMS]
+    views = [Augmentation(arm)(x, streams()) for arm in AUGMENTATIONS]
     assert not any(torch.equal(a, b) for k, a in enumerate(views) for b in views[:k])
-    assert (*ARMS, "supervised") == figure_arms.ARMS, "an arm of ARMS in image_augmentations.py is trained in no figure"
+    assert (*AUGMENTATIONS, "supervised") == figure_arms.AUGMENTATIONS, (
+        "an arm of AUGMENTATIONS in image_augmentations.py is trained in no figure"
+    )
 
 
 @pytest.mark.parametrize("arm", ["crop", "full"])
