@@ -89,9 +89,7 @@ def test_each_arm_has_a_branch_of_its_own_and_figures_train_each():
     x = draw()
     views = [Augmentation(arm)(x, streams()) for arm in AUGMENTATIONS]
     assert not any(torch.equal(a, b) for k, a in enumerate(views) for b in views[:k])
-    assert (*AUGMENTATIONS, "supervised") == figure_arms.AUGMENTATIONS, (
-        "an arm of AUGMENTATIONS in image_augmentations.py is trained in no figure"
-    )
+    assert (*AUGMENTATIONS, "supervised") == figure_arms.ARMS, "a name of AUGMENTATIONS is trained in no figure"
 
 
 @pytest.mark.parametrize("arm", ["crop", "full"])

@@ -121,7 +121,7 @@ def _check_axes(axes: list[Axis], fixed: dict, blocks: int) -> None:
 def _folded(place: dict, known: dict[str, Parameter], blocks: int) -> dict:
     """The parameters of the single run that computes all blocks of seeds of a grid place; raises BookError.
 
-    No other parameter may be, or have a length of, the number of seeds: samples by seed are recognised by their length.
+    No other parameter may have the number of seeds as its value or length: samples are recognised by their length.
     """
     seeds = known["seeds"].check(blocks * place["seeds"], "--fold: ")
     for name, value in place.items():
