@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from library_views import with_source
 from mutations import kept_outcomes
 from mutations.kept_outcomes import Elsewhere, Mutations, ends, renew
 from mutations.mutants import PACKAGE, Mutation
@@ -97,7 +98,7 @@ def test_a_key_follows_the_cells_that_the_claim_needs(stand_in, old, new, same):
 def test_a_key_follows_what_the_claim_reaches_in_the_library(stand_in, module, old, new, same):
     library, module = Library(), f"{PACKAGE}.{module}"
     assert old in library.module(module).source
-    other = library.instead(module, library.module(module).source.replace(old, new))
+    other = with_source(library, module, library.module(module).source.replace(old, new))
     assert (mutation_key(stand_in, library=other) == mutation_key(stand_in, library=library)) is same
 
 

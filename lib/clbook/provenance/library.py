@@ -98,16 +98,6 @@ class Library:
         lines = (own / STYLE).read_text(encoding="utf-8").splitlines() if (own / STYLE).is_file() else []
         self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
 
-    def instead(self, module: str, source: str) -> "Library":
-        """A copy of this library with one module's source replaced; it shares what was read from the others."""
-        other = Library(self.folder, self.replaced | {module: source}, self.own)
-        before, after = self.module(module), other.module(module)
-        same = before and before.definitions.keys() == after.definitions.keys() and before.imports == after.imports
-        for name, read in self._modules.items():
-            if name != module and read:  # names in other modules may now refer to something else
-                other._modules[name] = read if same else Module(name, read.source, read.is_package)
-        return other
-
     def read(self) -> "Library":
         """Read every module now, so that later edits have no effect; returns the library itself."""
         for name in (*self.names(), COLOURS):
@@ -189,14 +179,6 @@ class Library:
             tokens = self.speller(module).spell(module.definitions[definition.name])
             module.spelled[definition.name] = ["itself" if token == definition else token for token in tokens]
         return module.spelled[definition.name]
-
-    def definition_at(self, module: str, line: int) -> Definition | None:
-        """The definition whose source contains a line; None for code that runs on import."""
-        for name, node in self.module(module).definitions.items():
-            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-            if first <= line <= node.end_lineno:
-                return Definition(module, name)
-        return None
 
 
 class Digests:

@@ -1,6 +1,7 @@
 """The library as a graph: a digest follows all that a definition reaches, and nothing else."""
 
 import pytest
+from library_views import definition_at, with_source
 
 from clbook.common.errors import BookError
 from clbook.provenance.library import Digests, Library
@@ -156,17 +157,17 @@ def test_sums_of_one_data_set_count_for_the_data_sets_that_the_module_is_named_a
 def test_a_library_with_one_module_s_source_replaced(write):
     library = write(a="from .b import x\ndef f(): return x", b="from .c import x", c="x = 1", d="y = 1")
     before = digest(library)
-    assert digest(library.instead(f"{PACKAGE}.c", "x = 2")) != before
-    assert digest(library.instead(f"{PACKAGE}.c", "# said\nx = 1")) == before
-    assert digest(library.instead(f"{PACKAGE}.d", "y = 2")) == before
-    assert digest(library.instead(f"{PACKAGE}.c", "x = 2").instead(f"{PACKAGE}.c", "x = 1")) == before
+    assert digest(with_source(library, f"{PACKAGE}.c", "x = 2")) != before
+    assert digest(with_source(library, f"{PACKAGE}.c", "# said\nx = 1")) == before
+    assert digest(with_source(library, f"{PACKAGE}.d", "y = 2")) == before
+    assert digest(with_source(with_source(library, f"{PACKAGE}.c", "x = 2"), f"{PACKAGE}.c", "x = 1")) == before
     assert digest(library) == before
 
 
 @pytest.mark.parametrize(("module", "source"), [("b", "x = 2"), ("c", "")])
 def test_a_replaced_module_may_give_another_meaning_to_names_of_others(write, module, source):
     library = write(a="from .b import x\ndef f(): return x", b="from .c import x", c="x = 1")
-    before, after = digest(library), library.instead(f"{PACKAGE}.{module}", source)
+    before, after = digest(library), with_source(library, f"{PACKAGE}.{module}", source)
     if source:
         assert digest(after) != before
     else:
@@ -176,7 +177,7 @@ def test_a_replaced_module_may_give_another_meaning_to_names_of_others(write, mo
 
 def test_the_definition_of_a_line(write):
     library = write(a="import math\nX = 1\n@a\n@b\ndef f():\n    return 1\n\n\nclass A:\n    x = 1\n")
-    found = [library.definition_at(f"{PACKAGE}.a", line) for line in range(1, 11)]
+    found = [definition_at(library, f"{PACKAGE}.a", line) for line in range(1, 11)]
     assert [d.name if d else "-" for d in found] == ["-", "X", "f", "f", "f", "f", "-", "-", "A", "A"]
 
 

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from library_views import definition_at
+
 from clbook.provenance.digests import Provenance
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
@@ -54,7 +56,7 @@ class Executed:
             parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
             module = ".".join((PACKAGE, *parts))
             is_setup = parts[-1] == "run_defaults"  # it counts as statements of the set-up
-            definition = None if is_setup else self.code.library.definition_at(module, line)
+            definition = None if is_setup else definition_at(self.code.library, module, line)
             self._known[file, line] = str(definition).partition(".")[2] if definition else None
         return self._known[file, line]
 

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from unittest import mock
 
+from library_views import definition_at
+
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading, judge_all
 from clbook.commands.script import run_unit
@@ -78,7 +80,7 @@ def class_per_chapter(make: Callable[[str], type], root: Path) -> dict[str, type
 @cache
 def _definition_with(module: str, source: str, text: str) -> Definition | None:
     name, before = f"{PACKAGE}.{module}", source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
-    return Library(replaced={name: source}).definition_at(name, 1 + before.count("\n"))
+    return definition_at(Library(replaced={name: source}), name, 1 + before.count("\n"))
 
 
 def load_mutations(root: Path) -> list[Mutation]:

@@ -6,6 +6,8 @@ import json
 import warnings
 from pathlib import Path
 
+from library_views import with_source
+
 from clbook.common import environment
 from clbook.common.atomic import atomic_write
 from clbook.common.errors import BookError
@@ -52,7 +54,7 @@ class Keys:
 
     def _digests_broken(self, mutation: Mutation) -> ChapterDigests:
         code = copy.copy(self.code)
-        code.library = self.code.library.instead(f"{PACKAGE}.{mutation.module}", mutation.broken)
+        code.library = with_source(self.code.library, f"{PACKAGE}.{mutation.module}", mutation.broken)
         code.__dict__.pop("state", None)  # it depends on what library functions do
         return ChapterDigests(code, self.smoke | mutation.parameters)
 
