@@ -16,7 +16,7 @@ SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test deep check lint outcomes reach gpu run execute student dist pins portability clean chapter-named
+.PHONY: book test sample deep check lint outcomes reach gpu run execute student dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -25,8 +25,11 @@ book: $(BUILT)
 # Ten minutes on two free cores; what takes longer belongs in `deep`. The slowest thirty tests are printed.
 test: .venv/.test-installed lint
 	$(PYTEST) $$(.venv/bin/python tests/tools/notebooks_to_run.py) tests
+	@$(MAKE) --no-print-directory -j2 sample book
+
+# A core each: what is stored is computed again while the pages are built.
+sample: .venv/.test-installed
 	.venv/bin/clbook verify --sample 60
-	@$(MAKE) --no-print-directory book
 
 # What takes long: run it before a release; the forge does every week.
 deep: .venv/.test-installed lint
