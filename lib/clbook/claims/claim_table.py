@@ -26,6 +26,7 @@ KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "tabl
 # what a claims file, and each of its rows, must look like
 _RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
 _WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near whole"
+_CHANGE = record_of("date old_rule old_verdict why", **dict.fromkeys(("date", "old_rule", "old_verdict", "why"), TEXT))
 _BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
 _BREAK |= {"additionalProperties": False}
 _CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
@@ -38,7 +39,7 @@ _ROW = {
     | {
         "id": {"type": "string", "pattern": r"^\w[\w.-]*$"},
         "rule": {},
-        "changed": list_of(ANY),
+        "changed": list_of(_CHANGE),
         "breaks": _BREAK | list_of(_BREAK, 1) | {"type": ["object", "array"]},
         "beyond": TRUTH,
         "by_chance": TRUTH,

@@ -49,8 +49,9 @@ def _with_note(text: str, note: str) -> str:
     return f"{text}{f' ({note})' if note else ''}".strip()
 
 
-def _changes(changes: tuple) -> str:
-    return "; ".join(f"{c['date']}: {c['why']}" if isinstance(c, dict) else str(c) for c in changes)
+def _changes(changes: tuple[dict, ...]) -> str:
+    form = "{date}: {why}. Before, the rule was {old_rule}, the verdict {old_verdict}"
+    return "; ".join(form.format(**change) for change in changes)
 
 
 def _details(result: ClaimResult) -> list[tuple[str, str]]:

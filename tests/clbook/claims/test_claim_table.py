@@ -133,6 +133,7 @@ def test_a_claim_without_a_rule_cannot_be_judged():
         ({"slip": "typo", "erratum": "e"}, "slip must be one of misprint, got 'typo'"),
         ({"slip": "misprint"}, "a misprint needs its corrected form under erratum"),
         ({"breaks": {"in": "losses.activations", "old": "a"}}, "breaks: missing new"),
+        ({"changed": [{"date": "2026-11-21", "why": "a slip"}]}, "changed[0]: missing old_rule"),
         (
             {"breaks": [BREAK, BREAK | {"module": "a"}]},
             "breaks[1]: unknown module; allowed are in, new, old",

@@ -54,6 +54,12 @@ def test_each_claim_is_one_line_with_its_id_as_address_and_its_facets():
     assert 'href="../chapters/nonlinearity.html#c3">read it in the chapter' in page
 
 
+def test_a_changed_rule_stands_with_the_old_one_its_verdict_and_the_reason():
+    change = {"date": "2026-11-21", "old_rule": "≤ 2", "old_verdict": "undecided", "why": "the control met it"}
+    text = "2026-11-21: the control met it. Before, the rule was ≤ 2, the verdict undecided"
+    assert text in claim_rows.row(result(changed=(change,)))
+
+
 def test_a_row_names_what_to_cite():
     made = result(run={"stale": False, "reading": "ee492887e8a7b8c1"})
     assert "cite as <code>tian-2023/eq-8, reading ee492887e8a7</code>" in claim_rows.row(made)
@@ -134,7 +140,7 @@ def test_stale_results_changed_rules_and_other_profiles_are_told():
         result(
             run={"stale": True},
             by_chance=True,
-            changed=[{"date": "2026-01-02", "why": "too tight"}],
+            changed=[{"date": "2026-01-02", "old_rule": "≤ 1", "old_verdict": "undecided", "why": "too tight"}],
             recurs={"paper": ["reproduced", "undecided", "reproduced"], "small": ["reproduced"]},
             verdicts=(RunVerdict("paper", "generated", "undecided", {}, stale=True),),
         )
