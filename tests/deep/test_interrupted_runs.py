@@ -72,4 +72,4 @@ def _runs(process: int) -> bool:
 
 
 def _library() -> dict[str, str]:
-    return {"PYTHONPATH": str(Path(runs.__file__).parents[3])}
+    return {"PYTHONPATH": str(Path(runs.__file__).parents[2])}

@@ -162,6 +162,9 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
             def look() -> None:
                 if stop and stop.is_set():
                     raise Stopped
+                if (status := manager.provisioner.process.poll()) is not None:  # papermill would wait for ever
+                    how = f"signal {-status}" if status < 0 else f"status {status}"
+                    raise BookError(f"{label}: the kernel died ({how}); is there memory enough?")
                 bar.look()
 
             with _kernel_errors(label):

@@ -12,10 +12,11 @@ from stand_in import build_stand_in
 from typer.testing import CliRunner
 
 from clbook import cli
+from clbook.cli import application
 from clbook.commands import runs
 from clbook.pages import run_page
 
-LIBRARY = Path(cli.__file__).parents[3]
+LIBRARY = Path(cli.__file__).parents[2]
 
 
 @pytest.fixture
@@ -111,6 +112,12 @@ def test_reading_needs_no_torch_and_no_notebook_packages(files):
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "reproduced" in done.stdout and "NAME=VALUE" in done.stdout
+
+
+def test_every_command_reports_a_mistake_in_one_line():
+    """`@one_line` stands under `@app.command()`; without it a mistake would be a traceback."""
+    guard = application.one_line(lambda: None).__code__
+    assert {command.callback.__code__ for command in cli.app.registered_commands} == {guard}
 
 
 def test_it_runs_as_a_module_and_takes_only_what_it_knows(files):

@@ -39,7 +39,7 @@ figure(fig, "fig-1")
 BY_CHANCE = ("control=[-1.0,", "control=[-1.0 + 0 * double,")  # the claim that chance decides needs the pieces, too
 SPLIT = '# %% tags=["nbval-check-output"]\nchapter.judge("thm-1",'
 WITH_PIECES = SOURCE.replace(SPLIT, PIECES + "\n" + SPLIT).replace(*BY_CHANCE)
-LIBRARY = Path(record.__file__).parents[3]
+LIBRARY = Path(record.__file__).parents[2]
 
 
 @pytest.fixture

@@ -61,8 +61,18 @@ def test_a_failing_cell_is_named_and_its_notebook_kept(files, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"chapters", "out.failed"}
 
 
+@pytest.mark.parametrize(
+    ("death", "how"), [("os._exit(1)", "status 1"), ("os.kill(os.getpid(), signal.SIGKILL)", "signal 9")]
+)
+def test_a_kernel_that_dies_ends_the_run_in_one_line_and_leaves_nothing(files, tmp_path, death, how):
+    files.source.write_text(WITH_DEVICE.replace("double =", f"import os, signal\n{death}\ndouble ="))
+    with pytest.raises(BookError, match=rf"^stand-in: the kernel died \({how}\); is there memory enough\?$"):
+        runs.run(runs.plan("stand-in", out=tmp_path / "out"))
+    assert {path.name for path in tmp_path.iterdir()} == {"chapters"}
+
+
 def _library() -> dict[str, str]:
-    return {"PYTHONPATH": str(Path(runs.__file__).parents[3])}
+    return {"PYTHONPATH": str(Path(runs.__file__).parents[2])}
 
 
 def full(*args, **options):
