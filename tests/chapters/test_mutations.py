@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from mutations.mutants import (
-    PACKAGE,
-    Mutation,
-    class_per_chapter,
-    load_mutations,
-)
+from mutations.mutants import PACKAGE, Mutation, class_per_chapter, load_mutations
 from mutations.outcome_keys import Keys
 from stand_in import write_stand_in
 
