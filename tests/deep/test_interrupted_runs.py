@@ -12,6 +12,7 @@ from stand_in import SOURCE, write_stand_in
 from stand_in_pair import APPENDIX, CHAPTER, split
 
 from clbook.commands import runs
+from clbook.common.errors import BookError
 
 DEVICE = 'device: str = "cpu"  # where, auto|cpu|cuda'
 WITH_DEVICE = SOURCE.replace("seeds: int", f"{DEVICE}\nseeds: int", 1)
@@ -61,6 +62,37 @@ def test_an_interrupted_run_is_one_line_and_leaves_nothing(files, tmp_path, sent
     assert {p.name for p in tmp_path.iterdir()} == {"chapters", "begun"}
     kernels = [int(p.name) for p in begun.iterdir()]
     assert len(kernels) == notebooks and not any(_runs(kernel) for kernel in kernels)
+
+
+WORKER = "worker = __import__('subprocess').Popen(['sleep', '600'])\nimport os, signal\n"
+
+
+def _end(processes: list[int]) -> bool:
+    """Whether all processes end within ten seconds; one that has ended and waits for its parent counts as ended."""
+    return any(not any(map(_runs, processes)) or time.sleep(0.1) for _ in range(100))
+
+
+def test_a_run_that_is_killed_leaves_neither_its_kernel_nor_what_that_has_started(files, tmp_path):
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    noted = f"{WORKER}open(f'{begun}/{{os.getpid()}} {{worker.pid}}', 'w').close()\nwhile True: pass\ndouble ="
+    files.source.write_text(WITH_DEVICE.replace("double =", noted))
+    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, env=os.environ | _library()) as process:
+        assert any(list(begun.iterdir()) or process.poll() or time.sleep(0.1) for _ in range(1000))
+        process.kill()
+    (path,) = begun.iterdir()
+    assert _end([int(pid) for pid in path.name.split()])
+
+
+def test_a_kernel_that_is_killed_leaves_nothing_that_it_has_started(files, tmp_path):
+    noted = (
+        f"{WORKER}open(f'{tmp_path}/pid', 'w').write(str(worker.pid))\nos.kill(os.getpid(), signal.SIGKILL)\ndouble ="
+    )
+    files.source.write_text(WITH_DEVICE.replace("double =", noted))
+    with pytest.raises(BookError, match="the kernel died"):
+        runs.run(runs.plan("stand-in", out=tmp_path / "out"))
+    assert _end([int((tmp_path / "pid").read_text())])
 
 
 def _runs(process: int) -> bool:

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,6 +20,15 @@ from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _PATIENCE = 5.0  # seconds for the clients of a kernel to close
+# waits for the end of its input, which the system closes with the process that holds the other end
+_GUARD = """\
+import os, signal, sys
+sys.stdin.buffer.read()
+try:
+    os.killpg(int(sys.argv[1]), signal.SIGKILL)
+except ProcessLookupError:
+    pass
+"""
 _LAST_LINES = 3  # lines shown of a failed cell's error
 _BARS = threading.RLock()  # tqdm's own lock is a semaphore of the system, which a killed worker would leave
 
@@ -40,7 +50,8 @@ def _specs():
 def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
     """A running kernel of this interpreter with working folder `folder`; it is always shut down when the block ends.
 
-    So are its clients, which papermill leaves open, each with a thread that listens for ever.
+    So are its clients, which papermill leaves open, each with a thread that listens for ever. Whatever the kernel has
+    started ends with it, and with this process, even if that is killed.
     """
     from jupyter_client.manager import KernelManager
 
@@ -56,14 +67,27 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
         manager = Manager(kernel_name="python3", kernel_spec_manager=_specs())
         manager.start_kernel(cwd=str(folder), env=environment)
         try:
-            yield manager
-        except BaseException:
-            manager.shutdown_kernel(now=True)
-            raise
-        else:
-            manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
+            with _guarded(manager.provisioner.pgid):
+                try:
+                    yield manager
+                except BaseException:
+                    manager.shutdown_kernel(now=True)
+                    raise
+                manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
         finally:
             _close(clients)
+
+
+@contextlib.contextmanager
+def _guarded(group: int) -> Iterator[None]:
+    """Kill a process group at the end of the block, or when this process ends, whatever ends it.
+
+    The workers of a kernel are in its group. If the kernel is killed, or the process that started it, they would
+    compute on. A process in a session of its own does it, since a process that is killed can do nothing more.
+    """
+    command = [sys.executable, "-I", "-S", "-c", _GUARD, str(group)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):  # its end closes the pipe, too
+        yield
 
 
 def _close(clients: list) -> None:
