@@ -171,7 +171,8 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
     """
     from papermill import execute_notebook
 
-    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it logs is raised, too
+    for name in ("papermill", "asyncio"):  # what they log is raised, too, or is about a kernel that died
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     cells = sum(cell.cell_type == "code" for cell in notebook.cells)
     with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
         progress_file = Path(scratch) / "progress.json"
