@@ -14,7 +14,7 @@ ZIP := dist/contrastive-dynamics-html.zip
 # The build's stamp is named after what the pages are made of, so that nothing is built twice and no change is missed.
 SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
-BUILT := _build/.built-$(shell $(SOURCES) | LC_ALL=C sort | xargs cksum | cksum | cut -d' ' -f1)
+BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
 .PHONY: book test sample deep check lint outcomes reach gpu run execute student dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
@@ -122,6 +122,8 @@ $(BUILT): | .venv/.book-installed
 
 $(ZIP): $(BUILT)
 	@mkdir -p dist
-	.venv/bin/python -c "import shutil; shutil.make_archive('$(basename $(ZIP))', 'zip', '_build/html')"
+	.venv/bin/python -c "import pathlib as p, zipfile as z; root = p.Path('_build/html'); \
+		z = z.ZipFile('$(ZIP)', 'w', z.ZIP_DEFLATED, strict_timestamps=False); \
+		[z.write(f, f.relative_to(root)) for f in sorted(root.rglob('*')) if f.is_file()]; z.close()"
 	@.venv/bin/python -c "import hashlib as h, pathlib as p; f = p.Path('$(ZIP)'); \
 		p.Path('$(ZIP).sha256').write_text(f'{h.sha256(f.read_bytes()).hexdigest()}  {f.name}\n')"

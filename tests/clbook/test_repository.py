@@ -1,6 +1,9 @@
 """What is in the repository: no path of one machine, nothing large; a README that names every command."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from checkout import ROOT, files
@@ -41,6 +44,19 @@ def test_a_path_of_one_machine_is_caught(top):
 def test_a_large_file_is_caught():
     assert problems("a.ipynb", b"x" * (LARGEST + 1)) == ["a.ipynb: 3.0 MB, at most 3 are allowed"]
     assert problems("a.png", b"\0" * LARGEST) == []
+
+
+def test_tests_in_a_commit_hook_leave_the_contributor_s_repository_alone(tmp_path):
+    """A hook exports the repository as GIT_DIR, which git prefers to the folder in which a test calls it."""
+    git = ["git", "--git-dir", str(tmp_path / "git")]
+    subprocess.run([*git, "init", "--quiet", "--bare"], check=True)
+    before = {path: path.read_bytes() for path in (tmp_path / "git").rglob("*") if path.is_file()}
+    test = "tests/clbook/common/test_samples.py::test_the_commit_is_the_one_that_is_checked_out"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    environment = os.environ | {"GIT_DIR": str(tmp_path / "git"), "GIT_WORK_TREE": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert {path: path.read_bytes() for path in (tmp_path / "git").rglob("*") if path.is_file()} == before
 
 
 def test_the_readme_lists_every_command():

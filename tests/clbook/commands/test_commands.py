@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib import metadata
 
 import pytest
@@ -88,6 +89,32 @@ def test_a_slip_in_a_make_command_is_one_line_and_leaves_nothing(arguments, mess
     assert done.returncode and not (tmp_path / ".venv").exists()
     assert [line for line in done.stderr.splitlines() if message in line]
     assert "Traceback" not in done.stderr
+
+
+@needs_make
+def test_a_quote_in_a_file_s_name_does_not_freeze_the_stamp_of_the_pages(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "book").mkdir()
+    stamps = set()
+    for text in ("one", "two"):
+        (tmp_path / "book" / "it's.md").write_text(text)
+        command = ["make", "--no-print-directory", "--eval", "stamp: ; @echo $(BUILT)", "stamp"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert "xargs" not in done.stderr
+        stamps.add(done.stdout)
+    assert len(stamps) == 2
+
+
+@needs_make
+def test_a_site_with_a_file_of_1970_is_packed_whole(tmp_path):
+    (tmp_path / "_build" / "html" / "a").mkdir(parents=True)
+    for name in ("index.html", "a/old.css"):
+        (tmp_path / "_build" / "html" / name).write_text(name)
+    os.utime(tmp_path / "_build" / "html" / "a" / "old.css", (0, 0))
+    (line,) = [line for line in commands("ZIP", {"ZIP": "site.zip"}) if "zipfile" in line]
+    subprocess.run(["sh", "-c", line.replace(".venv/bin/python", sys.executable)], cwd=tmp_path, check=True)
+    with zipfile.ZipFile(tmp_path / "site.zip") as archive:
+        assert sorted(archive.namelist()) == ["a/old.css", "index.html"] and archive.testzip() is None
 
 
 def test_pins_are_exact_and_have_no_local_part():
