@@ -17,6 +17,7 @@ _TYPES = {"int": int, "float": float, "str": str, "bool": bool}
 _MOST_VALUES = 1000  # of a list; each may be a training
 _RANGE = re.compile(r"(?P<low>-?[\d.eE+-]+?)\.\.(?P<high>-?[\d.eE+-]+)$")
 _CHOICES = re.compile(r"(?P<choices>[\w.-]+(?:\|[\w.-]+)+)$")
+_NUMBER = re.compile(r"(?<![\w.+-])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _REGISTRY = re.compile(r"one of (?P<registry>\w+(?:\.\w+)+)$")
 
 
@@ -72,15 +73,26 @@ class Parameter:
         return value
 
     def from_text(self, text: str) -> object:
-        """Read a value typed on the command line: `5`, `0.1`, `auto`, `1,2,5` or `[1, 2, 5]`."""
+        """Read a value typed on the command line: `5`, `1e1`, `0.1`, `.1`, `auto`, `1,2,5` or `[1, 2, 5]`."""
         if self.type == "str":
             return self.check(text)
         if self.type.startswith("list[") and not text.startswith("["):
             text = f"[{text}]"
         try:
+            if self.item_type in (int, float):
+                return self.check(json.loads(_NUMBER.sub(self._as_json, text)))
             return self.check(json.loads(text.lower() if self.type == "bool" else text))
         except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, thousands of brackets
             return self.check(text)
+
+    def _as_json(self, number: re.Match) -> str:
+        """A number as people type it, as JSON has it; one that is whole may be typed as a float for an int."""
+        text = number[0]
+        if text.lstrip("+-").isdecimal():
+            return text.removeprefix("+")
+        value = float(text)
+        is_whole = self.item_type is int and value.is_integer() and abs(value) < 2**53
+        return str(int(value)) if is_whole else repr(value) if math.isfinite(value) else text
 
 
 def value_text(value: object) -> str:

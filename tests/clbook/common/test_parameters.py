@@ -117,6 +117,13 @@ def test_a_range_is_a_registry_of_the_kernels():
     ("name", "text", "value"),
     [
         ("seeds", "5", 5),
+        ("seeds", "+5", 5),
+        ("seeds", "1e1", 10),
+        ("seeds", "5.", 5),
+        ("rate", ".5", 0.5),
+        ("rate", "+0.5", 0.5),
+        ("shift", "-.5", -0.5),
+        ("beta", "1e1,+2,3.", [10, 2, 3]),
         ("rate", "1e-3", 1e-3),
         ("rate", "1", 1.0),
         ("beta", "1,2,5", [1, 2, 5]),
