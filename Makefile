@@ -9,7 +9,7 @@ OUT ?=
 OLDEST = $(shell sed -n 's/^requires-python = ">=\([0-9.]*\).*/\1/p' pyproject.toml)
 PIP := .venv/bin/python -m pip install --quiet -c constraints.txt -e
 # Two workers, a scope each at a time; a notebook is a scope, and its kernel is the environment's own.
-PYTEST := JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet -rs --durations=30 -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg
+PYTEST := JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet -rfEs --durations=30 -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg
 ZIP := dist/contrastive-dynamics-html.zip
 # The build's stamp is named after what the pages are made of, so that nothing is built twice and no change is missed.
 SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \

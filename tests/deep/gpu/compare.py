@@ -26,7 +26,8 @@ from clbook.provenance.library import Library
 from clbook.provenance.slices import ChapterCode
 
 OTHER = "another verdict"
-sys.path.append(str(Path(__file__).parents[1]))  # where `mutations` lies, if this runs as a script
+DEEP = Path(__file__).parents[1]
+sys.path += [str(DEEP), str(DEEP.with_name("tools"))]  # of `mutations` and what it imports, if this runs as a script
 
 
 def stored(code: ChapterCode, size: str) -> dict:

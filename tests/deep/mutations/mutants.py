@@ -156,7 +156,6 @@ def run_script(
     files: ChapterFiles,
     claim: str | Iterable[str] | None = None,
     mutation: Mutation | None = None,
-    prepare: Callable[[], None] = lambda: None,
     changes: dict | None = None,
     clock: dict[int, float] | None = None,
     around: Callable[[int, int], contextlib.AbstractContextManager] = lambda unit, at: contextlib.nullcontext(),
@@ -164,16 +163,15 @@ def run_script(
 ) -> dict[str, dict]:
     """Claim → stored arms after a run of the smoke profile: of all units, or of those that some claims need.
 
-    `changes` are parameters that differ from the profile. `prepare` is called before the first unit, in the library
-    that the units import. `clock` receives the CPU seconds of each unit that is run, `around` is entered for each of
-    its statements, and `also` lists units that are run in addition to those of the claims.
+    `changes` are parameters that differ from the profile. `clock` receives the CPU seconds of each unit that is run,
+    `around` is entered for each of its statements, and `also` lists units that are run in addition to those of the
+    claims.
     """
     parameters, code = profile_parameters(files, "smoke") | (changes or {}), ChapterCode(files)
     claims = [claim] if isinstance(claim, str) else claim
     units = None if claims is None else {*code.union(claims), *also}
     readings: dict[str, dict] = {}
     with fresh_library(mutation) as finder, contextlib.redirect_stderr(io.StringIO()):
-        prepare()
         for part in code.by_notebook(units):
             namespace = code.namespace(parameters)
             for n in part:
