@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..claims.claim_table import Claims
+from ..common import environment
 from ..common.atomic import atomic_write
 from ..common.errors import BookError, line_of
 from ..common.parameters import profile_parameters
@@ -84,13 +85,16 @@ def _stamp(files: ChapterFiles, code: ChapterCode, block: Block, deadline: float
     if block.units == []:
         return refreshed(seal(block.stored | {"parameters": block.parameters}), digests, claims), None
     run = range(len(code.units)) if block.units is None else block.units
-    digest = sha(json.dumps(block.parameters), *(digests.digest(n) for n in run))
-    folder = files.root / "records" / ".pieces" / files.name / digest[:16]
+    made_in = environment.arithmetic_key(str(block.parameters.get("device", "cpu")))
+    digest = sha(json.dumps(block.parameters), made_in, *(digests.digest(n) for n in run))
+    pieces = files.root / "records" / ".pieces" / files.name
+    folder = pieces / digest[:16]
     folder.mkdir(parents=True, exist_ok=True)
     (files.root / "records" / ".pieces" / ".gitignore").write_text("*\n")
     finished = folder / "stamp.json"
     if not finished.is_file():
-        keeper = Keeper(folder, deadline, str(block.parameters.get("data", "generated")))
+        data = str(block.parameters.get("data", "generated"))
+        keeper = Keeper(folder, deadline, data, shared=pieces / "library")
         write_json(finished, run_script(files, block.parameters, block.profile, keeper, block.units))
     stamp = check(json.loads(finished.read_text(encoding="utf-8")), str(finished))
     if block.units is not None and block.stored:

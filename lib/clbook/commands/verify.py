@@ -43,7 +43,7 @@ class Outcome:
 
 
 def run_again(root: str, name: str, parameters: dict, profile: str, claims: list[str]) -> dict:
-    """The stamp of a run of some claims with their dependencies."""
+    """The stamp of a run of some claims with their dependencies; it neither reads nor leaves pieces of other runs."""
     from ..notebook.pieces import Keeper
     from .script import run_script
 

@@ -65,6 +65,14 @@ def arithmetic() -> dict[str, object]:
     return {"capability": capability, "blas": ", ".join(sorted(blas)), "threads": torch.get_num_threads()}
 
 
+def arithmetic_key(device: str) -> str:
+    """What the last bits of a result depend on, as one text: versions, `arithmetic` and the device's type or name.
+
+    Training can turn a last bit into another network, so kept pieces of runs are told apart by this text.
+    """
+    return repr([sorted(versions().items()), sorted(arithmetic().items()), device])
+
+
 def peak_megabytes(device: str) -> float:
     """Peak memory of this process so far in MB (2^20 bytes), with the GPU's if one is used."""
     import resource

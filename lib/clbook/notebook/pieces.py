@@ -29,10 +29,17 @@ class Keeper:
     """Caches pieces on disk, and raises OutOfTime before a piece that would end after the deadline.
 
     A piece is assumed to take as long as the longest so far. At least one new piece is computed.
+
+    Args:
+        folder: where the pieces of this run lie; no other run may write there.
+        deadline: by the monotonic clock.
+        data: name of the data set that is read.
+        shared: where pieces of library functions lie, which other runs may use; by default `library` in `folder`.
     """
 
-    def __init__(self, folder: Path, deadline: float, data: str = "generated"):
+    def __init__(self, folder: Path, deadline: float, data: str = "generated", shared: Path | None = None):
         self.folder, self.deadline, self.data = folder, deadline, data
+        self.shared = folder / "library" if shared is None else shared
         self.count = self.computed = 0
         self.longest = self.earlier_seconds = self.peak_mb = 0.0
         self.device = "cpu"
@@ -46,13 +53,12 @@ class Keeper:
         """A piece computed by a library function, which remains valid if the chapter changes.
 
         Its key is a digest of the function with all that it reaches, of the positional `args` (which must have a
-        full repr), of versions and of the device. Keyword arguments must not affect the result.
+        full repr), of versions, device and arithmetic. Keyword arguments must not affect the result.
         """
         reached = Digests(Library(), self.data).closure_digest(Definition(compute.__module__, compute.__name__))
-        made_of = sha(reached, repr(args), repr(sorted(environment.versions().items())), self.device)
-        folder = self.folder.parent / "library"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{_slug(label)}-{made_of[:16]}.pt"
+        made_of = sha(reached, repr(args), environment.arithmetic_key(self.device))
+        self.shared.mkdir(parents=True, exist_ok=True)
+        path = self.shared / f"{_slug(label)}-{made_of[:16]}.pt"
         return self._piece(path, label, made_of, compute, args, options)
 
     def _piece(self, path: Path, label: str, made_of: str, compute: Callable, args: tuple, options: dict):

@@ -6,17 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 from stand_in import SOURCE, write_stand_in
 
-from clbook.commands import record
+from clbook.commands import record, verify
+from clbook.common import environment
 from clbook.common.errors import BookError
+from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles
 from clbook.notebook import glue, pieces
 from clbook.notebook.pieces import Keeper, OutOfTime
+from contrastive_dynamics.numerics.ranks import effective_rank
 
 torch = pytest.importorskip("torch")
 PIECES = """
@@ -53,6 +57,7 @@ def trace(files: ChapterFiles) -> str:
 
 
 def test_a_record_holds_stamp_other_seeds_and_pictures(files, capsys):
+    environment.arithmetic()  # threadpoolctl sets a variable when it is imported
     before = dict(os.environ)
     assert record.main(["stand-in", "--profile", "smoke", "--other-seeds", "2"]) == 0
     path = files.record("smoke")
@@ -172,6 +177,25 @@ def test_a_damaged_piece_is_computed_again(tmp_path, capsys, damage):
     assert Keeper(tmp_path, 1e9)("a", lambda: [0.75]) == [0.5]
 
 
+def test_pieces_of_library_functions_are_told_apart_by_arithmetic_and_are_not_shared_unless_a_folder_is_named(
+    tmp_path, monkeypatch
+):
+    """Training may turn a last bit into another network, so another instruction set has pieces of its own."""
+    for capability in ("AVX2", "AVX512", "AVX512"):
+        monkeypatch.setattr(environment, "arithmetic", lambda capability=capability: {"capability": capability})
+        Keeper(tmp_path / "one", 1e9).library("rank", effective_rank, torch.eye(2))
+    assert len(list((tmp_path / "one" / "library").iterdir())) == 2
+    Keeper(tmp_path / "two", 1e9).library("rank", effective_rank, torch.eye(2))
+    assert len(list((tmp_path / "two" / "library").iterdir())) == 1
+    Keeper(tmp_path / "two", 1e9, shared=tmp_path / "all").library("rank", effective_rank, torch.eye(2))
+    Keeper(tmp_path / "one", 1e9, shared=tmp_path / "all").library("rank", effective_rank, torch.eye(2))
+    assert len(list((tmp_path / "all").iterdir())) == 1 and {p.name for p in tmp_path.iterdir()} == {
+        "one",
+        "two",
+        "all",
+    }
+
+
 GRID = """
 # %%
 from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
@@ -212,6 +236,15 @@ def test_a_grid_that_is_killed_goes_on_and_outlives_a_change_of_the_text(grid):
     record.record("stand-in", "smoke")
     assert set(kept(grid)) == {"1", "2", "3"}
     assert all(kept(grid)[beta].stat().st_mtime_ns == written for beta, written in first.items())
+
+
+def test_a_verification_leaves_no_piece_that_a_later_one_could_read(grid, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    parameters = profile_parameters(grid, "smoke")
+    assert verify.run_again(str(grid.root), grid.name, parameters, "smoke", ["thm-1"])["readings"]
+    assert not list(scratch.iterdir()) and not kept(grid)
 
 
 def test_a_piece_of_another_grid_under_this_name_is_one_line(grid, capsys):

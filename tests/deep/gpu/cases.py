@@ -132,8 +132,8 @@ def read(task: Task, root: Path, chapter: str, size: str) -> int:
     code = ChapterCode(ChapterFiles(root, chapter))
     digests, left = digests_of(code, size, task.device), {case.rpartition("/")[2]: case for case in task.cases}
     keeper = Keeper(task.out, time.monotonic() + task.seconds, str(digests.parameters.get("data", "generated")))
-    keeper.device, versions = task.device, map(str, sorted(environment.versions().items()))
-    place, began = task.out / "pieces" / sha(task.device, *versions)[:8], time.monotonic()
+    keeper.device, began = task.device, time.monotonic()
+    place = task.out / "pieces" / sha(environment.arithmetic_key(task.device))[:8]
     with as_script(code.files, size, keeper):
         namespace = code.namespace(digests.parameters)
         for n in code.union(left):
