@@ -9,10 +9,7 @@ import nbformat
 from checkout import ROOT
 from stand_in import build_stand_in
 
-from clbook.notebook.display import Headline
-
 SANITIZE = ROOT / "chapters" / "nbval-sanitize.cfg"
-PAPER = Headline("with conditions", "wide enough", "paper")
 
 
 def variant(files, name: str, old: str, new: str) -> None:

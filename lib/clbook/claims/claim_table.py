@@ -7,6 +7,7 @@ from ..common import project
 from ..common.errors import BookError
 from ..common.formats import ANY, TEXT, TRUTH, fault, list_of, map_of, record_of
 from ..common.yaml_files import yaml_of
+from . import plain
 from .rules import Rule
 
 # verdict -> symbol, whose shape is readable without colour
@@ -30,6 +31,7 @@ _CHANGE = record_of("date old_rule old_verdict why", **dict.fromkeys(("date", "o
 _BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
 _BREAK |= {"additionalProperties": False}
 _CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
+_CHOICES |= {"conditions_kind": ("range", "reading"), "of": ("statement", "remark")}
 _ROW = {
     "type": "object",
     "required": ["id", "locator", "statement", "kind"],
@@ -43,6 +45,7 @@ _ROW = {
         "breaks": _BREAK | list_of(_BREAK, 1) | {"type": ["object", "array"]},
         "beyond": TRUTH,
         "by_chance": TRUTH,
+        "plain": list_of(TEXT, 2),
     }
     | {name: {"enum": list(words)} for name, words in _CHOICES.items()},
     "additionalProperties": False,
@@ -65,6 +68,8 @@ class Claim:
     is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of kernels that
     turn the verdict when they are broken: the module that one stands `in`, its `old` and its `new` text, and perhaps
     `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their kernels'.
+    `plain` says in sentences what was found, see `claims.plain`. `conditions_kind` tells a region (`range`) from a
+    reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside it.
     """
 
     id: str
@@ -95,6 +100,9 @@ class Claim:
     beyond: bool = False
     place: str = "chapter"
     breaks: tuple[dict, ...] = ()
+    plain: tuple[str, ...] = ()
+    conditions_kind: str = "range"
+    of: str = "statement"
 
     @classmethod
     def parse(cls, row: dict, where: str) -> "Claim":
@@ -106,6 +114,8 @@ class Claim:
             raise BookError(f"{where}: a misprint needs its corrected form under erratum")
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
         given = {key: value for key, value in row.items() if key != "in"} | {"place": row.get("in", "chapter")}
+        given["plain"] = tuple(row.get("plain", ()))
+        plain.check(given["plain"], where)
         breaks = row.get("breaks", [])
         given |= {"breaks": tuple(breaks if isinstance(breaks, list) else [breaks])}
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
@@ -128,6 +138,7 @@ class Claims:
     title: str
     labels: dict[str, int]
     rows: dict[str, Claim]
+    chapter: str = ""
 
     @classmethod
     def load(cls, path: Path) -> "Claims":
@@ -144,7 +155,8 @@ class Claims:
             if claim.id in rows:
                 raise BookError(f"{where}: claim {claim.id} occurs twice")
             rows[claim.id] = claim
-        return cls(content.get("paper", path.stem), content.get("title", path.stem), content.get("labels", {}), rows)
+        names = (content.get(key, path.stem) for key in ("paper", "title"))
+        return cls(*names, content.get("labels", {}), rows, path.stem)
 
     @property
     def by_chance(self) -> int:

@@ -7,6 +7,14 @@ from .claim_table import NEGATIVE, Claim, Claims
 from .rules import MET, MISSED, UNDECIDED, Rule
 from .statistics import FAMILY_LEVEL, Sample, holm_levels, seeds_to_decide
 
+# kind of `with conditions` -> how a card says it
+CONDITIONS = {
+    "range": "within a range",
+    "reading": "under one reading",
+    "data": "on other data",
+    "size": "at another size",
+}
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -48,7 +56,7 @@ class Verdict:
     """A verdict and the one-line reason behind it.
 
     `before_review` is the verdict of the rule and of the arms beside it, before asking whether the authors' side was
-    run.
+    run. `condition` is the kind of `with conditions`: one of CONDITIONS.
     """
 
     claim: Claim
@@ -57,6 +65,7 @@ class Verdict:
     level: float
     reading: Reading
     before_review: str
+    condition: str = ""
 
 
 def _worst(rule: Rule, arm: dict[str, Sample], level: float) -> str:
@@ -80,8 +89,8 @@ def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str
     if rule is None:
         raise BookError(f"claim {claim.id} has no rule: it is listed as not run ({claim.needs})")
 
-    def verdict(word: str, reason: str, before_review: str = "") -> Verdict:
-        return Verdict(claim, word, reason, level, reading, before_review or word)
+    def verdict(word: str, reason: str, before_review: str = "", condition: str = "") -> Verdict:
+        return Verdict(claim, word, reason, level, reading, before_review or word, condition)
 
     met_controls = [case for case, s in reading.control.items() if rule.outcome(s, level) != MISSED]
     if not reading.control or met_controls:
@@ -90,22 +99,24 @@ def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str
     if outcome == UNDECIDED:
         return verdict("undecided", _undecided(claim, reading, level))
     if outcome == MET:
-        return verdict(*_met(claim, reading, level, data))
+        word, reason, condition = _met(claim, reading, level, data)
+        return verdict(word, reason, condition=condition)
     word, reason = _missed(claim, reading, level)
-    return verdict(*_fair(claim, reading, level, word, reason), word)
+    fair, reason = _fair(claim, reading, level, word, reason)
+    return verdict(fair, reason, word, "reading" if fair == "with conditions" else "")
 
 
-def _met(claim: Claim, reading: Reading, level: float, data: str) -> tuple[str, str]:
-    """Verdict and reason if what was observed meets the rule."""
+def _met(claim: Claim, reading: Reading, level: float, data: str) -> tuple[str, str, str]:
+    """Verdict, reason and kind of condition if what was observed meets the rule."""
     if reading.outside and claim.conditions:
         if all(claim.rule.outcome(s, level) == MISSED for s in reading.outside.values()):
-            return "with conditions", claim.conditions
-        return "undecided", f"the rule is not shown to fail outside: {claim.conditions}"
+            return "with conditions", claim.conditions, claim.conditions_kind
+        return "undecided", f"the rule is not shown to fail outside: {claim.conditions}", ""
     if claim.data not in ("generated", data):
-        return "with conditions", f"data: {data} in place of {claim.data}"
+        return "with conditions", f"data: {data} in place of {claim.data}", "data"
     if claim.smaller:
-        return "with conditions", f"smaller than the paper's run: {claim.smaller}"
-    return "reproduced", f"the rule {claim.rule} is met"
+        return "with conditions", f"smaller than the paper's run: {claim.smaller}", "size"
+    return "reproduced", f"the rule {claim.rule} is met", ""
 
 
 def _missed(claim: Claim, reading: Reading, level: float) -> tuple[str, str]:

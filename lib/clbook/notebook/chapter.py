@@ -20,6 +20,7 @@ from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
 from ..provenance.stamps import FORMAT, pictures_of, provenance_of, seal
 from . import colours, display, glue
+from .card import card, card_not_judged
 from .pieces import Keeper
 
 T = TypeVar("T")
@@ -84,14 +85,14 @@ class Chapter:
         """
         if not regime:
             self.outside_regime.add(claim)
-            return display.card_not_judged(self._row(claim))
+            return card_not_judged(self._row(claim), claims=self.claims)
         arms = {"observed": observed, "control": control, "mended": mended}
         arms |= {"outside": outside, "planted": planted, "advocate": advocate}
         reading = Reading.of(**{name: arm() if callable(arm) else arm for name, arm in arms.items()})
         self.readings[claim] = reading
         if self.claims is None:
             return display.unjudged_line(claim, reading)
-        return display.card(self._verdict(claim))
+        return card(self._verdict(claim), claims=self.claims)
 
     def _row(self, claim: str) -> Claim:
         """The claim's row, or an empty one if the rules cannot be read; raises BookError if it has no row."""

@@ -1,23 +1,15 @@
-"""How a notebook shows a claim: as a card, with the verdict as symbol and word, never as colour alone.
-
-nbval compares only the claim's id and this run's verdict: `chapters/nbval-sanitize.cfg` removes what is between marks,
-the values and, if there is a record, the verdict at the paper's size.
-"""
+"""How a notebook shows results as text and HTML: a line, the values of a reading, the summary of a run."""
 
 import json
-from dataclasses import dataclass
 from html import escape
 
-from ..claims.claim_table import VERDICTS, Claim
+from ..claims.claim_table import VERDICTS
 from ..claims.judging import Reading, Verdict
 from ..claims.statistics import Sample
 from ..provenance.stamps import MIME
 
 _LINE = "border-left:4px solid #888;padding:.25em .7em;margin:.3em 0;line-height:1.5"
-_WORD = "font-weight:600;white-space:nowrap"  # for front ends that lack book/_static/verdicts.css, which adds colour
-NEAR = "near the line"
-_OPEN, _CLOSE = "<!--stored-->", "<!--/stored-->"
-_ARMS = {
+ARM_NAMES = {
     "observed": "observed",
     "control": "control",
     "mended": "mended form",
@@ -44,51 +36,6 @@ class Line:
         return self.plain
 
 
-@dataclass(frozen=True)
-class Headline:
-    """The verdict of a record at another size than this run's, which a card shows first if the two differ."""
-
-    verdict: str
-    reason: str
-    profile: str
-
-
-def card(verdict: Verdict, headline: Headline | None = None) -> Line:
-    """The card of a claim that this run has judged."""
-    return _card(verdict.claim, verdict.verdict, _badge(verdict.verdict), headline, values(verdict))
-
-
-def card_not_judged(claim: Claim, headline: Headline | None = None) -> Line:
-    """The card of a claim whose regime this run is outside."""
-    message = "not judged, the parameters of this run are outside the claim's regime"
-    return _card(claim, message, escape(message), headline, [headline.reason] if headline else [])
-
-
-def _card(claim: Claim, text: str, shown: str, headline: Headline | None, parts: list[str]) -> Line:
-    """A card with this run's verdict as `text` and as HTML (`shown`).
-
-    All else is between marks, also the verdict itself if it is near the line.
-    """
-    size = f"at the {headline.profile}'s size" if headline else ""
-    lead = also = noted = ""
-    if headline and headline.verdict == text:
-        also, noted = f" (also {size})", f"also {size}"
-    elif headline:
-        noted, lead = f"{headline.verdict} {size}", f" {_badge(headline.verdict)} {size}; this run:"
-    if claim.near:
-        shown, noted, text = f"{_OPEN}{shown}{_CLOSE} {NEAR}", " | ".join(filter(None, [text, noted])), NEAR
-    small = " · ".join(escape(part) for part in parts)
-    html = (
-        f'<div class="claim" id="{claim.id}" style="{_LINE}"><code>{claim.id}</code>{_OPEN}{lead}{_CLOSE} {shown}'
-        f'{_OPEN}{also}<div class="claim-values" style="font-size:.85em">{small}</div>{_CLOSE}</div>'
-    )
-    return Line(f"{claim.id}: {text}\n<<{' | '.join(filter(None, [noted, *parts]))}>>", html)
-
-
-def _badge(word: str) -> str:
-    return f'<span class="verdict verdict-{word.replace(" ", "-")}" style="{_WORD}">{VERDICTS[word]} {word}</span>'
-
-
 def show_number(value: float) -> str:
     """A number with four significant digits, or in full if it is whole and below 1e6."""
     return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"
@@ -107,9 +54,9 @@ def show_arm(arm: dict[str, Sample], level: float) -> str:
 
 
 def values(verdict: Verdict) -> list[str]:
-    """The parts of a card's second line: rule, arms, reason, and the claim's marks."""
+    """Rule, arms, reason, and the claim's marks, as the text form of a card has them."""
     claim, reading = verdict.claim, verdict.reading
-    arms = {label: getattr(reading, arm) for arm, label in _ARMS.items() if getattr(reading, arm)}
+    arms = {label: getattr(reading, arm) for arm, label in ARM_NAMES.items() if getattr(reading, arm)}
     shown = [f"{label} {show_arm(values, verdict.level)}" for label, values in arms.items()]
     review = f"under review: {claim.review}" if claim.review not in verdict.reason else ""
     marks = [review, claim.near, "beyond the paper" if claim.beyond else ""]

@@ -12,8 +12,8 @@ from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
 from ..provenance.stamps import made_by
+from .card import Headline
 from .claim_result import ClaimResult, RunVerdict
-from .display import Headline
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, 
     claims, record = Claims.load(files.claims), read_record(files.record("paper"))
     parameters = parameters_now(files, "paper", record["run"])
     run = _stored_run(record["run"], ChapterCode(files, library), claims, [], parameters)
-    return {c: Headline(v.verdict, v.reason, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}
+    return {c: Headline(v, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}
 
 
 def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:

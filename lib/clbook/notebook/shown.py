@@ -15,7 +15,8 @@ from ..provenance.slices import ChapterCode
 from ..provenance.staleness import loaded, notebook_stamp, read_record
 from ..provenance.stamps import MIME
 from ..provenance.units import Unit
-from .display import Headline, Line, card, card_not_judged, summary_table
+from .card import Headline, card, card_not_judged
+from .display import Line, summary_table
 
 Headlines = dict[str, Headline]
 
@@ -27,10 +28,10 @@ def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Li
         readings = {claim: Reading.of(**arms) for claim, arms in stamp["readings"].items()}
         return summary_table(judge_all(claims, readings, stamp["data"]), stamp)
     if claim not in stamp["readings"]:
-        return card_not_judged(claims.rows[claim], headlines.get(claim))
+        return card_not_judged(claims.rows[claim], headlines.get(claim), claims)
     row, reading = claims.rows[claim], Reading.of(**stamp["readings"][claim])
     level = FAMILY_LEVEL / claims.by_chance if row.by_chance else FAMILY_LEVEL
-    return card(judge(row, reading, level, stamp["data"]), headlines.get(claim))
+    return card(judge(row, reading, level, stamp["data"]), headlines.get(claim), claims)
 
 
 def code_cells(notebook) -> list:

@@ -6,16 +6,19 @@ import pytest
 from checkout import ROOT
 from claim_row import ROW
 
-from clbook.claims.claim_table import Claim
+from clbook.claims.claim_table import Claim, Claims
 from clbook.claims.judging import Reading, judge
-from clbook.notebook.display import Headline, card, card_not_judged
+from clbook.notebook.card import Headline, card, card_not_judged
 
 SANITIZE = ROOT / "chapters" / "nbval-sanitize.cfg"
-PAPER = Headline("with conditions", "wide enough", "paper")
+PLAIN = ["The loss is one <trace>.", "They differ by {worst:%}.", "With the other sign: {control}, outside {outside}."]
 
 
-def made(observed: float = 0.5):
-    return judge(Claim.parse(ROW, "f"), Reading.of(observed=observed, control=2.0))
+def made(observed: float = 0.5, **row):
+    return judge(Claim.parse(ROW | row, "f"), Reading.of(observed=observed, control=2.0, outside=1.5))
+
+
+PAPER = Headline(made(conditions="wide enough"), "paper")
 
 
 def compared(text: str) -> str:
@@ -27,8 +30,33 @@ def compared(text: str) -> str:
 
 def test_a_card_begins_with_id_and_verdict_and_shows_what_was_measured():
     line = card(made())
-    assert line.plain == "thm-1: reproduced\n<<rule ≤ 1 | observed 0.5 | control 2 | the rule ≤ 1 is met>>"
-    assert 'id="thm-1"' in line.html and "● reproduced" in line.html and "control 2" in line.html
+    values = "rule ≤ 1 | observed 0.5 | control 2 | outside the conditions 1.5 | the rule ≤ 1 is met"
+    assert line.plain == f"thm-1: reproduced\n<<{values}>>"
+    assert 'id="thm-1"' in line.html and "● reproduced" in line.html and "<td>control</td>" in line.html
+
+
+def test_a_card_says_what_was_found_with_the_numbers_of_the_run():
+    claims = Claims("key-2023", "T", {}, {}, "stand-in")
+    line = card(made(kind="bound", plain=PLAIN), claims=claims)
+    assert "<<The loss is one <trace>. They differ by 50 %. With the other sign: 2, outside 1.5. | rule" in line.plain
+    assert "<strong>The loss is one &lt;trace&gt;.</strong>" in line.html and "differ by <b>50 %</b>." in line.html
+    assert 'href="../book/claims.html#key-2023/thm-1"' in line.html and "clbook verify stand-in thm-1" in line.html
+    assert 'aria-label="measured 0.50; the rule: ≤ 1; the control: 2"' in line.html
+
+
+def test_a_card_of_a_claim_that_this_run_does_not_judge_shows_what_the_record_found():
+    record = Headline(
+        made(0.25, kind="bound", plain=PLAIN, conditions="wide enough", conditions_kind="reading"), "paper"
+    )
+    line = card_not_judged(record.found.claim, record)
+    assert "They differ by 25 %." in line.plain and "<b>25 %</b>" in line.html and "<svg" in line.html
+    assert "under one reading" in line.html and "wide enough" in line.html
+    assert "<svg" not in card_not_judged(record.found.claim).html
+
+
+def test_an_identity_takes_a_line_without_a_gauge():
+    line = card(made(kind="identity", plain=PLAIN))
+    assert "claim-identity" in line.html and "<svg" not in line.html and "50 %" in line.html
 
 
 def test_where_the_headline_differs_the_card_shows_both_and_leads_with_it():
@@ -36,11 +64,11 @@ def test_where_the_headline_differs_the_card_shows_both_and_leads_with_it():
     assert line.plain.startswith("thm-1: reproduced\n<<with conditions at the paper's size | rule")
     before, _, after = line.html.partition("this run:")
     assert "◐ with conditions" in before and "● reproduced" in after and "● reproduced" not in before
-    same = card(made(), Headline("reproduced", "met", "paper"))
+    same = card(made(), Headline(made(), "paper"))
     assert "also at the paper's size" in same.plain and same.html.count("● reproduced") == 1
 
 
-@pytest.mark.parametrize("headline", [None, PAPER, Headline("reproduced", "met", "paper")])
+@pytest.mark.parametrize("headline", [None, PAPER, Headline(made(), "paper")])
 @pytest.mark.parametrize("observed", [0.5, 0.75])
 def test_nbval_compares_id_and_verdict_of_this_run_alone(headline, observed):
     """A notebook that shows a headline thus agrees with a kernel that knows none."""

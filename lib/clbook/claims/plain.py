@@ -1,0 +1,175 @@
+"""What a run found for a claim, in plain sentences: templates whose numbers come from the stored reading.
+
+A row's `plain` is a list of sentences. The first is the headline, the others name what was measured and what the
+control gives. A place in braces is filled from the reading:
+
+- `{worst}` the observed case that comes nearest to missing the rule, or misses it most; `{least}`, `{most}`;
+- `{control}`, `{outside}` the case that comes nearest to meeting the rule, which these arms must miss;
+- `{mended}`, `{planted}`, `{advocate}` the worst case; `{observed[CASE]}`, and `[CASE]` after any arm, one case;
+- `{interval}` of the worst case, `{interval[CASE]}`; `{cases}`, `{seeds}`, `{rule}` (its number).
+
+After a colon: a digit is the number of significant digits (2 without one), `%` per cent, `^` an exponent, `n` a whole
+number, `°` degrees of an angle in radians, `x` times.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from string import Formatter
+from typing import TYPE_CHECKING
+
+from ..common.errors import BookError
+from .rules import Rule
+from .statistics import Sample
+
+if TYPE_CHECKING:
+    from .judging import Reading  # which reads claims, whose sentences are checked here
+
+ARMS = ("observed", "control", "outside", "mended", "planted", "advocate")
+QUANTITY, CONTROL = ("worst", "least", "most", "observed", "interval"), ("control", "planted")
+_PLACE = re.compile(r"^(?P<name>[a-z]+)(?:\[(?P<case>.*)\])?$")
+_NAMES = (*ARMS, "worst", "least", "most", "interval", "cases", "seeds", "rule")
+_SPEC = re.compile(r"^(?:[1-6]|%|\^|n|°|x)?$")
+_TYPED = re.compile(r"\d\.\d|\d\s?%|10[⁻⁰¹²³⁴-⁹]")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SPOKEN = 1e-3, 1e5  # numbers between these are written out
+
+
+class Number(str):
+    """A number of the run inside a sentence, which a card sets in bold type; `raised` if it is an exponent."""
+
+    raised = False
+
+
+def sentences(templates: tuple[str, ...], rule: Rule, reading: "Reading", level: float) -> list[list[str]]:
+    """Each sentence as parts, of which those that a run made are `Number`s.
+
+    A sentence is left out if it names a case that this run does not have.
+    """
+    filled = []
+    for template in templates:
+        try:
+            filled.append(list(_filled(template, rule, reading, level)))
+        except KeyError:
+            continue
+    return filled
+
+
+def problem(templates: tuple[str, ...]) -> str:
+    """What is wrong with the sentences of a row, in words; empty if nothing is."""
+    places = [place for template in templates for place in _places(template)]
+    if len(templates) < 2:
+        return "plain must be a headline and at least one sentence on what was measured"
+    for field, spec in places:
+        match = _PLACE.match(field)
+        if not match or match["name"] not in _NAMES or not _SPEC.match(spec):
+            return f"plain: {{{field}{':' if spec else ''}{spec}}} is no place; names are {', '.join(_NAMES)}"
+    names = {field.partition("[")[0] for field, _ in places}
+    for wanted in (QUANTITY, CONTROL):
+        if not names.intersection(wanted):
+            return f"plain must show what was measured and the control, one of {', '.join(wanted)}"
+    literal = "".join(text for template in templates for text, *_ in Formatter().parse(template))
+    if typed := _TYPED.search(literal):
+        return f"plain: a number that a run makes is not typed, got {typed[0]!r}"
+    return ""
+
+
+def _places(template: str) -> Iterator[tuple[str, str]]:
+    return ((field, spec) for _, field, spec, _ in Formatter().parse(template) if field is not None)
+
+
+def _filled(template: str, rule: Rule, reading: "Reading", level: float) -> Iterator[str]:
+    for literal, field, spec, _ in Formatter().parse(template):
+        yield literal
+        if field is not None:
+            yield _shown(_value(field, rule, reading, level), spec)
+
+
+def _value(field: str, rule: Rule, reading: "Reading", level: float) -> float | tuple[float, float]:
+    """The value of a place; raises KeyError for a case or an arm that the reading lacks."""
+    match = _PLACE.match(field)
+    name, case = match["name"], match["case"]
+    if name == "rule":
+        return rule.numbers[0]
+    if name == "cases":
+        return len(reading.observed)
+    arm = getattr(reading, name) if name in ARMS else reading.observed
+    if not arm:
+        raise KeyError(name)
+    sample = arm[case] if case is not None else _chosen(name, rule, arm)
+    if name == "interval":
+        return sample.interval(level)
+    return sample.size if name == "seeds" else sample.estimate
+
+
+def _chosen(name: str, rule: Rule, arm: dict[str, Sample]) -> Sample:
+    """The case that stands for an arm."""
+    samples = list(arm.values())
+    if name in ("least", "most"):
+        return (min if name == "least" else max)(samples, key=lambda s: s.estimate)
+    passing = name in ("control", "outside")  # they must miss the rule, so their worst is the nearest to meeting it
+    return (min if passing else max)(samples, key=lambda s: excess(s.estimate, rule))
+
+
+def excess(value: float, rule: Rule) -> float:
+    """How far a value lies beyond what the rule allows; negative inside, the more so the farther from its edges."""
+    low, high = rule.range
+    if low == high:
+        return abs(value - low)
+    return max(value - high, low - value)
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number with so many significant digits, very small and very large ones as a power of ten."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
+    if value == 0:
+        return "0"
+    if not _SPOKEN[0] <= abs(value) < _SPOKEN[1]:
+        mantissa, _, power = f"{value:.{max(digits - 2, 0)}e}".partition("e")
+        return f"{mantissa}·10{str(int(power)).translate(_RAISED)}".replace("-", "−")
+    if float(value).is_integer():
+        return f"{value:.0f}".replace("-", "−")
+    rounded = float(f"{value:.{digits}g}")
+    shown = f"{rounded:.0f}" if abs(rounded) >= 10 ** (digits - 1) else f"{rounded:#.{digits}g}"
+    return shown.rstrip(".").replace("-", "−")
+
+
+def per_cent(value: float) -> str:
+    """A share in per cent with two digits; one that is not all is never shown as 100 %, and rounding stays a number."""
+    if 0 < abs(value) < _SPOKEN[0] / 100:
+        return number(value)
+    digits = 2
+    while digits < 6 and value != 1 and number(100 * value, digits) in ("100", "100.0", "100.00"):
+        digits += 1
+    return f"{number(100 * value, digits)} %"
+
+
+def _shown(value: float | tuple[float, float], spec: str) -> Number:
+    """A value as text."""
+    if isinstance(value, tuple):
+        return Number(_interval(*value, spec))
+    if spec == "^":
+        raised = Number(number(value))
+        raised.raised = True
+        return raised
+    if spec == "%":
+        return Number(per_cent(value))
+    texts = {"n": lambda: f"{value:.0f}", "°": lambda: f"{number(math.degrees(value))}°"}
+    texts["x"] = lambda: f"{number(value)} times"
+    return Number(texts[spec]() if spec in texts else number(value, int(spec or 2)))
+
+
+def _interval(low: float, high: float, spec: str) -> str:
+    """`low to high`, with as many digits as tell the two ends apart."""
+    for digits in (2, 3, 4):
+        ends = [per_cent(x) if spec == "%" else number(x, digits) for x in (low, high)]
+        if ends[0] != ends[1]:
+            return " to ".join(ends)
+    return ends[0]
+
+
+def check(templates: tuple[str, ...], where: str) -> None:
+    """Raise BookError for sentences that cannot be filled or say too little."""
+    if templates and (wrong := problem(templates)):
+        raise BookError(f"{where}: {wrong}")

@@ -1,0 +1,154 @@
+"""The card of a claim: verdict, what was found in plain sentences, a gauge, and how it was measured one click away.
+
+It reads well without a style sheet, too, as in JupyterLab or on a forge; `book/_static/card.css` lays it out on pages.
+nbval compares only the claim's id and this run's verdict: `chapters/nbval-sanitize.cfg` removes what is between marks,
+the sentences and values and, if there is a record, the verdict at the paper's size.
+"""
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+from ..claims.claim_table import VERDICTS, Claim, Claims
+from ..claims.judging import CONDITIONS, Verdict
+from ..claims.plain import Number, sentences
+from .display import ARM_NAMES, Line, show_sample, values
+from .gauge import gauge
+
+NEAR = "near the line"
+NOT_JUDGED = "not judged, the parameters of this run are outside the claim's regime"
+_OPEN, _CLOSE = "<!--stored-->", "<!--/stored-->"
+_LINE = "border-left:4px solid #888;padding:.25em .7em;margin:.3em 0;line-height:1.5"
+_WORD = "font-weight:600;white-space:nowrap"  # for front ends that lack book/_static/verdicts.css, which adds colour
+_MATH = re.compile(r"\$([^$]+)\$")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict of a record at another size than this run's, which a card shows first if the two differ."""
+
+    found: Verdict
+    profile: str
+
+    @property
+    def size(self) -> str:
+        return f"at the {self.profile}'s size"
+
+
+def card(verdict: Verdict, headline: Headline | None = None, claims: Claims | None = None) -> Line:
+    """The card of a claim that this run has judged; `claims` is the chapter's table, for links and commands."""
+    claim, word = verdict.claim, verdict.verdict
+    badge, lead, noted = _badge(word), "", ""
+    if headline and headline.found.verdict == word:
+        noted = f"also {headline.size}"
+    elif headline:
+        lead = f"{_badge(headline.found.verdict)} {headline.size}; this run: "
+        noted = f"{headline.found.verdict} {headline.size}"
+    text = word
+    if claim.near:
+        badge, text = f"{_OPEN}{badge}{_CLOSE} {NEAR}", NEAR
+        noted = " | ".join(filter(None, [word, noted]))
+    return _line(claim, text, f"{_OPEN}{lead}{_CLOSE}{badge}", [noted, *values(verdict)], verdict, headline, claims)
+
+
+def card_not_judged(claim: Claim, headline: Headline | None = None, claims: Claims | None = None) -> Line:
+    """The card of a claim whose regime this run is outside: what the record found, if there is one."""
+    lead = f"{_badge(headline.found.verdict)} {headline.size}; this run: " if headline else ""
+    noted = [f"{headline.found.verdict} {headline.size}", headline.found.reason] if headline else []
+    badge = f'{_OPEN}{lead}{_CLOSE}<span class="claim-not-judged">{escape(NOT_JUDGED)}</span>'
+    return _line(claim, NOT_JUDGED, badge, noted, headline and headline.found, headline, claims)
+
+
+def _line(
+    claim: Claim,
+    word: str,
+    badge: str,
+    parts: list[str],
+    shown: Verdict | None,
+    headline: Headline | None,
+    claims: Claims | None,
+) -> Line:
+    """The card with this run's verdict as `word` and as HTML (`badge`), and what a run has `shown` between marks."""
+    found = plain_sentences(shown) if shown else []
+    spoken = " ".join("".join(f"^{p}" if getattr(p, "raised", False) else p for p in parts) for parts in found)
+    stored = " | ".join(filter(None, [spoken, *parts]))
+    head = f" <strong>{_html(found[0])}</strong>" if found else ""
+    kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
+    also = f" ({headline.size}, too)" if headline and shown and headline.found.verdict == word else ""
+    body = "".join(f" {_html(sentence)}" for sentence in found[1:]).strip()
+    body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
+    picture = gauge(claim.rule, shown.reading, shown.level) if shown and claim.kind != "identity" else ""
+    more = _more(claim, shown, headline, claims) if claim.rule else ""
+    kinds = f"claim claim-{word.replace(' ', '-')}" if word in VERDICTS else "claim"
+    kinds += " claim-identity" if claim.kind == "identity" else ""
+    opening = f'<div class="{kinds}" id="{claim.id}" style="{_LINE}"><p class="claim-head" style="margin:0">'
+    html = f"{opening}{badge}{_OPEN}{kind}{also}{head}</p>{body}{picture}{more}{_CLOSE}</div>"
+    return Line(f"{claim.id}: {word}\n<<{stored}>>", html)
+
+
+def plain_sentences(verdict: Verdict) -> list[list[str]]:
+    """What was found, sentence by sentence; empty for a claim whose row has none."""
+    return sentences(verdict.claim.plain, verdict.claim.rule, verdict.reading, verdict.level)
+
+
+def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims: Claims | None) -> str:
+    """What stands one click away: how it was measured, statement and record, the command, the id."""
+    links = [_details(claim, shown, headline)]
+    if claims:
+        place = f"../book/claims.html#{claims.paper}/{claim.id}"
+        links.append(f'<a href="{place}">statement and record</a>')
+        command = f"clbook verify {claims.chapter} {claim.id}"
+        links.append(f'<span>judge it again: <code class="claim-command">{command}</code></span>')
+    links.append(f'<code class="claim-id">{claim.id}</code>')
+    return f'<div class="claim-more" style="font-size:.85em">{" ".join(links)}</div>'
+
+
+def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> str:
+    rule = f"{claim.rule} ({claim.tolerance_reason})" if claim.tolerance_reason else str(claim.rule)
+    reason = shown.reason if shown and not shown.reason.startswith("the rule") else ""
+    record = f"{headline.found.verdict} {headline.size}: {headline.found.reason}" if headline else ""
+    rows = {
+        "statement": claim.statement,
+        "measured": claim.statistic,
+        "setting": claim.regime,
+        "rule": rule,
+        "control": claim.control,
+        "why": reason,
+        "record": record,
+        "under review": claim.review,
+        NEAR: claim.near,
+    }
+    items = "".join(f"<dt>{label}</dt><dd>{_math(text)}</dd>" for label, text in rows.items() if text)
+    items += "<dt>whose</dt><dd>beyond the paper</dd>" if claim.beyond else ""
+    table = _table(shown) if shown else ""
+    return f"<details><summary>how it was measured</summary><dl>{items}</dl>{table}</details>"
+
+
+def _table(shown: Verdict) -> str:
+    """Every case of every arm, one a row."""
+    rows = [
+        f"<tr><td>{escape(name)}</td><td>{escape(case)}</td><td>{escape(show_sample(sample, shown.level))}</td></tr>"
+        for arm, name in ARM_NAMES.items()
+        for case, sample in getattr(shown.reading, arm).items()
+    ]
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _badge(word: str) -> str:
+    return f'<span class="verdict verdict-{word.replace(" ", "-")}" style="{_WORD}">{VERDICTS[word]} {word}</span>'
+
+
+def _html(parts: list[str]) -> str:
+    """A sentence with its numbers in bold type."""
+
+    def of(part: str) -> str:
+        if not isinstance(part, Number):
+            return escape(part)
+        return f"<sup>{part}</sup>" if part.raised else f"<b>{part}</b>"
+
+    return "".join(map(of, parts))
+
+
+def _math(text: str) -> str:
+    """Text as HTML; a front end sets its formulas, which stand between dollar signs, if it can."""
+    return _MATH.sub(r'<span class="math">\\(\1\\)</span>', escape(" ".join(text.split())))
