@@ -7,8 +7,8 @@ from ..common import project
 from ..common.errors import BookError
 from ..common.formats import ANY, TEXT, TRUTH, fault, list_of, map_of, record_of
 from ..common.yaml_files import yaml_of
-from . import plain
 from .rules import Rule
+from .sentence_templates import check as check_sentences
 
 # verdict -> symbol, whose shape is readable without colour
 VERDICTS = {
@@ -68,8 +68,8 @@ class Claim:
     is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of kernels that
     turn the verdict when they are broken: the module that one stands `in`, its `old` and its `new` text, and perhaps
     `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their kernels'.
-    `plain` says in sentences what was found, see `claims.plain`. `conditions_kind` tells a region (`range`) from a
-    reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside it.
+    `plain` says in sentences what was found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from
+    a reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside it.
     """
 
     id: str
@@ -115,7 +115,7 @@ class Claim:
         rule = Rule.parse(row["rule"], where) if "rule" in row else None
         given = {key: value for key, value in row.items() if key != "in"} | {"place": row.get("in", "chapter")}
         given["plain"] = tuple(row.get("plain", ()))
-        plain.check(given["plain"], where)
+        check_sentences(given["plain"], where)
         breaks = row.get("breaks", [])
         given |= {"breaks": tuple(breaks if isinstance(breaks, list) else [breaks])}
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})

@@ -1,36 +1,14 @@
-"""What a run found for a claim, in plain sentences: templates whose numbers come from the stored reading.
-
-A row's `plain` is a list of sentences. The first is the headline, the others name what was measured and what the
-control gives. A place in braces is filled from the reading:
-
-- `{worst}` the observed case that comes nearest to missing the rule, or misses it most; `{least}`, `{most}`;
-- `{control}`, `{outside}` the case that comes nearest to meeting the rule, which these arms must miss;
-- `{mended}`, `{planted}`, `{advocate}` the worst case; `{observed[CASE]}`, and `[CASE]` after any arm, one case;
-- `{interval}` of the worst case, `{interval[CASE]}`; `{cases}`, `{seeds}`, `{rule}` (its number).
-
-After a colon: a digit is the number of significant digits (2 without one), `%` per cent, `^` an exponent, `n` a whole
-number, `°` degrees of an angle in radians, `x` times.
-"""
+"""What a run found for a claim, in plain sentences: templates (`sentence_templates`) filled from the stored reading."""
 
 import math
-import re
 from collections.abc import Iterator
 from string import Formatter
-from typing import TYPE_CHECKING
 
-from ..common.errors import BookError
+from .judging import Reading
 from .rules import Rule
+from .sentence_templates import ARMS, PLACE
 from .statistics import Sample
 
-if TYPE_CHECKING:
-    from .judging import Reading  # which reads claims, whose sentences are checked here
-
-ARMS = ("observed", "control", "outside", "mended", "planted", "advocate")
-QUANTITY, CONTROL = ("worst", "least", "most", "observed", "interval"), ("control", "planted")
-_PLACE = re.compile(r"^(?P<name>[a-z]+)(?:\[(?P<case>.*)\])?$")
-_NAMES = (*ARMS, "worst", "least", "most", "interval", "cases", "seeds", "rule")
-_SPEC = re.compile(r"^(?:[1-6]|%|\^|n|°|x)?$")
-_TYPED = re.compile(r"\d\.\d|\d\s?%|10[⁻⁰¹²³⁴-⁹]")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SPOKEN = 1e-3, 1e5  # numbers between these are written out
 
@@ -41,7 +19,7 @@ class Number(str):
     raised = False
 
 
-def sentences(templates: tuple[str, ...], rule: Rule, reading: "Reading", level: float) -> list[list[str]]:
+def sentences(templates: tuple[str, ...], rule: Rule, reading: Reading, level: float) -> list[list[str]]:
     """Each sentence as parts, of which those that a run made are `Number`s.
 
     A sentence is left out if it names a case that this run does not have.
@@ -55,39 +33,21 @@ def sentences(templates: tuple[str, ...], rule: Rule, reading: "Reading", level:
     return filled
 
 
-def problem(templates: tuple[str, ...]) -> str:
-    """What is wrong with the sentences of a row, in words; empty if nothing is."""
-    places = [place for template in templates for place in _places(template)]
-    if len(templates) < 2:
-        return "plain must be a headline and at least one sentence on what was measured"
-    for field, spec in places:
-        match = _PLACE.match(field)
-        if not match or match["name"] not in _NAMES or not _SPEC.match(spec):
-            return f"plain: {{{field}{':' if spec else ''}{spec}}} is no place; names are {', '.join(_NAMES)}"
-    names = {field.partition("[")[0] for field, _ in places}
-    for wanted in (QUANTITY, CONTROL):
-        if not names.intersection(wanted):
-            return f"plain must show what was measured and the control, one of {', '.join(wanted)}"
-    literal = "".join(text for template in templates for text, *_ in Formatter().parse(template))
-    if typed := _TYPED.search(literal):
-        return f"plain: a number that a run makes is not typed, got {typed[0]!r}"
-    return ""
+def as_text(parts: list[str]) -> str:
+    """A sentence as plain text; an exponent follows a `^`."""
+    return "".join(f"^{part}" if getattr(part, "raised", False) else part for part in parts)
 
 
-def _places(template: str) -> Iterator[tuple[str, str]]:
-    return ((field, spec) for _, field, spec, _ in Formatter().parse(template) if field is not None)
-
-
-def _filled(template: str, rule: Rule, reading: "Reading", level: float) -> Iterator[str]:
+def _filled(template: str, rule: Rule, reading: Reading, level: float) -> Iterator[str]:
     for literal, field, spec, _ in Formatter().parse(template):
         yield literal
         if field is not None:
             yield _shown(_value(field, rule, reading, level), spec)
 
 
-def _value(field: str, rule: Rule, reading: "Reading", level: float) -> float | tuple[float, float]:
+def _value(field: str, rule: Rule, reading: Reading, level: float) -> float | tuple[float, float]:
     """The value of a place; raises KeyError for a case or an arm that the reading lacks."""
-    match = _PLACE.match(field)
+    match = PLACE.match(field)
     name, case = match["name"], match["case"]
     if name == "rule":
         return rule.numbers[0]
@@ -167,9 +127,3 @@ def _interval(low: float, high: float, spec: str) -> str:
         if ends[0] != ends[1]:
             return " to ".join(ends)
     return ends[0]
-
-
-def check(templates: tuple[str, ...], where: str) -> None:
-    """Raise BookError for sentences that cannot be filled or say too little."""
-    if templates and (wrong := problem(templates)):
-        raise BookError(f"{where}: {wrong}")

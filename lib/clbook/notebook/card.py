@@ -11,7 +11,7 @@ from html import escape
 
 from ..claims.claim_table import VERDICTS, Claim, Claims
 from ..claims.judging import CONDITIONS, Verdict
-from ..claims.plain import Number, sentences
+from ..claims.plain import Number, as_text, sentences
 from .display import ARM_NAMES, Line, show_sample, values
 from .gauge import gauge
 
@@ -70,11 +70,10 @@ def _line(
 ) -> Line:
     """The card with this run's verdict as `word` and as HTML (`badge`), and what a run has `shown` between marks."""
     found = plain_sentences(shown) if shown else []
-    spoken = " ".join("".join(f"^{p}" if getattr(p, "raised", False) else p for p in parts) for parts in found)
+    spoken = " ".join(map(as_text, found))
     stored = " | ".join(filter(None, [spoken, *parts]))
     head = f" <strong>{_html(found[0])}</strong>" if found else ""
     kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
-    also = f" ({headline.size}, too)" if headline and shown and headline.found.verdict == word else ""
     body = "".join(f" {_html(sentence)}" for sentence in found[1:]).strip()
     body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
     picture = gauge(claim.rule, shown.reading, shown.level) if shown and claim.kind != "identity" else ""
@@ -82,7 +81,7 @@ def _line(
     kinds = f"claim claim-{word.replace(' ', '-')}" if word in VERDICTS else "claim"
     kinds += " claim-identity" if claim.kind == "identity" else ""
     opening = f'<div class="{kinds}" id="{claim.id}" style="{_LINE}"><p class="claim-head" style="margin:0">'
-    html = f"{opening}{badge}{_OPEN}{kind}{also}{head}</p>{body}{picture}{more}{_CLOSE}</div>"
+    html = f"{opening}{badge}{_OPEN}{kind}{head}</p>{body}{picture}{more}{_CLOSE}</div>"
     return Line(f"{claim.id}: {word}\n<<{stored}>>", html)
 
 
@@ -97,8 +96,8 @@ def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims
     if claims:
         place = f"../book/claims.html#{claims.paper}/{claim.id}"
         links.append(f'<a href="{place}">statement and record</a>')
-        command = f"clbook verify {claims.chapter} {claim.id}"
-        links.append(f'<span>judge it again: <code class="claim-command">{command}</code></span>')
+        command = f'<code class="claim-command">clbook verify {claims.chapter} {claim.id}</code>'
+        links.append(f"<details><summary>judge it again</summary><p>{command}</p></details>")
     links.append(f'<code class="claim-id">{claim.id}</code>')
     return f'<div class="claim-more" style="font-size:.85em">{" ".join(links)}</div>'
 
@@ -106,7 +105,7 @@ def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims
 def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> str:
     rule = f"{claim.rule} ({claim.tolerance_reason})" if claim.tolerance_reason else str(claim.rule)
     reason = shown.reason if shown and not shown.reason.startswith("the rule") else ""
-    record = f"{headline.found.verdict} {headline.size}: {headline.found.reason}" if headline else ""
+    record = _recorded(headline) if headline and headline.found is not shown else ""
     rows = {
         "statement": claim.statement,
         "measured": claim.statistic,
@@ -122,6 +121,12 @@ def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> 
     items += "<dt>whose</dt><dd>beyond the paper</dd>" if claim.beyond else ""
     table = _table(shown) if shown else ""
     return f"<details><summary>how it was measured</summary><dl>{items}</dl>{table}</details>"
+
+
+def _recorded(headline: Headline) -> str:
+    """What the record found, in words."""
+    found = [as_text(parts) for parts in plain_sentences(headline.found)[1:]] or [headline.found.reason]
+    return f"{headline.found.verdict} {headline.size}. {' '.join(found)}"
 
 
 def _table(shown: Verdict) -> str:

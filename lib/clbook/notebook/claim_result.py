@@ -5,6 +5,7 @@ from functools import cached_property
 
 from ..claims.claim_table import Claim
 from ..claims.judging import Reading
+from ..claims.plain import as_text, sentences
 from ..claims.statistics import FAMILY_LEVEL, Sample
 
 
@@ -39,6 +40,7 @@ class ClaimResult:
     recurs: dict[str, list[str]] | None = None  # profile → verdicts on other blocks of seeds
     run: dict | None = None  # digests, parameters, versions, device, seconds, `stale`: see `stamps.made_by`
     verdicts: tuple[RunVerdict, ...] = ()  # of every stored run that has the claim
+    condition: str = ""  # the kind of `with conditions`, one of judging.CONDITIONS
 
     @property
     def id(self) -> str:
@@ -53,6 +55,14 @@ class ClaimResult:
     def interval(self) -> dict[str, tuple[float, float]]:
         """Case → confidence interval of the observed statistic; a point if it is not random."""
         return {case: sample.interval(self.level) for case, sample in self.arm("observed").items()}
+
+    @cached_property
+    def found(self) -> list[str]:
+        """What the run found, in plain sentences, the headline first; empty for a claim that was not run."""
+        if not self.reading:
+            return []
+        filled = sentences(self.claim.plain, self.claim.rule, self.reading, self.level)
+        return [as_text(parts) for parts in filled]
 
     def arm(self, name: str) -> dict[str, Sample]:
         """Case → statistic of an arm of `Reading`; empty for a claim that was not run."""
@@ -73,7 +83,9 @@ class ClaimResult:
             "statistic": claim.statistic,
             "rule": str(claim.rule) if claim.rule else None,
             "verdict": self.verdict,
+            "condition": self.condition,
             "reason": self.reason,
+            "found": self.found,
             "profile": self.profile,
             "data": self.data,
             "observed": arms.get("observed"),
@@ -88,6 +100,7 @@ class ClaimResult:
             "note": claim.note,
             "review": claim.review,
             "beyond": claim.beyond,
+            "of": claim.of,
             "in": claim.place,
             "needs": claim.needs,
             "by_chance": claim.by_chance,

@@ -86,8 +86,13 @@ def _zone(rule: Rule, x: Scale) -> Iterable[str]:
         at = f"M{x(edge):.1f} {_TOP + 4}V{_AXIS + 4}"
         yield f'<path class="edge" d="{at}" stroke="#00563f" stroke-dasharray="3 2"/>'
     name = {"rate": "predicted ", "at_most": "≤ ", "at_least": "≥ "}.get(rule.name, "")
-    edges = "to".join(f" {number(edge, 3)} " for edge in dict.fromkeys(finite)).strip()
+    edges = "to".join(f" {_edge(edge)} " for edge in dict.fromkeys(finite)).strip()
     yield _text(f"{name}{edges}", sum(map(x, finite)) / len(finite), _TOP, "edge-label", "#00563f")
+
+
+def _edge(value: float) -> str:
+    plain = f"{value:.3g}".replace("-", "−")
+    return number(value, 3) if "e" in plain else plain
 
 
 def _marks(observed: list, intervals: list, control: list, outside: list, x: Scale) -> Iterable[str]:

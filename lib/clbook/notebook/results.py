@@ -114,6 +114,7 @@ def _result(
         recurs=run.recurrence.get(claim.id),
         run=_made_by(run, claim.id),
         verdicts=verdicts,
+        condition=verdict.condition,
     )
 
 

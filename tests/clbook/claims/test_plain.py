@@ -7,8 +7,9 @@ from claim_row import ROW
 
 from clbook.claims.claim_table import Claim
 from clbook.claims.judging import Reading
-from clbook.claims.plain import number, per_cent, problem, sentences
+from clbook.claims.plain import number, per_cent, sentences
 from clbook.claims.rules import Rule
+from clbook.claims.sentence_templates import problem
 from clbook.common.errors import BookError
 
 READING = Reading.of(
@@ -64,6 +65,7 @@ def test_a_sentence_on_a_case_that_a_run_lacks_is_left_out():
         (("A.", "It is {worst}."), "must show what was measured and the control"),
         (("A.", "{worst} {control} {typo}"), "{typo} is no place"),
         (("A.", "{worst:.3f} {control}"), "{worst:.3f} is no place"),
+        (("A.", "{worst {control}"), "plain: "),
         (("A.", "{worst} against 0.41, {control}"), "a number that a run makes is not typed, got '0.4'"),
         (("A.", "{worst} of 12 %, {control}"), "is not typed, got '2 %'"),
         (("A.", "{worst} below 10⁻³, {control}"), "is not typed, got '10⁻'"),
