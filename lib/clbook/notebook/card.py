@@ -104,28 +104,29 @@ def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims
 
 def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> str:
     rule = f"{claim.rule} ({claim.tolerance_reason})" if claim.tolerance_reason else str(claim.rule)
-    reason = shown.reason if shown and not shown.reason.startswith("the rule") else ""
-    record = _recorded(headline) if headline and headline.found is not shown else ""
-    rows = {
+    texts = {
         "statement": claim.statement,
         "measured": claim.statistic,
         "setting": claim.regime,
         "rule": rule,
         "control": claim.control,
-        "why": reason,
-        "record": record,
+        "why": shown.reason if shown and not shown.reason.startswith("the rule") else "",
         "under review": claim.review,
         NEAR: claim.near,
     }
-    items = "".join(f"<dt>{label}</dt><dd>{_math(text)}</dd>" for label, text in rows.items() if text)
-    items += "<dt>whose</dt><dd>beyond the paper</dd>" if claim.beyond else ""
+    rows = {label: _math(text) for label, text in texts.items() if text}
+    if headline and headline.found is not shown:
+        rows["record"] = _recorded(headline)
+    if claim.beyond:
+        rows["whose"] = "beyond the paper"
+    items = "".join(f"<dt>{label}</dt><dd>{html}</dd>" for label, html in rows.items())
     table = _table(shown) if shown else ""
     return f"<details><summary>how it was measured</summary><dl>{items}</dl>{table}</details>"
 
 
 def _recorded(headline: Headline) -> str:
-    """What the record found, in words."""
-    found = [as_text(parts) for parts in plain_sentences(headline.found)[1:]] or [headline.found.reason]
+    """What the record found, in words, as HTML."""
+    found = [_html(parts) for parts in plain_sentences(headline.found)[1:]] or [_math(headline.found.reason)]
     return f"{headline.found.verdict} {headline.size}. {' '.join(found)}"
 
 
