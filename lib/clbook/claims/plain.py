@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from html import escape
 from string import Formatter
 
 from .judging import Reading
@@ -36,6 +37,17 @@ def sentences(templates: tuple[str, ...], rule: Rule, reading: Reading, level: f
 def as_text(parts: list[str]) -> str:
     """A sentence as plain text; an exponent follows a `^`."""
     return "".join(f"^{part}" if getattr(part, "raised", False) else part for part in parts)
+
+
+def as_html(parts: list[str]) -> str:
+    """A sentence as HTML, with its numbers in bold type."""
+
+    def of(part: str) -> str:
+        if not isinstance(part, Number):
+            return escape(part)
+        return f"<sup>{part}</sup>" if part.raised else f"<b>{part}</b>"
+
+    return "".join(map(of, parts))
 
 
 def _filled(template: str, rule: Rule, reading: Reading, level: float) -> Iterator[str]:

@@ -11,7 +11,7 @@ from html import escape
 
 from ..claims.claim_table import VERDICTS, Claim, Claims
 from ..claims.judging import CONDITIONS, Verdict
-from ..claims.plain import Number, as_text, sentences
+from ..claims.plain import as_html, as_text, sentences
 from .display import ARM_NAMES, Line, show_sample, values
 from .gauge import gauge
 
@@ -72,9 +72,9 @@ def _line(
     found = plain_sentences(shown) if shown else []
     spoken = " ".join(map(as_text, found))
     stored = " | ".join(filter(None, [spoken, *parts]))
-    head = f" <strong>{_html(found[0])}</strong>" if found else ""
+    head = f" <strong>{as_html(found[0])}</strong>" if found else ""
     kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
-    body = "".join(f" {_html(sentence)}" for sentence in found[1:]).strip()
+    body = "".join(f" {as_html(sentence)}" for sentence in found[1:]).strip()
     body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
     picture = gauge(claim.rule, shown.reading, shown.level) if shown and claim.kind != "identity" else ""
     more = _more(claim, shown, headline, claims) if claim.rule else ""
@@ -126,7 +126,7 @@ def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> 
 
 def _recorded(headline: Headline) -> str:
     """What the record found, in words, as HTML."""
-    found = [_html(parts) for parts in plain_sentences(headline.found)[1:]] or [_math(headline.found.reason)]
+    found = [as_html(parts) for parts in plain_sentences(headline.found)[1:]] or [_math(headline.found.reason)]
     return f"{headline.found.verdict} {headline.size}. {' '.join(found)}"
 
 
@@ -142,17 +142,6 @@ def _table(shown: Verdict) -> str:
 
 def _badge(word: str) -> str:
     return f'<span class="verdict verdict-{word.replace(" ", "-")}" style="{_WORD}">{VERDICTS[word]} {word}</span>'
-
-
-def _html(parts: list[str]) -> str:
-    """A sentence with its numbers in bold type."""
-
-    def of(part: str) -> str:
-        if not isinstance(part, Number):
-            return escape(part)
-        return f"<sup>{part}</sup>" if part.raised else f"<b>{part}</b>"
-
-    return "".join(map(of, parts))
 
 
 def _math(text: str) -> str:

@@ -56,13 +56,10 @@ class ClaimResult:
         """Case → confidence interval of the observed statistic; a point if it is not random."""
         return {case: sample.interval(self.level) for case, sample in self.arm("observed").items()}
 
-    @cached_property
-    def found(self) -> list[str]:
+    @property
+    def sentences(self) -> list[list[str]]:
         """What the run found, in plain sentences, the headline first; empty for a claim that was not run."""
-        if not self.reading:
-            return []
-        filled = sentences(self.claim.plain, self.claim.rule, self.reading, self.level)
-        return [as_text(parts) for parts in filled]
+        return sentences(self.claim.plain, self.claim.rule, self.reading, self.level) if self.reading else []
 
     def arm(self, name: str) -> dict[str, Sample]:
         """Case → statistic of an arm of `Reading`; empty for a claim that was not run."""
@@ -85,7 +82,7 @@ class ClaimResult:
             "verdict": self.verdict,
             "condition": self.condition,
             "reason": self.reason,
-            "found": self.found,
+            "found": [as_text(parts) for parts in self.sentences],
             "profile": self.profile,
             "data": self.data,
             "observed": arms.get("observed"),

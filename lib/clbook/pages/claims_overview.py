@@ -28,11 +28,11 @@ _COLUMNS = ("hold as stated", "hold with conditions", "open or failed in some pa
 
 
 def label_of(result: ClaimResult) -> tuple[str, str] | None:
-    """The kind and the number of the printed result that a claim belongs to; None for a sentence or an equation.
+    """The kind and the number of the printed result that a claim states; None for a sentence, a remark, an equation.
 
     The number comes from the id. A paper may number lemmas and corollaries together: the locator has the word.
     """
-    if (match := _ID.match(result.claim.id)) is None:
+    if (match := _ID.match(result.claim.id)) is None or result.claim.of == "remark":
         return None
     number = f"{match['part'].upper()}.{match['number']}" if match["part"] else match["number"]
     words = "|".join(_WORDS.values())

@@ -23,6 +23,15 @@ def test_the_printed_result_that_a_claim_belongs_to(label, locator, shown):
     assert claims_overview.label_of(result(label, locator=locator)) == shown
 
 
+def test_a_remark_beside_a_theorem_does_not_stand_for_it():
+    """A theorem whose statement holds is not shown as conditional because a sentence below it is."""
+    remark = result("thm-1-a", "with conditions", locator="below Theorem 1", of="remark")
+    assert claims_overview.label_of(remark) is None
+    (_, rows, others), *_ = [("", *claims_overview._paper_rows([result("thm-1", locator="Theorem 1"), remark]))]
+    ((_, cells),) = rows
+    assert [len(cell) for cell in cells] == [1, 0, 0] and others == [0, 1, 0]
+
+
 def test_the_table_puts_a_result_where_its_weakest_part_stands():
     rows = [
         result("thm-2", locator="Theorem 2"),
