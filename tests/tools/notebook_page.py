@@ -1,0 +1,36 @@
+"""A page of a small book, built from a notebook with the book's own extensions for code."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+PYTHON = {"language_info": {"name": "python", "pygments_lexer": "python"}}
+
+
+def cell(source: str, *tags: str, said: str | None = None):
+    """A code cell, with a card as its output if `said`."""
+    outputs = [new_output("display_data", {"text/html": f"<p class='claim'>{said}</p>"})] if said else []
+    return new_code_cell(source, metadata={"tags": list(tags)}, outputs=outputs)
+
+
+def page_of(folder: Path, *cells) -> tuple[BeautifulSoup, str]:
+    """The page built from a notebook, and the warnings; a process of its own, since extensions change Sphinx."""
+    options = {
+        "extensions": ["myst_nb", "clbook.pages.code_strip"],
+        "nb_execution_mode": "off",
+        "myst_enable_extensions": ["dollarmath"],
+        "html_theme": "basic",
+    }
+    source = folder / "source"
+    source.mkdir(exist_ok=True)
+    (source / "conf.py").write_text("\n".join(f"{name} = {value!r}" for name, value in options.items()))
+    (source / "plot.png").write_bytes(b"")
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# Title"), *cells], metadata=PYTHON), source / "index.ipynb")
+    command = [sys.executable, "-m", "sphinx", "-q", "-E", "-b", "html", str(source), str(folder / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return BeautifulSoup((folder / "out" / "index.html").read_text(encoding="utf-8"), "html.parser"), done.stderr
