@@ -179,6 +179,14 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 # \end{aligned}
 # $$ (cc-eq-trace)
 
+# %% [markdown]
+# ```{strip}
+# $\mathcal L=\sum_iu_i^\top\bigl(\sum_ju_{ij}^--\sum_ju_{ij}^+\bigr)$ | pair_losses.pair_loss
+# $\sum_jx_{ij}^--\sum_jx_{ij}^+$, of points or outputs | pair_losses._contrast
+# $C=\tfrac12(\tilde C+\tilde C^\top)$ | pair_losses.trace_matrix
+# $\operatorname{Tr}(m^\top Cm)$ with $m=W_1^\top W_2$ | orthogonal_descent.trace_loss
+# ```
+
 
 # %% tags=["hide-input"]
 def trace_form_error(p, q, sign=1):
@@ -208,6 +216,13 @@ chapter.judge("eq-8", observed=error, control=printed)
 #
 # The noise drops out. The paper writes $-n\,\mathbb E[xx^\top]$, which is this for centred data; with one positive and one negative it is $-n\operatorname{Cov}(x)$ for any mean, so the conclusion of the paper, that $\mathbb E[C]$ is negative definite, holds as long as $\operatorname{Cov}(x)$ is regular. So the most negative eigenvalues of $C$ belong to the directions of most variance, and
 # with more negatives than positives a positive eigenvalue can appear: in the live picture, from $\nu=1.93$ on.
+
+# %% [markdown]
+# ```{strip}
+# $\mathbb E[C]=n\,\bigl(q\,\mu\mu^\top-p\,\mathbb E[xx^\top]\bigr)$ | pair_losses.expected_trace_matrix: return
+# as printed, $-n\,\mathbb E[xx^\top]$ | cell: return coefficient(c, -x.shape[-2] * moment)
+# its coefficient in the mean $\bar C$ of the draws, $\langle\bar C,E\rangle/\langle E,E\rangle$ | cell: return float((c.mean(0) * expected).sum()
+# ```
 
 
 # %% tags=["hide-input"]
@@ -275,6 +290,15 @@ chapter.judge(
 # $$ (cc-eq-ntk)
 #
 # whose second term joins two outputs only through a sum of mean zero and size $h^{-1/2}$. The [appendix](cc-a-tangent) has its diagonal.
+
+# %% [markdown]
+# ```{strip}
+# $\phi(W_1x)^\top\phi(W_1x')$ | tangent_kernel.tangent_kernel: features.baddbmm_(
+# $\sum_i(W_2)_{ia}(W_2)_{ib}\,\phi'(w_i^\top x)\,\phi'(w_i^\top x')$ | tangent_kernel.tangent_kernel: gates.baddbmm_(
+# times $x^\top x'$ | tangent_kernel.tangent_kernel: kernel = gates
+# plus the first, where $a=b$ | tangent_kernel.tangent_kernel: kernel.diagonal(
+# $\lVert\Theta_{a\ne b}\rVert\,/\,\lVert\Theta_{aa}\rVert$ | tangent_kernel.off_diagonal_share: return
+# ```
 
 # %% tags=["hide-input"]
 x = torch.randn(6, inputs, generator=stream(seed, 0, "points"))
@@ -447,6 +471,14 @@ chapter.judge(
 # *Why.* The loss is quadratic, so $\dot\Theta=-2\Theta C$ row by row and $\Theta(t)=\Theta(0)e^{-2Ct}$. Divide by its norm: what is left in the end is $\Theta(0)P$, with $P$ the projector on the eigenvectors of $\lambda_{\min}$. If $\lambda_{\min}$ is simple,
 # that has rank one. With a negative eigenvalue the outputs themselves diverge; it is their direction that converges. For $C=-I$ naive training loses no dimension at all: collapse is a matter of the gap between the lowest eigenvalues.
 
+# %% [markdown]
+# ```{strip}
+# $\dot u(x)=-2\sum_mk(x,x_m)\,(SU)_m$, column by column, for $\mathcal L=\operatorname{Tr}(U^\top SU)$ | unconstrained_flow.output_velocity_by_kernel: return
+# $2\,(SU)_i=\sum_ju(x_{ij}^-)-\sum_ju(x_{ij}^+)$ at an anchor | pair_losses.pairing_product: contrast =
+# $\Theta(t)=\Theta(0)\,e^{-2Ct}$ | unconstrained_flow.linear_flow: grown, log_norm =
+# | unconstrained_flow.linear_flow: return Direction
+# ```
+
 
 # %% tags=["hide-input"]
 def pair_data(s, q, n=12, p=1):
@@ -483,7 +515,7 @@ half = {k: velocity_error(*case, half=True) for k, case in cases.items()}
 chapter.judge("prop-1", observed=error, control=half)
 
 
-# %%
+# %% tags=["hide-input"]
 def spectrum(s, run=0, negative=2, d=inputs):
     """C with given eigenvalues, two of them negative by default, in a random basis."""
     up = torch.linspace(0.5, 2.5, d - negative)
@@ -521,7 +553,7 @@ def kernel_ranks(q, span=40.0):
     return effective_rank(found.direction)
 
 
-# %%
+# %% tags=["hide-input"]
 ranks = {
     "linear": linear_ranks(spectrum(seed)[0]),
     "kernel, contrastive": kernel_ranks(1),
@@ -557,6 +589,13 @@ chapter.judge(
 # $$
 # \dot u_l(x)=-\sum_i\langle\nabla u_l(x),\nabla u_l(x_i)\rangle\,(u_l(x_i)-y_{il}).
 # $$ (cc-eq-regression)
+
+# %% [markdown]
+# ```{strip}
+# $\dot u_l(x)=-\sum_i\langle\nabla u_l(x),\nabla u_l(x_i)\rangle\,(u_l(x_i)-y_{il})$ | regression_flow.regression_velocity: return
+# the kernel of each output alone, $\langle\nabla u_l,\nabla u_l\rangle$ | cell: own = outer_kernel(
+# $\dot u=J\dot\theta$ with $\dot\theta=-\nabla\mathcal L$, $J$ the Jacobian | cell: moved = torch.tensordot(
+# ```
 
 # %% tags=["hide-input"]
 goals = torch.randn(6, outputs, generator=stream(seed, 0, "goals"))
@@ -692,6 +731,14 @@ chapter.judge("rem-2", observed=kept, control=collapsed)
 # *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." While the outputs are small all negatives weigh the same: the loss is the simplified one, and the direction of largest growth wins. Once they are of order one, the pairs
 # that this direction tells apart lose their weight, and the others catch up. We start at $10^{-6}$, read the rank when the outputs reach 0.1, and again after 1,000 steps of descent.
 
+# %% [markdown]
+# ```{strip}
+# $\Theta\leftarrow\Theta-2\eta\,\Theta\,C(\Theta)$ | infonce_descent.descend_infonce: ahead =
+# $M=\sum_ix_i\bigl(\sum_{j\ne i}\pi_{ij}x_j^+-(1-\pi_{ii})\,x_i^+\bigr)^\top$, $\pi_i$ a softmax | infonce_descent.infonce_matrix: c = x.mT
+# for dot products $C(\Theta)=(M+M^\top)/2\tau n$ | infonce_descent.infonce_matrix: c = c + c.mT
+# | infonce_descent.infonce_matrix: return
+# ```
+
 # %% tags=["hide-input"]
 noises = (0.3, 1.0, 2.0, 4.0)
 
@@ -797,6 +844,14 @@ chapter.judge(
 #
 # *Why.* For given $W_1$ the loss is $\operatorname{Tr}(fW_2W_2^\top)$, linear in a matrix of bounded trace: a matrix of rank one attains the minimum, for any $\phi$. Under operator norms it is $\min\operatorname{Tr}(CP)$ over $0\preceq P\preceq I$ of rank at most $z$, so $P$ projects on the
 # $k=\min(d,z,\#\text{negative})$ lowest eigenvectors (Ky Fan). The fourth problem forces $d+z-h$ singular values of $W_1^\top W_2$ to be 1, wanted or not, and so needs $h\ge d+z-k$. Five solvers, none of which is told an eigenvector, start from many points:
+
+# %% [markdown]
+# ```{strip}
+# $\lVert W\rVert_F\le c$: scale all of $W$ | norm_constrained_descent._in_ball
+# $\lVert W\rVert_2\le1$: clip each singular value | norm_constrained_descent._clip: clipped =
+# $\min\mathcal L=c_1^2c_2^2\min(\lambda_1,0)$ under the first | constrained_optima.frobenius_optimum: return
+# under the second, the sum of the $k=\min(z,\#\text{negative})$ lowest | constrained_optima.operator_optimum: return
+# ```
 
 # %% tags=["hide-input"]
 c, lam, v = spectrum(seed)
@@ -1027,8 +1082,17 @@ glue.figure(fig, "cc-plot-fig-1")
 #
 # *Why.* Differentiate $W_1^\top W_2$ and insert the two projected gradients; $W_1^\top W_1=I$ and $W_2^\top W_2=I$ cancel everything that is not $q$. We let automatic differentiation find the gradients, project, and compare, for widths from $d$ on.
 
+# %% [markdown]
+# ```{strip}
+# $\dot q=-2\,\bigl[2\Lambda q-\Lambda qq^\top q-qq^\top\Lambda q\bigr]$ | constrained_flow.output_velocity
+# $(I-WW^\top)\,\nabla_W\mathcal L$ | stiefel.grassmann_gradient
+# $\dot W=-(I-WW^\top)\,\nabla_W\mathcal L$, both layers | cell: v1, v2 = -project
+# $\tfrac d{dt}V^\top W_1^\top W_2$, and $q$ | cell: moved, q =
+# $\dot q$ of the equation less that of the network | cell: off = output_velocity(q, lam) - moved
+# ```
 
-# %%
+
+# %% tags=["hide-input"]
 def weights_and_grads(h, z):
     """Haar weights and the gradients of (8) by automatic differentiation."""
     w = draw_weights(
@@ -1106,6 +1170,15 @@ glue.figure(fig, "cc-plot-width")
 # %% [markdown]
 # The network is linear, so a new point $\hat x$ has the output $u_t(\hat x)=q_t^\top V^\top\hat x$. We train the weights by projected descent and the outputs by a map of $q$ that is exactly a step of it ({eq}`cc-eq-map`, in the appendix), and compare on held-out points.
 
+# %% [markdown]
+# ```{strip}
+# $u(\hat x)=q^\top V^\top\hat x$ | constrained_flow.new_point
+# with $y=\Lambda q$: $A-I=-2\eta\,(qy^\top+yq^\top)+4\eta^2yy^\top$ | constrained_flow._polar_step: a =
+# $B-I=-4\eta\,q^\top y+4\eta^2y^\top y$ | constrained_flow._polar_step: b =
+# $M=q-4\eta y+4\eta^2y\,q^\top y$ | constrained_flow._polar_step: return
+# a step of descent, $q\leftarrow A^{-1/2}MB^{-1/2}$ | constrained_flow._normalised: return
+# ```
+
 # %% tags=["hide-input"]
 held_out = torch.randn(50, inputs, generator=stream(seed, 0, "held out"))
 path = descend(start, c, rate, 400, keep_every=40)
@@ -1138,6 +1211,14 @@ chapter.judge("new-point", observed=new, control=transposed)
 # The paper says of (10) that it does not seem to have a simple closed form; this one is ours, derived in the [appendix](cc-a-closed), and Theorem 3 is a line from it: as $t\le\tau\le2t$, the angle to $e_1$ shrinks at least like $e^{-2(\lambda_2-\lambda_1)t}$. It shows the edges, too. With $s_0=1$ the length stays 1, a start
 # with $e_1^\top q_0=0$ never turns to $e_1$, and the sign of $e_1^\top q$ is that of the start, so the limit is $e_1$ or $-e_1$, as the text on Figure 3 of the paper says.
 
+# %% [markdown]
+# ```{strip}
+# $\log\sum_jq_{0j}^2e^{-4\lambda_j\tau}$ | single_output._log_size
+# $\log G$, where $G$ is that sum over $\sqrt{1-s_0}$ | single_output.squared_length: log_g =
+# $s=2\big/\bigl(1+\sqrt{1+4/G^2}\bigr)$, the root of $s/\sqrt{1-s}=G$ | single_output.squared_length: return 2 /
+# $q=\sqrt s\;e^{-2\Lambda\tau}q_0\big/\lVert e^{-2\Lambda\tau}q_0\rVert$ | single_output.outputs_at
+# ```
+
 
 # %% tags=["hide-input"]
 def ball(runs, purpose, d=None):
@@ -1168,7 +1249,7 @@ def from_axis(q, k):
     return torch.minimum((q - axis).norm(dim=-1), (q + axis).norm(dim=-1))
 
 
-# %%
+# %% tags=["hide-input"]
 positive, negative = (
     signed(many_starts, 0, "positive"),
     signed(many_starts, 2, "negative"),
@@ -1269,6 +1350,14 @@ glue.figure(fig, "cc-plot-ends")
 #
 # Figure 3 of the paper compares gradient descent, $W^{(t+1)}=W^{(t)}-\eta\nabla\mathcal L$ with the weights projected back onto the constraints, its (11), and the equation by steps $q_{t+1}=q_t+\eta\,\dot q_t$, its (12), for one output, $h\in\{10,100,1000\}$ and $\eta=0.01$. Its data are not named; we take half moons with 100 points and
 # $C$ of the mean of the pairs.
+
+# %% [markdown]
+# ```{strip}
+# $G_1=2W_2(Cm)^\top$, $G_2=2W_1Cm$, where $m=W_1^\top W_2$ | orthogonal_descent.gradients
+# (11) of the paper: $W\leftarrow\operatorname{polar}(W-\eta G)$ | orthogonal_descent.descent_step: moved.append(
+# $\operatorname{polar}(W)=W\,(W^\top W)^{-1/2}$ | stiefel.polar
+# (12) of the paper: $q\leftarrow q+\eta\,\dot q$ | constrained_flow.flow_map
+# ```
 
 # %% tags=["hide-input"]
 span, kept_points = 20.0, 400
@@ -1380,6 +1469,14 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 # $$ (cc-eq-gamma)
 #
 # So for $\lambda_1<0$ and $\gamma<1$ the flows differ at any width, and their largest distance falls like $h^{-\gamma}$: the spectrum of the data sets the exponent, not the architecture. No width is out of reach, since $q_0$ needs no matrix with $h$ rows: its law is that of $d$ rows of a random orthonormal frame. The mistake runs paper (9) at half its speed.
+
+# %% [markdown]
+# ```{strip}
+# $\dot q=-4\Lambda q+\Lambda qq^\top q+3\,qq^\top\Lambda q$ | constrained_flow.polar_velocity
+# $q_0=N\,(N^\top N+LL^\top)^{-1/2}$ at width $h$: $N$ is $d\times z$ normal, $LL^\top$ Wishart with $h-d$ degrees of freedom | wide_starts.wide_starts: starts.append(
+# log of the largest distance of the two flows over time | cell: apart = torch.sub(
+# $\gamma=(\lambda_2-\lambda_1)\,/\,2\lvert\lambda_1\rvert$ | single_output.exponent: return
+# ```
 
 # %% tags=["hide-input"]
 moon_values = [-0.8154182, -0.1787719]  # of the mean C of the half moons
@@ -1504,6 +1601,14 @@ glue.figure(fig, "cc-plot-fig-3")
 # The theorem holds if *one* $K$ serves all widths: the ratio of the two sides must not grow with $h$. For a random $W_2$ that is easy, since it adds small errors up like a random walk. The proof bounds $W_2$ by its norm alone, so we ask the same of the worst $W_2$, which is aligned with the errors of the hidden units. There the conditions on $\phi$
 # are needed: without them $K$ grows. The exponents are in the [appendix](cc-a-start).
 
+# %% [markdown]
+# ```{strip}
+# $\phi(W_1x)-W_1x$ | cell: off = WIDE[name].h(before) - before
+# $\lVert W_2^\top(\cdot)\rVert$; for the worst $W_2$, $\lVert\cdot\rVert$ | cell: off = off.norm(dim=-1) if aligned
+# $d\,\lVert x\rVert^2\sqrt{\log^4h/h}$ | cell: bound = inputs * points_1
+# the $K$ that this asks for, $c=\sup\lvert\phi''\rvert$ | cell: return float((off / bound
+# ```
+
 # %% tags=["hide-input"]
 points_1 = torch.nn.functional.normalize(
     torch.randn(8, inputs, generator=stream(seed, 0, "theorem 1")), dim=-1
@@ -1558,6 +1663,15 @@ glue.number("cc-k", max(needed_constant(s, n, h, way) for n, way, s, h in every)
 # As printed, for a fixed time and a growing width, it can be proved: both networks start at size $h^{-1/2}$ and grow at most exponentially, so both vanish ([appendix](cc-a-conjecture)). The proof never uses $\phi'(0)=1$: it speaks of smallness, not of linearity. What stays open is the ratio, and times of order $\log h$: at epoch 500 of the sum, long after $t^*$, the slope of the softplus's difference is {glue:text}`cc-soft-late:.2f`.
 #
 # Figure 2 of the paper trains sigmoid, ReLU and tanh for 500 epochs at rate 0.01, widths 10 to 2000; it names neither data nor outputs. We train half moons with two outputs by paper (1), a sum over the pairs, and the linear twin from the same weights. "Soft", the centred softplus with $\phi''(0)=\tfrac12$, is ours.
+
+# %% [markdown]
+# ```{strip}
+# $u^\phi(x)=W_2^\top\phi(W_1x)$ | wide_training.network
+# an epoch, $W\leftarrow\operatorname{polar}(W-\eta G)$ in both layers | wide_training._steps: weights = Weights(
+# the linear twin, $u^{\mathbb I}(x)=q^\top V^\top x$ | wide_training.linear_gap: linear = anchors
+# its epoch, exact at any width | wide_training.linear_gap: q = polar_map(
+# $u^\phi-u^{\mathbb I}$ | wide_training.linear_gap: off =
+# ```
 
 # %% tags=["hide-input"]
 early = epochs // 10
@@ -2268,5 +2382,5 @@ for q in (1, 4, 50):
     assert float((sigma - torch.tensor([1.0, float(q < 2)])).abs().max()) < 1e-3
 assert float(cosine) < 0.1  # of the last: orthogonal to the mean
 
-# %%
+# %% tags=["remove-input"]
 chapter.close()

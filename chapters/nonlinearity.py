@@ -182,6 +182,15 @@ for p, beta in product(grid_p, grid_beta):
 # InfoNCE is one member of the family: with $d_{ij}^2=\tfrac12\lVert f_i-f_j\rVert^2$, temperature $\tau$, $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the sum in its denominator and $\alpha_{ii}=0$, descending it is climbing this energy,
 # $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$. The quadratic loss is another, with $\alpha\equiv1$; then $\mathbb C_\alpha$ is a variance, less what the views of one sample differ by.
 
+# %% [markdown]
+# ```{strip}
+# $-d_{ij}^2/\tau$, $d_{ij}^2=\tfrac12\lVert f_i-f_j\rVert^2$ | pairwise_importance.infonce_logits: logits =
+# $\alpha_{ij}$: its exponential over the sum of the row | pairwise_importance.infonce_importance: alpha = infonce_logits
+# $\alpha_{ii}=0$ | pairwise_importance.infonce_importance: _diagonal(
+# $\mathcal E_\alpha=\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$ | contrastive_covariance.contrastive_energy: return
+# $-2N^2\,\nabla\mathcal E_\alpha$, to be compared with $\nabla\mathcal L_{nce}$ | cell: expected = (-2 * n**2 * gradient
+# ```
+
 
 # %% tags=["hide-input"]
 def alpha_cl_error(n, tau, eps, name, stop_gradient=True):
@@ -225,6 +234,14 @@ chapter.judge("alpha-cl", observed=error, control=through)
 # ````
 #
 # The idea: the energy is $\tfrac12w^\top A(w)w$, and inside a cell of gates $A$ does not change, so its gradient on the sphere is $P_w^\perp A(w)w$.
+
+# %% [markdown]
+# ```{strip}
+# $\tilde x^w=x\,h'(w^\top x)$ | gated_covariance.gate
+# $A(w)=\mathbb C_\alpha[\tilde x^w]$ | contrastive_covariance.gated_contrastive_covariance
+# $A(w)\,w$, halved for $h(x)=x^2$ | contrastive_covariance.one_layer_velocity: pull =
+# $P_w^\perp v=v-w\,(w^\top v)$ | gated_covariance.project_out
+# ```
 
 
 # %% tags=["hide-input"]
@@ -292,6 +309,14 @@ chapter.judge("lin-1", observed=error, control=with_relu)
 # %% [markdown]
 # Between kinks, where $w^\top x_i=0$, the energy is quadratic, so its maxima can be counted exactly.
 
+# %% [markdown]
+# ```{strip}
+# $\mathcal E(w)=\tfrac12\mathbb V[h(w^\top x)]$ | circle_landscape.energy
+# $A$ on the arc between two kinks, by its middle | circle_landscape.energy_maxima: a = gated_covariance(
+# there $\mathcal E$ is a wave in $2\theta$, with its top at $\varphi=\tfrac12\operatorname{atan2}(2A_{12},\,A_{11}-A_{22})$ | circle_landscape.energy_maxima: phi =
+# a kink is a hilltop if the slope falls there from above 0 to below | circle_landscape.energy_maxima: if before[k - 1]
+# ```
+
 # %%
 points = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
 count = {a.name: int(count_energy_maxima(points[None], a)) for a in (relu, linear)}
@@ -328,6 +353,15 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # $$ (nl-eq-summation)
 #
 # paper (9): along $u_m$ the positive value $y_+$ of $y_m$ counts with variance $q_my_+^2-(q_my_+)^2=(1-q_m)^2$, across it with $q_m$. So $u_m$ is an LME as long as $q_m<(3-\sqrt5)/2\approx0.382$. We enumerate the model and search for the crossing; taking the second moment for the variance, the mistake, crosses at $\tfrac12$.
+
+# %% [markdown]
+# ```{strip}
+# $A(u_m)=(1-q_m)^2u_mu_m^\top+q_m\,(I-u_mu_m^\top)$; here $UU^\top=I$ | latent_models.summation_covariance
+# $A(u_m)$ of the model, input by input | latent_models.closed_form_error: enumerated =
+# along the pattern, $u_m^\top Au_m$ | latent_models.pattern_eigenvalues: along =
+# across it, $\lambda_{\max}(P^\perp AP^\perp)$ | latent_models.pattern_eigenvalues: return
+# the crossing is the root in $q_m$ | latent_models.critical_probability: return float(
+# ```
 
 
 # %% tags=["hide-input"]
@@ -376,6 +410,14 @@ def tilted(seed, deviation, q=0.2, m=8):
 
 # %% [markdown]
 # The same two eigenvalues say how fast a nearby filter arrives. Power iteration, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is the flow in long steps; Theorem 3 of the paper says that it converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas). Near a pattern $u_m$ the step length $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ per step (Figure 1 of the paper, right), and "multiple local optima close to $u_m$ still exist for each $m$" where the patterns are only approximately orthogonal.
+
+# %% [markdown]
+# ```{strip}
+# $A(w)\,w$ | sphere_flow.power_iteration: image =
+# $w\leftarrow A(w)w\,/\,\lVert A(w)w\rVert$ | sphere_flow.power_iteration: w = _unit(image)
+# step length $\lVert w(t+1)-w(t)\rVert$ | sphere_flow.power_iteration: discrepancy =
+# $\lambda_2/\lambda_1=q\,/\,(1-q)^2$ | local_convergence.pattern_contraction
+# ```
 
 
 # %% tags=["hide-input"]
@@ -498,6 +540,13 @@ chapter.judge("many-k", observed=more, control=with_linear)
 #
 # of them on average. The basins are counted on other starts than those of the layer. Small basins are dear: a hill with $b_j=0.01$ is found by 16 nodes in one layer of seven.
 
+# %% [markdown]
+# ```{strip}
+# basins $b_j$: shares of starts that end together | distinct_limits.basin_shares
+# $\sum_j\bigl(1-(1-b_j)^K\bigr)$ | distinct_limits.expected_finds
+# distinct limits of the first $K$ nodes | distinct_limits.first_finds
+# ```
+
 # %% tags=["hide-input"]
 stretched = stretched_summation(torch.linspace(1, 1.5, 10), q=0.2)
 
@@ -576,6 +625,15 @@ glue.figure(fig, "plot-finds")
 # ````
 #
 # The idea: the Jacobian of the flow is $P^\perp(A-\lambda_*)P^\perp$, at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, at most $\rho$. We find all fixed points of the flow on random densities on a disc, nudge every LME and let it go. Gaussian mixtures, for which everything is known in closed form, do the same in 3, 5 and 8 dimensions.
+
+# %% [markdown]
+# ```{strip}
+# $\lambda_1$ and the gap $\lambda_1-\lambda_2$ of $A(w)$ | locally_maximal.eigen_check: top, gap =
+# LME: $w$ is the eigenvector of $\lambda_1$, and $\lambda_1$ is distinct | locally_maximal.eigen_check: is_lme =
+# $\partial_v\,A(v)\,w$ at $v=w$, along the sphere | locally_maximal.roughness: change =
+# $\rho(w)$, its norm | locally_maximal.roughness: return
+# gap less roughness | cell: return rest, here, check, check.gap - lme_roughness(field, rest.w)
+# ```
 
 
 # %% tags=["hide-input"]
@@ -748,6 +806,15 @@ glue.figure(fig, "plot-roughness")
 #
 # The idea of the first part in one line: $s$ is an eigenvector, $\lambda s_{km}=w_{km}^\top b_k$, so one matrix $b_kb_k^\top/\lambda$ moves every filter of the field. ReLU, a top layer of rank two and the projection on the sphere each break it. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
 
+# %% [markdown]
+# ```{strip}
+# the fast top layer: $s$, top eigenvector of $\mathbb C_\alpha[f_1]$ | two_layer.top_direction: s = torch.linalg.eigh(
+# $S=ss^\top$ | two_layer.rank_one_gram
+# $\sum_{k'm'}S_{km,k'm'}\,f_{k'm'}$, centred | two_layer.gradient: feedback =
+# $g_{km}=\mathbb C_\alpha\bigl[\tilde x_{km},\sum Sf\bigr]$ | two_layer.gradient: return
+# $\sigma_2/\sigma_1$ of the gradients of a field: 0 if colinear | two_layer.colinearity: return
+# ```
+
 
 # %% tags=["hide-input"]
 def fields_of(seed, purpose):
@@ -799,6 +866,12 @@ chapter.judge("thm-4-b", observed=spread, control=spread_relu)
 
 # %% [markdown]
 # Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? We let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learn at 1, 3 or 10 times the rate ([the data](nl-trained) come below). InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one direction is enough.
+
+# %% [markdown]
+# ```{strip}
+# $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, by its gradients | importance_mixture.ImportanceMixture._mixed: first, second =
+# the step of $V$, decay included, times the pace (SGD adds the decay again) | importance_mixture.PacedNetwork.gradients: return
+# ```
 
 # %% tags=["hide-input"]
 MIXTURES, PACES = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0), (1.0, 3.0, 10.0)
@@ -898,6 +971,15 @@ if lines:  # elsewhere the page shows the record's figure alone
 #
 # A converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. Its gradient, by automatic differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
 
+# %% [markdown]
+# ```{strip}
+# $s_k^2=\bigl(b_k/(\lambda-d_k)\bigr)^2/Z^2$ | conditional_independence.modulated_velocity: s2 =
+# $\delta_k=\dfrac{p_0p_1}{Z^2(\lambda-d_k)}\sum_{k'\ne k}\dfrac{b_{k'}^2}{\lambda-d_{k'}}$ | conditional_independence.strength
+# $s_k^2A_kw_k$ | conditional_independence.modulated_velocity: g = s2
+# $+\,\delta_k\,\Delta_k\Delta_k^\top w_k$, where $b_k=\Delta_k^\top w_k$ | conditional_independence.modulated_velocity: g = (g +
+# $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, to be differentiated | enumerated_outputs.top_eigenvalue_gradient: energy =
+# ```
+
 
 # %% tags=["hide-input"]
 def thm_5_error(name, modulation=strength):
@@ -945,6 +1027,12 @@ chapter.judge("thm-5", observed=error, control=without)
 #
 # Up to the projection each coordinate grows by itself, $\dot y_l=(y_l+b_l)y_l$, and blows up at $t^*=\ln(1+b_l/y_l(0))/b_l$ if it starts above zero (Figure 7 of the paper): a race.
 
+# %% [markdown]
+# ```{strip}
+# $\dot y=(y+b)\,y$, integrated up to $y=10^8$ | modulated_growth.integrated_blow_up: run = solve_ivp(
+# $t^*=\ln(1+b/y_0)\,/\,b$ | modulated_growth.blow_up_time: time =
+# ```
+
 # %% tags=["hide-input"]
 pairs = [(y0, b) for y0 in (0.01, 0.1, 0.5, 1.0) for b in (0.1, 0.5, 1.0, 3.0)]
 
@@ -969,6 +1057,12 @@ chapter.judge("fig-7", observed=errors, control=without_b)
 # %% [markdown]
 # On the sphere, where the filters live, the widening is seen at every vote $c>0$ that we tried and in every dimension. The constant $b$ of
 # $g(y)=y+b$ makes no difference there: the projection takes it off every rate.
+
+# %% [markdown]
+# ```{strip}
+# each component at its rate, $(g(y_l)+c_l)\,y_l$ | pattern_race.race_winner: push =
+# $P_y^\perp$: less its part along $y$ | pattern_race.race_winner: return push
+# ```
 
 
 # %% tags=["hide-input"]
@@ -1125,6 +1219,15 @@ print("two views: ", *(written(v) for v in pair))
 # where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$, the same over all other tokens. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list.
 #
 # The author's repository prints one run: $P=\beta=5$, ReLU, 5,000 minibatches, ending at $\bar\chi_+=0.998$, $\bar\chi_-=0.003$. We train networks of that configuration, each with generators, weights and minibatches of its own, and give the difference in tokens. The rate 0.002 that the text prints is the control.
+
+# %% [markdown]
+# ```{strip}
+# $h(w_{km}^\top x_k)$, less its mean over the batch | field_network.FieldNetwork._normalised: centred =
+# $\sigma_{km}^2$ of the batch | field_network.FieldNetwork._normalised: variance =
+# $g=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$ | field_network.FieldNetwork.outputs: f =
+# $\max_m\cos(w_{km},e_a)$ | matching_score.place_scores: best =
+# $\bar\chi_\pm$ of a place: the mean over its tokens $a$ | matching_score.place_scores: return
+# ```
 
 # %% tags=["hide-input"]
 AUTHOR = {"plus": 0.9982131, "minus": 0.0026302}  # the printed run
@@ -2236,5 +2339,5 @@ weight, common = other.square().sum() / w.square().sum(), shift.sum() / w.square
 print(f"{float(weight):.1%} of the squared weight lies on other tokens,", end=" ")
 print(f"{float(common):.1%} in their common shift")
 
-# %%
+# %% tags=["remove-input"]
 chapter.close()
