@@ -20,7 +20,7 @@ def cell(source: str, *tags: str, said: str | None = None):
 def page_of(folder: Path, *cells) -> tuple[BeautifulSoup, str]:
     """The page built from a notebook, and the warnings; a process of its own, since extensions change Sphinx."""
     options = {
-        "extensions": ["myst_nb", "clbook.pages.code_strip"],
+        "extensions": ["myst_nb", "clbook.pages.code_strip", "clbook.pages.folded_code"],
         "nb_execution_mode": "off",
         "myst_enable_extensions": ["dollarmath"],
         "html_theme": "basic",
