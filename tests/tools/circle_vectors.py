@@ -21,7 +21,7 @@ PATH = ROOT / "book" / "_static" / "explorables" / "circle.vectors.json"
 POINTS = math.pi * torch.tensor(FIGURE_8_POINTS, dtype=torch.float64)
 PLACES = [(0.3, 1.0), (0.3, 0.0), (-1.2, 0.05), (2.5, 0.1), (-3.0, 0.4), (1.9, 0.0)]  # angle, leak
 SPREAD = [(0.3, 0.0, 0.2), (2.5, 0.1, 0.5), (-1.2, 0.05, 0.02), (0.9, 1.0, 1.0), (-2.8, 0.0, 0.8)]  # and spread
-LEAKS = [1.0, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.0]
+LEAKS = [1.0, 0.7, 0.6, 0.4, 0.3, 0.28, 0.27, 0.26, 0.2, 0.1, 0.05, 0.02, 0.0]
 ON_AN_ARC = 200_001  # points that stand for an arc
 
 

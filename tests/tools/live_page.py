@@ -20,3 +20,6 @@ def slide(number: int, value: float) -> str:
     """A script that moves a slider, by its number on the page, as a reader does."""
     found = f"document.querySelectorAll('.explorable input')[{number}]"
     return f"{found}.value = {value}; {found}.dispatchEvent(new Event('input')); true"
+
+
+SKIP = "document.querySelector('.answers .plain').click(); true"

@@ -3,15 +3,40 @@
 // 13 ms in the middle on two cores with six processes at work; a frame of 64 filters takes 3 to 5 ms there.
 (function () {
   "use strict";
-  const { make, slider, loop, still, whenSeen, start, circleMath } = explorables;
+  const { make, slider, loop, still, start, circleMath } = explorables;
   const { POINTS, TURN, survey, hillOf, expectedFinds, climb, settle, starts, wrap } = circleMath;
   const R = 100, WIDE = 430, HIGH = 268, BASE = 208, STRIP = 16;
   const ring = (t, r = R) => [r * Math.cos(t), -r * Math.sin(t)];
   const across = (t) => ((t + Math.PI) / TURN) * WIDE;
 
-  function draw(board) {
+  const QUESTIONS = [
+    {
+      ask: "A linear filter has two hills to climb. How many has a ReLU filter on the same nine points?",
+      from: { leak: 1 },
+      then: { leak: 0 },
+      answers: ["two, as before", "four", "nine"],
+      right: 2,
+      because: "Each point that enters or leaves the filter’s half plane can make a hill of its own.",
+    },
+    {
+      ask: "Nine hills, eight filters dropped at random: how many hills do they find on average?",
+      from: {},
+      then: {},
+      answers: ["two", "about five", "eight"],
+      right: 1,
+      because: "What they find follows the basins (grey strip): wide ones are found twice, narrow ones not at all.",
+    },
+  ];
+  const TOUR = [
+    { words: "A linear filter: two hills at opposite angles, wherever a filter starts.", state: { leak: 1 }, light: ".curve" },
+    { words: "A leaky filter: the points’ half planes begin to break the hills.", state: { leak: 0.4 }, light: ".curve" },
+    { words: "ReLU: filters stay on the hill where they began.", state: {}, light: ".ring, .curve" },
+    { words: "Spread the points, and most hills go: it takes few points to make so many.", state: { spread: 0.3 }, light: ".curve" },
+  ];
+
+  function draw(board, changed) {
     const points = POINTS.slice();
-    let land, linear, linearKey, floor = 0, filters = [], seed = 1, held = -1, seen = false;
+    let land, linear, linearKey, floor = 0, filters = [], seed = 1, held = -1, seen = false, walking = false, goal = null;
 
     // --- the frame: title, result, panels, controls
     const title = make(board, "p", { class: "title" });
@@ -20,20 +45,11 @@
     const controls = make(board, "div", { class: "controls" });
     const circle = make(panels, "svg", { class: "ring", viewBox: "-135 -135 270 270", role: "group", "aria-label": "Data points and filters on the unit circle" });
     const plot = make(panels, "svg", { class: "curve", viewBox: `-38 0 ${WIDE + 52} ${HIGH}`, role: "img" });
-    const bend = slider(controls, "linear to ReLU", { min: 0, max: 1, step: 0.01, value: 1 }, (v) => (v === 1 ? "ReLU" : v === 0 ? "linear" : `leak ${(1 - v).toFixed(2)}`), reshape);
-    const spread = slider(controls, "spread of each point", { min: 0, max: 1, step: 0.01, value: 0 }, (v) => (v ? `± ${Math.round((v * 180) / Math.PI)}°` : "none"), reshape);
-    const count = slider(controls, "filters", { min: 1, max: 64, step: 1, value: 8 }, String, drop);
+    const bend = slider(controls, "linear to ReLU", { min: 0, max: 1, step: 0.01, value: 1 }, (v) => (v === 1 ? "ReLU" : v === 0 ? "linear" : `leak ${(1 - v).toFixed(2)}`), () => (reshape(), changed()));
+    const spread = slider(controls, "spread of each point", { min: 0, max: 1, step: 0.01, value: 0 }, (v) => (v ? `± ${Math.round((v * 180) / Math.PI)}°` : "none"), () => (reshape(), changed()));
+    const count = slider(controls, "filters", { min: 1, max: 64, step: 1, value: 8 }, String, () => (drop(), changed()));
     const again = make(controls, "button", { type: "button" }, "Drop them again");
-    again.addEventListener("click", () => (seed++, drop()));
-    const list = make(board, "ol");
-    [
-      "Pull “linear to ReLU” to the left, then slowly back: two hills break into nine.",
-      "Drop filters at both ends. Linear ones all end at two opposite angles; ReLU ones stay on the hill where they began.",
-      "Double the filters: what they find follows the basins (grey strip), not their number.",
-      "Drag a point: hills move with it, a quarter turn away, where the point enters or leaves the filter’s half plane.",
-      "Spread the points: most hills go. It takes few points to make so many.",
-    ].forEach((words) => make(list, "li", {}, words));
-
+    again.addEventListener("click", () => (seed++, drop(), changed()));
     // --- the ring
     make(circle, "circle", { r: R, fill: "none", stroke: "var(--rule)", "stroke-width": 2 });
     const gateLine = make(circle, "line", { stroke: "var(--soft)", "stroke-dasharray": "5 4", visibility: "hidden" });
@@ -71,7 +87,7 @@
       make(dot, "circle", { r: 15, fill: "transparent" });
       make(dot, "circle", { r: 5.5, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 1.5 });
       const hold = (now) => ((held = now ? k : -1), showGates());
-      const turn = (t) => ((points[k] = wrap(t)), reshape());
+      const turn = (t) => ((points[k] = wrap(t)), reshape(), changed());
       dot.addEventListener("pointerdown", (event) => (dot.setPointerCapture(event.pointerId), hold(true)));
       dot.addEventListener("pointermove", (event) => {
         if (!dot.hasPointerCapture(event.pointerId)) return;
@@ -166,12 +182,24 @@
     }
 
     const wake = loop(() => {
+      if (!seen || !walking) return false;
+      if (goal !== null) bendTowards(goal);
       filters.forEach((filter) => filter.parked || Object.assign(filter, climb(filter.t, points, leak(), spread.value(), land.steepest)));
       showFilters();
-      return filters.some((filter) => !filter.parked);
+      return goal !== null || filters.some((filter) => !filter.parked);
     });
 
+    // One frame of the pull from one activation to another.
+    function bendTowards(value) {
+      const way = value - bend.value();
+      bend.input.value = Math.abs(way) < 0.015 ? value : bend.value() + 0.01 * Math.sign(way);
+      if (Math.abs(way) < 0.015) goal = null;
+      bend.tell();
+      reshape();
+    }
+
     function walk() {
+      if (!walking) return showFilters();
       if (still()) filters.forEach((f) => Object.assign(f, settle(f.t, points, leak(), spread.value(), land.steepest)));
       else if (seen) wake();
       showFilters();
@@ -199,10 +227,32 @@
       mark.setAttribute("stroke", parked ? "var(--ink)" : "none");
     }
 
+    const read = () => ({ leak: leak(), spread: spread.value(), filters: count.value(), seed });
+
+    function write(state) {
+      [bend.input.value, spread.input.value, count.input.value] = [1 - state.leak, state.spread, state.filters];
+      [bend, spread, count].forEach((control) => control.tell());
+      [seed, goal] = [state.seed, null];
+      reshape();
+      drop();
+    }
+
+    function run(then = {}) {
+      walking = true;
+      if (then.leak !== undefined) goal = 1 - then.leak;
+      if (goal !== null && still()) {
+        bend.input.value = goal;
+        goal = null;
+        bend.tell();
+        reshape();
+      }
+      walk();
+    }
+
     reshape();
     drop();
-    whenSeen(board, () => ((seen = true), walk()));
+    return { read, write, run, seen: (now) => ((seen = now), walk()) };
   }
 
-  start("circle", draw);
+  start("circle", draw, { questions: QUESTIONS, tour: TOUR });
 })();

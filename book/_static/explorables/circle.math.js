@@ -10,6 +10,8 @@
   const TURN = 2 * Math.PI;
   const FLAT = 1e-12; // a slope this small is rounding
 
+  const BESIDE = 1e-9; // from a kink, on either side of it
+
   // {energy, slope} at an angle.
   function landscape(t, points, leak, spread) {
     let m = 0, q = 0, dm = 0, dq = 0; // means of h and h^2, and their derivatives
@@ -69,8 +71,11 @@
       steepest = Math.max(steepest, Math.abs(here.slope));
       top = Math.max(top, here.energy);
     }
+    // Between two kinks the slope is a sine of 2t, so two changes of its sign lie far apart; at a kink they need not.
+    const ends = spread > 0 ? [-spread, spread] : [0], kinks = points.flatMap((phi) => ends.flatMap((end) => [phi + end - TURN / 4, phi + end + TURN / 4]));
+    const sides = kinks.flatMap((kink) => [kink - BESIDE, kink + BESIDE]).map((t) => ({ t: wrap(t), slope: slopeAt(t) }));
     const ups = [], downs = []; // hills and valleys
-    const steep = curve.filter((c) => Math.abs(c.slope) > FLAT);
+    const steep = [...curve, ...sides].sort((a, b) => a.t - b.t).filter((c) => Math.abs(c.slope) > FLAT);
     steep.forEach((c, k) => {
       const next = steep[(k + 1) % steep.length], rising = c.slope > 0;
       if (rising === next.slope > 0) return;

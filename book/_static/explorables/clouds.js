@@ -3,7 +3,7 @@
 // cores, idle and with others at work); the arithmetic of it is 0.02 ms for 360 points and 0.5 ms for a film of 400 steps.
 (function () {
   "use strict";
-  const { make, slider, loop, still, whenSeen, start, cloudsMath } = explorables;
+  const { make, slider, loop, still, start, cloudsMath } = explorables;
   const { RULES, END, halfMoons, inEigenbasis, film, at, outputs } = cloudsMath;
   const NAMES = { none: "no rule", norm: "norm held", layers: "orthonormal layers" };
   const DASHES = { none: "none", norm: "6 5", layers: "7 3" };
@@ -12,33 +12,70 @@
   const GOLDEN = Math.PI * (3 - Math.sqrt(5)); // between the angles of one start and the next
   const MOONS = halfMoons(), SHOWN = 3; // the time of which readers who prefer reduced motion see a picture
 
-  function draw(board) {
-    let shot, points, farthest, t = 0, angle = 0.7, playing = false, before = 0;
+  const QUESTIONS = [
+    {
+      ask: "Three rules, one cloud: at time 3, which of the three clouds are a line?",
+      from: {},
+      answers: ["all three", "no rule and norm held", "none of them"],
+      right: 1,
+      because: "Holding the norm stops the growth, not the collapse; orthonormal layers flatten the cloud for a while and open it again.",
+    },
+    {
+      ask: "Now with 2.5 negatives per positive: what becomes of the third cloud?",
+      from: { nu: 2.5 },
+      answers: ["it opens again", "it ends on a line, too"],
+      right: 1,
+      because: "λ₂ is positive now, so C has one negative eigenvalue only; the constraint keeps what C asks for, no more.",
+    },
+    {
+      ask: "White data, the same variance in every direction: does the cloud without a rule flatten?",
+      from: { white: 1 },
+      answers: ["yes", "no"],
+      right: 1,
+      because: "It only grows. Collapse needs a gap between λ₁ and λ₂.",
+    },
+  ];
+  const TOUR = [
+    { words: "Three linear models see these two half moons and start from the same outputs.", state: { t: 0 }, light: ".data" },
+    { words: "At time 3 two clouds are lines: their outputs are copies of one number.", state: { t: 3 }, light: ".by-none, .by-norm" },
+    { words: "The effective rank says so in one number per cloud: 1 is a line, 2 as broad as long.", state: { t: 8 }, light: ".curve" },
+    { words: "Past the turning point λ₂ is positive (hollow), and orthonormal layers give that direction up.", state: { t: 8, nu: 2.5 }, light: ".signs, .by-layers" },
+    { words: "A tenth of the size, as in a network 100 times as wide: at time 3 the third cloud, too, looks like a line, but it will open.", state: { t: 3, size: -1.7 }, light: ".by-layers, .curve" },
+  ];
+
+  // In words: is a cloud of this effective rank a line?
+  const says = (rank) => (rank < FLAT ? "a line" : rank < 1.5 ? "narrow" : rank < 1.9 ? "oblong" : "broad");
+
+  function draw(board, changed) {
+    let shot, points, farthest, t = 0, reached = 0, angle = 0.7, playing = false, before = 0, seen = false;
 
     // --- the frame: title, clouds, ranks and eigenvalues, controls
     const title = make(board, "p", { class: "title" });
     const clouds = make(board, "div", { class: "rules" });
+    const data = make(make(clouds, "div", { class: "data" }), "p", { class: "name" }, "the data").parentNode;
+    make(data, "p", { class: "size" }, "● upper, ○ lower moon");
+    const shownData = scatter(data, "var(--ink)");
     const panels = Object.fromEntries(RULES.map((rule) => [rule, panel(rule)]));
     const below = make(board, "div", { class: "panels" });
-    const strip = make(below, "svg", { class: "curve", viewBox: `-30 0 ${WIDE + 165} ${HIGH}`, role: "img" });
+    make(below, "div", { class: "legend" }, ...RULES.map(legend));
+    const strip = make(below, "svg", { class: "curve", viewBox: `-30 0 ${WIDE + 44} ${HIGH}`, role: "img" });
     const signs = make(below, "svg", { class: "signs", viewBox: "0 0 300 130", role: "img" });
     const [controls, settings, choices] = [1, 2, 3].map(() => make(board, "div", { class: "controls" }));
     const play = make(controls, "button", { type: "button" }, "Play");
-    play.addEventListener("click", () => (playing ? pause() : run()));
-    const time = slider(controls, "time", { min: 0, max: END, step: 0.02, value: 0 }, (v) => v.toFixed(2), () => (pause(), go(time.value())));
-    const ratio = slider(settings, "negatives per positive, ν", { min: 0, max: 6, step: 0.01, value: 1 }, (v) => v.toFixed(2), reshoot);
-    const size = slider(settings, "size s of the start", { min: SMALLEST, max: LARGEST, step: 0.01, value: Math.log10(0.2) }, sized, reshoot);
+    play.addEventListener("click", () => (playing ? (pause(), changed()) : run()));
+    const time = slider(controls, "time", { min: 0, max: END, step: 0.02, value: 0 }, (v) => v.toFixed(2), () => (pause(), go(time.value()), changed()));
+    const ratio = slider(settings, "negatives per positive, ν", { min: 0, max: 6, step: 0.01, value: 1 }, (v) => v.toFixed(2), moved);
+    const size = slider(settings, "size s of the start", { min: SMALLEST, max: LARGEST, step: 0.01, value: Math.log10(0.2) }, sized, moved);
     const again = make(controls, "button", { type: "button" }, "New start");
-    again.addEventListener("click", () => ((angle += GOLDEN), reshoot()));
+    again.addEventListener("click", () => ((angle = +((angle + GOLDEN) % (2 * Math.PI)).toFixed(3)), moved()));
     const white = choice("white data");
     const weights = choice("project the weights, not the gradients");
-    const list = make(board, "ol");
-    [
-      "Play at ν = 1: two clouds flatten to a line, the third does not.",
-      `Pull ν past ${cloudsMath.turningPoint().toFixed(2)}: λ₂ turns positive and the third flattens, too. A constraint keeps what C asks for, no more.`,
-      "At ν = 1 divide s by 10, as in a network 100 times as wide: the third cloud is long 0.71 later, but broad only 3.2 later. In between it looks collapsed, too.",
-      "Make the data white: nothing flattens, even without a rule. Collapse needs a gap between λ₁ and λ₂.",
-    ].forEach((words) => make(list, "li", {}, words));
+    const fixed = choice("one fixed scale");
+
+    function moved() {
+      reshoot();
+      changed();
+    }
 
     // A rule's colour for words: purple on white would be too pale.
     function inked(rule) {
@@ -46,20 +83,43 @@
     }
 
     // A cloud: dots are the upper moon, rings the lower one, as dots whose middle has the colour of the card.
-    function panel(rule) {
-      const box = make(clouds, "div"), colour = `var(--${rule})`;
-      make(box, "p", { class: "name", style: `color: ${inked(rule)}` }, NAMES[rule]);
-      const words = make(box, "p", { class: "size" });
+    function scatter(box, colour) {
       const picture = make(box, "svg", { viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`, role: "img" });
       make(picture, "path", { d: `M${-SIDE},0h${2 * SIDE}M0,${-SIDE}v${2 * SIDE}`, stroke: "var(--rule)" });
       const mark = (stroke, width) => make(picture, "path", { stroke, "stroke-width": width, "stroke-linecap": "round" });
-      return { words, picture, rings: [mark(colour, 6), mark("var(--card)", 3.2)], dots: mark(colour, 4.6) };
+      return { picture, rings: [mark(colour, 6), mark("var(--card)", 3.2)], dots: mark(colour, 4.6) };
+    }
+
+    function panel(rule) {
+      const box = make(clouds, "div", { class: `by-${rule}` });
+      make(box, "p", { class: "name", style: `color: ${inked(rule)}` }, NAMES[rule]);
+      return { words: make(box, "p", { class: "size" }), ...scatter(box, `var(--${rule})`) };
+    }
+
+    // Draws points in a scatter that shows -view to view.
+    function put({ dots, rings }, at, view) {
+      const marks = at.map(([x, y]) => `M${((x * SIDE) / view).toFixed(2)},${((-y * SIDE) / view).toFixed(2)}h0`);
+      dots.setAttribute("d", marks.slice(0, marks.length / 2).join(""));
+      for (const ring of rings) ring.setAttribute("d", marks.slice(marks.length / 2).join(""));
+    }
+
+    function legend(rule) {
+      const entry = make(null, "span", { style: `color: ${inked(rule)}` }), sample = make(entry, "svg", { viewBox: "0 0 26 8", "aria-hidden": "true" });
+      make(sample, "path", { d: "M0,4h26", ...stroke(rule) });
+      entry.append(NAMES[rule]);
+      return entry;
+    }
+
+    // How a rule's line looks; the one without a rule lies below another.
+    function stroke(rule) {
+      const under = rule === "none";
+      return { fill: "none", stroke: `var(--${rule})`, "stroke-width": under ? 7 : 2.8, "stroke-dasharray": DASHES[rule], opacity: under ? 0.4 : 1 };
     }
 
     function choice(words) {
       const label = make(choices, "label", { class: "choice" }), box = make(label, "input", { type: "checkbox" });
       label.append(words);
-      box.addEventListener("change", reshoot);
+      box.addEventListener("change", moved);
       return box;
     }
 
@@ -70,7 +130,7 @@
 
     // --- ranks over time
     const across = (time) => (time / END) * WIDE, up = (rank) => BASE - (rank - 1) * (BASE - 26);
-    make(strip, "text", { x: -24, y: 12 }, "effective rank of the outputs");
+    make(strip, "text", { x: -24, y: 12 }, "effective rank of the outputs: 1 is a line, 2 as broad as long");
     [1, 2].forEach((rank) => {
       make(strip, "line", { x1: 0, x2: WIDE, y1: up(rank), y2: up(rank), stroke: "var(--rule)" });
       make(strip, "text", { x: -8, y: up(rank) + 4, "text-anchor": "end" }, String(rank));
@@ -78,19 +138,13 @@
     [0, 2, 4, 6, 8].forEach((time) => make(strip, "text", { x: across(time), y: BASE + 18, "text-anchor": "middle" }, String(time)));
     make(strip, "text", { x: WIDE / 2, y: HIGH - 5, "text-anchor": "middle", style: "fill: var(--soft)" }, "time (drag)");
     const cursor = make(strip, "line", { y1: 20, y2: BASE + 4, stroke: "var(--ink)" });
-    const lines = {}, heads = {}, ends = {};
-    RULES.forEach((rule) => {
-      const wide = rule === "none" ? 7 : 2.8; // its line has the next one on it
-      lines[rule] = make(strip, "path", { fill: "none", stroke: `var(--${rule})`, "stroke-width": wide, "stroke-dasharray": DASHES[rule], opacity: rule === "none" ? 0.4 : 1 });
-    });
-    RULES.forEach((rule) => {
-      heads[rule] = make(strip, "circle", { r: rule === "none" ? 6 : 4, fill: `var(--${rule})` });
-      ends[rule] = make(strip, "text", { x: WIDE + 8, style: `fill: ${inked(rule)}` }, NAMES[rule].split(" layers")[0]);
-    });
+    const lines = Object.fromEntries(RULES.map((rule) => [rule, make(strip, "path", stroke(rule))]));
+    const heads = Object.fromEntries(RULES.map((rule) => [rule, make(strip, "circle", { r: rule === "none" ? 6 : 4, fill: `var(--${rule})` })]));
     const drag = (event) => {
       const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(strip.getScreenCTM().inverse());
       pause();
       go((place.x / WIDE) * END);
+      changed();
     };
     strip.addEventListener("pointerdown", (event) => (strip.setPointerCapture(event.pointerId), drag(event)));
     strip.addEventListener("pointermove", (event) => strip.hasPointerCapture(event.pointerId) && drag(event));
@@ -115,16 +169,9 @@
       points = inEigenbasis(MOONS, negatives, white.checked);
       farthest = Math.max(...points.map(([x, y]) => Math.hypot(x, y)));
       ratio.input.disabled = white.checked; // C/n is -I then, whatever nu is
-      const last = {};
-      for (const rule of RULES) {
-        const ranks = shot.ranks[rule];
-        lines[rule].setAttribute("d", "M" + ranks.map((r, k) => `${across((k * END) / (ranks.length - 1)).toFixed(1)},${up(r).toFixed(1)}`).join("L"));
-        last[rule] = up(ranks[ranks.length - 1]);
-      }
-      const low = Math.min(last.norm + 9, BASE + 6), high = Math.min(last.layers + 4, low - 36); // no name on another
-      ends.layers.setAttribute("y", high);
-      ends.none.setAttribute("y", low - 18);
-      ends.norm.setAttribute("y", low);
+      const raw = white.checked ? points : MOONS, far = Math.max(...raw.flat().map(Math.abs));
+      put(shownData, raw, EDGE * far);
+      shownData.picture.setAttribute("aria-label", white.checked ? "The data: two half moons, made white" : "The data: two half moons");
       showValues();
       go(t);
     }
@@ -147,6 +194,8 @@
       t = Math.min(Math.max(now, 0), END);
       time.input.value = t;
       time.input.setAttribute("aria-valuetext", (time.input.previousElementSibling.lastChild.textContent = t.toFixed(2)));
+      reached = Math.max(reached, t);
+      RULES.forEach(showLine);
       cursor.setAttribute("x1", across(t));
       cursor.setAttribute("x2", across(t));
       const ranks = Object.fromEntries(RULES.map((rule) => [rule, showCloud(rule)]));
@@ -155,16 +204,20 @@
       if (!playing) strip.setAttribute("aria-label", `Effective rank at time ${t.toFixed(1)}: ${RULES.map((r) => `${NAMES[r]} ${ranks[r].toFixed(2)}`).join(", ")}`);
     }
 
-    // Draws one cloud at time t and returns its rank. Without a rule the view zooms out with the cloud.
+    // The ranks up to the latest time seen: what comes is the reader's to guess.
+    function showLine(rule) {
+      const ranks = shot.ranks[rule], last = (reached / END) * (ranks.length - 1), until = ranks.slice(0, Math.floor(last + 1e-9) + 1);
+      lines[rule].setAttribute("d", "M" + until.map((r, k) => `${across((k * END) / (ranks.length - 1)).toFixed(1)},${up(r).toFixed(1)}`).join("L"));
+    }
+
+    // Draws one cloud at time t and returns its rank. Unless the scale is fixed, the view zooms out with a free cloud.
     function showCloud(rule) {
-      const q = at(shot.paths[rule], t), u = outputs(q, points), rank = cloudsMath.rank(q), { words, picture, rings, dots } = panels[rule];
-      const bound = { norm: shot.norm, layers: 1 }[rule]; // of the norm of q
+      const q = at(shot.paths[rule], t), u = outputs(q, points), rank = cloudsMath.rank(q), { words, picture } = panels[rule];
+      const bound = fixed.checked ? 1 : { norm: shot.norm, layers: 1 }[rule]; // of the norm of q
       const view = EDGE * (bound ? bound * farthest : Math.max(...u.map(([x, y]) => Math.max(Math.abs(x), Math.abs(y)))));
-      const marks = u.map(([x, y]) => `M${((x * SIDE) / view).toFixed(2)},${((-y * SIDE) / view).toFixed(2)}h0`);
-      dots.setAttribute("d", marks.slice(0, marks.length / 2).join(""));
-      for (const ring of rings) ring.setAttribute("d", marks.slice(marks.length / 2).join(""));
+      put(panels[rule], u, view);
       const scale = view >= 1e4 ? view.toExponential(0).replace("e+", "e") : view >= 100 ? view.toFixed(0) : view.toPrecision(2);
-      words.textContent = `rank ${rank.toFixed(2)}, frame ±${scale}`;
+      words.textContent = `rank ${rank.toFixed(2)}: ${says(rank)}, frame ±${scale}`;
       heads[rule].setAttribute("cx", across(t));
       heads[rule].setAttribute("cy", up(rank));
       if (!playing) picture.setAttribute("aria-label", `${NAMES[rule]}: outputs of two half moons, rank ${rank.toFixed(2)}, seen from minus to plus ${scale}`);
@@ -183,20 +236,24 @@
     // --- playing
     const wake = loop(() => {
       const now = performance.now();
-      if (playing) {
-        const next = t + Math.min(now - before, 100) / 1000; // one unit of time per second
-        before = now;
-        if (next >= END) pause();
-        go(next);
-      }
+      if (!playing || !seen) return false;
+      const next = t + Math.min(now - before, 100) / 1000; // one unit of time per second
+      before = now;
+      if (next >= END) pause();
+      go(next);
       return playing;
     });
 
     function run() {
       if (t >= END) go(0);
-      [playing, before] = [true, performance.now()];
+      playing = true;
       play.textContent = "Pause";
-      wake();
+      onScreen(seen);
+    }
+
+    function onScreen(now) {
+      [seen, before] = [now, performance.now()];
+      if (playing && seen) wake();
     }
 
     function pause() {
@@ -204,10 +261,25 @@
       play.textContent = "Play";
     }
 
-    if (still()) t = SHOWN;
+    const numbers = { t: time.input, nu: ratio.input, size: size.input }, boxes = { white, weights, fixed };
+
+    function read() {
+      const shown = Object.entries(numbers).map(([key, input]) => [key, +(+input.value).toFixed(2)]);
+      return { ...Object.fromEntries(shown), angle, ...Object.fromEntries(Object.entries(boxes).map(([key, box]) => [key, +box.checked])) };
+    }
+
+    function write(state) {
+      pause();
+      for (const key in boxes) boxes[key].checked = !!state[key];
+      for (const key in numbers) numbers[key].value = state[key];
+      [ratio, size].forEach((control) => control.tell());
+      [angle, reached, t] = [state.angle, 0, time.value()];
+      reshoot();
+    }
+
     reshoot();
-    if (!still()) whenSeen(board, run);
+    return { read, write, run: () => (still() ? go(SHOWN) : run()), seen: onScreen };
   }
 
-  start("clouds", draw);
+  start("clouds", draw, { questions: QUESTIONS, tour: TOUR });
 })();

@@ -14,7 +14,7 @@
     return made;
   };
 
-  // A labelled slider: {input, value()}; `says` turns its number into words, also for screen readers. The label's first
+  // A labelled slider: {input, value(), tell()}; `says` turns its number into words, also for screen readers. The label's first
   // control is the number beside the words, so the slider says its own name.
   all.slider = function (parent, words, attributes, says, moved) {
     const label = all.make(parent, "label"), line = all.make(label, "span", {}, words);
@@ -25,7 +25,7 @@
     };
     input.addEventListener("input", () => (tell(), moved()));
     tell();
-    return { input, value: () => +input.value };
+    return { input, value: () => +input.value, tell };
   };
 
   // Calls `frame` once per frame from `wake()` on, until it returns false.
@@ -43,25 +43,31 @@
 
   all.still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  // Calls `begin` when the element is first seen.
-  all.whenSeen = function (element, begin) {
-    const watch = new IntersectionObserver((seen) => {
-      if (!seen.some((one) => one.isIntersecting)) return;
-      watch.disconnect();
-      begin();
-    });
-    watch.observe(element);
+  // Calls `seen(true)` once at least 60 % of an element is on screen, or 60 % of the screen shows it, and `seen(false)` once
+  // less than a tenth is.
+  all.watch = function (element, seen) {
+    let now = false;
+    const tell = ([...entries]) => {
+      const { intersectionRect, boundingClientRect, rootBounds } = entries.pop();
+      const most = Math.min(boundingClientRect.height, rootBounds ? rootBounds.height : innerHeight);
+      const share = most ? intersectionRect.height / most : 0;
+      if (now ? share >= 0.1 : share < 0.6) return;
+      seen((now = !now));
+    };
+    new IntersectionObserver(tell, { threshold: Array.from({ length: 41 }, (_, k) => k / 40) }).observe(element);
   };
 
   // Brings each picture of this name to life. A notebook's front end may run the script before it attaches the element,
   // so it looks again for five seconds. A picture that fails stays the still one.
-  all.start = function (name, draw, tries = 50) {
+  all.start = function (name, draw, lesson, tries = 50) {
+    (all.lessons = all.lessons || {})[name] = lesson;
+    if (typeof document === "undefined") return;
     const found = document.querySelectorAll(`.explorable[data-explorable="${name}"]:not(.live)`);
     for (const element of found) {
       const board = all.make(element, "div", { class: "board" });
       element.classList.add("live");
       try {
-        draw(board);
+        all.lesson(board, name, lesson, draw);
       } catch (error) {
         board.remove();
         element.classList.remove("live");
@@ -69,6 +75,6 @@
         throw error;
       }
     }
-    if (!found.length && tries) setTimeout(() => all.start(name, draw, tries - 1), 100);
+    if (!found.length && tries) setTimeout(() => all.start(name, draw, lesson, tries - 1), 100);
   };
 })(typeof globalThis === "undefined" ? this : globalThis);

@@ -1,8 +1,9 @@
 """Live (interactive) pictures of a chapter: a still picture and the script that replaces it, in one output.
 
-The scripts are plain files in `book/_static/explorables/`: `NAME.math.js` (arithmetic, without DOM), `explorable.js`
-and `explorable.css` (what all share), `NAME.js` (the picture) and, where it needs more style, `NAME.css`. They are
-copied into the output, so a notebook, a page and a single HTML file all work without a network. After a script has
+The scripts are plain files in `book/_static/explorables/`: `NAME.math.js` (arithmetic, without DOM), `explorable.js`,
+`lesson.js` and `explorable.css` (what all share: parts; the question, the tour and the address; style), `NAME.js` (the
+picture, its questions and tour) and, where it needs more style, `NAME.css`. They are copied into the output, so a
+notebook, a page and a single HTML file all work without a network. After a script has
 changed, `python -m clbook.notebook.explorables` puts it into the executed notebooks without running them, and rewrites
 the HTML of animations.
 """
@@ -16,7 +17,7 @@ from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from . import animations
 
-_SHARED = "explorable"
+_SHARED = ("explorable", "lesson")
 _PLAIN = "live picture {name}: {alt}"
 
 
@@ -45,9 +46,9 @@ def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> st
     if not alt.strip():
         raise BookError(f"explorable {name}: alt must say what the still picture shows, got {alt!r}")
     folder = (root or find_root()) / "book" / "_static" / "explorables"
-    styles = [f"{_SHARED}.css", *(path.name for path in folder.glob(f"{name}.css"))]
+    styles = [f"{_SHARED[0]}.css", *(path.name for path in folder.glob(f"{name}.css"))]
     style = "".join(_read(folder, sheet) for sheet in styles)
-    scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", _SHARED, name)]
+    scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", *_SHARED, name)]
     still = f'<img class="still" alt="{html.escape(alt)}" src="data:image/png;base64,{picture}">'
     element = f'<figure class="explorable" data-explorable="{name}">\n{still}\n</figure>'
     return f"<style>\n{style}</style>\n{element}\n<script>\n{''.join(scripts)}</script>"

@@ -49,6 +49,10 @@ def test_hills_and_their_basins(call, case):
     assert [hill["share"] for hill in hills] == pytest.approx(case["shares"], abs=1e-8)
 
 
+def test_no_hill_at_a_kink_is_missed(call):
+    assert [len(call("survey", POINTS, leak, 0)["hills"]) for leak in (0.28, 0.27, 0.26)] == [6, 7, 7]
+
+
 def test_few_points_make_more_hills_than_a_density(call):
     counts = [len(call("survey", POINTS, 0, spread)["hills"]) for spread in (0, 0.1, 0.2, 0.3)]
     assert counts == [9, 7, 5, 3]

@@ -1,9 +1,9 @@
 """The live picture "circle" in a browser: it comes alive, its controls change it, and the console stays silent."""
 
 import pytest
-from live_page import live_file, slide
+from live_page import SKIP, live_file, slide
 
-TITLE, RESULT = (f"document.querySelector('.explorable .{part}').textContent" for part in ("title", "result"))
+TITLE, RESULT = (f"document.querySelector('.explorable .stage .{part}').textContent" for part in ("title", "result"))
 CURVE = "document.querySelector('.explorable .curve path[stroke-width=\"2.6\"]').getAttribute('d')"
 
 
@@ -14,6 +14,7 @@ def file(tmp_path):
 
 def test_the_sliders_change_the_hills(page, file):
     page.open(file, prefers_reduced_motion="reduce")
+    page.run(SKIP)
     relu = page.run(CURVE)
     assert page.run(TITLE) == "9 hills for a ReLU filter, 2 for a linear one"
     assert page.run(slide(0, 0)) and page.run(TITLE) == "2 hills for a linear filter"
@@ -26,6 +27,7 @@ def test_the_sliders_change_the_hills(page, file):
 
 def test_sliders_and_points_have_names(page, file):
     page.open(file, prefers_reduced_motion="reduce")
+    page.run(SKIP)
     names = "[...document.querySelectorAll('.explorable :is(input[type=range], [role=slider])')].map(e => e.ariaLabel)"
     assert page.run(f"{names}.slice(-3)") == ["linear to ReLU", "spread of each point", "filters"]
     assert page.run(f"{names}.every(name => name)") is True
@@ -33,6 +35,7 @@ def test_sliders_and_points_have_names(page, file):
 
 def test_filters_climb_until_all_have_arrived(page, file):
     page.open(file)
+    page.run(SKIP)
     seen = page.until(f"/still climbing/.test({RESULT}) && {RESULT}")
     assert seen.startswith("8 filters found")
     end = page.until(f"!/still climbing/.test({RESULT}) && {RESULT}")
@@ -45,11 +48,13 @@ def test_filters_climb_until_all_have_arrived(page, file):
 
 def test_reduced_motion_shows_the_end_at_once(page, file):
     page.open(file, prefers_reduced_motion="reduce")
+    page.run(SKIP)
     assert "still climbing" not in page.run(RESULT)
 
 
 def test_the_keyboard_moves_sliders_and_points(page, file):
     page.open(file, prefers_reduced_motion="reduce")
+    page.run(SKIP)
     page.run("document.querySelector('.explorable input').focus()")
     page.press("Home")
     assert page.run(TITLE) == "2 hills for a linear filter"
@@ -65,6 +70,7 @@ def test_the_keyboard_moves_sliders_and_points(page, file):
 
 def test_the_pointer_drags_a_point(page, file):
     page.open(file, prefers_reduced_motion="reduce")
+    page.run(SKIP)
     point = "document.querySelectorAll('.explorable [role=slider]')[4].lastChild.getBoundingClientRect()"
     x, y, middle = page.run(f"(() => {{ const b = {point}; return [b.x + 5, b.y + 5, innerWidth]; }})()")
     before = page.run(CURVE)

@@ -30,7 +30,7 @@ def scripts(tmp_path, monkeypatch):
     folder = tmp_path / "book" / "_static" / "explorables"
     folder.mkdir(parents=True)
     (tmp_path / "chapters").mkdir()
-    for name in ("explorable.css", "explorable.js", "one.math.js", "one.js"):
+    for name in ("explorable.css", "explorable.js", "lesson.js", "one.math.js", "one.js"):
         (folder / name).write_text(f"/* {name} */\n", encoding="utf-8")
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
     return folder
@@ -47,7 +47,7 @@ def test_the_still_picture_stands_before_the_scripts(scripts):
     style, element, script = soup.find_all(recursive=False)
     assert (style.name, element["data-explorable"], script.name) == ("style", "one", "script")
     assert (element.img["alt"], element.img["src"]) == (ALT, "data:image/png;base64,UE5H")
-    assert script.string.split() == "/* one.math.js */ /* explorable.js */ /* one.js */".split()
+    assert script.string.split() == "/* one.math.js */ /* explorable.js */ /* lesson.js */ /* one.js */".split()
 
 
 def test_a_picture_may_have_a_style_of_its_own(scripts):
