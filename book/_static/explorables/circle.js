@@ -232,7 +232,7 @@
     function write(state) {
       [bend.input.value, spread.input.value, count.input.value] = [1 - state.leak, state.spread, state.filters];
       [bend, spread, count].forEach((control) => control.tell());
-      [seed, goal] = [state.seed, null];
+      [seed, goal, walking] = [state.seed, null, false];
       reshape();
       drop();
     }
@@ -251,7 +251,7 @@
 
     reshape();
     drop();
-    return { read, write, run, seen: (now) => ((seen = now), walk()) };
+    return { read, write, run, free: run, seen: (now) => ((seen = now), walk()) };
   }
 
   start("circle", draw, { questions: QUESTIONS, tour: TOUR });

@@ -130,7 +130,7 @@
 
     // --- ranks over time
     const across = (time) => (time / END) * WIDE, up = (rank) => BASE - (rank - 1) * (BASE - 26);
-    make(strip, "text", { x: -24, y: 12 }, "effective rank of the outputs: 1 is a line, 2 as broad as long");
+    make(strip, "text", { x: -24, y: 12 }, "effective rank: 1 is a line, 2 is broad");
     [1, 2].forEach((rank) => {
       make(strip, "line", { x1: 0, x2: WIDE, y1: up(rank), y2: up(rank), stroke: "var(--rule)" });
       make(strip, "text", { x: -8, y: up(rank) + 4, "text-anchor": "end" }, String(rank));

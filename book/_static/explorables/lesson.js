@@ -60,7 +60,7 @@
 
   // Draws a picture and leads through it.
   //   draw(stage, changed) returns {read() -> state, write(state), run(then), seen(now)}: numbers by key, a scene at rest,
-  //     its motion (towards the state `then`), and whether it is on screen; it calls changed() when the reader moves something.
+  //     its motion (towards the state `then`), free() where a scene is never at rest, and whether it is on screen; it calls changed() when the reader moves something.
   //   questions: {ask, from, then, answers, right, because}; tour: {words, state, light}, a selector of what it speaks of.
   all.lesson = function (board, name, { questions, tour }, draw) {
     const top = make(board, "div", { class: "ask" }), stage = make(board, "div", { class: "stage" });
@@ -113,6 +113,7 @@
       make(box, "p", { tabindex: -1 }, make(null, "b", {}, `${k + 1}/${tour.length} `), words).focus({ preventScroll: true });
       if (k) button(box, "Back", () => step(k - 1));
       button(box, k + 1 < tour.length ? "Next" : "Done", () => (k + 1 < tour.length ? step(k + 1) : clear()));
+      if (picture.free) picture.free();
       remember();
     }
 
@@ -152,6 +153,7 @@
       clear();
       wait(false);
       scene(state);
+      if (picture.free) picture.free();
     }
 
     more.hidden = questions.length < 2;
