@@ -103,7 +103,7 @@ block, seed = chapter.seeds, first_seed
 #
 # Three linear models look at the same two half moons (dots above, rings below) and start from the same outputs; only the rule under which they are
 # trained differs. Without a rule the outputs grow without bound and end on a line, and holding their norm stops the growth but not the collapse. With
-# orthonormal layers the cloud flattens for a moment, then opens again and keeps both dimensions. Now pull $\nu$, the number of negatives per positive,
+# orthonormal layers the cloud flattens for a moment, then opens again and keeps both dimensions. Now <a href="#clouds:nu=2.5">pull $\nu$ to 2.5</a>, the number of negatives per positive,
 # past {glue:text}`cc-turning-point:.2f`: the eigenvalue $\lambda_2$ of the data's matrix $C$, which the next section defines, turns positive, and the
 # third cloud flattens, too. In a wide enough network orthonormal layers keep at most as many directions as $C$ has negative eigenvalues.
 

@@ -123,3 +123,16 @@ def test_it_plays_when_it_is_seen_and_can_be_paused(page, tmp_path):
     click(page, "Play")
     page.until(f"+{time}.value === 8 && {button}.textContent === 'Play'")
     assert page.run(TITLE) == OUTCOME and page.complaints == []
+
+
+def test_a_link_of_the_prose_sets_the_scene_each_time(still):
+    still.run("""document.body.insertAdjacentHTML('beforeend', '<a href="#clouds:nu=2.5&t=3">x</a>')""")
+    link, shown = (
+        "document.querySelector('a').click()",
+        "+document.querySelectorAll('.explorable input')[1].value === 2.5",
+    )
+    still.run(link)
+    assert still.until(shown) and still.run("+document.querySelector('.explorable input').value") == 3
+    assert still.run(slide(NEGATIVES, 1)) and not still.run(shown)
+    still.run(link)
+    assert still.until(shown)
