@@ -25,6 +25,7 @@ _ERROR_CLASSES = {
     "system-message": "a docutils message",
     "problematic": "markup that could not be read",
 }
+_SCENE = re.compile(r"[\w-]+:(?=\w+=)")  # of a link that sets a live picture: #clouds:nu=2.1&t=3
 
 
 def _name(page: Path, root: Path) -> str:
@@ -38,9 +39,10 @@ def read_pages(root: Path) -> dict[Path, BeautifulSoup]:
 
 
 def _anchors(soup: BeautifulSoup) -> set[str]:
-    return {tag["id"] for tag in soup.find_all(id=True)} | {
-        tag["name"] for tag in soup.find_all("a", attrs={"name": True})
-    }
+    """The places of a page that a link can name: ids, names, and `NAME:` of a live picture, which a scene follows."""
+    places = {tag["id"] for tag in soup.find_all(id=True)}
+    places |= {tag["name"] for tag in soup.find_all("a", attrs={"name": True})}
+    return places | {f"{tag['data-explorable']}:" for tag in soup.find_all(attrs={"data-explorable": True})}
 
 
 def title_problems(soup: BeautifulSoup) -> list[str]:
@@ -94,6 +96,8 @@ def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Pat
             target = (base / path.lstrip("/")).resolve() if path else page
             target = target / "index.html" if target.is_dir() else target
             anchor = unquote(parts.fragment)
+            if scene := _SCENE.match(anchor):
+                anchor = scene[0]
             if not target.is_relative_to(root):
                 problems.append(f"link leaves the site: {tag[attribute]}")
             elif not target.is_file():

@@ -29,6 +29,7 @@ SOUND = [
     "<img src='plot.png' alt='A line that rises.'>",
     "<div class='cell_output'><pre>Traceback is a word</pre></div>",
     "<div class='claim' id='thm-1'></div><p id='a'></p><p id='a'></p>",
+    "<div data-explorable='clouds'></div><a href='#clouds:nu=2.1&amp;t=3'>a scene of the live picture</a>",
 ]
 
 
@@ -46,6 +47,7 @@ BROKEN = [
     ("<img src='missing.png' alt='Text.'>", "index.html: broken link: missing.png"),
     ("<script src='missing.js'></script>", "index.html: broken link: missing.js"),
     ("<a href='#nowhere'>x</a>", "index.html: broken anchor: #nowhere"),
+    ("<div data-explorable='circle'></div><a href='#clouds:nu=2'>x</a>", "index.html: broken anchor: #clouds:nu=2"),
     ("<a href='other.html#nowhere'>x</a>", "index.html: broken anchor: other.html#nowhere"),
     ("<a href='../outside.html'>x</a>", "index.html: link leaves the site: ../outside.html"),
     ("<img src='plot.png'>", "index.html: image without alt text: plot.png"),
