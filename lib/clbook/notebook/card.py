@@ -72,9 +72,11 @@ def _line(
     found = plain_sentences(shown) if shown else []
     spoken = " ".join(map(as_text, found))
     stored = " | ".join(filter(None, [spoken, *parts]))
-    head = f" <strong>{as_html(found[0])}</strong>" if found else ""
+    head = f" <strong>{as_html(found[0]) if found else _math(claim.statement)}</strong>"
     kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
     body = "".join(f" {as_html(sentence)}" for sentence in found[1:]).strip()
+    if shown and not found:  # a row without sentences: the numbers alone
+        body = " · ".join(escape(part) for part in values(shown)[:-1])
     body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
     picture = gauge(claim.rule, shown.reading, shown.level) if shown and claim.kind != "identity" else ""
     more = _more(claim, shown, headline, claims) if claim.rule else ""

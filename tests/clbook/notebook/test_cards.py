@@ -54,6 +54,12 @@ def test_a_card_of_a_claim_that_this_run_does_not_judge_shows_what_the_record_fo
     assert "<svg" not in card_not_judged(record.found.claim).html
 
 
+def test_a_card_of_a_row_without_sentences_shows_statement_and_values():
+    line = card(made(statement="It is $\\le 1$ & small."))
+    assert r'<strong>It is <span class="math">\(\le 1\)</span> &amp; small.</strong>' in line.html
+    assert "rule ≤ 1 · observed 0.5 · control 2" in line.html
+
+
 def test_an_identity_takes_a_line_without_a_gauge():
     line = card(made(kind="identity", plain=PLAIN))
     assert "claim-identity" in line.html and "<svg" not in line.html and "50 %" in line.html
