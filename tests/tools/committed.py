@@ -10,7 +10,7 @@ from clbook.claims.claim_table import VERDICTS, Claims
 from clbook.claims.judging import Reading, judge
 from clbook.claims.statistics import FAMILY_LEVEL
 from clbook.common.sources import ChapterFiles
-from clbook.notebook.display import NEAR
+from clbook.notebook.card import NEAR
 from clbook.notebook.shown import code_cells, stamp_of
 
 CHECKED = "nbval-check-output"

@@ -71,7 +71,7 @@ def _line(
     """The card with this run's verdict as `word` and as HTML (`badge`), and what a run has `shown` between marks."""
     found = plain_sentences(shown) if shown else []
     spoken = " ".join(map(as_text, found))
-    stored = " | ".join(filter(None, [spoken, *parts]))
+    stored = " | ".join(filter(None, [*parts[:1], spoken, *parts[1:]]))
     head = f" <strong>{as_html(found[0]) if found else _math(claim.statement)}</strong>"
     kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
     body = "".join(f" {as_html(sentence)}" for sentence in found[1:]).strip()
