@@ -68,22 +68,22 @@ def _value(field: str, rule: Rule, reading: Reading, level: float) -> float | tu
     arm = getattr(reading, name) if name in ARMS else reading.observed
     if not arm:
         raise KeyError(name)
-    sample = arm[case] if case is not None else _chosen(name, rule, arm)
+    sample = arm[case] if case is not None else chosen(name, rule, arm)
     if name == "interval":
         return sample.interval(level)
     return sample.size if name == "seeds" else sample.estimate
 
 
-def _chosen(name: str, rule: Rule, arm: dict[str, Sample]) -> Sample:
-    """The case that stands for an arm."""
+def chosen(name: str, rule: Rule, arm: dict[str, Sample]) -> Sample:
+    """The case of a non-empty arm that stands for it; `name` is the arm's, or `worst`, `interval`, `least`, `most`."""
     samples = list(arm.values())
     if name in ("least", "most"):
         return (min if name == "least" else max)(samples, key=lambda s: s.estimate)
     passing = name in ("control", "outside")  # they must miss the rule, so their worst is the nearest to meeting it
-    return (min if passing else max)(samples, key=lambda s: excess(s.estimate, rule))
+    return (min if passing else max)(samples, key=lambda s: _excess(s.estimate, rule))
 
 
-def excess(value: float, rule: Rule) -> float:
+def _excess(value: float, rule: Rule) -> float:
     """How far a value lies beyond what the rule allows; negative inside, the more so the farther from its edges."""
     low, high = rule.range
     if low == high:

@@ -76,7 +76,7 @@ def _line(
     kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
     body = "".join(f" {as_html(sentence)}" for sentence in found[1:]).strip()
     if shown and not found:  # a row without sentences: the numbers alone
-        body = " · ".join(escape(part) for part in values(shown)[:-1])
+        body = " · ".join(escape(part) for part in values(shown))
     body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
     picture = gauge(claim.rule, shown.reading, shown.level) if shown and claim.kind != "identity" else ""
     more = _more(claim, shown, headline, claims) if claim.rule else ""
@@ -96,7 +96,7 @@ def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims
     """What stands one click away: how it was measured, statement and record, the command, the id."""
     links = [_details(claim, shown, headline)]
     if claims:
-        place = f"../book/claims.html#{claims.paper}/{claim.id}"
+        place = escape(f"../book/claims.html#{claims.paper}/{claim.id}")
         links.append(f'<a href="{place}">statement and record</a>')
         command = f'<code class="claim-command">clbook verify {claims.chapter} {claim.id}</code>'
         links.append(f"<details><summary>judge it again</summary><p>{command}</p></details>")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ..claims.judging import Reading
-from ..claims.plain import excess, number
+from ..claims.plain import chosen, number
 from ..claims.rules import Rule
 from ..claims.statistics import Sample
 
@@ -58,8 +58,8 @@ def gauge(rule: Rule, reading: Reading, level: float) -> str:
     if not any(math.isfinite(s.estimate) for s in observed):
         return ""
     x = Scale.of(values)
-    worst = max((s.estimate for s in observed), key=lambda v: excess(v, rule))
-    nearest = min((s.estimate for s in control), key=lambda v: excess(v, rule), default=None)
+    worst = chosen("worst", rule, reading.observed).estimate
+    nearest = chosen("control", rule, reading.control).estimate if control else None
     parts = [*_zone(rule, x), *_marks(observed, intervals, control, outside, x)]
     parts += _numbers(x, worst, nearest)
     label = f"measured {number(worst)}; the rule: {rule}" + (f"; the control: {number(nearest)}" if control else "")
