@@ -1,5 +1,6 @@
 """The book's own pages around chapters that a test writes, built as `make book` builds them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from checkout import ROOT
 
 from clbook.pages import book_pages
 
+_GLUED = re.compile(r"^```\{glue:any\}.*?^```\n", re.MULTILINE | re.DOTALL)  # outputs of chapters, which are not there
+
 
 def write_book(root: Path) -> dict[str, str]:
     """Write all but the chapters below a root, as if every planned chapter were written; returns chapter → paper."""
@@ -19,6 +22,8 @@ def write_book(root: Path) -> dict[str, str]:
         target = root / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
+    intro = root / "book" / "intro.md"
+    intro.write_text(_GLUED.sub("", intro.read_text(encoding="utf-8")), encoding="utf-8")
     (root / "chapters").mkdir(exist_ok=True)
     planned = {"shows": ["something"], "prerequisites": ["nothing"]}
     fronts = {name: planned | front for name, front in book_pages.load_chapters(ROOT).items()}

@@ -22,6 +22,7 @@ from .claims_files import claims_csv, claims_json
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, intro_counts
+from .record_gallery import Placed
 from .thumbnails import Thumbnail
 
 MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
@@ -82,7 +83,7 @@ def generate(
     stamps: dict[str, dict[str, dict]],
     pictures: Mapping[str, Thumbnail] | None = None,
     notes: Sequence[dict] = (),
-    heroes: Mapping[str, str] | None = None,
+    heroes: Mapping[str, Placed] | None = None,
 ) -> dict[str, str]:
     """File name → content of everything generated.
 
@@ -165,8 +166,8 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         near, own = thumbnails(files, runs)
         pictures |= {r.id: near[r.claim.id] for r in results if r.chapter == name and r.claim.id in near}
         small |= own
-        if alt := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
-            heroes[name] = alt
+        if hero := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
+            heroes[name] = hero
     galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
     return generate(root, results, stamps, pictures, load_notes(root), heroes) | galleries, small
 

@@ -1,21 +1,22 @@
 """Generated parts of the introduction: a training step with its four chapters, and the state of the book."""
 
 import shutil
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
 from ..common.sources import ChapterFiles
 from ..notebook.claim_result import ClaimResult
 from .claim_marks import count_line
-from .record_gallery import figures
+from .record_gallery import Placed, figures
 from .template import fill
 
 HEROES = "heroes"  # the folder, among the static files of the pages, of the pictures that stand for a chapter
 HOLDS = ("reproduced", "with conditions")
 
 
-def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "paper") -> str | None:
-    """Copy the recorded picture that stands for a chapter into the static files; its alternative text, if there is one.
+def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "paper") -> Placed | None:
+    """Copy the recorded picture that stands for a chapter into the static files; its place, if there is a picture.
 
     `hero` in `book/chapters.yaml` names one of the chapter's figures.
     """
@@ -25,20 +26,23 @@ def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "pa
         return None
     (folder / HEROES).mkdir(parents=True, exist_ok=True)
     shutil.copy(picture, folder / HEROES / f"{files.name}.png")
-    return placed.alt
+    return placed
 
 
 def chapter_map(
-    chapters: dict[str, dict], written: set[str], results: list[ClaimResult], heroes: dict[str, str] | None = None
+    chapters: dict[str, dict],
+    written: set[str],
+    results: list[ClaimResult],
+    heroes: Mapping[str, Placed] | None = None,
 ) -> str:
     """The four chapters, each beside the part of a training step that it studies.
 
-    `heroes` is chapter → alternative text of its picture, for the chapters that have one.
+    `heroes` is chapter → where its picture stands, to which the picture leads, for the chapters that have one.
     """
     entries = []
     for name, front in chapters.items():
         own = [result for result in results if result.chapter == name] if name in written else []
-        status = f"{escape(front.get('part', ''))} stands: {count_line(own)}".strip()
+        status = f"{escape(front.get('part', ''))} Verdicts: {count_line(own)}".strip()
         entries.append(
             {
                 "name": name,
@@ -62,4 +66,4 @@ def surprise(front: dict, own: list[ClaimResult]) -> str:
 def intro_counts(results: list[ClaimResult]) -> str:
     """The introduction's sentence on the state of the book."""
     run = sum(result.verdict != "not run" for result in results)
-    return f"{run} of {len(results)} claims listed so far have been run: {count_line(results)}\n"
+    return f"{run} of {len(results)} claims have been run: {count_line(results)}\n"

@@ -11,6 +11,7 @@ from clbook.common.sources import APPENDIX, ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
 from clbook.pages import introduction
 from clbook.pages.book_pages import load_chapters
+from clbook.pages.record_gallery import Placed
 
 FRONTS = load_chapters(ROOT)
 FRONT = {
@@ -39,8 +40,8 @@ def test_chapters_have_one_order_everywhere():
 def test_every_chapter_has_a_picture_of_its_record_and_a_surprise_that_holds(tmp_path):
     results = load_results(ROOT)
     for name, front in FRONTS.items():
-        alt = introduction.copy_hero(ChapterFiles(ROOT, name), front, tmp_path)
-        assert alt and (tmp_path / "heroes" / f"{name}.png").stat().st_size > 5000
+        hero = introduction.copy_hero(ChapterFiles(ROOT, name), front, tmp_path)
+        assert hero.alt and hero.label and (tmp_path / "heroes" / f"{name}.png").stat().st_size > 5000
         assert introduction.surprise(front, [r for r in results if r.chapter == name]), name
 
 
@@ -54,8 +55,10 @@ def test_a_surprise_whose_claim_does_not_hold_is_not_told(verdict):
 
 def test_the_picture_leads_to_written_chapters_and_shows_their_runs():
     fronts = {"one": FRONT, "two": FRONT | {"title": "C"}}
-    text = introduction.chapter_map(fronts, {"one"}, [row()], {"one": 'A "line" falls.', "two": "nothing"})
-    assert text.count("../chapters/one.html") == 2 and "two.html" not in text
+    heroes = {"one": Placed('A "line" falls.', "line", "one-appendix"), "two": Placed("nothing", None, "two")}
+    text = introduction.chapter_map(fronts, {"one"}, [row()], heroes)
+    assert text.count("../chapters/one.html") == 1 and "two.html" not in text
+    assert '<a class="hero" href="../chapters/one-appendix.html#line">' in text
     assert 'src="../_static/heroes/one.png" alt="A &quot;line&quot; falls."' in text and "two.png" not in text
     assert "A &amp; B" in text and "planned, not written yet" in text and text.count('class="surprise"') == 1
     assert "hero" not in introduction.chapter_map(fronts, {"one"}, [row()])
