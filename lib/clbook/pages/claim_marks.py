@@ -1,5 +1,6 @@
 """Small parts that several pages share: how a verdict looks, how verdicts are counted, where a claim stands."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from html import escape
@@ -10,6 +11,10 @@ from ..common.sources import APPENDIX
 from ..notebook.claim_result import ClaimResult
 
 STYLE = '<link rel="stylesheet" href="../_static/claims.css">'  # of a page that lists claims
+_SET = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # what Markdown sets itself
+_LETTER = r"[^\W\d_¹²³⁰-₉]"
+_ITEM = rf"\{{[^{{}}]+\}}|\([^()]+\)|-?\d+|{_LETTER}{{1,2}}(?:,\w)?(?!{_LETTER})"  # a group, a number, a letter or two
+_MOVED = re.compile(rf"(?<!{_LETTER}{{2}})(?<=[^\s_^])(?P<sign>[_^])(?P<item>{_ITEM})")  # behind a single letter
 
 
 def badge(verdict: str, count: int | None = None) -> str:
@@ -50,6 +55,18 @@ def one_line(text: object) -> str:
     return " ".join(str(text or "").split())
 
 
+def typeset(text: str) -> str:
+    """Text with indices and powers as HTML where it has them as typed, `p_0` or `z^{-1/2}`; names of code stay."""
+
+    def moved(match: re.Match) -> str:
+        tag = "sub" if match["sign"] == "_" else "sup"
+        item = match["item"][1:-1] if match["item"][0] in "{(" else match["item"]
+        return f"<{tag}>{item.replace('-', '−')}</{tag}>"
+
+    parts = _SET.split(text)
+    return "".join(part if k % 2 else _MOVED.sub(moved, part) for k, part in enumerate(parts))
+
+
 def row_link(result: ClaimResult, text: str = "") -> str:
     """A link to the claim's row on the claims page; without a text, by the claim's id within its paper."""
     text = text or f"<code>{escape(result.claim.id)}</code>"
@@ -65,4 +82,4 @@ def chapter_link(result: ClaimResult) -> str:
 
 def labelled(label: str, text: object) -> str:
     """A word in small type before a text; nothing if there is no text."""
-    return f'<span class="label">{label}</span> {one_line(text)}' if text else ""
+    return f'<span class="label">{label}</span> {typeset(one_line(text))}' if text else ""

@@ -5,7 +5,7 @@ from html import escape
 from ..claims.judging import CONDITIONS
 from ..claims.plain import as_html
 from ..notebook.claim_result import ClaimResult
-from .claim_marks import badge
+from .claim_marks import badge, typeset
 from .claim_words import explanation, show_arm, show_intervals
 from .template import fill
 from .thumbnails import Thumbnail
@@ -94,7 +94,10 @@ def citation(result: ClaimResult) -> str:
 def row(result: ClaimResult, picture: Thumbnail | None = None) -> str:
     """One claim in MyST Markdown: an HTML `details` whose summary is one line, with its id as the anchor."""
     parts = {"facets": facets(result), "details": _details(result), "citation": citation(result)}
-    parts |= {"found": " ".join(map(as_html, result.sentences)), "condition": CONDITIONS.get(result.condition, "")}
+    parts |= {
+        "found": typeset(" ".join(map(as_html, result.sentences))),
+        "condition": CONDITIONS.get(result.condition, ""),
+    }
     return fill("claim-row.md", result=result, picture=picture, **parts)
 
 

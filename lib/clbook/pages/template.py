@@ -41,7 +41,7 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"e": escaped, "one_line": claim_marks.one_line}
+    environment.filters |= {"e": escaped, "one_line": claim_marks.one_line, "typeset": claim_marks.typeset}
     environment.globals |= {function.__name__: function for function in _FUNCTIONS} | {"style": claim_marks.STYLE}
     return environment
 

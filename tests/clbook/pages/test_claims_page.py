@@ -54,6 +54,23 @@ def test_each_claim_is_one_line_with_its_id_as_address_and_its_facets():
     assert 'href="../chapters/nonlinearity.html#c3">read it in the chapter' in page
 
 
+@pytest.mark.parametrize(
+    "typed, shown",
+    {
+        "p_0p_1b_k²/(λ − d_k)": "p<sub>0</sub>p<sub>1</sub>b<sub>k</sub>²/(λ − d<sub>k</sub>)",
+        "z^{-1/2}, 2^14, d^bn": "z<sup>−1/2</sup>, 2<sup>14</sup>, d<sup>bn</sup>",
+        "K_A,ξ 0; X_0, Y_T": "K<sub>A,ξ</sub> 0; X<sub>0</sub>, Y<sub>T</sub>",
+        "M⊥_j": "M⊥<sub>j</sub>",
+        "leaky_relu, trend_atoms": "leaky_relu, trend_atoms",
+        "$x_i^2$ and `c_0`": "$x_i^2$ and `c_0`",
+    }.items(),
+)
+def test_indices_and_powers_are_set_and_names_of_code_left(typed, shown):
+    assert claim_marks.typeset(typed) == shown
+    assert shown in claim_marks.labelled("why", typed)
+    assert shown in claims_page([result(verdict="misprint", reason=typed)]).split("## Every claim")[0]
+
+
 def test_a_changed_rule_stands_with_the_old_one_its_verdict_and_the_reason():
     change = {"date": "2026-11-21", "old_rule": "≤ 2", "old_verdict": "undecided", "why": "the control met it"}
     text = "2026-11-21: the control met it. Before, the rule was ≤ 2, the verdict undecided"

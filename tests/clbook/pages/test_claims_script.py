@@ -13,18 +13,24 @@ ROWS = [
     result("thm-3", "misprint", beyond=True),
     result("lem-1", paper="b"),
 ]
+PLACES = [
+    result("lem-9", locator="Lemma 9", statement="Needs Theorem 2."),
+    result("thm-21", locator="Theorem 21"),
+    result("thm-2-a", paper="b", locator="Theorem 2, eq. (9)"),
+    result("thm-4.3b", paper="b", locator="Theorem 4.3 (b)"),
+]
 _IDS = "Array.from(document.querySelectorAll('details.claim-row{0}'), (row) => row.id)"
 
 
 class ClaimsPage:
-    """The page of `ROWS` in a browser."""
+    """The page of some rows in a browser."""
 
-    def __init__(self, page, folder):
+    def __init__(self, page, folder, rows=ROWS):
         self.page, self.path = page, folder / "claims.html"
-        papers = dict.fromkeys(r.paper for r in ROWS)
-        sections = (f"<section id='{p}'>{''.join(row(r) for r in ROWS if r.paper == p)}</section>" for p in papers)
+        papers = dict.fromkeys(r.paper for r in rows)
+        sections = (f"<section id='{p}'>{''.join(row(r) for r in rows if r.paper == p)}</section>" for p in papers)
         script = f"<script src='{(ROOT / 'book' / '_static' / 'claims.js').as_uri()}'></script>"
-        text = f"<meta charset='utf-8'>{filter_form(ROWS, {})}{''.join(sections)}{script}"
+        text = f"<meta charset='utf-8'>{filter_form(rows, {'b': 'B, 2001'})}{''.join(sections)}{script}"
         self.path.write_text(text, encoding="utf-8")
 
     def look(self, address=""):
@@ -44,10 +50,20 @@ class ClaimsPage:
 
 
 @pytest.fixture(scope="module")
-def claims(tmp_path_factory):
+def page():
     with browser() as page:
-        yield ClaimsPage(page, tmp_path_factory.mktemp("claims"))
+        yield page
         assert not page.complaints
+
+
+@pytest.fixture(scope="module")
+def claims(page, tmp_path_factory):
+    return ClaimsPage(page, tmp_path_factory.mktemp("claims"))
+
+
+@pytest.fixture(scope="module")
+def places(page, tmp_path_factory):
+    return ClaimsPage(page, tmp_path_factory.mktemp("places"), PLACES)
 
 
 def test_filters_and_search_stand_in_the_address(claims):
@@ -84,3 +100,28 @@ def test_what_is_shown_opens_at_once_and_all_comes_back(claims):
     claims.page.run("document.querySelector('button[type=reset]').click()")
     claims.page.until("document.querySelector('output').textContent === '4 claims'")
     assert len(claims.ids(":not([hidden])")) == 4
+
+
+@pytest.mark.parametrize("query", ["Theorem 2", "theorem+2", "thm. 2", "thm-2"])
+def test_a_place_that_the_search_names_stands_first(places, query):
+    found = places.look(f"?q={query}")
+    assert found[0] == "thm-2-a" and "thm-2-a" in places.ids(":is(.claims-first *)")
+    assert places.told.endswith("1 of them at this place")
+    assert places.page.run("document.querySelector('.claims-first .locator').dataset.paper") == "B, 2001"
+
+
+def test_what_only_mentions_the_place_follows_in_its_section(places):
+    assert places.look("?q=Theorem 2") == ["thm-2-a", "lem-9"] and places.look("?q=Theorem 21") == ["thm-21"]
+    assert places.look("?q=Theorem 4.3") == ["thm-4.3b"] == places.look("?q=theorem 4.3b")
+    assert (
+        places.look("?q=eq. (9)&paper=b")[0] == "thm-2-a" and places.look("?q=Theorem 2&paper=tian-2023")[0] == "lem-9"
+    )
+
+
+def test_a_search_without_a_place_leaves_every_claim_in_its_section(places):
+    places.look("?q=Theorem 2")
+    places.page.run("document.querySelector('button[type=reset]').click()")
+    places.page.until("document.querySelector('output').textContent === '4 claims'")
+    assert places.ids("") == [row.claim.id for row in PLACES] and places.page.run(
+        "document.querySelector('.claims-first').hidden && !document.querySelector('.claims-first details')"
+    )
