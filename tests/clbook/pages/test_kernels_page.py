@@ -1,30 +1,41 @@
-"""The recipes on the kernels page run, one after the other, and show what the page says."""
+"""The programs on the kernels page run one after the other, print what it shows, and the outputs are what it says."""
 
-import contextlib
-import io
 import re
 
+import pytest
 import torch
-from page_code import code_blocks
+from page_code import BOOK, code_blocks
+from page_outputs import run, shown, with_outputs
 
-RECIPES = [code for kind, code in code_blocks("kernels") if kind == "python"]
+TEXT = (BOOK / "kernels.md").read_text(encoding="utf-8")
+_NUMBER = r"-?\d+\.\d+"
 
 
-def test_the_recipes_run_and_show_what_the_page_says():
-    namespace, shown = {}, []
-    for recipe in RECIPES:
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            exec(recipe, namespace)
-        shown.append(said.getvalue())
-    assert len(RECIPES) == 5
-    spectrum = namespace["spectrum"].flip(0)
-    assert spectrum[2] > 5 * spectrum[3]  # three stand out
-    rates = {line.split()[0]: [float(v) for v in re.findall(r"-?\d+\.\d+", line)] for line in shown[1].splitlines()}
-    assert rates["masked"][0] > 0.04 and rates["masked"][1] < 0 < 0.08 < rates["plain"][1]
-    share = [float(v) for v in re.findall(r"\d\.\d+", shown[2])]
-    assert abs(share[0] - 16 / 128) < 0.03 and share[0] < share[1] and share[2] > 0.7
-    r2, limit = (float(v) for v in re.findall(r"\d\.\d+", shown[3]))
-    assert 0.1 < r2 < 1 and abs(limit - 0.05 / 0.14) < 1e-6
-    best, expected = (float(v) for v in re.findall(r"-\d+\.\d+", shown[4]))
-    assert abs(best - expected) < 1e-3
+def numbers(text):
+    return [float(number) for number in re.findall(_NUMBER, text)]
+
+
+def test_the_page_shows_what_its_programs_print():
+    printed, on_the_page = run(TEXT), shown(TEXT)
+    assert len(printed) == len([kind for kind, _ in code_blocks("kernels") if kind == "python"]) == 5
+    for new, old in zip(printed, on_the_page, strict=True):  # another processor may round another way
+        assert new and re.sub(_NUMBER, "", new) == re.sub(_NUMBER, "", old), "run tests/tools/page_outputs.py kernels"
+        assert numbers(new) == pytest.approx(numbers(old), rel=2e-2, abs=2e-3)
     assert torch.get_default_dtype() is torch.float32
+
+
+def test_what_the_page_shows_is_what_it_says():
+    spectrum, growth, share, r2, optimum = map(numbers, shown(TEXT))
+    assert spectrum[2] > 5 * spectrum[3]  # three stand out
+    (kept, noise), (_, unmasked_noise) = growth[:2], growth[2:]
+    assert kept > 0.04 and noise < 0 < 0.08 < unmasked_noise
+    assert abs(share[0] - 16 / 128) < 0.03 and share[0] < share[1] and share[2] > 0.7
+    assert 0.1 < r2[0] < r2[1] and abs(r2[1] - 0.05 / 0.14) < 1e-3
+    assert abs(optimum[0] - sum(optimum[1:])) < 2e-3
+
+
+def test_outputs_are_put_below_their_programs_and_replaced():
+    page = "Say it.\n\n```python\nx = 1\n```\n\n```python\nprint(x)\n```\n\n```text\nold\n```\n\nDone.\n"
+    assert run(page) == ["", "1\n"] and shown(page) == ["", "old\n"]
+    assert with_outputs(page, run(page)) == page.replace("old", "1")
+    assert with_outputs(page.replace("\n```text\nold\n```\n", ""), run(page)) == page.replace("old", "1")
