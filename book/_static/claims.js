@@ -24,7 +24,7 @@
   }
 
   // Whether a query names a place of a paper and this locator is there: "Theorem 2" is no part of "Theorem 21".
-  const named = (query) => /\d/.test(query) && words(query);
+  const named = (query) => /[a-z].*\d/i.test(query) && words(query);
   const isAt = (row, place) => [row.locator, row.label].some((text) => text.includes(place));
 
   const form = document.querySelector("form.claim-filters");

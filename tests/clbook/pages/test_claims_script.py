@@ -112,6 +112,7 @@ def test_a_place_that_the_search_names_stands_first(places, query):
 
 def test_what_only_mentions_the_place_follows_in_its_section(places):
     assert places.look("?q=Theorem 2") == ["thm-2-a", "lem-9"] and places.look("?q=Theorem 21") == ["thm-21"]
+    assert places.look("?q=2")[0] == "lem-9"  # a number alone is no place
     assert places.look("?q=Theorem 4.3") == ["thm-4.3b"] == places.look("?q=theorem 4.3b")
     assert (
         places.look("?q=eq. (9)&paper=b")[0] == "thm-2-a" and places.look("?q=Theorem 2&paper=tian-2023")[0] == "lem-9"
