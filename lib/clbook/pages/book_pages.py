@@ -19,6 +19,7 @@ from ..notebook.claim_result import ClaimResult
 from ..provenance.stamps import whole_cost
 from .claim_marks import count_line
 from .claims_files import claims_csv, claims_json
+from .claims_overview import conditions_text
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, intro_counts
@@ -102,6 +103,7 @@ def generate(
         "errata.md": errata_page(results, notes, titles),
         "beside/book/claims.json": claims_json(results),
         "beside/book/claims.csv": claims_csv(results),
+        "conditions.md": conditions_text(results),
         "counts.md": intro_counts(results),
         "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),

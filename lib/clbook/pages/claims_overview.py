@@ -3,9 +3,10 @@
 import re
 
 from ..claims.claim_table import NEGATIVE
+from ..claims.judging import CONDITIONS
 from ..claims.statistics import FAMILY_LEVEL
 from ..notebook.claim_result import ClaimResult
-from .claim_marks import counts
+from .claim_marks import counts, row_link
 from .template import fill
 
 _WORDS = {
@@ -112,6 +113,13 @@ def summary_sentence(results: list[ClaimResult]) -> str:
         f"{number['with conditions']} within conditions that we name{misprints}; {number['undecided']} are open, and "
         f"{end}."
     )
+
+
+def conditions_text(results: list[ClaimResult]) -> str:
+    """How many verdicts with conditions there are of each kind, each with a link to the first, in one sentence."""
+    kinds = {kind: [r for r in results if r.condition == kind] for kind in CONDITIONS}
+    parts = [f"{len(own)} {CONDITIONS[kind]} (for example {row_link(own[0])})" for kind, own in kinds.items() if own]
+    return f"On the [claims page](claims.md) stand {', '.join(parts)}.\n" if parts else "At present there is none.\n"
 
 
 def luck_text(results: list[ClaimResult]) -> str:

@@ -1,8 +1,11 @@
 """The top of the claims page: which printed result holds, and how many verdicts could be luck."""
 
 import pytest
+from checkout import ROOT
 from claim_row import result
 
+from clbook.claims.claim_table import VERDICTS
+from clbook.claims.judging import CONDITIONS
 from clbook.pages import claims_overview
 
 
@@ -53,6 +56,22 @@ def test_the_table_puts_a_result_where_its_weakest_part_stands():
     assert "Theorem 8 (failed)<" in rest
     assert conditions.endswith(">")
     assert "Figure 4 (not run)" in table and "Theorem 5" not in table
+
+
+def test_conditions_are_counted_by_kind_with_an_example():
+    rows = [result(f"c{k}", "with conditions", condition=kind) for k, kind in enumerate(("data", "range", "range"))]
+    text = claims_overview.conditions_text([result(), *rows])
+    assert '2 within a range (for example <a href="claims.html#tian-2023/c1">' in text
+    assert "1 on other data" in text and "reading" not in text
+    assert claims_overview.conditions_text([result()]) == "At present there is none.\n"
+
+
+def test_the_page_on_judging_explains_every_verdict_and_every_kind_of_condition():
+    page = (ROOT / "book" / "judging.md").read_text(encoding="utf-8")
+    for verdict, symbol in VERDICTS.items():
+        assert f"\n| {symbol} {verdict} | " in page
+    for kind in CONDITIONS.values():
+        assert f"\n| {kind} | " in page
 
 
 def test_luck_counts_only_what_was_decided_by_chance():
