@@ -8,19 +8,24 @@ import nbformat
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+OURS = ("code_strip", "folded_code", "unjudged_claims")
 PYTHON = {"language_info": {"name": "python", "pygments_lexer": "python"}}
 
 
 def cell(source: str, *tags: str, said: str | None = None):
     """A code cell, with a card as its output if `said`."""
-    outputs = [new_output("display_data", {"text/html": f"<p class='claim'>{said}</p>"})] if said else []
+    outputs = (
+        [new_output("display_data", {"text/html": said if said.startswith("<") else f"<p class='claim'>{said}</p>"})]
+        if said
+        else []
+    )
     return new_code_cell(source, metadata={"tags": list(tags)}, outputs=outputs)
 
 
 def page_of(folder: Path, *cells) -> tuple[BeautifulSoup, str]:
     """The page built from a notebook, and the warnings; a process of its own, since extensions change Sphinx."""
     options = {
-        "extensions": ["myst_nb", "clbook.pages.code_strip", "clbook.pages.folded_code"],
+        "extensions": ["myst_nb", *(f"clbook.pages.{name}" for name in OURS)],
         "nb_execution_mode": "off",
         "myst_enable_extensions": ["dollarmath"],
         "html_theme": "basic",

@@ -27,7 +27,7 @@ class FoldCode(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs) -> None:
-        for section in {id(cell.parent): cell.parent for cell in self.document.findall(_is_cell)}.values():
+        for section in {id(cell.parent): cell.parent for cell in self.document.findall(is_cell)}.values():
             strip = None
             for block in list(_blocks(section)):
                 if _hides_all(block[0]):
@@ -36,7 +36,8 @@ class FoldCode(SphinxPostTransform):
                     strip = _fold(section, block, strip)
 
 
-def _is_cell(node: nodes.Node) -> bool:
+def is_cell(node: nodes.Node) -> bool:
+    """Whether a node is a code cell of a notebook."""
     return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
 
 
@@ -48,11 +49,11 @@ def _blocks(section: nodes.Element) -> Iterator[list[nodes.container]]:
     """The code cells between two pieces of prose; cells that are folded with their outputs are a block of their own."""
     block: list[nodes.container] = []
     for node in [*section.children, None]:
-        is_cell = node is not None and _is_cell(node)
-        if block and not (is_cell and _hides_all(node) == _hides_all(block[-1])):
+        more = node is not None and is_cell(node)
+        if block and not (more and _hides_all(node) == _hides_all(block[-1])):
             yield block
             block = []
-        if is_cell:
+        if more:
             block.append(node)
 
 
