@@ -62,7 +62,7 @@ def test_cells_folded_with_their_outputs_are_one_strip_of_their_own(tmp_path):
         tmp_path,
         cell("x = 1", "hide-cell"),
         cell("x", "hide-cell", said="one"),
-        cell("open_chapter()", "hide-input", "parameters"),
+        cell("open_chapter()", "hide-input"),
     )
     assert names(page) == ["code of this solution: 2 steps, 2 lines", "parameters and set-up: 1 line"]
     assert page.select_one("details.folded-code .claim").get_text() == "one"
