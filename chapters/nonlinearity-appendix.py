@@ -329,7 +329,7 @@ glue.figure(fig, "plot-lem-2")
 # :alt: Errors of the contrastive covariance fall along the slope of minus one half with the batch size, with and without augmentation; against a mistaken limit they stop falling.
 # :name: plot-lem-2
 #
-# Lemma 2 and Corollary 1 of the paper. Look at the solid lines, which fall with slope −1/2 towards the paper's limit, and at the dashed ones, measured against the limit with one mistake, which level off. So the limits are those that the paper states.
+# Lemma 2 and Corollary 1 of the paper. Look at the solid lines, which fall with slope −1/2 towards the paper's limit, and at the dashed ones, our control, measured against a limit with one deliberate error: they level off. So the limits are those that the paper states.
 # ```
 
 # %% [markdown]
@@ -339,7 +339,8 @@ glue.figure(fig, "plot-lem-2")
 # of the paper says that for $\alpha$ of {prf:ref}`kernel structure <nl-kernel>` it "is asymptotically PSD". The hardest case is a direction $v$ in
 # which views carry noise alone: there the limit is zero, and a batch lands on either side of it.
 #
-# Idea: along $v$ the batch sees $\frac1N\sum_i r_i\,\varepsilon_i\varepsilon_i'$ plus terms of order $1/N$, with $r_i$ the row sums of $\alpha$ over $N$ and $\varepsilon,\varepsilon'$ the noise of the two views.
+# Idea: let $\varepsilon_i,\varepsilon_i'$ be the noise of the two views along $v$, and $r_i$ the mean of row $i$ of $\alpha$, which is symmetric here. Expanding the squares, the batch sees
+# $\frac1N\sum_i r_i\bigl[\varepsilon_i\varepsilon_i'+\tfrac12(\varepsilon_i^2-\varepsilon_i'^2)\bigr]$ plus terms of order $1/N$; the second part stands there because both ends of a pair $i,j$ are first views.
 # Its mean is 0 and its standard deviation falls as $N^{-1/2}$; so does the negative part. This needs an $\alpha$ that does not look at the noise.
 # If it compares views, as InfoNCE does, it prefers pairs whose noisy outputs agree; then the first term of $\mathbb C_\alpha$ no longer makes up for the second.
 
@@ -487,7 +488,7 @@ glue.figure(fig, "plot-thm-1-a")
 # :alt: The number of local optima rises with the roughness at the optima as the blur becomes narrower.
 # :name: plot-thm-1-a
 #
-# Local optima against roughness as the nine points of Figure 8 of the paper are blurred; the labels are the widths of the blur in radians. Look which way the line goes: more roughness comes with more optima, which does not deny that less of it "could" lead to more that less of it could lead to more.
+# Local optima against roughness as the nine points of Figure 8 of the paper are blurred; the labels are the widths of the blur in radians. Look which way the line goes: more roughness comes with more optima. This does not contradict the paper, which says that less roughness "could" lead to more.
 # ```
 
 # %% [markdown]
@@ -1292,8 +1293,9 @@ chapter.judge("lem-4-a", observed=top_layer_error(1), control=top_layer_error(2)
 # (nl-a-paths)=
 # ### A path of critical points (Theorem 4 of the paper, second part)
 #
-# At fixed $s$ the gradient (14) of the paper depends on the filters only through $\sum_ms_{km}w_{km}$, field by field. The straight path from a critical point to filters that all equal
-# $\sum_ms_{km}w_{km}/\sum_ms_{km}$ keeps these sums, so it consists of critical points: the statement holds. With data of full rank the sums are zero at a critical point, and the identical filters all vanish; we leave one direction without data, so that they need not.
+# At fixed $s$ the gradient (14) of the paper depends on the filters only through $\sum_ms_{km}w_{km}$, field by field, and linearly. So the critical points form a linear space, and shrinking all filters to zero is a path of critical points to identical filters: the statement holds for any $s$.
+# There is a path to filters other than zero, too. Where $\sum_ms_{km}\ne0$, the straight path to filters that all equal
+# $\sum_ms_{km}w_{km}/\sum_ms_{km}$ keeps the sums $\sum_ms_{km}w_{km}$, so it consists of critical points. With data of full rank these sums are zero at a critical point, and the identical filters are zero again. In our run one direction is without data, so that they need not be.
 #
 # Two things are worth knowing. The proof draws another path, paper (163), which swaps two filters and goes through the middle, where the two are equal. It leaves the critical set unless their entries of $s$ agree, and swapping these entries along does not bring it back. And under a {prf:ref}`fast top layer <nl-fast-top>`
 # $s$ follows the filters, $\sum_{k,m}w_{km}^\top\dot w_{km}=\lambda$, the top eigenvalue. So no filters with $\lambda>0$ are critical for paper (14), and there this part says nothing.
@@ -1450,7 +1452,7 @@ glue.figure(fig, "plot-lem-5")
 # ```
 
 # %% [markdown]
-# The second term has rank $C-1$ at most, one less than the proof says, because $\sum_cp_c(1-p_c)\Delta(c)=0$.
+# The proof says that the second term has rank $C$ at most. That is true; because $\sum_cp_c(1-p_c)\Delta(c)=0$, its rank is even $C-1$ at most.
 #
 # (nl-a-second-form)=
 # ### The second form of the modulation
@@ -1578,7 +1580,7 @@ chapter.judge("thm-6-a", observed=free, outside=held, control=start)
 #
 # To see it, all fields must share one clock. A filter has arrived once its cosine with a token exceeds 0.9.
 # Every start is used in all rotations of the tokens, so that no token has luckier starts than another. A network in which one $\sigma$ divides
-# all fields is the control: it is faster, and nothing else.
+# all fields is the control: that only speeds everything up.
 
 
 # %% tags=["hide-input"]
@@ -2293,8 +2295,8 @@ glue.figure(fig, "plot-fig-12")
 # %% [markdown]
 # ## Do filters share the work?
 #
-# If width is a lottery, each filter is a ticket of its own. It ends at one of the $n$ candidates of its place, or at none, whatever its neighbours do. Candidate
-# $a$ is then left out by all of the $M$ filters that show one with probability $(1-p_a)^M$. This is convex in $p_a$, so no odds cover more than equal ones:
+# If width is a lottery, each filter is a ticket of its own. It ends at one of the $n$ candidates of its place, or at none, whatever its neighbours do, and all filters have the same odds, since their starts are drawn alike. Let $p_a$ be the
+# probability that a filter which shows some candidate shows candidate $a$. This candidate is then left out by all of the $M$ filters that show one with probability $(1-p_a)^M$. This is convex in $p_a$, so no odds cover more than equal ones:
 #
 # $$
 # \text{coverage}\ \le\ 1-\Bigl(1-\frac1n\Bigr)^{M}.
@@ -2372,7 +2374,7 @@ chapter.judge(
 # So tickets are not drawn independently: the filters of a place share its candidates out. The rule of thumb that all $\beta P$ filters are throws, the dotted
 # line below, comes near to networks with BatchNorm from $\beta=2$ on, because two errors cancel. Many filters show nothing, and those that show something waste
 # less. Without BatchNorm fewer are lost for $P=5$ and $P=10$, and at $\beta\le2$ these layers cover even more than all of their filters could as independent throws.
-# So where all tokens have one norm, BatchNorm costs coverage.
+# So in these runs, where all tokens have one norm, BatchNorm costs coverage at $P=5$ and $P=10$; at $P=3$ this does not show. No claim is judged on it.
 
 
 # %% tags=["hide-input"]
@@ -2479,8 +2481,8 @@ chapter.judge(
 )
 
 # %% [markdown]
-# What do other tickets do? Each is compared with the fresh start of the same network. Pruning by magnitude, as in the work that the paper cites, keeps several
-# long filters of one token and none of another; without their neighbours most of them move.
+# What do other tickets do? A run that prunes networks (`ticket_seeds`) prints it here, each ticket compared with the fresh start of the same network. Among them are the longest filters, which pruning by magnitude
+# would keep, as in the work that the paper cites.
 
 
 # %% tags=["hide-input"]
@@ -2503,9 +2505,8 @@ if pruned:
     print(*map(about_tickets, ARMS), sep="\n")
 
 # %% [markdown]
-# So in these networks luck at the start is real, and it belongs to filters, not to magnitudes: the tickets that win are those chosen by their outcome, one for
-# each candidate. None comes near the wide layer, which has more tickets to draw. What would decide for the networks that the paper has in mind is the same
-# experiment there.
+# So in these networks luck at the start is real for filters that are chosen by their outcome, one for each candidate. For filters chosen by magnitude no claim is judged: that these
+# networks do not decide. What would decide for the networks that the paper has in mind is the same experiment there.
 
 # %% [markdown]
 # ### A network of your own
@@ -2714,7 +2715,7 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # - **Theorem 2 of the paper** prints $C_0^3$; its proof gives $C_0^2$, since paper (78) and (89) count one factor $C_0$ too many (`thm-2`).
 # - **The second form of $\delta_k$**, below paper (143), lacks the factor $1/(Z^2(\lambda-d_k))$ (`thm-5-a`).
 # - **The energy** is $\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$ at paper (2) and stands without the ½ further down in its Section 2 (`alpha-cl`). **Paper (3)** counts $i=j$, (24) leaves it out (`lem-2`). **Paper (181)** divides by $P$, where the mean over the other tokens is meant.
-# - **Lemma 5 of the paper**: $L_k$ is a matrix, printed as a vector; the second term has rank $C-1$ at most. **Below paper (186)** a factor $\lambda_i^2$ stands too often.
+# - **Lemma 5 of the paper**: $L_k$ is a matrix, printed as a vector. **Below paper (186)** a factor $\lambda_i^2$ stands too often.
 #
 # *Conditions* under which a statement holds, and which the text leaves to its reader:
 #

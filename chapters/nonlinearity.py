@@ -25,7 +25,7 @@
 #
 # Every filter of a layer climbs the same contrastive objective. Why do they not all learn the same thing? And with a layer on top, who decides what is learned?
 #
-# {cite}`tian-2023` answers in two steps. ReLU breaks one smooth hill into many, and a filter stays on the hill on which it started: a wide layer collects hills, where a linear layer has one hill and its mirror image. A layer on top then raises the hills that serve the whole input, so that trained filters end at the tokens of which the data are made, and not at noise.
+# {cite}`tian-2023` answers in two steps. ReLU breaks one smooth hill into many, and a filter stays on the hill on which it started: a wide layer collects hills, where a linear layer has one hill and its mirror image. A layer on top then raises the hills that serve the whole input, so that trained filters end at the tokens that the generators of the data fix, and not at those that fill wildcards.
 #
 # Below each result stands the run that tests it; the card gives the verdict ([how a claim is judged](../book/judging.md), [notation](../book/notation.md)). Proofs and checks are in the [appendix](nonlinearity-appendix.ipynb).
 
@@ -124,7 +124,7 @@ author = TokenTraining()
 # ## One hill or nine?
 #
 # Nine points lie on the unit circle (Figure 8 of the paper), and one filter $w=(\cos\theta,\sin\theta)$ climbs the energy $\tfrac12\mathbb V[h(w^\top x)]$. Where it ends depends on the hill on which it starts, so the number of hills limits how many different things a layer can learn.
-# Drop twenty filters on the linear landscape: all of them park at two opposite points. Pull the slider towards ReLU, and the hills become 4, 6, 7, 8, 9. Then spread the points: most of the hills go, for some of the nine are due to the points being few.
+# Drop twenty filters on the linear landscape: all of them park at two opposite points. Pull the slider towards ReLU, and the two hills become four, six, seven and in the end nine. Then spread the points: most hills vanish, for it takes few points to make so many.
 
 # %% tags=["hide-input"]
 nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -307,7 +307,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# Between kinks, where $w^\top x_i=0$, the energy is quadratic, so its maxima can be counted exactly.
+# Kinks are the angles with $w^\top x_i=0$ for some point. Between two of them the energy is one quadratic form in $w$, so its maxima can be counted exactly.
 
 # %% [markdown]
 # ```{strip}
@@ -337,7 +337,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 #
 # ## When is a pattern a hilltop?
 #
-# Which data put a hill at each of their patterns? A filter at its own pattern keeps the inputs that contain it. If the pattern is rare, these inputs vary most along it, since it is there or not; if it is common, they vary more across it. The boundary does not depend on the other patterns.
+# Which data put a hill at each of their patterns? A ReLU filter at a pattern lets an input through if the pattern is present, and gives zero if it is not. If the pattern is rare, what comes through varies most along it (present or absent); if it is common, most across it. The boundary does not depend on the other patterns.
 #
 # ```{prf:definition} no. 3 of the paper: locally maximal eigenvector
 # :label: nl-lme
@@ -352,7 +352,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # A(u_m)=(1-q_m)^2u_mu_m^\top+q_m(I-u_mu_m^\top),
 # $$ (nl-eq-summation)
 #
-# paper (9): along $u_m$ the positive value $y_+$ of $y_m$ counts with variance $q_my_+^2-(q_my_+)^2=(1-q_m)^2$, across it with $q_m$. So $u_m$ is an LME as long as $q_m<(3-\sqrt5)/2\approx0.382$. We enumerate the model and search for the crossing; taking the second moment for the variance, the mistake, crosses at $\tfrac12$.
+# paper (9): along $u_m$ the positive value $y_+$ of $y_m$ counts with variance $q_my_+^2-(q_my_+)^2=(1-q_m)^2$, across it with $q_m$. So $u_m$ is an LME as long as $q_m<(3-\sqrt5)/2\approx0.382$. We enumerate the model and search for the crossing; with the second moment in place of the variance, our control, they would cross at $\tfrac12$.
 
 # %% [markdown]
 # ```{strip}
@@ -538,7 +538,7 @@ chapter.judge("many-k", observed=more, control=with_linear)
 # \mathbb E[\text{distinct limits}]=\sum_j\bigl(1-(1-b_j)^K\bigr)
 # $$ (nl-eq-finds)
 #
-# of them on average. The basins are counted on other starts than those of the layer. Small basins are dear: a hill with $b_j=0.01$ is found by 16 nodes in one layer of seven.
+# of them on average. The basins are counted on other starts than those of the layer. Small basins are rarely found: a layer of 16 nodes hits a basin of 1 % only one time in seven.
 
 # %% [markdown]
 # ```{strip}
@@ -711,7 +711,7 @@ every = float(torch.cat([nudged["quadratic", d][0] for d in (3, 5, 8)]).max())
 chapter.judge("thm-1-b", observed=meet, control=every)
 
 # %% [markdown]
-# The paper adds that lowering the roughness "could lead to more local optima". So it could, for a smooth activation: with $h(x)=x^2$ every LME of ours whose roughness exceeds its gap is left after a nudge.
+# The paper adds that lowering the roughness "could lead to more local optima". For a smooth activation it can: with $h(x)=x^2$, a nudged filter leaves every LME we found whose roughness exceeds its gap.
 # ReLU is different. On a density with $\alpha\equiv1$ the derivative of $A$ comes from the inputs that cross the plane $w^\top x=0$, and
 #
 # $$
@@ -843,7 +843,7 @@ otherwise = {n: min(sideways(s, **other) for s in block) for n, other in others.
 chapter.judge("thm-4", observed=off_line, control=otherwise)
 
 # %% [markdown]
-# With the projection of paper (12) the filters of a field are not colinear on the way, yet end at one direction, $w_{km}=\pm w_k$.
+# With the projection on the sphere, paper (12), the gradients of a field are no longer colinear, yet its filters end on one line, $w_{km}=\pm w_k$.
 
 
 # %% tags=["hide-input"]
@@ -2033,7 +2033,7 @@ if tabled:  # elsewhere the page shows the record's figure alone
 # :alt: The 64 scores of Table 1 of the paper against ours, with both spreads, along a dotted diagonal; three marks off the diagonal are named. Scores with a gradient through the variance lie lower than the others but at high scores.
 # :name: plot-table-1
 #
-# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, printed against ours in the [record](nl-record), with both spreads. Look how close they lie to the diagonal; those off by more than three standard errors are named. Where the variance is back-propagated (purple), scores are lower, as the paper says, but at the upper end.
+# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, printed against ours in the [record](nl-record), with both spreads. Look how close they lie to the diagonal; those off by more than three standard errors are named. Where the variance is back-propagated (purple), scores are lower, as the paper says, except near 1.
 # ````
 
 # %% [markdown]
@@ -2099,16 +2099,16 @@ if survival:
 #
 # A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts, so that width collects patterns as a lottery collects tickets. Which patterns are hilltops can be computed, and how fast they are reached. With a top layer, linear filters under the theorem's premises hear one message and walk one line, while ReLU filters listen to a vote: it raises the hill of the token that tells most about the whole. In the token experiments of the paper ReLU filters end, given width, at tokens of the generators, as in the author's own run.
 #
-# **What surprised us.** On densities roughness does a ReLU filter no harm: an input that crosses the gate pushes the filter back. It is the loss, not a top layer of up to ten times the pace, that keeps trained linear filters diverse. Filters share the work: those that show a token cover more than as many independent tickets would. And a leader that has the vote never loses, whatever the growth.
+# **What surprised us.** On densities roughness never destabilises a ReLU filter: an input that crosses the gate pushes the filter back. It is the loss, not a top layer of up to ten times the pace, that keeps trained linear filters diverse. Filters share the work: those that show a token cover more than as many independent tickets would. And a leader that has the vote never loses, whatever the growth.
 #
 # **What is open.**
 #
 # - *How many optima other data have,* and how large their basins are. Two models are known; for the rest nothing is.
 # - *What is stable while the importance moves.* Stability is at a fixed $\alpha$; in training $\alpha$ follows the weights.
 # - *Why filters share.* No theorem says that several ReLU filters of one field take different patterns.
-# - *Tickets.* Filters chosen by their outcome do better from their own start; those chosen by magnitude, as the literature prunes, are [another matter](nl-a-tickets). The [full list](nl-open) is in the appendix.
+# - *Tickets.* Filters chosen by their outcome do better from their own start; for those chosen by magnitude, as the literature prunes, [nothing is judged](nl-a-tickets). The [full list](nl-open) is in the appendix.
 #
-# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter in other words, and its InfoNCE run, too, keeps several directions: two chapters agree that the loss, not linearity, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here, too, it is the importance of InfoNCE that keeps the top layer from rank one. Theorem 4 of the paper assumes uniform importance, under which ours comes near it.
+# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter in other words, and its InfoNCE run, too, keeps several directions: two chapters agree that the loss, not linearity, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here, too, it is the importance of InfoNCE that keeps the top layer from rank one. Theorem 4 of the paper assumes a top layer of rank one; uniform importance brings ours near it.
 # [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums, with probabilities far below .382, so that every atom is a hilltop; its raised biases select what our gates select, and its cure, views that share the signal only, is what makes candidates loud here.
 
 # %% [markdown]
