@@ -2293,6 +2293,7 @@ glue.figure(fig, "plot-fig-12")
 # ````
 
 # %% [markdown]
+# (nl-a-coverage)=
 # ## Do filters share the work?
 #
 # If width is a lottery, each filter is a ticket of its own. It ends at one of the $n$ candidates of its place, or at none, whatever its neighbours do, and all filters have the same odds, since their starts are drawn alike. Let $p_a$ be the
@@ -2793,13 +2794,6 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # %% [markdown]
 # (nl-a-figures)=
 # ## More figures of the grid
-#
-# ````{record-figure} plot-fig-9
-# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
-# :name: plot-fig-9
-#
-# Figures 9 and 10 of the paper, lower halves, in the [record](nl-record): $\bar\chi_-$, what was learned of tokens that are no candidates. Look at ReLU (vermilion circles), which stays lowest but for LeakyReLU at few filters, as the paper's caption says, and at its last point in the upper right panel, where training is not over.
-# ````
 #
 # ````{record-figure} plot-fig-11
 # :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.

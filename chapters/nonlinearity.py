@@ -23,11 +23,13 @@
 # ```{include} ../book/_generated/nonlinearity-box.md
 # ```
 #
-# Every filter of a layer climbs the same contrastive objective. Why do they not all learn the same thing? And with a layer on top, who decides what is learned?
+# Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned?
 #
-# {cite}`tian-2023` answers in two steps. ReLU breaks one smooth hill into many, and a filter stays on the hill on which it started: a wide layer collects hills, where a linear layer has one hill and its mirror image. A layer on top then raises the hills that serve the whole input, so that trained filters end at the tokens that the generators of the data fix, and not at those that fill wildcards.
+# With linear filters they do learn the same thing. Each climbs to the same highest point of the objective, and a layer of a thousand filters knows one pattern. {cite}`tian-2023` explains in two steps what ReLU changes. First, the objective of a ReLU filter has many local maxima. We call them **hills**. A filter climbs the hill on which it starts, so a wide layer collects many patterns, where a linear layer collects one and its mirror image. Second, a layer on top raises the hills of those patterns that say something about the whole input. This, the paper explains, is why trained filters end at the patterns that were put into the data on purpose, and not at the random filling between them.
 #
-# Below each result stands the run that tests it; the card gives the verdict ([how a claim is judged](../book/judging.md), [notation](../book/notation.md)). Proofs and checks are in the [appendix](nonlinearity-appendix.ipynb).
+# Below each result stands the run that tests it, with a card that gives the verdict ([how a claim is judged](../book/judging.md)). A card also shows a *control*: the nearest plausible mistake, put through the same code, which has to fail. Proofs and further checks are in the [appendix](nonlinearity-appendix.ipynb), and a [table of symbols](nl-symbols) is at the end.
+#
+# The box above counts the verdicts on the whole paper, chapter and appendix together; where a claim was also judged at the paper's size, that [long run](nl-record) counts. The last line of the page counts what the short run behind this page judged by itself, which is less. Where the two differ, the card shows both.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -121,10 +123,11 @@ author = TokenTraining()
 
 
 # %% [markdown]
-# ## One hill or nine?
+# ## How many hills?
 #
-# Nine points lie on the unit circle (Figure 8 of the paper), and one filter $w=(\cos\theta,\sin\theta)$ climbs the energy $\tfrac12\mathbb V[h(w^\top x)]$. Where it ends depends on the hill on which it starts, so the number of hills limits how many different things a layer can learn.
-# Drop twenty filters on the linear landscape: all of them park at two opposite points. Pull the slider towards ReLU, and the two hills become four, six, seven and in the end nine. Then spread the points: most hills vanish, for it takes few points to make so many.
+# Nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation, and training turns the filter until these nine numbers vary as much as possible. So the filter climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. There is only one angle to choose, so we can draw all of it as a curve.
+#
+# For a linear filter the curve is a smooth wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills? Make your guess in the picture.
 
 # %% tags=["hide-input"]
 nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -151,6 +154,11 @@ axes[2].set_xlabel("angle / π (grey: edges of basins; finds: means over starts)
 alt = "Energy by angle: two hills if linear, four at leak 0.4, nine for ReLU."
 glue.explorable(fig, "circle", alt)
 
+# %% [markdown]
+# The hills multiply step by step: there are <a href="#circle:leak=1">two</a> for a linear filter, <a href="#circle:leak=0.6">four</a> for a leaky one that lets 0.6 of a negative input through, then <a href="#circle:leak=0.3">six</a>, <a href="#circle:leak=0.2">seven</a>, <a href="#circle:leak=0.1">eight</a>, and <a href="#circle:leak=0">nine</a> for ReLU. As the filter turns, now and then a point enters or leaves its half plane. At such an angle the curve has a kink, and kinks can be hilltops.
+#
+# Each hill has a **basin**, the share of all starting angles from which a filter climbs it; it is drawn as the grey strip. Drop <a href="#circle:filters=20&amp;leak=1">twenty linear filters</a>, and all of them stop at two opposite angles. Drop <a href="#circle:filters=20&amp;leak=0">twenty ReLU filters</a>, and they spread over the hills: wide basins are hit several times, narrow ones perhaps not at all. Now <a href="#circle:leak=0&amp;spread=0.3">spread each point</a> into an arc. Most hills vanish, for it takes few points to make so many. Nine is a property of these nine points; what can be said of data in general is the subject of the next sections.
+
 # %% tags=["hide-input"]
 # what the trainings below need is checked before any work
 chapter.check(author.require_memory, networks, chapter.device)
@@ -162,25 +170,27 @@ for p, beta in product(grid_p, grid_beta):
 # %% [markdown]
 # ## One objective, many hills
 #
-# Two views $x[i],x[i']$ of each of $N$ samples pass through a network $f$. With a pairwise importance $\alpha_{ij}$ the **contrastive covariance** of two functions of a view is
+# How does a contrastive loss lead to such a landscape? It does two things: it pushes the outputs of different samples apart, and it pulls the outputs of two views of one sample together. Both are differences of outputs, so they can be written as one covariance.
+#
+# Two views $x[i],x[i']$ of each of $N$ samples pass through a network $f$. Let $\alpha_{ij}\ge0$ be the **pairwise importance**: how much the loss cares at present about the pair of samples $i,j$. The **contrastive covariance** of two functions $a,b$ of a view is
 #
 # $$
 # \begin{aligned}
 # \mathbb C_\alpha[a,b]=\frac1{2N^2}\sum_{i,j}\alpha_{ij}\bigl[&(a[i]-a[j])(b[i]-b[j])^\top\\
-# -\,&(a[i]-a[i'])(b[i]-b[i'])^\top\bigr],
+# -\,&(a[i]-a[i'])(b[i]-b[i'])^\top\bigr].
 # \end{aligned}
 # $$ (eq-covariance)
 #
-# and training climbs the energy $\mathcal E_\alpha=\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$.
+# The first line is the spread between samples, the second what the views of one sample differ by. We write $\mathbb C_\alpha[f]$ for $\mathbb C_\alpha[f,f]$. Training climbs the energy $\mathcal E_\alpha=\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$. If all pairs count alike, $\alpha\equiv1$, and both views are the sample itself, then $\mathbb C_\alpha$ is the ordinary variance $\mathbb V$, and this is the energy of the circle.
 #
 # ```{prf:assumption} Section 2 of the paper: stop-gradient
 # :label: nl-stop-gradient
 # :nonumber:
-# The value of $\alpha$ may depend on the weights, but $\alpha$ contributes nothing to a gradient, nor to the study of the local properties of the weights.
+# $\alpha$ may depend on the weights, but it is treated as a constant in gradients and in the study of local properties of the weights.
 # ```
 #
-# InfoNCE is one member of the family: with $d_{ij}^2=\tfrac12\lVert f_i-f_j\rVert^2$, temperature $\tau$, $\alpha_{ij}=e^{-d_{ij}^2/\tau}$ over the sum in its denominator and $\alpha_{ii}=0$, descending it is climbing this energy,
-# $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$. The quadratic loss is another, with $\alpha\equiv1$; then $\mathbb C_\alpha$ is a variance, less what the views of one sample differ by.
+# Losses of this family differ only in their importance. The quadratic loss has $\alpha\equiv1$. InfoNCE attends to pairs whose outputs are close, and so easily confused: with $d_{ij}^2=\tfrac12\lVert f_i-f_j\rVert^2$ and a temperature $\tau$, its $\alpha_{ij}$ is $e^{-d_{ij}^2/\tau}$ over the sum in the denominator of the loss, and $\alpha_{ii}=0$. A step down InfoNCE is then a step up this energy,
+# $\nabla\mathcal L_{nce}=-2N^2\,\nabla\mathcal E_{\mathrm{sg}(\alpha)}$, where $\mathrm{sg}(\alpha)$ stands for $\alpha$ held constant.
 
 # %% [markdown]
 # ```{strip}
@@ -221,8 +231,8 @@ chapter.judge("alpha-cl", observed=error, control=through)
 # The activation satisfies $h(x)=h'(x)\,x$.
 # ```
 #
-# Linear, ReLU and LeakyReLU activations do, $x^p$ up to the factor $p$. At 0, where ReLU has no derivative, the paper chooses $h'(0)=0$.
-# So a filter's output is $w^\top\tilde x^w$ with the **gated input** $\tilde x^w=x\,h'(w^\top x)$, and everything follows from one matrix, $A(w)=\mathbb C_\alpha[\tilde x^w]$.
+# In words: the output is the slope times the input. Linear, ReLU and LeakyReLU activations have this property, and $x^p$ has it up to the factor $p$. At 0, where ReLU has no slope, the paper chooses $h'(0)=0$.
+# So the output of a filter is $w^\top\tilde x^w$ with the **gated input** $\tilde x^w=x\,h'(w^\top x)$. For ReLU the slope is a **gate**: it is 1, and lets the input through, where $w^\top x>0$, and it is 0 elsewhere. Everything about the filter then follows from one matrix, the covariance of what its gate lets through, $A(w)=\mathbb C_\alpha[\tilde x^w]$.
 #
 # ````{prf:lemma} no. 3 of the paper: the flow of one filter
 # :label: nl-lem-3
@@ -233,7 +243,7 @@ chapter.judge("alpha-cl", observed=error, control=through)
 # ```
 # ````
 #
-# The idea: the energy is $\tfrac12w^\top A(w)w$, and inside a cell of gates $A$ does not change, so its gradient on the sphere is $P_w^\perp A(w)w$.
+# Here $P_w^\perp=I-ww^\top$ removes the part along $w$, so that the filter stays on the unit sphere. The idea of the proof: the energy is $\tfrac12w^\top A(w)w$. As long as no input crosses the gate, $A$ does not change when $w$ turns, so this is an ordinary quadratic form, and its gradient on the sphere is $P_w^\perp A(w)w$.
 
 # %% [markdown]
 # ```{strip}
@@ -270,8 +280,7 @@ unprojected = min(lem_3_error(*case, projected=False) for case in cases)
 chapter.judge("lem-3", observed=error, control=unprojected)
 
 # %% [markdown]
-# For a linear filter $A$ does not depend on $w$ at all: the flow is power iteration on one fixed covariance, and every filter of the layer ends at its top eigenvector, one pattern and its mirror image. This is the collapse of [Collapse and constraints](collapse-and-constraints.ipynb) in other words.
-#
+# For a linear filter every gate is open, and $A$ does not depend on $w$ at all. The flow is power iteration on one fixed matrix, and every filter of the layer ends at the same eigenvector, that of the largest eigenvalue, up to sign. This is the collapse of [Collapse and constraints](collapse-and-constraints.ipynb) under another name. A ReLU filter that turns lets other inputs through and so meets another matrix. It can be the top eigenvector of *its own* $A(w)$ at many places.
 
 
 # %% tags=["hide-input"]
@@ -307,7 +316,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# Kinks are the angles with $w^\top x_i=0$ for some point. Between two of them the energy is one quadratic form in $w$, so its maxima can be counted exactly.
+# Back to the nine points. Kinks are the angles with $w^\top x_i=0$ for some point $x_i$. Between two neighbouring kinks the energy is one quadratic form in $w$, so its maxima can be counted exactly.
 
 # %% [markdown]
 # ```{strip}
@@ -333,11 +342,11 @@ glue.number("nl-maxima", len(maxima))
 glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 
 # %% [markdown]
-# For its nine points the paper states at least eight for ReLU and two for the linear activation. The exact search also finds {glue:text}`nl-maxima:.0f` for ReLU, {glue:text}`nl-kinks:.0f` of them kinks.
+# For its nine points the paper states at least eight maxima for ReLU and two for the linear activation. The exact search finds {glue:text}`nl-maxima:.0f` for ReLU, {glue:text}`nl-kinks:.0f` of them at kinks.
 #
 # ## When is a pattern a hilltop?
 #
-# Which data put a hill at each of their patterns? A ReLU filter at a pattern lets an input through if the pattern is present, and gives zero if it is not. If the pattern is rare, what comes through varies most along it (present or absent); if it is common, most across it. The boundary does not depend on the other patterns.
+# Take data that are made of patterns. Is there a hill at each pattern, so that filters can learn it? A ReLU filter at a pattern lets an input through if the pattern is present, and gives zero if it is not. If the pattern is rare, what comes through varies most along the pattern (it is present or absent); if it is common, what comes through varies most across it, with all the other patterns. A filter at a rare pattern stays, one at a common pattern turns away.
 #
 # ```{prf:definition} no. 3 of the paper: locally maximal eigenvector
 # :label: nl-lme
@@ -346,13 +355,17 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # of $A(w_*)$.
 # ```
 #
-# In the **latent summation model** $x=Uy$, with orthonormal patterns $u_m$ and independent standardised Bernoulli $y_m$, positive with probability $q_m$. For ReLU, $\alpha\equiv1$ and $N\to\infty$,
+# In words: an LME is the top eigenvector of its own covariance. To see when a pattern is one, the paper uses the **latent summation model**. An input is a sum of orthonormal patterns, $x=\sum_my_mu_m=Uy$. The $y_m$ are independent and take two values: a positive one with probability $q_m$ (the pattern is present) and a negative one otherwise, chosen such that the mean is 0 and the variance 1. For ReLU, $\alpha\equiv1$, no augmentation and $N\to\infty$,
 #
 # $$
 # A(u_m)=(1-q_m)^2u_mu_m^\top+q_m(I-u_mu_m^\top),
 # $$ (nl-eq-summation)
 #
-# paper (9): along $u_m$ the positive value $y_+$ of $y_m$ counts with variance $q_my_+^2-(q_my_+)^2=(1-q_m)^2$, across it with $q_m$. So $u_m$ is an LME as long as $q_m<(3-\sqrt5)/2\approx0.382$. We enumerate the model and search for the crossing; with the second moment in place of the variance, our control, they would cross at $\tfrac12$.
+# which is equation (9) of the paper. The second eigenvalue is easy: the gate is open with probability $q_m$, and across $u_m$ the input has variance 1. Along $u_m$ the gated input is $y_+=\sqrt{(1-q_m)/q_m}$ with probability $q_m$ and zero otherwise, so its variance is $q_my_+^2-(q_my_+)^2=(1-q_m)^2$.
+#
+# With numbers: a pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the probabilities of the other patterns are. In this model no input lies on the plane $u_m^\top x=0$, so $A$ is constant near $u_m$, and for a pattern "LME" and "hilltop" mean the same. (The nine hills of the circle are of another kind: at a kink $A$ jumps, and none of the nine is an LME.)
+#
+# We enumerate the model and search for the crossing. With the second moment in place of the variance, our control, it would lie at $\tfrac12$.
 
 # %% [markdown]
 # ```{strip}
@@ -409,7 +422,9 @@ def tilted(seed, deviation, q=0.2, m=8):
 
 
 # %% [markdown]
-# The same two eigenvalues say how fast a nearby filter arrives. Power iteration, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is the flow in long steps; Theorem 3 of the paper says that it converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas). Near a pattern $u_m$ the step length $\lVert w(t+1)-w(t)\rVert$ should fall by $\lambda_2/\lambda_1\approx q/(1-q)^2$ per step (Figure 1 of the paper, right), and "multiple local optima close to $u_m$ still exist for each $m$" where the patterns are only approximately orthogonal.
+# The same two eigenvalues say how fast a filter that starts near a pattern arrives. **Power iteration**, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is a step of the flow of unlimited length. Let $\lambda_1>\lambda_2$ be the two largest eigenvalues of $A$, and call $\lambda_1-\lambda_2$ the **gap**. Theorem 3 of the paper says that power iteration converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas).
+#
+# Near a pattern $u_m$ the length of a step, $\lVert w(t+1)-w(t)\rVert$, should fall by the factor $\lambda_2/\lambda_1\approx q/(1-q)^2$ each time (Figure 1 of the paper, right): for $q=0.2$ each step is less than a third of the one before. Where the patterns are only approximately orthogonal, "multiple local optima close to $u_m$ still exist for each $m$".
 
 # %% [markdown]
 # ```{strip}
@@ -495,13 +510,13 @@ glue.figure(fig, "plot-hilltop")
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Equation (9) and Figure 1 of the paper, right. Left of the dotted line the pattern is a locally maximal eigenvector. Right, step lengths for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1: look how they follow the black dots, the ratio of the two curves at $q=0.2$. The ratio is derived; the paper says that optima near $u_m$ survive small deviations.
+# Equation (9) and Figure 1 of the paper, right. Look left at the crossing: left of the dotted line the pattern is a locally maximal eigenvector, right of it there is none. Look right at the slope: for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1 the steps shrink as the black dots say, by the ratio of the two curves at $q=0.2$. The ratio is derived; the paper says that optima near $u_m$ survive small deviations.
 # ```
 
 # %% [markdown]
 # ## More filters, more patterns
 #
-# In one layer filters do not talk to each other: each has an objective of its own, and each start is a ticket in a lottery whose odds are the basins. So "the more nonlinear nodes in 1-layer networks with different initialization, the more local optima are likely to be collected". The claim is tested by doubling: distinct limits of $2K$ nodes minus those of $K$ other nodes.
+# The filters of one layer do not influence each other, since the energy is a sum with one term per filter. So a layer is a **lottery**: each filter is a ticket, drawn by its random start, and hill $j$ wins with the probability $b_j$, the share of its basin. In the words of the paper, "the more nonlinear nodes in 1-layer networks with different initialization, the more local optima are likely to be collected". We test this by doubling: how many more distinct limits do $2K$ nodes have than $K$ other nodes? (A node is a filter with its activation. $K$ counts the nodes in this section only, as in the paper; with two layers it will count fields.)
 
 
 # %% tags=["hide-input"]
@@ -532,13 +547,13 @@ with_linear = {f"K = {k}": [g[k] for g in plain] for k in found[0]}
 chapter.judge("many-k", observed=more, control=with_linear)
 
 # %% [markdown]
-# How many are found can be computed. If hill $j$ catches a share $b_j$ of the starts, $K$ nodes all miss it with probability $(1-b_j)^K$, so that a layer finds
+# How many are found can be computed. All $K$ nodes miss hill $j$ with probability $(1-b_j)^K$, so that a layer finds
 #
 # $$
 # \mathbb E[\text{distinct limits}]=\sum_j\bigl(1-(1-b_j)^K\bigr)
 # $$ (nl-eq-finds)
 #
-# of them on average. The basins are counted on other starts than those of the layer. Small basins are rarely found: a layer of 16 nodes hits a basin of 1 % only one time in seven.
+# of them on average. Take two hills with basins 0.9 and 0.1. Two nodes find $0.99+0.19=1.18$ hills on average, and ten nodes find 1.65. Small basins are rarely found: a layer of 16 nodes hits a basin of 1 % only one time in seven. In the test the basins are counted on other starts than those of the layer.
 
 # %% [markdown]
 # ```{strip}
@@ -613,7 +628,7 @@ glue.figure(fig, "plot-finds")
 # %% [markdown]
 # ## What roughness does, and does not
 #
-# A hilltop is safe if turning the filter changes the covariance by less than the gap between its two largest eigenvalues. How much it changes is the **roughness** $\rho(w)$, the smallest number with $\lVert(A(v)-A(w))w\rVert\le\rho(w)\lVert v-w\rVert$ to first order.
+# An LME is a point where a filter can rest. Does it also return there after a small push? In the model above it does, because $A$ is constant nearby. In general $A$ changes as the filter turns, and the change may carry the filter away. Two quantities compete. The gap $\lambda_{\mathrm{gap}}=\lambda_1-\lambda_2$ pulls the filter back. The **roughness** $\rho(w)$ says how much $A$ changes when the filter turns: it is the smallest number with $\lVert(A(v)-A(w))w\rVert\le\rho(w)\lVert v-w\rVert$ to first order.
 #
 # ````{prf:theorem} no. 1 of the paper: stability
 # :label: nl-thm-1
@@ -624,7 +639,9 @@ glue.figure(fig, "plot-finds")
 # ```
 # ````
 #
-# The idea: the Jacobian of the flow is $P^\perp(A-\lambda_*)P^\perp$, at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, at most $\rho$. We find all fixed points of the flow on random densities on a disc, nudge every LME and let it go. Gaussian mixtures, for which everything is known in closed form, do the same in 3, 5 and 8 dimensions.
+# The idea: linearise the flow at the LME $w_*$, whose eigenvalue is $\lambda_*$. The derivative of the flow, its Jacobian, is $P^\perp(A-\lambda_*)P^\perp$, which is at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, which is at most $\rho$.
+#
+# On single points $A$ jumps, and the roughness is 0 or infinite. So we test the theorem on **densities**, data spread out over a region, where inputs cross the gate one by one as the filter turns. We find all fixed points of the flow on random densities on a disc, push every LME a little and let it go. Mixtures of Gaussians, for which everything is known in closed form, do the same in 3, 5 and 8 dimensions.
 
 # %% [markdown]
 # ```{strip}
@@ -712,13 +729,14 @@ chapter.judge("thm-1-b", observed=meet, control=every)
 
 # %% [markdown]
 # The paper adds that lowering the roughness "could lead to more local optima". For a smooth activation it can: with $h(x)=x^2$, a nudged filter leaves every LME we found whose roughness exceeds its gap.
-# ReLU is different. On a density with $\alpha\equiv1$ the derivative of $A$ comes from the inputs that cross the plane $w^\top x=0$, and
+#
+# ReLU is different. On a density with $\alpha\equiv1$ the derivative of $A$ comes only from the inputs that cross the plane $w^\top x=0$, and the Jacobian is
 #
 # $$
 # J=P^\perp\left(A-\lambda_*-\mathbb E[h]\,B\right)P^\perp,\qquad B=\int_{w_*^\top x=0}xx^\top p(x)\,dS\succeq0 .
 # $$ (nl-eq-jacobian)
 #
-# Roughness, $\rho=\mathbb E[h]\,\lambda_{\max}(B)$, enters with the sign that *stabilises*: an input that crosses the gate pushes the filter back. Every LME is stable under ReLU, however rough, and fixed points that are no LME can be stable, too.
+# Here $\mathbb E[h]$ is the mean output of the filter, and $B$ the second moment of the density $p$ on the plane. The roughness is $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. It enters with a minus sign, which *stabilises*: an input that crosses the gate pushes the filter back. So every LME is stable under ReLU, however rough, and a fixed point that is no LME can be stable, too.
 
 
 # %% tags=["hide-input"]
@@ -772,18 +790,32 @@ glue.figure(fig, "plot-roughness")
 # :alt: Growth rate of a nudge against gap minus roughness, the region above a falling dotted line hatched. Diamonds of the quadratic activation lie on the line, above zero left of the middle; circles of ReLU lie below zero on both sides.
 # :name: plot-roughness
 #
-# Theorem 1 of the paper, on random densities. Look right of the vertical line, where the condition holds: every mark is below zero, as the theorem says. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not.
+# Theorem 1 of the paper, on random densities. The growth rate is the largest eigenvalue of the Jacobian: below zero a nudge dies out. Look right of the vertical line, where the condition holds: every mark is below zero, as the theorem says. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not.
 # ```
 
 # %% [markdown]
-# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and non-uniform importance lowers that bound. From this the paper concludes that non-uniform $\alpha$ "creates more and deeper local optima". With few points and a low temperature there are more; on densities there is no gain. Under InfoNCE they are deeper in the median, under a Gaussian $\alpha$ not ([counts](nl-a-optima)).
+# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and a non-uniform importance lowers that bound. From this the paper concludes that non-uniform $\alpha$ "creates more and deeper local optima".
+#
+# With few points and a low temperature there are more. A loss that attends to close outputs no longer cares about outputs that are far apart already, so a filter gains by separating close ones, and there are many ways to do that. On densities, a Gaussian importance, $\alpha_{ij}=e^{-(h_i-h_j)^2/2\tau}$, brings no gain. Are the optima deeper, too? That depends on how depth is summarised; the [appendix](nl-a-optima) has the counts.
 
 # %% [markdown]
-# ## Linear filters walk one line
+# ## Linear filters share one line
 #
-# Now two layers. Each of $K$ disjoint receptive fields has $M$ filters $w_{km}$; $f_1=[h(w_{km}^\top x_k)]_{km}$, $f_2=Vf_1$ and $S=V^\top V$ ([the flow of both layers](nl-a-flow) is Lemma 4 of the paper).
+# So far there was one layer. What does a second one add? Take an input that consists of $K$ parts, such as a word of $K$ letters. Each part is seen by a group of $M$ filters of its own, and by no other filter; the part is the **receptive field** of its group, or field for short. The top layer sees the outputs of all filters and combines them into the output of the network. With three fields and two filters each:
 #
-# Without gates all filters of a field hear one message $b_k$ from above, each at its own volume $s_{km}$. Ten filters are one filter.
+# ```text
+# input         x_1           x_2           x_3         K = 3 fields
+#              /   \         /   \         /   \
+# filters   w_11   w_12   w_21   w_22   w_31   w_32     M = 2 filters in each
+#              \     \      |      |      /     /
+# top layer      `-----`----`  V  `----`-----`          sees all 6 outputs
+#                              |
+# output                      f_2
+# ```
+#
+# In the experiments below a part is one letter, or **token**, out of an alphabet of $d$ tokens. The word CAB gives $x_1=e_C$, $x_2=e_A$ and $x_3=e_B$, where $e_a$ is the unit vector of token $a$. A filter of the first field has one weight for each token and answers to C with its weight for C. So a filter can be read: one large weight means that it has learned one token, several large ones mean that it mixes tokens.
+#
+# In symbols, $x_k$ is the input of field $k$ and $w_{km}$ its filter $m$. The outputs of all filters are $f_1=[h(w_{km}^\top x_k)]_{km}$, the output of the network is $f_2=Vf_1$, and the filters feel the top layer only through $S=V^\top V$ ([the flow of both layers](nl-a-flow) is Lemma 4 of the paper). The first theorem is about a top layer that learns much faster than the filters.
 #
 # ```{prf:assumption} no. 2 of the paper, second part: fast top layer
 # :label: nl-fast-top
@@ -792,11 +824,13 @@ glue.figure(fig, "plot-roughness")
 # the unique top eigenvector $s$ of $\mathbb C_\alpha[f_1]$.
 # ```
 #
+# The vector $s$ has one entry $s_{km}$ for each filter. Without gates the gradients of all filters in field $k$ are multiples of one vector, which we call $\eta_k$; only the factor $s_{km}$ differs from filter to filter. However many filters a field has, all move along one direction.
+#
 # ````{prf:theorem} no. 4 of the paper: linear filters
 # :label: nl-thm-4
 # :nonumber:
-# With linear activation and a {prf:ref}`fast top layer <nl-fast-top>` $\dot w_{km}=s_{km}b_k(W,V)$ (14), where
-# $b_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$ is linear in $W$. So:
+# With linear activation and a {prf:ref}`fast top layer <nl-fast-top>` $\dot w_{km}=s_{km}\eta_k(W,V)$ (14), where
+# $\eta_k=\mathbb C_\alpha\bigl[x_k,\sum_{k',m'}s_{k'm'}w_{k'm'}^\top x_{k'}\bigr]$ is linear in $W$. (The paper writes $b_k$ for $\eta_k$.) So:
 #
 # ```{claim} thm-4
 # ```
@@ -804,14 +838,14 @@ glue.figure(fig, "plot-roughness")
 # ```
 # ````
 #
-# The idea of the first part in one line: $s$ is an eigenvector, $\lambda s_{km}=w_{km}^\top b_k$, so one matrix $b_kb_k^\top/\lambda$ moves every filter of the field. ReLU, a top layer of rank two and the projection on the sphere each break it. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
+# The idea of the first part in one line: $s$ is an eigenvector, $\lambda s_{km}=w_{km}^\top\eta_k$, so that $\dot w_{km}=(\eta_k\eta_k^\top/\lambda)\,w_{km}$, and one matrix moves every filter of the field. A ReLU, a top layer of rank two and the projection on the sphere each break this. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
 
 # %% [markdown]
 # ```{strip}
 # the fast top layer: $s$, top eigenvector of $\mathbb C_\alpha[f_1]$ | two_layer.top_direction: s = torch.linalg.eigh(
 # $S=ss^\top$ | two_layer.rank_one_gram
 # $\sum_{k'm'}S_{km,k'm'}\,f_{k'm'}$, centred | two_layer.gradient: feedback =
-# $g_{km}=\mathbb C_\alpha\bigl[\tilde x_{km},\sum Sf\bigr]$ | two_layer.gradient: return
+# $\dot w_{km}=\mathbb C_\alpha\bigl[\tilde x_{km},\sum Sf\bigr]$ | two_layer.gradient: return
 # $\sigma_2/\sigma_1$ of the gradients of a field: 0 if colinear | two_layer.colinearity: return
 # ```
 
@@ -843,7 +877,7 @@ otherwise = {n: min(sideways(s, **other) for s in block) for n, other in others.
 chapter.judge("thm-4", observed=off_line, control=otherwise)
 
 # %% [markdown]
-# With the projection on the sphere, paper (12), the gradients of a field are no longer colinear, yet its filters end on one line, $w_{km}=\pm w_k$.
+# With the projection on the sphere, equation (12) of the paper, the gradients of a field are no longer colinear. Yet its filters end on one line, $w_{km}=\pm w_k$.
 
 
 # %% tags=["hide-input"]
@@ -865,7 +899,9 @@ spread_relu = float(trained_spread(relu).min())
 chapter.judge("thm-4-b", observed=spread, control=spread_relu)
 
 # %% [markdown]
-# Trained linear filters, though, fill several directions. Is their top layer too slow to have rank one, or does the loss keep it from having it? We let the importance go from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learn at 1, 3 or 10 times the rate ([the data](nl-trained) come below). InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one direction is enough.
+# Linear filters that are trained with InfoNCE do not do this: they fill several directions of their field. Which premise fails? Either the top layer is too slow to have rank one, or the loss keeps it from having rank one. The loss may well do so. InfoNCE rewards outputs that spread over many directions, whereas uniform importance wants them far from their mean, for which one direction is enough.
+#
+# We vary both. The importance goes from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$, and the top layer learns at 1, 3 or 10 times the rate ([the data](nl-trained) come below). In this experiment, and only here, $s$ is a number between 0 and 1, the share of uniform importance. Two numbers say how many directions are left: the ratio $\sigma_2/\sigma_1$ of the two largest singular values of the filters of a field, which is 0 if they lie on one line, and the **stable rank** of the top layer, $\lVert V\rVert_F^2/\lVert V\rVert_2^2$, which is 1 if $V$ has rank one.
 
 # %% [markdown]
 # ```{strip}
@@ -946,11 +982,13 @@ if lines:  # elsewhere the page shows the record's figure alone
 #
 # Our experiment, in the [record](nl-record): linear networks with $P=3$, $\beta=5$; small markers are trainings, large ones means. Look how the means follow the share $s$ of uniform importance towards the black point, where Theorem 4 of the paper ends, and do not follow the rate of the top layer (marker); and how late they fall.
 # ````
+#
+# So in these runs it is the loss that keeps linear filters diverse, and not the speed of the top layer. One caution: with the importance the size of the gradients changes, too, beside a fixed weight decay, and we have not separated the two.
 
 # %% [markdown]
 # ## The top layer votes
 #
-# A field that says something about the global pattern gets credit from the other fields. That raises the hill of the telling token, and widens its basin.
+# A field cannot know which of its patterns matter for the whole input. The top layer can, because it sees all fields. Suppose that only two words are ever meant, and that the letters A in field 1 and B in field 2 each tell which. The outputs of their filters rise and fall together, so the top layer gives them weight, and this pushes the filter of field 1 further towards A. A letter that says nothing about the word gets no such push. The top layer has a **vote**: it raises the hill of the token that tells, and it widens its basin.
 #
 # ```{prf:assumption} no. 2 of the paper, first and third part
 # :label: nl-uniform
@@ -958,7 +996,19 @@ if lines:  # elsewhere the page shows the record's figure alone
 # $\alpha\equiv1$, $N\to\infty$, views are the samples themselves, so that $\mathbb C_\alpha[g]=\mathbb V[g]$; and the inputs of the fields are independent given a global variable $z$, $\mathbb P[x\mid z]=\prod_k\mathbb P[x_k\mid z]$ (13).
 # ```
 #
-# With $z$ binary and one filter per field the top layer can be solved for: $s_k=b_k/(Z(\lambda-d_k))$, with $d_k=w_k^\top L_kw_k$, $b_k=w_k^\top\Delta_k$, $\lambda$ the top eigenvalue of $\mathbb V[f_1]$, $p_c=\mathbb P[z{=}c]$, $Z$ making $s$ a unit vector, $A_k=\mathbb V[\tilde x_k]$, $L_k=\mathbb E_z\mathbb V[\tilde x_k|z]$ and $\Delta_k=\mathbb E[\tilde x_k|z{=}1]-\mathbb E[\tilde x_k|z{=}0]$.
+# The global variable $z$ is the word that is meant. Let it be binary, with $p_c=\mathbb P[z{=}c]$, and let every field have one filter $w_k$. Then the top layer can be solved for, in terms of these quantities:
+#
+# | symbol | definition | in words |
+# |---|---|---|
+# | $A_k$ | $\mathbb V[\tilde x_k]$ | what the field would learn alone: the covariance of its gated input |
+# | $\Delta_k$ | $\mathbb E[\tilde x_k\mid z{=}1]-\mathbb E[\tilde x_k\mid z{=}0]$ | the direction in which the field tells $z$ |
+# | $L_k$ | $\mathbb E_z\mathbb V[\tilde x_k\mid z]$ | the covariance that is left when $z$ is known |
+# | $b_k$ | $w_k^\top\Delta_k$ | how much the filter says of $z$; a number, and no basin |
+# | $d_k$ | $w_k^\top L_kw_k$ | the variance of the filter's output at given $z$ |
+# | $\lambda$ | $\lambda_{\max}(\mathbb V[f_1])$ | the largest eigenvalue, which belongs to $s$ |
+# | $Z$ | | the number that makes $s$ a unit vector |
+#
+# The variance $\mathbb V[f_1]$ is a diagonal matrix with entries $d_k$ plus the matrix $p_0p_1\,bb^\top$ of rank one. Its top eigenvector can therefore be written down: $s_k=b_k/(Z(\lambda-d_k))$. All that one field knows of another is in the vector $b$.
 #
 # ````{prf:theorem} no. 5 of the paper: global modulation
 # :label: nl-thm-5
@@ -969,7 +1019,9 @@ if lines:  # elsewhere the page shows the record's figure alone
 # ```
 # ````
 #
-# A converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. Its gradient, by automatic differentiation through the eigenvalue of the enumerated population, knows nothing of $L_k$, $\Delta_k$ or $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
+# In words: each filter climbs its own variance, and is pulled along $\Delta_k$ as well, the more the *other* fields say of $z$. The pull is never negative, since $\lambda\ge d_k$ for every field.
+#
+# To check this, note that a converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. We enumerate a population and differentiate this eigenvalue automatically, which uses none of $L_k$, $\Delta_k$ and $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
 
 # %% [markdown]
 # ```{strip}
@@ -1008,13 +1060,15 @@ without = {
 chapter.judge("thm-5", observed=error, control=without)
 
 # %% [markdown]
-# What does the vote change? Write $y_l=u_l^\top w$.
+# What does such a pull change? Write $y_l=u_l^\top w$ for the coordinate of a filter along the pattern $u_l$ (no longer the latent $y_m$ of the data). The paper adds a constant $c>0$ to the covariance of the field along one pattern, $c\,u_lu_l^\top$. We call $c$ the vote for $u_l$.
 #
 # ```{prf:assumption} of Theorem 6 of the paper: structure
 # :label: nl-structure
 # :nonumber:
 # $A_k(w)=\sum_lg(u_l^\top w)\,u_lu_l^\top$ with orthonormal $u_l$ and a linear increasing function $g>0$.
 # ```
+#
+# So the more a filter turns towards a pattern, the larger is the eigenvalue of this pattern, $g(y_l)$.
 #
 # ````{prf:theorem} no. 6 of the paper: modulation
 # :label: nl-thm-6
@@ -1025,7 +1079,7 @@ chapter.judge("thm-5", observed=error, control=without)
 # ```
 # ````
 #
-# Up to the projection each coordinate grows by itself, $\dot y_l=(y_l+b_l)y_l$, and blows up at $t^*=\ln(1+b_l/y_l(0))/b_l$ if it starts above zero (Figure 7 of the paper): a race.
+# First without the projection, as in Figure 7 of the paper. Then each coordinate grows by itself, $\dot y_l=(y_l+b_l)y_l$, where, for $g(y)=y+b$, the number $b_l$ is $b$ plus the vote, if pattern $l$ has one (the paper's letter; neither a basin nor $w_k^\top\Delta_k$). If $y_l$ starts above zero, it becomes infinite at the time $t^*=\ln(1+b_l/y_l(0))/b_l$. From $y_l(0)=0.5$ this takes 1.10 for $b_l=1$, and 0.80 for $b_l=2$: a vote makes its pattern faster.
 
 # %% [markdown]
 # ```{strip}
@@ -1055,8 +1109,8 @@ without_b = max(time_error(y0, b, factor=b) for y0, b in pairs)
 chapter.judge("fig-7", observed=errors, control=without_b)
 
 # %% [markdown]
-# On the sphere, where the filters live, the widening is seen at every vote $c>0$ that we tried and in every dimension. The constant $b$ of
-# $g(y)=y+b$ makes no difference there: the projection takes it off every rate.
+# On the sphere, where the filters live, a vote widens the basin in every case that we tried: for several $c>0$, in 2, 3 and 10 dimensions. The constant $b$ of
+# $g(y)=y+b$ makes no difference there, because the projection takes off whatever all components have in common.
 
 # %% [markdown]
 # ```{strip}
@@ -1086,22 +1140,22 @@ lost = {f"c = −0.1, d = {d}": widening(1.0, -0.1, d).tolist() for d in (2, 3, 
 chapter.judge("thm-6", observed=gained, control=lost)
 
 # %% [markdown]
-# Why the theorem holds, and more: divide by the leader. In $r_j=y_j/y_l$ the projection cancels, and so does everything that all components share,
+# Why is this so? Call the largest component the leader, and divide all others by it. In $r_j=y_j/y_l$ the projection cancels, and so does everything that all components share:
 #
 # $$
 # \frac{d}{dt}\ln|r_j|=g(y_j)-g(y_l)-c .
 # $$ (nl-eq-leader)
 #
-# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader with the vote, or in a race without votes, never loses**.
+# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader that has the vote, or that meets no vote at all, never loses**. And where another component is exactly as large, $r_j=1$, the right side is $-c<0$. So the vote decides such a tie, and the border of the basin moves outwards.
 #
-# ```{prf:theorem} beyond the paper: leaders and votes
+# ```{prf:theorem} beyond the paper: the leader and the vote
 # :label: nl-leader
 # :nonumber:
 # Let $g$ be continuous and strictly increasing, of any sign, and $c\,u_lu_l^\top$ be added to $A_k$ under $P^\perp$. For $c=0$ the basin of $u_l$ is
-# $\{y_l>0,\ y_l>y_j\}$, but for ties, a share $(1-2^{-d})/d$ of the sphere. For any $c>0$ it is strictly larger.
+# $\{y_l>0,\ y_l>y_j\}$, except for ties, a share $(1-2^{-d})/d$ of the sphere in $d$ dimensions. For any $c>0$ it is strictly larger.
 # ```
 #
-# Here $g$ need neither be linear nor positive. The appendix has the [proof](nl-a-leader), and [the criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$, with and without projection.
+# In the plane, for example, each of two patterns has $\tfrac38$ of the circle at $c=0$, and on the remaining quarter, where both components are negative, neither wins. Here $g$ need be neither linear nor positive. The appendix has the [proof](nl-a-leader), and it compares the theorem with [the criterion of the paper's proof](nl-a-leader-start), the smallest $t^*$, with and without projection.
 
 
 # %% tags=["hide-input"]
@@ -1157,13 +1211,11 @@ glue.figure(fig, "plot-vote")
 # :alt: The smallest start that wins falls as the vote grows; circles from the flow lie on the black curve of equal y plus b, and the dashed curve of equal blow-up times is flatter.
 # :name: plot-vote
 #
-# Theorem 6 of the paper in the plane: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: a vote $c$ shifts the border more than the race without projection does (dashed); where $c=0$ all agree. It shows what the theorem says, the basin grows with $c$.
+# Theorem 6 of the paper in the plane: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: all curves fall, so a vote lets weaker starts win, as the theorem says. On the circle it moves the border more than without the projection (dashed). Where $c=0$, all agree.
 # ```
 
 # %% [markdown]
-# In a network with binary $z$ and one filter a field, the top layer favours the token that separates the two values of $z$.
-# We follow the flow (15) of the paper as it stands, from the same starts with and without its modulation term. All fields have one clock. The top layer
-# looks at one field at a time, and the others nearly stand still; BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
+# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of Theorem 5, equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields share the same time variable, so a field that is slow stays behind. And slow they are: the top layer gives nearly all its weight to one field at a time, and the others nearly stand still. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
 
 
 # %% tags=["hide-input"]
@@ -1196,7 +1248,9 @@ chapter.judge("thm-6-b", observed=to_delta, control=to_other)
 # (nl-trained)=
 # ## Trained filters are tokens
 #
-# The data of Section 5 of the paper are sequences of $K=10$ tokens. A generator such as `**C*B*A*D*` fixes the tokens of some places, here of five; a sequence fills the wildcards `*` with tokens drawn from all $d=20$. Place $k$ admits $P$ **candidate** tokens, from which its generators choose, and the two views of a sample are two sequences of one generator. So the views share the generator and nothing else: at a place a candidate has some 140 times the variance of a noise token for $P=5$ ({ref}`ex-generators`).
+# Now the experiments of Section 5 of the paper. The data are sequences of $K=10$ tokens, and each **place** in the sequence is one receptive field. A **generator** such as `**C*B*A*D*` fixes the tokens of some places, here of five; the wildcards `*` are filled with tokens drawn at random from all $d=20$. At place $k$ the generators choose from $P$ tokens, the **candidates** of the place. All other tokens can only come from a wildcard: they are noise.
+#
+# The two views of a sample are two sequences of one generator. They agree at the fixed places and elsewhere only by chance. So the contrastive covariance takes away what wildcards contribute: for $P=5$ a candidate keeps some 140 times the variance of a noise token ({ref}`ex-generators`). The generator plays the part of $z$. A candidate says something about it, a noise token nothing.
 
 
 # %% tags=["hide-input"]
@@ -1210,21 +1264,23 @@ print("generators:", *(written(p) for p in pool.patterns[0, :4]), "…")
 print("two views: ", *(written(v) for v in pair))
 
 # %% [markdown]
-# The network is that of the theory with BatchNorm and outputs of unit length, $f=g/\lVert g\rVert$, $g=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$, $M=\beta P$ filters per place, trained by SGD on InfoNCE with 128 samples a step, both layers at the same rate. Two **scores** say whether the filters of a place have found its candidates, and whether they have found anything else:
+# The network is that of the theory with two additions. Each filter's output is normalised over the batch (BatchNorm), and the output of the network is scaled to unit length: $f=o/\lVert o\rVert$ with $o=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$, where $v_{km}$ is the column of $V$ that belongs to filter $w_{km}$. A place has $M=\beta P$ filters, so $\beta$ is the **over-parameterisation**, the number of filters per candidate. Both layers are trained at the same rate, by SGD on InfoNCE with 128 samples a step.
+#
+# Two **scores** say whether the filters of a place have found its candidates, and whether they have found anything else:
 #
 # $$
 # \bar\chi_+=\frac1K\sum_k\frac1{|R_k^g|}\sum_{a\in R_k^g}\max_m\cos(w_{km},e_a),
 # $$ (nl-eq-score)
 #
-# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$, the same over all other tokens. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list.
+# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$, the same over all other tokens. For each token we look for the filter that fits it best. A perfect network has $\bar\chi_+=1$, a filter for each candidate, and $\bar\chi_-$ near 0, no filter for noise. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list.
 #
-# The author's repository prints one run: $P=\beta=5$, ReLU, 5,000 minibatches, ending at $\bar\chi_+=0.998$, $\bar\chi_-=0.003$. We train networks of that configuration, each with generators, weights and minibatches of its own, and give the difference in tokens. The rate 0.002 that the text prints is the control.
+# The author's repository prints one run: $P=\beta=5$, ReLU, 5,000 minibatches, ending at $\bar\chi_+=0.998$, $\bar\chi_-=0.003$. We train networks of that configuration, each with generators, weights and minibatches of its own. The difference is given in tokens, so 1 means a whole candidate found or missed. As a control we use the learning rate 0.002 that the text prints, in place of the program's 0.02.
 
 # %% [markdown]
 # ```{strip}
 # $h(w_{km}^\top x_k)$, less its mean over the batch | field_network.FieldNetwork._normalised: centred =
 # $\sigma_{km}^2$ of the batch | field_network.FieldNetwork._normalised: variance =
-# $g=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$ | field_network.FieldNetwork.outputs: f =
+# $o=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$ | field_network.FieldNetwork.outputs: f =
 # $\max_m\cos(w_{km},e_a)$ | matching_score.place_scores: best =
 # $\bar\chi_\pm$ of a place: the mean over its tokens $a$ | matching_score.place_scores: return
 # ```
@@ -1265,7 +1321,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Figure 5 of the paper shows the filters for $P=3$, $\beta=5$. With ReLU they "clearly capture the 3 candidate tokens", linear ones "cannot", and "no noise token is learned". A filter shows a token if their cosine is at least 0.9; the caption's $d=8$ and the text's $d=20$ are both trained.
+# Figure 5 of the paper shows the filters for $P=3$, $\beta=5$. With ReLU they "clearly capture the 3 candidate tokens", linear ones "cannot", and "no noise token is learned". To judge this we say that a filter shows a token if their cosine is at least 0.9. The caption has $d=8$ tokens and the text $d=20$; both are trained.
 
 # %% tags=["hide-input"]
 small = replace(author, candidates=3)
@@ -1374,7 +1430,7 @@ glue.figure(fig, "plot-fig-5")
 # :alt: Left, for four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one dark positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere. Right, final scores of our networks in the author's configuration, with the author's printed run, a star, among them.
 # :name: plot-fig-5
 #
-# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look at a row: with ReLU it has one dark cell, below a triangle, or has faded, but for a rare mixture; with linear activation it has several, of either sign. (The caption of the paper: ReLU captures the candidates, linear activation cannot.) Right, circles are our networks in the author's configuration, the star is the run that the author's repository prints.
+# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU it has one dark cell, below a triangle, or it has faded, except for a rare mixture; with linear activation it has several, of either sign. (The caption of the paper: ReLU captures the candidates, linear activation cannot.) Right, circles are our networks in the author's configuration, and the star is the run that the author's repository prints.
 # ```
 
 # %% tags=["hide-input"]
@@ -1441,12 +1497,38 @@ for name, d in filters:
     print(f"{name}, d = {d}: {found:.0%} of the candidates shown, {what}")
 
 # %% [markdown]
-# ReLU filters are candidates or closed, up to a few mixtures. A filter whose weights are all negative lets no token in: nothing moves it, and weight decay shrinks it. Linear filters fill about as many directions as there are candidates.
+# ReLU filters end at a candidate or closed, except for a few mixtures. A **closed** filter has only negative weights, so no token gets through its gate: nothing moves it any more, and weight decay shrinks it. Linear filters mix the candidates and fill about as many directions as there are candidates.
 #
 # (nl-grids)=
-# ## The grid: width, loss, BatchNorm
+# ## The grid: width, noise, BatchNorm
 #
-# Width means lottery tickets, so ReLU climbs with the over-parameterisation $\beta=M/P$ and linear filters do not: Figures 4 and 9 to 11 of the paper and its Table 1. The [record](nl-record) has all of the grid, this run $P=1$ alone; `-p grid_p=[1,5]` adds the cells $P=5$ and half a minute. Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero; a statement about the grid is held against the share of its comparisons that are clear.
+# If a wide layer is a lottery, then ReLU networks should find more candidates with more filters, and linear ones should not. The paper tests this on a grid of networks, with $P$ candidates a place and $\beta$ filters per candidate, in its Figures 4 and 9 to 11 and its Table 1. The [record](nl-record) has the whole grid. The run behind this page trains $P=1$ alone; `-p grid_p=[1,5]` adds the cells $P=5$ and half a minute. We tell what the grid shows in three pictures.
+#
+# Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero, and a statement about the grid is measured by the share of its comparisons that are clear.
+#
+# **Verdicts.** The cards under each picture judge its caption in the paper sentence by sentence: in the record each sentence is *reproduced*, or holds *with conditions* that the card names, and most are *not judged* by the short run of this page.
+#
+# ### More filters, more tokens
+#
+# The upper row shows how well the candidates are found. For $P=1$ a linear network needs no width: one direction is enough, and its score is high from $\beta=1$ on. A single ReLU filter may start on the wrong side and stay closed, and there width helps. For more candidates ReLU climbs to the top as $\beta$ grows and leaves linear behind, whose score hardly moves. LeakyReLU does as ReLU does, and the quadratic activation needs a few more filters for it.
+#
+# The lower row compares losses: it is the score with InfoNCE less that with the quadratic loss. With several candidates it is above zero for most points, so InfoNCE finds more.
+#
+# ````{record-figure} plot-fig-4
+# :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
+# :name: plot-fig-4
+#
+# Figure 4 of the paper in the [record](nl-record): mean and 95 % interval of ten networks. Look how the linear networks (blue, dashed) hardly move while ReLU climbs, as the caption of the paper says; quadratic ones (green diamonds) follow from $\beta=5$ on. The dotted line is another quantity, for comparison: $1-(1-1/P)^{\beta P}$, the share of candidates that as many independent lottery tickets would cover. Below, the paired gain over the quadratic loss.
+#
+# ```{glue:figure} plot-fig-4
+# :alt: For each P the score of the candidates against over-parameterisation, one line for each activation that was trained. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU networks reach one at β = 5 while linear ones stay below.
+# :name: plot-fig-4-default
+#
+# Figure 4 of the paper: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks. Look at $P=1$, where linear networks are high from the start, and at the other panels of a larger run, where ReLU leaves them behind as $\beta$ grows. The dotted line is $1-(1-1/P)^{\beta P}$, the share of the candidates that independent lottery tickets would cover. A second row, InfoNCE minus quadratic loss network by network, stands here where that loss was trained.
+# ```
+# ````
+#
+# One detail matters for the verdicts. The score of linear filters is that of the program, $\lvert\cos\rvert$, since their sign is free. By equation (16) of the paper as printed, a filter of the wrong sign counts as $-1$, unless its place has one of the right sign.
 
 # %% tags=["hide-input"]
 LOSS = {"InfoNCE": "infonce", "quadratic": "quadratic_over_tau"}
@@ -1530,9 +1612,6 @@ for variant in sorted({variant for cell in grid.values() for variant, _ in cell}
     cases = [case for v, case in grid[next(iter(grid))] if v == variant]
     print(f"{variant}: {', '.join(cases)}")
 
-# %% [markdown]
-# "When $P=1$, linear model works well regardless of the degree of over-parameterization": is its score at least 0.9 at every $\beta$? The score of linear filters is that of the program, $\lvert\cos\rvert$, since their sign is free; by paper (16) as printed a filter of the wrong sign counts as $-1$, unless its place has one of the right sign.
-
 
 # %% tags=["hide-input"]
 def works_well(variant="InfoNCE", act="linear", planted=0.0, **how):
@@ -1548,9 +1627,6 @@ chapter.judge(
     planted=lambda: works_well(planted=1.0),
     regime=bool(one_filter) and trained_with("InfoNCE", "linear", "relu", cells=one),
 )
-
-# %% [markdown]
-# "When $P=1$, linear activation works better": clearly better than ReLU? And does ReLU gain more than 0.1 from the smallest to the largest $\beta$ ("the larger $\beta$ is, the better"), for each $P$?
 
 # %% tags=["hide-input", "nbval-check-output"]
 ten_times = [(p, b) for p, b in one if b >= 10]
@@ -1580,9 +1656,6 @@ chapter.judge(
     planted=lambda: clear(gain() + 1.0),
     regime=wide and trained_with("InfoNCE", "relu", "linear", networks=10),
 )
-
-# %% [markdown]
-# ReLU models "can capture diverse patterns better than linear ones in the over-parameterization region $\beta>1$", with "similar trend for other homogeneous activations such as LeakyReLU … and quadratic". LeakyReLU networks do what ReLU networks do. Quadratic ones need more filters for it: the trend is there from $\beta=5$ on.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -1617,9 +1690,6 @@ chapter.judge(
     regime=bool(one_filter and few and enough)
     and trained_with("InfoNCE", *acts, cells=many),
 )
-
-# %% [markdown]
-# "In contrast, linear models are much less affected by over-parameterization": the change of the linear score from the smallest to the largest $\beta$, summed over $P$, is at most a third of the change of the ReLU score.
 
 
 # %% tags=["hide-input"]
@@ -1728,22 +1798,16 @@ fig.suptitle("ReLU rises with width, linear stays", x=0.02, ha="left")
 glue.figure(fig, "plot-fig-4")
 
 # %% [markdown]
-# ````{record-figure} plot-fig-4
-# :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
-# :name: plot-fig-4
+# ### Which tokens win
 #
-# Figure 4 of the paper in the [record](nl-record): mean and 95 % interval of ten networks. The dotted line is $1-(1-1/P)^{\beta P}$, what as many independent throws would cover. Look how linear networks (blue, dashed) stay while ReLU climbs, as the caption of the paper says; quadratic ones (green diamonds) follow from $\beta=5$ on. Below, the paired gain over the quadratic loss.
+# Noise tokens occur at every place, beside the candidates. Which of the two do its filters learn? The score $\bar\chi_-$ of the other tokens answers. It stays near zero for ReLU, which thus keeps to the tokens that generators fix. For the other activations it grows with width where there are several candidates, and in the largest cell most of all for LeakyReLU. The last two cards are about the loss, the lower rows of this picture and of the one above.
 #
-# ```{glue:figure} plot-fig-4
-# :alt: For each P the score of the candidates against over-parameterisation, one line for each activation that was trained. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU networks reach one at β = 5 while linear ones stay below.
-# :name: plot-fig-4-default
+# ````{record-figure} plot-fig-9
+# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
+# :name: plot-fig-9
 #
-# Figure 4 of the paper: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks. The dotted line is $1-(1-1/P)^{\beta P}$, the share of the candidates that would be covered if each filter took one by chance. Look at $P=1$, where linear networks are high from the start, and at the other panels of a larger run, where ReLU leaves them behind as $\beta$ grows. Whether the statements of the paper's caption hold is judged above. A second row, InfoNCE minus quadratic loss network by network, stands here where that loss was trained.
-# ```
+# Figures 9 and 10 of the paper, lower halves, in the [record](nl-record): $\bar\chi_-$, what was learned of tokens that are no candidates. Look at ReLU (vermilion circles), which stays lowest, except for LeakyReLU at few filters, as the paper's caption says; and at its last point in the upper right panel, where training is not over after 5,000 minibatches. The record trains this cell for 10,000.
 # ````
-
-# %% [markdown]
-# Figure 9 of the paper adds the other tokens. ReLU networks "stay focus on relevant local patterns … (i.e., low $\bar\chi_-$)", and "among all activations … ReLU shows its strength by achieving the lowest irrelevant-matching score". Low is taken to be below 0.1. The largest cell, $P=\beta=10$ with 100 filters at every place, is still on its way down after 5,000 minibatches; the record trains it for 10,000.
 
 
 # %% tags=["hide-input"]
@@ -1815,9 +1879,6 @@ fig, axes = panels(
 fig.suptitle("ReLU learns least of the other tokens", x=0.02, ha="left")
 glue.figure(fig, "plot-fig-9")
 
-# %% [markdown]
-# "Quadratic loss is not as effective as InfoNCE in feature learning", while "the trend of linear/ReLU and over-parameterization remains similar". With one candidate only ReLU networks lose clearly by the quadratic loss, so the first statement needs $P>1$; and for $P=3$ ReLU comes ahead of linear only at $\beta=10$; with InfoNCE $\beta=2$ is enough.
-
 
 # %% tags=["hide-input"]
 def less_effective(cells, better="InfoNCE", worse="quadratic", planted=0.0):
@@ -1855,7 +1916,18 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Now half of the tokens get the norm $\zeta$, half $1/\zeta$. At $\zeta=10$ "BN yields better matching score … in the over-parameterization region (large $\beta$) and multiple tokens per RF (large $P$)"; "for small non-uniformity, BN doesn't help much", which is taken to be 0.05.
+# ### What BatchNorm does
+#
+# Now half of the tokens get the norm $\zeta$ and the other half $1/\zeta$, so that some are much longer than others. The paper says that "for small non-uniformity, BN doesn't help much", and that for a larger one it "yields better matching score … in the over-parameterization region (large $\beta$) and multiple tokens per RF (large $P$)" (its Figure 11, [in the appendix](nl-a-figures); RF is a receptive field).
+#
+# BatchNorm subtracts the batch mean $\mu$ and divides by the standard deviation $\sigma$. Both depend on the weights, so one may let the gradient through $\mu$, through $\sigma^2$, through both or through neither. Table 1 of the paper has 64 scores for these choices at $\zeta=10$, and says of it: "If $\sigma_k^2$ is not backpropagated, then the matching score … is actually better". In the printed table 29 of 32 pairs have this order, one is tied, and two, at $\beta=P=10$, are reversed.
+#
+# ````{record-figure} plot-table-1
+# :alt: The 64 scores of Table 1 of the paper against ours, with both spreads, along a dotted diagonal; the marks farthest off the diagonal are named. Scores with a gradient through the variance lie lower than the others except at high scores.
+# :name: plot-table-1
+#
+# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, printed against ours in the [record](nl-record), with both spreads. Look how close they lie to the diagonal; those off by more than three standard errors are named. Where the variance is back-propagated (purple), scores are lower, as the paper says, except near 1.
+# ````
 
 
 # %% tags=["hide-input"]
@@ -1896,9 +1968,6 @@ if fig:  # not trained by default: the page shows the record's figure alone
     title = "The more the norms of tokens differ, the more BatchNorm helps"
     fig.suptitle(title, x=0.02, ha="left")
     glue.figure(fig, "plot-fig-11")
-
-# %% [markdown]
-# BatchNorm can let the gradient through $\mu$, through $\sigma^2$, through both or neither: the 64 scores of Table 1 of the paper, at $\zeta=10$. "If $\sigma_k^2$ is not backpropagated, then the matching score … is actually better": for each cell and each choice for $\mu$, is the mean paired difference positive? Printed are 29 such pairs of 32, one tie, and two that are reversed, at $\beta=P=10$. Its ranks are compared, too, and each difference with its standard error.
 
 # %% tags=["hide-input"]
 COLUMNS = ("none", "variance", "mean", "both")  # what is back-propagated
@@ -2029,15 +2098,7 @@ if tabled:  # elsewhere the page shows the record's figure alone
     draw_table()
 
 # %% [markdown]
-# ````{record-figure} plot-table-1
-# :alt: The 64 scores of Table 1 of the paper against ours, with both spreads, along a dotted diagonal; three marks off the diagonal are named. Scores with a gradient through the variance lie lower than the others but at high scores.
-# :name: plot-table-1
-#
-# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, printed against ours in the [record](nl-record), with both spreads. Look how close they lie to the diagonal; those off by more than three standard errors are named. Where the variance is back-propagated (purple), scores are lower, as the paper says, except near 1.
-# ````
-
-# %% [markdown]
-# In the appendix: which statements survive [another reading of the text](nl-a-figures), Figures 9 and 11 of the paper, and [filters on MNIST](nl-a-images), its Figures 12 and 13.
+# In the appendix: which statements survive [another reading of the text](nl-a-figures), Figure 11 of the paper, and [filters on MNIST](nl-a-images), its Figures 12 and 13.
 
 # %% tags=["hide-input"]
 STATEMENTS = {
@@ -2097,19 +2158,70 @@ if survival:
 # %% [markdown]
 # ## Summary
 #
-# A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts, so that width collects patterns as a lottery collects tickets. Which patterns are hilltops can be computed, and how fast they are reached. With a top layer, linear filters under the theorem's premises hear one message and walk one line, while ReLU filters listen to a vote: it raises the hill of the token that tells most about the whole. In the token experiments of the paper ReLU filters end, given width, at tokens of the generators, as in the author's own run.
+# A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts, so a wide layer collects patterns as a lottery does: by the number of tickets. In models that one can solve, one can compute which patterns are hilltops and how fast a filter reaches them. With a top layer that learns fast, linear filters of one field all move along one line, while a ReLU filter feels the vote of the top layer, which raises the hill of the token that tells most about the whole. In the token experiments of the paper ReLU filters end, given width, at tokens that the generators fix, as in the author's own run.
 #
-# **What surprised us.** On densities roughness never destabilises a ReLU filter: an input that crosses the gate pushes the filter back. It is the loss, not a top layer of up to ten times the pace, that keeps trained linear filters diverse. Filters share the work: those that show a token cover more than as many independent tickets would. And a leader that has the vote never loses, whatever the growth.
+# **What surprised us.**
+#
+# - On densities roughness never destabilises a ReLU filter: an input that crosses the gate pushes the filter back.
+# - The loss, and not the speed of the top layer up to ten times the rate, keeps trained linear filters diverse in our runs.
+# - Filters share the work: those that show a token [cover more candidates](nl-a-coverage) than as many independent tickets would.
+# - A leader that has the vote never loses, whatever increasing function the growth follows.
 #
 # **What is open.**
 #
 # - *How many optima other data have,* and how large their basins are. Two models are known; for the rest nothing is.
 # - *What is stable while the importance moves.* Stability is at a fixed $\alpha$; in training $\alpha$ follows the weights.
 # - *Why filters share.* No theorem says that several ReLU filters of one field take different patterns.
-# - *Tickets.* Filters chosen by their outcome do better from their own start; for those chosen by magnitude, as the literature prunes, [nothing is judged](nl-a-tickets). The [full list](nl-open) is in the appendix.
+# - *Lottery tickets.* Filters chosen by their outcome do better from their own start than from another. For those chosen by magnitude, as the literature prunes, [nothing is judged](nl-a-tickets).
 #
-# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter in other words, and its InfoNCE run, too, keeps several directions: two chapters agree that the loss, not linearity, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here, too, it is the importance of InfoNCE that keeps the top layer from rank one. Theorem 4 of the paper assumes a top layer of rank one; uniform importance brings ours near it.
-# [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums, with probabilities far below .382, so that every atom is a hilltop; its raised biases select what our gates select, and its cure, views that share the signal only, is what makes candidates loud here.
+# The [full list](nl-open) is in the appendix.
+#
+# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter under another name. Its InfoNCE run keeps several directions, too, so both chapters agree that the loss, not linearity alone, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here it is the importance of InfoNCE that keeps the top layer from the rank one that Theorem 4 of the paper assumes, and uniform importance brings ours near it.
+# [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums as our latent model, with probabilities far below .382, so that every pattern is a hilltop. Its raised biases play the part of our gates, and its remedy, views that share only the signal, is what lifts candidates above noise here.
+#
+# (nl-symbols)=
+# ## Symbols
+#
+# Subscripts matter: a letter with and without one can be two things. Letters that the papers use twice are marked.
+#
+# :::{table}
+# :class: symbols
+#
+# | symbol | meaning | first in |
+# |---|---|---|
+# | $w$, $w_k$, $w_{km}$ | a filter: of unit length where the sphere is meant; the one of field $k$; number $m$ of field $k$ | 3.1, 3.6 |
+# | $h$, $h'$ | activation and its slope; for ReLU $h'$ is the gate | 3.1, 3.2 |
+# | $\mathbb V$, $\mathbb E$ | variance and mean over the data | 3.1 |
+# | $x[i]$, $x[i']$, $N$ | two views of sample $i$; number of samples | 3.2 |
+# | $\alpha_{ij}$, $\mathrm{sg}(\alpha)$ | pairwise importance; the same, held constant | 3.2 |
+# | $\mathbb C_\alpha$, $\mathcal E_\alpha$ | contrastive covariance; energy | 3.2 |
+# | $d_{ij}$, $\tau$ | distance of two outputs; temperature | 3.2 |
+# | $\tilde x^w$, $A(w)$ | gated input; its contrastive covariance | 3.2 |
+# | $P_w^\perp$ | projection that removes the part along $w$ | 3.2 |
+# | $u_m$, $y_m$, $q_m$ | pattern of the latent model; its coefficient; the probability that it is present | 3.3 |
+# | $\lambda_*$, $\lambda_1$, $\lambda_2$, $\lambda_{\mathrm{gap}}$ | eigenvalue at an LME; the two largest of $A$; their difference | 3.3, 3.5 |
+# | $K$ (twice) | nodes of a layer; from Section 3.6 on fields of a network, that is, places of a sequence | 3.4, 3.6 |
+# | $b_j$, $b_k$, $b_l$ (three times) | share of a basin; what a filter says of $z$, $w_k^\top\Delta_k$; constant of the growth $(y_l+b_l)y_l$ | 3.4, 3.7, 3.7 |
+# | $\rho(w)$ | roughness | 3.5 |
+# | $J$, $B$ | Jacobian of the flow; second moment on the plane $w^\top x=0$ | 3.5 |
+# | $x_k$, $M$ | input of field $k$; filters in each field | 3.6 |
+# | $f_1$, $f_2$, $V$, $S$ | outputs of all filters; of the network; top layer; $V^\top V$ | 3.6 |
+# | $d$, $e_a$ | dimension of a filter's input, the number of tokens; unit vector of token $a$ | 3.6 |
+# | $s$, $s_{km}$ | top eigenvector of $\mathbb C_\alpha[f_1]$ and its entries | 3.6 |
+# | $s$ (a number) | share of uniform importance, in one experiment and its figure | 3.6 |
+# | $\eta_k$ | the vector along which the filters of a linear field move; $b_k$ in the paper | 3.6 |
+# | $\sigma_1$, $\sigma_2$ | singular values of the filters of a field | 3.6 |
+# | $z$, $p_c$ | global variable; $\mathbb P[z{=}c]$ | 3.7 |
+# | $A_k$, $\Delta_k$, $L_k$, $d_k$, $\lambda$, $Z$, $\delta_k$ | see the table in Section 3.7; $\delta_k$ is the strength of the pull | 3.7 |
+# | $y_l$, $r_j$ | coordinate of a filter along $u_l$; component $j$ over the leader | 3.7 |
+# | $g$, $c$, $t^*$ | growth of an eigenvalue with its coordinate; vote; time at which a coordinate becomes infinite | 3.7 |
+# | $P$, $\beta=M/P$ | candidates of a place; filters per candidate | 3.8 |
+# | $o$, $v_{km}$ | output before it is scaled to unit length; columns of $V$ | 3.8 |
+# | $R_k^g$, $\bar\chi_+$, $\bar\chi_-$ | candidates in use; score of the candidates; of the other tokens | 3.8 |
+# | $\zeta$ | norm of one half of the tokens, $1/\zeta$ of the other | 3.9 |
+# | $\mu$, $\sigma$ | mean and standard deviation of a filter's output over a batch | 3.9 |
+#
+# :::
 
 # %% [markdown]
 # ## Exercises
@@ -2148,7 +2260,7 @@ if survival:
 # grows at the rate (largest *other* eigenvalue of $A$) $-\ \lambda$.
 #
 # 1. Every $\phi_i$ rests. Only $\phi_1$ is an LME. The rate is $\lambda_2-\lambda_1<0$ there and $\lambda_1-\lambda_i>0$ at any other $\phi_i$.
-# 2. Every $u_m$ rests, by paper (9). No input lies on the plane $u_m^\top x=0$, so the gates stay as they are and $A$ is constant nearby. The rate is
+# 2. Every $u_m$ rests, by equation (9) of the paper. No input lies on the plane $u_m^\top x=0$, so the gates stay as they are and $A$ is constant nearby. The rate is
 #    $q_m-(1-q_m)^2$. It changes sign at $q_m=(3-\sqrt5)/2$, where $u_m$ stops being an LME.
 # 3. The energy is $\mathcal E(w)=\tfrac14(1-\tfrac1\pi)\,w^\top\Sigma w$: on a centred Gaussian a ReLU filter does PCA. Both axes rest. The long one
 #    is stable, with the rate $-\tfrac12(1-\tfrac1\pi)(a^2-b^2)$; the short one has the opposite rate. But
@@ -2194,17 +2306,17 @@ for w, sign, axis in zip(axes, (-1, 1), ("long", "short"), strict=True):
 #
 # Theorem 4 of the paper has a top layer of rank one. Let it keep $r$ directions: $S=\sum_{i\le r}s^i{s^i}^\top$ with the orthonormal eigenvectors $s^i$ of
 # the $r$ largest eigenvalues $\lambda_i>0$ of $\mathbb C_\alpha[f_1]$. Filters are linear. Let $G_k$ be the $M\times d$ matrix whose rows are the
-# gradients $g_{km}$ of the filters of field $k$, without projection.
+# gradients $\dot w_{km}$ of the filters of field $k$, without projection.
 #
 # 1. What is the largest possible rank of $G_k$?
 # 2. For $r\ge2$ two filters of a field have gradients in different directions. Let unit filters follow them by power iteration,
-#    $w_{km}\leftarrow g_{km}/\lVert g_{km}\rVert$. What can be said of their directions if $S$ stays as it was at the start?
+#    $w_{km}\leftarrow\dot w_{km}/\lVert\dot w_{km}\rVert$. What can be said of their directions if $S$ stays as it was at the start?
 # 3. And if the top layer follows, so that the $s^i$ are always the present eigenvectors? Predict first, then derive.
 #
 # ```{hint}
 # :class: dropdown
-# Write $F_i=\sum_{km}s^i_{km}f_{km}$ and $b^i_k=\mathbb C_\alpha[x_k,F_i]$. For 3. use that $s^i$ is an eigenvector to express
-# $s^i_{km}$ by $w_{km}$ and $b^i_k$.
+# Write $F_i=\sum_{km}s^i_{km}f_{km}$ and $\eta^i_k=\mathbb C_\alpha[x_k,F_i]$. For 3. use that $s^i$ is an eigenvector to express
+# $s^i_{km}$ by $w_{km}$ and $\eta^i_k$.
 # ```
 # ````
 
@@ -2213,19 +2325,19 @@ for w, sign, axis in zip(axes, (-1, 1), ("long", "short"), strict=True):
 # :label: sol-rank
 # :class: dropdown
 #
-# 1. $g_{km}=\sum_{i\le r}s^i_{km}b^i_k$, that is $G_k=\sum_{i\le r}s^i_k{b^i_k}^\top$, a sum of $r$ matrices of rank one. The rank is
+# 1. $\dot w_{km}=\sum_{i\le r}s^i_{km}\eta^i_k$, that is $G_k=\sum_{i\le r}s^i_k{\eta^i_k}^\top$, a sum of $r$ matrices of rank one. The rank is
 #    $\min(r,M,d)$ at most, and in general exactly that.
-# 2. Every gradient of field $k$ is a combination of $b^1_k,\dots,b^r_k$, with coefficients $s^i_{km}$ that differ from filter to filter. After
+# 2. Every gradient of field $k$ is a combination of $\eta^1_k,\dots,\eta^r_k$, with coefficients $s^i_{km}$ that differ from filter to filter. After
 #    the first step the filters of a field lie in a space of $r$ dimensions. For $r=2$ it is a plane, in which they separate.
-# 3. The eigenvalue equation reads $\lambda_is^i_{km}=\mathbb C_\alpha[f_{km},F_i]=w_{km}^\top b^i_k$. Put this into 1.:
+# 3. The eigenvalue equation reads $\lambda_is^i_{km}=\mathbb C_\alpha[f_{km},F_i]=w_{km}^\top\eta^i_k$. Put this into 1.:
 #
 # $$
-# g_{km}=B_kw_{km},\qquad B_k=\sum_{i\le r}\frac{b^i_k{b^i_k}^\top}{\lambda_i}.
+# \dot w_{km}=H_kw_{km},\qquad H_k=\sum_{i\le r}\frac{\eta^i_k{\eta^i_k}^\top}{\lambda_i}.
 # $$
 #
-# The matrix $B_k\succeq0$ does not depend on $m$. After $t$ steps $w_{km}$ has the direction of $B_k(t)\cdots B_k(1)w_{km}(0)$: the same product
-# for all filters of a field. Once $B_k$ has settled and has a simple top eigenvalue, each step aligns them further with its top eigenvector. They end on *one line* for
-# every $r$, although $G_k$ has a larger rank at the start. Unequal weights of the $s^i$ in $S$ would only go into the sum for $B_k$. To separate
+# The matrix $H_k\succeq0$ does not depend on $m$. After $t$ steps $w_{km}$ has the direction of $H_k(t)\cdots H_k(1)w_{km}(0)$: the same product
+# for all filters of a field. Once $H_k$ has settled and has a simple top eigenvalue, each step aligns them further with its top eigenvector. They end on *one line* for
+# every $r$, although $G_k$ has a larger rank at the start. Unequal weights of the $s^i$ in $S$ would only go into the sum for $H_k$. To separate
 # two linear filters a higher rank of $S$ is not enough: the top layer must not follow the filters.
 # ```
 
@@ -2279,11 +2391,11 @@ for r, follow in product((1, 2), (False, True)):
 # ````{exercise} What is there to learn at a place?
 # :label: ex-generators
 #
-# Take one place $k$ of a pool of $G$ generators. A share $\pi_a$ of them fixes token $a$ there, a share $\pi_*$ has the wildcard. Filters are linear,
+# Take one place $k$ and a pool of generators. A share $\pi_a$ of them fixes token $a$ there, a share $\pi_*$ has the wildcard. Filters are linear,
 # $\alpha=1$, the batch is large.
 #
 # 1. Two views of a sample come from one generator. Derive $C=\mathbb V_z\bigl[\mathbb E[x_k|z]\bigr]$, and $\mathbb V[x_k]$, which is what training without augmentation sees.
-# 2. Compare the variance $e_a^\top Ce_a$ of a candidate with that of another token $b$, for $G=40$, five of ten places fixed, $P=5$, $d=20$. And without augmentation?
+# 2. Compare the variance $e_a^\top Ce_a$ of a candidate with that of another token $b$, for 40 generators, five of ten places fixed, $P=5$, $d=20$. And without augmentation?
 # 3. What is the rank of $C$? Predict where linear filters of a trained network lie, then look.
 #
 # ```{hint}
@@ -2297,14 +2409,14 @@ for r, follow in product((1, 2), (False, True)):
 # :label: sol-generators
 # :class: dropdown
 #
-# 1. $\mathbb E[x_k|z]$ is $e_a$ with probability $\pi_a$ and $\tfrac1d\mathbf 1$ with probability $\pi_*$. With the mean $m=\sum_a\pi_ae_a+\tfrac{\pi_*}d\mathbf 1$,
+# 1. $\mathbb E[x_k|z]$ is $e_a$ with probability $\pi_a$ and $\tfrac1d\mathbf 1$ with probability $\pi_*$. With the mean $\bar x=\sum_a\pi_ae_a+\tfrac{\pi_*}d\mathbf 1$,
 #
 # $$
-# C=\sum_a\pi_ae_ae_a^\top+\frac{\pi_*}{d^2}\mathbf 1\mathbf 1^\top-mm^\top,\qquad\mathbb V[x_k]=\operatorname{diag}(m)-mm^\top .
+# C=\sum_a\pi_ae_ae_a^\top+\frac{\pi_*}{d^2}\mathbf 1\mathbf 1^\top-\bar x\bar x^\top,\qquad\mathbb V[x_k]=\operatorname{diag}(\bar x)-\bar x\bar x^\top .
 # $$
 #
 # 2. A token that is no candidate has $e_b^\top Ce_b=\pi_*(1-\pi_*)/d^2\approx\tfrac1{1600}$. A candidate has about $\pi_a(1-\pi_a)\approx0.09$, some 140 times as much.
-#    Without augmentation the other token has $m_b(1-m_b)\approx\pi_*/d=0.025$, and the candidate wins by a factor of 4 only. Drawing the second view from the same
+#    Without augmentation the other token has $\bar x_b(1-\bar x_b)\approx\pi_*/d=0.025$, and the candidate wins by a factor of 4 only. Drawing the second view from the same
 #    generator is what hides the noise.
 # 3. $C$ is a covariance of $P+1$ affinely independent points where all candidates are used, wildcards occur and $P<d$, so its rank is $P$. All its non-zero
 #    directions are candidates, up to one common shift of the others: in the large batch linear filters mix candidates, in $P$ directions. The trained ones do
