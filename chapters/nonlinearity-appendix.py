@@ -2749,7 +2749,7 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # - **What a slow top layer does.** Theorems 4 and 5 of the paper let $V$ converge before the filters move ({prf:ref}`fast top layer <nl-fast-top>`). In the
 #   experiments both layers are trained at the same rate.
 # - **Where linear filters go.** Theorem 4 (2) of the paper is about paths at fixed $s$ and without projection, and says nothing of the flow along them. If $s$
-#   follows the filters, $\sum_{k,m}s_{km}w_{km}^\top b_k$ is the top eigenvalue of $\mathbb C_\alpha[f_1]$: all gradients (14) of the paper vanish only where
+#   follows the filters, $\sum_{k,m}s_{km}w_{km}^\top\eta_k$ is the top eigenvalue of $\mathbb C_\alpha[f_1]$: all gradients (14) of the paper vanish only where
 #   that is 0.
 # - **That ReLU filters share the work.** Theorem 4 of the paper says what linear filters cannot do. No theorem says that several ReLU filters of one field
 #   take different patterns: Theorem 5 of the paper has one filter a field and a binary $z$, the experiments have 40 generators and $M=\beta P$.

@@ -25,9 +25,9 @@
 #
 # Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned?
 #
-# With linear filters they do learn the same thing. Each climbs to the same highest point of the objective, and a layer of a thousand filters knows one pattern. {cite}`tian-2023` explains in two steps what ReLU changes. First, the objective of a ReLU filter has many local maxima. We call them **hills**. A filter climbs the hill on which it starts, so a wide layer collects many patterns, where a linear layer collects one and its mirror image. Second, a layer on top raises the hills of those patterns that say something about the whole input. This, the paper explains, is why trained filters end at the patterns that were put into the data on purpose, and not at the random filling between them.
+# In one layer of linear filters they do. Each climbs to the same highest point of the objective, and a layer of a thousand filters knows one pattern. {cite}`tian-2023` explains in two steps what ReLU changes. First, the objective of a ReLU filter has many local maxima. We call them **hills**. A filter climbs the hill on which it starts, so a wide layer collects many patterns, where a linear layer collects one and its mirror image. Second, a layer on top raises the hills of those patterns that say something about the whole input. This, the paper explains, is why trained filters end at the patterns that were put into the data on purpose, and not at the random filling between them.
 #
-# Below each result stands the run that tests it, with a card that gives the verdict ([how a claim is judged](../book/judging.md)). A card also shows a *control*: the nearest plausible mistake, put through the same code, which has to fail. Proofs and further checks are in the [appendix](nonlinearity-appendix.ipynb), and a [table of symbols](nl-symbols) is at the end.
+# Below each result stands the run that tests it, with a card that gives the verdict ([how a claim is judged](../book/judging.md)). A card also shows a *control*: the nearest plausible mistake, put through the same code, which has to fail; and, for a verdict *with conditions*, a case *outside* these conditions. Proofs and further checks are in the [appendix](nonlinearity-appendix.ipynb), and a [table of symbols](nl-symbols) is at the end.
 #
 # The box above counts the verdicts on the whole paper, chapter and appendix together; where a claim was also judged at the paper's size, that [long run](nl-record) counts. The last line of the page counts what the short run behind this page judged by itself, which is less. Where the two differ, the card shows both.
 
@@ -365,6 +365,8 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 #
 # With numbers: a pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the probabilities of the other patterns are. In this model no input lies on the plane $u_m^\top x=0$, so $A$ is constant near $u_m$, and for a pattern "LME" and "hilltop" mean the same. (The nine hills of the circle are of another kind: at a kink $A$ jumps, and none of the nine is an LME.)
 #
+# The paper has a second model, in which an input is exactly one of the patterns, as in the sequences of letters that come later. There every pattern is an LME, by the {prf:ref}`convention <nl-gate>` that a gate is closed for inputs on its boundary.
+#
 # We enumerate the model and search for the crossing. With the second moment in place of the variance, our control, it would lie at $\tfrac12$.
 
 # %% [markdown]
@@ -422,7 +424,7 @@ def tilted(seed, deviation, q=0.2, m=8):
 
 
 # %% [markdown]
-# The same two eigenvalues say how fast a filter that starts near a pattern arrives. **Power iteration**, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is a step of the flow of unlimited length. Let $\lambda_1>\lambda_2$ be the two largest eigenvalues of $A$, and call $\lambda_1-\lambda_2$ the **gap**. Theorem 3 of the paper says that power iteration converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas).
+# The same two eigenvalues say how fast a filter that starts near a pattern arrives. **Power iteration**, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is an Euler step of the flow of unlimited length. Let $\lambda_1>\lambda_2$ be the two largest eigenvalues of $A$, and call $\lambda_1-\lambda_2$ the **gap**. Theorem 3 of the paper says that power iteration converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas).
 #
 # Near a pattern $u_m$ the length of a step, $\lVert w(t+1)-w(t)\rVert$, should fall by the factor $\lambda_2/\lambda_1\approx q/(1-q)^2$ each time (Figure 1 of the paper, right): for $q=0.2$ each step is less than a third of the one before. Where the patterns are only approximately orthogonal, "multiple local optima close to $u_m$ still exist for each $m$".
 
@@ -804,13 +806,13 @@ glue.figure(fig, "plot-roughness")
 # So far there was one layer. What does a second one add? Take an input that consists of $K$ parts, such as a word of $K$ letters. Each part is seen by a group of $M$ filters of its own, and by no other filter; the part is the **receptive field** of its group, or field for short. The top layer sees the outputs of all filters and combines them into the output of the network. With three fields and two filters each:
 #
 # ```text
-# input         x_1           x_2           x_3         K = 3 fields
-#              /   \         /   \         /   \
-# filters   w_11   w_12   w_21   w_22   w_31   w_32     M = 2 filters in each
-#              \     \      |      |      /     /
-# top layer      `-----`----`  V  `----`-----`          sees all 6 outputs
-#                              |
-# output                      f_2
+# input            x_1           x_2           x_3        K = 3 fields
+#                 /   \         /   \         /   \
+# filters      w_11   w_12   w_21   w_22   w_31   w_32    M = 2 filters each
+#                \      \       \   /       /      /
+# top layer                       V                       sees all 6 outputs
+#                                 |
+# output                         f_2
 # ```
 #
 # In the experiments below a part is one letter, or **token**, out of an alphabet of $d$ tokens. The word CAB gives $x_1=e_C$, $x_2=e_A$ and $x_3=e_B$, where $e_a$ is the unit vector of token $a$. A filter of the first field has one weight for each token and answers to C with its weight for C. So a filter can be read: one large weight means that it has learned one token, several large ones mean that it mixes tokens.
@@ -988,7 +990,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 # %% [markdown]
 # ## The top layer votes
 #
-# A field cannot know which of its patterns matter for the whole input. The top layer can, because it sees all fields. Suppose that only two words are ever meant, and that the letters A in field 1 and B in field 2 each tell which. The outputs of their filters rise and fall together, so the top layer gives them weight, and this pushes the filter of field 1 further towards A. A letter that says nothing about the word gets no such push. The top layer has a **vote**: it raises the hill of the token that tells, and it widens its basin.
+# A field cannot know which of its patterns matter for the whole input. The top layer can, because it sees all fields. Suppose that one of two words is meant, and that the letter A in field 1 and the letter B in field 2 are both typical of the first. Then the outputs of their filters rise and fall together, so the top layer gives weight to both, and this pushes the filter of field 1 further towards A. A letter that is as frequent in either word gets no such push. In this sense the top layer has a **vote**: it raises the hill of a token that tells the words apart, and it widens its basin.
 #
 # ```{prf:assumption} no. 2 of the paper, first and third part
 # :label: nl-uniform
@@ -1019,7 +1021,7 @@ if lines:  # elsewhere the page shows the record's figure alone
 # ```
 # ````
 #
-# In words: each filter climbs its own variance, and is pulled along $\Delta_k$ as well, the more the *other* fields say of $z$. The pull is never negative, since $\lambda\ge d_k$ for every field.
+# ($C$ is the number of values of $z$.) In words: each filter climbs its own variance, and is pulled along $\Delta_k$ as well, the more the *other* fields say of $z$. The pull is never negative, since $\lambda\ge d_k$ for every field.
 #
 # To check this, note that a converged top layer makes the energy $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, a function of the filters alone. We enumerate a population and differentiate this eigenvalue automatically, which uses none of $L_k$, $\Delta_k$ and $\delta_k$. (The paper's second way to write $\delta_k$ lacks a factor; see the [appendix](nl-a-second-form).)
 
@@ -1146,7 +1148,7 @@ chapter.judge("thm-6", observed=gained, control=lost)
 # \frac{d}{dt}\ln|r_j|=g(y_j)-g(y_l)-c .
 # $$ (nl-eq-leader)
 #
-# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader that has the vote, or that meets no vote at all, never loses**. And where another component is exactly as large, $r_j=1$, the right side is $-c<0$. So the vote decides such a tie, and the border of the basin moves outwards.
+# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader that has the vote never loses, and without a vote no leader loses either**. And where another component is exactly as large, $r_j=1$, the right side is $-c<0$. So the vote decides such a tie, and the border of the basin moves outwards.
 #
 # ```{prf:theorem} beyond the paper: the leader and the vote
 # :label: nl-leader
@@ -1506,7 +1508,7 @@ for name, d in filters:
 #
 # Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero, and a statement about the grid is measured by the share of its comparisons that are clear.
 #
-# **Verdicts.** The cards under each picture judge its caption in the paper sentence by sentence: in the record each sentence is *reproduced*, or holds *with conditions* that the card names, and most are *not judged* by the short run of this page.
+# **Verdicts.** The cards under each picture judge what the paper says of it, sentence by sentence: in the record each sentence is *reproduced*, or holds *with conditions* that the card names, and most are *not judged* by the short run of this page.
 #
 # ### More filters, more tokens
 #
@@ -2187,39 +2189,39 @@ if survival:
 # :::{table}
 # :class: symbols
 #
-# | symbol | meaning | first in |
+# | symbol | meaning | first in section |
 # |---|---|---|
-# | $w$, $w_k$, $w_{km}$ | a filter: of unit length where the sphere is meant; the one of field $k$; number $m$ of field $k$ | 3.1, 3.6 |
-# | $h$, $h'$ | activation and its slope; for ReLU $h'$ is the gate | 3.1, 3.2 |
-# | $\mathbb V$, $\mathbb E$ | variance and mean over the data | 3.1 |
-# | $x[i]$, $x[i']$, $N$ | two views of sample $i$; number of samples | 3.2 |
-# | $\alpha_{ij}$, $\mathrm{sg}(\alpha)$ | pairwise importance; the same, held constant | 3.2 |
-# | $\mathbb C_\alpha$, $\mathcal E_\alpha$ | contrastive covariance; energy | 3.2 |
-# | $d_{ij}$, $\tau$ | distance of two outputs; temperature | 3.2 |
-# | $\tilde x^w$, $A(w)$ | gated input; its contrastive covariance | 3.2 |
-# | $P_w^\perp$ | projection that removes the part along $w$ | 3.2 |
-# | $u_m$, $y_m$, $q_m$ | pattern of the latent model; its coefficient; the probability that it is present | 3.3 |
-# | $\lambda_*$, $\lambda_1$, $\lambda_2$, $\lambda_{\mathrm{gap}}$ | eigenvalue at an LME; the two largest of $A$; their difference | 3.3, 3.5 |
-# | $K$ (twice) | nodes of a layer; from Section 3.6 on fields of a network, that is, places of a sequence | 3.4, 3.6 |
-# | $b_j$, $b_k$, $b_l$ (three times) | share of a basin; what a filter says of $z$, $w_k^\top\Delta_k$; constant of the growth $(y_l+b_l)y_l$ | 3.4, 3.7, 3.7 |
-# | $\rho(w)$ | roughness | 3.5 |
-# | $J$, $B$ | Jacobian of the flow; second moment on the plane $w^\top x=0$ | 3.5 |
-# | $x_k$, $M$ | input of field $k$; filters in each field | 3.6 |
-# | $f_1$, $f_2$, $V$, $S$ | outputs of all filters; of the network; top layer; $V^\top V$ | 3.6 |
-# | $d$, $e_a$ | dimension of a filter's input, the number of tokens; unit vector of token $a$ | 3.6 |
-# | $s$, $s_{km}$ | top eigenvector of $\mathbb C_\alpha[f_1]$ and its entries | 3.6 |
-# | $s$ (a number) | share of uniform importance, in one experiment and its figure | 3.6 |
-# | $\eta_k$ | the vector along which the filters of a linear field move; $b_k$ in the paper | 3.6 |
-# | $\sigma_1$, $\sigma_2$ | singular values of the filters of a field | 3.6 |
-# | $z$, $p_c$ | global variable; $\mathbb P[z{=}c]$ | 3.7 |
-# | $A_k$, $\Delta_k$, $L_k$, $d_k$, $\lambda$, $Z$, $\delta_k$ | see the table in Section 3.7; $\delta_k$ is the strength of the pull | 3.7 |
-# | $y_l$, $r_j$ | coordinate of a filter along $u_l$; component $j$ over the leader | 3.7 |
-# | $g$, $c$, $t^*$ | growth of an eigenvalue with its coordinate; vote; time at which a coordinate becomes infinite | 3.7 |
-# | $P$, $\beta=M/P$ | candidates of a place; filters per candidate | 3.8 |
-# | $o$, $v_{km}$ | output before it is scaled to unit length; columns of $V$ | 3.8 |
-# | $R_k^g$, $\bar\chi_+$, $\bar\chi_-$ | candidates in use; score of the candidates; of the other tokens | 3.8 |
-# | $\zeta$ | norm of one half of the tokens, $1/\zeta$ of the other | 3.9 |
-# | $\mu$, $\sigma$ | mean and standard deviation of a filter's output over a batch | 3.9 |
+# | $w$, $w_k$, $w_{km}$ | a filter: of unit length where the sphere is meant; the one of field $k$; number $m$ of field $k$ | How many hills, Linear filters |
+# | $h$, $h'$ | activation and its slope; for ReLU $h'$ is the gate | How many hills, One objective |
+# | $\mathbb V$, $\mathbb E$ | variance and mean over the data | How many hills |
+# | $x[i]$, $x[i']$, $N$ | two views of sample $i$; number of samples | One objective |
+# | $\alpha_{ij}$, $\mathrm{sg}(\alpha)$ | pairwise importance; the same, held constant | One objective |
+# | $\mathbb C_\alpha$, $\mathcal E_\alpha$ | contrastive covariance; energy | One objective |
+# | $d_{ij}$, $\tau$ | distance of two outputs; temperature | One objective |
+# | $\tilde x^w$, $A(w)$ | gated input; its contrastive covariance | One objective |
+# | $P_w^\perp$ | projection that removes the part along $w$ | One objective |
+# | $u_m$, $y_m$, $q_m$ | pattern of the latent model; its coefficient; the probability that it is present | Hilltop |
+# | $\lambda_*$, $\lambda_1$, $\lambda_2$, $\lambda_{\mathrm{gap}}$ | eigenvalue at an LME; the two largest of $A$; their difference | Hilltop, Roughness |
+# | $K$ (twice) | nodes of a layer; then fields of a network, that is, places of a sequence | More filters, Linear filters |
+# | $b_j$, $b_k$, $b_l$ (three times) | share of a basin; what a filter says of $z$, $w_k^\top\Delta_k$; constant of the growth $(y_l+b_l)y_l$ | More filters, Vote, Vote |
+# | $\rho(w)$ | roughness | Roughness |
+# | $J$, $B$ | Jacobian of the flow; second moment on the plane $w^\top x=0$ | Roughness |
+# | $x_k$, $M$ | input of field $k$; filters in each field | Linear filters |
+# | $f_1$, $f_2$, $V$, $S$ | outputs of all filters; of the network; top layer; $V^\top V$ | Linear filters |
+# | $d$, $e_a$ | dimension of a filter's input, the number of tokens; unit vector of token $a$ | Linear filters |
+# | $s$, $s_{km}$ | top eigenvector of $\mathbb C_\alpha[f_1]$ and its entries | Linear filters |
+# | $s$ (a number) | share of uniform importance, in one experiment and its figure | Linear filters |
+# | $\eta_k$ | the vector along which the filters of a linear field move; $b_k$ in the paper | Linear filters |
+# | $\sigma_1$, $\sigma_2$ | singular values of the filters of a field | Linear filters |
+# | $z$, $p_c$ | global variable; $\mathbb P[z{=}c]$ | Vote |
+# | $A_k$, $\Delta_k$, $L_k$, $d_k$, $\lambda$, $Z$, $\delta_k$ | see the table in that section; $\delta_k$ is the strength of the pull | Vote |
+# | $y_l$, $r_j$ | coordinate of a filter along $u_l$; component $j$ over the leader | Vote |
+# | $g$, $c$, $t^*$ | growth of an eigenvalue with its coordinate; vote; time at which a coordinate becomes infinite | Vote |
+# | $P$, $\beta=M/P$ | candidates of a place; filters per candidate | Tokens |
+# | $o$, $v_{km}$ | output before it is scaled to unit length; columns of $V$ | Tokens |
+# | $R_k^g$, $\bar\chi_+$, $\bar\chi_-$ | candidates in use; score of the candidates; of the other tokens | Tokens |
+# | $\zeta$ | norm of one half of the tokens, $1/\zeta$ of the other | Grid |
+# | $\mu$, $\sigma$ | mean and standard deviation of a filter's output over a batch | Grid |
 #
 # :::
 
