@@ -365,7 +365,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 #
 # With numbers: a pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the probabilities of the other patterns are. In this model no input lies on the plane $u_m^\top x=0$, so $A$ is constant near $u_m$, and for a pattern "LME" and "hilltop" mean the same. (The nine hills of the circle are of another kind: at a kink $A$ jumps, and none of the nine is an LME.)
 #
-# The paper has a second model, in which an input is exactly one of the patterns, as in the sequences of letters that come later. There every pattern is an LME, by the {prf:ref}`convention <nl-gate>` that a gate is closed for inputs on its boundary.
+# The paper has a second model, in which an input is exactly one of the patterns, as at each place of the words that come later. There every pattern is an LME, by the {prf:ref}`convention <nl-gate>` that a gate is closed for inputs on its boundary.
 #
 # We enumerate the model and search for the crossing. With the second moment in place of the variance, our control, it would lie at $\tfrac12$.
 
@@ -512,7 +512,7 @@ glue.figure(fig, "plot-hilltop")
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Equation (9) and Figure 1 of the paper, right. Look left at the crossing: left of the dotted line the pattern is a locally maximal eigenvector, right of it there is none. Look right at the slope: for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1 the steps shrink as the black dots say, by the ratio of the two curves at $q=0.2$. The ratio is derived; the paper says that optima near $u_m$ survive small deviations.
+# Equation (9) and Figure 1 of the paper, right. Look left at the crossing: left of the dotted line the pattern is a locally maximal eigenvector, right of it there is none. Look right at the slope: for patterns tilted by $\lVert U^\top U-I\rVert_2=0$, 0.05 and 0.1 the three lines nearly coincide, and the steps shrink as the black dots say, by the ratio of the two curves at $q=0.2$. The ratio is derived; the paper says that optima near $u_m$ survive small deviations.
 # ```
 
 # %% [markdown]
@@ -738,7 +738,7 @@ chapter.judge("thm-1-b", observed=meet, control=every)
 # J=P^\perp\left(A-\lambda_*-\mathbb E[h]\,B\right)P^\perp,\qquad B=\int_{w_*^\top x=0}xx^\top p(x)\,dS\succeq0 .
 # $$ (nl-eq-jacobian)
 #
-# Here $\mathbb E[h]$ is the mean output of the filter, and $B$ the second moment of the density $p$ on the plane. The roughness is $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. It enters with a minus sign, which *stabilises*: an input that crosses the gate pushes the filter back. So every LME is stable under ReLU, however rough, and a fixed point that is no LME can be stable, too.
+# Here $\mathbb E[h]$ is the mean output of the filter, and $B$ the second moment of the density $p$ on the plane. The roughness is $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. It enters with a minus sign, which *stabilises*: an input that crosses the gate pushes the filter back. So on such a density every LME is stable under ReLU, however rough, and a fixed point that is no LME can be stable, too.
 
 
 # %% tags=["hide-input"]
@@ -796,9 +796,9 @@ glue.figure(fig, "plot-roughness")
 # ```
 
 # %% [markdown]
-# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and a non-uniform importance lowers that bound. From this the paper concludes that non-uniform $\alpha$ "creates more and deeper local optima".
+# How rough can it be? Theorem 2 of the paper [bounds the roughness](nl-a-bound) by the density on the plane $w^\top x=0$, and a Gaussian importance, $\alpha_{ij}=e^{-(h_i-h_j)^2/2\tau}$, lowers that bound (its Corollary 2). From this the paper concludes that non-uniform $\alpha$ "creates more and deeper local optima".
 #
-# With few points and a low temperature there are more. A loss that attends to close outputs no longer cares about outputs that are far apart already, so a filter gains by separating close ones, and there are many ways to do that. On densities, a Gaussian importance, $\alpha_{ij}=e^{-(h_i-h_j)^2/2\tau}$, brings no gain. Are the optima deeper, too? That depends on how depth is summarised; the [appendix](nl-a-optima) has the counts.
+# With few points and a low temperature there are more. A loss that attends to close outputs no longer cares about outputs that are far apart already, so a filter gains by separating close ones, and there are many ways to do that. On densities the Gaussian importance brings no gain. Are the optima deeper, too? That depends on how depth is summarised; the [appendix](nl-a-optima) has the counts.
 
 # %% [markdown]
 # ## Linear filters share one line
@@ -826,7 +826,7 @@ glue.figure(fig, "plot-roughness")
 # the unique top eigenvector $s$ of $\mathbb C_\alpha[f_1]$.
 # ```
 #
-# The vector $s$ has one entry $s_{km}$ for each filter. Without gates the gradients of all filters in field $k$ are multiples of one vector, which we call $\eta_k$; only the factor $s_{km}$ differs from filter to filter. However many filters a field has, all move along one direction.
+# The vector $s$ has one entry $s_{km}$ for each filter. Below such a top layer, and without gates, the gradients of all filters in field $k$ are multiples of one vector, which we call $\eta_k$; only the factor $s_{km}$ differs from filter to filter. However many filters a field has, all move along one direction.
 #
 # ````{prf:theorem} no. 4 of the paper: linear filters
 # :label: nl-thm-4
@@ -840,7 +840,7 @@ glue.figure(fig, "plot-roughness")
 # ```
 # ````
 #
-# The idea of the first part in one line: $s$ is an eigenvector, $\lambda s_{km}=w_{km}^\top\eta_k$, so that $\dot w_{km}=(\eta_k\eta_k^\top/\lambda)\,w_{km}$, and one matrix moves every filter of the field. A ReLU, a top layer of rank two and the projection on the sphere each break this. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
+# The idea of the first part: $s$ is an eigenvector, with the eigenvalue $\lambda$, which reads $\lambda s_{km}=w_{km}^\top\eta_k$ filter by filter. So $\dot w_{km}=(\eta_k\eta_k^\top/\lambda)\,w_{km}$: one matrix moves every filter of the field. A ReLU, a top layer of rank two and the projection on the sphere each break this. The second part, at fixed $s$, is in the [appendix](nl-a-paths).
 
 # %% [markdown]
 # ```{strip}
@@ -1514,13 +1514,13 @@ for name, d in filters:
 #
 # The upper row shows how well the candidates are found. For $P=1$ a linear network needs no width: one direction is enough, and its score is high from $\beta=1$ on. A single ReLU filter may start on the wrong side and stay closed, and there width helps. For more candidates ReLU climbs to the top as $\beta$ grows and leaves linear behind, whose score hardly moves. LeakyReLU does as ReLU does, and the quadratic activation needs a few more filters for it.
 #
-# The lower row compares losses: it is the score with InfoNCE less that with the quadratic loss. With several candidates it is above zero for most points, so InfoNCE finds more.
+# The lower row compares losses: it is the score with InfoNCE less that with the quadratic loss. With several candidates most points lie above zero.
 #
 # ````{record-figure} plot-fig-4
 # :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
 # :name: plot-fig-4
 #
-# Figure 4 of the paper in the [record](nl-record): mean and 95 % interval of ten networks. Look how the linear networks (blue, dashed) hardly move while ReLU climbs, as the caption of the paper says; quadratic ones (green diamonds) follow from $\beta=5$ on. The dotted line is another quantity, for comparison: $1-(1-1/P)^{\beta P}$, the share of candidates that as many independent lottery tickets would cover. Below, the paired gain over the quadratic loss.
+# Figure 4 of the paper in the [record](nl-record): mean and 95 % interval of ten networks. Look how the linear networks (blue, dashed) hardly move while ReLU climbs, as the caption of the paper says; quadratic ones (green diamonds) follow from $\beta=5$ on. The dotted line is another quantity, for comparison: $1-(1-1/P)^{\beta P}$, the share of candidates that as many independent lottery tickets would cover. In the lower row look at the zero line: above it InfoNCE finds more than the quadratic loss, in networks with the same data.
 #
 # ```{glue:figure} plot-fig-4
 # :alt: For each P the score of the candidates against over-parameterisation, one line for each activation that was trained. For P = 1 linear networks are near one at every β and ReLU networks climb to it; for larger P ReLU networks reach one at β = 5 while linear ones stay below.
@@ -2160,7 +2160,7 @@ if survival:
 # %% [markdown]
 # ## Summary
 #
-# A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts, so a wide layer collects patterns as a lottery does: by the number of tickets. In models that one can solve, one can compute which patterns are hilltops and how fast a filter reaches them. With a top layer that learns fast, linear filters of one field all move along one line, while a ReLU filter feels the vote of the top layer, which raises the hill of the token that tells most about the whole. In the token experiments of the paper ReLU filters end, given width, at tokens that the generators fix, as in the author's own run.
+# A linear filter has one hill and its mirror image. ReLU breaks the landscape into many hills, and a filter keeps the one on which it starts. So a wide layer works like a lottery: the more tickets, the more patterns it finds. In models that can be solved one can compute which patterns are hilltops and how fast a filter reaches them. With a top layer that learns fast, linear filters of one field all move along one line, while a ReLU filter feels the vote of the top layer, which raises the hill of the token that tells most about the whole. In the token experiments of the paper ReLU filters end, given width, at tokens that the generators fix, as in the author's own run.
 #
 # **What surprised us.**
 #
@@ -2178,7 +2178,7 @@ if survival:
 #
 # The [full list](nl-open) is in the appendix.
 #
-# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter under another name. Its InfoNCE run keeps several directions, too, so both chapters agree that the loss, not linearity alone, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here it is the importance of InfoNCE that keeps the top layer from the rank one that Theorem 4 of the paper assumes, and uniform importance brings ours near it.
+# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter under another name. Its InfoNCE run keeps several directions, too, so both chapters agree that the loss, not linearity alone, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here it is the importance of InfoNCE that keeps the top layer from the rank one that Theorem 4 of the paper assumes, and uniform importance brings it near.
 # [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums as our latent model, with probabilities far below .382, so that every pattern is a hilltop. Its raised biases play the part of our gates, and its remedy, views that share only the signal, is what lifts candidates above noise here.
 #
 # (nl-symbols)=
