@@ -1217,7 +1217,7 @@ glue.figure(fig, "plot-vote")
 # ```
 
 # %% [markdown]
-# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of Theorem 5, equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields share the same time variable, so a field that is slow stays behind. And slow they are: the top layer gives nearly all its weight to one field at a time, and the others nearly stand still. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
+# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of Theorem 5, equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields share the same time variable, so a field that is slow stays behind. Most fields are slow, because the top layer gives nearly all its weight to one field at a time while the others nearly stand still. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
 
 
 # %% tags=["hide-input"]
@@ -1252,7 +1252,7 @@ chapter.judge("thm-6-b", observed=to_delta, control=to_other)
 #
 # Now the experiments of Section 5 of the paper. The data are sequences of $K=10$ tokens, and each **place** in the sequence is one receptive field. A **generator** such as `**C*B*A*D*` fixes the tokens of some places, here of five; the wildcards `*` are filled with tokens drawn at random from all $d=20$. At place $k$ the generators choose from $P$ tokens, the **candidates** of the place. All other tokens can only come from a wildcard: they are noise.
 #
-# The two views of a sample are two sequences of one generator. They agree at the fixed places and elsewhere only by chance. So the contrastive covariance takes away what wildcards contribute: for $P=5$ a candidate keeps some 140 times the variance of a noise token ({ref}`ex-generators`). The generator plays the part of $z$. A candidate says something about it, a noise token nothing.
+# The two views of a sample are two sequences of one generator. They agree at the fixed places and elsewhere only by chance. So the contrastive covariance takes away most of what wildcards contribute: for $P=5$ a candidate keeps some 140 times the variance of a noise token ({ref}`ex-generators`). The generator plays the part of $z$: a candidate says something about it, whereas it does not matter which token fills a wildcard.
 
 
 # %% tags=["hide-input"]
