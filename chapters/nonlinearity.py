@@ -2184,7 +2184,7 @@ if survival:
 # (nl-symbols)=
 # ## Symbols
 #
-# Subscripts matter: a letter with and without one can be two things. Letters that the papers use twice are marked.
+# Subscripts matter: a letter with and without one can be two things. Letters for which the paper or a figure needs two meanings are marked. The exercises name quantities of their own, such as $a$, $b$ and $r$.
 #
 # :::{table}
 # :class: symbols
@@ -2203,7 +2203,7 @@ if survival:
 # | $u_m$, $y_m$, $q_m$ | pattern of the latent model; its coefficient; the probability that it is present | Hilltop |
 # | $\lambda_*$, $\lambda_1$, $\lambda_2$, $\lambda_{\mathrm{gap}}$ | eigenvalue at an LME; the two largest of $A$; their difference | Hilltop, Roughness |
 # | $K$ (twice) | nodes of a layer; then fields of a network, that is, places of a sequence | More filters, Linear filters |
-# | $b_j$, $b_k$, $b_l$ (three times) | share of a basin; what a filter says of $z$, $w_k^\top\Delta_k$; constant of the growth $(y_l+b_l)y_l$ | More filters, Vote, Vote |
+# | $b_j$, $b_k$, $b_l$ (three times) | share of a basin; what a filter says of $z$, $w_k^\top\Delta_k$; constant of the growth $(y_l+b_l)y_l$ | More filters, Vote |
 # | $\rho(w)$ | roughness | Roughness |
 # | $J$, $B$ | Jacobian of the flow; second moment on the plane $w^\top x=0$ | Roughness |
 # | $x_k$, $M$ | input of field $k$; filters in each field | Linear filters |
@@ -2249,7 +2249,7 @@ if survival:
 # ```{hint}
 # :class: dropdown
 # In 2. the gates do not change near $u_m$. In 3. find the energy $\tfrac12\mathbb V[h(w^\top x)]$ first: $w^\top x$ is Gaussian, and for
-# $s\sim\mathcal N(0,v)$ the variance of $\max(s,0)$ is $\tfrac v2(1-\tfrac1\pi)$.
+# $\xi\sim\mathcal N(0,v)$ the variance of $\max(\xi,0)$ is $\tfrac v2(1-\tfrac1\pi)$.
 # ```
 # ````
 
