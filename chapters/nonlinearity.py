@@ -1508,7 +1508,7 @@ for name, d in filters:
 #
 # Networks of one seed and one $P$ see the same data, so they are compared in pairs. A comparison is **clear** if the 95 % interval of its paired difference lies above zero, and a statement about the grid is measured by the share of its comparisons that are clear.
 #
-# **Verdicts.** The cards under each picture judge what the paper says of it, sentence by sentence: in the record each sentence is *reproduced*, or holds *with conditions* that the card names, and most are *not judged* by the short run of this page.
+# **Verdicts.** Below each picture stands what the paper says of it, judged sentence by sentence. The short run of this page trains too few networks for most of these sentences; one line under each picture has their verdicts in the record, and opens to their cards.
 #
 # ### More filters, more tokens
 #
