@@ -59,23 +59,26 @@ import torch
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints import (
-    CURVATURE, GRADIENTS, STEEPEST, WEIGHTS, WIDE, Pairs, blow_up, closed_form,
-    constrained_gram, constrained_path, constrained_velocity, decayed_flow, descend,
-    descend_frobenius_nonlinear, descend_operator_norms, descent_step,
-    descent_step_cost, draw_weights, expected_trace_matrix, flow_map, flow_step_cost,
-    gaussian_weights, growth_rate, limit_projector, linear_flow, minibatch_map, network,
-    network_outputs, off_diagonal_share, output_flow, output_velocity, outputs_at,
-    pair_loss, pairing, polar_map, polar_velocity, projector_velocity, relu_limit,
-    squared_length, stacked, stationary_distance, tangent_kernel, trace_loss,
-    trace_matrix, train, vector_limit, vector_velocity, wide_starts, without_decay,
+    CURVATURE, GRADIENTS, STEEPEST, WEIGHTS, WIDE, Pairs, axis_distance,
+    ball_points, blow_up, closed_form, constrained_gram, constrained_path,
+    constrained_velocity, decayed_flow, descend, descend_frobenius_nonlinear,
+    descend_operator_norms, descent_step, descent_step_cost, draw_weights,
+    expected_trace_matrix, flow_map, flow_step_cost, gaussian_layers,
+    gaussian_pairs, gaussian_views, gaussian_weights, growth_rate,
+    indefinite_matrix, limit_projector, linear_flow, mean_factor, minibatch_map,
+    network, network_outputs, output_end, output_flow, output_velocity, outputs_at,
+    pair_loss, pairing, polar_map, polar_velocity, projector_velocity,
+    random_tangent_kernel, relu_limit, signed_eigenvalues, squared_length, stacked,
+    stationary_distance, tangent_shares, trace_loss, trace_matrix, train,
+    vector_limit, vector_velocity, wide_starts, without_decay,
 )  # fmt: skip
 from contrastive_dynamics.data.half_moons import (
-    half_moon_moments, half_moon_pairs, half_moons,
+    half_moon_moments, half_moon_pairs, half_moon_views, half_moons,
 )  # fmt: skip
 from contrastive_dynamics.losses import (
     contrastive_energy, infonce_importance, infonce_loss,
 )  # fmt: skip
-from contrastive_dynamics.numerics.power_laws import fitted_power
+from contrastive_dynamics.numerics.power_laws import fitted_power, log_slope
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
@@ -96,51 +99,33 @@ block, seed = chapter.seeds, first_seed
 
 
 # %% tags=["hide-input"]
-def coefficient(c, expected):  # of the mean over draws, 1 if the expectation is right
-    return float((c.mean(0) * expected).sum() / expected.square().sum())
-
-
-def centred(s, p=1, q=1, shift=0.0, n=50, draws=400):
-    """Trace matrices of anisotropic Gaussian data, and their exact moments."""
-    scale, mean = torch.linspace(1.5, 0.5, inputs), torch.full((inputs,), shift)
-    z, noise = torch.randn(
-        2, draws, n, 1 + p + q, inputs, generator=stream(s, p, f"{q}")
-    )
-    x, others = mean + scale * z[..., 0, :], mean + scale * z[..., 1:, :]
-    positives = x.unsqueeze(-2) + 0.3 * noise[..., :p, :]
-    moment = torch.diag(scale.square()) + torch.outer(mean, mean)
-    return x, positives, others[..., :q, :], mean, moment
-
-
-def moon_matrices(s, p=1, q=1, n=50, draws=400):
-    x, *views = half_moon_pairs(streams([s], draws, "moons"), n, p, q)
-    return x, *views, *half_moon_moments(n, chapter.device)
-
-
-# %% tags=["hide-input"]
-def printed_mean(x, positives, negatives, mean, moment):  # −n E[xxᵀ]
-    c = trace_matrix(x, positives, negatives)
-    return coefficient(c, -x.shape[-2] * moment)
-
-
 def exact_mean(x, positives, negatives, mean, moment):
+    """The mean of C over its expectation."""
     c, n = trace_matrix(x, positives, negatives), x.shape[-2]
     p, q = positives.shape[-2], negatives.shape[-2]
-    return coefficient(c, expected_trace_matrix(mean, moment, n, p, q))
+    return mean_factor(c, expected_trace_matrix(mean, moment, n, p, q))
 
 
-moons_printed = [printed_mean(*moon_matrices(s)) for s in block]
+moons = [half_moon_views(streams([s], 400, "moons"), 50) for s in block]
+moons_printed = [  # −n E[xxᵀ]
+    mean_factor(trace_matrix(*pairs), -50 * moment) for *pairs, _, moment in moons
+]
 
 # %%
 settings = {"p=1, q=1": (1, 1), "p=3, q=1": (3, 1), "p=1, q=2": (1, 2)}
 general = {
-    f"half moons, {k}": [exact_mean(*moon_matrices(s, *v)) for s in block]
+    f"half moons, {k}": [
+        exact_mean(*half_moon_views(streams([s], 400, "moons"), 50, *v)) for s in block
+    ]
     for k, v in settings.items()
 }
 mean, moment = half_moon_moments(50, chapter.device)
 right = expected_trace_matrix(mean, moment, 50)
 glue.number("cc-moons-off", relative_error(-50 * moment, right))
-general["shifted, p=2, q=3"] = [exact_mean(*centred(s, 2, 3, shift=0.7)) for s in block]
+general["shifted, p=2, q=3"] = [
+    exact_mean(*gaussian_views(stream(s, 2, "3"), 400, 50, inputs, 2, 3, shift=0.7))
+    for s in block
+]
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-ec-a", observed=general, control=moons_printed)
@@ -158,20 +143,6 @@ chapter.judge("eq-ec-a", observed=general, control=moons_printed)
 
 # %% tags=["hide-input"]
 x = torch.randn(6, inputs, generator=stream(seed, 0, "points"))
-
-
-# %% tags=["hide-input"]
-def tangent(s, h, name, std2=None, tied=False):
-    """Exact tangent kernels [point, point, output, output] of a random network."""
-    draws = [stream(s, h, f"{name} first")], [stream(s, h, f"{name} second")]
-    w1, w2 = gaussian_weights(*draws, h, inputs, outputs, h**-0.5, std2 or h**-0.5)
-    if tied:  # every output has the same weights
-        w2 = w2[..., :1].expand(-1, -1, outputs)
-    return tangent_kernel(w1, w2, x, x, WIDE[name])[0]
-
-
-def log_slope(sizes, values):
-    return fitted_power(torch.tensor(np.array(values)), sizes).tolist()
 
 
 # %%
@@ -197,7 +168,12 @@ def top_alone(s):
 
 
 def factors(**second_layer):
-    return [times_gram(tangent(s, largest, "linear", **second_layer)) for s in block]
+    return [
+        times_gram(
+            random_tangent_kernel(s, largest, "linear", x, outputs, **second_layer)
+        )
+        for s in block
+    ]
 
 
 one_layer_alone = [top_alone(s) for s in block]
@@ -217,7 +193,10 @@ chapter.judge(
 # %%
 def distance_slope(s, limit, skip=0):
     """Slope in the width of the distance of ReLU's kernels from a limit."""
-    found = (diagonal(tangent(s, h, "relu")) for h in tangent_widths[skip:])
+    found = (
+        diagonal(random_tangent_kernel(s, h, "relu", x, outputs))
+        for h in tangent_widths[skip:]
+    )
     return log_slope(tangent_widths[skip:], [relative_error(k, limit) for k in found])
 
 
@@ -234,14 +213,15 @@ chapter.judge("lem-1-c", observed=to_limit, control=to_top_layer)
 kinds = ["linear", "relu", "tanh"]
 
 
-def shares(s, name, **options):
-    kernels = (tangent(s, h, name, **options) for h in tangent_widths)
-    return [float(off_diagonal_share(k)) for k in kernels]
-
-
 # %% tags=["hide-input"]
 curves = {
-    k: np.array([shares(s, k) for s in chapter.progress(block, k)]) for k in kinds
+    k: np.array(
+        [
+            tangent_shares(s, tangent_widths, k, x, outputs)
+            for s in chapter.progress(block, k)
+        ]
+    )
+    for k in kinds
 }
 
 # %% tags=["hide-input", "remove-output"]
@@ -282,14 +262,8 @@ glue.figure(fig, "cc-plot-lem-1")
 # have grown.
 
 
-# %% tags=["hide-input"]
-def pair_data(s, q, n=12, p=1):
-    z, noise = torch.randn(2, n, 1 + p + q, inputs, generator=stream(s, q, "pairs"))
-    return z[:, 0], z[:, :1] + 0.3 * noise[:, :p], z[:, 1 + p :] if q else None
-
-
 # %%
-triple = pair_data(seed, 1)
+triple = gaussian_pairs(stream(seed, 1, "pairs"), 12, inputs)
 anchors, views = triple[0], triple[1][:, 0]
 
 
@@ -335,15 +309,6 @@ chapter.judge(
 # their own; the outputs collapse all the same.
 
 
-# %% tags=["hide-input"]
-def spectrum(s, run=0, negative=2, d=inputs):
-    """C with given eigenvalues, two of them negative by default, in a random basis."""
-    up = torch.linspace(0.5, 2.5, d - negative)
-    lam = torch.cat([torch.linspace(-3, -1, negative), up])
-    v = haar([stream(s, run, "basis")], d, d)[0]
-    return v @ torch.diag(lam) @ v.mT, lam, v
-
-
 # %%
 def projector(s, z=outputs, scale=None):
     """A fixed A with two rows: random, with rows of given lengths if they are scaled."""
@@ -353,7 +318,7 @@ def projector(s, z=outputs, scale=None):
 
 def common_rate_error(a, s):
     """How far the velocity of AΘ is from one common multiple of UC."""
-    c = spectrum(s)[0]
+    c = indefinite_matrix(stream(s, 0, "basis"), inputs)[0]
     theta = torch.randn(a.shape[-1], inputs, generator=stream(s, 5, "theta"))
     gradient = torch.func.grad(lambda t: trace_loss((a @ t).mT, c))(theta)
     velocity, shared = -a @ gradient, -2 * (a @ theta) @ c
@@ -383,20 +348,12 @@ chapter.judge(
 # the same first layers. The mistake gives every output a budget of its own.
 
 
-# %% tags=["hide-input"]
-def gaussian_start(purpose, h=width, runs=starts):
-    draws = [
-        torch.randn(h, inputs + outputs, generator=g)
-        for g in streams([seed], runs, purpose)
-    ]
-    return torch.stack(draws).split([inputs, outputs], -1)
-
-
 # %%
 def lowest_end(name, q, z, bound=1.0, runs=24):
     """The lowest end of a network with z outputs under ‖W2‖_F ≤ bound."""
-    points = stacked(*pair_data(seed, q))
-    w1, w2 = gaussian_start(f"{name} {q}", runs=runs)
+    points = stacked(*gaussian_pairs(stream(seed, q, "pairs"), 12, inputs, q=q))
+    draws = streams([seed], runs, f"{name} {q}")
+    w1, w2 = gaussian_layers(draws, width, inputs, outputs)
     given = points, 12, 1, q, WIDE[name]
     last = descend_frobenius_nonlinear(w1, w2[..., :z], *given, c2=bound, steps=400)
     at = last.value.argmin()
@@ -426,8 +383,13 @@ chapter.judge("prop-2-a", observed=gains_2, control=own_budgets)
 # otherwise its outputs vanish. Neither way leaves two dimensions. We set $\mu$ so that half of the starts go either way and judge the second singular value of the outputs, over the largest there or at the start.
 
 # %%
-c_decay, lam_decay, v_decay = spectrum(seed)
-w_decay = tuple(width**-0.5 * layer for layer in gaussian_start("decay"))
+c_decay, lam_decay, v_decay = indefinite_matrix(stream(seed, 0, "basis"), inputs)
+w_decay = tuple(
+    width**-0.5 * layer
+    for layer in gaussian_layers(
+        streams([seed], starts, "decay"), width, inputs, outputs
+    )
+)
 free_time = blow_up(*w_decay, c_decay).time
 mu = 1 / (2 * float(free_time.nanmedian()) * 1.01)
 decayed = decayed_flow(*w_decay, c_decay, mu)
@@ -705,7 +667,7 @@ glue.figure(fig, "cc-plot-thm-1")
 # $$ (cc-eq-riccati)
 
 # %% tags=["hide-input"]
-c, lam, v = spectrum(seed)
+c, lam, v = indefinite_matrix(stream(seed, 0, "basis"), inputs)
 start = draw_weights(
     streams([seed], starts, "first"),
     streams([seed], starts, "second"),
@@ -790,7 +752,9 @@ chapter.judge(
 
 # %%
 etas = [0.01, 0.005, 0.0025]
-problems = [spectrum(s, negative=1) for s in block for _ in range(4)]
+problems = [
+    indefinite_matrix(stream(s, 0, "basis"), inputs, 1) for s in block for _ in range(4)
+]
 c_gap, lam_gap, v_gap = (torch.stack(part) for part in zip(*problems, strict=True))
 draws = [streams(block, 4, f"gap {k}") for k in (1, 2)]
 w_gap = draw_weights(*draws, width, inputs, 1)
@@ -969,35 +933,11 @@ chapter.judge(
 
 
 # %% tags=["hide-input"]
-def ball(runs, purpose, d=None):
-    """Uniform points of the unit ball, [run, d, 1]."""
-    d = d or inputs
-    g = stream(seed, 0, purpose)
-    direction = torch.nn.functional.normalize(torch.randn(runs, d, generator=g), dim=-1)
-    return (direction * torch.rand(runs, 1, generator=g) ** (1 / d)).unsqueeze(-1)
-
-
-def signed(runs, negative, purpose):
-    """Random eigenvalues, ascending, none near 0 and none near another."""
-    g = stream(seed, 0, purpose)
-    size = torch.rand(runs, inputs, generator=g) + torch.arange(1.0, 2 * inputs, 2)
-    sign = torch.where(torch.arange(inputs) < negative, -1.0, 1.0)
-    return (size * sign).sort(-1).values / inputs
-
-
-# %% tags=["hide-input"]
-def from_axis(q, k):
-    """Distance of the outputs from ±e_k."""
-    axis = torch.eye(inputs)[k]
-    q = q[..., 0]
-    return torch.minimum((q - axis).norm(dim=-1), (q + axis).norm(dim=-1))
-
-
 positive, negative = (
-    signed(many_starts, 0, "positive"),
-    signed(many_starts, 2, "negative"),
+    signed_eigenvalues(stream(seed, 0, "positive"), many_starts, inputs, 0),
+    signed_eigenvalues(stream(seed, 0, "negative"), many_starts, inputs, 2),
 )
-starts_3 = ball(many_starts, "ball")
+starts_3 = ball_points(stream(seed, 0, "ball"), many_starts, inputs)
 
 # %% tags=["hide-input"]
 twice, flat = negative.clone(), positive.clone()
@@ -1013,7 +953,7 @@ forecast = {
 }
 off_3 = {k: float((edges[k][..., 0] - forecast[k]).norm(dim=-1).max()) for k in edges}
 plain_3 = {
-    "λ1 double, ±e1": float(from_axis(edges["λ1 double"], 0).max()),
+    "λ1 double, ±e1": float(axis_distance(edges["λ1 double"], 0).max()),
     "λ1 = 0, to 0": float(edges["λ1 = 0"].norm(dim=(1, 2)).max()),
 }
 
@@ -1269,16 +1209,12 @@ chapter.judge("conj-1-a", observed=allowed, control=by_point)
 # smallest eigenvectors (for $\operatorname{rank}q(0)=z$, as random weights have). *Proved:* the three statements, convergence, which limit is stable. *Observed:* that the starts we draw all go there.
 
 
-# %% tags=["hide-input"]
-# %% tags=["hide-input"]
-def end(q0, lam, time=100.0):
-    return output_flow(q0, lam, torch.tensor([0.0, time]), rtol=1e-6, atol=1e-9)[-1]
-
-
 # %%
 def limit_error(h, z, negative, rank=limit_projector):
     """Largest distance of the end of (9) from the projector, over Haar starts."""
-    lam = signed(starts, negative, f"limit {h} {z} {negative}")
+    lam = signed_eigenvalues(
+        stream(seed, 0, f"limit {h} {z} {negative}"), starts, inputs, negative
+    )
     w = draw_weights(
         streams([seed], starts, f"{h} {z} 1"),
         streams([seed], starts, f"{h} {z} 2"),
@@ -1287,7 +1223,7 @@ def limit_error(h, z, negative, rank=limit_projector):
         z,
     )
     q0 = network_outputs(w)
-    last = end(q0, lam)
+    last = output_end(q0, lam)
     return float((last @ last.mT - rank(q0, lam)).norm(dim=(-2, -1)).max())
 
 
@@ -1315,7 +1251,7 @@ chapter.judge(
 
 # %%
 tight = max(inputs, inputs + outputs - 2)  # at least two unit singular values
-lam_tight = signed(8, 1, "tight")
+lam_tight = signed_eigenvalues(stream(seed, 0, "tight"), 8, inputs, 1)
 w = draw_weights(
     streams([seed], 8, "tight 1"), streams([seed], 8, "tight 2"), tight, inputs, outputs
 )
@@ -1341,7 +1277,11 @@ chapter.judge(
 # %% tags=["hide-input"]
 when = torch.linspace(0, 6, 61)
 pictures = [
-    (f"{n} of {inputs} negative, z={outputs}", signed(1, n, f"picture {n}"), n)
+    (
+        f"{n} of {inputs} negative, z={outputs}",
+        signed_eigenvalues(stream(seed, 0, f"picture {n}"), 1, inputs, n),
+        n,
+    )
     for n in (1, outputs)
 ]
 

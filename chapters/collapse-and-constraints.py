@@ -68,25 +68,28 @@ from sklearn.svm import LinearSVC
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints import (
-    CURVATURE, FORMS, WIDE, Descent, Weights, descend, descend_frobenius,
-    descend_infonce, descend_operator_norms, descend_product_norm, descend_ratio,
-    draw_weights, expected_trace_matrix, exponent, flow_map, free_flow,
-    frobenius_optimum, gaussian_weights, half_moon_gap, half_moon_spectrum,
-    infonce_matrix, iterate, kernel_change, kernel_flow, largest_rate, linear_flow,
-    network_outputs, new_point, off_diagonal_share, operator_optimum, output_flow,
-    output_velocity, output_velocity_by_kernel, outputs_at, pair_loss, pairing,
-    pairing_product, polar_map, polar_velocity, projected_flow, projected_map,
-    regression_flow, regression_velocity, require_sizes, rotated_start, spectral_flow,
-    stacked, tangent_kernel, three_rules, trace_loss, trace_matrix, wide_starts,
+    CURVATURE, FORMS, WIDE, Descent, Weights, axis_distance, ball_points, descend,
+    descend_frobenius, descend_infonce, descend_operator_norms,
+    descend_product_norm, descend_ratio, draw_weights, expected_trace_matrix,
+    exponent, flow_map, free_flow, frobenius_optimum, gaussian_layers,
+    gaussian_pairs, gaussian_views, gaussian_weights, half_moon_gap,
+    half_moon_spectrum, indefinite_matrix, infonce_matrix, iterate, kernel_change,
+    kernel_flow, largest_rate, linear_flow, mean_factor, network_outputs, new_point,
+    off_diagonal_share, operator_optimum, output_end, output_flow, output_velocity,
+    output_velocity_by_kernel, outputs_at, pair_loss, pairing, pairing_product,
+    polar_map, polar_velocity, projected_flow, projected_map, random_tangent_kernel,
+    regression_flow, regression_velocity, require_sizes, rotated_start,
+    signed_eigenvalues, spectral_flow, stacked, tangent_kernel, tangent_shares,
+    three_rules, trace_loss, trace_matrix, wide_starts,
 )  # fmt: skip
 from contrastive_dynamics.data.catalogue import (
     check as check_data, digits as load_digits, mnist as load_mnist,
 )  # fmt: skip
 from contrastive_dynamics.data.half_moons import (
-    half_moon_law, half_moon_moments, half_moon_pairs, half_moons,
+    half_moon_law, half_moon_moments, half_moon_pairs, half_moon_views, half_moons,
 )  # fmt: skip
 from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
-from contrastive_dynamics.numerics.power_laws import fitted_power
+from contrastive_dynamics.numerics.power_laws import fitted_power, log_slope
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
@@ -220,37 +223,15 @@ chapter.judge("eq-8", observed=error, control=printed)
 # %% [markdown]
 # ```{strip}
 # $\mathbb E[C]=n\,\bigl(q\,\mu\mu^\top-p\,\mathbb E[xx^\top]\bigr)$ | pair_losses.expected_trace_matrix: return
-# as printed, $-n\,\mathbb E[xx^\top]$ | cell: return coefficient(c, -x.shape[-2] * moment)
+# as printed, $-n\,\mathbb E[xx^\top]$ | cell: return mean_factor(c, -x.shape[-2] * moment)
 # its coefficient in the mean $\bar C$ of the draws, $\langle\bar C,E\rangle/\langle E,E\rangle$ | cell: return float((c.mean(0) * expected).sum()
 # ```
 
 
 # %% tags=["hide-input"]
-def coefficient(c, expected):  # of the mean over draws, 1 if the expectation is right
-    return float((c.mean(0) * expected).sum() / expected.square().sum())
-
-
-def centred(s, p=1, q=1, shift=0.0, n=50, draws=400):
-    """Trace matrices of anisotropic Gaussian data, and their exact moments."""
-    scale, mean = torch.linspace(1.5, 0.5, inputs), torch.full((inputs,), shift)
-    z, noise = torch.randn(
-        2, draws, n, 1 + p + q, inputs, generator=stream(s, p, f"{q}")
-    )
-    x, others = mean + scale * z[..., 0, :], mean + scale * z[..., 1:, :]
-    positives = x.unsqueeze(-2) + 0.3 * noise[..., :p, :]
-    moment = torch.diag(scale.square()) + torch.outer(mean, mean)
-    return x, positives, others[..., :q, :], mean, moment
-
-
-def moon_matrices(s, p=1, q=1, n=50, draws=400):
-    x, *views = half_moon_pairs(streams([s], draws, "moons"), n, p, q)
-    return x, *views, *half_moon_moments(n, chapter.device)
-
-
-# %% tags=["hide-input"]
 def printed_mean(x, positives, negatives, mean, moment):  # −n E[xxᵀ]
     c = trace_matrix(x, positives, negatives)
-    return coefficient(c, -x.shape[-2] * moment)
+    return mean_factor(c, -x.shape[-2] * moment)
 
 
 def dependent(x, positives, negatives, mean, moment):
@@ -259,9 +240,16 @@ def dependent(x, positives, negatives, mean, moment):
     return x, positives, positives.roll(1, 0) + 0.3 * (negatives - mean), mean, moment
 
 
-inside = [printed_mean(*centred(s)) for s in block]
-moons_printed = [printed_mean(*moon_matrices(s)) for s in block]
-views_as_negatives = [printed_mean(*dependent(*moon_matrices(s))) for s in block]
+inside = [
+    printed_mean(*gaussian_views(stream(s, 1, "1"), 400, 50, inputs)) for s in block
+]
+moons_printed = [
+    printed_mean(*half_moon_views(streams([s], 400, "moons"), 50)) for s in block
+]
+views_as_negatives = [
+    printed_mean(*dependent(*half_moon_views(streams([s], 400, "moons"), 50)))
+    for s in block
+]
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -326,31 +314,18 @@ exact = {"linear": no_interaction(lambda v: v), "kernel": no_interaction(feature
 
 
 # %% tags=["hide-input"]
-def tangent(s, h, name, std2=None, tied=False):
-    """Exact tangent kernels [point, point, output, output] of a random network."""
-    draws = [stream(s, h, f"{name} first")], [stream(s, h, f"{name} second")]
-    w1, w2 = gaussian_weights(*draws, h, inputs, outputs, h**-0.5, std2 or h**-0.5)
-    if tied:  # every output has the same weights
-        w2 = w2[..., :1].expand(-1, -1, outputs)
-    return tangent_kernel(w1, w2, x, x, WIDE[name])[0]
-
-
-def log_slope(sizes, values):
-    return fitted_power(torch.tensor(np.array(values)), sizes).tolist()
-
-
-# %% tags=["hide-input"]
 kinds = ["linear", "relu", "tanh"]
-
-
-def shares(s, name, **options):
-    kernels = (tangent(s, h, name, **options) for h in tangent_widths)
-    return [float(off_diagonal_share(k)) for k in kernels]
 
 
 # %% tags=["hide-input"]
 curves = {
-    k: np.array([shares(s, k) for s in chapter.progress(block, k)]) for k in kinds
+    k: np.array(
+        [
+            tangent_shares(s, tangent_widths, k, x, outputs)
+            for s in chapter.progress(block, k)
+        ]
+    )
+    for k in kinds
 }
 
 
@@ -367,14 +342,21 @@ fall = {
         tangent_widths[1:], {k: v[:, 1:] for k, v in curves.items()}
     ),
 }
-tied = [log_slope(tangent_widths, shares(s, "relu", tied=True)) for s in block]
+tied = [
+    log_slope(
+        tangent_widths, tangent_shares(s, tangent_widths, "relu", x, outputs, tied=True)
+    )
+    for s in block
+]
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-1", observed=fall, control=tied)
 
 # %% tags=["hide-input", "nbval-check-output"]
 whole = (x @ x.mT)[..., None, None] * torch.eye(outputs)
-finite = relative_error(tangent(seed, tangent_widths[0], "linear"), whole)
+finite = relative_error(
+    random_tangent_kernel(seed, tangent_widths[0], "linear", x, outputs), whole
+)
 chapter.judge("lem-1-a", observed=exact, control=finite)
 
 # %% [markdown]
@@ -481,14 +463,9 @@ chapter.judge(
 
 
 # %% tags=["hide-input"]
-def pair_data(s, q, n=12, p=1):
-    z, noise = torch.randn(2, n, 1 + p + q, inputs, generator=stream(s, q, "pairs"))
-    return z[:, 0], z[:, :1] + 0.3 * noise[:, :p], z[:, 1 + p :] if q else None
-
-
 def velocity_error(psi, q, half=False):
     """Proposition 1's velocity at new points against that of the gradient."""
-    data, n = pair_data(seed, q), 12
+    data, n = gaussian_pairs(stream(seed, q, "pairs"), 12, inputs, q=q), 12
     points = psi(stacked(*data))
     size = outputs, points.shape[-1]
     theta = torch.randn(size, generator=stream(seed, 2, "theta")).requires_grad_()
@@ -516,14 +493,6 @@ chapter.judge("prop-1", observed=error, control=half)
 
 
 # %% tags=["hide-input"]
-def spectrum(s, run=0, negative=2, d=inputs):
-    """C with given eigenvalues, two of them negative by default, in a random basis."""
-    up = torch.linspace(0.5, 2.5, d - negative)
-    lam = torch.cat([torch.linspace(-3, -1, negative), up])
-    v = haar([stream(s, run, "basis")], d, d)[0]
-    return v @ torch.diag(lam) @ v.mT, lam, v
-
-
 times = torch.linspace(0, 12, 49)
 theta0 = torch.stack(
     [
@@ -540,7 +509,7 @@ def linear_ranks(c):
 # %% tags=["hide-input"]
 def kernel_ranks(q, span=40.0):
     """RBF kernel machines on their own points; time in units of the spectral gap."""
-    points = stacked(*pair_data(seed, q))
+    points = stacked(*gaussian_pairs(stream(seed, q, "pairs"), 12, inputs, q=q))
     kernel = torch.exp(-torch.cdist(points, points).square() / (2 * inputs))
     noise = [
         torch.randn(len(points), outputs, generator=g)
@@ -555,12 +524,12 @@ def kernel_ranks(q, span=40.0):
 
 # %% tags=["hide-input"]
 ranks = {
-    "linear": linear_ranks(spectrum(seed)[0]),
+    "linear": linear_ranks(indefinite_matrix(stream(seed, 0, "basis"), inputs)[0]),
     "kernel, contrastive": kernel_ranks(1),
     "kernel, not contrastive": kernel_ranks(0),
 }
 double = linear_ranks(torch.diag(torch.tensor([-3.0, -3.0] + [1.0] * (inputs - 2))))
-c, lam, v = spectrum(seed)
+c, lam, v = indefinite_matrix(stream(seed, 0, "basis"), inputs)
 start = draw_weights(
     streams([seed], starts, "first"),
     streams([seed], starts, "second"),
@@ -630,7 +599,7 @@ joined = independence_error(two_layers, layers / width**0.5)
 chapter.judge("rem-1", observed=apart, control=joined)
 
 # %% tags=["hide-input"]
-sample = pair_data(seed, 1, n=30)
+sample = gaussian_pairs(stream(seed, 1, "pairs"), 30, inputs)
 c_sample = trace_matrix(*sample) / 30
 values = torch.linalg.eigvalsh(c_sample)
 gap_sample = float(values[1] - values[0])
@@ -714,7 +683,9 @@ def small_starts(s, runs=4):
 
 
 small = torch.cat([small_starts(s) for s in block])
-triples = zip(*(pair_data(s, 1, n=30) for s in block), strict=True)
+triples = zip(
+    *(gaussian_pairs(stream(s, 1, "pairs"), 30, inputs) for s in block), strict=True
+)
 triples = [torch.stack(part).repeat_interleave(4, 0) for part in triples]
 spectral_end = spectral_flow(small, *triples, torch.tensor([0.0, 30.0]), tol=1e-6)[-1]
 c_small = torch.nn.functional.normalize(trace_matrix(*triples), dim=(-2, -1))
@@ -810,7 +781,12 @@ chapter.judge(
 # %% tags=["hide-input"]
 def projected_rank(s):
     a = torch.randn(2, outputs, generator=stream(s, outputs, "projector"))
-    ends = projected_flow(theta0, a, spectrum(s)[0], torch.tensor([100.0]))
+    ends = projected_flow(
+        theta0,
+        a,
+        indefinite_matrix(stream(s, 0, "basis"), inputs)[0],
+        torch.tensor([100.0]),
+    )
     return float(effective_rank(ends.direction[-1]).max())
 
 
@@ -854,16 +830,11 @@ chapter.judge(
 # ```
 
 # %% tags=["hide-input"]
-c, lam, v = spectrum(seed)
+c, lam, v = indefinite_matrix(stream(seed, 0, "basis"), inputs)
 c1, c2 = 1.5, 0.8
 
 
-def gaussian_start(purpose, h=width, runs=starts):
-    draws = [
-        torch.randn(h, inputs + outputs, generator=g)
-        for g in streams([seed], runs, purpose)
-    ]
-    return torch.stack(draws).split([inputs, outputs], -1)
+gaussian = gaussian_layers(streams([seed], starts, "ball"), width, inputs, outputs)
 
 
 def best(found):
@@ -873,14 +844,14 @@ def best(found):
 
 
 # %%
-in_balls = descend_frobenius(*gaussian_start("ball"), c, c1, c2)
+in_balls = descend_frobenius(*gaussian, c, c1, c2)
 frobenius, w = best(in_balls)
 goal = frobenius_optimum(c, c1, c2)
 found = {
     "value": float((frobenius / goal - 1).abs()),
     "rank": float(effective_rank(w)) - 1,
 }
-_, w = best(descend_operator_norms(*gaussian_start("ball"), c))
+_, w = best(descend_operator_norms(*gaussian, c))
 not_frobenius = {"rank": float(effective_rank(w)) - 1}
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -912,15 +883,15 @@ def orthogonal(h, steps=600):
 goal = operator_optimum(c, outputs)
 k, narrowest = int(goal.rank), inputs + outputs - int(goal.rank)
 solved = {
-    "(1)": descend_ratio(*gaussian_start("ball"), c),
-    "(2)": descend_operator_norms(*gaussian_start("ball"), c),
-    "(3)": descend_product_norm(*gaussian_start("ball"), c),
+    "(1)": descend_ratio(*gaussian, c),
+    "(2)": descend_operator_norms(*gaussian, c),
+    "(3)": descend_product_norm(*gaussian, c),
     "(4)": orthogonal(narrowest),
 }
 error = {
     f"{n}, {x}": e for n, s in solved.items() for x, e in error_of(s, goal).items()
 }
-ball_only = error_of(descend_frobenius(*gaussian_start("ball"), c), goal)
+ball_only = error_of(descend_frobenius(*gaussian, c), goal)
 smallest = orthogonal(inputs)
 narrow_4 = error_of(smallest, goal) if narrowest > inputs else None
 
@@ -935,8 +906,8 @@ chapter.judge(
 
 # %% tags=["hide-input"]
 dimensions = {n: float(effective_rank(best(s)[1])) for n, s in solved.items()}
-one_negative = spectrum(seed, negative=1)[0]
-single = best(descend_operator_norms(*gaussian_start("ball"), one_negative))[1]
+one_negative = indefinite_matrix(stream(seed, 0, "basis"), inputs, 1)[0]
+single = best(descend_operator_norms(*gaussian, one_negative))[1]
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -950,7 +921,7 @@ chapter.judge(
 fig, ax = plt.subplots(figsize=(7.2, 3.4))
 free = linear_flow(theta0, c, torch.tensor([10.0])).direction[-1]
 w_ends = {"no rule": v @ (free[0] @ v).mT}
-w_ends |= {"Frobenius norms": best(descend_frobenius(*gaussian_start("ball"), c))[1]}
+w_ends |= {"Frobenius norms": best(descend_frobenius(*gaussian, c))[1]}
 w_ends |= {f"problem {n}": best(s)[1] for n, s in solved.items()}
 w_ends[f"(4) at h = {inputs}"] = best(smallest)[1]
 held = torch.stack([(v.mT @ w_n).square().sum(-1) for w_n in w_ends.values()])
@@ -1111,7 +1082,7 @@ def theorem_2_error(h, z, project=grassmann_gradient):
     return float(off.norm() / (lam.unsqueeze(-1) * q).norm())  # q may be at rest
 
 
-c, lam, v = spectrum(seed)
+c, lam, v = indefinite_matrix(stream(seed, 0, "basis"), inputs)
 sizes = {
     f"h={h}, z={z}": (h, z) for h in (inputs, width, 200) for z in {1, outputs, inputs}
 }
@@ -1221,41 +1192,12 @@ chapter.judge("new-point", observed=new, control=transposed)
 
 
 # %% tags=["hide-input"]
-def ball(runs, purpose, d=None):
-    """Uniform points of the unit ball, [run, d, 1]."""
-    d = d or inputs
-    g = stream(seed, 0, purpose)
-    direction = torch.nn.functional.normalize(torch.randn(runs, d, generator=g), dim=-1)
-    return (direction * torch.rand(runs, 1, generator=g) ** (1 / d)).unsqueeze(-1)
-
-
-def signed(runs, negative, purpose):
-    """Random eigenvalues, ascending, none near 0 and none near another."""
-    g = stream(seed, 0, purpose)
-    size = torch.rand(runs, inputs, generator=g) + torch.arange(1.0, 2 * inputs, 2)
-    sign = torch.where(torch.arange(inputs) < negative, -1.0, 1.0)
-    return (size * sign).sort(-1).values / inputs
-
-
-# %% tags=["hide-input"]
-def end(q0, lam, time=100.0):
-    return output_flow(q0, lam, torch.tensor([0.0, time]), rtol=1e-6, atol=1e-9)[-1]
-
-
-def from_axis(q, k):
-    """Distance of the outputs from ±e_k."""
-    axis = torch.eye(inputs)[k]
-    q = q[..., 0]
-    return torch.minimum((q - axis).norm(dim=-1), (q + axis).norm(dim=-1))
-
-
-# %% tags=["hide-input"]
 positive, negative = (
-    signed(many_starts, 0, "positive"),
-    signed(many_starts, 2, "negative"),
+    signed_eigenvalues(stream(seed, 0, "positive"), many_starts, inputs, 0),
+    signed_eigenvalues(stream(seed, 0, "negative"), many_starts, inputs, 2),
 )
-starts_3 = ball(many_starts, "ball")
-shrunk, turned = end(starts_3, positive), end(starts_3, negative)
+starts_3 = ball_points(stream(seed, 0, "ball"), many_starts, inputs)
+shrunk, turned = output_end(starts_3, positive), output_end(starts_3, negative)
 
 
 def on_the_sphere(lam, eta=0.05, steps=800, runs=16):
@@ -1274,7 +1216,7 @@ def on_the_sphere(lam, eta=0.05, steps=800, runs=16):
 unit = on_the_sphere(positive)
 blind = starts_3.clone()
 blind[:, 0] = 0  # q ⟂ e1
-second = end(blind, negative)
+second = output_end(blind, negative)
 
 # %% tags=["hide-input", "nbval-check-output"]
 size = {
@@ -1290,9 +1232,9 @@ chapter.judge(
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "thm-3-a",
-    observed=float(from_axis(turned, 0).max()),
-    control=float(from_axis(shrunk, 0).min()),
-    outside=float(from_axis(second, 0).min()),
+    observed=float(axis_distance(turned, 0).max()),
+    control=float(axis_distance(shrunk, 0).min()),
+    outside=float(axis_distance(second, 0).min()),
 )
 
 # %% tags=["hide-input", "remove-output"]
@@ -1325,7 +1267,11 @@ for n, line in ((1, "--"), (outputs, "-")):
         inputs,
         outputs,
     )
-    held = output_flow(network_outputs(w), signed(1, n, f"picture {n}"), clock)[:, 0]
+    held = output_flow(
+        network_outputs(w),
+        signed_eigenvalues(stream(seed, 0, f"picture {n}"), 1, inputs, n),
+        clock,
+    )[:, 0]
     for j in range(inputs):
         style = colours.ORTHONORMAL if j < n else colours.ASIDE
         right.plot(
@@ -2090,7 +2036,7 @@ assert bool((low - 1e-8 <= s).all() and (s <= high + 1e-8).all())
 # ```
 
 # %% tags=["solution", "hide-cell"]
-c_rate, values, vectors = spectrum(seed, run=1, d=6)
+c_rate, values, vectors = indefinite_matrix(stream(seed, 1, "basis"), 6)
 theta = torch.randn(8, 3, 6, generator=stream(seed, 0, "exercise rate"))
 when = torch.linspace(2, 3, 21)
 found = linear_flow(theta, c_rate, when).direction

@@ -82,23 +82,24 @@ from contrastive_dynamics.losses import (
 from contrastive_dynamics.nonlinearity.networks import (
     ARMS, ImageTraining, TokenTraining, alive_filters, coupon_coverage, coverage,
     digit_images, filter_pictures, high_frequency_share, independent_throws,
-    matching_curves, mean_of_kept, principal_components, relative_dispersion,
-    share_within, shows_candidate, ticket_coverage, trained_filters, unit_filters,
+    letters, matching_curves, mean_of_kept, principal_components,
+    relative_dispersion, share_within, shows_candidate, ticket_coverage,
+    trained_filters, unit_filters,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.one_filter import (
     FIGURE_8_POINTS, AffineField, DiscPopulation, ascend_bound_ratio,
-    augmentation_angles, augmented_energy, blurred_landscape, categorical_covariance,
-    check_region, check_theorem, circle_fixed_points, circle_grid, circle_objective,
-    closed_form_error, count_maxima, count_score, displacement_ratio, earliest_blow_up,
-    eigen_check, expansion_limit, expansion_ratio, free_race_winner,
-    frozen_gaussian_field, irregularity, jittered_population, largest_rate,
-    latent_categorical, latent_summation, leader_bound, leader_bound_mended,
-    leader_excess, lme_roughness, noisy_views, on_circle, optimum_depths,
-    orbit_variation, orthonormal_patterns, plane_generator, population_field,
+    augmentation_angles, augmented_energy, blurred_landscape,
+    categorical_covariance, check_region, check_theorem, circle_fixed_points,
+    circle_grid, circle_objective, closed_form_error, count_maxima, count_score,
+    density_fixed_points, displacement_ratio, earliest_blow_up, expansion_limit,
+    expansion_ratio, free_race_winner, frozen_gaussian_field, irregularity,
+    jittered_population, largest_rate, latent_categorical, leader_bound,
+    leader_bound_mended, leader_excess, lme_roughness, noisy_views, on_circle,
+    optimum_depths, orbit_variation, orthonormal_patterns, plane_generator,
     power_step, race_winner, random_disc_population, rank_bound, rank_bound_mended,
     rank_excess, relu_off_plane, rotations, sample_pairs, shortfall_ratio,
-    single_modulation, spectral_matrix, starts_near, tilted_patterns, turning_ratio,
-    uniform_on_sphere, votes_for, winning_count, winning_probability,
+    single_modulation, spectral_matrix, starts_near, tilted_summation,
+    turning_ratio, uniform_on_sphere, votes_for, winning_count, winning_probability,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.two_layers import (
     BACKPROPAGATED, ConditionalFields, arrivals, batch_norm, batch_norm_velocity,
@@ -506,22 +507,6 @@ glue.figure(fig, "plot-thm-1-a")
 
 
 # %% tags=["hide-input"]
-@cache
-def fixed_points(act, radius=1.0):
-    """Fixed points, their densities, which of them are LMEs, and gap − ρ."""
-    streams = [stream(seed, k, "density") for k in range(populations)]
-    pop = random_disc_population(streams, radial=12, angular=24, radius=radius)
-
-    def field_at(i):
-        return pop.at(i).matrix_field(act)
-
-    rest = circle_fixed_points(field_at, populations, pop.coefficients, angles=180)
-    here, field = pop.at(rest.run), field_at(rest.run)
-    check = eigen_check(field, rest.w)
-    return rest, here, check, check.gap - lme_roughness(field, rest.w)
-
-
-# %% tags=["hide-input"]
 def largest_ratio(power, pop, w):  # ρ from its definition over the bound
     rho = lme_roughness(pop.matrix_field(relu), w, step=1e-4)
     return float((rho / pop.roughness_bound(w, power)).max())
@@ -541,7 +526,8 @@ ensembles = {
 # %% tags=["hide-input"]
 def of_locally_maximal(power, radius):
     """Largest ratio of roughness to bound at the LMEs of ReLU on discs of a radius."""
-    rest, here, check, _ = fixed_points(relu, radius)
+    draws = [stream(seed, k, "density") for k in range(populations)]
+    rest, here, check, _ = density_fixed_points(draws, relu, radius)
     return largest_ratio(power, here.at(check.is_lme), rest.w[check.is_lme])
 
 
@@ -821,18 +807,11 @@ glue.figure(fig, "plot-more-optima")
 
 
 # %% tags=["hide-input"]
-def tilted(seed, deviation, q=0.2, m=8):
-    g = stream(seed, 0, "tilted patterns")
-    u = tilted_patterns(orthonormal_patterns(m, m, g), deviation, g)
-    points, p = latent_summation(u, torch.full((m,), q))
-    return u, points, population_field(points, p, relu), g
-
-
-# %% tags=["hide-input"]
 def worst(deviation, power=1.0):
     found = []
     for s in block:
-        u, points, field, g = tilted(s, deviation)
+        g = stream(s, 0, "tilted patterns")
+        u, points, field = tilted_summation(g, 8, deviation, 0.2, relu)
         away = 0.06 * torch.rand(200, generator=g)
         w0 = starts_near(u.mT.repeat(25, 1), away, g)
         check = check_theorem(field, points, w0, power=power)
@@ -2105,10 +2084,6 @@ chapter.judge(
 
 
 # %% tags=["hide-input", "remove-output"]
-def written(tokens):  # A, B, C …, a wildcard as *
-    return "".join("*" if t < 0 else chr(ord("A") + t) for t in tokens.tolist())
-
-
 pool = author.pool([seed])
 views = pool.views([stream(seed, 1, "a pair to look at")], 1, 1)[0, 0]
 allowed = (pool.patterns[0, :, None] < 0) | (pool.patterns[0, :, None] == views)
@@ -2117,7 +2092,7 @@ generator = pool.patterns[0][allowed.all(-1).all(-1)][0]
 
 def boxes(ax, y, tokens, label=""):  # a box for each place, dark if its token is fixed
     ax.text(0, y + 1, label, color="0.4")
-    for k, letter in enumerate(written(tokens)):
+    for k, letter in enumerate(letters(tokens)):
         face, ink = ("0.25", "white") if generator[k] >= 0 else ("white", "0.4")
         ax.add_patch(plt.Rectangle((k + 0.05, y), 0.9, 0.8, fc=face, ec="0.25"))
         ax.text(k + 0.5, y + 0.36, letter, color=ink, ha="center", va="center")

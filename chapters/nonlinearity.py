@@ -86,21 +86,22 @@ from contrastive_dynamics.losses import (
     infonce_loss, one_layer_velocity, project_out, uniform_importance,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.networks import (
-    TokenTraining, default_workers, filter_history, line_ends, matching_curves,
-    shows_candidate,
+    TokenTraining, default_workers, filter_history, letters, line_ends,
+    matching_curves, shows_candidate,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.one_filter import (
     CRITICAL_Q, FIGURE_8_POINTS, GaussianMixture, angle_between, ascent_limits,
     basin_shares, blow_up_time, circle_boundary, circle_energy, circle_fixed_points,
-    circle_grid, closed_form_error, contraction, contraction_slack, count_energy_maxima,
-    critical_probability, distinct_points, earliest_blow_up, eigen_check, energy_maxima,
-    expected_finds, first_finds, first_wins, flow_jacobian, growth_rate,
-    integrated_blow_up, largest_rate, latent_summation, leading_share, leads,
-    lme_roughness, modulated_growth, newton_fixed_points, on_circle,
-    orthonormal_patterns, pattern_angle_bound, pattern_contraction, pattern_eigenvalues,
-    population_field, power_iteration, random_disc_population, random_gaussian_mixture,
-    relu_off_plane, sphere_flow, starts_near, stretched_summation, summation_covariance,
-    tilted_patterns, uniform_on_sphere, wins_by, wins_flow,
+    circle_grid, closed_form_error, contraction, contraction_slack,
+    count_energy_maxima, critical_probability, density_fixed_points,
+    distinct_points, earliest_blow_up, eigen_check, energy_maxima, expected_finds,
+    first_finds, first_wins, flow_jacobian, growth_rate, integrated_blow_up,
+    largest_rate, latent_summation, leading_share, leads, lme_roughness,
+    modulated_growth, newton_fixed_points, on_circle, orthonormal_patterns,
+    pattern_angle_bound, pattern_contraction, pattern_eigenvalues, population_field,
+    power_iteration, random_gaussian_mixture, relu_off_plane, sphere_flow,
+    starts_near, stretched_summation, summation_covariance, tilted_summation,
+    uniform_on_sphere, wins_by, wins_flow,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.two_layers import (
     between_variance, boosted_tokens, colinearity, common_clock_flow, field_covariances,
@@ -415,14 +416,6 @@ uncentred = min(crossing(s, centred=False) for s in block)
 chapter.judge("eq-9-a", observed=error, control=uncentred)
 
 
-# %% tags=["hide-input"]
-def tilted(seed, deviation, q=0.2, m=8):
-    g = stream(seed, 0, "tilted patterns")
-    u = tilted_patterns(orthonormal_patterns(m, m, g), deviation, g)
-    points, p = latent_summation(u, torch.full((m,), q))
-    return u, points, population_field(points, p, relu), g
-
-
 # %% [markdown]
 # The same two eigenvalues say how fast a filter that starts near a pattern arrives. **Power iteration**, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is an Euler step of the flow of unlimited length. Let $\lambda_1>\lambda_2$ be the two largest eigenvalues of $A$, and call $\lambda_1-\lambda_2$ the **gap**. Theorem 3 of the paper says that power iteration converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas).
 #
@@ -439,7 +432,8 @@ def tilted(seed, deviation, q=0.2, m=8):
 
 # %% tags=["hide-input"]
 def from_patterns(seed, deviation):
-    u, points, field, g = tilted(seed, deviation)
+    g = stream(seed, 0, "tilted patterns")
+    u, _, field = tilted_summation(g, 8, deviation, 0.2, relu)
     return u, power_iteration(field, starts_near(u.mT, 0.1, g), 60)
 
 
@@ -651,24 +645,16 @@ glue.figure(fig, "plot-finds")
 # LME: $w$ is the eigenvector of $\lambda_1$, and $\lambda_1$ is distinct | locally_maximal.eigen_check: is_lme =
 # $\partial_v\,A(v)\,w$ at $v=w$, along the sphere | locally_maximal.roughness: change =
 # $\rho(w)$, its norm | locally_maximal.roughness: return
-# gap less roughness | cell: return rest, here, check, check.gap - lme_roughness(field, rest.w)
+# gap less roughness | density_optima.density_fixed_points: margin =
 # ```
 
 
 # %% tags=["hide-input"]
 @cache
-def fixed_points(act, radius=1.0):
-    """Fixed points, their densities, which of them are LMEs, and gap − ρ."""
-    streams = [stream(seed, k, "density") for k in range(populations)]
-    pop = random_disc_population(streams, radial=12, angular=24, radius=radius)
-
-    def field_at(i):
-        return pop.at(i).matrix_field(act)
-
-    rest = circle_fixed_points(field_at, populations, pop.coefficients, angles=180)
-    here, field = pop.at(rest.run), field_at(rest.run)
-    check = eigen_check(field, rest.w)
-    return rest, here, check, check.gap - lme_roughness(field, rest.w)
+def fixed_points(act):
+    """`density_fixed_points` of this run's densities."""
+    draws = [stream(seed, k, "density") for k in range(populations)]
+    return density_fixed_points(draws, act)
 
 
 # %%
@@ -1256,14 +1242,10 @@ chapter.judge("thm-6-b", observed=to_delta, control=to_other)
 
 
 # %% tags=["hide-input"]
-def written(tokens):  # A, B, C …, a wildcard as *
-    return "".join("*" if t < 0 else chr(ord("A") + t) for t in tokens.tolist())
-
-
 pool = author.pool([seed])
 pair = pool.views([stream(seed, 0, "a pair to look at")], 1, 1)[0, 0]
-print("generators:", *(written(p) for p in pool.patterns[0, :4]), "…")
-print("two views: ", *(written(v) for v in pair))
+print("generators:", *(letters(p) for p in pool.patterns[0, :4]), "…")
+print("two views: ", *(letters(v) for v in pair))
 
 # %% [markdown]
 # The network is that of the theory with two additions. Each filter's output is normalised over the batch (BatchNorm), and the output of the network is scaled to unit length: $f=o/\lVert o\rVert$ with $o=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$, where $v_{km}$ is the column of $V$ that belongs to filter $w_{km}$. A place has $M=\beta P$ filters, so $\beta$ is the **over-parameterisation**, the number of filters per candidate. Both layers are trained at the same rate, by SGD on InfoNCE with 128 samples a step.

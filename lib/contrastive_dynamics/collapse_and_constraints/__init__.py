@@ -6,6 +6,7 @@ from .constrained_flow import (
     largest_rate,
     limit_projector,
     new_point,
+    output_end,
     output_flow,
     output_velocity,
     polar_map,
@@ -38,11 +39,34 @@ from .orthogonal_descent import (
 )
 from .orthogonal_descent import outputs as network_outputs
 from .output_growth import STEEPEST, growth_rate
-from .pair_losses import expected_trace_matrix, pair_loss, pairing, pairing_product, stacked, trace_matrix
+from .pair_losses import (
+    expected_trace_matrix,
+    mean_factor,
+    pair_loss,
+    pairing,
+    pairing_product,
+    stacked,
+    trace_matrix,
+)
+from .random_problems import (
+    ball_points,
+    gaussian_layers,
+    gaussian_pairs,
+    gaussian_views,
+    indefinite_matrix,
+    signed_eigenvalues,
+)
 from .regression_flow import regression_flow, regression_velocity
 from .single_output import GRADIENTS, WEIGHTS, closed_form, exponent, outputs_at, squared_length
 from .smooth_activations import CURVATURE, WIDE
-from .tangent_kernel import gaussian_weights, off_diagonal_share, relu_limit, tangent_kernel
+from .tangent_kernel import (
+    gaussian_weights,
+    off_diagonal_share,
+    random_tangent_kernel,
+    relu_limit,
+    tangent_kernel,
+    tangent_shares,
+)
 from .three_rules import half_moon_spectrum, rotated_start, three_rules
 from .unconstrained_flow import (
     blow_up,
@@ -53,23 +77,24 @@ from .unconstrained_flow import (
     spectral_flow,
 )
 from .update_cost import descent_step_cost, flow_step_cost
-from .vector_limits import vector_limit
+from .vector_limits import axis_distance, vector_limit
 from .weight_decay import decayed_flow, without_decay
 from .wide_starts import wide_starts
 from .wide_training import Pairs, network, train
 
 __all__ = [
-    "CURVATURE", "FORMS", "GRADIENTS", "STEEPEST", "WEIGHTS", "WIDE", "Descent", "Pairs", "Weights", "blow_up",
-    "closed_form", "constrained_gram", "constrained_path", "constrained_velocity", "decayed_flow", "descend",
-    "descend_frobenius", "descend_frobenius_nonlinear", "descend_infonce", "descend_operator_norms",
-    "descend_product_norm", "descend_ratio", "descent_step", "descent_step_cost", "draw_weights",
-    "expected_trace_matrix", "exponent", "flow_map", "flow_step_cost", "free_flow", "frobenius_optimum",
-    "gaussian_weights", "growth_rate", "half_moon_gap", "half_moon_spectrum", "infonce_matrix", "iterate",
-    "kernel_change", "kernel_flow", "largest_rate", "limit_projector", "linear_flow", "minibatch_map", "network",
-    "network_outputs", "new_point", "off_diagonal_share", "operator_optimum", "output_flow", "output_velocity",
+    "CURVATURE", "FORMS", "GRADIENTS", "STEEPEST", "WEIGHTS", "WIDE", "Descent", "Pairs", "Weights", "axis_distance",
+    "ball_points", "blow_up", "closed_form", "constrained_gram", "constrained_path", "constrained_velocity",
+    "decayed_flow", "descend", "descend_frobenius", "descend_frobenius_nonlinear", "descend_infonce",
+    "descend_operator_norms", "descend_product_norm", "descend_ratio", "descent_step", "descent_step_cost",
+    "draw_weights", "expected_trace_matrix", "exponent", "flow_map", "flow_step_cost", "free_flow", "frobenius_optimum",
+    "gaussian_layers", "gaussian_pairs", "gaussian_views", "gaussian_weights", "growth_rate", "half_moon_gap",
+    "half_moon_spectrum", "indefinite_matrix", "infonce_matrix", "iterate", "kernel_change", "kernel_flow",
+    "largest_rate", "limit_projector", "linear_flow", "mean_factor", "minibatch_map", "network", "network_outputs",
+    "new_point", "off_diagonal_share", "operator_optimum", "output_end", "output_flow", "output_velocity",
     "output_velocity_by_kernel", "outputs_at", "pair_loss", "pairing", "pairing_product", "polar_map", "polar_velocity",
-    "projected_flow", "projected_map", "projector_velocity", "regression_flow", "regression_velocity", "relu_limit",
-    "require_sizes", "rotated_start", "spectral_flow", "squared_length", "stacked", "stationary_distance",
-    "tangent_kernel", "three_rules", "trace_loss", "trace_matrix", "train", "vector_limit", "vector_velocity",
-    "wide_starts", "without_decay",
+    "projected_flow", "projected_map", "projector_velocity", "random_tangent_kernel", "regression_flow",
+    "regression_velocity", "relu_limit", "require_sizes", "rotated_start", "signed_eigenvalues", "spectral_flow",
+    "squared_length", "stacked", "stationary_distance", "tangent_kernel", "tangent_shares", "three_rules", "trace_loss",
+    "trace_matrix", "train", "vector_limit", "vector_velocity", "wide_starts", "without_decay",
 ]  # fmt: skip

@@ -262,6 +262,12 @@ def output_flow(
     return odeint(lambda _, q: velocity(q, lam), q0, times, rtol=rtol, atol=atol, method="dopri5", options=norm)
 
 
+def output_end(q0: Tensor, lam: Tensor, time: float = 100.0) -> Tensor:
+    """The point of `output_flow` at one late time, `[run, d, z]`; arguments as there, errors about 1e-6."""
+    times = torch.tensor([0.0, time], dtype=q0.dtype, device=q0.device)
+    return output_flow(q0, lam, times, rtol=1e-6, atol=1e-9)[-1]
+
+
 def iterate(step: Step, q0: Tensor, lam: Tensor, rate: float, steps: int, keep_every: int = 1) -> Tensor:
     """Iterate `flow_map`, `polar_map` or `projected_map` from q0.
 

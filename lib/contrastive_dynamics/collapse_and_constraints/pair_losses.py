@@ -131,6 +131,16 @@ def expected_trace_matrix(mean: Tensor, second_moment: Tensor, n: int, p: int = 
     return n * (q * mean.unsqueeze(-1) * mean.unsqueeze(-2) - p * second_moment)
 
 
+def mean_factor(c: Tensor, expected: Tensor) -> float:
+    """⟨mean C, E⟩/‖E‖²: 1 if the mean over the first axis has the expectation E, and the factor that it lacks if not.
+
+    Args:
+        c: `[draw, ..., d, d]`.
+        expected: E, `[..., d, d]`, not 0.
+    """
+    return float((c.mean(0) * expected).sum() / expected.square().sum())
+
+
 def require_trace_matrix(c: Tensor, name: str) -> None:
     """Raise a one-line ValueError unless c is symmetric up to rounding.
 

@@ -4,12 +4,15 @@ Shapes: W1 `[run, h, d]`, W2 `[run, h, z]`; points x `[k, d]`, y `[l, d]`; kerne
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from ..losses.activations import Activation
 from ..numerics.memory import require_memory
+from ..numerics.random_streams import stream
+from .smooth_activations import WIDE
 
 
 def gaussian_weights(
@@ -83,6 +86,36 @@ def tangent_kernel(w1: Tensor, w2: Tensor, x: Tensor, y: Tensor, act: Activation
     kernel = gates.view(run, k, z, l, z).permute(0, 1, 3, 2, 4) * (x @ y.mT)[:, :, None, None]
     kernel.diagonal(dim1=-2, dim2=-1).add_(features.unsqueeze(-1))
     return kernel
+
+
+def random_tangent_kernel(
+    seed: int, h: int, name: str, points: Tensor, z: int, std2: float | None = None, tied: bool = False
+) -> Tensor:
+    """The exact tangent kernel of one random network, whose layers have the streams (seed, h, "NAME first/second").
+
+    Source: esser-2023, proof of Lemma 1: N(0, 1/h) in W1.
+    Args:
+        seed: integer ≥ 0.
+        h: width, ≥ 1.
+        name: an activation of `smooth_activations.WIDE`.
+        points: `[k, d]`.
+        z: outputs, ≥ 1.
+        std2: standard deviation in W2, > 0; by default h^{-1/2}, as in W1.
+        tied: every output has the weights of the first, so that nothing decouples them.
+    Returns: `[k, k, z, z]`.
+    Raises: KeyError for another activation; ValueError as `gaussian_weights` and `tangent_kernel`.
+    """
+    draws = [stream(seed, h, f"{name} first")], [stream(seed, h, f"{name} second")]
+    w1, w2 = gaussian_weights(*draws, h, points.shape[-1], z, h**-0.5, std2 or h**-0.5)
+    if tied:
+        w2 = w2[..., :1].expand(-1, -1, z)
+    return tangent_kernel(w1, w2, points, points, WIDE[name])[0]
+
+
+def tangent_shares(seed: int, widths: Sequence[int], name: str, points: Tensor, z: int, **options) -> list[float]:
+    """`off_diagonal_share` of `random_tangent_kernel` at each width; arguments and options as there."""
+    kernels = (random_tangent_kernel(seed, h, name, points, z, **options) for h in widths)
+    return [float(off_diagonal_share(kernel)) for kernel in kernels]
 
 
 def linear_limit(x: Tensor, y: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Where one output ends under (9) for any eigenvalues, also where the smallest one is repeated or 0."""
+"""Where one output ends under (9) for any eigenvalues, also where the smallest one is repeated or 0; how far it is."""
 
 import torch
 from torch import Tensor
@@ -29,3 +29,10 @@ def vector_limit(q0: Tensor, lam: Tensor) -> Tensor:
     kept = torch.where(f.isfinite(), 2 * f / (f + (f.square() + 4).sqrt()), 1)
     squared = torch.where((lowest < 0) | (s >= 1), 1, torch.where(lowest == 0, kept, 0))
     return part * (squared / size).sqrt()
+
+
+def axis_distance(q: Tensor, k: int) -> Tensor:
+    """min ‖q ∓ e_k‖, the distance of one output from the k-th eigenvector; q `[..., d, 1]`, returns `[...]`."""
+    axis = torch.eye(q.shape[-2], dtype=q.dtype, device=q.device)[k]
+    q = q[..., 0]
+    return torch.minimum((q - axis).norm(dim=-1), (q + axis).norm(dim=-1))

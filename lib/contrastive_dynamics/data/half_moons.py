@@ -58,6 +58,13 @@ def half_moon_pairs(
     return x.expand(len(generators), -1, -1), positives, x[torch.stack(others)]
 
 
+def half_moon_views(
+    generators: list[torch.Generator], n: int, p: int = 1, q: int = 1
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """`half_moon_pairs`, and mean and E[xxᵀ] of their points by `half_moon_moments`; arguments as there."""
+    return *half_moon_pairs(generators, n, p, q), *half_moon_moments(n, generators[0].device)
+
+
 def half_moon_moments(n: int, device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
     """Mean `[2]` and E[xxᵀ] `[2, 2]` of the n points with probability 1/n each, exact up to rounding.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,3 +22,8 @@ def fitted_power(values: Tensor, sizes: Sequence[float]) -> Tensor:
     x = torch.tensor(sizes, dtype=torch.float64, device=values.device).log()
     centred = (x - x.mean()).view(-1, *[1] * (values.ndim - 1))
     return (centred * values.log()).sum(0) / centred.square().sum()
+
+
+def log_slope(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """`fitted_power` of one list of values as a number, nan or infinite as there; raises ValueError as it does."""
+    return float(fitted_power(torch.tensor(np.array(values), device="cpu"), sizes))

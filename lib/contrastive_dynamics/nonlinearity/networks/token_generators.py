@@ -16,6 +16,11 @@ WILDCARD = -1
 CHUNK = 25  # minibatches drawn at a time; a constant, since a stream's numbers depend on the shapes drawn from it
 
 
+def letters(tokens: Tensor) -> str:
+    """A sequence `[K]` as text: A, B, C … for tokens 0, 1, 2 …, and * for the wildcard."""
+    return "".join("*" if token < 0 else chr(ord("A") + token) for token in tokens.tolist())
+
+
 @dataclass(frozen=True)
 class TokenGenerators:
     """A pool of generators for each run: the token that generator g fixes at place k, or −1 for the wildcard *.

@@ -11,6 +11,7 @@ from .circle_landscape import (
     on_circle,
 )
 from .circle_landscape import energy as circle_energy
+from .density_optima import density_fixed_points
 from .distinct_limits import ascent_limits, basin_shares, expected_finds, first_finds, stretched_summation
 from .finite_population import expansion_limit, jittered_population, sample_pairs
 from .frozen_importance import frozen_gaussian_field
@@ -28,6 +29,7 @@ from .latent_models import (
     relu_off_plane,
     summation_covariance,
     tilted_patterns,
+    tilted_summation,
 )
 from .local_convergence import (
     angle_between,
@@ -85,16 +87,16 @@ __all__ = [
     "ascend_bound_ratio", "ascent_limits", "augmentation_angles", "augmented_energy", "basin_shares", "blow_up_time",
     "blurred_landscape", "categorical_covariance", "check_region", "check_theorem", "circle_boundary", "circle_energy",
     "circle_fixed_points", "circle_grid", "circle_objective", "closed_form_error", "contraction", "contraction_slack",
-    "count_energy_maxima", "count_maxima", "count_score", "critical_probability", "displacement_ratio",
-    "distinct_points", "earliest_blow_up", "eigen_check", "energy_maxima", "expansion_limit", "expansion_ratio",
-    "expected_finds", "first_finds", "first_wins", "flow_jacobian", "free_race_winner", "frozen_gaussian_field",
-    "growth_rate", "integrated_blow_up", "irregularity", "jittered_population", "largest_rate", "latent_categorical",
-    "latent_summation", "leader_bound", "leader_bound_mended", "leader_excess", "leading_share", "leads",
-    "lme_roughness", "modulated_growth", "newton_fixed_points", "noisy_views", "on_circle", "optimum_depths",
+    "count_energy_maxima", "count_maxima", "count_score", "critical_probability", "density_fixed_points",
+    "displacement_ratio", "distinct_points", "earliest_blow_up", "eigen_check", "energy_maxima", "expansion_limit",
+    "expansion_ratio", "expected_finds", "first_finds", "first_wins", "flow_jacobian", "free_race_winner",
+    "frozen_gaussian_field", "growth_rate", "integrated_blow_up", "irregularity", "jittered_population", "largest_rate",
+    "latent_categorical", "latent_summation", "leader_bound", "leader_bound_mended", "leader_excess", "leading_share",
+    "leads", "lme_roughness", "modulated_growth", "newton_fixed_points", "noisy_views", "on_circle", "optimum_depths",
     "orbit_variation", "orthonormal_patterns", "pattern_angle_bound", "pattern_contraction", "pattern_eigenvalues",
     "plane_generator", "population_field", "power_iteration", "power_step", "race_winner", "random_disc_population",
     "random_gaussian_mixture", "rank_bound", "rank_bound_mended", "rank_excess", "relu_off_plane", "rotations",
     "sample_pairs", "shortfall_ratio", "single_modulation", "spectral_matrix", "sphere_flow", "starts_near",
-    "stretched_summation", "summation_covariance", "tilted_patterns", "turning_ratio", "uniform_on_sphere", "votes_for",
-    "winning_count", "winning_probability", "wins_by", "wins_flow",
+    "stretched_summation", "summation_covariance", "tilted_patterns", "tilted_summation", "turning_ratio",
+    "uniform_on_sphere", "votes_for", "winning_count", "winning_probability", "wins_by", "wins_flow",
 ]  # fmt: skip

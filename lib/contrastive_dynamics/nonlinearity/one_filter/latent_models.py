@@ -69,6 +69,25 @@ def tilted_patterns(u: Tensor, deviation: float, generator: Generator) -> Tensor
     return u @ (v * eigenvalues.clamp_min(0).sqrt()) @ v.mT
 
 
+def tilted_summation(
+    generator: Generator, m: int, deviation: float, q: float, act: Activation
+) -> tuple[Tensor, Tensor, Callable[[Tensor], Tensor]]:
+    """The latent summation model of M patterns in R^M with ‖UᵀU − I‖₂ = deviation, all with probability q.
+
+    Args:
+        generator: source of the patterns; it can be drawn from afterwards.
+        m: number of patterns, ≥ 1.
+        deviation: as in `tilted_patterns`.
+        q: 0 < q < 1.
+        act: the activation h.
+    Returns: U `[m, m]`, the support `[2^m, m]`, and the matrix field A of `population_field`.
+    Raises: ValueError as `tilted_patterns` and `latent_summation`.
+    """
+    u = tilted_patterns(orthonormal_patterns(m, m, generator), deviation, generator)
+    points, p = latent_summation(u, u.new_full((m,), q))
+    return u, points, population_field(points, p, act)
+
+
 def latent_categorical(u: Tensor, probabilities: Tensor) -> tuple[Tensor, Tensor]:
     """Support and probabilities of x = u_y, P[y = m] = p_m.
 
