@@ -106,9 +106,9 @@ def exact_mean(x, positives, negatives, mean, moment):
     return mean_factor(c, expected_trace_matrix(mean, moment, n, p, q))
 
 
-moons = [half_moon_views(streams([s], 400, "moons"), 50) for s in block]
+moon_draws = [half_moon_views(streams([s], 400, "moons"), 50) for s in block]
 moons_printed = [  # −n E[xxᵀ]
-    mean_factor(trace_matrix(*pairs), -50 * moment) for *pairs, _, moment in moons
+    mean_factor(trace_matrix(*pairs), -50 * moment) for *pairs, _, moment in moon_draws
 ]
 
 # %%

@@ -24,6 +24,6 @@ def fitted_power(values: Tensor, sizes: Sequence[float]) -> Tensor:
     return (centred * values.log()).sum(0) / centred.square().sum()
 
 
-def log_slope(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """`fitted_power` of one list of values as a number, nan or infinite as there; raises ValueError as it does."""
-    return float(fitted_power(torch.tensor(np.array(values), device="cpu"), sizes))
+def log_slope(sizes: Sequence[float], values: Sequence) -> float | list:
+    """`fitted_power` of a list or an array, `[size]` or `[size, ...]`, as a number or as a list of numbers."""
+    return fitted_power(torch.tensor(np.array(values), device="cpu"), sizes).tolist()
