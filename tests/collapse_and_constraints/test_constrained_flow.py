@@ -7,6 +7,7 @@ from contrastive_dynamics.collapse_and_constraints.constrained_flow import (
     flow_map,
     iterate,
     new_point,
+    output_end,
     output_flow,
     output_velocity,
     polar_map,
@@ -238,3 +239,9 @@ def test_bad_input_is_named(call, text):
     with pytest.raises(ValueError) as caught:
         call(starts(1, 4, 1), torch.tensor([0.0, 1.0], dtype=torch.float64))
     assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_late_end_is_the_lowest_eigenvector_of_one_output():
+    lam = torch.tensor([-1.0, 0.5, 2.0], dtype=torch.float64)
+    end = output_end(torch.full((1, 3, 1), 0.3, dtype=torch.float64), lam)
+    torch.testing.assert_close(end[0, :, 0], torch.tensor([1.0, 0, 0], dtype=torch.float64), atol=1e-5, rtol=0)

@@ -7,6 +7,7 @@ from one_line_error import one_line_error
 
 from contrastive_dynamics.collapse_and_constraints.pair_losses import (
     expected_trace_matrix,
+    mean_factor,
     pair_loss,
     pairing,
     pairing_product,
@@ -173,3 +174,11 @@ def test_everything_stays_on_the_device_of_its_inputs():
         require_trace_matrix(c, "name")
         assert c.device == pairing_product(u, 3, 2, 1).device == ELSEWHERE
         assert (u.mT @ pairing(3, 2, 1, device=ELSEWHERE) @ u - c).abs().max().item() < 1e-12
+
+
+def test_the_factor_of_a_mean_is_one_for_its_expectation_and_tells_what_is_lacking():
+    expected = draw(3, 3)
+    noise = draw(200, 3, 3, purpose="noise")
+    around = expected + noise - noise.mean(0)
+    assert mean_factor(around, expected) == pytest.approx(1)
+    assert mean_factor(around, 2 * expected) == pytest.approx(0.5)

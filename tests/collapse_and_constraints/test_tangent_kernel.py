@@ -10,8 +10,10 @@ from contrastive_dynamics.collapse_and_constraints.tangent_kernel import (
     gaussian_weights,
     linear_limit,
     off_diagonal_share,
+    random_tangent_kernel,
     relu_limit,
     tangent_kernel,
+    tangent_shares,
 )
 from contrastive_dynamics.numerics import memory
 from contrastive_dynamics.numerics.random_streams import stream
@@ -174,3 +176,22 @@ def bad(w1=(2, 5, 3), w2=(2, 5, 2), x=(4, 3), y=(4, 3), block=8):
 def test_bad_input_is_named(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_the_kernel_of_a_random_network_is_that_of_its_weights():
+    points = torch.randn(4, 3, generator=stream(6, 0, "points"), dtype=torch.float64)
+    draws = [stream(7, 20, "tanh first")], [stream(7, 20, "tanh second")]
+    w1, w2 = gaussian_weights(*draws, 20, 3, 2, 20**-0.5, 0.1)
+    expected = tangent_kernel(w1, w2, points, points, WIDE["tanh"])[0]
+    assert torch.equal(random_tangent_kernel(7, 20, "tanh", points, 2, std2=0.1), expected)
+
+
+def test_tied_outputs_share_their_kernel_at_every_width():
+    points = torch.randn(4, 3, generator=stream(6, 0, "points"), dtype=torch.float64)
+    kernel = random_tangent_kernel(7, 20, "linear", points, 2, tied=True)
+    own = kernel[..., 0, 0] - kernel[..., 0, 1]  # the gradient in W2, which every output has for itself
+    torch.testing.assert_close(own, kernel[..., 1, 1] - kernel[..., 1, 0])
+    free, tied = (tangent_shares(7, [50, 5000], "relu", points, 2, tied=tied) for tied in (False, True))
+    assert free[1] < free[0] / 4 and tied[1] > tied[0] / 2
+    with pytest.raises(KeyError):
+        random_tangent_kernel(7, 20, "unknown", points, 2)

@@ -4,7 +4,7 @@ from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import output_flow
-from contrastive_dynamics.collapse_and_constraints.vector_limits import vector_limit
+from contrastive_dynamics.collapse_and_constraints.vector_limits import axis_distance, vector_limit
 from contrastive_dynamics.numerics.random_streams import stream
 
 SPECTRA = {
@@ -54,3 +54,9 @@ def test_it_runs_on_another_device():
     with elsewhere():
         lam = torch.tensor(SPECTRA["zero"]).double().to(ELSEWHERE)
         assert vector_limit(starts().to(ELSEWHERE), lam).device == ELSEWHERE
+
+
+def test_the_distance_from_an_axis_forgets_the_sign():
+    q = torch.tensor([[0.0, 1.0], [0.0, -1.0], [0.6, 0.8], [0.0, 0.0]], dtype=torch.float64).unsqueeze(-1)
+    expected = torch.tensor([0, 0, 0.4**0.5, 1], dtype=torch.float64)
+    torch.testing.assert_close(axis_distance(q, 1), expected)

@@ -6,7 +6,13 @@ from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
 from contrastive_dynamics.collapse_and_constraints.pair_losses import expected_trace_matrix, trace_matrix
-from contrastive_dynamics.data.half_moons import half_moon_law, half_moon_moments, half_moon_pairs, half_moons
+from contrastive_dynamics.data.half_moons import (
+    half_moon_law,
+    half_moon_moments,
+    half_moon_pairs,
+    half_moon_views,
+    half_moons,
+)
 from contrastive_dynamics.numerics.random_streams import stream
 
 
@@ -109,3 +115,10 @@ def test_everything_is_where_the_generators_are():
         assert {part.device for part in (*parts, *half_moon_moments(8, ELSEWHERE), *half_moon_law(ELSEWHERE))} == {
             ELSEWHERE
         }
+
+
+def test_views_come_with_the_moments_of_their_points():
+    *pairs, mean, moment = half_moon_views([stream(0, 0, "views")], 8, 2, 3)
+    for one, other in zip(pairs, half_moon_pairs([stream(0, 0, "views")], 8, 2, 3), strict=True):
+        assert torch.equal(one, other)
+    assert torch.equal(mean, half_moon_moments(8)[0]) and torch.equal(moment, half_moon_moments(8)[1])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
 
-from contrastive_dynamics.numerics.power_laws import fitted_power
+from contrastive_dynamics.numerics.power_laws import fitted_power, log_slope
 
 SIZES = [3, 10, 40, 100]
 
@@ -38,3 +38,9 @@ def test_bad_input_is_refused_in_one_line(sizes):
         ValueError, match="sizes must be one per value, two or more different ones, all > 0, got 2 values"
     ):
         fitted_power(torch.tensor([1.0, 2.0]), sizes)
+
+
+def test_lists_give_numbers():
+    values = [[2 * s**0.5, s**-1.0] for s in SIZES]
+    assert log_slope(SIZES, values) == pytest.approx([0.5, -1])
+    assert log_slope(SIZES, [one for one, _ in values]) == pytest.approx(0.5)

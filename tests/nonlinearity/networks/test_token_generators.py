@@ -9,6 +9,7 @@ from contrastive_dynamics.nonlinearity.networks.token_generators import (
     WILDCARD,
     TokenGenerators,
     draw_generators,
+    letters,
     token_norms,
 )
 from contrastive_dynamics.nonlinearity.two_layers.conditional_independence import (
@@ -120,3 +121,7 @@ def test_bad_patterns_streams_batches_and_norms():
         small_pool().views(streams([0]), 0, 1)
     with pytest.raises(ValueError, match="zeta ≥ 1, got d=4, zeta=0.5"):
         token_norms(4, 0.5)
+
+
+def test_a_sequence_is_written_in_letters():
+    assert letters(torch.tensor([2, WILDCARD, 0, 25])) == "C*AZ"

@@ -19,6 +19,7 @@ from contrastive_dynamics.nonlinearity.one_filter.latent_models import (
     relu_off_plane,
     summation_covariance,
     tilted_patterns,
+    tilted_summation,
 )
 from contrastive_dynamics.numerics.random_streams import stream
 
@@ -109,3 +110,12 @@ def test_bad_input_says_what_is_allowed():
     with pytest.raises(ValueError, match="q must be > 0 and < 1"):
         latent_summation(eye, torch.tensor([0.2, 0.0, 0.5], dtype=F64))
     assert math.isfinite(CRITICAL_Q)
+
+
+def test_a_tilted_summation_is_the_model_of_its_patterns():
+    relu = activation("relu")
+    u, points, field = tilted_summation(stream(0, 0, "tilted"), 4, 0.1, 0.2, relu)
+    assert float(torch.linalg.matrix_norm(u.mT @ u - torch.eye(4, dtype=F64), 2)) == pytest.approx(0.1)
+    support, p = latent_summation(u, torch.full((4,), 0.2, dtype=F64))
+    assert torch.equal(points, support)
+    torch.testing.assert_close(field(u.mT), population_field(support, p, relu)(u.mT))
