@@ -191,7 +191,7 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 # \end{aligned}
 # $$ (cc-eq-trace)
 #
-# We write $\lambda_1\le\lambda_2\le\dots\le\lambda_d$ for the eigenvalues of $C$ (so $\lambda_{\min}=\lambda_1$), $v_1,\dots,v_d$ for its eigenvectors, $V$ for the matrix of these and $\Lambda$ for the diagonal matrix of the eigenvalues. A negative eigenvalue is a direction in which larger outputs lower the loss; a positive one, a direction in which they raise it. As printed, $C$ is a sum over the anchors. Our runs on half moons and on images divide it by $n$, which only changes the unit of time; the run of Figure 2 of the paper keeps the sum.
+# We write $\lambda_1\le\lambda_2\le\dots\le\lambda_d$ for the eigenvalues of $C$ (so $\lambda_{\min}=\lambda_1$), $v_1,\dots,v_d$ for its eigenvectors, $V$ for the matrix of these and $\Lambda$ for the diagonal matrix of the eigenvalues. Along the eigenvector of a negative eigenvalue, larger outputs lower the loss; along that of a positive one they raise it. As printed, $C$ is a sum over the anchors. Our runs on half moons and on images divide it by $n$, which only changes the unit of time; the run of Figure 2 of the paper keeps the sum.
 
 # %% [markdown]
 # ```{strip}
@@ -374,86 +374,6 @@ finite = relative_error(
 chapter.judge("lem-1-a", observed=exact, control=finite)
 
 # %% [markdown]
-# **Wide networks in training.** The lemma speaks of the start of training. In its section on regression the paper goes on: "Approximations for wide neural networks further imply the kernel remains same during training [...], and so Lemma 1 continues to hold through training." With many hidden units, each has to move very little to change the outputs. So at any fixed time, and for regression to its end, the kernel stays put and the outputs stay decoupled.
-#
-# The losses (1) and (2) of the paper have no lower bound. Their outputs grow exponentially, so at a time of order $\log h$ they reach the size $\sqrt h$, and from about there on the change of the kernel no longer falls with the width. We train tanh networks to a fixed time, and then for half as long again as the outputs need to reach $\sqrt h$. (The card calls this time $t^*$. It is not the $t^*$ of the section on wide networks below.) The paper concludes that "Proposition 1 and dimension collapse also happen for wide neural networks"; this run tests the kernel only, not that conclusion.
-
-# %% tags=["hide-input"]
-lazy_widths, n_lazy = tangent_widths[:4], 4
-noise_lazy = 0.3 * torch.randn(n_lazy, inputs, generator=stream(seed, 1, "lazy"))
-drawn_lazy = torch.randn(2 * n_lazy, inputs, generator=stream(seed, 0, "lazy"))
-views_lazy = drawn_lazy[:n_lazy] + noise_lazy
-x_lazy = torch.cat([drawn_lazy[:n_lazy], views_lazy, drawn_lazy[n_lazy:]]) / inputs**0.5
-teacher = torch.randn(inputs, outputs, generator=stream(seed, 2, "lazy"))
-
-
-def ssl_pull(u):  # of loss (1), the mean of the pairs
-    return 2 * pairing_product(u, n_lazy, 1, 1) / n_lazy
-
-
-def label_pull(u):  # of regression on the labels of a linear teacher
-    return (u - x_lazy @ teacher) / n_lazy
-
-
-# %% tags=["hide-input"]
-def trained_kernels(s, h, pull, time, steps, top=None, runs=4):
-    """After training, mean of the logs of four networks: the kernel between outputs
-    over that within, and its change since the start over its start."""
-    draws = streams([s], runs, f"lazy {h} 1"), streams([s], runs, f"lazy {h} 2")
-    w1, w2 = gaussian_weights(*draws, h, inputs, outputs, 1.0, 1.0)
-    tops = {"copied": w1[..., :outputs], "tied": w2[..., :1].expand(-1, -1, outputs)}
-    start = Weights(w1, tops.get(top, w2))
-    given = x_lazy.expand(runs, -1, -1), pull, WIDE["tanh"], torch.tensor([0.0, time])
-    ends = list(free_flow(start, *given, steps, h**-0.5))
-    before, after = (tangent_kernel(*w, x_lazy, x_lazy, WIDE["tanh"]) for w in ends)
-    found = off_diagonal_share(after), kernel_change(after, before)
-    return [float(part.log().mean().exp()) for part in found]
-
-
-def kernel_slopes(name, pull, time, steps, **how):
-    """Slopes in log h, one per seed; time is a number, or a function of the width."""
-    table = [
-        [trained_kernels(s, h, pull, time(h), steps, **how) for h in lazy_widths]
-        for s in chapter.progress(block, name)
-    ]
-    found = [log_slope(lazy_widths, row) for row in table]
-    parts = zip(("between outputs", "change"), zip(*found, strict=True), strict=True)
-    return {f"{name}, {part}": list(values) for part, values in parts}
-
-
-# %% tags=["hide-input"]
-sides = torch.randn(
-    lazy_widths[-1], inputs + outputs, generator=stream(seed, 3, "lazy")
-)
-sides = sides[None, :, :inputs], sides[None, :, inputs:]
-own_lazy = tangent_kernel(*sides, x_lazy, x_lazy, WIDE["tanh"])[0]
-own_lazy = own_lazy.diagonal(dim1=-2, dim2=-1).mean(-1)
-root_lazy = torch.linalg.cholesky(own_lazy / lazy_widths[-1])
-modes = root_lazy.mT @ pairing_product(root_lazy, n_lazy, 1, 1) / n_lazy
-growth_lazy = -2 * float(torch.linalg.eigvalsh(modes)[0])  # r
-early_lazy = kernel_slopes("loss (1)", ssl_pull, lambda h: 1 / growth_lazy, 6)
-fitted_lazy = kernel_slopes("labels", label_pull, lambda h: 60.0, 40)
-late_lazy = kernel_slopes(
-    "beyond t*", ssl_pull, lambda h: 0.75 * math.log(h) / growth_lazy, 18
-)
-mistakes_lazy = {
-    k: v
-    for top in ("tied", "copied")
-    for k, v in kernel_slopes(
-        top, ssl_pull, lambda h: 1 / growth_lazy, 6, top=top
-    ).items()
-    if k in ("tied, between outputs", "copied, change")
-}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "lem-1-d",
-    observed=early_lazy | fitted_lazy,
-    control=mistakes_lazy,
-    outside=late_lazy,
-)
-
-# %% [markdown]
 # ````{prf:proposition} no. 1 of the paper: dimension collapse in SSL dynamics
 # :label: cc-prop-1
 # :nonumber:
@@ -568,6 +488,86 @@ chapter.judge(
 )
 
 # %% [markdown]
+# **Wide networks in training.** For networks, Lemma 1 holds at the start, in the limit of infinite width. Does it last? In its section on regression the paper says: "Approximations for wide neural networks further imply the kernel remains same during training [...], and so Lemma 1 continues to hold through training." With many hidden units, each has to move very little to change the outputs. So at any fixed time, and for regression to its end, the kernel stays put and the outputs stay decoupled.
+#
+# The losses (1) and (2) of the paper have no lower bound. Their outputs grow exponentially, so at a time of order $\log h$ they reach the size $\sqrt h$, and from about there on the change of the kernel no longer falls with the width. We train tanh networks to a fixed time, and then for half as long again as the outputs need to reach $\sqrt h$. (The card calls the latter time $t^*$; the section on wide networks below uses this letter for another time.) From Lemma 1 the paper concludes that "Proposition 1 and dimension collapse also happen for wide neural networks"; this run tests the kernel only, not that conclusion.
+
+# %% tags=["hide-input"]
+lazy_widths, n_lazy = tangent_widths[:4], 4
+noise_lazy = 0.3 * torch.randn(n_lazy, inputs, generator=stream(seed, 1, "lazy"))
+drawn_lazy = torch.randn(2 * n_lazy, inputs, generator=stream(seed, 0, "lazy"))
+views_lazy = drawn_lazy[:n_lazy] + noise_lazy
+x_lazy = torch.cat([drawn_lazy[:n_lazy], views_lazy, drawn_lazy[n_lazy:]]) / inputs**0.5
+teacher = torch.randn(inputs, outputs, generator=stream(seed, 2, "lazy"))
+
+
+def ssl_pull(u):  # of loss (1), the mean of the pairs
+    return 2 * pairing_product(u, n_lazy, 1, 1) / n_lazy
+
+
+def label_pull(u):  # of regression on the labels of a linear teacher
+    return (u - x_lazy @ teacher) / n_lazy
+
+
+# %% tags=["hide-input"]
+def trained_kernels(s, h, pull, time, steps, top=None, runs=4):
+    """After training, mean of the logs of four networks: the kernel between outputs
+    over that within, and its change since the start over its start."""
+    draws = streams([s], runs, f"lazy {h} 1"), streams([s], runs, f"lazy {h} 2")
+    w1, w2 = gaussian_weights(*draws, h, inputs, outputs, 1.0, 1.0)
+    tops = {"copied": w1[..., :outputs], "tied": w2[..., :1].expand(-1, -1, outputs)}
+    start = Weights(w1, tops.get(top, w2))
+    given = x_lazy.expand(runs, -1, -1), pull, WIDE["tanh"], torch.tensor([0.0, time])
+    ends = list(free_flow(start, *given, steps, h**-0.5))
+    before, after = (tangent_kernel(*w, x_lazy, x_lazy, WIDE["tanh"]) for w in ends)
+    found = off_diagonal_share(after), kernel_change(after, before)
+    return [float(part.log().mean().exp()) for part in found]
+
+
+def kernel_slopes(name, pull, time, steps, **how):
+    """Slopes in log h, one per seed; time is a number, or a function of the width."""
+    table = [
+        [trained_kernels(s, h, pull, time(h), steps, **how) for h in lazy_widths]
+        for s in chapter.progress(block, name)
+    ]
+    found = [log_slope(lazy_widths, row) for row in table]
+    parts = zip(("between outputs", "change"), zip(*found, strict=True), strict=True)
+    return {f"{name}, {part}": list(values) for part, values in parts}
+
+
+# %% tags=["hide-input"]
+sides = torch.randn(
+    lazy_widths[-1], inputs + outputs, generator=stream(seed, 3, "lazy")
+)
+sides = sides[None, :, :inputs], sides[None, :, inputs:]
+own_lazy = tangent_kernel(*sides, x_lazy, x_lazy, WIDE["tanh"])[0]
+own_lazy = own_lazy.diagonal(dim1=-2, dim2=-1).mean(-1)
+root_lazy = torch.linalg.cholesky(own_lazy / lazy_widths[-1])
+modes = root_lazy.mT @ pairing_product(root_lazy, n_lazy, 1, 1) / n_lazy
+growth_lazy = -2 * float(torch.linalg.eigvalsh(modes)[0])  # r
+early_lazy = kernel_slopes("loss (1)", ssl_pull, lambda h: 1 / growth_lazy, 6)
+fitted_lazy = kernel_slopes("labels", label_pull, lambda h: 60.0, 40)
+late_lazy = kernel_slopes(
+    "beyond t*", ssl_pull, lambda h: 0.75 * math.log(h) / growth_lazy, 18
+)
+mistakes_lazy = {
+    k: v
+    for top in ("tied", "copied")
+    for k, v in kernel_slopes(
+        top, ssl_pull, lambda h: 1 / growth_lazy, 6, top=top
+    ).items()
+    if k in ("tied, between outputs", "copied, change")
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "lem-1-d",
+    observed=early_lazy | fitted_lazy,
+    control=mistakes_lazy,
+    outside=late_lazy,
+)
+
+# %% [markdown]
 # ### Other losses and a projector (Remarks 1 to 3 of the paper)
 #
 # Is collapse a property of the model or of the loss? Four variations tell.
@@ -581,7 +581,7 @@ chapter.judge(
 
 # %% [markdown]
 # ```{strip}
-# $\dot u_l(x)=-\sum_i\langle\nabla u_l(x),\nabla u_l(x_i)\rangle\,(u_l(x_i)-y_{il})$ | regression_flow.regression_velocity: return
+# $\dot u_l=-\sum_ik_{ll}(\cdot,x_i)\,(u_l(x_i)-y_{il})$ | regression_flow.regression_velocity: return
 # the kernel of each output alone, $\langle\nabla u_l,\nabla u_l\rangle$ | cell: own = outer_kernel(
 # $\dot u=J\dot\theta$ with $\dot\theta=-\nabla\mathcal L$, $J$ the Jacobian | cell: moved = torch.tensordot(
 # ```
@@ -719,7 +719,7 @@ kept, collapsed = (
 chapter.judge("rem-2", observed=kept, control=collapsed)
 
 # %% [markdown]
-# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the loss is then the simplified one, and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. We start at size $10^{-6}$, read the rank when the outputs reach 0.1, and again after 1,000 steps of descent.
+# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the loss is then the simplified one, and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal with variance 1, and a view is its anchor plus normal noise of the size that a label names. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
 
 # %% [markdown]
 # ```{strip}
@@ -791,7 +791,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# After the 1,000 steps the mean rank is {glue:text}`cc-nce-dot:.1f` for dot products and noise 1, and it stays about two or more at every noise. One variant ends below two dimensions: with squared distances, the other anchors as negatives, and noise louder than the data, the mean rank is {glue:text}`cc-nce-anchors:.1f` at noise 2.
+# After the 1,000 steps the effective rank is, on average, {glue:text}`cc-nce-dot:.1f` for dot products and noise 1, and it stays about two or more at every noise. One variant ends below two dimensions: with squared distances, the other anchors as negatives, and noise louder than the data, it is {glue:text}`cc-nce-anchors:.1f` at noise 2.
 
 # %% [markdown]
 # *A fixed projector* after the outputs, $u=A\Theta x$ with a matrix $A$ of $r$ rows, does not help. Gradient flow in $\Theta$ gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$, which still turns every row to the eigenvector of $\lambda_{\min}$. The $r$ components also *move* alike only if $r\ll z$, as the remark assumes ([appendix](cc-a-remarks)).
@@ -1196,7 +1196,7 @@ chapter.judge("new-point", observed=new, control=transposed)
 # %% [markdown]
 # ## Where it ends
 #
-# Does this equation end where the optimum is? For one output the paper gives the answer. We write $e_1$ for the first axis of the eigenbasis, $q=e_1$ being an output that looks at $v_1$ only.
+# Does this equation end where the optimum is? For one output the paper gives the answer. We write $e_1$ for the first axis of the eigenbasis, so $q=e_1$ is an output that looks at $v_1$ only; the paper calls it the smallest eigenvector.
 #
 # ````{prf:theorem} no. 3 of the paper: evolution of (9) for $z=1$
 # :label: cc-thm-3
@@ -1440,7 +1440,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 #
 # which is equation (9) of the paper plus the rotation $[qq^\top,\Lambda]\,q$, where $[A,B]=AB-BA$.
 #
-# *Why do they differ?* Both ways keep the columns orthonormal; what they disagree on is a turn of $W_1$ *inside* its column space. The projection $I-WW^\top$ of the gradient discards such turns. That loses nothing if the loss depends on the column space alone, and for $W_2$ it does: $W_2\to W_2R$ with an orthogonal $R$ leaves the loss as it is. For $W_1$ it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle, to $W_1R$. Its column space is still the whole plane, but the loss is now $+1$. So the gradient in $W_1$ has a part that turns $W_1$ within its column space. Projecting the weights keeps this part, and it is what moves $q$ by $[qq^\top,\Lambda]\,q$.
+# *Why do they differ?* Both ways keep the columns orthonormal; what they disagree on is a turn of $W_1$ *within* its column space. The projection $I-WW^\top$ of the gradient discards such turns. That loses nothing if the loss depends on the column space alone, and for $W_2$ it does: $W_2\to W_2R$ with an orthogonal $R$ leaves the loss as it is. For $W_1$ it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle, to $W_1R$. Its column space is still the whole plane, but the loss is now $+1$. So the gradient in $W_1$ has a part that turns $W_1$ within its column space. Projecting the weights (by the polar factor, the nearest matrix with orthonormal columns) keeps this part, and it is what moves $q$ by $[qq^\top,\Lambda]\,q$.
 #
 # The paper describes its constrained training as gradient descent "on the Grassmannian manifold", the set of column spaces. Equation (9) is exact for the projection that belongs to this name; the [appendix](cc-a-two-flows) tests that each way of projecting follows its own equation.
 #
@@ -1652,7 +1652,7 @@ glue.number("cc-k", max(needed_constant(s, n, h, way) for n, way, s, h in every)
 # ```
 # ````
 #
-# The card asks for the difference at a fixed time and a growing width. In this sense, as printed, the conjecture can be proved ([appendix](cc-a-conjecture)): both networks start at size $h^{-1/2}$ and grow at most exponentially, so both vanish. The proof never uses $\phi'(0)=1$: it speaks of smallness, not of linearity. Two questions stay open, the ratio and times of order $\log h$. At epoch 500 of the sum, long after $t^*$, the slope of the difference against the width, on logarithmic axes, is {glue:text}`cc-soft-late:.2f` for a softplus that meets the conditions.
+# The conjecture fixes a time, lets the width grow and asks for the difference, not the ratio. As printed it can be proved ([appendix](cc-a-conjecture)): both networks start at size $h^{-1/2}$ and grow at most exponentially, so at a fixed time both vanish. The proof never uses $\phi'(0)=1$: it speaks of smallness, not of linearity. Two questions stay open, the ratio and times of order $\log h$. At epoch 500 of the sum, long after $t^*$, the slope of the difference against the width, on logarithmic axes, is {glue:text}`cc-soft-late:.2f` for a softplus that meets the conditions.
 #
 # **Figure 2 of the paper** trains sigmoid, ReLU and tanh for 500 epochs at learning rate 0.01, with widths from 10 to 2000. It names neither the data nor the number of outputs. We train half moons with two outputs on loss (1) of the paper, a sum over the pairs, and beside each network its linear twin. We add one activation, "soft", the centred softplus with $\phi''(0)=\tfrac12$.
 
@@ -1995,7 +1995,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 #
 # Take one output, $z=1$, so that $q$ is a vector.
 #
-# 1. Derive paper (10), $\dot q=2\bigl[-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q\bigr]$, from (9), and from it
+# 1. Derive equation (10) of the paper, $\dot q=2\bigl[-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q\bigr]$, from its equation (9), and from it
 #    $\frac{d}{dt}\lVert q\rVert^2=-8(1-\lVert q\rVert^2)\,q^\top\Lambda q$.
 # 2. Let $\Lambda=\lambda I$. Solve for $s=\lVert q\rVert^2$ and for $q$. A wide network starts at a small $s_0$: how long does it wait, for $\lambda<0$, until $s=\tfrac12$?
 # 3. For any $\Lambda$, enclose $s(t)$ between two of these solutions. How fast do the outputs vanish at least if $\Lambda\succ0$?
@@ -2011,7 +2011,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :label: cc-sol-norm
 # :class: dropdown
 #
-# 1. With $s=q^\top q$ and $f=q^\top\Lambda q$, paper (9) is $\dot q=-2\bigl[2\Lambda q-s\Lambda q-fq\bigr]$. Split $2\Lambda q$ in two: $(1-s)\Lambda q$ is the first term of paper (10),
+# 1. With $s=q^\top q$ and $f=q^\top\Lambda q$, equation (9) of the paper is $\dot q=-2\bigl[2\Lambda q-s\Lambda q-fq\bigr]$. Split $2\Lambda q$ in two: $(1-s)\Lambda q$ is the first term of equation (10),
 #    $\Lambda q-fq=(I-qq^\top)\Lambda q$ the second. Then $\dot s=2q^\top\dot q=-4\bigl[(1-s)f+f-sf\bigr]=-8(1-s)f$. So $s=0$ and $s=1$ stay, and the sign of $f$ decides on all
 #    others.
 # 2. Now $f=\lambda s$, and $\dot s=-8\lambda s(1-s)$ is logistic: $\log\frac s{1-s}$ falls at the constant rate $8\lambda$. And $\dot q=-4\lambda(1-s)q$ keeps its direction:
@@ -2061,13 +2061,13 @@ assert bool((low - 1e-8 <= s).all() and (s <= high + 1e-8).all())
 # ````{exercise} How fast is the collapse?
 # :label: cc-ex-rate
 #
-# Let $\Theta(t)=\Theta(0)e^{-2Ct}$ be a naive linear model, $\lambda_1<\lambda_2<\lambda_3\le\dots$ the eigenvalues of $C$, and $\theta_i=\Theta(0)v_i$. Let
+# Let $\Theta(t)=\Theta(0)e^{-2Ct}$ be an unconstrained linear model, $\lambda_1<\lambda_2<\lambda_3\le\dots$ the eigenvalues of $C$, and $\theta_i=\Theta(0)v_i$. Let
 # $\sigma_1\ge\sigma_2\ge\dots$ be the singular values of $\Theta(t)$.
 #
-# 1. Show that $r=\sigma_2^2/\sigma_1^2$ tends to $\kappa\,e^{-4(\lambda_2-\lambda_1)t}$ and find $\kappa$.
+# 1. Show that $\zeta=\sigma_2^2/\sigma_1^2$ tends to $\kappa\,e^{-4(\lambda_2-\lambda_1)t}$ and find $\kappa$.
 # 2. The effective rank is $e^H$, $H$ the entropy of $\sigma_i^2/\sum_k\sigma_k^2$. How does it approach 1? Does its distance from 1 fall on a straight line in a plot with a
 #    logarithmic axis?
-# 3. A colleague fits a line to that plot. By how much is the slope off where $r=10^{-6}$?
+# 3. A colleague fits a line to that plot. By how much is the slope off where $\zeta=10^{-6}$?
 #
 # ```{hint}
 # :class: dropdown
@@ -2086,20 +2086,20 @@ assert bool((low - 1e-8 <= s).all() and (s <= high + 1e-8).all())
 #    $\theta_2$ orthogonal to $\theta_1$. Divide by $\sigma_1^2$ and square:
 #
 #    $$
-#    r\to\kappa\,e^{-gt},\qquad\kappa=\frac{\lVert\theta_2^\perp\rVert^2}{\lVert\theta_1\rVert^2},\qquad g=4(\lambda_2-\lambda_1).
+#    \zeta\to\kappa\,e^{-gt},\qquad\kappa=\frac{\lVert\theta_2^\perp\rVert^2}{\lVert\theta_1\rVert^2},\qquad g=4(\lambda_2-\lambda_1).
 #    $$
 #
-# 2. Two values matter in the end, $p=(1,r)/(1+r)$. So $H=\log(1+r)-\frac{r\log r}{1+r}$, and
+# 2. Two values matter in the end, $(1,\zeta)/(1+\zeta)$. So $H=\log(1+\zeta)-\frac{\zeta\log\zeta}{1+\zeta}$, and
 #
 #    $$
-#    e^H-1\approx r\,(1-\log r)\approx\kappa e^{-gt}\,(1+gt-\log\kappa).
+#    e^H-1\approx\zeta\,(1-\log\zeta)\approx\kappa e^{-gt}\,(1+gt-\log\kappa).
 #    $$
 #
 #    The rate is $g$, but there is a factor that grows with $t$: the line is bent.
-# 3. The derivative of $\log\bigl[r(1-\log r)\bigr]$ is $-g+\frac g{1-\log r}$. The slope is too flat by the share $1/(1-\log r)$, which is $1/(1+6\log10)$, about 7 %. A fit to
+# 3. The derivative of $\log\bigl[\zeta(1-\log\zeta)\bigr]$ is $-g+\frac g{1-\log\zeta}$. The slope is too flat by the fraction $1/(1-\log\zeta)$, which is $1/(1+6\log10)$, about 7 %. A fit to
 #    $\sigma_2^2/\sigma_1^2$ (or to the stable rank less one) has no such bias.
 #
-# Only the gap counts, not the size of $\lambda_1$. All this holds for almost every start. Without a gap, $\lambda_1=\lambda_2$, $r$ tends to a constant and that
+# Only the gap counts, not the size of $\lambda_1$. All this holds for almost every start. Without a gap, $\lambda_1=\lambda_2$, $\zeta$ tends to a constant and that
 # plane does not collapse.
 # ```
 
@@ -2138,11 +2138,11 @@ for name, fit in (("σ₂²/σ₁²", straight), ("effective rank − 1", bent))
 # ````{exercise} No collapse, and still nothing learnt
 # :label: cc-ex-loses
 #
-# A constrained model keeps $z$ dimensions. Are they the ones that a later task needs?
+# A constrained model keeps $z$ dimensions. Are they the ones that a later task needs? (In this exercise $s$ is the part of an input that shows its class and $r$ the rest, a nuisance.)
 #
 # 1. The data are centred, $x^+=x+\varepsilon$, $x^-$ is independent of $x$. Which directions does a trained model keep for $n\to\infty$? Construct $x=(s,r)$ with a class that a
 #    linear classifier reads off $s$ nearly without error, and that $z=3$ constrained outputs lose.
-# 2. You know that $r$ is a nuisance, and shake it: $\varepsilon$ is large along $r$, zero along $s$. Predict the accuracy. Then compute $\mathbb E[C]$. Do more negatives help?
+# 2. You shake the nuisance: $\varepsilon$ is large along $r$, zero along $s$. Predict the accuracy. Then compute $\mathbb E[C]$. Do more negatives help?
 # 3. Let the view keep $s$ and *redraw* the nuisance, $r^+=ar+\sqrt{1-a^2}\,r'$, $r'$ a fresh draw of the law of $r$, $0\le a\le1$. Up to which $a$ is the class kept?
 # 4. Try all of it with a linear classifier on held-out data.
 #
@@ -2231,15 +2231,15 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #
 # One output, $z=1$, and $\lambda_1<\dots<\lambda_d$, none of them 0.
 #
-# 1. Linearise paper (12), $q_{t+1}=q_t+\eta\,\dot q_t$, at $\pm e_1$ for $\lambda_1<0$ and at 0 for $\Lambda\succ0$. For which $\eta$ is the point stable? When is
+# 1. Linearise (12) of the paper, $q_{t+1}=q_t+\eta\,\dot q_t$, at $\pm e_1$ for $\lambda_1<0$ and at 0 for $\Lambda\succ0$. For which $\eta$ is the point stable? When is
 #    $\eta\lvert\lambda_1\rvert<\frac14$ the whole condition?
-# 2. What does paper (12) do on the axis of $e_1$ just beyond $\eta\lvert\lambda_1\rvert=\frac14$?
-# 3. Projected descent (11) of the paper with the polar factor follows {eq}`cc-eq-map`. Show that on the axis of $e_1$, with $\lambda_1<0$, it never moves away from $\pm e_1$, however large
+# 2. What does (12) do on the axis of $e_1$ just beyond $\eta\lvert\lambda_1\rvert=\frac14$?
+# 3. Descent (11) of the paper, with the weights projected by the polar factor, follows {eq}`cc-eq-map`. Show that on the axis of $e_1$, with $\lambda_1<0$, it never moves away from $\pm e_1$, however large
 #    $\eta$ is. Is it stable at any step, then? Guess first.
 #
 # ```{hint}
 # :class: dropdown
-# On the axis paper (12) is $r\mapsto r\,(1+\alpha-\alpha r^2)$ with $\alpha=4\eta\lvert\lambda_1\rvert$. For 3. put $q=e_1+\delta e_j$ into the map and keep first order in $\delta$.
+# On the axis (12) is $\ell\mapsto\ell\,(1+\alpha-\alpha\ell^2)$ for the length $\ell$, with $\alpha=4\eta\lvert\lambda_1\rvert$. For 3. put $q=e_1+\delta e_j$ into the map and keep first order in $\delta$.
 # The off-diagonal entry of $A^{-1/2}$ is that of $A$ times $\frac{m^{-1}-1}{m^2-1}$ if the diagonal of $A$ is $(m^2,1)$.
 # ```
 # ````
@@ -2249,7 +2249,7 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 # :label: cc-sol-step
 # :class: dropdown
 #
-# 1. The derivative of paper (10) at $e_1$ is diagonal: $8\lambda_1$ along $e_1$, $-2(\lambda_j-\lambda_1)$ along $e_j$. At 0 it is $-4\Lambda$. A step multiplies a nudge by
+# 1. The derivative of (10) of the paper at $e_1$ is diagonal: $8\lambda_1$ along $e_1$, $-2(\lambda_j-\lambda_1)$ along $e_j$. At 0 it is $-4\Lambda$. A step multiplies a nudge by
 #    $1-8\eta\lvert\lambda_1\rvert$, $1-2\eta(\lambda_j-\lambda_1)$ and $1-4\eta\lambda_j$. These lie in $(-1,1)$ for
 #
 #    $$
@@ -2257,10 +2257,10 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #    $$
 #
 #    The first of the two decides if $\lambda_d\le3\lvert\lambda_1\rvert$. Else the turn is what breaks.
-# 2. The multiplier passes $-1$, so a cycle of two is born. In $y=\sqrt\alpha\,r$ the map is $y\mapsto y\,(1+\alpha-y^2)$. Two points with $y_1y_2=1$ and $y_1^2+y_2^2=1+\alpha$
+# 2. The multiplier passes $-1$, so a cycle of two is born. In $y=\sqrt\alpha\,\ell$ the map is $y\mapsto y\,(1+\alpha-y^2)$. Two points with $y_1y_2=1$ and $y_1^2+y_2^2=1+\alpha$
 #    change places, and with $\beta=1+\alpha$ the product of their derivatives is $9-2\beta^2$: the cycle is stable for $2<\beta<\sqrt5$. The lengths are
-#    $r^2=\bigl(\beta\pm\sqrt{\beta^2-4}\bigr)/2\alpha$, one of them above 1, which no weights have.
-# 3. Let $a=2\eta\lvert\lambda_1\rvert$. On the axis $A_{11}=B$, and the map is $r'=r\,\frac{1+2a+a^2r^2}{1+2ar^2+a^2r^2}\ge r$ for $r\le1$; and $r'\le1$, since it is a cosine.
+#    $\ell^2=\bigl(\beta\pm\sqrt{\beta^2-4}\bigr)/2\alpha$, one of them above 1, which no weights have.
+# 3. Let $a=2\eta\lvert\lambda_1\rvert$. On the axis $A_{11}=B$, and the map is $\ell'=\ell\,\frac{1+2a+a^2\ell^2}{1+2a\ell^2+a^2\ell^2}\ge\ell$ for $\ell\le1$; and $\ell'\le1$, since it is a cosine.
 #    But the axis is not all. With $b=2\eta\lambda_j$ and $m=1+a$ the map turns $e_1+\delta e_j$ into $e_1+\mu_j\delta e_j$,
 #
 #    $$
@@ -2273,8 +2273,8 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #    8\lambda_d\lvert\lambda_1\rvert\,\eta^2+6(\lambda_d-\lvert\lambda_1\rvert)\,\eta-4=0 .
 #    $$
 #
-#    At 0 the roots $A^{-1/2}$ and $B^{-1/2}$ are 1 up to second order, and the bound is that of paper (12). So projection keeps the *length* in check at any step, not the direction.
-#    It allows larger steps than paper (12) iff $\lambda_d<\frac{11}4\lvert\lambda_1\rvert$. On half moons with one negative each, $\mathbb E[C]=-n\operatorname{Cov}(x)$ has no
+#    At 0 the roots $A^{-1/2}$ and $B^{-1/2}$ are 1 up to second order, and the bound is that of (12). So projection keeps the *length* in check at any step, not the direction.
+#    It allows larger steps than (12) iff $\lambda_d<\frac{11}4\lvert\lambda_1\rvert$. On half moons with one negative each, $\mathbb E[C]=-n\operatorname{Cov}(x)$ has no
 #    positive eigenvalue, and every step is stable, if slow: the multiplier $(1-a)^2/(1+a)^2$ of the length tends to 1 again.
 # ```
 
@@ -2346,7 +2346,7 @@ print("(12) beyond its bound, in turn:", [round(x, 4) for x in lengths.tolist()]
 # :label: cc-sol-negatives
 # :class: dropdown
 #
-# 1. $\mathbb E[xx^\top]=\Sigma+\mu\mu^\top$, so {eq}`cc-eq-mean` is $\mathbb E[C]=n\bigl[(q-p)\mu\mu^\top-p\Sigma\bigr]$. Write $\tau=\mu^\top\Sigma^{-1}\mu$. By the lemma
+# 1. $\mathbb E[xx^\top]=\Sigma+\mu\mu^\top$, so {eq}`cc-eq-mean` is $\mathbb E[C]=n\bigl[(q-p)\mu\mu^\top-p\Sigma\bigr]$. Write $\tau=\mu^\top\Sigma^{-1}\mu$ (no clock here). By the lemma
 #
 #    $$
 #    \det\bigl(-\tfrac1n\mathbb E[C]\bigr)=p^d\det(\Sigma)\Bigl(1-\frac{q-p}p\,\tau\Bigr),
@@ -2357,7 +2357,7 @@ print("(12) beyond its bound, in turn:", [round(x, 4) for x in lengths.tolist()]
 # 2. It is not $\mu$. At $q^*$ the null vector is $\Sigma^{-1}\mu$: $\bigl[(q^*-p)\mu\mu^\top-p\Sigma\bigr]\Sigma^{-1}\mu=\bigl[(q^*-p)\tau-p\bigr]\mu=0$. Along $\mu$ itself the
 #    sign changes at $p\,\bigl(1+\mu^\top\Sigma\mu/\lVert\mu\rVert^4\bigr)$. By Cauchy and Schwarz $\lVert\mu\rVert^4\le(\mu^\top\Sigma\mu)\,\tau$: this comes later, or at the
 #    same $q$ if $\mu$ is an eigenvector of $\Sigma$.
-# 3. The cells print the bounds. For one positive, two negatives are already too many on half moons, while the mean itself asks for three.
+# 3. The cells print the bounds. For one positive, two negatives are already too many on half moons; along the mean itself the sign changes only at three.
 #    With one negative, two outputs keep both dimensions. Beyond $q^*$ only $d-1$ eigenvalues are negative. By {eq}`cc-eq-rank`, for $h\ge d+z$, one dimension is given up: its
 #    singular value goes to 0, as for the positive eigenvalues of Theorem 3 of the paper. Collapse to one dimension, under orthogonality. With very many negatives the direction given up
 #    becomes $\mu$ itself, and what is kept is orthogonal to it: the negatives centre the outputs.
