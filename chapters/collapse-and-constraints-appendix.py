@@ -20,8 +20,7 @@
 # %% [markdown]
 # # Appendix: Collapse and constraints
 #
-# Steps of proofs, counts and conventions that [Collapse and constraints](collapse-and-constraints.ipynb) rests on, and what goes beyond the paper: a closed form for one output, how two flows merge, constraints on kernels, fresh minibatches, and a
-# proof of the conjecture as it is printed. It runs by itself, with the same parameters.
+# This appendix holds the longer proofs, counts and conventions that [Collapse and constraints](collapse-and-constraints.ipynb) rests on. It also goes beyond the paper: one output is solved, up to an integral for its clock; two ways of projecting lead to two flows; constraints on kernels and fresh minibatches have equations of their own; and the conjecture is proved as it is printed. It runs by itself, with the same parameters, and uses the [symbols](cc-symbols) of the chapter. A *control* is a plausible mistake that runs through the same code and has to miss the rule.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -135,10 +134,10 @@ chapter.judge("eq-ec-a", observed=general, control=moons_printed)
 # ## The diagonal of the tangent kernel
 #
 # The proof of Lemma 1 of the paper trains $W_2$ alone: "no training happens at the penultimate or prior layers". Then the first term of {eq}`cc-eq-ntk` is all, and it is $x^\top x'$ for two linear layers. With $W_1$ trained as well and $N(0,1/h)$ in both layers, the second term tends to $\mathbb E[\phi'\phi']\,x^\top x'$, as large as
-# the first, and the limit is $2x^\top x'$; with $W_2$ drawn from $N(0,1/h^2)$ it vanishes. Only the unit of time depends on it. For ReLU the limit is a sum of two arc-cosine kernels, with $\theta$ the angle between $x$ and $x'$:
+# the first, and the limit is $2x^\top x'$; with $W_2$ drawn from $N(0,1/h^2)$ it vanishes. For linear layers only the unit of time depends on this factor. For ReLU the limit is a sum of two arc-cosine kernels, with $\theta$ the angle between $x$ and $x'$:
 #
 # $$
-# \Theta_{aa}\to\frac{\lVert x\rVert\lVert x'\rVert}{2\pi}\bigl(\sin\theta+(\pi-\theta)\cos\theta\bigr)+x^\top x'\,\frac{\pi-\theta}{2\pi}.
+# k_{aa}\to\frac{\lVert x\rVert\lVert x'\rVert}{2\pi}\bigl(\sin\theta+(\pi-\theta)\cos\theta\bigr)+x^\top x'\,\frac{\pi-\theta}{2\pi}.
 # $$ (cc-eq-arccos)
 
 # %% tags=["hide-input"]
@@ -305,7 +304,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# A fixed projector gives $\dot U=-2AA^\top UC$ for $U=A\Theta$: "all the $r$ components of $u(x)$ have identical learning dynamics" if $AA^\top\propto I$. For $r\ll z$ a random $A$ nearly has that, as its rows are nearly orthogonal and of nearly one length, up to $z^{-1/2}$. For $r$ near $z$ the eigenvectors of $AA^\top$ grow at rates of
+# A fixed projector $A$ with $r$ rows gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$: "all the $r$ components of $u(x)$ have identical learning dynamics" if $AA^\top\propto I$. For $r\ll z$ a random $A$ nearly has that, because its rows are nearly orthogonal and nearly of one length, up to $z^{-1/2}$. For $r$ near $z$ the eigenvectors of $AA^\top$ grow at rates of
 # their own; the outputs collapse all the same.
 
 
@@ -344,8 +343,8 @@ chapter.judge(
 # (cc-a-norms)=
 # ## Frobenius norms and any activation
 #
-# For given $W_1$ the loss is $\operatorname{Tr}(fW_2W_2^\top)$ with a matrix $f(X,W_1)$, so the whole norm of $W_2$ belongs on the eigenvector of the smallest eigenvalue of its symmetric part, if that is negative. That holds for any $\phi$: a network with $z$ outputs gains nothing over one with a single output. We let projected descent find both, from
-# the same first layers. The mistake gives every output a budget of its own.
+# For given $W_1$ the loss is $\operatorname{Tr}(C_\phi W_2W_2^\top)$, where $C_\phi$ is the matrix {eq}`cc-eq-trace` made of the hidden units $\phi(W_1x)$ in place of the inputs $x$. It is least if the whole norm of $W_2$ lies on the eigenvector of the smallest eigenvalue of $C_\phi$, if that is negative. That holds for any $\phi$: a network with $z$ outputs gains nothing over one with a single output. We let projected descent find both, from
+# the same first layers. As a control we bound $\lVert W_2\rVert_F$ by $\sqrt z$ in place of 1, as if every output had a budget of its own.
 
 
 # %%
@@ -377,10 +376,9 @@ for name, q in product(("tanh", "relu", "sigmoid"), (0, 1)):
 chapter.judge("prop-2-a", observed=gains_2, control=own_budgets)
 
 # %% [markdown]
-# **A penalty in place of a bound.** The paper's list of contributions says "that dimension collapse cannot be avoided by adding standard Frobenius norm reguralisation or constraint". Take the penalty
-# $\frac\mu2(\lVert W_1\rVert_F^2+\lVert W_2\rVert_F^2)$. The loss is of order four in the weights and the penalty of order two, so with $\lambda_{\min}<0$ their sum has no lower bound: the penalty decides only whether a start grows. Its flow is that of
-# $\mathcal L$ alone in another clock, $W(t)=e^{-\mu t}V(s)$ with $s=(1-e^{-2\mu t})/2\mu$, since the gradient is of order three. That clock stops at $1/2\mu$: a start that would blow up at $t^*$ still does if $t^*<1/2\mu$, at rank one, and
-# otherwise its outputs vanish. Neither way leaves two dimensions. We set $\mu$ so that half of the starts go either way and judge the second singular value of the outputs, over the largest there or at the start.
+# **A penalty in place of a bound.** The paper's list of contributions says "that dimension collapse cannot be avoided by adding standard Frobenius norm reguralisation or constraint". Take the penalty $\frac\mu2(\lVert W_1\rVert_F^2+\lVert W_2\rVert_F^2)$. (Here $\mu$ is its strength, not a mean, and $t^*$, here and in the next section, is the time at which weights blow up.) The loss is of order four in the weights and the penalty of order two, so with $\lambda_{\min}<0$ their sum has no lower bound: the penalty decides only whether a start grows.
+#
+# The flow with the penalty is that without it in another clock. Let $\hat W$ be the path without a penalty. Since the gradient of the loss is of order three, $W(t)=e^{-\mu t}\hat W(\tau)$ with $\tau=(1-e^{-2\mu t})/2\mu$. That clock stops at $1/2\mu$. A start that would blow up at $t^*$ still does if $t^*<1/2\mu$, at rank one; otherwise its outputs vanish, and since the clock stops early, their *direction* may keep more than one dimension while they do. We set $\mu$ so that half of the starts go either way, and judge the second singular value of the outputs, over the largest there or at the start.
 
 # %%
 c_decay, lam_decay, v_decay = indefinite_matrix(stream(seed, 0, "basis"), inputs)
@@ -433,8 +431,7 @@ chapter.judge("prop-2-c", observed=by_clock, control=by_time)
 # (cc-a-divergence)=
 # ## How the unconstrained loss diverges
 #
-# For $u=\Theta x$ the outputs grow at the rate $2\lvert\lambda_{\min}\rvert$. With two layers the growth feeds on itself: $\lVert W_2^\top W_1\rVert\to1/\bigl(4\lvert\lambda_{\min}\rvert(t^*-t)\bigr)$, so they
-# reach infinity at a finite time $t^*$. (Gradient descent with a fixed step cannot; it overflows instead.)
+# For $u=\Theta x$ the outputs grow at the rate $2\lvert\lambda_{\min}\rvert$. With two layers the growth feeds on itself, because each layer multiplies the gradient of the other: $\lVert W_2^\top W_1\rVert\to1/\bigl(4\lvert\lambda_{\min}\rvert(t^*-t)\bigr)$, so the outputs reach infinity at a finite time $t^*$. (Gradient descent with a fixed step cannot; it overflows instead.)
 
 # %%
 moon_data = half_moon_pairs(streams([seed], starts, "half moons"), 100)
@@ -457,7 +454,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# With two outputs the collapse itself can be watched. Both films begin at the same small, turned copy of the half moons.
+# With two outputs one can watch the collapse itself. Both films begin at the same small, turned copy of the half moons.
 
 # %% tags=["hide-input"]
 film_times = torch.linspace(0, 5, 41)
@@ -510,7 +507,7 @@ glue.animation(film, draw_film, range(len(film_times)), "cc-film-collapse", alt)
 # (cc-a-start)=
 # ## Rates at the start
 #
-# A random $W_2$ adds $h$ small errors up like a random walk. With $\phi''(0)\ne0$ each error is of order $1/h$ and the sum $h^{-1}$, with $\phi''(0)=0$ (tanh) it is
+# With a random $W_2$ the $h$ small errors add up like a random walk. With $\phi''(0)\ne0$ each error is of order $1/h$ and the sum $h^{-1}$, with $\phi''(0)=0$ (tanh) it is
 # $h^{-3/2}$, where Theorem 1 of the paper, which covers the worst $W_2$, has $h^{-1/2}$.
 
 # %%
@@ -550,8 +547,7 @@ chapter.judge("thm-1-b", observed=with_and_without("soft"), control=slopes("relu
 
 # %% [markdown]
 # **Other $d$ and $\lVert x\rVert$.** The theorem asks for one $K$ for all widths, dimensions and lengths. We vary all three: $d$ up to 32 times $z$, three widths, and lengths from $\frac1{16}$ to 128, where the hidden units of the narrowest
-# network are far from 0. At each $d$ and $h$ we take the largest $K$ that a length asks for, and fit its slope in $\log d$ and in $\log h$; and beyond the length at which it is largest its slope in $\log\lVert x\rVert$. A $K$ that grows is no constant. The mistakes beside it leave out $\lVert x\rVert^2$, and
-# divide by $d$.
+# network are far from 0. At each $d$ and $h$ we take the largest $K$ that a length asks for, and fit its slope in $\log d$ and in $\log h$; and beyond the length at which it is largest its slope in $\log\lVert x\rVert$. A $K$ that grows is no constant. As controls we leave out $\lVert x\rVert^2$, and divide by $d$.
 
 # %%
 dims = [k * outputs for k in (1, 4, 16, 32) if k * outputs <= init_widths[0]]
@@ -604,11 +600,11 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The needed $K$ falls like $1/d$: the theorem's factor $d$ gives room away. Indeed $\lvert\phi(s)-s\rvert\le\frac c2s^2$ and $\lVert W_1x\rVert=\lVert x\rVert$ bound the difference by $\frac c2\lVert x\rVert\max_i\lvert w_i^\top x\rvert$, and $W_1x/\lVert x\rVert$ is a uniform
+# The needed $K$ falls like $1/d$: the bound holds with room to spare in $d$. Indeed $\lvert\phi(y)-y\rvert\le\frac c2y^2$ and $\lVert W_1x\rVert=\lVert x\rVert$ bound the difference by $\frac c2\lVert x\rVert\max_i\lvert w_i^\top x\rvert$, and $W_1x/\lVert x\rVert$ is a uniform
 # point of the sphere in $\mathbb R^h$ for every $d$.
 
 # %% [markdown]
-# $u^{\mathbb I}$ itself falls like $h^{-1/2}$ at the start, since $W_1$ and $W_2$ are nearly orthogonal to each other. So ReLU's difference falls, and that of $\phi(s)=s/2$, which is no approximation of the identity. The paper infers from the sigmoid in its figure that the conditions on $\phi$ are necessary, and $\phi(0)=0$ is: with the sigmoid the
+# $u^{\mathbb I}$ itself falls like $h^{-1/2}$ at the start, since $W_1$ and $W_2$ are nearly orthogonal to each other. So ReLU's difference falls, and so does that of $\phi(y)=y/2$, which does not approximate the identity. The paper infers from the sigmoid in its figure that the conditions on $\phi$ are necessary, and $\phi(0)=0$ is: with the sigmoid the
 # difference does not fall. For the difference itself $\phi'(0)=1$ is not needed; for the ratio it is.
 
 # %%
@@ -659,7 +655,7 @@ glue.figure(fig, "cc-plot-thm-1")
 # (cc-a-algebra)=
 # ## The equation in other forms
 #
-# For $z=1$ paper (9) reads $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$ (10) of the paper. The authors mention "a differential equation
+# For $z=1$ equation (9) of the paper becomes its equation (10), $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$. The authors mention "a differential equation
 # on $qq^\top$ [...] a matrix Riccati type equation", without writing it. With $P=qq^\top$ it is
 #
 # $$
@@ -697,7 +693,7 @@ chapter.judge("eq-10", observed=ten, control=no_turn)
 chapter.judge("riccati", observed=riccati, control=no_middle)
 
 # %% [markdown]
-# Not only the flow, projected gradient descent itself is closed in its outputs, at any step size and width. With $y=\Lambda q$ a step of paper (11) with the polar factor turns $q$ into
+# It is not only the flow: each step of projected gradient descent, too, is a map of the outputs alone, at any step size and width. With $y=\Lambda q$ a step of (11) of the paper, with the polar factor, turns $q$ into
 #
 # $$
 # \begin{aligned}
@@ -725,7 +721,7 @@ error = {f"h={h}": closed_error(h, polar_map) for h in (inputs, width, 200)}
 chapter.judge("closed-map", observed=error, control=closed_error(width, flow_map))
 
 # %% [markdown]
-# Paper (11) is printed as $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$. With the printed sign the loss rises: descent is meant.
+# Equation (11) of the paper is printed as $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$. With the printed sign the loss rises: descent is meant.
 
 
 # %%
@@ -747,8 +743,9 @@ chapter.judge(
 # (cc-a-two-flows)=
 # ## Weights projected, gradients projected
 #
-# For small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, which moves the outputs by {eq}`cc-eq-polar`; its loss falls faster than that of paper (9) by $\lVert[qq^\top,\Lambda]\rVert^2$. Descent that projects the gradient first follows paper (9). The distance from the right flow is of order $\eta$,
-# from the other one it stays. (With the gradient first, $\eta=0.01$ and the sum of the pairs would be too large for paper (12), which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$: an exercise asks for the bounds.)
+# Where does the difference come from? Let $m=W_1^\top W_2$. The gradient in $W_1$ is $G_1=2W_2(Cm)^\top$, and $W_1^\top G_1=2mm^\top C$ is in general not symmetric: its skew part $mm^\top C-Cmm^\top$ turns $W_1$ within its column space. The gradient in $W_2$ has the symmetric $W_2^\top G_2=2m^\top Cm$, so nothing turns $W_2$ in this way. The projection $I-WW^\top$ drops the skew part, the polar factor keeps it, and it moves $m$ by $[mm^\top,C]\,m$.
+#
+# For small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, which moves the outputs by {eq}`cc-eq-polar`. At the same $q$ the loss then falls faster than under equation (9) of the paper, by $\lVert[qq^\top,\Lambda]\rVert^2$; along the two paths, where $q$ is not the same, it need not. Descent that projects the gradient first follows equation (9). From the flow that belongs to it, descent is at a distance of order $\eta$; from the other flow it is not. (With the gradient first, $\eta=0.01$ and the sum of the pairs would be too large for (12) of the paper, which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$: an exercise asks for the bounds.)
 
 # %%
 etas = [0.01, 0.005, 0.0025]
@@ -794,21 +791,20 @@ chapter.judge(
 
 # %% [markdown]
 # (cc-a-closed)=
-# ## One output in closed form
+# ## One output, solved
 #
-# With one output the constraint leaves no room for a turn of its own: $q/\lVert q\rVert$ walks the path of the network without constraints, and only its clock and its length change.
-# Paper (10) "doesn't seem to have a simple closed form", its text says. Beyond the paper, here is one. With $s=\lVert q\rVert^2$, $f=q^\top\Lambda q$ and $d\tau=(2-s)\,dt$,
+# With one output the constraint leaves no room for a turn of its own: $q/\lVert q\rVert$ runs through the directions of the network without constraints, and only its clock and its length change. The paper says of equation (9), for any $z$, that it "doesn't seem to have a simple closed form". For $z=1$ there is one, up to a quadrature for the clock; it is ours. With $s=\lVert q\rVert^2$, $f=q^\top\Lambda q$ and $d\tau=(2-s)\,dt$,
 #
 # $$
 # q=\Bigl(\frac{1-s}{1-s_0}\Bigr)^{1/4}e^{-2\Lambda\tau}q_0,\qquad \frac s{\sqrt{1-s}}=\sum_j\frac{q_{0j}^2\,e^{-4\lambda_j\tau}}{\sqrt{1-s_0}} .
 # $$ (cc-eq-closed)
 #
-# Row $j$ of paper (10) is $d\log q_j=2f\,dt-2(2-s)\lambda_j\,dt$, and multiplied by $q$ it gives $\dot s=-8f(1-s)$, so $d\log(1-s)=8f\,dt$. Eliminate $f$ and integrate: the first formula. Its square, summed,
+# Let $0<s_0<1$. Row $j$ of equation (10) of the paper is $d\log q_j=2f\,dt-2(2-s)\lambda_j\,dt$, and multiplied by $q$ it gives $\dot s=-8f(1-s)$, so $d\log(1-s)=8f\,dt$. Eliminate $f$ and integrate: the first formula. Its square, summed,
 # is the second. With $G$ the right side of the second, $s=2/(1+\sqrt{1+4/G^2})$, and time is the quadrature $t=\int d\tau/(2-s)=\frac\tau2+\frac12\int G/\sqrt{G^2+4}\,d\tau$, so $t\le\tau\le2t$.
-# If the weights are projected (`polar-flow`), $d\log q_j=3f\,dt-(4-s)\lambda_j\,dt$: the same path, with the clock $(4-s)/2$ and the exponent $\frac38$, where $s/(1-s)^{3/4}$ is the sum over $(1-s_0)^{3/4}$.
+# If the weights are projected (`polar-flow`), $d\log q_j=3f\,dt-(4-s)\lambda_j\,dt$: the same directions, with the clock $(4-s)/2$ and the exponent $\frac38$, where $s/(1-s)^{3/4}$ is the sum over $(1-s_0)^{3/4}$.
 # At $s_0=1$ both read $q=e^{-2\Lambda\tau}q_0/\lVert e^{-2\Lambda\tau}q_0\rVert$.
 #
-# The closed form is held against the flows, integrated step by step, and its derivative against their right sides. The mistake takes the clock of small outputs, $\tau=2t$, for the whole way.
+# The closed form is held against the flows, integrated step by step, and its derivative against their right sides. As a control we take the clock of small outputs, $\tau=2t$, for the whole way.
 
 # %%
 flows = {"(9)": (GRADIENTS, output_velocity), "polar": (WEIGHTS, polar_velocity)}
@@ -886,9 +882,8 @@ for label, q0 in first.items():
 chapter.judge("closed-form", observed=closed, control=one_clock)
 
 # %% [markdown]
-# Theorem 3 of the paper follows in a line. The exponential divides $q_j$ by $q_1$, so $\tan\angle(q,e_1)\le e^{-2(\lambda_2-\lambda_1)\tau}\tan\angle(q_0,e_1)$, and $\tau\ge t$; with $\lambda_1<0$ the sum in
-# {eq}`cc-eq-closed` tends to infinity, so $s\to1$. It needs $q_{01}\ne0$, whose sign is that of the limit, and a start with $s_0=1$ keeps its length even if all $\lambda_j>0$. The mistake takes the
-# rate $4(\lambda_2-\lambda_1)$ of small outputs.
+# Theorem 3 of the paper follows at once. The exponential divides $q_j$ by $q_1$, so $\tan\angle(q,e_1)\le e^{-2(\lambda_2-\lambda_1)\tau}\tan\angle(q_0,e_1)$, and $\tau\ge t$; with $\lambda_1<0$ the sum in
+# {eq}`cc-eq-closed` tends to infinity, so $s\to1$. It needs $q_{01}\ne0$, whose sign is that of the limit, and a start with $s_0=1$ keeps its length even if all $\lambda_j>0$. As a control we take the rate $4(\lambda_2-\lambda_1)$ of small outputs.
 
 
 # %%
@@ -908,7 +903,7 @@ chapter.judge("closed-form-a", observed=angle_excess(2), control=angle_excess(4)
 
 # %% [markdown]
 # Between the cases of Theorem 3 of the paper, at $\lambda_1=0$, only the part of $q_0$ in the null space stays in the sum. With $F=\sum_{\lambda_j=0}q_{0j}^2/\sqrt{1-s_0}$ the length settles at
-# $s_\infty=2F/(F+\sqrt{F^2+4})$, neither 0 nor 1: the limit remembers the start. The mistake forgets the root below $F$.
+# $s_\infty=2F/(F+\sqrt{F^2+4})$, neither 0 nor 1: the limit remembers the start. As a control we leave out the root below $F$.
 
 # %%
 null = torch.tensor(spectra["least 0"])
@@ -927,7 +922,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Theorem 3 of the paper speaks of eigenvalues that are all positive, or of one that is smallest. What if the smallest is double, or 0? For one output the direction $q/\lVert q\rVert$ walks the path of the unconstrained model in another clock, so its
+# Theorem 3 of the paper speaks of eigenvalues that are all positive, or of one that is smallest. What if the smallest is double, or 0? For one output the direction $q/\lVert q\rVert$ runs through the directions of the unconstrained model, by another clock, so its
 # limit is $Pq_0/\lVert Pq_0\rVert$ with $P$ the projector on the eigenspace of $\lambda_1$: a double $\lambda_1<0$ lets every start choose its own $e_1$. For $\lambda_1=0$ the length stops on the way, at $s=\lVert q\rVert^2=2F/(F+\sqrt{F^2+4})$ with
 # $F=\lVert Pq_0\rVert^2/\sqrt{1-\lVert q_0\rVert^2}$.
 
@@ -965,14 +960,13 @@ chapter.judge("thm-3-b", observed=off_3, control=plain_3)
 # ## Orthogonality in the kernel regime
 #
 # The authors name constraints in the tangent-kernel regime as open. Read as "the kernel stays fixed, $u=\Theta\psi$ and $\Theta\Theta^\top=I$", the equation closes. Let $U=\Psi\Theta^\top$ hold the outputs on all points, $K=\Psi\Psi^\top$ and
-# $\mathcal L=\operatorname{Tr}(U^\top SU)$. The gradient in $\Theta^\top$ is $2\Psi^\top SU$; projected by $I-\Theta^\top\Theta$ and multiplied by $\Psi$ it gives
+# $\mathcal L=\operatorname{Tr}(U^\top SU)$. Let the rows of $\Theta$ lie in the span of the features $\psi(x_i)$. The gradient in $\Theta^\top$ is $2\Psi^\top SU$; projected by $I-\Theta^\top\Theta$ and multiplied by $\Psi$ it gives
 #
 # $$
 # \dot U=-2KSU+2U(U^\top SU),\qquad U^\top K^{-1}U=I .
 # $$ (cc-eq-kernel)
 #
-# The constraint is preserved: for $B=U^\top K^{-1}U$ and $A=U^\top SU$, $\dot B=-4A+2(AB+BA)$. With $K=RR^\top$ and $U=RY$ this is Oja's flow of $M=R^\top SR$, whose space moves linearly, $e^{-2Mt}\operatorname{span}Y_0$. So all $z$ dimensions
-# are kept, on the $z$ lowest eigenvectors of $M$. The mistakes leave the gradient as it is, and guess kernel PCA for the limit.
+# The constraint is preserved: for $B=U^\top K^{-1}U$ and $A=U^\top SU$, $\dot B=-4A+2(AB+BA)$. With $K=RR^\top$ and $U=RY$ this is Oja's flow of $M=R^\top SR$, whose space moves linearly, $e^{-2Mt}\operatorname{span}Y_0$. So for a positive definite $K$, a gap above the $z$-th eigenvalue of $M$ and a generic start all $z$ dimensions are kept, on the $z$ lowest eigenvectors of $M$, whatever the signs of the eigenvalues. As controls we leave the gradient as it is, and take kernel PCA for the limit. (The constraint $\Theta\Theta^\top=I$ on tangent features is not the paper's $W_1^\top W_1=I$, $W_2^\top W_2=I$; for that the authors' question stays open.)
 
 # %%
 anchors_k = 5
@@ -1035,7 +1029,7 @@ chapter.judge(
 # ## A fresh matrix at every step
 #
 # The text says SGD and analyses full batches. But a step of projected descent meets the data in $y=Cm$ alone, $m=W_1^\top W_2$: its Gram matrices are polynomials in $m$ and $y$, so {eq}`cc-eq-map` holds with a fresh $C_t$ at every step, in any
-# basis. The weights never enter. The mistake puts the mean of all $C_t$ in place of each.
+# basis. The weights never enter. As a control we put the mean of all $C_t$ in place of each.
 
 
 # %%
@@ -1067,14 +1061,14 @@ for c in fresh:
 chapter.judge("sgd-map", observed=off_map, control=off_mean)
 
 # %% [markdown]
-# What does the noise leave? Near $e_1$ a step turns the output towards $e_j$ by $x\leftarrow(1-3\eta(\lambda_j-\lambda_1))x-3\eta N_{j1}/\sqrt b$, with $N/\sqrt b$ the noise of $C$ of a batch of $b$ pairs. At rest
+# What does the noise leave? Take one output and a simple $\lambda_1<0$, and keep the leading order in $\eta/b$. Near $e_1$ a step turns the output towards $e_j$ by $x\leftarrow(1-3\eta(\lambda_j-\lambda_1))x-3\eta N_{j1}/\sqrt b$, with $N/\sqrt b$ the noise of $C$ of a batch of $b$ pairs. At rest
 # $\mathbb E[x^2]=\frac32\frac\eta b\operatorname{Var}(N_{j1})/(\lambda_j-\lambda_1)$, and lost length is of second order, so for $z=1$
 #
 # $$
 # \mathbb E\lVert qq^\top-e_1e_1^\top\rVert_F^2\approx3\,\frac\eta b\sum_{j>1}\frac{\operatorname{Var}(N_{j1})}{\lambda_j-\lambda_1} ,
 # $$ (cc-eq-noise)
 #
-# at any width. On half moons what is measured is {glue:text}`cc-noise-factor:.2f` times the formula, averaged over three step sizes. The mistake draws one batch for each run and keeps it: then the step size does not matter.
+# at any width. On half moons we measure {glue:text}`cc-noise-factor:.2f` times the formula, averaged over three step sizes. As a control we draw one batch for each run and keep it: then the step size does not matter.
 
 # %%
 moon_points = half_moons(50)
@@ -1141,17 +1135,17 @@ chapter.judge(
 # ## A proof of Conjecture 1 of the paper, as printed
 #
 # {prf:ref}`Conjecture 1 of the paper <cc-conj-1>` asks for $\lVert u^\phi_{(t)}-u^{\mathbb I}_{(t)}\rVert\to0$ at every $t>0$ as $h\to\infty$. Outputs of orthonormal layers start at size $h^{-1/2}$, and in a fixed time they grow by a fixed factor.
-# Let $\phi(0)=0$ and $\lvert\phi'\rvert\le\ell$ on the interval from $-\max\lVert x\rVert$ to $\max\lVert x\rVert$, which no $w_i^\top x$ leaves, since the rows of $W_1$ are at most 1 long. Let $U=\phi(XW_1^\top)W_2$ be the outputs on all points $X$, and $\mathcal L=\operatorname{Tr}(U^\top SU)$; norms are Frobenius norms, that of $S$, any symmetric matrix, is its largest singular value.
+# The number $z$ of outputs, the points and the matrix $S$ below stay fixed as $h$ grows. Let $\phi(0)=0$ and $\lvert\phi'\rvert\le\ell$ (the latter holds for every continuously differentiable $\phi$) on the interval from $-\max\lVert x\rVert$ to $\max\lVert x\rVert$, which no $w_i^\top x$ leaves, since the rows of $W_1$ are at most 1 long. Let $U=\phi(XW_1^\top)W_2$ be the outputs on all points $X$, and $\mathcal L=\operatorname{Tr}(U^\top SU)$; norms are Frobenius norms, that of $S$, any symmetric matrix, is its largest singular value.
 #
 # 1. $\lVert\phi(XW_1^\top)\rVert\le\ell\lVert X\rVert$, since $W_1$ is orthonormal. With $\partial\mathcal L/\partial U=2SU$ both gradients satisfy $\lVert G_i\rVert\le2\ell\lVert X\rVert\lVert S\rVert\lVert U\rVert$.
 # 2. Projections do not lengthen: $\lVert\dot U\rVert\le\ell\lVert X\rVert(\lVert G_1\rVert+\lVert G_2\rVert)\le K\lVert U\rVert$ with $K=4\ell^2\lVert X\rVert^2\lVert S\rVert$. By Grönwall $\lVert U(t)\rVert\le e^{Kt}\lVert U(0)\rVert$.
 # 3. For descent, (11) of the paper, $\lVert\operatorname{polar}(W+D)-W\rVert\le2\lVert D\rVert$, because the polar factor is the nearest orthonormal matrix. So $k$ steps multiply $\lVert U\rVert$ by at most $(1+2\eta K)^k$.
 # 4. $W_2$ is uniform and independent of $W_1$, so $\mathbb E\lVert U(0)\rVert^2=\frac zh\,\mathbb E\lVert\phi(XW_1^\top)\rVert^2\le\frac zh\,\ell^2\lVert X\rVert^2$. The linear network is the case $\ell=1$.
 #
-# Both outputs, and so their difference, are at most a constant of $t$ times $h^{-1/2}$. $\blacksquare$ The proof never uses $\phi'(0)=1$: what is printed speaks of small outputs, not of linear ones. Relative to the outputs, and at times of order $\log h$, the
+# In mean square, and so in probability, both outputs and their difference are at most $h^{-1/2}$ times a number that depends on $t$ but not on $h$. $\blacksquare$ The proof never uses $\phi'(0)=1$: what is printed speaks of small outputs, not of linear ones. Relative to the outputs, and at times of order $\log h$, the
 # question stays open. New points follow in the same way. $K$ cannot be lowered: equal points under the loss without negatives reach it while the outputs are small.
 #
-# Reported is the largest share of the growth that the bound allows, $\log(\lVert U_k\rVert/\lVert U_0\rVert)$ over $k\log(1+2\eta K)$, or over $Kt$ for equal points. The mistake takes the mean of the squared lengths of the points for their sum.
+# We report the largest share of the growth that the bound allows, $\log(\lVert U_k\rVert/\lVert U_0\rVert)$ over $k\log(1+2\eta K)$, or over $Kt$ for equal points. As a control we take the mean of the squared lengths of the points for their sum.
 
 
 # %%
@@ -1191,7 +1185,7 @@ chapter.judge("conj-1-a", observed=allowed, control=by_point)
 # ## More than one output
 
 # %% [markdown]
-# The paper stops at $z=1$ "for brevity's sake". For any $z$ the following holds along paper (9), with $P=qq^\top$:
+# The paper stops at $z=1$ "for brevity's sake". For any $z$ the following holds along equation (9) of the paper, with $P=qq^\top$:
 #
 # 1. *Singular values.* A left singular vector $v$ of $q$ with singular value $s$ gives $\frac{d}{dt}s^2=-8s^2(1-s^2)\,v^\top\Lambda v$. So $s=0$ and $s=1$ stay what they are. In particular the
 #    unit singular values of $W_1^\top W_2$, of which there are at least $d+z-h$, never leave.
@@ -1200,7 +1194,7 @@ chapter.judge("conj-1-a", observed=allowed, control=by_point)
 # 3. *What is stable.* Near the projector on the eigenvectors $J$, turning $i\in J$ towards $j\notin J$ grows at rate $-2(\lambda_j-\lambda_i)$; a singular value inside $J$ leaves 1 at rate $4(\lambda_i+\lambda_{i'})$; one
 #    outside leaves 0 at rate $-4(\lambda_j+\lambda_{j'})$.
 #
-# With simple eigenvalues, then, $P(t)$ converges, and exactly one limit attracts: the projector on the
+# With simple eigenvalues, none of them 0, then, $P(t)$ converges, and exactly one limit attracts: the projector on the
 #
 # $$
 # k=\max\bigl(\#\{s=1\},\ \min(z,\#\text{negative})\bigr)
@@ -1246,7 +1240,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# For $h<d+z$ the unit singular values have to be followed in the weights, since rounding would lose them along paper (9). They stay, and hold the network on positive eigenvalues
+# For $h<d+z$ the unit singular values have to be followed in the weights, since rounding would lose them along equation (9) of the paper. They stay, and hold the network on positive eigenvalues
 # when nothing better is left for them.
 
 # %%
@@ -1325,8 +1319,8 @@ glue.figure(fig, "cc-plot-limits")
 # (cc-a-entries)=
 # ## The largest entry of a random orthonormal matrix
 #
-# {prf:ref}`Lemma 2 of the paper <cc-lem-2>` holds in the end for any $L>0$, since the maximum follows $\sqrt{2\log(hd)/h}$. We take $L=1$ and $d=h$, the case that the proof
-# reduces everything to, and count the draws that exceed the bound. The control forgets the logarithm.
+# {prf:ref}`Lemma 2 of the paper <cc-lem-2>` holds for any $L>0$ from some width on, since the maximum follows $\sqrt{2\log(hd)/h}$. We take $L=1$ and $d=h$, the case that the proof
+# reduces everything to, and count the draws that exceed the bound. As a control we leave out the logarithm.
 
 
 # %%
@@ -1384,10 +1378,10 @@ glue.figure(fig, "cc-plot-lem-2")
 # (cc-a-cost)=
 # ## What an update costs (Figure 4 of the paper, left)
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", paper (12) "is independent of" it. Times depend on the machine; they stand in the repository's `benchmarks/`, for $h$ up to $10^4$. Here we count: every
+# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", and (12) "is independent of" it. Times depend on the machine; they stand in the repository's `benchmarks/`, for $h$ up to $10^4$. Here we count: every
 # multiplication and addition of the whole update of each, gradients, step and projection included, and every byte of float64 read or written. A test of the library holds the counts against what PyTorch executes.
 #
-# A slip on the way: $W_1^\top W_1=I_d$ needs $h\ge d$. MNIST has $d=784$, so no width below that satisfies the constraint of paper (8).
+# A slip on the way: $W_1^\top W_1=I_d$ needs $h\ge d$. MNIST has $d=784$, so no width below that satisfies the constraint of (8) of the paper.
 
 # %%
 all_sizes = [
@@ -1466,7 +1460,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # :alt: Flops and bytes of an update against the width on double logarithmic axes. Gradient descent rises in proportion to the width from a plateau; the differential equation is flat and lower everywhere.
 # :name: cc-plot-fig-4a
 #
-# Figure 4 of the paper, left. Cost of one update by count, in place of the paper's run time. Look at the flat dashed lines: paper (12) does not know the width. For $d=784$ the solid line starts at $h=1000$ and rises slowly at first: the eigenproblem of $W_1^\top W_1$, which does not depend on $h$, costs as much as the products with $W_1$.
+# Figure 4 of the paper, left. Cost of one update by count, in place of the paper's run time. Look at the flat dashed lines: no width occurs in (12) of the paper. For $d=784$ the solid line starts at $h=1000$ and rises slowly at first: the eigenproblem of $W_1^\top W_1$, which does not depend on $h$, costs as much as the products with $W_1$.
 # ```
 
 # %% [markdown]
@@ -1479,7 +1473,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # None of these touches what the paper concludes. *Misprints*, where the mended form is the one that the paper uses:
 #
 # - **Paper (11)** prints $W^{(t+1)}=W^{(t)}+\eta\nabla\mathcal L$; descent is meant (`eq-11`).
-# - **Non-contrastive $\tilde C$**, below paper (7), lacks its minus sign (`eq-8`); the display above (7) sums from $i=n$.
+# - **Non-contrastive $\tilde C$**, below (7) of the paper, lacks its minus sign (`eq-8`); the display above (7) sums from $i=n$.
 # - **Proposition 3 of the paper** prints the loss as a squared norm, where the trace is meant. In its proof, "$\min\{d,z\}\le n$" and "$n\times d$ matrix" mean $h$.
 # - **Proposition 2 of the paper** calls $W_2^\top\phi(W_1x)$ linear; **Figure 2** names sigmoid, ReLU and tanh as "loss functions"; **Conjecture 1** prints its objective without $C$.
 #
@@ -1512,8 +1506,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # (cc-record)=
 # ## The same with more seeds
 #
-# The verdicts above come from the default profile, which has the paper's widths, epochs and step sizes. The profile `paper` has a hundred initialisations in Figure 2 of the paper, more points, seeds and starts, trains Figure 2 with
-# the mean of the pairs as well, and reads MNIST.
+# The verdicts above come from the default profile. It has the paper's epochs and step sizes, and its widths in Figure 3; in Figure 2 it stops at width 1000, where the paper goes to 2000, and in Figure 4 it has fewer images, of scikit-learn's digits. The profile `paper` has the widths to 2000 and a hundred initialisations in Figure 2, more points, seeds and starts, and 200 MNIST images of a class.
 #
 # ```{include} ../book/_generated/collapse-and-constraints-record.md
 # ```
