@@ -29,7 +29,7 @@
 #
 # *How to read this page.* Each result is followed by the run that tests it and by a card with the verdict. A card also names a *control*: a plausible mistake, such as a wrong sign or a forgotten projection, that goes through the same code and has to fail the test ([how a claim is judged](../book/judging.md)). Longer proofs and checks are in the [appendix](collapse-and-constraints-appendix.ipynb). A [table of symbols](cc-symbols) stands near the end of the page; the book has a common list of [notation](../book/notation.md). No code of the authors is public.
 #
-# Verdicts are counted twice, and the counts differ. The box above counts the paper's claims in this chapter and its appendix together, each by the long stored run where there is one, and counts our own claims beside them. The last line of the page counts the cards of this page only, ours among them, each by the page's own run of about a minute. Where a figure of the long run has a twin from the page's own run, the twin is folded below it and takes the next figure number.
+# Verdicts are counted twice, and the counts differ. The box above counts the paper's claims in this chapter and its appendix together, and ours beside them, each by the long stored run where there is one. The last line of the page counts the cards of this page only, ours among them, each by the page's own run of about a minute, the default run. Where the two runs give different verdicts, the card shows both. Where a figure is one of the long run, that of the default run is folded below it and takes the next figure number.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -191,7 +191,7 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 # \end{aligned}
 # $$ (cc-eq-trace)
 #
-# We write $\lambda_1\le\lambda_2\le\dots\le\lambda_d$ for the eigenvalues of $C$ (so $\lambda_{\min}=\lambda_1$), $v_1,\dots,v_d$ for its eigenvectors, $V$ for the matrix of these and $\Lambda$ for the diagonal matrix of the eigenvalues. Along the eigenvector of a negative eigenvalue, larger outputs lower the loss; along that of a positive one they raise it. As printed, $C$ is a sum over the anchors. Our runs on half moons and on images divide it by $n$, which only changes the unit of time; the run of Figure 2 of the paper keeps the sum.
+# We write $\lambda_1\le\lambda_2\le\dots\le\lambda_d$ for the eigenvalues of $C$ (so $\lambda_{\min}=\lambda_1$), $v_1,\dots,v_d$ for its eigenvectors, $V$ for the matrix of these and $\Lambda$ for the diagonal matrix of the eigenvalues. Along the eigenvector of a negative eigenvalue, larger outputs lower the loss; along that of a positive one they raise it. As printed, $C$ is a sum over the anchors. Our runs on half moons and on images divide it by $n$, which only changes the unit of time; the run of Figure 2 of the paper shows both.
 
 # %% [markdown]
 # ```{strip}
@@ -389,7 +389,7 @@ chapter.judge("lem-1-a", observed=exact, control=finite)
 #
 # *For example*, let $\lambda_1=-3$ and $\lambda_2=-1$. At time 1 the part of an output along $v_1$ has grown by $e^6$ and that along $v_2$ by $e^2$. The ratio, $e^4\approx55$, is the same for all outputs, whatever their starts.
 #
-# With a negative eigenvalue the outputs themselves diverge; it is their direction that converges. And for $C=-I$ no dimension is lost at all: collapse is a matter of the gap $\lambda_2-\lambda_1$.
+# With a negative eigenvalue the outputs themselves diverge, like $e^{2\lvert\lambda_{\min}\rvert t}$; it is their direction that converges. And for $C=-I$ no dimension is lost at all: collapse is a matter of the gap $\lambda_2-\lambda_1$. (For a kernel machine, let $U$ hold the outputs at all points, one row for each. The loss is $\operatorname{Tr}(U^\top SU)$, with a symmetric matrix $S$ that pairs anchors with views, and every column of $U$ follows the same equation.)
 
 # %% [markdown]
 # ```{strip}
@@ -691,7 +691,7 @@ glue.figure(fig, "cc-plot-rem-1")
 # ```
 
 # %% [markdown]
-# *A quartic term.* "For the spectral contrastive loss [...] the output dimensions remain coupled". This loss contains squares of scalar products, so its gradient in one output depends on the others. In our runs they end well above one dimension:
+# *A quartic term.* "For the spectral contrastive loss [...] the output dimensions remain coupled". This loss contains squares of scalar products, so its gradient in one output depends on the others. In our runs the outputs end well above one dimension:
 
 
 # %% tags=["hide-input"]
@@ -719,7 +719,7 @@ kept, collapsed = (
 chapter.judge("rem-2", observed=kept, control=collapsed)
 
 # %% [markdown]
-# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the loss is then the simplified one, and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal with variance 1, and a view is its anchor plus normal noise of the size that a label names. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
+# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the gradient is then like that of (1), and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal with variance 1, and a view is its anchor plus normal noise of the size that a label names. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
 
 # %% [markdown]
 # ```{strip}
@@ -819,7 +819,7 @@ chapter.judge(
 # %% [markdown]
 # ## One budget, or one for each direction
 #
-# A two-layer linear network is the matrix $m=W_1^\top W_2$. Its loss is $\operatorname{Tr}(m^\top Cm)$, and each of its singular values makes the outputs larger in one direction. Without a bound the loss can be lowered for ever. So how should one bound it? The Frobenius norm limits the *sum* of the squared singular values: that is one budget for all directions, and the optimum spends it all on the lowest eigenvalue of $C$. The operator norm limits *each* singular value: that is a budget for each direction, and the optimum uses every negative eigenvalue.
+# A two-layer linear network is the matrix $m=W_1^\top W_2$. Its loss is $\operatorname{Tr}(m^\top Cm)$, and each of its singular values makes the outputs larger in one direction. Without a bound the loss can be lowered for ever. So how should one bound it? The Frobenius norm limits the *sum* of the squared singular values: that is one budget for all directions, and the optimum spends it all on the lowest eigenvalue of $C$. The operator norm limits *each* singular value: that is a budget for each direction, and the optimum uses every negative eigenvalue, as far as the $z$ outputs go.
 #
 # *For example*, let $C$ have the eigenvalues $-3,-1,1$, and let $z=2$. With $\lVert W_1\rVert_F^2=\lVert W_2\rVert_F^2=2$ the network can put all it has into the first direction: the singular value is $\sqrt2\cdot\sqrt2=2$ and the loss $-3\cdot2^2=-12$. To share it equally gives two singular values of 1 and only $-3-1=-4$. If no singular value may exceed 1, then $-4$ is the best there is, and it needs two directions.
 #
@@ -1837,13 +1837,13 @@ glue.figure(fig, "cc-plot-fig-2")
 # :alt: Three rows of panels for tanh, soft, ReLU and sigmoid, with a hundred networks a point. Over the epochs the difference grows and levels off, lower for wider networks with tanh. Against the width tanh falls before and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
 # :name: cc-plot-fig-2
 #
-# Figure 2 of the paper with a hundred networks a point, and a row of ours, in the [record](cc-record). Look at the bottom row, the difference over the size of the outputs in units of $t^*$ (shorter lines: trained on the mean of the pairs): tanh falls with the width at every time, ReLU stays of order one, "soft" falls before $t^*$ and hardly after it. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1, as the axis is logarithmic), and against the width (circles: start, squares: end); tanh falls and the sigmoid rises, as the caption and the text say.
+# Figure 2 of the paper with a hundred networks a point, and a row of ours, in the [record](cc-record). Look at the bottom row, the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: trained on the mean of the pairs). For tanh the lines of wider networks lie lower at every time; for ReLU all lie near one; for "soft" they lie lower before $t^*$ and hardly after it. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1, since the axis is logarithmic), and against the width (circles: start, squares: end); tanh falls and the sigmoid rises, as the caption and the text say.
 #
 # ```{glue:figure} cc-plot-fig-2
 # :alt: The same three rows of panels with ten networks a point. Tanh falls with the width at the start and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows; relative to the linear outputs tanh falls with the width at all times.
 # :name: cc-plot-fig-2-default
 #
-# The page's own run. Top: the difference over training, from dark to light with the width. Middle: against the width, at the start (circles) and at the end (squares), with least and largest of the networks. Bottom: over the size of the outputs, against time in units of $t^*$; the shorter lines are trained on the mean of the pairs. Look at the bottom row: tanh falls with the width, ReLU does not.
+# The default run. Top: the difference over training, from dark to light with the width. Middle: against the width, at the start (circles) and at the end (squares), with least and largest of the networks. Bottom: over the size of the outputs, against time in units of $t^*$; the shorter lines are trained on the mean of the pairs. Look at the bottom row: for tanh the lines of wider networks lie lower, for ReLU they do not.
 # ```
 # ````
 
@@ -1852,7 +1852,7 @@ glue.figure(fig, "cc-plot-fig-2")
 #
 # **What it costs.** "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The equation moves $dz$ numbers, descent $h(d+z)$ of them ([counts](cc-a-cost); run times are in the repository's `benchmarks/`).
 #
-# **What it keeps.** The directions of the most negative eigenvalues of $C$ survive. For additive noise and centred data these are, on average, the directions of most variance, whether or not a later task needs them. Descent and the equation should therefore serve a later task equally well, and the paper finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either: two classes, 200 MNIST images of each (in the page's own run, fewer of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
+# **What it keeps.** The directions of the most negative eigenvalues of $C$ survive. For additive noise and centred data these are, on average, the directions of most variance, whether or not a later task needs them. Descent and the equation should therefore serve a later task equally well, and the paper finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either: two classes, 200 MNIST images of each (in the default run, 100 of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
 
 
 # %% tags=["hide-input"]
@@ -1936,7 +1936,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
 # :name: cc-plot-fig-4b-default
 #
-# The page's own run, on scikit-learn's digits. Held-out accuracy of a linear SVM on two outputs, mean and deviation over the splits. Look at circles and squares: (11) and (12) of the paper agree, as caption and text say; crosses are the outputs before training.
+# The default run, on scikit-learn's digits. Held-out accuracy of a linear SVM on two outputs, mean and deviation over the splits. Look at circles and squares: (11) and (12) of the paper agree, as caption and text say; crosses are the outputs before training.
 # ```
 # ````
 
@@ -1972,6 +1972,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # | effective rank | $e^H$, $H$ the entropy of $\sigma_i^2/\sum_k\sigma_k^2$, $\sigma_i$ the singular values of the outputs | Three rules |
 # | $\Theta$ | weights of a model with one layer, $u=\Theta x$ or $\Theta\psi(x)$ | Nothing tells |
 # | $k(x,x')$, $k_{ab}(x,x')$ | kernel; tangent kernel between outputs $a$ and $b$ | Nothing tells |
+# | $U$, $S$ | outputs at all points, one row for each; the matrix of pairs in $\mathcal L=\operatorname{Tr}(U^\top SU)$ | Nothing tells |
 # | $A$, $r$ | a fixed projector, and the number of its rows | Nothing tells |
 # | $k$ without arguments | $\min(z,\#\text{negative eigenvalues of }C)$ | One budget |
 # | $q$ as a matrix, $e_1$ | $V^\top W_1^\top W_2$, outputs at the eigenvectors; first axis of the eigenbasis | The equation |
