@@ -1323,7 +1323,7 @@ glue.figure(fig, "cc-plot-ends")
 # :alt: Left, paths of one output in the plane of two eigenvectors. Unconstrained paths leave the unit circle, constrained ones bend to plus or minus e1, and dots of the closed form lie on them. Right, shares of eigenvectors for several outputs, of which as many rise to one as there are negative eigenvalues.
 # :name: cc-plot-ends
 #
-# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at how each blue path has the directions of the vermilion one, but stops at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$.
+# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: it runs through the same directions as the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$.
 # ```
 
 # %% [markdown]
@@ -1440,7 +1440,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 #
 # which is equation (9) of the paper plus the rotation $[qq^\top,\Lambda]\,q$, where $[A,B]=AB-BA$.
 #
-# *Why do they differ?* Both ways keep the columns orthonormal; what they disagree on is a turn of $W_1$ *within* its column space. The projection $I-WW^\top$ of the gradient discards such turns. That loses nothing if the loss depends on the column space alone, and for $W_2$ it does: $W_2\to W_2R$ with an orthogonal $R$ leaves the loss as it is. For $W_1$ it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle, to $W_1R$. Its column space is still the whole plane, but the loss is now $+1$. So the gradient in $W_1$ has a part that turns $W_1$ within its column space. Projecting the weights (by the polar factor, the nearest matrix with orthonormal columns) keeps this part, and it is what moves $q$ by $[qq^\top,\Lambda]\,q$.
+# *Why do they differ?* Both ways keep the columns orthonormal; what they disagree on is a turn of $W_1$ *within* its column space. The projection $I-WW^\top$ of the gradient discards such turns. That loses nothing if the loss depends on the column space alone, and for $W_2$ it does: $W_2\to W_2R$ with an orthogonal $R$ leaves the loss as it is. For $W_1$ it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle, to $W_1R$. Its column space is still the whole plane, but the loss is now $+1$. It rises on the way, so in between the gradient in $W_1$ has a part that turns $W_1$ within its column space. Projecting the weights (by the polar factor, the nearest matrix with orthonormal columns) keeps this part, and it is what moves $q$ by $[qq^\top,\Lambda]\,q$.
 #
 # The paper describes its constrained training as gradient descent "on the Grassmannian manifold", the set of column spaces. Equation (9) is exact for the projection that belongs to this name; the [appendix](cc-a-two-flows) tests that each way of projecting follows its own equation.
 #
@@ -1453,7 +1453,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 # \tan\angle(q,e_1)\sim e^{-2(\lambda_2-\lambda_1)\tau}\sim h^{-\gamma},\qquad\gamma=\frac{\lambda_2-\lambda_1}{2\lvert\lambda_1\rvert} .
 # $$ (cc-eq-gamma)
 #
-# This is an estimate, not a proof. It says that for $\lambda_1<0$ and $\gamma<1$ the largest distance of the two flows falls like $h^{-\gamma}$: the spectrum of the data sets the exponent, not the architecture. On half moons $\gamma=0.39$, so a network 100 times as wide brings the flows together by a factor of six only.
+# This is an estimate, not a proof. It says that for $\lambda_1<0$ and $\gamma<1$ the largest distance of the two flows falls like $h^{-\gamma}$: the spectrum of the data sets the exponent, not the architecture. On half moons $\gamma=0.39$, so in a network 100 times as wide the flows are only six times as close.
 #
 # We can test any width, because $q_0$ can be drawn without a matrix of $h$ rows: it is distributed as $d$ rows of a Haar-random $h\times z$ matrix with orthonormal columns. As a control we run equation (9) of the paper at half its speed.
 
@@ -1585,7 +1585,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # Let $\phi(0)=0$, $\phi'(0)=1$, $\lvert\phi''\rvert\le c$. For uniformly random $W_1,W_2$ with orthonormal columns, $\lVert u^\phi-u^{\mathbb I}\rVert\le Kc\lVert x\rVert^2d\sqrt{\log^4h/h}$ with a universal constant $K$.
 # ```
 #
-# What is there to test? The theorem holds if *one* constant $K$ serves all widths, so the ratio of the two sides must not grow with $h$. For a random $W_2$ this is easy, because the small errors of the hidden units mostly cancel. The proof bounds $W_2$ by its norm alone, so it covers every $W_2$. We therefore also test the worst one, which is aligned with the errors. For the three activations that violate a condition, $K$ then grows with the width. (Exponents are in the [appendix](cc-a-start).)
+# What is there to test? The theorem holds if *one* constant $K$ serves all widths, so the ratio of the two sides must not grow with $h$. For a random $W_2$ this is easy, because the small errors of the hidden units mostly cancel. The proof bounds $W_2$ by its norm alone, so it covers every $W_2$. We therefore also test the worst one, which is aligned with the errors. For ReLU, $\phi(y)=y/2$ and the sigmoid, each of which violates a condition, $K$ then grows with the width. (Exponents are in the [appendix](cc-a-start).)
 
 # %% [markdown]
 # ```{strip}
