@@ -304,7 +304,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# A fixed projector $A$ with $r$ rows gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$: "all the $r$ components of $u(x)$ have identical learning dynamics" if $AA^\top\propto I$. For $r\ll z$ a random $A$ nearly has that, because its rows are nearly orthogonal and nearly of one length, up to $z^{-1/2}$. For $r$ near $z$ the eigenvectors of $AA^\top$ grow at rates of
+# A fixed projector $A$ with $r$ rows gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$ (the card writes $U$ for $A\Theta$): "all the $r$ components of $u(x)$ have identical learning dynamics" if $AA^\top\propto I$. For $r\ll z$ a random $A$ nearly has that, because its rows are nearly orthogonal and nearly of one length, up to $z^{-1/2}$. For $r$ near $z$ the eigenvectors of $AA^\top$ grow at rates of
 # their own; the outputs collapse all the same.
 
 
