@@ -23,13 +23,9 @@
 # ```{include} ../book/_generated/collapse-and-constraints-box.md
 # ```
 #
-# Train a model to give similar outputs for two views of one thing (a *positive pair*) and dissimilar outputs for unrelated things (a *negative pair*), and let it have $z$ outputs. Under the simplest losses, plain gradient descent gives $z$ copies of one number. This is *collapse*: all outputs become multiples of one function of the input, so the $z$ outputs carry a single number. Why does it happen, and what must be forbidden to get $z$ different outputs?
+# Train a model to give similar outputs for two views of one thing (a *positive pair*) and dissimilar outputs for unrelated things (a *negative pair*), and let it have $z$ outputs. Under the simplest losses, plain gradient descent leads to *collapse*: all outputs become multiples of one function of the input, so the $z$ outputs carry a single number. Why does it happen, and what must be forbidden to get $z$ different outputs?
 #
-# {cite}`esser-2023` answer in two steps. First, these losses never tell output 1 to differ from output 2. Every output follows the same linear equation, so all of them turn to the same direction, and they grow without bound on the way. Second, a constraint helps only if it limits each direction separately. Force both layers of a linear network to have orthonormal columns. If the network is wide enough, as many directions survive as a certain matrix, made from the pairs, has negative eigenvalues, up to $z$ of them; and the outputs then obey an equation in which the width of the network does not occur.
-#
-# *How to read this page.* Each result is followed by the run that tests it and by a card with the verdict. A card also names a *control*: a plausible mistake, such as a wrong sign or a forgotten projection, that goes through the same code and has to fail the test ([how a claim is judged](../book/judging.md)). Longer proofs and checks are in the [appendix](collapse-and-constraints-appendix.ipynb). A [table of symbols](cc-symbols) stands near the end of the page; the book has a common list of [notation](../book/notation.md). No code of the authors is public.
-#
-# Verdicts are counted twice, and the counts differ. The box above counts the paper's claims in this chapter and its appendix together, and ours beside them, each by the long stored run where there is one. The last line of the page counts the cards of this page only, ours among them, each by the page's own run of about a minute, the default run. Where the two runs give different verdicts, the card shows both. Where a figure is one of the long run, that of the default run is folded below it and takes the next figure number.
+# {cite}`esser-2023` answer in two steps. First, these losses never tell output 1 to differ from output 2: every output follows the same linear equation, so all of them turn to the same direction, and they grow without bound on the way. Second, a constraint helps only if it limits each direction separately. In a wide enough linear network with orthonormal columns in both layers, as many directions survive as a certain matrix, made from the pairs, has negative eigenvalues, up to $z$; and the outputs obey an equation in which the width does not occur.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -106,11 +102,9 @@ block, seed = chapter.seeds, first_seed
 # %% [markdown]
 # ## Three rules, one cloud
 #
-# Three linear models with two outputs look at the same two half moons (dots above, rings below). All start from the same outputs and lower the same loss; only the rule under which they are trained differs. The first has no rule. The second has its Frobenius norm held fixed. The third has two layers, both with orthonormal columns.
+# Three linear models with two outputs look at the same two half moons (dots above, rings below). All start from the same outputs and lower the same loss. The first is trained without a rule, the second with its Frobenius norm held fixed, the third with two layers whose columns stay orthonormal.
 #
-# Each panel shows the two outputs as a point in the plane, one point for each point of the data. If both outputs are multiples of one number, the points lie on a line. The *effective rank* measures this with one number for each cloud. With $\sigma_1,\sigma_2$ the singular values of the linear map from inputs to outputs, it is $e^H$, where $H$ is the entropy of the shares $\sigma_i^2/\sum_k\sigma_k^2$: it is 1 if the cloud is a line, and 2 if both singular values are equal.
-#
-# Guess before you press Play: at time 3, which of the three clouds will be a line?
+# Each panel draws the two outputs as a point in the plane, one for each point of the data. If both are multiples of one number, the points lie on a line. The *effective rank* measures this: it is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
 
 # %% tags=["hide-input"]
 first, second = half_moon_law()
@@ -164,9 +158,13 @@ labels = torch.tensor(source.labels.astype("int64"))
 image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 
 # %% [markdown]
-# Without a rule the outputs grow without bound and end on a line. Holding the norm stops the growth, but not the collapse. With orthonormal layers the cloud flattens for a moment, then opens again and keeps both dimensions: compare <a href="#clouds:t=1">time 1</a> with <a href="#clouds:t=3">time 3</a>.
+# Without a rule the outputs grow without bound and end on a line. Holding the norm stops the growth, but not the collapse. With orthonormal layers the cloud flattens for a moment, then opens again and keeps both dimensions: compare <a href="#clouds:t=1">time 1</a> with <a href="#clouds:t=3">time 3</a>. (In general, and for any number of outputs, the effective rank is $e^H$, where $H$ is the entropy of the shares $\sigma_i^2/\sum_k\sigma_k^2$ of the squared singular values: between 1 and $z$, it counts the directions in use.)
 #
 # The third cloud does not always open. Let $\nu$ be the number of negatives per positive, which was 1 so far, and <a href="#clouds:nu=2.5&amp;t=8">set it to 2.5</a>: now the third cloud ends as a line, too. The data enter the loss through one matrix, called $C$ and defined in the next section. Its two eigenvalues $\lambda_1<\lambda_2$ are drawn below the clouds, filled where they are negative. At $\nu=$ {glue:text}`cc-turning-point:.2f` the second one turns positive, and orthonormal layers keep no more directions than $C$ has negative eigenvalues. A last case shows what collapse needs. For <a href="#clouds:white=1&amp;t=3">data with the same variance in every direction</a> the two eigenvalues are equal, and no cloud flattens, not even without a rule.
+#
+# **How to read this page.** Each result is followed by the run that tests it and by a card with the verdict. A card also names a *control*: a plausible mistake, such as a wrong sign or a forgotten projection, that goes through the same code and has to fail the test ([how a claim is judged](../book/judging.md)). Longer proofs and checks are in the [appendix](collapse-and-constraints-appendix.ipynb). A [table of symbols](cc-symbols) stands near the end of the page; the book has a common list of [notation](../book/notation.md). No code of the authors is public.
+#
+# Verdicts are counted twice, and the counts differ. The box at the top counts the paper's claims in this chapter and its appendix together, and ours beside them, each by the long stored run where there is one. The last line of the page counts the cards of this page only, ours among them, each by the page's own run of about a minute, the default run. Where the two runs give different verdicts, the card shows both. Where a figure is one of the long run, that of the default run is folded below it and takes the next figure number.
 
 # %% [markdown]
 # ## One matrix
