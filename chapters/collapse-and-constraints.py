@@ -1964,7 +1964,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # | $x_i$, $x_{ij}^+$, $x_{ij}^-$, $n$ | anchors, their positives and negatives; number of anchors | One matrix |
 # | $p$, $q$ as numbers; $\nu$ | positives and negatives for each anchor; negatives per positive | One matrix; Three rules |
 # | $W_1$, $W_2$, $d$, $h$ | the two layers; input dimension and width | One matrix |
-# | $m$ | $W_1^\top W_2$, the linear network as one matrix | One budget |
+# | $m$ | $W_1^\top W_2$, the linear network as one matrix | One matrix |
 # | $C$, $\lambda_1\le\dots\le\lambda_d$ | matrix of the data {eq}`cc-eq-trace`, its eigenvalues; $\lambda_{\min}=\lambda_1$ | One matrix |
 # | $V$, $v_j$, $\Lambda$ | eigenvectors of $C$, and the diagonal matrix of the eigenvalues | One matrix |
 # | effective rank | $e^H$, $H$ the entropy of $\sigma_i^2/\sum_k\sigma_k^2$, $\sigma_i$ the singular values of the outputs | Three rules |
