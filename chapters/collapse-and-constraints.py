@@ -234,7 +234,7 @@ chapter.judge("eq-8", observed=error, control=printed)
 # ```{strip}
 # $\mathbb E[C]=n\,\bigl(q\,\mu\mu^\top-p\,\mathbb E[xx^\top]\bigr)$ | pair_losses.expected_trace_matrix: return
 # as printed, $-n\,\mathbb E[xx^\top]$ | cell: return mean_factor(c, -x.shape[-2] * moment)
-# its coefficient in the mean $\bar C$ of the draws, $\langle\bar C,E\rangle/\langle E,E\rangle$ | cell: return float((c.mean(0) * expected).sum()
+# its coefficient in the mean $\bar C$ of the draws, $\langle\bar C,E\rangle/\langle E,E\rangle$ | pair_losses.mean_factor
 # ```
 
 
