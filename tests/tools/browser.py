@@ -129,7 +129,7 @@ class Film:
         self.frames = []
 
 
-_KEYS = {" ": 32, "Home": 36, "End": 35, "ArrowLeft": 37, "ArrowRight": 39}
+_KEYS = {" ": 32, "Home": 36, "End": 35, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "Enter": 13, "Escape": 27}
 
 
 def find_browser() -> str:

@@ -10,28 +10,33 @@
   const WIDE = 320, HIGH = 158, BASE = 118, SIDE = 100, EDGE = 1.12; // strip; half a panel, and the room round a cloud
   const SMALLEST = Math.log10(0.02), LARGEST = Math.log10(0.95), FLAT = 1.1; // start sizes; ranks below are a line
   const GOLDEN = Math.PI * (3 - Math.sqrt(5)); // between the angles of one start and the next
+  const FIRST = { negatives: 1, size: 0.2, angle: 0.7, white: false, weights: false }; // what the sliders show first
   const MOONS = halfMoons(), SHOWN = 3; // the time of which readers who prefer reduced motion see a picture
+
+  // The rank of a rule's cloud at a time of a film.
+  const rankAt = (settings, rule, time) => cloudsMath.rank(at(film({ ...FIRST, ...settings }).paths[rule], time));
+  const lines = (settings, time) => RULES.filter((rule) => rankAt(settings, rule, time) < FLAT).join();
 
   const QUESTIONS = [
     {
       ask: "Three rules, one cloud: at time 3, which of the three clouds are a line?",
       from: {},
-      answers: ["all three", "no rule and norm held", "none of them"],
-      right: 1,
+      answers: [["all three", RULES.join()], ["no rule and norm held", "none,norm"], ["none of them", ""]],
+      truth: () => lines({}, 3),
       because: "Holding the norm stops the growth, not the collapse; orthonormal layers flatten the cloud for a while and open it again.",
     },
     {
       ask: "Now with 2.5 negatives per positive: what becomes of the third cloud?",
       from: { nu: 2.5 },
-      answers: ["it opens again", "it ends on a line, too"],
-      right: 1,
+      answers: [["it opens again", "none,norm"], ["it ends on a line, too", RULES.join()]],
+      truth: () => lines({ negatives: 2.5 }, END),
       because: "λ₂ is positive now, so C has one negative eigenvalue only; the constraint keeps what C asks for, no more.",
     },
     {
       ask: "White data, the same variance in every direction: does the cloud without a rule flatten?",
       from: { white: 1 },
-      answers: ["yes", "no"],
-      right: 1,
+      answers: [["yes", true], ["no", false]],
+      truth: () => lines({ white: true }, END).includes("none"),
       because: "It only grows. Collapse needs a gap between λ₁ and λ₂.",
     },
   ];

@@ -61,7 +61,7 @@
   // Draws a picture and leads through it.
   //   draw(stage, changed) returns {read() -> state, write(state), run(then), seen(now)}: numbers by key, a scene at rest,
   //     its motion (towards the state `then`), free() where a scene is never at rest, and whether it is on screen; it calls changed() when the reader moves something.
-  //   questions: {ask, from, then, answers, right, because}; tour: {words, state, light}, a selector of what it speaks of.
+  //   questions: {ask, from, then, answers, truth, because}, answers of [words, value], of which the picture's arithmetic, truth(), picks one; tour: {words, state, light}, a selector of what it speaks of.
   all.lesson = function (board, name, { questions, tour }, draw) {
     const top = make(board, "div", { class: "ask" }), stage = make(board, "div", { class: "stage" });
     const picture = draw(stage, changed), usual = picture.read(), foot = make(board, "div", { class: "foot" });
@@ -90,12 +90,12 @@
       wait(true);
       make(top, "p", { class: "title" }, questions[k].ask);
       const row = make(top, "div", { class: "answers" });
-      questions[k].answers.forEach((words, answer) => button(row, words, () => guess(answer)));
+      questions[k].answers.forEach(([words], answer) => button(row, words, () => guess(answer)));
       button(row, "Skip", () => guess(-1), "plain");
     }
 
     function guess(answer) {
-      const { ask, right, because, then } = questions[asked], first = answer < 0 ? {} : { [`${name}: ${ask}`]: answer === right };
+      const { ask, answers, truth, because, then } = questions[asked], right = answers.findIndex(([, value]) => value === truth()), first = answer < 0 ? {} : { [`${name}: ${ask}`]: answer === right };
       const counted = guesses(first), hits = counted.filter(Boolean).length;
       clear();
       wait(false);

@@ -48,7 +48,8 @@ def live_html(name: str, picture: str, alt: str, root: Path | None = None) -> st
     folder = (root or find_root()) / "book" / "_static" / "explorables"
     styles = [f"{_SHARED[0]}.css", *(path.name for path in folder.glob(f"{name}.css"))]
     style = "".join(_read(folder, sheet) for sheet in styles)
-    scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", *_SHARED, name)]
+    parts = sorted(path.stem for path in folder.glob(f"{name}.*.js") if path.stem != f"{name}.math")
+    scripts = [_read(folder, f"{part}.js") for part in (f"{name}.math", *_SHARED, *parts, name)]
     still = f'<img class="still" alt="{html.escape(alt)}" src="data:image/png;base64,{picture}">'
     element = f'<figure class="explorable" data-explorable="{name}">\n{still}\n</figure>'
     return f"<style>\n{style}</style>\n{element}\n<script>\n{''.join(scripts)}</script>"
