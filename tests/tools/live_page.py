@@ -22,4 +22,21 @@ def slide(number: int, value: float) -> str:
     return f"{found}.value = {value}; {found}.dispatchEvent(new Event('input')); true"
 
 
+SCENES = {  # a scene of each picture that is not the usual one
+    "circle": {"leak": 0.4, "vote": 0.2},
+    "clouds": {"nu": 2.5, "t": 6},
+}
+
+
+def hash_of(name: str) -> str:
+    """The address of that scene."""
+    return f"#{name}:" + "&".join(f"{key}={value}" for key, value in SCENES[name].items())
+
+
+def to_the_least(among: str) -> str:
+    """A script that moves all sliders of an element to their least."""
+    found = f"document.querySelectorAll('{among} input[type=range]')"
+    return f"{found}.forEach(i => (i.value = i.min, i.dispatchEvent(new Event('input')))); true"
+
+
 SKIP = "document.querySelector('.answers .plain').click(); true"

@@ -118,7 +118,7 @@
       marks.replaceChildren();
       said.forEach(({ low, high }, k) => {
         const centre = along((low + high) / 2), wide = world.spread > 0; // dots on a pile, or a line of its own for each arc
-        const level = wide ? 0.6 * k : centres.filter((other) => Math.abs(other - centre) < 9).length;
+        const level = wide ? 0.5 * k : centres.filter((other) => Math.abs(other - centre) < 9).length;
         const voted = world.vote > 0 && k === world.token, open = Math.cos(world.points[k] - t) > 0 || world.leak === 1;
         const look = { d: `M${along(low)},${AXIS - 5}H${along(high) + 0.01}`, transform: `translate(0,${-6 * level})` };
         centres.push(centre);

@@ -27,7 +27,7 @@
     },
     {
       ask: "A layer above votes for one point (green): each filter gains by telling it from the others. What becomes of the nine hills?",
-      from: {},
+      from: { vote: 0.01 },
       then: { vote: 0.3 },
       answers: [["nine, one of them higher", 9], ["four are left", 4], ["only the green one", 1]],
       truth: () => nine({ vote: 0.3, token: FIFTH }).hills.length,
@@ -35,8 +35,8 @@
     },
   ];
   const TOUR = [
-    { words: "A linear filter hears every point. Two hills at opposite angles, wherever a filter starts.", state: { leak: 1 }, light: ".curve" },
-    { words: "A ReLU filter hears the points of its half plane (shaded). The variance of its outputs is the height of the curve at its angle.", state: { filter: 1, at: 36 }, light: ".ring, .outputs" },
+    { words: "A linear filter lets in every point: two hills at opposite angles, wherever a filter starts.", state: { leak: 1 }, light: ".curve" },
+    { words: "A ReLU filter lets in the points of its half plane (shaded). The variance of its outputs is the height of the curve at its angle.", state: { filter: 1, at: 36 }, light: ".ring, .outputs" },
     { words: "At every tick a point enters or leaves the half plane, and the curve may bend into a new hill. A filter stays on the hill where it began.", state: {}, light: ".curve" },
     { words: "Spread the points, and most hills go: it takes few points to make so many.", state: { spread: 0.3 }, light: ".curve" },
     { words: "A vote from above for one point raises its hill and widens its basin.", state: { vote: 0.3 }, light: ".curve" },

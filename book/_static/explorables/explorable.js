@@ -44,7 +44,7 @@
   all.still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   // Calls `seen(true)` once at least 60 % of an element is on screen, or 60 % of the screen shows it, and `seen(false)` once
-  // less than a tenth is.
+  // less than a tenth is; returns what ends it.
   all.watch = function (element, seen) {
     let now = false;
     const tell = ([...entries]) => {
@@ -54,27 +54,60 @@
       if (now ? share >= 0.1 : share < 0.6) return;
       seen((now = !now));
     };
-    new IntersectionObserver(tell, { threshold: Array.from({ length: 41 }, (_, k) => k / 40) }).observe(element);
+    const observer = new IntersectionObserver(tell, { threshold: Array.from({ length: 41 }, (_, k) => k / 40) });
+    observer.observe(element);
+    return () => observer.disconnect();
   };
 
-  // Brings each picture of this name to life. A notebook's front end may run the script before it attaches the element,
-  // so it looks again for five seconds. A picture that fails stays the still one.
-  all.start = function (name, draw, lesson, tries = 50) {
-    (all.lessons = all.lessons || {})[name] = lesson;
-    if (typeof document === "undefined") return;
-    const found = document.querySelectorAll(`.explorable[data-explorable="${name}"]:not(.live)`);
-    for (const element of found) {
-      const board = all.make(element, "div", { class: "board" });
-      element.classList.add("live");
-      try {
-        all.lesson(board, name, lesson, draw);
-      } catch (error) {
-        board.remove();
-        element.classList.remove("live");
-        element.dataset.explorable = `${name}, failed`;
-        throw error;
-      }
+  // Brings one element to life and returns its lesson. A picture that fails stays the still one.
+  all.enliven = function (element, name, options) {
+    const board = all.make(element, "div", { class: "board" });
+    element.classList.add("live");
+    try {
+      return all.lesson(board, name, all.lessons[name], options);
+    } catch (error) {
+      board.remove();
+      element.classList.remove("live");
+      element.dataset.explorable = `${name}, failed`;
+      throw error;
     }
-    if (!found.length && tries) setTimeout(() => all.start(name, draw, lesson, tries - 1), 100);
   };
+
+  // Makes a picture known and brings it to life on this page, with its copies. A notebook's front end may run the script
+  // before it attaches the element, so it looks again for five seconds; copies may stand below a script of the page.
+  all.start = function (name, draw, lesson) {
+    (all.lessons = all.lessons || {})[name] = { draw, ...lesson };
+    if (typeof document === "undefined") return;
+    const look = (tries) => {
+      const found = document.querySelectorAll(`.explorable[data-explorable="${name}"]:not(.live)`);
+      found.forEach((element) => all.enliven(element, name));
+      if (found.length) all.repeat(name);
+      else if (tries) setTimeout(() => look(tries - 1), 100);
+    };
+    look(50);
+    document.addEventListener("DOMContentLoaded", () => (all.live[name] || []).length && all.repeat(name));
+  };
+
+  // The picture as a widget, {render({model, el})}, of the protocol that anywidget uses. The model's values, by the keys of a
+  // scene, are where it opens and follows; those it has not are left alone. render returns what ends it.
+  all.module = (name, style) => ({
+    render({ model, el }) {
+      all.make(el, "style", {}, style);
+      const figure = all.make(el, "figure", { class: "explorable", "data-explorable": name });
+      const given = () => Object.fromEntries(keys.map((key) => [key, model.get(key)]));
+      let keys = [], telling = false; // a model says at once what is set, before the next key is
+      const tell = (state) => {
+        telling = true;
+        keys.forEach((key) => model.set(key, state[key]));
+        telling = false;
+        model.save_changes();
+      };
+      const lesson = all.enliven(figure, name, { tell });
+      keys = Object.keys(lesson.read()).filter((key) => model.get(key) !== undefined);
+      const follow = () => telling || (keys.some((key) => model.get(key) !== lesson.read()[key]) && lesson.restore({ ...lesson.read(), ...given() }));
+      keys.forEach((key) => model.on(`change:${key}`, follow));
+      follow();
+      return () => (keys.forEach((key) => model.off && model.off(`change:${key}`, follow)), lesson.end(), el.replaceChildren());
+    },
+  });
 })(typeof globalThis === "undefined" ? this : globalThis);

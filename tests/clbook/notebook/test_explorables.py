@@ -14,7 +14,7 @@ from nbformat import v4
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook import explorables, glue
-from clbook.notebook.explorables import live_bundle, live_html, refresh
+from clbook.notebook.explorables import live_bundle, live_html, live_module, refresh
 from clbook.provenance.slices import ChapterCode
 
 matplotlib.use("Agg")
@@ -30,7 +30,7 @@ def scripts(tmp_path, monkeypatch):
     folder = tmp_path / "book" / "_static" / "explorables"
     folder.mkdir(parents=True)
     (tmp_path / "chapters").mkdir()
-    for name in ("explorable.css", "explorable.js", "lesson.js", "one.math.js", "one.js"):
+    for name in ("explorable.css", "explorable.js", "address.js", "lesson.js", "one.math.js", "one.js"):
         (folder / name).write_text(f"/* {name} */\n", encoding="utf-8")
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
     return folder
@@ -47,7 +47,20 @@ def test_the_still_picture_stands_before_the_scripts(scripts):
     style, element, script = soup.find_all(recursive=False)
     assert (style.name, element["data-explorable"], script.name) == ("style", "one", "script")
     assert (element.img["alt"], element.img["src"]) == (ALT, "data:image/png;base64,UE5H")
-    assert script.string.split() == "/* one.math.js */ /* explorable.js */ /* lesson.js */ /* one.js */".split()
+    assert script.string.split()[1::3] == ["one.math.js", "explorable.js", "address.js", "lesson.js", "one.js"]
+
+
+def test_parts_of_a_picture_come_before_it(scripts):
+    for name in ("one.ring.js", "one.curve.js", "other.ring.js"):
+        (scripts / name).write_text(f"/* {name} */\n", encoding="utf-8")
+    script = BeautifulSoup(live_html("one", "UE5H", ALT), "html.parser").script.string
+    assert script.split()[1::3][-3:] == ["one.curve.js", "one.ring.js", "one.js"] and "other" not in script
+
+
+def test_a_module_is_printed(scripts, capsys):
+    assert explorables.main("one") == 0
+    printed = capsys.readouterr().out
+    assert printed == live_module("one") and "/* one.js */" in printed and printed.count("export default") == 1
 
 
 def test_a_picture_may_have_a_style_of_its_own(scripts):
