@@ -19,7 +19,18 @@ class Engine:
     def __call__(self, function: str, *given) -> object:
         """The value of `explorables.FUNCTION(...)`."""
         arguments = ", ".join(map(json.dumps, given))
-        return json.loads(self._engine.eval(f"JSON.stringify(explorables.{function}({arguments}))"))
+        return self.value(f"explorables.{function}({arguments})")
+
+    def value(self, expression: str) -> object:
+        """What an expression is, as JSON can say it."""
+        return json.loads(self._engine.eval(f"JSON.stringify({expression})"))
+
+
+def truths(name: str) -> list:
+    """What the arithmetic of a picture answers to its questions."""
+    parts = sorted(p.name for p in SCRIPTS.glob(f"{name}.*.js") if p.name != f"{name}.math.js")
+    engine = Engine(f"{name}.math.js", "explorable.js", *parts, f"{name}.js")
+    return engine.value(f"explorables.lessons.{name}.questions.map(question => question.truth())")
 
 
 def flat(value, path=()) -> dict[tuple, object]:

@@ -46,7 +46,6 @@
     const more = button(foot, "Next question", () => question((asked + 1) % questions.length));
     const link = button(foot, "Copy link", copy);
     const tally = make(foot, "span", { class: "tally", role: "status" });
-    for (const kind of ["pointerdown", "keydown"]) stage.addEventListener(kind, (event) => asking && event.stopPropagation(), true);
 
     const show = (state) => picture.write({ ...usual, ...state });
     const differs = () => Object.fromEntries(Object.entries(picture.read()).filter(([key, value]) => value !== usual[key]));
@@ -54,7 +53,7 @@
     function wait(now) {
       asking = now;
       board.classList.toggle("asking", now);
-      stage.querySelectorAll(".controls").forEach((part) => (part.inert = now));
+      stage.inert = now; // also for screen readers, to whom the picture's name would tell the answer
       foot.hidden = now;
       clearTimeout(timer);
     }

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 from circle_vectors import PATH, vectors
-from script_engine import Engine, flat
+from script_engine import Engine, flat, truths
 
 from contrastive_dynamics.nonlinearity.one_filter.circle_landscape import FIGURE_8_POINTS
 
@@ -137,3 +137,9 @@ def test_starts_repeat_and_fill_the_circle(call):
 def test_the_script_has_the_papers_points():
     engine = Engine("circle.math.js")
     assert engine("circleMath.POINTS.slice") == pytest.approx(POINTS, abs=1e-15)
+
+
+def test_the_answers_are_the_librarys():
+    (raised,) = (case for case in STORED["voted hills"] if (case["leak"], case["vote"], case["token"]) == (0, 0.3, 4))
+    hills = [len(found["angles"]) for found in (STORED["hills"][-1], raised)]
+    assert truths("circle") == [hills[0], round(STORED["finds"]["8"]), hills[1]]

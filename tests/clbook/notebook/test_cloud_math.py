@@ -6,7 +6,8 @@ import math
 import pytest
 import torch
 from cloud_vectors import CASES, PATH, RTOL, vectors
-from script_engine import Engine, flat
+from cloud_vectors import film as exact_film
+from script_engine import Engine, flat, truths
 
 from contrastive_dynamics.data.half_moons import half_moons
 
@@ -183,3 +184,11 @@ def test_a_time_between_two_steps_lies_between_them(call):
 
 def test_outputs_are_those_of_the_matrix(call):
     assert call("outputs", [1, 2, 3, 4], [[1, 0], [0.5, -1]]) == [[1, 2], [-2.5, -3]]  # q'y, rows of q are u(v_j)
+
+
+def test_the_answers_are_the_librarys():
+    def lines(time: float, **given) -> str:
+        ranks = exact_film(**SETTINGS | given, t=time)["ranks"]
+        return ",".join(rule for rule in ("none", "norm", "layers") if ranks[rule] < 1.1)
+
+    assert truths("clouds") == [lines(3), lines(END, negatives=2.5), "none" in lines(END, white=True)]
