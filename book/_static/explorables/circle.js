@@ -56,7 +56,7 @@
     const controls = make(board, "div", { class: "controls" });
     const moved = () => (reshape(), changed());
     const bend = slider(controls, "linear to ReLU", { min: 0, max: 1, step: 0.01, value: 1 }, (v) => (v === 1 ? "ReLU" : v === 0 ? "linear" : `leak ${(1 - v).toFixed(2)}`), moved);
-    const spread = slider(controls, "spread of each point", { min: 0, max: 1, step: 0.01, value: 0 }, (v) => (v ? `± ${Math.round((v * 180) / Math.PI)}°` : "none"), moved);
+    const spread = slider(controls, "spread", { min: 0, max: 1, step: 0.01, value: 0 }, (v) => (v ? `± ${Math.round((v * 180) / Math.PI)}°` : "none"), moved);
     const vote = slider(controls, "vote for a point", { min: 0, max: 1, step: 0.01, value: 0 }, (v) => (v ? v.toFixed(2) : "none"), moved);
     const count = slider(controls, "filters", { min: 1, max: 64, step: 1, value: 8 }, String, () => (drop(), changed()));
     const again = make(controls, "button", { type: "button" }, "Drop them again");

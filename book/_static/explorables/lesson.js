@@ -74,7 +74,7 @@
       const counted = guesses(answer < 0 ? {} : { [id(questions[asked])]: answer === right }), hits = counted.filter(Boolean).length;
       clear();
       wait(false);
-      if (answer >= 0) make(top, "p", { class: "verdict", tabindex: -1 }, make(null, "b", {}, answer === right ? "Right. " : "Not so. "), because).focus({ preventScroll: true });
+      if (answer >= 0) make(top, "p", { class: "because", tabindex: -1 }, make(null, "b", {}, answer === right ? "Right. " : "Not so. "), because).focus({ preventScroll: true });
       tally.textContent = counted.length ? `Your first guesses: ${hits} of ${counted.length} right` : "";
       answered.add(id(questions[asked]));
       live[name].forEach((other) => other !== self && other.answered());

@@ -32,7 +32,7 @@ def test_sliders_and_points_have_names(page, file):
     names = "[...document.querySelectorAll('.explorable :is(input[type=range], [role=slider])')].map(e => e.ariaLabel)"
     assert page.run(f"{names}.slice(-4)") == [
         "linear to ReLU",
-        "spread of each point",
+        "spread",
         "vote for a point",
         "filters",
     ]

@@ -1,6 +1,7 @@
 """Live pictures in notebooks: the still picture and the script in one output, refreshed without running anything."""
 
 import base64
+import re
 import sys
 
 import matplotlib
@@ -143,6 +144,16 @@ def test_committed_notebooks_have_the_present_scripts(name):
     assert any("data-explorable" in o.get("data", {}).get("text/html", "") for o in outputs), "run `make execute`"
     behind = refresh(stored, ROOT)
     assert behind == [], "run `python -m clbook.notebook.explorables`"
+
+
+def test_the_books_own_styles_leave_live_pictures_alone():
+    static, named = ROOT / "book" / "_static", set()
+    for script in (static / "explorables").glob("*.js"):
+        for words in re.findall(r"class: [\"`]([^\"`$]*)", script.read_text(encoding="utf-8")):
+            named |= set(words.split())
+    selectors = re.sub(r"/\*.*?\*/|\{.*?\}", ",", "".join(p.read_text() for p in static.glob("*.css")), flags=re.S)
+    first = {found for part in selectors.split(",") for found in re.findall(r"^\s*\.([\w-]+)", part)}
+    assert {"title", "because", "curve"} <= named and named & first == set()
 
 
 def test_there_is_a_live_picture():

@@ -48,7 +48,7 @@ def test_an_answer_in_the_copy_opens_its_scene(page, copied):
     page.run("document.querySelectorAll('.board')[1].querySelector('.answers button').click()")
     shown = page.run(read(copied, 1))
     assert {key: shown[key] for key in SCENES[copied]} == SCENES[copied]
-    assert page.run("document.querySelectorAll('.board')[1].querySelector('.verdict') !== null") is True
+    assert page.run("document.querySelectorAll('.board')[1].querySelector('.because') !== null") is True
 
 
 def test_each_moves_alone_and_the_main_one_alone_writes_the_address(page, copied):

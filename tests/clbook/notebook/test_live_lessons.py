@@ -55,7 +55,7 @@ def test_the_arithmetic_picks_one_answer_and_the_page_agrees(opened, name):
         for answer in sorted(range(len(row)), key=lambda k: row[k]):  # the right one last
             ask(opened, words)
             opened.run(f"document.querySelectorAll('.answers button')[{answer}].click()")
-            said = opened.run("document.querySelector('.verdict b').textContent")
+            said = opened.run("document.querySelector('.because b').textContent")
             assert said == ("Right. " if row[answer] else "Not so. ")
     tally = opened.run("document.querySelector('.tally').textContent")
     assert tally == f"Your first guesses: 0 of {len(questions)} right"
@@ -64,7 +64,7 @@ def test_the_arithmetic_picks_one_answer_and_the_page_agrees(opened, name):
 def test_the_keyboard_answers_and_the_verdict_has_the_focus(opened):
     opened.run("document.querySelector('.answers button').focus()")
     opened.press(" ")
-    assert opened.run("document.activeElement.className") == "verdict" and opened.run(ASKING) is False
+    assert opened.run("document.activeElement.className") == "because" and opened.run(ASKING) is False
 
 
 def test_nothing_moves_while_it_asks(opened, name):
