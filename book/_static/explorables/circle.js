@@ -1,6 +1,6 @@
 // The live picture "circle": the energy of one filter over nine points on a circle, and the filters that climb it.
-// In Chromium a moved control takes 2.9 ms (the curve anew, 64 filters; 2.5 ms without spread), least of 60 moves, and
-// 13 ms in the middle on two cores with six processes at work; a frame of 64 filters takes 3 to 5 ms there.
+// In Chromium a moved control takes 3.6 ms (the curve anew, 64 filters; 4.1 ms with spread or a vote), least of 60 moves, and
+// 8 ms in the middle with seven processes at work on two cores; a frame of 64 filters takes 3.5 ms there.
 (function () {
   "use strict";
   const { make, slider, loop, still, start, circleMath, circleRing, circleCurve } = explorables;

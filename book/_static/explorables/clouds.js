@@ -3,7 +3,7 @@
 // cores, idle and with others at work); the arithmetic of it is 0.02 ms for 360 points and 0.5 ms for a film of 400 steps.
 (function () {
   "use strict";
-  const { make, slider, loop, still, start, cloudsMath } = explorables;
+  const { make, slider, loop, still, start, cloudsMath, cloudSigns } = explorables;
   const { RULES, END, halfMoons, inEigenbasis, film, at, outputs } = cloudsMath;
   const NAMES = { none: "no rule", norm: "norm held", layers: "orthonormal layers" };
   const DASHES = { none: "none", norm: "6 5", layers: "7 3" };
@@ -64,7 +64,7 @@
     const below = make(board, "div", { class: "panels" });
     make(below, "div", { class: "legend" }, ...RULES.map(legend));
     const strip = make(below, "svg", { class: "curve", viewBox: `-30 0 ${WIDE + 44} ${HIGH}`, role: "img" });
-    const signs = make(below, "svg", { class: "signs", viewBox: "0 0 300 130", role: "img" });
+    const showSigns = cloudSigns(below);
     const [controls, settings, choices] = [1, 2, 3].map(() => make(board, "div", { class: "controls" }));
     const play = make(controls, "button", { type: "button" }, "Play");
     play.addEventListener("click", () => (playing ? (pause(), changed()) : run()));
@@ -154,19 +154,6 @@
     strip.addEventListener("pointerdown", (event) => (strip.setPointerCapture(event.pointerId), drag(event)));
     strip.addEventListener("pointermove", (event) => strip.hasPointerCapture(event.pointerId) && drag(event));
 
-    // --- eigenvalues: filled where negative, hollow where positive
-    const along = (value) => 22 + ((value + 1.15) / 2.4) * 260;
-    make(signs, "text", { x: 8, y: 12 }, "eigenvalues of the data’s matrix C/n");
-    make(signs, "line", { x1: 8, x2: 292, y1: 70, y2: 70, stroke: "var(--soft)" });
-    make(signs, "line", { x1: along(0), x2: along(0), y1: 34, y2: 76, stroke: "var(--soft)", "stroke-dasharray": "4 3" });
-    [-1, 0, 1].forEach((value) => make(signs, "text", { x: along(value), y: 93, "text-anchor": "middle" }, String(value).replace("-", "−")));
-    make(signs, "text", { x: along(0) - 10, y: 118, "text-anchor": "end", style: "fill: var(--soft)" }, "● negative: kept");
-    make(signs, "text", { x: along(0) + 10, y: 118, style: "fill: var(--soft)" }, "○ given up");
-    const values = ["λ₁", "λ₂"].map((name) => {
-      const mark = make(signs, "g"), dot = make(mark, "circle", { cy: 70, r: 6.5, stroke: "var(--layers)", "stroke-width": 2.5 });
-      return { mark, dot, name: make(mark, "text", { "text-anchor": "middle" }, name) };
-    });
-
     // The film anew, after a control has moved; the time stays.
     function reshoot() {
       const negatives = ratio.value();
@@ -177,21 +164,8 @@
       const raw = white.checked ? points : MOONS, far = Math.max(...raw.flat().map(Math.abs));
       put(shownData, raw, EDGE * far);
       shownData.picture.setAttribute("aria-label", white.checked ? "The data: two half moons, made white" : "The data: two half moons");
-      showValues();
+      showSigns(shot.values);
       go(t);
-    }
-
-    function showValues() {
-      const [first, second] = shot.values, near = along(second) - along(first) < 22;
-      values.forEach(({ dot, name }, k) => {
-        const x = along(shot.values[k]);
-        dot.setAttribute("cx", x);
-        dot.setAttribute("fill", shot.values[k] < 0 ? "var(--layers)" : "var(--card)");
-        name.setAttribute("x", near ? x + (k ? 14 : -14) : x);
-        name.setAttribute("y", 54);
-      });
-      const says = (v) => `${v.toFixed(2)}, ${v < 0 ? "negative, kept" : "positive, given up"}`;
-      signs.setAttribute("aria-label", `Eigenvalues: the first is ${says(first)}; the second is ${says(second)}.`);
     }
 
     // Shows a time of the film.
