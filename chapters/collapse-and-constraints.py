@@ -954,7 +954,7 @@ for (i, j), share in np.ndenumerate(held.numpy()):
     ax.text(j, i, f"{share:.2f}", ha="center", va="center", color=ink)
 ax.set_xticks(range(inputs), [f"{x:.2g}" for x in lam.cpu()])
 ax.set_yticks(range(len(w_ends)), w_ends)
-ax.set(xlabel="eigenvalue of C", title="Only a budget for each direction buys two")
+ax.set(xlabel="eigenvalue of C", title="Two directions survive only with a budget each")
 glue.figure(fig, "cc-plot-prop-3")
 
 # %% [markdown]
@@ -1289,7 +1289,7 @@ left.set(
     xlim=(-1.5, 1.5),
     ylim=(-0.25, 1.15),
     aspect="equal",
-    title="One output: the free path, ended",
+    title="One output: the free directions, to length one",
 )
 left.set(xlabel="$u(v_1)$", ylabel="$u(v_2)$")
 for n, line in ((1, "--"), (outputs, "-")):
@@ -1312,7 +1312,11 @@ for n, line in ((1, "--"), (outputs, "-")):
             held[:, j].square().sum(-1).cpu(),
             **style | {"linestyle": line},
         )
-right.set(xlabel="time", ylabel="$(qq^\\top)_{jj}$", title=f"{outputs} outputs")
+right.set(
+    xlabel="time",
+    ylabel="$(qq^\\top)_{jj}$",
+    title=f"{outputs} outputs: only λ < 0 lasts",
+)
 fig.tight_layout()
 glue.figure(fig, "cc-plot-ends")
 
@@ -1323,6 +1327,9 @@ glue.figure(fig, "cc-plot-ends")
 #
 # Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: it runs through the same directions as the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$.
 # ```
+
+# %% [markdown]
+# With two outputs and two negative eigenvalues the third cloud ends as the data themselves, turned: <a class="again" href="#clouds:t=8">the clouds at their end</a>. Pull $\nu$ past {glue:text}`cc-turning-point:.2f`, and one direction is given up.
 
 # %% [markdown]
 # ## Descent and the equation: one curve of directions, two clocks
@@ -1551,7 +1558,7 @@ for (name, values), marker in zip(merging.items(), "os^D", strict=True):
     axes[2].loglog(far_widths, found, marker, mfc="w", color="k", label=name)
 axes[0].set(xlabel="time ηt", ylabel="loss", xlim=(0, 6), title="Same final loss")
 axes[1].set(xlabel="$u(v_1)$", ylabel="$u(v_2)$", title=f"Close, h = {narrow}")
-axes[2].set(xlabel="width h", ylabel="largest distance", title="Closer if wider")
+axes[2].set(xlabel="width h", ylabel="largest distance", title="The wider, the closer")
 axes[0].legend()
 axes[2].legend(handlelength=1)
 fig.tight_layout()
@@ -1564,6 +1571,9 @@ glue.figure(fig, "cc-plot-fig-3")
 #
 # Figure 3 of the paper. Left, loss of (11) of the paper, solid, and of (12), dashed. Middle, outputs of six starts at the smallest width in the plane of the eigenvectors; stars are $\pm e_1$. Both are as the caption and the text say. Right, ours: largest distance of the two flows against the width, for four spectra; dotted lines have the slope $-\gamma$. Look at the third panel: the points follow the dotted lines, so these are two flows that merge, at a rate that depends on the spectrum.
 # ```
+
+# %% [markdown]
+# For two outputs, too, the rules differ little: <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">tick "project the weights, not the gradients"</a>, and the third cloud hardly moves, at any time.
 
 # %% [markdown]
 # ## Wide networks are almost linear: relative to what?
@@ -1937,6 +1947,9 @@ glue.figure(fig, "cc-plot-fig-4b")
 # The default run, on scikit-learn's digits. Held-out accuracy of a linear SVM on two outputs, mean and deviation over the splits. Look at circles and squares: (11) and (12) of the paper agree, as caption and text say; crosses are the outputs before training.
 # ```
 # ````
+
+# %% [markdown]
+# In the plane of the moons: where $\lambda_2$ is positive, <a class="again" href="#clouds:t=8&nu=2.5">one direction is left</a>. Look at dots and rings, the upper and the lower moon: on the line they overlap, because part of what tells them apart lay in the direction that was given up.
 
 # %% [markdown]
 # ## Summary

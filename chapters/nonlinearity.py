@@ -1048,6 +1048,9 @@ without = {
 chapter.judge("thm-5", observed=error, control=without)
 
 # %% [markdown]
+# On the nine points, <a class="again" href="#circle:vote=0.3">one of them (green) tells $z$</a>. With $s_k=1$ and $\delta_k$ held at a vote $c$, {prf:ref}`Theorem 5 <nl-thm-5>` climbs the energy plus $\tfrac c2b_k^2$: the hill of the green point rises, and its basin swallows its neighbours'. Pull the vote, hold another point, or <a href="#circle:vote=0.3&filter=1&at=-20">hold a filter</a> to see what it is paid for.
+
+# %% [markdown]
 # What does such a pull change? Write $y_l=u_l^\top w$ for the coordinate of a filter along the pattern $u_l$ (no longer the latent $y_m$ of the data). The paper adds a constant $c>0$ to the covariance of the field along one pattern, $c\,u_lu_l^\top$. We call $c$ the vote for $u_l$.
 #
 # ```{prf:assumption} of Theorem 6 of the paper: structure
