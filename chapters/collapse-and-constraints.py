@@ -162,9 +162,9 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 #
 # The third cloud does not always open. Let $\nu$ be the number of negatives per positive, which was 1 so far, and <a href="#clouds:nu=2.5&amp;t=8">set it to 2.5</a>: now the third cloud ends as a line, too. The data enter the loss through one matrix, called $C$ and defined in the next section. Its two eigenvalues $\lambda_1<\lambda_2$ are drawn below the clouds, filled where they are negative. At $\nu=$ {glue:text}`cc-turning-point:.2f` the second one turns positive, and orthonormal layers keep no more directions than $C$ has negative eigenvalues. A last case shows what collapse needs. For <a href="#clouds:white=1&amp;t=3">data with the same variance in every direction</a> the two eigenvalues are equal, and no cloud flattens, not even without a rule.
 #
-# **How to read this page.** Each result is followed by the run that tests it and by a card with the verdict. A card also names a *control*: a plausible mistake, such as a wrong sign or a forgotten projection, that goes through the same code and has to fail the test ([how a claim is judged](../book/judging.md)). Longer proofs and checks are in the [appendix](collapse-and-constraints-appendix.ipynb). A [table of symbols](cc-symbols) stands near the end of the page; the book has a common list of [notation](../book/notation.md). No code of the authors is public.
+# **How to read this page.** Each result is followed by the run that tests it and by a card with the verdict. A card also names a *control*: a plausible mistake, such as a wrong sign or a forgotten projection, or a case in which the statement should not hold. It goes through the same code and has to fail the test ([how a claim is judged](../book/judging.md)). Longer proofs and checks are in the [appendix](collapse-and-constraints-appendix.ipynb). A [table of symbols](cc-symbols) stands near the end of the page; the book has a common list of [notation](../book/notation.md). No code of the authors is public.
 #
-# Verdicts are counted twice, and the counts differ. The box at the top counts the paper's claims in this chapter and its appendix together, and ours beside them, each by the long stored run where there is one. The last line of the page counts the cards of this page only, ours among them, each by the page's own run of about a minute, the default run. Where the two runs give different verdicts, the card shows both. Where a figure is one of the long run, that of the default run is folded below it and takes the next figure number.
+# Verdicts are counted twice. The box at the top counts all claims of chapter and appendix, each by the long stored run (*paper*) where there is one. The last line of the page counts the cards of this page, each by the page's own short run (*default*). Where the two runs differ, the card shows both. A card is judged before its run has ended, by the strictest level; the last line knows all results and corrects no more than it must ([Holm](../book/judging.md)), so it can be more decided than a card. *Not run* and *misprint* belong to claims of the appendix.
 
 # %% [markdown]
 # ## One matrix
@@ -180,7 +180,7 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 #
 # Both reward a large scalar product of an anchor and its positive; the first also penalises a large scalar product with the negative. A scalar product is a sum over the outputs, $u(x)^\top u(x')=\sum_lu_l(x)\,u_l(x')$. No term contains two different outputs, and most of this chapter follows from that.
 #
-# Now let the model be a linear network with two layers and $h$ hidden units, $u(x)=W_2^\top W_1x$ with $W_1\in\mathbb R^{h\times d}$ and $W_2\in\mathbb R^{h\times z}$. Then either loss sees the data through a single symmetric $d\times d$ matrix, in equations (7) and (8) of the paper:
+# Now let the model be a linear network with two layers and $h$ hidden units, $u(x)=W_2^\top W_1x$ with $W_1\in\mathbb R^{h\times d}$ and $W_2\in\mathbb R^{h\times z}$. Then either loss sees the data through a single symmetric $d\times d$ matrix, in equations (7) and (8) of the paper (whose $\tilde C$ for the loss (2) lacks the minus sign that the loss has):
 #
 # $$
 # \begin{aligned}
@@ -717,7 +717,7 @@ kept, collapsed = (
 chapter.judge("rem-2", observed=kept, control=collapsed)
 
 # %% [markdown]
-# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the gradient is then like that of (1), and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal with variance 1, and a view is its anchor plus normal noise of the size that a label names. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
+# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the gradient is then like that of (1), and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal, with deviations from 0.5 to 1.5 along the axes, and a view is its anchor plus normal noise of deviation 0.3, 1, 2 or 4. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
 
 # %% [markdown]
 # ```{strip}
@@ -789,10 +789,10 @@ chapter.judge(
 )
 
 # %% [markdown]
-# After the 1,000 steps the effective rank is, on average, {glue:text}`cc-nce-dot:.1f` for dot products and noise 1, and it stays about two or more at every noise. One variant ends below two dimensions: with squared distances, the other anchors as negatives, and noise louder than the data, it is {glue:text}`cc-nce-anchors:.1f` at noise 2.
+# After the 1,000 steps the effective rank is, on average, {glue:text}`cc-nce-dot:.1f` for dot products and noise 1, and for the two variants on the card it stays about two or more at every noise. A third variant, which the card leaves out, ends below: with squared distances, the other anchors as negatives, and noise louder than the data, it is {glue:text}`cc-nce-anchors:.1f` at noise 2.
 
 # %% [markdown]
-# *A fixed projector* after the outputs, $u=A\Theta x$ with a matrix $A$ of $r$ rows, does not help. Gradient flow in $\Theta$ gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$, which still turns every row to the eigenvector of $\lambda_{\min}$. The $r$ components also *move* alike only if $r\ll z$, as the remark assumes ([appendix](cc-a-remarks)).
+# *A fixed projector* after the outputs, $u=A\Theta x$ with a matrix $A$ of $r$ rows, does not help. Gradient flow in $\Theta$ gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$, which still turns every row to the eigenvector of $\lambda_{\min}$. The remark says more: that the $r$ components move alike. This needs $AA^\top$ close to a multiple of the identity, so $r\ll z$, as it assumes ([appendix](cc-a-remarks)).
 
 
 # %% tags=["hide-input"]
@@ -817,7 +817,7 @@ chapter.judge(
 # %% [markdown]
 # ## One budget, or one for each direction
 #
-# A two-layer linear network is the matrix $m=W_1^\top W_2$. Its loss is $\operatorname{Tr}(m^\top Cm)$, and each of its singular values makes the outputs larger in one direction. Without a bound the loss can be lowered for ever. So how should one bound it? The Frobenius norm limits the *sum* of the squared singular values: that is one budget for all directions, and the optimum spends it all on the lowest eigenvalue of $C$. The operator norm limits *each* singular value: that is a budget for each direction, and the optimum uses every negative eigenvalue, as far as the $z$ outputs go.
+# A two-layer linear network is the matrix $m=W_1^\top W_2$. Its loss is $\operatorname{Tr}(m^\top Cm)$, and each of its singular values makes the outputs larger in one direction. Without a bound the loss can be lowered for ever. So how should one bound the layers? Bounds on their Frobenius norms limit the *sum* of the singular values of $m$, while the loss rewards their squares: that is one budget for all directions, and it pays to spend it all on the lowest eigenvalue of $C$. Bounds on their operator norms limit *each* singular value of $m$: that is a budget for each direction, and the optimum uses every negative eigenvalue, as far as the $z$ outputs go.
 #
 # *For example*, let $C$ have the eigenvalues $-3,-1,1$, and let $z=2$. With $\lVert W_1\rVert_F^2=\lVert W_2\rVert_F^2=2$ the network can put all it has into the first direction: the singular value is $\sqrt2\cdot\sqrt2=2$ and the loss $-3\cdot2^2=-12$. To share it equally gives two singular values of 1 and only $-3-1=-4$. If no singular value may exceed 1, then $-4$ is the best there is, and it needs two directions.
 #
@@ -841,7 +841,7 @@ chapter.judge(
 #
 # *Why, Proposition 3.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum over such $P$ is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. (Without arguments, $k$ is always this number.) In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ of dimensions $d$ and $z$, which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough.
 #
-# Five solvers, none of which is told an eigenvector, start from many points:
+# Five solvers, none of which is told an eigenvector, start from many points: one for Frobenius norms, and one for each of the problems (1) to (4). The strip shows what keeps two of them within their bounds, and the optima that they should reach.
 
 # %% [markdown]
 # ```{strip}
@@ -1205,7 +1205,7 @@ chapter.judge("new-point", observed=new, control=transposed)
 # ```
 # ````
 #
-# *Why.* For one output equation (9) of the paper becomes its equation (10), $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$. Compare the unconstrained model, $\dot q=-2\Lambda q$. Every term of (10) is a number times $\Lambda q$ or a number times $q$. So the constraint changes the length of $q$ and the *clock*, that is how fast the path is followed, but not the directions that it runs through. Let $s=\lVert q\rVert^2$, and let $\tau$ be the time of the unconstrained model. It runs by $d\tau=(2-s)\,dt$, and
+# *Why.* For one output equation (9) of the paper becomes its equation (10), $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$. Compare the unconstrained model, $\dot q=-2\Lambda q$. Collect the terms of (10): $\dot q=-a\,\Lambda q+b\,q$ with two numbers $a>0$ and $b$, which depend on $q$. The term $b\,q$ only makes $q$ longer or shorter. The number $a$ only sets how fast $-\Lambda q$ is followed, the *clock*. So $q/\lVert q\rVert$ runs through the same directions as without the constraint. Let $s=\lVert q\rVert^2$, and let $\tau$ be the time of the unconstrained model. It runs by $d\tau=(2-s)\,dt$, and
 #
 # $$
 # q=\Bigl(\frac{1-s}{1-s_0}\Bigr)^{1/4}e^{-2\Lambda\tau}q_0,\qquad\frac s{\sqrt{1-s}}=\sum_j\frac{q_{0j}^2\,e^{-4\lambda_j\tau}}{\sqrt{1-s_0}}\qquad(0<s_0<1).
@@ -1452,7 +1452,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 # For one output both flows run through the same directions, by different clocks, $d\tau=\frac{4-s}2\,dt$ here and $d\tau=(2-s)\,dt$ there, and at different lengths. The first clock is ahead as soon as $s>0$; this is why the equation is "slightly slower". In a wide network $q$ turns to $e_1$ while $s$ is still tiny and the two clocks agree, so there the two flows merge.
 
 # %% [markdown]
-# **How fast do they merge?** A wide network starts at $s_0$ of order $1/h$. Until $s$ is of order 1, the outputs must grow by a factor $h$ in the square, so $e^{4\lvert\lambda_1\rvert\tau}\sim h$. The angle that is left to turn when the clocks part is then
+# **How fast do they merge?** A wide network starts at $s_0$ of order $1/h$. Until it is of order 1, it must grow by a factor of order $h$, and it grows like $e^{4\lvert\lambda_1\rvert\tau}$, so $e^{4\lvert\lambda_1\rvert\tau}\sim h$ when the clocks part. The angle that is left to turn is then
 #
 # $$
 # \tan\angle(q,e_1)\sim e^{-2(\lambda_2-\lambda_1)\tau}\sim h^{-\gamma},\qquad\gamma=\frac{\lambda_2-\lambda_1}{2\lvert\lambda_1\rvert} .
@@ -1733,9 +1733,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The paper plots the difference, and so we judge the difference. For ReLU it falls with the width, more slowly than for tanh, as long as $t^*$ has not passed. That is so at the start. It is also so for a loss that is the mean of the pairs, after {glue:text}`cc-early:.0f` epochs: in the wide networks these end before $t^*$.
+# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The paper plots the difference, and so we judge the difference. In the [record](cc-record) ReLU's falls with the width, more slowly than that of tanh, as long as $t^*$ has not passed: at the start, and for a loss that is the mean of the pairs also after {glue:text}`cc-early:.0f` epochs, which in the wide networks end before $t^*$.
 #
-# If the loss is the sum of the pairs, $t^*$ is reached after a few epochs, and long after it ReLU's difference no longer falls in our run. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, the odd part of the ReLU network, $\frac12(u(x)-u(-x))$, is $\frac12W_2^\top W_1x$, whose length is at most $\frac12\lVert x\rVert$. The linear twin is odd, and once all its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So on $x$ and $-x$ together the two differ by at least half of that, at any width.
+# If the loss is the sum of the pairs, $t^*$ is reached after a few epochs, and long after it ReLU's difference no longer falls in our run. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, the odd part of the ReLU network, $\frac12(u(x)-u(-x))$, is $\frac12W_2^\top W_1x$, whose length is at most $\frac12\lVert x\rVert$. The linear twin is odd, and once all its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So, so late, the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width. The conjecture is about another order of things: it fixes the time first, and $t^*$ grows with the width.
 
 # %% tags=["hide-input"]
 start_and_early = {"epoch 0": 0, f"mean of the pairs, epoch {early}": -1}
@@ -1845,7 +1845,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # :alt: Three rows of panels for tanh, soft, ReLU and sigmoid, with a hundred networks a point. Over the epochs the difference grows and levels off, lower for wider networks with tanh. Against the width tanh falls before and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
 # :name: cc-plot-fig-2
 #
-# Figure 2 of the paper with a hundred networks a point, from the [record](cc-record), and below it a row that the paper does not have. Look at the bottom row, the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: trained on the mean of the pairs). For tanh the lines of wider networks lie lower at every time; for ReLU all lie near one; for "soft" they lie lower before $t^*$ and hardly after it. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1, since the axis is logarithmic), and against the width (circles: start, squares: end); tanh falls and the sigmoid rises, as the caption and the text say.
+# Figure 2 of the paper with a hundred networks a point, from the [record](cc-record), and below it a row that the paper does not have. Look at the bottom row, the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: trained on the mean of the pairs). For tanh the lines of wider networks lie lower at every time; for ReLU all lie near one; for "soft" they lie lower before $t^*$ and draw together after it. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1, since the axis is logarithmic), and against the width (circles: start, squares: end); tanh falls and the sigmoid rises, as the caption and the text say.
 #
 # ```{glue:figure} cc-plot-fig-2
 # :alt: The same three rows of panels with ten networks a point. Tanh falls with the width at the start and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows; relative to the linear outputs tanh falls with the width at all times.
@@ -1858,7 +1858,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # %% [markdown]
 # ## What it costs, and what it keeps
 #
-# **What it costs.** "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The equation moves $dz$ numbers, descent $h(d+z)$ of them ([counts](cc-a-cost); run times are in the repository's `benchmarks/`).
+# **What it costs.** "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The equation moves $dz$ numbers, descent $h(d+z)$ of them ([counts](cc-a-cost); run times are in the repository's `benchmarks/`; a verdict does not depend on them).
 #
 # **What it keeps.** The directions of the most negative eigenvalues of $C$ survive. For additive noise and centred data these are, on average, the directions of most variance, whether or not a later task needs them. Descent and the equation should therefore serve a later task equally well, and the paper finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either: two classes, 200 MNIST images of each (in the default run, 100 of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
 
@@ -1938,7 +1938,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4 of the paper, right, on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. Look at 4 and 9: the outputs of (11) and of (12) agree, as they do for every pair, but both are hardly better than the outputs before training. The constraint keeps the two directions of most variance, and these do not tell a 4 from a 9; an exercise builds the clean case.
+# Figure 4 of the paper, right, on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. Look at 4 and 9: the outputs of (11) and of (12) agree, as they do for every pair, but both are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9. An exercise builds the clean case.
 #
 # ```{glue:figure} cc-plot-fig-4b
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.

@@ -3,7 +3,7 @@
   "use strict";
   const all = (root.explorables = root.explorables || {}), { make } = all;
   const KEPT = "explorables.guesses", PAUSE = 250; // ms without a move before the address changes
-  const live = all.live, answered = new Set(); // questions that were answered or skipped on this page
+  const live = all.live;
 
   // First guesses of this reader, {question: right}; without storage they last as long as the page.
   function kept() {
@@ -35,13 +35,13 @@
   //     changed() when the reader moves something.
   //   questions: {ask, from, then, answers, truth, because}, answers of [words, value], of which truth() computes one;
   //   tour: {words, state, light}, a selector of what it speaks of.
-  //   scene: where it opens once its first question is answered, here or in another picture of the page; without one it is
-  //     the main picture, which asks. tell(state) hears what the reader moves, instead of the address.
+  //   scene: where a copy opens; without one it is the main picture, which asks. tell(state) hears what the reader moves,
+  //     instead of the address.
   all.lesson = function (board, name, { draw, questions, tour }, { scene = null, tell = null } = {}) {
     const top = make(board, "div", { class: "ask" }), stage = make(board, "div", { class: "stage" });
     const picture = draw(stage, changed), usual = picture.read(), foot = make(board, "div", { class: "foot" });
     const id = ({ ask }) => `${name}: ${ask}`;
-    let asked = 0, asking = false, opened = !scene, timer;
+    let asked = 0, asking = false, timer;
     button(foot, "Take the tour", () => step(0));
     const more = button(foot, "Next question", () => question((asked + 1) % questions.length));
     const link = button(foot, "Copy link", copy);
@@ -76,14 +76,10 @@
       wait(false);
       if (answer >= 0) make(top, "p", { class: "because", tabindex: -1 }, make(null, "b", {}, answer === right ? "Right. " : "Not so. "), because).focus({ preventScroll: true });
       tally.textContent = counted.length ? `Your first guesses: ${hits} of ${counted.length} right` : "";
-      answered.add(id(questions[asked]));
-      live[name].forEach((other) => other !== self && other.answered());
-      if (opened) return picture.run(then);
-      open(scene); // a copy asks only whoever has not met the question, and is here for its scene
+      picture.run(then);
     }
 
     function open(state) {
-      opened = true;
       show(state);
       if (picture.free) picture.free();
     }
@@ -132,13 +128,13 @@
       open(state);
     }
 
-    const stop = all.watch(board, picture.seen), known = () => answered.has(id(questions[0])) || id(questions[0]) in kept();
+    const stop = all.watch(board, picture.seen);
     const end = () => (stop(), picture.seen(false), clearTimeout(timer), live[name].splice(live[name].indexOf(self), 1));
-    const self = { board, restore, read: picture.read, end, answered: () => scene && asking && asked === 0 && restore(scene) };
+    const self = { board, restore, read: picture.read, end };
     more.hidden = questions.length < 2;
     link.hidden = !!tell;
     (live[name] = live[name] || [])[scene || tell ? "push" : "unshift"](self);
-    if (scene && known()) restore(scene);
+    if (scene) restore(scene);
     else question(0);
     if (scene || tell) return self;
     all.listen();

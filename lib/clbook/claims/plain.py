@@ -1,6 +1,7 @@
 """What a run found for a claim, in plain sentences: templates (`sentence_templates`) filled from the stored reading."""
 
 import math
+import re
 from collections.abc import Iterator
 from html import escape
 from string import Formatter
@@ -11,6 +12,8 @@ from .sentence_templates import ARMS, PLACE
 from .statistics import Sample
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᐟ", "−0123456789/")
+_FRACTION = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+ᐟ[⁰¹²³⁴⁵⁶⁷⁸⁹]+")  # as an exponent; its stroke is a letter that few fonts raise
 _SPOKEN = 1e-3, 1e5  # numbers between these are written out
 
 
@@ -44,7 +47,7 @@ def as_html(parts: list[str]) -> str:
 
     def of(part: str) -> str:
         if not isinstance(part, Number):
-            return escape(part)
+            return _FRACTION.sub(lambda m: f"<sup>{m[0].translate(_LOWERED)}</sup>", escape(part))
         return f"<sup>{part}</sup>" if part.raised else f"<b>{part}</b>"
 
     return "".join(map(of, parts))

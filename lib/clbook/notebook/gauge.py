@@ -91,7 +91,7 @@ def _zone(rule: Rule, x: Scale) -> Iterable[str]:
 
 
 def _edge(value: float) -> str:
-    plain = f"{value:.3g}".replace("-", "−")
+    plain = f"{value:.4g}".replace("-", "−")
     return number(value, 3) if "e" in plain else plain
 
 

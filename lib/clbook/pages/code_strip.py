@@ -23,6 +23,8 @@ from ..common.errors import BookError
 from .source_lines import CELL, cells_of, lines_of
 
 MOST_ROWS, MOST_LINES = 5, 12
+_BREAK = re.compile("[._]")  # a long name may break after these
+_PLACE = '<code class="docutils literal notranslate place">{}</code>'
 _ROW = re.compile(r"^(?P<left>.*?) ?\| (?P<place>[\w.]+)(?:: (?P<fragment>.+))?$")
 
 
@@ -41,7 +43,7 @@ class Strip(SphinxDirective):
                 listed += nodes.definition_list_item("", self._formula(left), nodes.definition())
             term, shown = listed[-1].children
             if place != CELL and (left or place != previous):
-                term += [nodes.Text(" "), nodes.literal("", place, classes=["place"])]
+                term += [nodes.Text(" "), nodes.raw("", _PLACE.format(_BREAK.sub(r"\g<0><wbr>", place)), format="html")]
             shown += nodes.literal_block(code, code, language="python")
             previous = place
         return [nodes.container("", listed, classes=["code-strip"])]

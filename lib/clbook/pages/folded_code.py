@@ -73,13 +73,15 @@ def _fold(section: nodes.Element, block: list[nodes.container], strip: FoldedCod
         strip: the strip above, which moves below the block if the block's code joins it.
     """
     pictures, steps = [], []
+    after = section.index(block[-1]) + 1
+    end = _below_figure(section, after)
     for cell in [cell for cell in block if cell.get("hide_mode") == "input"]:
         source = cell.pop(0)
-        (pictures if _PICTURE.search(source.astext()) else steps).append(source)
+        is_seen = end > after or bool(cell.children)  # below the block, or in the cell's own output
+        (pictures if is_seen and _PICTURE.search(source.astext()) else steps).append(source)
         del cell["hide_mode"]
     if pictures:
-        shown = FoldedCode("", *pictures, name=_name("code of this picture", pictures))
-        section.insert(_below_figure(section, section.index(block[-1]) + 1), shown)
+        section.insert(end, FoldedCode("", *pictures, name=_name("code of this picture", pictures)))
     if steps:
         if strip and (_lines(strip) < ENOUGH or _lines(steps) < FEW):
             section.remove(strip)

@@ -7,7 +7,7 @@ from claim_row import ROW
 
 from clbook.claims.claim_table import Claim
 from clbook.claims.judging import Reading
-from clbook.claims.plain import number, per_cent, sentences
+from clbook.claims.plain import as_html, number, per_cent, sentences
 from clbook.claims.rules import Rule
 from clbook.claims.sentence_templates import problem
 from clbook.common.errors import BookError
@@ -85,3 +85,7 @@ def test_a_headline_alone_is_refused():
 
 def test_a_text_that_names_quantity_and_control_is_taken():
     assert problem(TEXT) == "" and Claim.parse(ROW | {"plain": list(TEXT)}, "f").plain == TEXT
+
+
+def test_a_fraction_as_an_exponent_is_raised_as_one():
+    assert as_html(["as h⁻¹ᐟ², d₁⁻³ᐟ² < 10⁻¹⁶"]) == "as h<sup>−1/2</sup>, d₁<sup>−3/2</sup> &lt; 10⁻¹⁶"

@@ -66,3 +66,9 @@ def test_cells_folded_with_their_outputs_are_one_strip_of_their_own(tmp_path):
     )
     assert names(page) == ["code of this solution: 2 steps, 2 lines", "parameters and set-up: 1 line"]
     assert page.select_one("details.folded-code .claim").get_text() == "one"
+
+
+def test_the_code_of_a_picture_that_is_shown_elsewhere_does_not_claim_to_be_that_of_this_one(tmp_path):
+    drawn = cell("fig = draw()\nglue.figure(fig, 'plot')", "hide-input", "remove-output", said="not shown")
+    page, _ = page_of(tmp_path, cell("x = 1", "hide-input"), drawn, new_markdown_cell("After."))
+    assert names(page) == ["the code: 2 steps, 3 lines"]
