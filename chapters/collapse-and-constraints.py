@@ -1573,7 +1573,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # ```
 
 # %% [markdown]
-# For two outputs, too, the rules differ little: <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">tick "project the weights, not the gradients"</a>, and the third cloud hardly moves, at any time.
+# For two outputs, too, the rules differ little: <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">tick "project the weights, not the gradients"</a>, and the third cloud moves little, at any time.
 
 # %% [markdown]
 # ## Wide networks are almost linear: relative to what?
