@@ -745,7 +745,7 @@ chapter.judge(
 #
 # Where does the difference come from? Let $m=W_1^\top W_2$. The gradient in $W_1$ is $G_1=2W_2(Cm)^\top$, and $W_1^\top G_1=2mm^\top C$ is in general not symmetric: its skew part $mm^\top C-Cmm^\top$ turns $W_1$ within its column space. The gradient in $W_2$ has the symmetric $W_2^\top G_2=2m^\top Cm$, so nothing turns $W_2$ in this way. The projection $I-WW^\top$ drops the skew part, the polar factor keeps it, and it moves $m$ by $[mm^\top,C]\,m$.
 #
-# For small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, which moves the outputs by {eq}`cc-eq-polar`. At the same $q$ the loss then falls faster than under equation (9) of the paper, by $\lVert[qq^\top,\Lambda]\rVert^2$; along the two paths, where $q$ is not the same, it need not. Descent that projects the gradient first follows equation (9). From the flow that belongs to it, descent is at a distance of order $\eta$; from the other flow it is not. (With the gradient first, $\eta=0.01$ and the sum of the pairs would be too large for (12) of the paper, which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$: an exercise asks for the bounds.)
+# For small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, which moves the outputs by {eq}`cc-eq-polar`. At the same $q$ the loss then falls faster than under equation (9) of the paper, by $\lVert[qq^\top,\Lambda]\rVert^2$; along the two paths, where $q$ is not the same, it need not. Descent that projects the gradient first follows equation (9) of the paper. From the flow that belongs to it, descent is at a distance of order $\eta$; from the other flow it is not. (With the gradient first, $\eta=0.01$ and the sum of the pairs would be too large for (12) of the paper, which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$: an exercise asks for the bounds.)
 
 # %%
 etas = [0.01, 0.005, 0.0025]
@@ -1378,7 +1378,7 @@ glue.figure(fig, "cc-plot-lem-2")
 # (cc-a-cost)=
 # ## What an update costs (Figure 4 of the paper, left)
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", and (12) "is independent of" it. Times depend on the machine; they stand in the repository's `benchmarks/`, for $h$ up to $10^4$. Here we count: every
+# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", and (12) of the paper "is independent of" it. Times depend on the machine; they stand in the repository's `benchmarks/`, for $h$ up to $10^4$. Here we count: every
 # multiplication and addition of the whole update of each, gradients, step and projection included, and every byte of float64 read or written. A test of the library holds the counts against what PyTorch executes.
 #
 # A slip on the way: $W_1^\top W_1=I_d$ needs $h\ge d$. MNIST has $d=784$, so no width below that satisfies the constraint of (8) of the paper.
@@ -1506,7 +1506,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # (cc-record)=
 # ## The same with more seeds
 #
-# The verdicts above come from the default profile. It has the paper's epochs and step sizes, and its widths in Figure 3; in Figure 2 it stops at width 1000, where the paper goes to 2000, and in Figure 4 it has fewer images, of scikit-learn's digits. The profile `paper` has the widths to 2000 and a hundred initialisations in Figure 2, more points, seeds and starts, and 200 MNIST images of a class.
+# The verdicts above come from the default profile. It has the paper's epochs and step sizes, and its widths in Figure 3; in Figure 2 it stops at width 1000, where the paper goes to 2000, and in Figure 4 it has fewer images, of scikit-learn's digits. The profile `paper` has the widths to 2000 and a hundred initialisations in Figure 2 of the paper, more points, seeds and starts, and 200 MNIST images of a class.
 #
 # ```{include} ../book/_generated/collapse-and-constraints-record.md
 # ```

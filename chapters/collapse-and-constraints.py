@@ -486,9 +486,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **Wide networks in training.** For networks, Lemma 1 holds at the start, in the limit of infinite width. Does it last? In its section on regression the paper says: "Approximations for wide neural networks further imply the kernel remains same during training [...], and so Lemma 1 continues to hold through training." With many hidden units, each has to move very little to change the outputs. So at any fixed time, and for regression to its end, the kernel stays put and the outputs stay decoupled.
+# **Wide networks in training.** For networks, Lemma 1 of the paper holds at the start, in the limit of infinite width. Does it last? In its section on regression the paper says: "Approximations for wide neural networks further imply the kernel remains same during training [...], and so Lemma 1 continues to hold through training." With many hidden units, each has to move very little to change the outputs. So at any fixed time, and for regression to its end, the kernel stays put and the outputs stay decoupled.
 #
-# The losses (1) and (2) of the paper have no lower bound. Their outputs grow exponentially, so at a time of order $\log h$ they reach the size $\sqrt h$, and from about there on the change of the kernel no longer falls with the width. We train tanh networks to a fixed time, and then for half as long again as the outputs need to reach $\sqrt h$. (The card calls the latter time $t^*$; the section on wide networks below uses this letter for another time.) From Lemma 1 the paper concludes that "Proposition 1 and dimension collapse also happen for wide neural networks"; this run tests the kernel only, not that conclusion.
+# The losses (1) and (2) of the paper have no lower bound. Their outputs grow exponentially, so at a time of order $\log h$ they reach the size $\sqrt h$, and from about there on the change of the kernel no longer falls with the width. We train tanh networks to a fixed time, and then for half as long again as the outputs need to reach $\sqrt h$. (The card calls the latter time $t^*$; the section on wide networks below uses this letter for another time.) From its Lemma 1 the paper concludes that "Proposition 1 and dimension collapse also happen for wide neural networks"; this run tests the kernel only, not that conclusion.
 
 # %% tags=["hide-input"]
 lazy_widths, n_lazy = tangent_widths[:4], 4
@@ -717,7 +717,7 @@ kept, collapsed = (
 chapter.judge("rem-2", observed=kept, control=collapsed)
 
 # %% [markdown]
-# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the gradient is then like that of (1), and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal, with deviations from 0.5 to 1.5 along the axes, and a view is its anchor plus normal noise of deviation 0.3, 1, 2 or 4. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
+# *InfoNCE.* "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." InfoNCE is the loss with a softmax over the negatives. While the outputs are small, all negatives weigh the same; the gradient is then like that of loss (1) of the paper, and the direction of largest growth wins. Once the outputs are of order one, pairs that this direction tells apart lose their weight, and other directions catch up. The data are normal, with deviations from 0.5 to 1.5 along the axes, and a view is its anchor plus normal noise of deviation 0.3, 1, 2 or 4. We start at size $10^{-6}$, read the effective rank when the outputs reach 0.1, and again after 1,000 steps of descent.
 
 # %% [markdown]
 # ```{strip}
@@ -837,9 +837,9 @@ chapter.judge(
 # ```
 # ````
 #
-# *Why, Proposition 2.* Fix $W_1$. Let $C_\phi$ be the matrix {eq}`cc-eq-trace` made of the hidden units $\phi(W_1x)$ in place of the inputs $x$. The loss is then $\operatorname{Tr}(C_\phi W_2W_2^\top)$. It is linear in $W_2W_2^\top$, a positive semidefinite matrix of trace at most $c_2^2$, and the least value of a linear function on these is attained at a matrix of rank one. So one output is enough, for any $\phi$.
+# *Why Proposition 2 of the paper holds.* Fix $W_1$. Let $C_\phi$ be the matrix {eq}`cc-eq-trace` made of the hidden units $\phi(W_1x)$ in place of the inputs $x$. The loss is then $\operatorname{Tr}(C_\phi W_2W_2^\top)$. It is linear in $W_2W_2^\top$, a positive semidefinite matrix of trace at most $c_2^2$, and the least value of a linear function on these is attained at a matrix of rank one. So one output is enough, for any $\phi$.
 #
-# *Why, Proposition 3.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum over such $P$ is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. (Without arguments, $k$ is always this number.) In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ of dimensions $d$ and $z$, which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough.
+# *Why Proposition 3 of the paper holds.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum over such $P$ is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. (Without arguments, $k$ is always this number.) In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ of dimensions $d$ and $z$, which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough.
 #
 # Five solvers, none of which is told an eigenvector, start from many points: one for Frobenius norms, and one for each of the problems (1) to (4). The strip shows what keeps two of them within their bounds, and the optima that they should reach.
 
@@ -1079,7 +1079,7 @@ glue.figure(fig, "cc-plot-fig-1")
 # \dot W_1^\top W_2=-2\,Cm\,(I-m^\top m),\qquad W_1^\top\dot W_2=-2\,(I-mm^\top)\,Cm .
 # $$
 #
-# The sum is $\dot m$; in the eigenbasis of $C$, where $m$ becomes $q$ and $C$ becomes $\Lambda$, it is equation (9). Each layer contributes $\Lambda q$ once, hence the factor 2, and the two cubic terms are what the two projections remove. No product is left in which $h$ occurs.
+# The sum is $\dot m$; in the eigenbasis of $C$, where $m$ becomes $q$ and $C$ becomes $\Lambda$, it is equation (9) of the paper. Each layer contributes $\Lambda q$ once, hence the factor 2, and the two cubic terms are what the two projections remove. No product is left in which $h$ occurs.
 #
 # The run does not use this calculation. It lets automatic differentiation find the gradients, projects them, and compares the motion of the outputs with the equation, for widths from $d$ on.
 
@@ -1205,7 +1205,7 @@ chapter.judge("new-point", observed=new, control=transposed)
 # ```
 # ````
 #
-# *Why.* For one output equation (9) of the paper becomes its equation (10), $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$. Compare the unconstrained model, $\dot q=-2\Lambda q$. Collect the terms of (10): $\dot q=-a\,\Lambda q+b\,q$ with two numbers $a>0$ and $b$, which depend on $q$. The term $b\,q$ only makes $q$ longer or shorter. The number $a$ only sets how fast $-\Lambda q$ is followed, the *clock*. So $q/\lVert q\rVert$ runs through the same directions as without the constraint. Let $s=\lVert q\rVert^2$, and let $\tau$ be the time of the unconstrained model. It runs by $d\tau=(2-s)\,dt$, and
+# *Why.* For one output equation (9) of the paper becomes its equation (10), $\dot q/2=-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q$. Compare the unconstrained model, $\dot q=-2\Lambda q$. Collect its terms: $\dot q=-a\,\Lambda q+b\,q$ with two numbers $a>0$ and $b$, which depend on $q$. The term $b\,q$ only makes $q$ longer or shorter. The number $a$ only sets how fast $-\Lambda q$ is followed, the *clock*. So $q/\lVert q\rVert$ runs through the same directions as without the constraint. Let $s=\lVert q\rVert^2$, and let $\tau$ be the time of the unconstrained model. It runs by $d\tau=(2-s)\,dt$, and
 #
 # $$
 # q=\Bigl(\frac{1-s}{1-s_0}\Bigr)^{1/4}e^{-2\Lambda\tau}q_0,\qquad\frac s{\sqrt{1-s}}=\sum_j\frac{q_{0j}^2\,e^{-4\lambda_j\tau}}{\sqrt{1-s_0}}\qquad(0<s_0<1).
@@ -1334,7 +1334,7 @@ glue.figure(fig, "cc-plot-ends")
 # %% [markdown]
 # ## Descent and the equation: one curve of directions, two clocks
 #
-# In practice one does not integrate an equation, one takes steps. Figure 3 of the paper compares two ways to take them. Its equation (11) is gradient descent on the weights, $W^{(t+1)}=W^{(t)}-\eta\nabla\mathcal L$, after which the weights are projected back onto the constraints. Its equation (12) takes steps with the equation for the outputs, $q_{t+1}=q_t+\eta\,\dot q_t$. The paper has one output, the widths $h\in\{10,100,1000\}$ and the learning rate $\eta=0.01$, and does not name the data. We take half moons with 100 points, and $C$ divided by their number.
+# In practice one does not integrate an equation, one takes steps. Figure 3 of the paper compares two ways to take them. Equation (11) of the paper is gradient descent on the weights, $W^{(t+1)}=W^{(t)}-\eta\nabla\mathcal L$, after which the weights are projected back onto the constraints. Equation (12) of the paper takes steps with the equation for the outputs, $q_{t+1}=q_t+\eta\,\dot q_t$. The paper has one output, the widths $h\in\{10,100,1000\}$ and the learning rate $\eta=0.01$, and does not name the data. We take half moons with 100 points, and $C$ divided by their number.
 
 # %% [markdown]
 # ```{strip}
@@ -1414,7 +1414,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Both reach the same final loss, and (12) of the paper is slightly slower at the smallest width, as the paper says. At the largest width the sign is reversed and the size is a tenth: there the discretisation error of (12) dominates. For a given initialisation the outputs "stay close to each other". The largest distance over time, on average over the starts, is {glue:text}`cc-gap-narrow:.2f` at the smallest width and {glue:text}`cc-gap-wide:.3f` at the largest, where the final outputs have length 1.
+# Both reach the same final loss, and (12) of the paper is slightly slower at the smallest width, as the paper says. At the largest width the sign is reversed and the size is a tenth: there the discretisation error of (12) of the paper dominates. For a given initialisation the outputs "stay close to each other". The largest distance over time, on average over the starts, is {glue:text}`cc-gap-narrow:.2f` at the smallest width and {glue:text}`cc-gap-wide:.3f` at the largest, where the final outputs have length 1.
 
 
 # %% tags=["hide-input"]
@@ -1437,7 +1437,7 @@ glue.number("cc-gap-wide", np.mean(farthest[f"h={flow_widths[-1]}"]))
 chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 
 # %% [markdown]
-# **Close, but not one flow.** Descent (11) projects the *weights*; Theorem 2 of the paper projects the *gradients*. For small steps the former follows
+# **Close, but not one flow.** Descent by (11) of the paper projects the *weights*; Theorem 2 of the paper projects the *gradients*. For small steps the former follows
 #
 # $$
 # \dot q=-4\Lambda q+\Lambda qq^\top q+3\,qq^\top\Lambda q ,
@@ -1447,7 +1447,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 #
 # *Why do they differ?* Both ways keep the columns orthonormal; what they disagree on is a turn of $W_1$ *within* its column space. The projection $I-WW^\top$ of the gradient discards such turns. That loses nothing if the loss depends on the column space alone, and for $W_2$ it does: $W_2\to W_2R$ with an orthogonal $R$ leaves the loss as it is. For $W_1$ it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle, to $W_1R$. Its column space is still the whole plane, but the loss is now $+1$. It rises on the way, so in between the gradient in $W_1$ has a part that turns $W_1$ within its column space. Projecting the weights (by the polar factor, the nearest matrix with orthonormal columns) keeps this part, and it is what moves $q$ by $[qq^\top,\Lambda]\,q$.
 #
-# The paper describes its constrained training as gradient descent "on the Grassmannian manifold", the set of column spaces. Equation (9) is exact for the projection that belongs to this name; the [appendix](cc-a-two-flows) tests that each way of projecting follows its own equation.
+# The paper describes its constrained training as gradient descent "on the Grassmannian manifold", the set of column spaces. Equation (9) of the paper is exact for the projection that belongs to this name; the [appendix](cc-a-two-flows) tests that each way of projecting follows its own equation.
 #
 # For one output both flows run through the same directions, by different clocks, $d\tau=\frac{4-s}2\,dt$ here and $d\tau=(2-s)\,dt$ there, and at different lengths. The first clock is ahead as soon as $s>0$; this is why the equation is "slightly slower". In a wide network $q$ turns to $e_1$ while $s$ is still tiny and the two clocks agree, so there the two flows merge.
 
@@ -1938,7 +1938,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4 of the paper, right, on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. Look at 4 and 9: the outputs of (11) and of (12) agree, as they do for every pair, but both are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9. An exercise builds the clean case.
+# Figure 4 of the paper, right, on MNIST, 200 images of a class, in the [record](cc-record) of the profile `paper`. Look at 4 and 9: the outputs of the paper's (11) and (12) agree, as they do for every pair, but both are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9. An exercise builds the clean case.
 #
 # ```{glue:figure} cc-plot-fig-4b
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
@@ -2023,7 +2023,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :label: cc-sol-norm
 # :class: dropdown
 #
-# 1. With $s=q^\top q$ and $f=q^\top\Lambda q$, equation (9) of the paper is $\dot q=-2\bigl[2\Lambda q-s\Lambda q-fq\bigr]$. Split $2\Lambda q$ in two: $(1-s)\Lambda q$ is the first term of equation (10),
+# 1. With $s=q^\top q$ and $f=q^\top\Lambda q$, equation (9) of the paper is $\dot q=-2\bigl[2\Lambda q-s\Lambda q-fq\bigr]$. Split $2\Lambda q$ in two: $(1-s)\Lambda q$ is the first term of equation (10) of the paper,
 #    $\Lambda q-fq=(I-qq^\top)\Lambda q$ the second. Then $\dot s=2q^\top\dot q=-4\bigl[(1-s)f+f-sf\bigr]=-8(1-s)f$. So $s=0$ and $s=1$ stay, and the sign of $f$ decides on all
 #    others.
 # 2. Now $f=\lambda s$, and $\dot s=-8\lambda s(1-s)$ is logistic: $\log\frac s{1-s}$ falls at the constant rate $8\lambda$. And $\dot q=-4\lambda(1-s)q$ keeps its direction:
@@ -2245,13 +2245,13 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #
 # 1. Linearise (12) of the paper, $q_{t+1}=q_t+\eta\,\dot q_t$, at $\pm e_1$ for $\lambda_1<0$ and at 0 for $\Lambda\succ0$. For which $\eta$ is the point stable? When is
 #    $\eta\lvert\lambda_1\rvert<\frac14$ the whole condition?
-# 2. What does (12) do on the axis of $e_1$ just beyond $\eta\lvert\lambda_1\rvert=\frac14$?
+# 2. What does (12) of the paper do on the axis of $e_1$ just beyond $\eta\lvert\lambda_1\rvert=\frac14$?
 # 3. Descent (11) of the paper, with the weights projected by the polar factor, follows {eq}`cc-eq-map`. Show that on the axis of $e_1$, with $\lambda_1<0$, it never moves away from $\pm e_1$, however large
 #    $\eta$ is. Is it stable at any step, then? Guess first.
 #
 # ```{hint}
 # :class: dropdown
-# On the axis (12) is $\ell\mapsto\ell\,(1+\alpha-\alpha\ell^2)$ for the length $\ell$, with $\alpha=4\eta\lvert\lambda_1\rvert$. For 3. put $q=e_1+\delta e_j$ into the map and keep first order in $\delta$.
+# On the axis (12) of the paper is $\ell\mapsto\ell\,(1+\alpha-\alpha\ell^2)$ for the length $\ell$, with $\alpha=4\eta\lvert\lambda_1\rvert$. For 3. put $q=e_1+\delta e_j$ into the map and keep first order in $\delta$.
 # The off-diagonal entry of $A^{-1/2}$ is that of $A$ times $\frac{m^{-1}-1}{m^2-1}$ if the diagonal of $A$ is $(m^2,1)$.
 # ```
 # ````
@@ -2285,8 +2285,8 @@ assert max(abs(score - 0.5) for score in (shake, *chance)) < 0.07
 #    8\lambda_d\lvert\lambda_1\rvert\,\eta^2+6(\lambda_d-\lvert\lambda_1\rvert)\,\eta-4=0 .
 #    $$
 #
-#    At 0 the roots $A^{-1/2}$ and $B^{-1/2}$ are 1 up to second order, and the bound is that of (12). So projection keeps the *length* in check at any step, not the direction.
-#    It allows larger steps than (12) iff $\lambda_d<\frac{11}4\lvert\lambda_1\rvert$. On half moons with one negative each, $\mathbb E[C]=-n\operatorname{Cov}(x)$ has no
+#    At 0 the roots $A^{-1/2}$ and $B^{-1/2}$ are 1 up to second order, and the bound is that of (12) of the paper. So projection keeps the *length* in check at any step, not the direction.
+#    It allows larger steps than (12) of the paper iff $\lambda_d<\frac{11}4\lvert\lambda_1\rvert$. On half moons with one negative each, $\mathbb E[C]=-n\operatorname{Cov}(x)$ has no
 #    positive eigenvalue, and every step is stable, if slow: the multiplier $(1-a)^2/(1+a)^2$ of the length tends to 1 again.
 # ```
 

@@ -1210,7 +1210,7 @@ glue.figure(fig, "plot-vote")
 # ```
 
 # %% [markdown]
-# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of Theorem 5, equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields run by the same clock. The top layer gives nearly all its weight to one field at a time, so the others hardly move, and many do not arrive. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
+# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields run by the same clock. The top layer gives nearly all its weight to one field at a time, so the others hardly move, and many do not arrive. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
 
 
 # %% tags=["hide-input"]

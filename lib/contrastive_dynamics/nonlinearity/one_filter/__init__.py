@@ -28,7 +28,6 @@ from .latent_models import (
     population_field,
     relu_off_plane,
     summation_covariance,
-    tilted_patterns,
     tilted_summation,
 )
 from .local_convergence import (
@@ -97,6 +96,6 @@ __all__ = [
     "plane_generator", "population_field", "power_iteration", "power_step", "race_winner", "random_disc_population",
     "random_gaussian_mixture", "rank_bound", "rank_bound_mended", "rank_excess", "relu_off_plane", "rotations",
     "sample_pairs", "shortfall_ratio", "single_modulation", "spectral_matrix", "sphere_flow", "starts_near",
-    "stretched_summation", "summation_covariance", "tilted_patterns", "tilted_summation", "turning_ratio",
-    "uniform_on_sphere", "votes_for", "winning_count", "winning_probability", "wins_by", "wins_flow",
+    "stretched_summation", "summation_covariance", "tilted_summation", "turning_ratio", "uniform_on_sphere",
+    "votes_for", "winning_count", "winning_probability", "wins_by", "wins_flow",
 ]  # fmt: skip
