@@ -1,4 +1,4 @@
-"""Where one output ends under (9) for any eigenvalues, also where the smallest one is repeated or 0; how far it is."""
+"""Where one output ends under (9), whatever its smallest eigenvalue (repeated, or 0), and its distance from an axis."""
 
 import torch
 from torch import Tensor

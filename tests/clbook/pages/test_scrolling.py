@@ -36,3 +36,12 @@ def test_nothing_fades_on_paper(page):
     page.send("Emulation.setEmulatedMedia", media="print")
     assert page.run(f"getComputedStyle({WIDE}).maskImage") == "none"
     page.send("Emulation.setEmulatedMedia", media="screen")
+
+
+@pytest.mark.parametrize("kind, wraps", [("text", False), ("python", True)])
+def test_on_a_phone_code_wraps_and_a_drawing_keeps_its_lines(tmp_path, kind, wraps):
+    block = f'<div class="highlight-{kind}"><div class="highlight"><pre>a / b</pre></div></div>'
+    body = f'<link rel="stylesheet" href="{STYLE}"><article class="bd-article"><section>{block}</section></article>'
+    with browser() as page:
+        page.open(written(tmp_path, body), 390)
+        assert (page.run("getComputedStyle(document.querySelector('pre')).whiteSpace") == "pre-wrap") is wraps
