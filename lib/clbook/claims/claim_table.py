@@ -1,11 +1,12 @@
 """Claims, read from a file: what a paper says and the rule by which it is judged."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..common import project
 from ..common.errors import BookError
-from ..common.formats import ANY, TEXT, TRUTH, fault, list_of, map_of, record_of
+from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, record_of
 from ..common.yaml_files import yaml_of
 from .rules import Rule
 from .sentence_templates import check as check_sentences
@@ -45,6 +46,8 @@ _ROW = {
         "breaks": _BREAK | list_of(_BREAK, 1) | {"type": ["object", "array"]},
         "beyond": TRUTH,
         "by_chance": TRUTH,
+        "clear": NUMBER,
+        "least": {"type": "integer", "minimum": 2},
         "plain": list_of(TEXT, 2),
     }
     | {name: {"enum": list(words)} for name, words in _CHOICES.items()},
@@ -70,6 +73,9 @@ class Claim:
     `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their kernels'.
     `plain` says in sentences what was found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from
     a reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside it.
+    `clear` is a number: a case `GROUP: CELL`, or `CELL`, then has one value per network, and the statistic is, for each
+    group, the share of cases whose 95 % interval lies above this number (see `judging.Reading.as_judged`). With fewer
+    networks per case than `least` the claim is never judged as missed: it stays undecided.
     """
 
     id: str
@@ -82,6 +88,8 @@ class Claim:
     rule: Rule | None = None
     tolerance_reason: str = ""
     by_chance: bool = False
+    clear: float | None = None
+    least: int = 0
     control: str = ""
     planted: str = ""
     erratum: str = ""
@@ -118,13 +126,31 @@ class Claim:
         check_sentences(given["plain"], where)
         breaks = row.get("breaks", [])
         given |= {"breaks": tuple(breaks if isinstance(breaks, list) else [breaks])}
+        if "clear" in row:
+            given["clear"] = _checked_clear(row["clear"], row["kind"], rule, where)
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
+
+    @property
+    def seeds_decide(self) -> bool:
+        """Whether other seeds may give another outcome: decided by chance, or by intervals over networks."""
+        return self.by_chance or self.clear is not None
 
     def verdict_key(self) -> list:
         """What a verdict depends on: the rule and how it is applied, not the wording around it."""
         marks = ("slip", "vacuous", "smaller", "advocate")
         rest = [name for name in marks if getattr(self, name)]
+        rest += [["clear", self.clear]] * (self.clear is not None) + [["least", self.least]] * bool(self.least)
         return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
+
+
+def _checked_clear(number: float, kind: str, rule: Rule | None, where: str) -> float:
+    """The number of `clear`; raises BookError where no share of clear cases can be judged."""
+    if not math.isfinite(number):
+        raise BookError(f"{where}: clear must be a finite number, got {number}")
+    if kind == "identity" or rule is None or rule.name not in ("at_least", "at_most"):
+        needed = "a rule at_least or at_most, and a kind other than identity"
+        raise BookError(f"{where}: clear needs {needed}; got {rule or 'no rule'}, {kind}")
+    return float(number)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What a run measured for a claim, and the verdict on it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
 from ..common.errors import BookError
@@ -7,6 +8,8 @@ from .claim_table import NEGATIVE, Claim, Claims
 from .rules import MET, MISSED, UNDECIDED, Rule
 from .statistics import FAMILY_LEVEL, Sample, holm_levels, seeds_to_decide
 
+SEPARATOR = ": "  # between the group and the cell in the name of a case
+CLEAR_LEVEL = 0.05  # of the interval of a single case
 # kind of `with conditions` -> how a card says it
 CONDITIONS = {
     "range": "within a range",
@@ -34,12 +37,14 @@ class Reading:
 
     @classmethod
     def of(cls, **arms: object) -> "Reading":
-        """Build from numbers, sequences (one value per seed), shares, or dictionaries from cases to these."""
+        """Build from numbers, sequences (one value per seed), shares, or dictionaries from cases to these.
+
+        A dictionary of dictionaries is one of groups: its cases are named `GROUP: CELL`. Raises ValueError for a group
+        without cells, a cell with `: ` in its name, and whatever `Sample.of` refuses.
+        """
 
         def cases(given: object) -> dict[str, Sample]:
-            is_share = isinstance(given, dict) and set(given) == {"hits", "trials"}
-            given = given if isinstance(given, dict) and not is_share else {"": given}
-            return {str(case): Sample.of(value) for case, value in given.items()}
+            return {case: Sample.of(value) for case, value in _named(given if _has_cases(given) else {"": given})}
 
         return cls(**{arm: cases(given) for arm, given in arms.items() if given is not None})
 
@@ -50,13 +55,48 @@ class Reading:
             if getattr(self, f.name)
         }
 
+    def as_judged(self, claim: Claim) -> "Reading":
+        """The reading to which the rule applies; the stored one, unless the claim has the field `clear`.
+
+        Each arm then has one number per group of cases, the share of those that are clear: whose two-sided 95 %
+        interval lies above `claim.clear`. The interval is over networks and not corrected for other cases.
+        """
+        if claim.clear is None:
+            return self
+        return Reading(**{f.name: _clear_shares(getattr(self, f.name), claim.clear) for f in fields(self)})
+
+
+def _has_cases(given: object) -> bool:
+    return isinstance(given, dict) and set(given) != {"hits", "trials"}
+
+
+def _named(given: dict) -> Iterator[tuple[str, object]]:
+    """(name, value) of each case, those of groups as `GROUP: CELL`."""
+    for name, value in given.items():
+        if not _has_cases(value):
+            yield str(name), value
+            continue
+        if not value or any(SEPARATOR in str(cell) for cell in value):
+            raise ValueError(f"group {name!r} must have cells, without {SEPARATOR!r} in their names, got {list(value)}")
+        yield from ((f"{name}{SEPARATOR}{cell}", values) for cell, values in value.items())
+
+
+def _clear_shares(arm: dict[str, Sample], number: float) -> dict[str, Sample]:
+    """Group → share of its cases that are clear. A single network has no interval, so its case is not clear."""
+    groups: dict[str, list[bool]] = {}
+    for case, sample in arm.items():
+        is_clear = sample.by_chance and sample.interval(CLEAR_LEVEL)[0] > number
+        groups.setdefault(case.rpartition(SEPARATOR)[0], []).append(is_clear)
+    return {group: Sample((sum(clear) / len(clear),)) for group, clear in groups.items()}
+
 
 @dataclass(frozen=True)
 class Verdict:
     """A verdict and the one-line reason behind it.
 
     `before_review` is the verdict of the rule and of the arms beside it, before asking whether the authors' side was
-    run. `condition` is the kind of `with conditions`: one of CONDITIONS.
+    run. `condition` is the kind of `with conditions`: one of CONDITIONS. `reading` is the one to which the rule
+    applies, see `Reading.as_judged`; a stamp holds the one before.
     """
 
     claim: Claim
@@ -84,10 +124,13 @@ def _undecided(claim: Claim, reading: Reading, level: float) -> str:
 
 
 def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str = "generated") -> Verdict:
-    """Judge a reading by its claim's rule; `level` is the significance level after Holm's correction."""
+    """Judge a stored reading by its claim's rule; `level` is the significance level after Holm's correction."""
     rule = claim.rule
     if rule is None:
         raise BookError(f"claim {claim.id} has no rule: it is listed as not run ({claim.needs})")
+
+    smallest = min((sample.size for sample in reading.observed.values()), default=0)
+    reading = reading.as_judged(claim)
 
     def verdict(word: str, reason: str, before_review: str = "", condition: str = "") -> Verdict:
         return Verdict(claim, word, reason, level, reading, before_review or word, condition)
@@ -101,6 +144,8 @@ def judge(claim: Claim, reading: Reading, level: float = FAMILY_LEVEL, data: str
     if outcome == MET:
         word, reason, condition = _met(claim, reading, level, data)
         return verdict(word, reason, condition=condition)
+    if smallest < claim.least:
+        return verdict("undecided", f"{claim.least} networks per case decide, this run has {smallest}")
     word, reason = _missed(claim, reading, level)
     fair, reason = _fair(claim, reading, level, word, reason)
     return verdict(fair, reason, word, "reading" if fair == "with conditions" else "")
@@ -146,6 +191,7 @@ def _fair(claim: Claim, reading: Reading, level: float, word: str, reason: str) 
 
 def p_value(claim: Claim, reading: Reading) -> float:
     """The level at which a claim is just decided: all cases meet the rule, or one of them misses it."""
+    reading = reading.as_judged(claim)
     p_values = [claim.rule.p_value(sample) for sample in reading.observed.values()]
     missed = [
         p

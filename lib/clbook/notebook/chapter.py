@@ -76,12 +76,13 @@ class Chapter:
         """Judge a claim's statistics by its rule and return the card to show.
 
         A statistic is a number, a sequence with one value per seed, a share `{"hits": k, "trials": n}`, or a dictionary
-        from cases to these, of which the worst counts; or a function without arguments that returns one. `control` is
-        the nearest plausible mistake, run through the same code: it must miss the rule. `advocate` is the strongest
-        reading under which the authors are right: if it meets the rule, the verdict is at most `with conditions`.
-        Random claims are judged at the strictest level of Holm's correction; `close` applies the full correction. If
-        `regime` is false, the run is outside the claim's regime (for example, its training is cut short): the claim is
-        not judged, and no function is called.
+        from cases to these, of which the worst counts; or a function without arguments that returns one. If the claim
+        has the field `clear`, a case has one value per network, and cases may be grouped in a dictionary of
+        dictionaries. `control` is the nearest plausible mistake, run through the same code: it must miss the rule.
+        `advocate` is the strongest reading under which the authors are right: if it meets the rule, the verdict is at
+        most `with conditions`. Random claims are judged at the strictest level of Holm's correction; `close` applies
+        the full correction. If `regime` is false, the run is outside the claim's regime (for example, its training is
+        cut short): the claim is not judged, and no function is called.
         """
         if not regime:
             self.outside_regime.add(claim)

@@ -34,7 +34,7 @@ class ClaimResult:
     reason: str  # for the verdict; for a claim that was not run, what a run needs
     data: str  # the data set that it was tested on, "generated" for none
     profile: str | None = None  # the size of the run
-    reading: Reading | None = None  # what the run measured
+    reading: Reading | None = None  # what the run measured, as it is judged
     level: float = FAMILY_LEVEL  # significance level of its intervals, after Holm's correction
     seeds: tuple[int, int] | None = None  # the first and the last; None also if the chapter has no seeds
     recurs: dict[str, list[str]] | None = None  # profile → verdicts on other blocks of seeds

@@ -133,9 +133,9 @@ def _seeds(run: StoredRun, claim: Claim) -> tuple[int, int] | None:
     parameters = run.stamp["parameters"]
     if "first_seed" not in parameters:
         return None
-    first, samples = parameters["first_seed"], run.verdicts[claim.id].reading.observed.values()
-    sizes = [sample.size for sample in samples if sample.by_chance and not sample.trials]
-    return first, first + (max(sizes, default=parameters["seeds"]) - 1 if claim.by_chance else 0)
+    first, stored = parameters["first_seed"], run.stamp["readings"][claim.id]["observed"].values()
+    sizes = [len(values) for values in stored if isinstance(values, list)]
+    return first, first + (max(sizes, default=parameters["seeds"]) - 1 if claim.seeds_decide else 0)
 
 
 def _made_by(run: StoredRun, claim: str) -> dict:

@@ -23,7 +23,7 @@ def facets(result: ClaimResult) -> dict[str, str]:
 
 
 def _seeds(result: ClaimResult) -> str:
-    if not result.claim.by_chance or not result.seeds:
+    if not result.claim.seeds_decide or not result.seeds:
         return ""
     first, last = result.seeds
     return str(first) if first == last else f"{first} to {last}"

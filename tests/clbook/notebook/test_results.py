@@ -5,6 +5,7 @@ import json
 
 import pytest
 from stand_in import build_stand_in, write_stand_in
+from stand_in_record import GRID, GRID_CLAIMS
 
 from clbook.claims.claim_table import Claims
 from clbook.notebook.results import load_results, stored_runs, verdicts_of
@@ -129,3 +130,12 @@ def test_recurrence_counts_the_other_blocks_of_seeds(files):
     record(files, others=[notebook_stamp(files.notebook), seal(other)])
     assert stored_runs(files)["paper"].recurrence["fig-1"] == {"default": ["reproduced", "not reproduced"]}
     assert rows(files)["fig-1"].recurs == {"default": ["reproduced", "not reproduced"]}
+
+
+def test_of_a_grid_the_shares_are_shown_and_the_networks_stored(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    files = build_stand_in(tmp_path, source=GRID, claims=GRID_CLAIMS)
+    row = rows(files)["fig-1"]
+    assert row.verdict == "reproduced" and row.seeds == (1000, 1003) and row.interval == {"wide": (1.0, 1.0)}
+    assert row.to_json()["observed"] == row.verdicts[0].observed == {"wide": 1.0}
+    assert len(notebook_stamp(files.notebook)["readings"]["fig-1"]["observed"]["wide: β = 1"]) == 4
