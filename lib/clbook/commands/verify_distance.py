@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from ..claims.claim_table import Claim
-from ..claims.statistics import Sample
+from ..claims.statistics import FAMILY_LEVEL, Sample
 
 ZERO_RELATIVE = 1e-13  # of the largest number of a reading: what is below is rounding
 ROUNDING_RELATIVE = 1e-6  # of a number, what other instructions make of it
@@ -21,23 +21,26 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
     """The distance of each sample from the stored one in units of its tolerance; infinite if arms or cases differ.
 
     Rounding is tolerated, also in a number that is zero up to rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make. With `other_steps` so is what an adaptive
-    integrator, whose steps all runs of a batch share, makes of a smaller batch.
+    (on another processor) so is any difference that other seeds would make, if seeds decide the claim. With
+    `other_steps` so is what an adaptive integrator, whose steps all runs of a batch share, makes of a smaller batch.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
         return
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
     noise = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
+    level = FAMILY_LEVEL if chance and row.seeds_decide else None
+    if level and row.clear is not None:
+        level /= len(samples)  # otherwise one of a grid's hundred samples would be too far by chance
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), chance, noise, STEPS_RELATIVE if other_steps else 0.0)
+        yield _distance(row, before, Sample.of(now[arm][case]), level, noise, STEPS_RELATIVE if other_steps else 0.0)
 
 
-def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, share: float) -> float:
+def _distance(row: Claim, before: Sample, after: Sample, level: float | None, noise: float, share: float) -> float:
     """The distance of two samples over the tolerance: of rounding, an identity's rule, chance, and a share of the
     largest number.
 
-    If seeds decide, different rounding may change the course of training as other seeds would; the two means may then
+    With a level, different rounding may change the course of training as other seeds would; the two means may then
     differ by the sum of both half-widths.
     """
     if before.size != after.size:
@@ -45,8 +48,8 @@ def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: fl
     if before == after:
         return 0.0
     least = max(share * _largest(before.values), 1e-300)
-    if chance and before.by_chance and row.by_chance:
-        half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
+    if level is not None and before.by_chance:
+        half = sum((high - low) / 2 for low, high in (before.interval(level), after.interval(level)))
         return abs(before.estimate - after.estimate) / max(half, ROUNDING_RELATIVE * abs(before.estimate), least)
     rule = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
     allowed = max(rule, noise, least)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from stand_in_record import SEEDED, recorded
+from stand_in_record import GRID, GRID_CLAIMS, SEEDED, recorded
 
 from clbook.commands.parts import part_of
 from clbook.provenance.digests import ChapterDigests
@@ -23,3 +23,15 @@ def test_few_seeds_are_a_part_of_the_block_that_is_drawn(tmp_path, monkeypatch):
     assert few.cut({"observed": {"": list(range(12))}}, {"observed": {"": [9, 8, 7]}})[0] == {
         "observed": {"": [few.start, few.start + 1, few.start + 2]}
     }
+
+
+def test_of_a_grid_a_few_networks_per_cell_are_a_part(tmp_path, monkeypatch):
+    files = recorded(tmp_path, monkeypatch, GRID, "networks: 12\n", GRID_CLAIMS)
+    stamp = json.loads(files.record("paper").read_text())["run"]
+    assert {arm: list(cases) for arm, cases in stamp["readings"]["fig-1"].items()} == dict.fromkeys(
+        ("observed", "control", "advocate"), ["wide: β = 1", "wide: β = 2"]
+    )
+    few = part_of(ChapterDigests(ChapterCode(files), stamp["parameters"]), stamp, "fig-1", "x")
+    assert (few.parameters["networks"], few.start, few.count, few.share) == (3, 0, 3, 0.25)
+    stored, _ = few.cut(stamp["readings"]["fig-1"], stamp["readings"]["fig-1"])
+    assert stored["observed"] == {"wide: β = 1": [1.0, 1.01, 1.02], "wide: β = 2": [2.0, 2.01, 2.02]}

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from checkout import ROOT
-from stand_in_record import SEEDED, recorded
+from claim_row import ROW
+from stand_in_record import GRID, GRID_CLAIMS, SEEDED, recorded
 from typer.testing import CliRunner
 
-from clbook.claims.claim_table import Claims
+from clbook.claims.claim_table import Claim, Claims
 from clbook.cli import app
 from clbook.commands import verify, verify_plan
 from clbook.commands.parts import Part
@@ -99,6 +100,32 @@ def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run(chance)
     assert max(distances(row, stored, steps, chance=False)) > 1
     assert max(distances(row, stored, steps, chance, other_steps=True)) < 1
     assert max(distances(row, other, steps, chance=False, other_steps=True)) > 1
+
+
+def test_on_another_processor_networks_of_a_grid_may_differ_as_other_seeds_would():
+    """The interval is corrected for the number of samples, since a grid has a hundred of them."""
+    row = Claim.parse(ROW | {"kind": "trend", "rule": {"at_least": 0.9}, "clear": 0}, "f")
+    stored, near, far = ({"observed": {"P = 1": [x, x + 1.0, x + 2.0]}} for x in (0.0, 3.0, 6.0))
+    assert max(distances(row, stored, near, chance=False)) > 1
+    # the mean moves by 3 or 6; half-widths add up to 2 * 4.30265 / √3 = 4.97
+    assert max(distances(row, stored, near, chance=True)) == pytest.approx(3 / 4.9683, rel=1e-4)
+    assert max(distances(row, stored, far, chance=True)) == pytest.approx(6 / 4.9683, rel=1e-4)
+    two, apart = ({"observed": cases["observed"] | {"P = 3": [1.0, 1.0, 1.0]}} for cases in (stored, far))
+    assert max(distances(row, two, apart, chance=True)) == pytest.approx(6 / (2 * 6.20535 / 3**0.5), rel=1e-4)
+
+
+def test_a_grid_is_computed_again_with_a_few_networks(tmp_path, monkeypatch):
+    files = recorded(tmp_path, monkeypatch, GRID, "networks: 12\n", GRID_CLAIMS)
+    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
+    status, said = run("stand-in", "fig-1", "--one-seed")
+    assert status == 0 and "2 readings: 2 the same to the last bit" in said and "1 readings in part, 0 wrong" in said
+
+    def other(stamp):
+        stamp["readings"]["fig-1"]["observed"]["wide: β = 2"][1] = 2.5
+
+    forge(files, other, reseal=True)
+    status, said = run("stand-in", "fig-1", "--one-seed")
+    assert status == 1 and "fig-1: observed wide: β = 2: stored is 2.5, computed 2.01" in said
 
 
 def test_only_a_part_that_reaches_an_adaptive_integrator_has_other_steps():
