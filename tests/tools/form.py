@@ -13,7 +13,7 @@ from clbook.provenance.units import CHAPTER, STATE, Unit
 
 DECORATORS = {
     "cache", "cached_property", "classmethod", "contextlib.contextmanager", "dataclass", "functools.cache",
-    "property", "staticmethod", "torch.inference_mode", "torch.no_grad",
+    "intrinsic", "njit", "property", "staticmethod", "torch.inference_mode", "torch.no_grad",
 }  # fmt: skip
 _REFLECTION = {"globals", "locals", "eval", "exec", "__import__", "setattr", "delattr"}
 _FINDING = {"__subclasses__", "__init_subclass__", "__globals__"}  # these reach code that no name leads to

@@ -6,6 +6,7 @@ import importlib.util
 import io
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -120,11 +121,24 @@ class _Finder:
 
 
 @contextlib.contextmanager
+def _compiled_apart(mutation: Mutation | None) -> Iterator[None]:
+    """Inside the block numba keeps what it compiles in a folder of its own, if a mutation is in what it compiles."""
+    if mutation is None or "njit" not in mutation.source:
+        yield
+        return
+    import numba
+
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(numba.config, "CACHE_DIR", folder):
+        yield
+
+
+@contextlib.contextmanager
 def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     """Import the library afresh inside the block, mutated; afterwards restore what was imported before.
 
     Torch's default dtype, its thread count and the pyplot figures are restored, too. Training stays in this process,
-    since other processes would import the library from disk.
+    since other processes would import the library from disk. Code that numba compiles of a mutation is kept apart from
+    that of the library, whose callers would else contain it.
     """
     import matplotlib
 
@@ -139,7 +153,7 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)
     sys.meta_path[:0] = [finder] if finder else []
     try:
-        with mock.patch.dict(os.environ, LOKY_MAX_CPU_COUNT="1"):
+        with mock.patch.dict(os.environ, LOKY_MAX_CPU_COUNT="1"), _compiled_apart(mutation):
             yield finder
     finally:
         if finder:

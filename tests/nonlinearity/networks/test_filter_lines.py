@@ -24,7 +24,7 @@ def test_filters_on_a_line_and_off_it():
 
 
 def test_the_ends_are_infonce_and_the_quadratic_loss():
-    found = line_ends(SMALL, [5, 6, 7], [0.0, 1.0], [1.0, 4.0], 30, workers=1)
+    found = line_ends(SMALL, [5, 6, 7], [(0, 1), (1, 1)], [1.0, 4.0], 30, workers=1)
     assert found["off_line"].shape == (2, 2, 3) and found["rank_before"].shape == (3,)
     for s, loss in enumerate(("infonce", "quadratic_over_tau")):
         for weights in train([(replace(SMALL, loss=loss), seed) for seed in (5, 6, 7)], 30):  # noqa: B007
@@ -34,13 +34,13 @@ def test_the_ends_are_infonce_and_the_quadratic_loss():
 
 
 def test_a_network_is_the_same_in_any_part(monkeypatch):
-    beside = line_ends(SMALL, [5, 6], [0.5], [1.0], 30, workers=1)
+    beside = line_ends(SMALL, [5, 6], [(0.5, 1)], [1.0], 30, workers=1)
     monkeypatch.setattr(filter_lines, "BLOCK", 1)
-    alone = line_ends(SMALL, [5, 6], [0.5], [1.0], 30, workers=1)
+    alone = line_ends(SMALL, [5, 6], [(0.5, 1)], [1.0], 30, workers=1)
     for name, values in beside.items():
         torch.testing.assert_close(values, alone[name], rtol=1e-4, atol=0)
 
 
 def test_paces_outside_their_range():
     with pytest.raises(ValueError, match="paces must be > 0"):
-        line_ends(SMALL, [1], [0.0], [0.0], 3)
+        line_ends(SMALL, [1], [(0, 1)], [0.0], 3)

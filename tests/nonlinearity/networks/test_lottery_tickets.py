@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from contrastive_dynamics.nonlinearity.networks.ensemble_training import starting_weights
 from contrastive_dynamics.nonlinearity.networks.field_network import Weights
-from contrastive_dynamics.nonlinearity.networks.given_starts import starts
 from contrastive_dynamics.nonlinearity.networks.lottery_tickets import ARMS, kept, kept_filters, ticket_coverage
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.numerics.random_streams import stream
@@ -42,7 +42,7 @@ def test_the_filters_that_are_kept():
 
 
 def test_kept_weights_belong_together():
-    weights = starts(SMALL, [1, 2], "cpu")
+    weights = starting_weights([(SMALL, 1), (SMALL, 2)], "cpu")
     index = torch.tensor([5, 0]).expand(2, 3, 2)
     found = kept(weights, index)
     assert torch.equal(found.w, weights.w[:, :, [5, 0]]) and torch.equal(found.v, weights.v[:, :, [5, 0]])

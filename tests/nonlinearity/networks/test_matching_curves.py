@@ -6,7 +6,14 @@ from functools import cache
 import pytest
 import torch
 
-from contrastive_dynamics.nonlinearity.networks.matching_curves import BLOCK, PADDING, matching_curves, training_blocks
+from contrastive_dynamics.nonlinearity.networks.ensemble_training import starting_weights
+from contrastive_dynamics.nonlinearity.networks.matching_curves import (
+    BLOCK,
+    FILTERS,
+    PADDING,
+    matching_curves,
+    training_blocks,
+)
 from contrastive_dynamics.nonlinearity.networks.matching_score import matching_scores
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 
@@ -34,6 +41,19 @@ def test_a_curve_ends_with_the_scores_of_the_final_filters():
     assert torch.equal(curve["plus"][:, -1], plus) and torch.equal(curve["minus"][:, -1], minus)
     assert torch.equal(curve["printed"], torch.stack(matching_scores(curve["w"], curve["candidates"]), -1))
     assert torch.equal(curve["candidates"], SMALL.pool([3, 4]).candidates())
+
+
+def test_scores_beside_those_of_the_end():
+    """Of the start, and of the end against the candidates of the place before it."""
+    curve = matching_curves({0: (SMALL, [3, 4])}, 30, 2, FILTERS)[0]
+    for row, seed in enumerate((3, 4)):
+        start = starting_weights([(SMALL, seed)], "cpu").w
+        candidates = SMALL.pool([seed]).candidates()
+        scores = torch.stack(matching_scores(start, candidates, padding=PADDING)).flatten()
+        assert torch.equal(curve["start"][row], start[0]) and torch.allclose(curve["untrained"][row], scores)
+        following = candidates[:, [3, 0, 1, 2]]
+        scores = torch.stack(matching_scores(curve["w"][row, None], following, padding=PADDING)).flatten()
+        assert torch.allclose(curve["neighbour"][row], scores)
 
 
 def test_linear_filters_are_scored_by_size():

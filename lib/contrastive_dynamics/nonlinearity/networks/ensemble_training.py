@@ -16,6 +16,7 @@ from ...numerics.memory import keep_freed_memory
 from ...numerics.random_streams import stream
 from ..two_layers.batch_norm import Statistics
 from .field_network import Batch, FieldNetwork, Weights, initial_weights
+from .importance_mixture import PacedNetwork, Variation, varied
 from .token_batch import TokenBatch
 from .token_configuration import TokenTraining
 from .token_generators import TokenGenerators, token_norms
@@ -24,7 +25,7 @@ Run = tuple[TokenTraining, int]  # a configuration and a seed
 
 
 def sgd_steps(
-    network: FieldNetwork,
+    network: FieldNetwork | PacedNetwork,
     weights: Weights,
     batches: Iterable[Batch],
     loss: Loss,
@@ -70,6 +71,9 @@ def train(
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float32,
     compiled: bool = False,
+    *,
+    start: Weights | None = None,
+    variations: Sequence[Variation] | None = None,
 ) -> Iterator[Weights]:
     """Train every run for `steps` minibatches; yields the weights after each, changed in place.
 
@@ -81,6 +85,8 @@ def train(
         device: where to train, by default torch's default device.
         dtype: dtype of the weights and of the minibatches.
         compiled: as in `sgd_steps`.
+        start: the initial weights, changed in place; by default those of `starting_weights`.
+        variations: one per run, in place of the loss of its configuration.
     Raises: ValueError for steps < 1, runs that do not form one program, and too little memory.
     Cost: 6.5 Mflop per step and run with the default sizes.
     """
@@ -90,21 +96,33 @@ def train(
     if steps < 1:
         raise ValueError(f"steps must be ≥ 1, got {steps}")
     first.require_memory(len(runs), device)
-    size = first.places, first.filters, first.tokens, first.outputs
-    weights = initial_weights([stream(seed, 0, "weights", device) for _, seed in runs], *size, dtype)
+    weights = starting_weights(runs, device, dtype) if start is None else start
     configurations = [training for training, _ in runs]
-    network = ensemble_network(configurations, device, dtype)
+    network: FieldNetwork | PacedNetwork = ensemble_network(configurations, device, dtype)
+    if variations is None:
+        loss = mixed_loss([training.loss for training in configurations])
+    else:
+        network, loss = varied(network, variations, first.weight_decay, weights.w)
     groups = max(training.groups for training in configurations)
     yield from sgd_steps(
         network,
         weights,
         islice(_minibatches(runs, groups, device, dtype), steps),
-        mixed_loss([training.loss for training in configurations]),
+        loss,
         rate=first.rate,
         momentum=first.momentum,
         weight_decay=first.weight_decay,
         compiled=compiled,
     )
+
+
+def starting_weights(
+    runs: Sequence[Run], device: torch.device | str, dtype: torch.dtype = torch.float32, purpose: str = "weights"
+) -> Weights:
+    """The initial weights of runs of one program, a stream for each seed; another purpose gives others."""
+    first = runs[0][0]
+    size = first.places, first.filters, first.tokens, first.outputs
+    return initial_weights([stream(seed, 0, purpose, device) for _, seed in runs], *size, dtype)
 
 
 def one_program(runs: Sequence[Run]) -> TokenTraining:

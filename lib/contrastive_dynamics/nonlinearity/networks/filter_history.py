@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from .ensemble_training import Run, train
+from .ensemble_training import Run
+from .weights_at import weights_at
 
 
 def filter_history(
@@ -20,15 +21,12 @@ def filter_history(
         device: where to train, by default torch's default device.
     Returns: the minibatch of each frame, `[frame]`, and the filters `[frame, run, K, M, d]`, on the CPU. Frames that
         would fall on one minibatch are one.
-    Raises: ValueError for frames outside this range and as `ensemble_training.train`.
-    Cost: as `ensemble_training.train`; memory of frames × filters.
+    Raises: ValueError for frames outside this range and as `weights_at`.
+    Cost: as `weights_at`; memory of frames × filters.
     """
     if not 2 <= frames <= steps:
         raise ValueError(f"frames must be ≥ 2 and ≤ steps, got {frames} frames and {steps} steps")
     share = torch.linspace(0, 1, frames, dtype=torch.float64, device="cpu")
     marks = (1 + (steps - 1) * share.square()).round().long().unique()
-    wanted, kept = set(marks.tolist()), []
-    for step, weights in enumerate(train(runs, steps, device), 1):
-        if step in wanted:
-            kept.append(weights.w.cpu().clone())
+    kept = [weights.w.cpu().clone() for weights in weights_at(marks.tolist(), list(runs), device)]
     return marks, torch.stack(kept)

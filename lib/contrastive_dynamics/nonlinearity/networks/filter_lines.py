@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from ...numerics.ranks import stable_rank
-from .ensemble_training import ensemble_network
+from .ensemble_training import starting_weights
 from .field_network import Weights
-from .given_starts import chunks, side_by_side, starts, trained_from
-from .importance_mixture import ImportanceMixture, PacedNetwork
+from .given_starts import chunks, side_by_side, trained_from
+from .importance_mixture import Variation, check_variations
 from .matching_curves import BLOCK
 from .token_configuration import TokenTraining
 
@@ -35,7 +35,7 @@ def off_line(w: Tensor) -> Tensor:
 def line_ends(
     training: TokenTraining,
     seeds: Sequence[int],
-    mixtures: Sequence[float],
+    mixtures: Sequence[tuple[float, float]],
     paces: Sequence[float],
     steps: int,
     *,
@@ -50,17 +50,19 @@ def line_ends(
     Args:
         training: the configuration; its loss is not used.
         seeds: one per network and case.
-        mixtures: s of `ImportanceMixture`, 0 (InfoNCE) to 1 (uniform).
+        mixtures: s and ε of `ImportanceMixture`: (0, 1) is InfoNCE, (0, 0) InfoNCE with rows of α that sum to 1, and
+            (1, 1) the uniform importance.
         paces: multiples of the rate for the top layer, > 0.
         steps: number of minibatches.
         device: where to train, by default torch's default device.
         workers, watch: as in `side_by_side`.
-    Returns: `off_line` and `rank` `[s, pace, seed]` at the end, `off_line_before` and `rank_before` `[seed]`.
+    Returns: `off_line` and `rank` `[mixture, pace, seed]` at the end, `off_line_before` and `rank_before` `[seed]`.
     Raises: ValueError for s outside its range or a pace ≤ 0; FloatingPointError if training diverged.
     Cost: 6.5 Mflop per step and network with 25 filters a place.
     """
-    if not paces or min(paces) <= 0:
-        raise ValueError(f"paces must be > 0, one or more, got {list(paces)}")
+    check_variations([Variation(*mixture, pace) for mixture, pace in product(mixtures, paces)])
+    if not mixtures or not paces:
+        raise ValueError(f"mixtures and paces must be one or more, got {len(mixtures)} and {len(paces)}")
     device = torch.get_default_device() if device is None else torch.device(device)
     together = max(1, BLOCK // (len(mixtures) * len(paces)))
     parts = [(training, part, tuple(mixtures), tuple(paces), steps) for part in chunks(seeds, together)]
@@ -71,14 +73,13 @@ def _ends_of_some(
     training: TokenTraining, seeds: tuple[int, ...], mixtures: tuple, paces: tuple, steps: int, device: torch.device
 ) -> dict[str, Tensor]:
     """`line_ends` of a few seeds, trained as one program."""
-    cases = list(product(mixtures, paces))
-    start = starts(training, seeds, device)
+    runs = [(training, seed) for seed in seeds]
+    start = starting_weights(runs, device)
     before = {"off_line_before": off_line(start.w), "rank_before": _rank(start.v)}
+    cases = [Variation(*mixture, pace) for mixture, pace in product(mixtures, paces)]
     weights = Weights(*(part.repeat(len(cases), *[1] * (part.ndim - 1)) for part in start))
-    s, pace = torch.tensor(cases, device=device, dtype=start.w.dtype).repeat_interleave(len(seeds), 0).T
-    network = ensemble_network([training] * len(s), device, start.w.dtype)
-    paced = PacedNetwork(network, pace.view(-1, 1, 1, 1), training.weight_decay)
-    weights = trained_from(training, seeds * len(cases), weights, paced, ImportanceMixture(s.view(-1, 1, 1)), steps)
+    each = [case for case in cases for _ in seeds]
+    weights = trained_from(runs * len(cases), weights, steps, each)
     shape = len(mixtures), len(paces), len(seeds)
     return {"off_line": off_line(weights.w).view(shape), "rank": _rank(weights.v).view(shape)} | before
 

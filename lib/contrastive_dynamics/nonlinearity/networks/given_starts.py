@@ -1,69 +1,37 @@
-"""Training of token networks from weights that are given, with any loss; and many such trainings side by side."""
+"""Training of token networks from weights that are given; and many such trainings side by side."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ...losses.named_losses import Loss
-from ...numerics.random_streams import stream
-from .ensemble_training import sgd_steps
-from .field_network import FieldNetwork, Weights, initial_weights
-from .importance_mixture import PacedNetwork
+from .ensemble_training import Run
+from .field_network import Weights
+from .importance_mixture import Variation
 from .matching_curves import default_workers
-from .token_configuration import TokenTraining
+from .weights_at import weights_at
 
 Ends = dict[str, Tensor]  # what is kept of trainings, by name; the last axis is the seed
 
 
-def starts(training: TokenTraining, seeds: Iterable[int], device: torch.device | str, purpose="weights") -> Weights:
-    """The initial weights of `ensemble_training.train`, one run per seed; another purpose gives others."""
-    size = training.places, training.filters, training.tokens, training.outputs
-    return initial_weights([stream(seed, 0, purpose, device) for seed in seeds], *size)
-
-
 def trained_from(
-    training: TokenTraining,
-    seeds: Sequence[int],
-    weights: Weights,
-    network: FieldNetwork | PacedNetwork,
-    loss: Loss,
-    steps: int,
+    runs: Sequence[Run], start: Weights, steps: int, variations: Sequence[Variation] | None = None
 ) -> Weights:
-    """Weights after training from the given ones; run i sees the generators and minibatches of seeds[i].
-
-    Runs of one seed see the same, drawn once, as those of `ensemble_training.train` do. Filters per place are those of
-    the weights.
+    """Weights after training from the given ones; runs of one seed see the same generators and minibatches.
 
     Args:
-        training: the data, the optimiser and whether views are normalised apart.
-        seeds: one per run; they may repeat.
-        weights: runs first; changed in place.
-        network: what is trained, as from `ensemble_network`.
-        loss: the loss of the outputs of both views.
+        runs: configurations with their seeds, of one program; filters per place are those of the weights.
+        start: initial weights, runs first.
         steps: number of minibatches, ≥ 1.
+        variations: one per run, in place of the loss of its configuration.
     Returns: weights.
-    Raises: FloatingPointError if training diverged.
-    Cost: as `ensemble_training.train`.
+    Raises: as `weights_at`; FloatingPointError if training diverged.
+    Cost: as `weights_at`.
     """
-    device, each = weights.w.device, list(dict.fromkeys(seeds))
-    draws = [stream(seed, 0, "minibatches", device) for seed in each]
-    batches = training.pool(each, device).batches(draws, training.batch, training.groups, weights.w.dtype)
-    seen = torch.tensor([each.index(seed) for seed in seeds], device=device)
-    for _ in sgd_steps(
-        network,
-        weights,
-        (batch.shared(seen) for batch in islice(batches, steps)),
-        loss,
-        rate=training.rate,
-        momentum=training.momentum,
-        weight_decay=training.weight_decay,
-    ):
-        pass
+    (weights,) = weights_at([steps], runs, start.w.device, start=start, variations=variations)
     if not (weights.w.isfinite().all() and weights.v.isfinite().all()):
-        raise FloatingPointError(f"training diverged: {training}")
+        raise FloatingPointError(f"training diverged: {runs[0][0]}")
     return weights
 
 

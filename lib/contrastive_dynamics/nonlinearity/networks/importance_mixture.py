@@ -1,6 +1,8 @@
 """Importances between InfoNCE and the uniform one, and a top layer with a pace of its own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,41 +13,65 @@ from .field_network import Batch, FieldNetwork, Weights
 TAU = 0.1  # temperature of both ends, the author's
 
 
+class Variation(NamedTuple):
+    """What a run has in place of the loss of its configuration.
+
+    Args:
+        uniform: the share s of the uniform importance, 0 to 1.
+        positive: ε, the weight of the positive pair in the denominator of InfoNCE: 1, or 0 so that rows of α sum to 1.
+        pace: what the top layer's rate is multiplied by, > 0.
+    """
+
+    uniform: float = 0.0
+    positive: float = 1.0
+    pace: float = 1.0
+
+
+def check_variations(variations: Sequence[Variation]) -> None:
+    """Raise a one-line ValueError for a share, an ε or a pace outside its range."""
+    for uniform, positive, pace in variations:
+        if not 0 <= uniform <= 1:
+            raise ValueError(f"s must be ≥ 0 and ≤ 1, got {uniform:g}")
+        if positive not in (0, 1):
+            raise ValueError(f"positive must be 0 or 1, got {positive:g}")
+        if not pace > 0:
+            raise ValueError(f"paces must be > 0, got {pace:g}")
+
+
 @dataclass(frozen=True)
 class ImportanceMixture:
     """The loss with importance α = (1 − s) α_InfoNCE + s/N, s for each run; a `named_losses.Loss`.
 
-    Rows of the uniform part sum to 1, those of InfoNCE to 1 less the share of the positive pair, and both have the
-    weight 2N/τ in ∇L = −weight·∇E. A gradient is linear in α, so it is mixed from those of the two losses: s = 0 is
-    InfoNCE, s = 1 the quadratic loss over τ.
+    Rows of the uniform part sum to 1, and those of InfoNCE to 1 less the share of the positive pair, or to 1 with
+    ε = 0. All have the weight 2N/τ in ∇L = −weight·∇E. A gradient is linear in α, so it is mixed from those of the
+    losses: s = 0 is InfoNCE, s = 1 the quadratic loss over τ.
 
     Source: ours; the two ends are tian-2023, eqs. (1) and (2).
     Args:
         s: `[run, 1, 1]`, 0 to 1.
-    Raises: ValueError for s outside this range.
+        positive: ε of each run `[run, 1, 1]`, 0 or 1.
     """
 
     s: Tensor
-
-    def __post_init__(self):
-        if not bool(((self.s >= 0) & (self.s <= 1)).all()):
-            raise ValueError(f"s must be ≥ 0 and ≤ 1, got {self.s.min():g} to {self.s.max():g}")
+    positive: Tensor
 
     def gradient(self, f: Tensor, f_view: Tensor) -> tuple[Tensor, Tensor]:
         """As `ContrastiveLoss.gradient`; f, f_view `[run, N, j]`."""
-        return self._mixed(*(loss.gradient(f, f_view) for loss in _ends()))
+        return self._mixed([loss.gradient(f, f_view) for loss in self._losses()])
 
     def unit_gradient(self, z: Tensor, z_view: Tensor) -> tuple[Tensor, Tensor]:
         """As `ContrastiveLoss.unit_gradient`; z, z_view `[run, N, j]`."""
-        return self._mixed(*(loss.unit_gradient(z, z_view) for loss in _ends()))
+        return self._mixed([loss.unit_gradient(z, z_view) for loss in self._losses()])
 
-    def _mixed(self, of_infonce: tuple[Tensor, Tensor], of_uniform: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def _losses(self) -> list[ContrastiveLoss]:
+        return [quadratic(TAU), infonce(TAU)] + ([infonce(TAU, 0.0)] if not self.positive.all() else [])
+
+    def _mixed(self, parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        of_uniform, of_infonce = parts[0], parts[1]
+        if len(parts) > 2:
+            of_infonce = [torch.lerp(a, b, self.positive) for a, b in zip(parts[2], of_infonce, strict=True)]
         first, second = (torch.lerp(a, b, self.s) for a, b in zip(of_infonce, of_uniform, strict=True))
         return first, second
-
-
-def _ends() -> tuple[ContrastiveLoss, ContrastiveLoss]:
-    return infonce(TAU), quadratic(TAU)
 
 
 @dataclass(frozen=True)
@@ -71,3 +97,20 @@ class PacedNetwork:
         of = self.network.gradients(weights, batch, loss)
         decay = self.weight_decay * weights.v
         return Weights(of.w, self.pace * (of.v + decay) - decay)
+
+
+def varied(
+    network: FieldNetwork, variations: Sequence[Variation], weight_decay: float, like: Tensor
+) -> tuple[PacedNetwork, ImportanceMixture]:
+    """The network and the loss of runs that vary, on the device and with the dtype of a tensor.
+
+    Args:
+        network: the networks of all runs.
+        variations: one per run.
+        weight_decay: as in `PacedNetwork`.
+        like: gives dtype and device.
+    Raises: as `check_variations`.
+    """
+    check_variations(variations)
+    s, positive, pace = torch.tensor(variations, dtype=like.dtype, device=like.device).T.reshape(3, -1, 1, 1)
+    return PacedNetwork(network, pace.unsqueeze(-1), weight_decay), ImportanceMixture(s, positive)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from ...losses.named_losses import contrastive_loss
 from ...numerics.random_streams import stream
-from .ensemble_training import ensemble_network
+from .ensemble_training import starting_weights
 from .field_network import Weights
-from .given_starts import chunks, side_by_side, starts, trained_from
+from .given_starts import chunks, side_by_side, trained_from
 from .matching_score import cosines, shows_candidate
 from .token_configuration import TokenTraining
 from .token_coverage import coverage
@@ -85,18 +84,15 @@ def ticket_coverage(
 def _tickets(training: TokenTraining, seeds: tuple[int, ...], steps: int, device: torch.device) -> dict[str, Tensor]:
     """`ticket_coverage` of a few seeds."""
 
-    def trained(all_seeds: tuple[int, ...], weights: Weights) -> Weights:
-        network = ensemble_network([training] * len(all_seeds), device, weights.w.dtype)
-        return trained_from(training, all_seeds, weights, network, contrastive_loss(training.loss), steps)
-
+    runs = [(training, seed) for seed in seeds]
+    own, fresh = starting_weights(runs, device), starting_weights(runs, device, purpose="fresh weights")
     candidates = training.pool(seeds, device).candidates()
-    wide = trained(seeds, starts(training, seeds, device)).w
+    wide = trained_from(runs, Weights(*(part.clone() for part in own)), steps).w
     draws = [stream(seed, 0, "tickets", device) for seed in seeds]
     index = kept_filters(wide, candidates, training.candidates, draws)
     index["fresh"] = index["one per candidate"]  # the same filters, so that what returns by chance is seen
-    own, fresh = starts(training, seeds, device), starts(training, seeds, device, "fresh weights")
     tickets = [kept(fresh if arm == "fresh" else own, index[arm]) for arm in ARMS]
-    weights = trained(seeds * len(ARMS), Weights(*(torch.cat(part) for part in zip(*tickets, strict=True))))
+    weights = trained_from(runs * len(ARMS), Weights(*(torch.cat(part) for part in zip(*tickets, strict=True))), steps)
     shown_wide = shows_candidate(wide, candidates)
     found = {"wide": coverage(shown_wide, candidates)}
     for arm, w in zip(ARMS, weights.w.split(len(seeds)), strict=True):

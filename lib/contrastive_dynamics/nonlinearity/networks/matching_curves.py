@@ -14,12 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .ensemble_training import Run, train
+from .ensemble_training import Run, starting_weights
+from .fused_training import AS_MIXTURE
 from .matching_score import matching_scores
 from .token_configuration import TokenTraining
+from .weights_at import weights_at
 
 BLOCK = 10  # networks trained together on a CPU: as many as fit a cache
 PADDING = 1e-3  # in the author's score
+FILTERS = ("start", "w", "candidates")  # the large parts of a curve
 Arms = dict[Hashable, tuple[TokenTraining, Iterable[int]]]
 Curve = dict[str, Tensor]
 
@@ -44,11 +47,15 @@ def training_blocks(arms: Arms, device: torch.device | str = "cpu", workers: int
     empty = [name for name in arms if name not in {owner[0] for *_, owner in rows}]
     if empty:
         raise ValueError(f"arm {empty[0]!r} must have one seed or more, got none")
-    rows.sort(key=lambda row: (row[0].program, row[0].candidates, row[1], row[0].loss, row[0].activation))
-    blocks = []
-    for _, group in itertools.groupby(rows, key=lambda row: row[0].program):
+    on_cpu, blocks = torch.device(device).type == "cpu", []
+
+    def together(row):  # on a CPU also whether the compiled step knows the loss
+        return row[0].program, on_cpu and row[0].loss in AS_MIXTURE
+
+    rows.sort(key=lambda row: (*together(row), row[0].candidates, row[1], row[0].loss, row[0].activation))
+    for _, group in itertools.groupby(rows, key=together):
         group = list(group)
-        count = _block_count(len(group), workers) if torch.device(device).type == "cpu" else 1
+        count = _block_count(len(group), workers) if on_cpu else 1
         edges = [len(group) * b // count for b in range(count + 1)]
         for part in (group[a:b] for a, b in itertools.pairwise(edges)):
             part[0][0].require_memory(len(part), device)
@@ -71,11 +78,11 @@ def block_curves(block: Block, steps: int, points: int = 25, device: torch.devic
         points: number of measurements, evenly spaced from the first minibatch to the last, 2 ≤ points ≤ steps.
         device: where to train, by default torch's default device.
     Returns: `step` [point]; the scores `plus` and `minus` [run, point], with the author's padding, and with |cos| for
-        linear filters; `printed` [run, 2], both final scores by (16) as printed; the final filters `w` [run, K, M, d]
-        and the tokens of the generators, `candidates` bool [run, K, d].
-    Raises: ValueError for points outside this range and as `ensemble_training.train`; FloatingPointError if training
-        diverged.
-    Cost: as `ensemble_training.train`.
+        linear filters; both scores [run, 2] of the start, `untrained`, of the end against the candidates of the place
+        before, `neighbour`, and of the end by (16) as printed, `printed`; the filters at the start and the end, `start`
+        and `w` [run, K, M, d]; and the tokens of the generators, `candidates` bool [run, K, d].
+    Raises: ValueError for points outside this range and as `weights_at`; FloatingPointError if training diverged.
+    Cost: as `weights_at`.
     """
     if not 2 <= points <= steps:
         raise ValueError(f"points must be ≥ 2 and ≤ steps, got {points} points and {steps} steps")
@@ -83,16 +90,22 @@ def block_curves(block: Block, steps: int, points: int = 25, device: torch.devic
     candidates = torch.cat([training.pool([seed], device).candidates() for training, seed in block.runs])
     linear = torch.tensor([training.activation == "linear" for training, _ in block.runs], device=device)
     marks, scores = torch.linspace(1, steps, points, dtype=torch.float64).long(), []
-    at = set(marks.tolist())
-    for step, weights in enumerate(train(block.runs, steps, device), 1):
-        if step in at:
-            scores.append(torch.stack(matching_scores(weights.w, candidates, linear, PADDING)))
+
+    def of(w, among=candidates):
+        return torch.stack(matching_scores(w, among, linear, PADDING))
+
+    begun = starting_weights(block.runs, device)
+    start = begun.w.clone()
+    for weights in weights_at(marks.tolist(), block.runs, device, start=begun):
+        scores.append(of(weights.w))
     if not weights.w.isfinite().all():
         bad = [run for run, w in zip(block.runs, weights.w, strict=True) if not w.isfinite().all()]
         raise FloatingPointError(f"training diverged: seed {bad[0][1]} of {bad[0][0]}")
     plus, minus = torch.stack(scores, -1)
     printed = torch.stack(matching_scores(weights.w, candidates), -1)
-    return {"step": marks, "plus": plus, "minus": minus, "printed": printed, "w": weights.w, "candidates": candidates}
+    two = {"untrained": of(start).mT, "neighbour": of(weights.w, candidates.roll(1, 1)).mT, "printed": printed}
+    filters = {"start": start, "w": weights.w, "candidates": candidates}
+    return {"step": marks, "plus": plus, "minus": minus} | two | filters
 
 
 def default_workers() -> int:
@@ -169,7 +182,7 @@ def matching_curves(
         arms: name → (configuration, seeds).
         steps: number of minibatches.
         points: number of measurements, as in `block_curves`.
-        keep: which of "w" and "candidates" to return; in a grid these are large.
+        keep: which of FILTERS to return; in a grid these are large.
         device: where to train, by default torch's default device.
         workers: number of processes on a CPU, by default `default_workers()`.
         watch: wraps the list of blocks, as a progress bar does.
@@ -179,6 +192,6 @@ def matching_curves(
     device = torch.get_default_device() if device is None else torch.device(device)
     blocks = training_blocks(arms, device, workers or default_workers())
     done = train_blocks(blocks, steps, points, device, workers)
-    dropped = {"w", "candidates"} - set(keep)
+    dropped = set(FILTERS) - set(keep)
     curves = ({k: v for k, v in next(done).items() if k not in dropped} for _ in watch(blocks))
     return by_arm(blocks, curves)

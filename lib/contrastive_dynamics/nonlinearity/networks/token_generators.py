@@ -79,12 +79,8 @@ class TokenGenerators:
         runs, count, places = self.patterns.shape
         if len(streams) != runs or n < 1:
             raise ValueError(f"streams must be {runs}, one per run, and n ≥ 1, got {len(streams)} streams and n={n}")
-        device = self.patterns.device
-        pick, fill = [], []
-        for g in streams:
-            pick.append(torch.randint(count, (steps, n), generator=g, device=device))
-            fill.append(torch.randint(self.d, (steps, 2, n, places), generator=g, device=device, dtype=torch.int32))
-        first = count * torch.arange(runs, device=device).view(-1, 1, 1)
+        pick, fill = zip(*(draw_views(g, count, self.d, n, places, steps) for g in streams), strict=True)
+        first = count * torch.arange(runs, device=self.patterns.device).view(-1, 1, 1)
         pattern = self.patterns.flatten(0, 1)[torch.stack(pick) + first].unsqueeze(2)  # [run, step, 1, n, K]
         return torch.where(pattern == WILDCARD, torch.stack(fill), pattern).flatten(2, 3).transpose(0, 1)
 
@@ -94,6 +90,23 @@ class TokenGenerators:
         """Endless minibatches, drawn as in `views` and indexed as in `token_batches`."""
         while True:
             yield from token_batches(self.views(streams, n, CHUNK), self.d, groups, dtype)
+
+
+def draw_views(g: torch.Generator, count: int, d: int, n: int, places: int, steps: int) -> tuple[Tensor, Tensor]:
+    """Minibatches of one run before its patterns are put in, on the device of its stream.
+
+    Args:
+        g: random stream.
+        count: number of generators, ≥ 1.
+        d: number of tokens, ≥ 2.
+        n: samples per minibatch, ≥ 1.
+        places: K.
+        steps: number of minibatches, ≥ 1.
+    Returns: the generator of each sample, int64 `[step, n]`, and uniform tokens for the wildcards of both views, int32
+        `[step, 2, n, K]`.
+    """
+    pick = torch.randint(count, (steps, n), generator=g, device=g.device)
+    return pick, torch.randint(d, (steps, 2, n, places), generator=g, device=g.device, dtype=torch.int32)
 
 
 def draw_generators(

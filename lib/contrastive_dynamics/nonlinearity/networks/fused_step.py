@@ -1,0 +1,231 @@
+"""The training step of one token network as one compiled function: all its numbers stay in the cache of one core.
+
+The formulas are those of `field_network` and `named_losses`. Sums run in the order in which they are written and each
+product is rounded before it is added, so every processor gets the same bits. Axes along which vectors run are padded
+with zeros to multiples of `register_tiles.LANES`: filters M to M', outputs j to j', samples N to N'.
+Shapes: K places, d tokens, G groups of views with statistics of their own, G·d rows of a place's table; filters w
+`[K, d, M']`, top layer v `[K, M', j']`; outputs f `[2N, j']`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ...numerics.register_tiles import add_product
+from .fused_loss import exponentiate, on_outputs
+
+KINDS = ("linear", "relu", "leaky_relu", "quadratic", "sigmoid")
+
+
+class Settings(NamedTuple):
+    """What a step does; its numbers have the dtype of the weights.
+
+    Args:
+        kind: place of the activation in KINDS.
+        filters, outputs: M and j without padding.
+        normalised, through_mean, through_variance: whether there is BatchNorm, and what it back-propagates.
+        uniform: share s of the uniform importance, α = (1 − s)·α_InfoNCE + s/N.
+        positive: ε, the weight of the positive pair in the denominator of InfoNCE.
+        inverse_tau: 1/τ.
+        samples: N.
+        rate, momentum, decay: of SGD.
+        pace: what the top layer's rate is multiplied by.
+        leak: slope of LeakyReLU below zero.
+        eps: what BatchNorm adds to σ².
+    """
+
+    kind: int
+    filters: int
+    outputs: int
+    normalised: bool
+    through_mean: bool
+    through_variance: bool
+    uniform: float
+    positive: float
+    inverse_tau: float
+    samples: float
+    rate: float
+    momentum: float
+    decay: float
+    pace: float
+    leak: float
+    eps: float
+
+
+class Tables(NamedTuple):
+    """What a step writes over; shares `[K, G·d]` are those of a group's views that read a row."""
+
+    shares: np.ndarray
+    h: np.ndarray  # [d, M']
+    slope: np.ndarray  # [K, d, M']
+    c: np.ndarray  # (h − μ)/σ `[K, G·d, M']`
+    inverse: np.ndarray  # 1/σ `[K, G, M']`
+    table: np.ndarray  # cᵀV, then the gradient with respect to it `[K, G·d, j']`
+    f: np.ndarray
+    g: np.ndarray  # as f
+    zt: np.ndarray  # zᵀ of the first views `[j', N']`
+    alpha: np.ndarray  # [N, N']
+    vt: np.ndarray  # Vᵀ of a place `[j', M']`
+    pull: np.ndarray  # ∂L/∂c `[G·d, M']`
+    on_w: np.ndarray
+    on_v: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def activate(w, norms, s, h, slope):
+    """h(x) and h'(x) of x = ‖u_a‖·w_a, what the filters w `[d, M']` of one place make of each token."""
+    one = w.dtype.type(1)
+    for a in range(len(w)):
+        x, y, z, norm = w[a], h[a], slope[a], norms[a]
+        if s.kind == 0:
+            for m in range(len(x)):
+                y[m], z[m] = norm * x[m], one
+        elif s.kind == 1:
+            for m in range(len(x)):
+                y[m], z[m] = (norm * x[m], 1) if x[m] > 0 else (0, 0)
+        elif s.kind == 2:
+            for m in range(len(x)):
+                z[m] = one if x[m] > 0 else (s.leak if x[m] < 0 else one - one)
+                y[m] = z[m] * (norm * x[m])
+        elif s.kind == 3:
+            for m in range(len(x)):
+                y[m], z[m] = (norm * x[m]) ** 2, (norm + norm) * x[m]
+        else:
+            for m in range(len(x)):
+                y[m] = -norm * x[m]
+            exponentiate(y)
+            for m in range(len(x)):
+                y[m] = one / (one + y[m])
+                z[m] = y[m] * (one - y[m])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def normalise(h, shares, s, c, inverse):
+    """c = (h − μ)/σ and 1/σ of one group of views at one place, or h and 1 without BatchNorm."""
+    if not s.normalised:
+        c[:], inverse[:] = h, 1
+        return
+    mean, one = np.zeros_like(inverse), h.dtype.type(1)
+    inverse[:] = s.eps
+    for a in range(len(h)):
+        for m in range(len(mean)):
+            mean[m] += shares[a] * h[a, m]
+    for a in range(len(h)):
+        for m in range(len(mean)):
+            c[a, m] = h[a, m] - mean[m]
+            inverse[m] += shares[a] * (c[a, m] * c[a, m])
+    for m in range(len(mean)):
+        inverse[m] = one / np.sqrt(inverse[m])
+    for a in range(len(h)):
+        for m in range(len(mean)):
+            c[a, m] *= inverse[m]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def through_statistics(pull, shares, s, c, inverse, slope, norms, on_w):
+    """Adds to ∂L/∂w `[d, M']` what one group of views gives, from its pull `[d, M']`, which is written over.
+
+    ∂L/∂h = (pull − [mean] p Σ pull − [variance] p c Σ c pull)/σ, with the shares p and sums over the rows of the group.
+    """
+    if s.through_mean or s.through_variance:
+        total, along = np.zeros_like(inverse), np.zeros_like(inverse)
+        for a in range(len(pull)):
+            for m in range(len(inverse)):
+                total[m] += pull[a, m]
+                along[m] += c[a, m] * pull[a, m]
+        if not s.through_mean:
+            total[:] = 0
+        if not s.through_variance:
+            along[:] = 0
+        for a in range(len(pull)):
+            for m in range(len(inverse)):
+                pull[a, m] -= shares[a] * (total[m] + c[a, m] * along[m])
+    for a in range(len(pull)):
+        for m in range(len(inverse)):
+            on_w[a, m] += norms[a] * (pull[a, m] * inverse[m] * slope[a, m])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def descend(x, speed, gradient, s, pace):
+    """SGD on a matrix: speed becomes momentum·speed + pace·(gradient + decay·x), and x loses rate·speed."""
+    for r in range(len(x)):
+        a, b, c = x[r], speed[r], gradient[r]
+        for q in range(len(a)):
+            b[q] = s.momentum * b[q] + pace * (c[q] + s.decay * a[q])
+            a[q] -= s.rate * b[q]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def forward(w, v, rows, norms, s, t):
+    """Outputs f = Σ_k V_kᵀ c_k of every view into t.f; rows `[2N, K]`, where a view stands in the tables."""
+    places, groups, d = len(w), t.inverse.shape[1], w.shape[1]
+    t.shares[:], t.table[:], t.f[:] = 0, 0, 0
+    for i in range(len(rows)):
+        for k in range(places):
+            t.shares[k, rows[i, k]] += 1
+    t.shares[:] /= len(rows) // groups
+    for k in range(places):
+        activate(w[k], norms, s, t.h, t.slope[k])
+        for g in range(groups):
+            of = slice(g * d, g * d + d)
+            normalise(t.h, t.shares[k, of], s, t.c[k, of], t.inverse[k, g])
+        add_product(t.c[k, :, : s.filters], v[k], t.table[k])
+    for i in range(len(rows)):
+        f = t.f[i]
+        for k in range(0, places - 1, 2):  # two at a time: f is read and written half as often
+            row, other = t.table[k, rows[i, k]], t.table[k + 1, rows[i, k + 1]]
+            for j in range(len(f)):
+                f[j] += row[j] + other[j]
+        if places % 2:
+            row = t.table[places - 1, rows[i, places - 1]]
+            for j in range(len(f)):
+                f[j] += row[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def backward(v, rows, norms, s, t):
+    """∂L/∂w and ∂L/∂v into t.on_w and t.on_v, from ∂L/∂f in t.g."""
+    places, groups, d = len(v), t.inverse.shape[1], t.h.shape[0]
+    t.table[:], t.on_w[:], t.on_v[:] = 0, 0, 0
+    for i in range(len(rows)):
+        g = t.g[i]
+        for k in range(places):
+            row = t.table[k, rows[i, k]]
+            for j in range(len(g)):
+                row[j] += g[j]
+    for k in range(places):
+        for j in range(s.outputs):
+            for m in range(s.filters):
+                t.vt[j, m] = v[k, m, j]
+        t.pull[:] = 0
+        add_product(t.table[k, :, : s.outputs], t.vt[: s.outputs], t.pull)
+        add_product(t.c[k, :, : s.filters].T, t.table[k], t.on_v[k, : s.filters])
+        for g in range(groups):
+            of = slice(g * d, g * d + d)
+            through_statistics(
+                t.pull[of], t.shares[k, of], s, t.c[k, of], t.inverse[k, g], t.slope[k], norms, t.on_w[k]
+            )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def steps(w, v, speed_w, speed_v, patterns, pick, fill, norms, s, t):
+    """A step for every minibatch; weights and momenta are changed in place.
+
+    Sample i is made by the generator pick `[step, N]`, which fixes patterns `[·, K]`; fill `[step, 2, N, K]` are the
+    tokens of its wildcards −1, in both views. norms `[d]` are those of the tokens.
+    """
+    minibatches, _, n, places = fill.shape
+    rows, one = np.empty((2 * n, places), np.int64), w.dtype.type(1)
+    d, views = w.shape[1], 2 * n // t.inverse.shape[1]
+    for b in range(minibatches):
+        for i in range(2 * n):
+            for k in range(places):
+                fixed = patterns[pick[b, i % n], k]
+                rows[i, k] = i // views * d + (fill[b, i // n, i % n, k] if fixed < 0 else fixed)
+        forward(w, v, rows, norms, s, t)
+        on_outputs(t.f, s, t.zt, t.alpha, t.g)
+        backward(v, rows, norms, s, t)
+        for k in range(places):
+            descend(w[k], speed_w[k], t.on_w[k], s, one)
+            descend(v[k], speed_v[k], t.on_v[k], s, s.pace)
