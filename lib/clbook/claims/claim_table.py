@@ -32,7 +32,7 @@ _CHANGE = record_of("date old_rule old_verdict why", **dict.fromkeys(("date", "o
 _BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
 _BREAK |= {"additionalProperties": False}
 _CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
-_CHOICES |= {"conditions_kind": ("range", "reading"), "of": ("statement", "remark")}
+_CHOICES |= {"clear_by": ("interval", "mean"), "conditions_kind": ("range", "reading"), "of": ("statement", "remark")}
 _ROW = {
     "type": "object",
     "required": ["id", "locator", "statement", "kind"],
@@ -74,8 +74,9 @@ class Claim:
     `plain` says in sentences what was found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from
     a reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside it.
     `clear` is a number: a case `GROUP: CELL`, or `CELL`, then has one value per network, and the statistic is, for each
-    group, the share of cases whose 95 % interval lies above this number (see `judging.Reading.as_judged`). With fewer
-    networks per case than `least` the claim is never judged as missed: it stays undecided.
+    group, the share of cases whose 95 % interval, or by `clear_by` whose mean, lies above this number (see
+    `judging.Reading.as_judged`). With fewer networks per case than `least` the claim is never judged as missed: it
+    stays undecided.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Claim:
     tolerance_reason: str = ""
     by_chance: bool = False
     clear: float | None = None
+    clear_by: str = "interval"
     least: int = 0
     control: str = ""
     planted: str = ""
@@ -140,6 +142,7 @@ class Claim:
         marks = ("slip", "vacuous", "smaller", "advocate")
         rest = [name for name in marks if getattr(self, name)]
         rest += [["clear", self.clear]] * (self.clear is not None) + [["least", self.least]] * bool(self.least)
+        rest += ["clear by mean"] * (self.clear_by == "mean")
         return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
 
 

@@ -59,11 +59,12 @@ class Reading:
         """The reading to which the rule applies; the stored one, unless the claim has the field `clear`.
 
         Each arm then has one number per group of cases, the share of those that are clear: whose two-sided 95 %
-        interval lies above `claim.clear`. The interval is over networks and not corrected for other cases.
+        interval, or with `clear_by: mean` whose mean, lies above `claim.clear`. The interval is over networks and not
+        corrected for other cases.
         """
         if claim.clear is None:
             return self
-        return Reading(**{f.name: _clear_shares(getattr(self, f.name), claim.clear) for f in fields(self)})
+        return Reading(**{f.name: _clear_shares(getattr(self, f.name), claim) for f in fields(self)})
 
 
 def _has_cases(given: object) -> bool:
@@ -81,11 +82,12 @@ def _named(given: dict) -> Iterator[tuple[str, object]]:
         yield from ((f"{name}{SEPARATOR}{cell}", values) for cell, values in value.items())
 
 
-def _clear_shares(arm: dict[str, Sample], number: float) -> dict[str, Sample]:
+def _clear_shares(arm: dict[str, Sample], claim: Claim) -> dict[str, Sample]:
     """Group → share of its cases that are clear. A single network has no interval, so its case is not clear."""
     groups: dict[str, list[bool]] = {}
     for case, sample in arm.items():
-        is_clear = sample.by_chance and sample.interval(CLEAR_LEVEL)[0] > number
+        low = sample.estimate if claim.clear_by == "mean" else sample.interval(CLEAR_LEVEL)[0]
+        is_clear = sample.by_chance and low > claim.clear
         groups.setdefault(case.rpartition(SEPARATOR)[0], []).append(is_clear)
     return {group: Sample((sum(clear) / len(clear),)) for group, clear in groups.items()}
 

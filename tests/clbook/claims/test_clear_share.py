@@ -44,6 +44,14 @@ def test_a_case_is_clear_if_its_interval_lies_above_the_number(values, above, fo
     assert share(values, above) == found
 
 
+def test_by_the_mean_no_interval_is_asked_for():
+    by_mean = claim(clear_by="mean")
+    reading = Reading.of(observed={"a": NOT_CLEAR, "b": [-1.0, 0.5], "c": [0.0, 0.1]}, control=[-1.0, 0.0])
+    judged = reading.as_judged(by_mean).to_json()
+    assert judged == {"observed": {"": pytest.approx(2 / 3)}, "control": {"": 0.0}}
+    assert by_mean.verdict_key() != claim().verdict_key()
+
+
 def test_groups_of_cases_have_a_share_each():
     reading = Reading.of(observed=GROUPS, control=NOT_CLEAR, outside={"quadratic": {"P = 1": CLEAR, "P = 2": CLEAR}})
     judged = reading.as_judged(claim()).to_json()

@@ -25,7 +25,7 @@ Run = tuple[TokenTraining, int]  # a configuration and a seed
 
 
 def sgd_steps(
-    network: FieldNetwork | PacedNetwork,
+    network: FieldNetwork,
     weights: Weights,
     batches: Iterable[Batch],
     loss: Loss,

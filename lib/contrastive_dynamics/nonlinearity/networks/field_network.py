@@ -17,8 +17,6 @@ from ...losses.activations import Activation
 from ...losses.named_losses import Loss, unit_outputs
 from ..two_layers.batch_norm import Statistics
 
-EPS = 1e-5  # what BatchNorm adds to σ², as torch's does
-
 
 class Weights(NamedTuple):
     """Filters w `[run, K, M, d]` and top layer v `[run, K, M, j]`, or their gradients."""
@@ -93,7 +91,7 @@ class FieldNetwork:
     statistics: Statistics
     unit: bool = True
     norms: Tensor | None = None
-    eps: float = EPS
+    eps: float = 1e-5
 
     def outputs(self, weights: Weights, batch: Batch) -> Tensor:
         """Outputs f of a batch, of unit length if `unit`.

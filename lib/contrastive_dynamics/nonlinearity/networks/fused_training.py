@@ -19,7 +19,7 @@ import torch
 from ...losses.activations import LEAK
 from ...numerics.random_streams import stream
 from ..two_layers.batch_norm import BACKPROPAGATED
-from .field_network import EPS, Weights
+from .field_network import FieldNetwork, Weights
 from .importance_mixture import TAU, Variation
 from .token_configuration import TokenTraining
 from .token_generators import CHUNK, draw_views, token_norms
@@ -51,9 +51,12 @@ def compiled() -> Compiled | None:
         from pooch import os_cache
 
         os.environ.setdefault("NUMBA_CACHE_DIR", str(os_cache("contrastive-dynamics") / made_of[:16]))
+        from numba.core.config import reload_config
+
+        reload_config()  # numba may have been imported before
         from ...numerics.register_tiles import LANES
         from .fused_step import KINDS, Settings, Tables, steps
-    except (ImportError, RuntimeError) as missing:  # RuntimeError: no folder can be written
+    except (ImportError, OSError, RuntimeError) as missing:  # RuntimeError: no folder can be written
         warnings.warn(f"token networks are trained by torch, two to three times slower: {missing}", stacklevel=2)
         return None
     return Compiled(steps, Settings, Tables, KINDS, LANES)
@@ -83,8 +86,9 @@ def fused_weights(
     Returns: Weights of each mark, new ones.
     Cost: 6.5 Mflop per step and run with the default sizes, on one core.
     """
+    tables = cache(_tables)  # networks of one size take turns at them
     networks = [
-        _Network(*run, w.numpy(), v.numpy(), variation)
+        _Network(*run, w.numpy(), v.numpy(), variation, tables)
         for run, w, v, variation in zip(runs, *start, variations or [None] * len(runs), strict=True)
     ]
     sources = {network.source: stream(network.seed, 0, "minibatches", "cpu") for network in networks}
@@ -92,10 +96,9 @@ def fused_weights(
     size = first.generators, first.tokens, first.batch, first.places, CHUNK
     for begun in range(0, marks[-1], CHUNK):
         drawn = {name: [x.numpy() for x in draw_views(draws, *size)] for name, draws in sources.items()}
-        ends = sorted(
-            {mark - begun for mark in marks if begun < mark <= begun + CHUNK} | {min(CHUNK, marks[-1] - begun)}
-        )
-        for low, high in pairwise([0, *ends]):
+        last = min(CHUNK, marks[-1] - begun)
+        inside = [mark - begun for mark in marks if begun < mark < begun + last]
+        for low, high in pairwise([0, *inside, last]):
             for network in networks:
                 network.train(*(x[low:high] for x in drawn[network.source]))
             if begun + high in marks:
@@ -105,7 +108,7 @@ def fused_weights(
 class _Network:
     """One network during its training: its weights and momenta in the layout of `fused_step`."""
 
-    def __init__(self, training: TokenTraining, seed: int, w: np.ndarray, v: np.ndarray, variation: Variation | None):
+    def __init__(self, training: TokenTraining, seed: int, w: np.ndarray, v: np.ndarray, variation, tables: Callable):
         self.source, self.seed, number = (training.candidates, seed), seed, w.dtype.type
         (places, filters, outputs), lanes = v.shape, compiled().lanes
         m, j, n = (-(-size // lanes) * lanes for size in (filters, outputs, training.batch))
@@ -115,7 +118,7 @@ class _Network:
         self.patterns = training.pool([seed], "cpu").patterns[0].numpy()
         self.norms = token_norms(training.tokens, training.zeta).numpy().astype(number)
         self.settings = _settings(training, filters, variation, number)
-        self.tables = _tables(places, training.tokens, training.groups, m, j, training.batch, n, number)
+        self.tables = tables(places, training.tokens, training.groups, m, j, training.batch, n, number)
 
     def train(self, pick: np.ndarray, fill: np.ndarray) -> None:
         """A step for each minibatch, drawn as by `draw_views`."""
@@ -130,16 +133,15 @@ class _Network:
 def _settings(training: TokenTraining, filters: int, variation: Variation | None, number: type):
     uniform, tau = (variation.uniform, TAU) if variation else AS_MIXTURE[training.loss]
     positive, pace = (variation.positive, variation.pace) if variation else (1.0, 1.0)
-    numbers = uniform, positive, 1 / tau, training.batch, training.rate, training.momentum, training.weight_decay
+    numbers = uniform, positive, 1 / tau, training.batch, training.rate, training.momentum, training.weight_decay, pace
     return compiled().settings(
         compiled().kinds.index(training.activation), filters, training.outputs, training.batch_norm != "off",
-        *BACKPROPAGATED.get(training.batch_norm, (False, False)), *map(number, (*numbers, pace, LEAK, EPS)),
+        *BACKPROPAGATED.get(training.batch_norm, (False, False)), *map(number, (*numbers, LEAK, FieldNetwork.eps)),
     )  # fmt: skip
 
 
-@cache
 def _tables(places: int, d: int, groups: int, m: int, j: int, n: int, wide: int, number: type):
-    """Tables for networks of one size, which are trained one after the other."""
+    """Tables for networks of one size."""
     rows, extra = groups * d, compiled().lanes
     shapes = {
         "shares": (places, rows), "h": (d, m), "slope": (places, d, m), "c": (places, rows, m),
