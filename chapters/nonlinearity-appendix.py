@@ -2709,7 +2709,7 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # - **Theorem 4 of the paper, second part**: $s$ held fixed (`thm-4-a`). The swap of paper (163) consists of critical points where the swapped filters have the same $s$.
 # - **The smallest $t^*$ wins**, in the proof of Theorem 6 of the paper: the race without projection (`thm-6-a`). The theorem itself holds on the sphere.
 # - **Paper (156) and (157)**: leads of at most 1, gaps of at most 2. **Remarks on Corollary 3 of the paper**: fields whose scales differ (`cor-3-a`).
-# - **Figures 4 and 9 of the paper**: linear filters are scored by $\lvert\cos\rvert$, as the program does (`fig-4-a`, `fig-4-c`), and are ahead of ReLU for $P=1$ with few filters (`fig-4-f`); quadratic networks show the trend from $\beta=5$ on (`fig-4-d`); by our line of 0.1 the largest cell, lowest of all activations, needs 10,000 minibatches (`fig-9-b`). `fig-9-a`, `fig-10-a`, `fig-10-b` and `table-1-a` name their cells.
+# - **Figures 4 and 9 of the paper**: linear filters are scored by $\lvert\cos\rvert$, as the program does (`fig-4-a`, `fig-4-c`); quadratic networks show the trend from $\beta=5$ on (`fig-4-d`). `fig-10-a`, `fig-10-b` and `table-1-a` name their cells.
 # - **All networks on tokens**: the rate 0.02 of the author's command; at the 0.002 of the text 5,000 minibatches are too few.
 # - **More and deeper optima**, **BatchNorm and the pull to $\Delta_k$**, **tickets**: see `cor-2-c`, `cor-2-d`, `app-d-a`, `tickets`.
 # ```
