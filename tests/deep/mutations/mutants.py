@@ -27,6 +27,8 @@ from clbook.provenance.library import PACKAGE, Library
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 
+_APART: list[bool] = []  # filled in a process that may compile a mutation, which then stays in it
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -66,6 +68,11 @@ class Mutation:
     @property
     def source(self) -> str:
         return self.file.read_text(encoding="utf-8")
+
+    @property
+    def compiled(self) -> bool:
+        """Whether numba compiles the module: then what calls it contains it, too."""
+        return "njit" in self.source
 
     @property
     def broken(self) -> str:
@@ -121,24 +128,11 @@ class _Finder:
 
 
 @contextlib.contextmanager
-def _compiled_apart(mutation: Mutation | None) -> Iterator[None]:
-    """Inside the block numba keeps what it compiles in a folder of its own, if a mutation is in what it compiles."""
-    if mutation is None or "njit" not in mutation.source:
-        yield
-        return
-    import numba
-
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(numba.config, "CACHE_DIR", folder):
-        yield
-
-
-@contextlib.contextmanager
 def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     """Import the library afresh inside the block, mutated; afterwards restore what was imported before.
 
     Torch's default dtype, its thread count and the pyplot figures are restored, too. Training stays in this process,
-    since other processes would import the library from disk. Code that numba compiles of a mutation is kept apart from
-    that of the library, whose callers would else contain it.
+    since other processes would import the library from disk.
     """
     import matplotlib
 
@@ -153,7 +147,7 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)
     sys.meta_path[:0] = [finder] if finder else []
     try:
-        with mock.patch.dict(os.environ, LOKY_MAX_CPU_COUNT="1"), _compiled_apart(mutation):
+        with mock.patch.dict(os.environ, LOKY_MAX_CPU_COUNT="1"):
             yield finder
     finally:
         if finder:
@@ -179,8 +173,12 @@ def run_script(
 
     `changes` are parameters that differ from the profile. `clock` receives the CPU seconds of each unit that is run,
     `around` is entered for each of its statements, and `also` lists units that are run in addition to those of the
-    claims.
+    claims. With a mutation of compiled code all of this happens in another process.
     """
+    if mutation and mutation.compiled and not _APART:
+        readings, seconds = run_in_process(_apart, files.root, files.name, claim, mutation, changes, list(also))
+        (clock if clock is not None else {}).update(seconds)
+        return readings
     parameters, code = profile_parameters(files, "smoke") | (changes or {}), ChapterCode(files)
     claims = [claim] if isinstance(claim, str) else claim
     units = None if claims is None else {*code.union(claims), *also}
@@ -198,6 +196,14 @@ def run_script(
         if finder and not finder.served:
             raise ValueError(f"{files.name}: the cells that {claim} needs do not import {mutation.module}")
         return readings
+
+
+def _apart(root: Path, name: str, claim, mutation: Mutation, changes: dict | None, also: list[int]) -> tuple:
+    """`run_script` in this process, of which nothing stays: neither its compiled code nor the files of that."""
+    os.environ["CLBOOK_ROOT"], clock = str(root), {}
+    _APART.append(True)
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, NUMBA_CACHE_DIR=folder):
+        return run_script(ChapterFiles(root, name), claim, mutation, changes, clock, also=also), clock
 
 
 def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:
