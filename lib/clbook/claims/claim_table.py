@@ -32,7 +32,11 @@ _CHANGE = record_of("date old_rule old_verdict why", **dict.fromkeys(("date", "o
 _BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
 _BREAK |= {"additionalProperties": False}
 _CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
-_CHOICES |= {"clear_by": ("interval", "mean"), "conditions_kind": ("range", "reading"), "of": ("statement", "remark")}
+_CHOICES |= {
+    "clear_by": ("interval", "mean", "agreement"),
+    "conditions_kind": ("range", "reading"),
+    "of": ("statement", "remark"),
+}
 _ROW = {
     "type": "object",
     "required": ["id", "locator", "statement", "kind"],
@@ -142,7 +146,7 @@ class Claim:
         marks = ("slip", "vacuous", "smaller", "advocate")
         rest = [name for name in marks if getattr(self, name)]
         rest += [["clear", self.clear]] * (self.clear is not None) + [["least", self.least]] * bool(self.least)
-        rest += ["clear by mean"] * (self.clear_by == "mean")
+        rest += [f"clear by {self.clear_by}"] * (self.clear_by != "interval")
         return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
 
 

@@ -1,5 +1,6 @@
 """What a run measured for a claim, and the verdict on it."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
@@ -60,7 +61,8 @@ class Reading:
 
         Each arm then has one number per group of cases, the share of those that are clear: whose two-sided 95 %
         interval, or with `clear_by: mean` whose mean, lies above `claim.clear`. The interval is over networks and not
-        corrected for other cases.
+        corrected for other cases. With `clear_by: agreement` values are differences from a number, in units of its
+        standard error, and a case is clear if their mean is at most `claim.clear` standard errors of both from 0.
         """
         if claim.clear is None:
             return self
@@ -86,10 +88,16 @@ def _clear_shares(arm: dict[str, Sample], claim: Claim) -> dict[str, Sample]:
     """Group → share of its cases that are clear. A single network has no interval, so its case is not clear."""
     groups: dict[str, list[bool]] = {}
     for case, sample in arm.items():
-        low = sample.estimate if claim.clear_by == "mean" else sample.interval(CLEAR_LEVEL)[0]
-        is_clear = sample.by_chance and low > claim.clear
+        is_clear = sample.by_chance and _is_clear(sample, claim)
         groups.setdefault(case.rpartition(SEPARATOR)[0], []).append(is_clear)
     return {group: Sample((sum(clear) / len(clear),)) for group, clear in groups.items()}
+
+
+def _is_clear(sample: Sample, claim: Claim) -> bool:
+    if claim.clear_by == "agreement":  # the number that it is compared with has the error 1
+        return abs(sample.estimate) <= claim.clear * math.hypot(1, sample.standard_error)
+    low = sample.estimate if claim.clear_by == "mean" else sample.interval(CLEAR_LEVEL)[0]
+    return low > claim.clear
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,14 @@ def test_by_the_mean_no_interval_is_asked_for():
     assert by_mean.verdict_key() != claim().verdict_key()
 
 
+def test_agreement_is_nearness_in_standard_errors_of_both():
+    """The mean of four values ±1 beside 3.2 has the standard error 1/√3: 3·√(1 + 1/3) = 3.46, and 3 without it."""
+    by_agreement = claim(clear=3, clear_by="agreement")
+    near, alone, far = ([x + 3.2 for x in (-1, 1, -1, 1)], [3.2, 3.2], [x - 3.5 for x in (-1, 1, -1, 1)])
+    judged = Reading.of(observed={"a": near, "b": alone}, control=far).as_judged(by_agreement).to_json()
+    assert judged == {"observed": {"": 0.5}, "control": {"": 0.0}}
+
+
 def test_groups_of_cases_have_a_share_each():
     reading = Reading.of(observed=GROUPS, control=NOT_CLEAR, outside={"quadratic": {"P = 1": CLEAR, "P = 2": CLEAR}})
     judged = reading.as_judged(claim()).to_json()
