@@ -1825,7 +1825,7 @@ fig, axes = panels(
     ],
     ACTS,
 )
-axes[0, 0].text(0.04, 0.04, "thin: untrained", transform=axes[0, 0].transAxes)
+axes[0, 0].text(0.07, 0.04, "thin: untrained", transform=axes[0, 0].transAxes)
 for ax in axes[1:].flat:
     ax.axhline(0, **colours.ASIDE)
 fig.suptitle("ReLU rises with width, linear hardly moves", x=0.02, ha="left")
