@@ -51,6 +51,14 @@ def product_rate(device: str, dtype: torch.dtype) -> float:
     return rate(2 * m**3, lambda: square @ square, device)
 
 
+def cache_bytes() -> int | None:
+    """Size of the level-2 cache of a core, which Linux tells."""
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        if (index / "level").read_text().strip() == "2":
+            return 1024 * int((index / "size").read_text().strip().removesuffix("K"))
+    return None
+
+
 def machine(device: str) -> dict:
     """The machine on which a result was measured."""
     return {"device": device, "device_name": environment.device_name(device), "versions": environment.versions()}
