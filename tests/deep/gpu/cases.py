@@ -67,7 +67,7 @@ def _groups(root: Path, device: str) -> Iterator[Group]:
         yield Group({f"tests/{folder.name}": sha(common, text)}, kernel_tests.run, (root,), LIMITS["tests"], len(text))
     for cost, name in enumerate(PROGRAMS):
         if (program := root / "benchmarks" / f"{name}.py").is_file():
-            digest = sha(common, _text(program))
+            digest = sha(common, _text(program.parent))  # programs share modules
             yield Group({f"benchmarks/{name}": digest}, benchmark, (program,), LIMITS["benchmarks"], cost)
     library = Library().read()
     for code in [ChapterCode(ChapterFiles(root, name), library) for name in chapter_names(root)]:
