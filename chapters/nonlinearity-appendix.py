@@ -2429,7 +2429,8 @@ if layers:  # elsewhere the page shows the record's figure alone
 # useful local optima and converge to them during training. We leave a thorough empirical study to justify this line of thought for future work." The observation
 # is cited from others and is not judged here. The explanation has two parts that token networks can test. A wide layer, $P=5$ and 25 filters a place, is
 # trained and pruned to five filters a place. If the explanation is right, then filters that have ended at different candidates were lucky from the start:
-# alone, from their own start, they should return there, and cover more than the same filters from another start.
+# alone, from their own start, they should return there, and cover more than the same filters from another start. The third card keeps the longest filters instead,
+# as the work that the paper cites does.
 
 # %% tags=["hide-input"]
 given_tickets = author, range(seed, seed + ticket_seeds), minibatches
@@ -2465,8 +2466,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# What do other tickets do? A run that prunes networks (`ticket_seeds`) prints it here, each ticket compared with the fresh start of the same network. Among them are the longest filters, which pruning by magnitude
-# would keep, as in the work that the paper cites.
+# What do other tickets do? A run that prunes networks (`ticket_seeds`) prints it here, each ticket compared with the fresh start of the same network.
 
 
 # %% tags=["hide-input"]
@@ -2489,8 +2489,8 @@ if pruned:
     print(*map(about_tickets, ARMS), sep="\n")
 
 # %% [markdown]
-# So in these networks luck at the start is real for filters that are chosen by their outcome, one for each candidate. For filters chosen by magnitude no claim is judged: that these
-# networks do not decide. What would decide for the networks that the paper has in mind is the same experiment there.
+# So in these networks luck at the start is real for filters that are chosen by their outcome, one for each candidate. The longest filters, which pruning by magnitude keeps, gain too little from
+# their own start for our networks to decide. What would decide for the networks that the paper has in mind is the same experiment there.
 
 # %% [markdown]
 # ### A network of your own

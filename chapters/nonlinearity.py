@@ -985,10 +985,10 @@ if lines:  # elsewhere the page shows the record's figure alone
 # :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.74 until s = 0.8, and then fall steeply towards the black point of Theorem 4 of the paper at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
 # :name: plot-one-line
 #
-# Our experiment, in the [record](nl-record): linear networks with $P=3$, $\beta=5$; small markers are trainings, large ones means. Look how the means follow the share $s$ of uniform importance towards the black point, where Theorem 4 of the paper ends, and do not follow the rate of the top layer (marker); and how late they fall.
+# Our experiment, in the [record](nl-record): linear networks with $P=3$, $\beta=5$; small markers are trainings, large ones means. Look how the means follow the share $s$ of uniform importance towards the black point, where Theorem 4 of the paper ends, and do not follow the rate of the top layer (marker); and how late they fall. The star is InfoNCE with importances that sum to one for each sample.
 # ````
 #
-# So in these runs it is the loss that keeps linear filters diverse, and not the speed of the top layer. One caution: with the importance the size of the gradients changes, too, beside a fixed weight decay, and we have not separated the two.
+# So in these runs it is the loss that keeps linear filters diverse, and not the speed of the top layer. Nor is it the size of the importances. Those of InfoNCE sum to less and less as training succeeds, beside a fixed weight decay, while uniform ones keep their sum. But InfoNCE whose importances are scaled to the same sum, the star, leaves the filters as diverse as before. What counts is *which* pairs it weighs.
 
 # %% [markdown]
 # ## The top layer votes
@@ -2232,7 +2232,7 @@ if survival:
 # - *How many optima other data have,* and how large their basins are. Two models are known; for the rest nothing is.
 # - *What is stable while the importance moves.* Stability is at a fixed $\alpha$; in training $\alpha$ follows the weights.
 # - *Why filters share.* No theorem says that several ReLU filters of one field take different patterns.
-# - *Lottery tickets.* Filters chosen by their outcome do better from their own start than from another. For those chosen by magnitude, as the literature prunes, [nothing is judged](nl-a-tickets).
+# - *Lottery tickets.* Filters chosen by their outcome do better from their own start than from another. For those chosen by magnitude, as the literature prunes, [our networks do not decide](nl-a-tickets).
 #
 # The [full list](nl-open) is in the appendix.
 #
