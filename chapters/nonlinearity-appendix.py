@@ -1631,18 +1631,22 @@ glue.figure(fig, "plot-app-d")
 
 # %% [markdown]
 # Once all fields arrive, it can be seen where. Section 4.2 of the paper says that "$\mathbb P[w_k\to\Delta_k]$ is higher than the probability that $w_k$ goes to
-# other patterns". We follow its flow (15) without BatchNorm until all filters have arrived, which takes long: a token that says little of $z$ delays the arrivals. It hardly changes
+# other patterns". We follow the flow (15) of the paper without BatchNorm until all filters have arrived, which takes long: a token that says little of $z$ delays the arrivals. It hardly changes
 # where they end, since both terms of paper (15) shrink alike (derived [below](nl-a-stall)).
 
 
 # %% tags=["hide-input"]
 def ends_without_batch_norm(boost, n=24, fields=4, d=6):
     """Token at which each filter ends, `[seed, network, field]`; every start in all rotations of the tokens."""
-    w = token_starts([stream(s, k, "app-d-a") for s in block for k in range(n)], fields, d)
+    w = token_starts(
+        [stream(s, k, "app-d-a") for s in block for k in range(n)], fields, d
+    )
     w = w.view(len(block), n, fields, d)
     w = torch.cat([w.roll(turn, dims=-1) for turn in range(d)], dim=1)
     model, act = boosted_tokens(fields, d, boost), relu_off_plane()
-    return common_clock_flow(model, w.flatten(0, 1), act, horizon=1e12).token.view(w.shape[:-1])
+    return common_clock_flow(model, w.flatten(0, 1), act, horizon=1e12).token.view(
+        w.shape[:-1]
+    )
 
 
 def over_another(ends, token=0):
