@@ -1280,18 +1280,19 @@ chapter.judge("lem-4-a", observed=top_layer_error(1), control=top_layer_error(2)
 
 
 # %% tags=["hide-input"]
-def critical_point(seed):
-    """Inputs with one direction free of data, s, covariances and critical filters."""
+def critical_point(seed, sum_zero=False):
+    """Inputs with one direction free of data, s, covariances and critical filters; s may sum to 0 in each field."""
     g = stream(seed, 0, "thm-4-a")
     x = torch.randn(400, 24, generator=g) @ torch.randn(24, 24, generator=g)
     x = x.view(400, 4, 6)
     x[..., -1] = 0
     s, c = 0.2 + torch.rand(4, 5, generator=g), field_covariances(x)
+    s = s - s.mean(-1, keepdim=True) if sum_zero else s
     return x, s, c, critical_filters(s, c, g)
 
 
-def off_critical(seed, path):
-    _, s, c, w = critical_point(seed)
+def off_critical(seed, path, sum_zero=False):
+    _, s, c, w = critical_point(seed, sum_zero)
     return float(path_gradient(path, w, s, c))
 
 
@@ -1310,7 +1311,14 @@ def squared_path(w, a, s):
     return mean_path(w, a, s.square())
 
 
-straight = max(off_critical(s, mean_path) for s in block)
+def zero_path(w, a, s):
+    return a * w
+
+
+straight = {
+    "to zero, Σ s = 0": max(off_critical(s, zero_path, sum_zero=True) for s in block),
+    "straight, Σ s ≠ 0": max(off_critical(s, mean_path) for s in block),
+}
 by_square = min(off_critical(s, squared_path) for s in block)
 following = min(under_fast_top_layer(s) for s in block)
 
