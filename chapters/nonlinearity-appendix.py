@@ -86,18 +86,20 @@ from contrastive_dynamics.nonlinearity.networks import (
     trained_filters, unit_filters,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.one_filter import (
-    FIGURE_8_POINTS, AffineField, DiscPopulation, ascend_bound_ratio,
+    FIGURE_8_POINTS, AffineField, DiscPopulation, angle_between, ascend_bound_ratio,
     augmentation_angles, augmented_energy, blurred_landscape,
-    categorical_covariance, check_region, check_theorem, circle_fixed_points,
-    circle_grid, circle_objective, closed_form_error, count_maxima, count_score,
-    density_fixed_points, displacement_ratio, earliest_blow_up, expansion_limit,
+    categorical_covariance, categorical_optima, check_region, check_theorem,
+    circle_fixed_points, circle_grid, circle_objective, closed_form_error,
+    cone_angle_bound, count_maxima, count_score, density_fixed_points,
+    displacement_ratio, earliest_blow_up, eigen_check, expansion_limit,
     expansion_ratio, free_race_winner, frozen_gaussian_field, irregularity,
-    jittered_population, largest_rate, latent_categorical, leader_bound,
-    leader_bound_mended, leader_excess, lme_roughness, noisy_views, on_circle,
-    optimum_depths, orbit_variation, orthonormal_patterns, plane_generator,
-    power_step, race_winner, random_disc_population, rank_bound, rank_bound_mended,
-    rank_excess, relu_off_plane, rotations, sample_pairs, shortfall_ratio,
-    single_modulation, spectral_matrix, starts_near, tilted_summation,
+    jittered_population, largest_rate, latent_categorical, latent_summation,
+    leader_bound, leader_bound_mended, leader_excess, lme_roughness, noisy_views,
+    on_circle, optimum_depths, orbit_variation, orthonormal_patterns,
+    plane_generator, population_field, power_step, race_winner,
+    random_disc_population, rank_bound, rank_bound_mended, rank_excess,
+    relu_off_plane, rotations, sample_pairs, shortfall_ratio, single_modulation,
+    spectral_matrix, sphere_flow, starts_near, tilted_patterns, tilted_summation,
     turning_ratio, uniform_on_sphere, votes_for, winning_count, winning_probability,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.two_layers import (
@@ -455,6 +457,109 @@ uncentred = min(error_8(s, second_moment) for s in block)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-8", observed=error, control=uncentred)
+
+# %% [markdown]
+# (nl-a-categorical)=
+# ### Near patterns that are nearly orthogonal
+#
+# After its Theorem 3 the paper says of both models that, if $U$ is only approximately orthogonal "and/or the conditions of Corollary 1 hold roughly", then "multiple local optima close to $u_m$ still exist for each $m$". The [chapter](nonlinearity.ipynb) tilts the patterns of the summation model. Here are the categorical model, and batches that are finite.
+#
+# Tilt the patterns of the categorical model, and $w=u_m$ lets in every $u_j$ with $u_m^\top u_j>0$, however small. That costs energy: near $u_m$ an open gate for $u_j$ changes it by $-p_mp_j(w^\top u_m)(w^\top u_j)$ to first order. So a filter turns away until it keeps these patterns out, and ends at the projection of $u_m$ on $\{w:w^\top u_j\le0,\ j\ne m\}$,
+#
+# $$
+# w_m\propto u_m-\sum_jt_ju_j,\qquad t_j\ge0,\quad t_j\,w_m^\top u_j=0 .
+# $$
+#
+# If $t_j<p_j/(1-p_m)$ for all $j$, the cost of opening a gate exceeds the gain, and $w_m$ is a strict optimum. Its angle to $u_m$ is at most $\arcsin(\varepsilon/\sqrt{1-\varepsilon})$ with $\varepsilon=\lVert U^\top U-I\rVert_2$. So the paper's sentence holds. But nearly all of these optima are kinks, at which $A$ jumps, and these are no LMEs, so they do not follow from Theorem 3 of the paper.
+
+
+# %% tags=["hide-input"]
+def near_tilted_patterns(seed, deviation, m=6, nudges=1000):
+    """Angles from optima to patterns and to their neighbours, π/2 where a nudge climbs; kinks; which are LMEs."""
+    g = stream(seed, 0, f"thm-3-b {deviation}")
+    u = tilted_patterns(orthonormal_patterns(m, m, g), deviation, g)
+    p = 0.5 + torch.rand(m, generator=g)
+    points, p = latent_categorical(u, p / p.sum())
+    found = categorical_optima(u, p)
+
+    def energy(w):
+        h = relu.h(w @ points.mT)
+        return (h.square() @ p - (h @ p).square()) / 2
+
+    push = normalize(torch.randn(nudges, m, m, generator=g), dim=-1)
+    around = normalize(found.w + 1e-4 * push, dim=-1)
+    holds = (energy(around) < energy(found.w)).all(0)
+    own, next_one = (angle_between(found.w, u.mT.roll(k, 0)) for k in (0, 1))
+    lme = eigen_check(population_field(points, p, relu_off_plane()), found.w).is_lme
+    return torch.where(holds, own, torch.inf), next_one, found.kinks, lme
+
+
+def over_populations(deviation):
+    """The four parts of `near_tilted_patterns`, stacked over six populations a seed."""
+    seeds = [1000 * s + k for s in block for k in range(6)]
+    found = [near_tilted_patterns(s, deviation) for s in seeds]
+    return [torch.stack(part) for part in zip(*found, strict=True)]
+
+
+tilted = {e: over_populations(e) for e in (0.02, 0.05, 0.1)}
+
+
+def over_bound(part):
+    return {
+        f"deviation {e}": float(parts[part].max()) / cone_angle_bound(e)
+        for e, parts in tilted.items()
+    }
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("thm-3-b", observed=over_bound(0), control=over_bound(1))
+
+# %% tags=["hide-input", "remove-output"]
+for e, (_, _, kinks, lme) in tilted.items():
+    shares = (kinks > 0).double().mean(), lme.double().mean()
+    print("deviation {}: {:.0%} of the optima at kinks, {:.0%} LMEs".format(e, *shares))
+
+# %% [markdown]
+# With finite batches, $\mathbb C_\alpha$ differs from its limit by a term of order $N^{-1/2}$, which turns the optimum by as much. Weak augmentation moves no sample of the summation model across the gate of a pattern. So the filter that starts at a pattern should end the nearer to it the larger the batch.
+
+
+# %% tags=["hide-input"]
+def turned_away(seed, n, noise, q, draws, m=6):
+    """Root mean square angle between patterns and the ends of the flow from them, for batches of n pairs of views."""
+    angles = []
+    for k in range(draws):
+        g = stream(seed, k, f"thm-3-c {n}")
+        u = orthonormal_patterns(m, m, g)
+        points, p = latent_summation(u, torch.full((m,), q))
+        x0 = points[torch.multinomial(p, n, replacement=True, generator=g)]
+        views = [x0 + noise * torch.randn(n, m, generator=g) for _ in range(2)]
+
+        def field(w, views=views):
+            gated = (gate(v.expand(len(w), -1, -1), w, relu) for v in views)
+            return uniform_contrastive_covariance(*gated)
+
+        flow = sphere_flow(field, u.mT, step=1.0, tol=1e-3, max_steps=20)
+        angles.append(angle_between(flow.w, u.mT))
+    return float(torch.cat(angles).square().mean().sqrt())
+
+
+def approach(noise, q=0.2, draws=4, batches=(256, 1024, 4096)):
+    """Slopes in log N, with and without the smallest N, one a seed."""
+    rows = [[turned_away(s, n, noise, q, draws) for n in batches] for s in block]
+    angles = torch.tensor(rows).mT
+    return [fitted_power(angles[k:], batches[k:]).tolist() for k in (0, 1)]
+
+
+# %% tags=["hide-input"]
+slopes_3 = {
+    f"{views}, {which}": slope
+    for views, noise in {"views alike": 0.0, "weak augmentation": 0.1}.items()
+    for which, slope in zip(("all N", "without N = 256"), approach(noise), strict=True)
+}
+common = approach(0.1, q=0.5, draws=1)[0]
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("thm-3-c", observed=slopes_3, control={"q = 1/2": common})
 
 # %% [markdown]
 # Sharper data make the landscape rougher and give it more optima at the same time: blurring the nine points of Figure 8 of the paper lowers both.

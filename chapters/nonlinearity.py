@@ -367,7 +367,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 #
 # The nine hills of the circle are of another kind. Each lies at a kink, where $A$ jumps, and none of the nine is an LME.
 #
-# The paper has a second model, in which an input is exactly one of the patterns, as at each place of the words that come later. There every pattern is an LME: at $w=u_m$ all other patterns give $w^\top x=0$, where by {prf:ref}`convention <nl-gate>` the gate is closed, so only the pattern itself passes.
+# The paper has a second model, in which an input is exactly one of the patterns, as at each place of the words that come later. There every pattern is an LME: at $w=u_m$ all other patterns give $w^\top x=0$, where by {prf:ref}`convention <nl-gate>` the gate is closed, so only the pattern itself passes. The gate is fragile: any tilt of the patterns can open it. The optima survive the tilt, but as [kinks that are no LMEs](nl-a-categorical).
 #
 # We enumerate the model and search for the crossing. With the second moment in place of the variance, our control, it would lie at $\tfrac12$.
 
@@ -420,7 +420,7 @@ chapter.judge("eq-9-a", observed=error, control=uncentred)
 # %% [markdown]
 # The same two eigenvalues say how fast a filter that starts near a pattern arrives. **Power iteration**, $w\leftarrow A(w)w/\lVert A(w)w\rVert$, is the limit of an Euler step of the flow as the step grows. Let $\lambda_1>\lambda_2$ be the two largest eigenvalues of $A$, and call $\lambda_1-\lambda_2$ the **gap**. Theorem 3 of the paper says that power iteration converges near its start if the gap is large and $A$ changes little, [provided that $A$ is positive semidefinite](nl-a-lemmas), which it need not be, since views that differ subtract from it.
 #
-# Near a pattern $u_m$ the length of a step, $\lVert w(t+1)-w(t)\rVert$, should fall by the factor $\lambda_2/\lambda_1\approx q/(1-q)^2$ each time (Figure 1 of the paper, right): for $q=0.2$ each step is less than a third of the one before. Where the patterns are only approximately orthogonal, "multiple local optima close to $u_m$ still exist for each $m$".
+# Near a pattern $u_m$ the length of a step, $\lVert w(t+1)-w(t)\rVert$, should fall by the factor $\lambda_2/\lambda_1\approx q/(1-q)^2$ each time (ours; Figure 1 of the paper, right, shows such steps): for $q=0.2$ each step is less than a third of the one before. Where the patterns are only approximately orthogonal, "multiple local optima close to $u_m$ still exist for each $m$".
 
 # %% [markdown]
 # ```{strip}

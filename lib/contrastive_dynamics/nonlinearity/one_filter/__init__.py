@@ -1,5 +1,6 @@
 """What chapters use of one filter of tian-2023: its landscape, its optima and their growth."""
 
+from .categorical_optima import categorical_optima, cone_angle_bound
 from .circle_landscape import (
     FIGURE_8_POINTS,
     blurred_landscape,
@@ -28,6 +29,7 @@ from .latent_models import (
     population_field,
     relu_off_plane,
     summation_covariance,
+    tilted_patterns,
     tilted_summation,
 )
 from .local_convergence import (
@@ -84,18 +86,19 @@ from .winning_probability import (
 __all__ = [
     "CRITICAL_Q", "FIGURE_8_POINTS", "AffineField", "DiscPopulation", "GaussianMixture", "angle_between",
     "ascend_bound_ratio", "ascent_limits", "augmentation_angles", "augmented_energy", "basin_shares", "blow_up_time",
-    "blurred_landscape", "categorical_covariance", "check_region", "check_theorem", "circle_boundary", "circle_energy",
-    "circle_fixed_points", "circle_grid", "circle_objective", "closed_form_error", "contraction", "contraction_slack",
-    "count_energy_maxima", "count_maxima", "count_score", "critical_probability", "density_fixed_points",
-    "displacement_ratio", "distinct_points", "earliest_blow_up", "eigen_check", "energy_maxima", "expansion_limit",
-    "expansion_ratio", "expected_finds", "first_finds", "first_wins", "flow_jacobian", "free_race_winner",
-    "frozen_gaussian_field", "growth_rate", "integrated_blow_up", "irregularity", "jittered_population", "largest_rate",
-    "latent_categorical", "latent_summation", "leader_bound", "leader_bound_mended", "leader_excess", "leading_share",
-    "leads", "lme_roughness", "modulated_growth", "newton_fixed_points", "noisy_views", "on_circle", "optimum_depths",
-    "orbit_variation", "orthonormal_patterns", "pattern_angle_bound", "pattern_contraction", "pattern_eigenvalues",
-    "plane_generator", "population_field", "power_iteration", "power_step", "race_winner", "random_disc_population",
-    "random_gaussian_mixture", "rank_bound", "rank_bound_mended", "rank_excess", "relu_off_plane", "rotations",
-    "sample_pairs", "shortfall_ratio", "single_modulation", "spectral_matrix", "sphere_flow", "starts_near",
-    "stretched_summation", "summation_covariance", "tilted_summation", "turning_ratio", "uniform_on_sphere",
-    "votes_for", "winning_count", "winning_probability", "wins_by", "wins_flow",
+    "blurred_landscape", "categorical_covariance", "categorical_optima", "check_region", "check_theorem",
+    "circle_boundary", "circle_energy", "circle_fixed_points", "circle_grid", "circle_objective", "closed_form_error",
+    "cone_angle_bound", "contraction", "contraction_slack", "count_energy_maxima", "count_maxima", "count_score",
+    "critical_probability", "density_fixed_points", "displacement_ratio", "distinct_points", "earliest_blow_up",
+    "eigen_check", "energy_maxima", "expansion_limit", "expansion_ratio", "expected_finds", "first_finds", "first_wins",
+    "flow_jacobian", "free_race_winner", "frozen_gaussian_field", "growth_rate", "integrated_blow_up", "irregularity",
+    "jittered_population", "largest_rate", "latent_categorical", "latent_summation", "leader_bound",
+    "leader_bound_mended", "leader_excess", "leading_share", "leads", "lme_roughness", "modulated_growth",
+    "newton_fixed_points", "noisy_views", "on_circle", "optimum_depths", "orbit_variation", "orthonormal_patterns",
+    "pattern_angle_bound", "pattern_contraction", "pattern_eigenvalues", "plane_generator", "population_field",
+    "power_iteration", "power_step", "race_winner", "random_disc_population", "random_gaussian_mixture", "rank_bound",
+    "rank_bound_mended", "rank_excess", "relu_off_plane", "rotations", "sample_pairs", "shortfall_ratio",
+    "single_modulation", "spectral_matrix", "sphere_flow", "starts_near", "stretched_summation", "summation_covariance",
+    "tilted_patterns", "tilted_summation", "turning_ratio", "uniform_on_sphere", "votes_for", "winning_count",
+    "winning_probability", "wins_by", "wins_flow",
 ]  # fmt: skip
