@@ -2849,15 +2849,19 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # - **The second form of $\delta_k$**, below paper (143), lacks the factor $1/(Z^2(\lambda-d_k))$ (`thm-5-a`).
 # - **The energy** is $\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$ at paper (2) and stands without the ½ further down in its Section 2 (`alpha-cl`). **Paper (3)** counts $i=j$, (24) leaves it out (`lem-2`). **Paper (181)** divides by $P$, where the mean over the other tokens is meant.
 # - **Lemma 5 of the paper**: $L_k$ is a matrix, printed as a vector. **Below paper (186)** a factor $\lambda_i^2$ stands too often.
+# - **The learning rate** of Section 5 of the paper is 0.02 in the author's command and 0.002 in the text; at the latter 5,000 minibatches are too few (`rate`).
+# - **Paper (16) and (180)** take $\cos$ where the program takes $\lvert\cos\rvert$ for linear filters, whose sign is free (`eq-16`).
+#
+# *Sharper than printed*: the second term of Lemma 5 of the paper has rank $C-1$ at most, and its Lemma 8 holds without $\mu_tc_t$ (`lem-5`, `lem-8`).
 #
 # *Conditions* under which a statement holds, and which the text leaves to its reader:
 #
 # - **Theorem 3 of the paper and its Lemmas 7 and 11**: $A$ positive semidefinite, as Appendix B.4 assumes before it shifts $A$ (`thm-3`, `lem-7`, `lem-11`).
 # - **Theorem 4 of the paper, second part**: $s$ held fixed (`thm-4-a`). The swap of paper (163) consists of critical points where the swapped filters have the same $s$.
 # - **The smallest $t^*$ wins**, in the proof of Theorem 6 of the paper: the race without projection (`thm-6-a`). The theorem itself holds on the sphere.
-# - **Paper (156) and (157)**: leads of at most 1, gaps of at most 2.
+# - **Paper (156), (157) and $\mathbb P[E_l]\ge\epsilon_l/2$**: leads and modulations of at most 1, gaps of at most 2 (`eq-155-b`).
+# - **Importances other than the uniform**, in Section 4 of the paper: features that are products over the fields (`asm-2-a`).
 # - **Figures 4 and 9 of the paper**: linear filters are scored by $\lvert\cos\rvert$, as the program does (`fig-4-a`, `fig-4-c`); quadratic networks show the trend from $\beta=5$ on (`fig-4-d`). `fig-10-a`, `fig-10-b` and `table-1-a` name their cells.
-# - **All networks on tokens**: the rate 0.02 of the author's command; at the 0.002 of the text 5,000 minibatches are too few.
 # - **More and deeper optima**, **BatchNorm and the pull to $\Delta_k$**, **tickets**: see `cor-2-c`, `cor-2-d`, `app-d-b`, `tickets`.
 # ```
 
