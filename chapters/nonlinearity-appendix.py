@@ -907,6 +907,8 @@ glue.figure(fig, "plot-more-optima")
 # $w\leftarrow A(w)w/\lVert A(w)w\rVert$ converges to a critical point in $B_\gamma$, with $1-c_t\le\gamma^t(1-c_0)$ (in its proof).
 # ```
 #
+# The idea: a step of power iteration damps all other directions by $\lambda_2/\lambda_1$, which shrinks $1-c_t$ to $\mu$ times itself or less. As the filter moves, $A$ changes, and its top eigenvector turns away by what the other terms of $\omega$ allow. If both together leave a factor $\gamma<1$, the steps shrink geometrically, and the filter stays near its start.
+#
 # On finite data $A$ is constant inside a cell of gates, $L=0$, and jumps from one to the next, so the condition can hold only inside a cell. For $L>0$ we use the smooth fields of the lemmas below, on which an upper bound of $\omega$ certifies the condition. The proof takes $A$ to be positive definite. Without that the theorem would promise too much: with eigenvalues $1,0,-1$ and $L=0$ the condition holds with $\gamma=0$, and the iteration swings for ever.
 
 

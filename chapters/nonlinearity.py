@@ -1240,7 +1240,7 @@ glue.figure(fig, "plot-vote")
 # ```
 
 # %% [markdown]
-# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields run by the same clock. The top layer gives nearly all its weight to one field at a time, so the others hardly move, and many do not arrive. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
+# Does the top layer of a network do the same? We take a binary $z$ and one filter per field and follow the flow of equation (15) of the paper, as it stands. The same starts are used with and without the pull towards $\Delta_k$, and we count the filters that end at the token which tells $z$. All fields share the same time variable, so that a slow field stays behind. The top layer gives nearly all its weight to one field at a time, so the others hardly move, and many do not arrive. BatchNorm cures this, as Appendix D of the paper says ([in the appendix](nl-a-arrivals)).
 
 
 # %% tags=["hide-input"]
@@ -1542,7 +1542,7 @@ for name, d in filters:
     print(f"{name}, d = {d}: {found:.0%} of the candidates shown, {what}")
 
 # %% [markdown]
-# ReLU filters end at a candidate or closed, except for a few mixtures. A **closed** filter has only negative weights, so no token gets through its gate: nothing moves it any more, and weight decay shrinks it. Linear filters mix the candidates and fill about as many directions as there are candidates.
+# ReLU filters end at a candidate or closed, except for a few mixtures. A **closed** filter has only negative weights, so no token gets through its gate: nothing moves it any more, and weight decay shrinks it. Linear filters mix the candidates and fill about as many directions as there are candidates. In one layer with uniform importance the reason is plain. Answering a second token as well makes outputs more alike, so a filter lowers that weight. At zero the gate of a ReLU filter closes, and the weight no longer matters. A linear filter goes on to a negative weight, which makes outputs differ still more: it mixes.
 #
 # (nl-grids)=
 # ## The grid: width, noise, BatchNorm
