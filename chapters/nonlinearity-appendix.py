@@ -2863,7 +2863,7 @@ for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
 # - **The smallest $t^*$ wins**, in the proof of Theorem 6 of the paper: the race without projection (`thm-6-a`). The theorem itself holds on the sphere.
 # - **Paper (156), (157) and $\mathbb P[E_l]\ge\epsilon_l/2$**: leads and modulations of at most 1, gaps of at most 2 (`eq-155-b`).
 # - **Importances other than the uniform**, in Section 4 of the paper: features that are products over the fields (`asm-2-a`).
-# - **Figures 4 and 9 of the paper**: linear filters are scored by $\lvert\cos\rvert$, as the program does (`fig-4-a`, `fig-4-c`); quadratic networks show the trend from $\beta=5$ on (`fig-4-d`). `fig-10-a`, `fig-10-b` and `table-1-a` name their cells.
+# - **Figure 4 of the paper**: quadratic networks show the trend from $\beta=5$ on (`fig-4-d`). `fig-10-a`, `fig-10-b` and `table-1-a` name their cells.
 # - **More and deeper optima**, **BatchNorm and the pull to $\Delta_k$**, **tickets**: see `cor-2-c`, `cor-2-d`, `app-d-b`, `tickets`.
 # ```
 

@@ -1671,7 +1671,6 @@ chapter.judge(
         "ReLU": works_well("relu"),
         "untrained": works_well(of="untrained"),
     },
-    outside=lambda: works_well(of="printed"),
     planted=lambda: works_well(planted=1.0),
     regime=bool(one) and trained_with("InfoNCE", "linear", "relu", among=one),
 )
@@ -1771,7 +1770,6 @@ chapter.judge(
     "fig-4-c",
     observed=lambda: less_affected().tolist(),
     control=lambda: less_affected("leaky_relu").tolist(),
-    outside=lambda: less_affected(of="printed").tolist(),
     planted=lambda: (less_affected() + 1.0).tolist(),
     regime=wide and trained_with("InfoNCE", "linear", "relu", "leaky_relu"),
 )
