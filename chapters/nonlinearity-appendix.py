@@ -97,10 +97,11 @@ from contrastive_dynamics.nonlinearity.one_filter import (
     leader_bound, leader_bound_mended, leader_excess, lme_roughness, noisy_views,
     on_circle, optimum_depths, orbit_variation, orthonormal_patterns,
     plane_generator, population_field, power_step, race_winner,
-    random_disc_population, rank_bound, rank_bound_mended, rank_excess,
-    relu_off_plane, rotations, sample_pairs, shortfall_ratio, single_modulation,
-    spectral_matrix, sphere_flow, starts_near, tilted_patterns, tilted_summation,
-    turning_ratio, uniform_on_sphere, votes_for, winning_count, winning_probability,
+    random_disc_population, random_gaussian_mixture, rank_bound, rank_bound_mended,
+    rank_excess, relu_off_plane, rotations, sample_pairs, shortfall_ratio,
+    single_modulation, spectral_matrix, sphere_flow, starts_near, tilted_patterns,
+    tilted_summation, turning_ratio, uniform_on_sphere, votes_for, winning_count,
+    winning_probability,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.two_layers import (
     BACKPROPAGATED, ConditionalFields, arrivals, batch_norm, batch_norm_velocity,
@@ -597,6 +598,36 @@ glue.figure(fig, "plot-thm-1-a")
 # ```
 
 # %% [markdown]
+# ### Another route to the flow
+#
+# The chapter derives the flow at fixed gates. Appendix B.2 of the paper remarks that one may also differentiate $w^\top A(w)w$, whose further term $\tfrac12w^\top(\mathrm dA)w$ is zero for ReLU and LeakyReLU: only inputs on the plane change their gate, and there $w^\top x=0$.
+
+
+# %% tags=["hide-input"]
+def energy_of_change(act, step=1e-4):
+    """|wᵀ(dA)w| over ‖A‖₂ on Gaussian mixtures, by central differences along a random tangent."""
+    parts = []
+    for d in (3, 5, 8):
+        draws = [stream(seed, k, f"eq-50 {d}") for k in range(20)]
+        pop, w = random_gaussian_mixture(draws, d), uniform_on_sphere(draws, d)
+        tangent = torch.stack([torch.randn(d, generator=g) for g in draws])
+        tangent = normalize(project_out(w, tangent), dim=-1)
+        field = pop.matrix_field(act)
+        ahead, behind = (
+            field(normalize(w + s * tangent, dim=-1)) for s in (step, -step)
+        )
+        change = torch.einsum("rd,rde,re->r", w, ahead - behind, w) / (2 * step)
+        parts.append(change.abs() / torch.linalg.matrix_norm(field(w), 2))
+    return torch.cat(parts)
+
+
+changes = {act.name: float(energy_of_change(act).max()) for act in (relu, leaky)}
+smooth = float(energy_of_change(quadratic).min())
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("eq-50", observed=changes, control=smooth)
+
+# %% [markdown]
 # (nl-a-bound)=
 # ### A bound of the roughness
 #
@@ -669,6 +700,23 @@ def error(tau_of_z0):  # r(w, α_g) is summed over the expansion, r(w, α_u) has
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-2", observed=error(tau), control=error(tau / 2))
+
+# %% [markdown]
+# How small is $z_0$? The paper says that it "can be exponentially small (e.g., when most data appear on the positive side of the weight)". Where $w_*^\top x\le0$ the exponential is 1, so that $z_0\ge\mathbb P[w_*^\top x\le0]$: all but an exponentially small share of the data have to lie on the positive side. We let the density $e^{a\,w_*^\top x}$ concentrate there.
+
+
+# %% tags=["hide-input"]
+def log_z0_slope(harmonic, sharpness=(10.0, 20.0, 40.0)):
+    """Slope of ln z_0 in a, for the density ∝ exp(a Re z^harmonic) and w = e_1."""
+    coefficients = torch.zeros(len(sharpness), 5)
+    coefficients[:, 2 * harmonic - 1] = torch.tensor(sharpness)
+    pop = DiscPopulation(coefficients, radial=40, angular=80)
+    z0 = pop.z0(torch.eye(2)[:1].expand(len(sharpness), -1), relu, 1e-3)
+    return float(np.polyfit(sharpness, z0.log().cpu(), 1)[0])
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("cor-2-e", observed=log_z0_slope(1), control=log_z0_slope(2))
 
 # %% [markdown]
 # ### The roughness falls more than its bound
@@ -1547,6 +1595,43 @@ glue.figure(fig, "plot-lem-5")
 # %% [markdown]
 # The proof says that the second term has rank $C$ at most. That is true; because $\sum_cp_c(1-p_c)\Delta(c)=0$, its rank is even $C-1$ at most.
 #
+# ### Other importances, and augmentation
+#
+# The lemma needs $\alpha\equiv1$ and no augmentation. Of both the paper says that they are for simplicity. "For kernel-like $\alpha$, the analysis is similar by combining multiple variance terms". Each term is a variance under an adjusted density $\tilde p_l=\phi_lp/z_l$, so the fields must be independent given $z$ under $\tilde p_l$, too. They are if $\phi_l$ is a product with one factor a field. This is so for a Gaussian importance that compares the outputs of the hidden layer, and not for one that compares an output in which the fields mix.
+#
+# With augmentation, the "conclusion still holds" if $\mathbb E[g(x)\mid x_0]\approx g(\mathbb E[x\mid x_0])$ for the gated input $g$. With equality this follows from Lemma 2 of the paper, since $\mathbb C_\alpha[g]$ then tends to the variance of $g$ at the mean views. For a linear filter there is equality. For ReLU only the samples count whose views fall on both sides of the gate.
+
+
+# %% tags=["hide-input"]
+def dependence(seed, mixed=False, given_z=True, order=4, tau=0.5):
+    """Largest distance of an adjusted density from independent fields, for α of f_1 or, mixed, of their sum."""
+    draw = [stream(seed, k, "asm-2-a") for k in range(4)]
+    model = random_fields(draw[:1], c=2, k=3, atoms=4, d=4)
+    w = uniform_on_sphere(draw[1:], 4)
+    h = relu.h(torch.einsum("kad,kd->ka", model.points[0], w))
+    f = torch.stack(torch.meshgrid(*h, indexing="ij"), -1).flatten(0, 2)
+    f = f.sum(-1, keepdim=True) if mixed else f
+    phi = gaussian_features(f, order, tau)
+    phi = phi[:, phi.sum(0) > 1e-6].view(4, 4, 4, -1)
+    p = torch.einsum("c,ci,cj,ck->cijk", model.prior[0], *model.given[0].unbind(1))
+    p = p.unsqueeze(-1) * phi  # [z, x_1, x_2, x_3, l]
+    p = p / p.sum((0, 1, 2, 3))
+    p = p if given_z else p.sum(0, keepdim=True)
+    z = p.sum((1, 2, 3))
+    fields = [p.sum(rest) / z[:, None] for rest in ((2, 3), (1, 3), (1, 2))]
+    product = torch.einsum("zl,zil,zjl,zkl->zijkl", z, *fields)
+    return float((p - product).abs().max())
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "asm-2-a",
+    observed=max(dependence(s) for s in block),
+    outside=min(dependence(s, mixed=True) for s in block),
+    control=min(dependence(s, given_z=False) for s in block),
+)
+
+# %% [markdown]
 # (nl-a-second-form)=
 # ### The second form of the modulation
 #
@@ -1661,6 +1746,8 @@ chapter.judge("thm-6-a", observed=free, outside=held, control=start)
 # $ds/d\sigma=a\,s\sum_j\rho_j^3-a-c\sqrt{1+s^2}$. The right side falls with $c$: a larger $c$ leaves $s$ smaller at every $\sigma$, and a start that reaches $s=0$ still reaches it. In the plane of $u_l$
 # and $u_i$ the border is the root of $a(s-1)=c\sqrt{1+s^2}$, which rises with $c<a$; a start between two roots wins with the larger vote and goes to $u_i$ with the smaller, and so do all
 # starts near it. For $c\ge a$ and $y_l>0$, $g(y_j)-g(y_l)-c\le a(y_j-1)-ay_l<0$, so that $y_l$ rises and every $|r_j|\to0$. This is (iii). $\square$
+#
+# Whether the basin grows with $c$ for every increasing $g$ is open beyond the plane; with $g=e^y$ we have seen no winner that a larger $c$ lost.
 
 # %% [markdown]
 # (nl-a-arrivals)=
@@ -1926,6 +2013,47 @@ score, unconditional = largest_score(), largest_score(start_positive=False)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-155-a", observed=score, control=unconditional)
+
+# %% [markdown]
+# The paper reads three things off the formula. Without modulation each pattern wins with a probability near $1/d$. With $\epsilon_l>0$ it is at least $\epsilon_l/2$, which needs $\epsilon_l\le1$, as no pattern wins with more than ½. With $\epsilon_l<0$ it is at most $\tfrac1d(1+\epsilon_l/2)^d$.
+
+
+# %% tags=["hide-input"]
+def odds(eps, d):
+    """P[E_1] by quadrature where only the first ε is not 0."""
+    return winning_probability(
+        torch.cat([eps[:, None], eps.new_zeros(len(eps), d - 1)], -1)
+    )[:, 0]
+
+
+def over_all(measure, eps, sizes=(2, 3, 5, 10, 20)):
+    """The largest measure(ε, d, probability) over a grid."""
+    return max(float(measure(eps, d, odds(eps, d)).max()) for d in sizes)
+
+
+def ratio_to(slope):
+    return lambda e, d, p: p * d / (1 + slope * e) ** d
+
+
+up, down = torch.linspace(0.05, 1, 20), torch.linspace(-0.95, -0.05, 19)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "eq-155-b",
+    observed=over_all(lambda e, d, p: e / 2 - p, up),
+    outside=over_all(lambda e, d, p: e / 2 - p, up[:19] + 1),
+    control=over_all(lambda e, d, p: e - p, up),
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "eq-155-c",
+    observed={
+        "negative modulation": over_all(ratio_to(0.5), down),
+        "no modulation": over_all(ratio_to(0.5), torch.zeros(1), sizes=(10, 20)),
+    },
+    control=over_all(ratio_to(1.0), down),
+)
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(6.4, 3.5), layout="constrained")
