@@ -391,7 +391,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 #
 # The nine hills of the circle are of another kind. Each lies at a kink, where $A$ jumps, and none of the nine is an LME.
 #
-# The paper has a second model, in which an input is exactly one of the patterns, as at each place of the words that come later. There every pattern is an LME: at $w=u_m$ all other patterns give $w^\top x=0$, where by {prf:ref}`convention <nl-gate>` the gate is closed, so only the pattern itself passes. The gate is fragile: any tilt of the patterns can open it. The optima survive the tilt, but as [kinks that are no LMEs](nl-a-categorical).
+# The paper has a second model, in which an input is exactly one of the patterns, as at each place of the words that come later. There every pattern is an LME: at $w=u_m$ all other patterns give $w^\top x=0$, where by {prf:ref}`convention <nl-gate>` the gate is closed, so only the pattern itself passes. Any tilt of the patterns can open that gate; the optima survive it, but as [kinks that are no LMEs](nl-a-categorical).
 #
 # We enumerate the model and search for the crossing. With the second moment in place of the variance, our control, it would lie at $\tfrac12$.
 
@@ -749,7 +749,7 @@ chapter.judge("thm-1-b", observed=meet, control=every)
 # J=P^\perp\left(A-\lambda_*-\mathbb E[h]\,B\right)P^\perp,\qquad B=\int_{w_*^\top x=0}xx^\top p(x)\,dS\succeq0 .
 # $$ (nl-eq-jacobian)
 #
-# Here $\mathbb E[h]$ is the mean output of the filter, and $B$ the second moment of the density $p$ on the plane. The roughness is $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. It enters with a minus sign, which *stabilises*: an input that crosses the gate pushes the filter back. So on such a density every LME is stable under ReLU, however rough, and a fixed point that is no LME can be stable, too. (For an $\alpha$ of [kernel structure](nl-a-bound) the last term is a sum of such terms, and the same holds: on densities such an importance gains no optima by making LMEs stable.)
+# Here $\mathbb E[h]$ is the mean output of the filter, and $B$ the second moment of the density $p$ on the plane. The roughness is $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. It enters with a minus sign, which *stabilises*: an input that crosses the gate pushes the filter back. So on such a density every LME is stable under ReLU, however rough, and a fixed point that is no LME can be stable, too. (For an $\alpha$ of [kernel structure](nl-a-bound) the last term is a sum of such terms, so there it gains no optima through stability.)
 
 
 # %% tags=["hide-input"]
