@@ -1997,8 +1997,8 @@ chapter.judge(
     outside=lambda: less_effective(one),
     planted=lambda: less_effective(several, planted=2.0),
     regime=bool(one and several)
-    and trained_with("InfoNCE", *TRAINED)
-    and trained_with("quadratic", *TRAINED),
+    and trained_with("InfoNCE", *ACTS)
+    and trained_with("quadratic", *ACTS),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]

@@ -182,7 +182,7 @@ def controls(chapter: Committed) -> list[str]:
     return found + [
         f"{i}: control{' ' + case if case else ''} does not miss the rule {chapter.claims.rows[i].rule}"
         for i, reading in chapter.readings.items()
-        for case, sample in reading.control.items()
+        for case, sample in reading.as_judged(chapter.claims.rows[i]).control.items()
         if chapter.claims.rows[i].rule.outcome(sample, paged[i].level) != MISSED
     ]
 
