@@ -517,7 +517,7 @@ chapter.judge("thm-3-b", observed=over_bound(0), control=over_bound(1))
 
 # %% tags=["hide-input", "remove-output"]
 for e, (_, _, kinks, lme) in tilted.items():
-    shares = (kinks > 0).double().mean(), lme.double().mean()
+    shares = [float(part.double().mean()) for part in (kinks > 0, lme)]
     print("deviation {}: {:.0%} of the optima at kinks, {:.0%} LMEs".format(e, *shares))
 
 # %% [markdown]
