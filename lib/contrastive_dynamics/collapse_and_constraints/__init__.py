@@ -38,6 +38,7 @@ from .orthogonal_descent import (
     trace_loss,
 )
 from .orthogonal_descent import outputs as network_outputs
+from .output_divergence import grow_outputs
 from .output_growth import STEEPEST, growth_rate
 from .pair_losses import (
     expected_trace_matrix,
@@ -88,13 +89,14 @@ __all__ = [
     "decayed_flow", "descend", "descend_frobenius", "descend_frobenius_nonlinear", "descend_infonce",
     "descend_operator_norms", "descend_product_norm", "descend_ratio", "descent_step", "descent_step_cost",
     "draw_weights", "expected_trace_matrix", "exponent", "flow_map", "flow_step_cost", "free_flow", "frobenius_optimum",
-    "gaussian_layers", "gaussian_pairs", "gaussian_views", "gaussian_weights", "growth_rate", "half_moon_gap",
-    "half_moon_spectrum", "indefinite_matrix", "infonce_matrix", "iterate", "kernel_change", "kernel_flow",
-    "largest_rate", "limit_projector", "linear_flow", "mean_factor", "minibatch_map", "network", "network_outputs",
-    "new_point", "off_diagonal_share", "operator_optimum", "output_end", "output_flow", "output_velocity",
-    "output_velocity_by_kernel", "outputs_at", "pair_loss", "pairing", "pairing_product", "polar_map", "polar_velocity",
-    "projected_flow", "projected_map", "projector_velocity", "random_tangent_kernel", "regression_flow",
-    "regression_velocity", "relu_limit", "require_sizes", "rotated_start", "signed_eigenvalues", "spectral_flow",
-    "squared_length", "stacked", "stationary_distance", "tangent_kernel", "tangent_shares", "three_rules", "trace_loss",
-    "trace_matrix", "train", "vector_limit", "vector_velocity", "wide_starts", "without_decay",
+    "gaussian_layers", "gaussian_pairs", "gaussian_views", "gaussian_weights", "grow_outputs", "growth_rate",
+    "half_moon_gap", "half_moon_spectrum", "indefinite_matrix", "infonce_matrix", "iterate", "kernel_change",
+    "kernel_flow", "largest_rate", "limit_projector", "linear_flow", "mean_factor", "minibatch_map", "network",
+    "network_outputs", "new_point", "off_diagonal_share", "operator_optimum", "output_end", "output_flow",
+    "output_velocity", "output_velocity_by_kernel", "outputs_at", "pair_loss", "pairing", "pairing_product",
+    "polar_map", "polar_velocity", "projected_flow", "projected_map", "projector_velocity", "random_tangent_kernel",
+    "regression_flow", "regression_velocity", "relu_limit", "require_sizes", "rotated_start", "signed_eigenvalues",
+    "spectral_flow", "squared_length", "stacked", "stationary_distance", "tangent_kernel", "tangent_shares",
+    "three_rules", "trace_loss", "trace_matrix", "train", "vector_limit", "vector_velocity", "wide_starts",
+    "without_decay",
 ]  # fmt: skip
