@@ -75,6 +75,7 @@ from .unconstrained_flow import (
     linear_flow,
     output_velocity_by_kernel,
     projected_flow,
+    spectral_contrastive_loss,
     spectral_flow,
 )
 from .update_cost import descent_step_cost, flow_step_cost
@@ -96,7 +97,7 @@ __all__ = [
     "output_velocity", "output_velocity_by_kernel", "outputs_at", "pair_loss", "pairing", "pairing_product",
     "polar_map", "polar_velocity", "projected_flow", "projected_map", "projector_velocity", "random_tangent_kernel",
     "regression_flow", "regression_velocity", "relu_limit", "require_sizes", "rotated_start", "signed_eigenvalues",
-    "spectral_flow", "squared_length", "stacked", "stationary_distance", "tangent_kernel", "tangent_shares",
-    "three_rules", "trace_loss", "trace_matrix", "train", "vector_limit", "vector_velocity", "wide_starts",
-    "without_decay",
+    "spectral_contrastive_loss", "spectral_flow", "squared_length", "stacked", "stationary_distance", "tangent_kernel",
+    "tangent_shares", "three_rules", "trace_loss", "trace_matrix", "train", "vector_limit", "vector_velocity",
+    "wide_starts", "without_decay",
 ]  # fmt: skip
