@@ -1,4 +1,4 @@
-"""The constrained network with one output, z = 1, in closed form: one path of directions, two clocks.
+"""The constrained network with one output, z = 1, solved up to a quadrature: one path of directions, two clocks.
 
 Write s = ‖q‖² and f = qᵀΛq. Both flows of the outputs belong to the family q̊ = −(4 − κs)Λq + (4 − κ)f q: κ = 2 is (9),
 gradients projected, κ = 1 is `constrained_flow.polar_velocity`, weights projected. In either
@@ -60,7 +60,8 @@ def squared_length(q0: Tensor, lam: Tensor, tau: Tensor, kappa: float = GRADIENT
 def outputs_at(q0: Tensor, lam: Tensor, tau: Tensor, kappa: float = GRADIENTS) -> Tensor:
     """q = √s e^{−2Λτ}q0/‖e^{−2Λτ}q0‖ where the clock shows τ, which is the closed form also for s0 = 1.
 
-    Source: derived, beyond the paper, which says of its eq. (10) that it "doesn't seem to have a simple closed form".
+    Source: derived, beyond the paper, which says of its eq. (9), for any z, that it "doesn't seem to have a simple
+        closed form".
     Args and Raises: as `squared_length`.
     Returns: q, `[..., d]`.
     Error: rounding, 4|λ|τ·ε relative.
