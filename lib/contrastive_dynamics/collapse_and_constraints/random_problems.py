@@ -58,7 +58,8 @@ def indefinite_matrix(generator: Generator, d: int, negative: int = 2) -> tuple[
     Returns: C `[d, d]`, λ `[d]`, ascending, V `[d, d]`, whose columns are the eigenvectors.
     Raises: ValueError for another number of negative eigenvalues.
     """
-    _require_count(negative, d)
+    if not 0 <= negative <= d:
+        raise ValueError(f"negative must be 0..{d}, got {negative}")
     at = {"dtype": torch.float64, "device": generator.device}
     values = torch.cat([torch.linspace(-3, -1, negative, **at), torch.linspace(0.5, 2.5, d - negative, **at)])
     vectors = haar([generator], d, d)[0]
@@ -76,7 +77,8 @@ def signed_eigenvalues(generator: Generator, runs: int, d: int, negative: int) -
     Returns: `[run, d]`, ascending.
     Raises: ValueError for another number of negative eigenvalues.
     """
-    _require_count(negative, d)
+    if not 0 <= negative <= d:
+        raise ValueError(f"negative must be 0..{d}, got {negative}")
     at = {"dtype": torch.float64, "device": generator.device}
     size = torch.rand(runs, d, generator=generator, **at) + torch.arange(1.0, 2 * d, 2, **at)
     sign = torch.where(torch.arange(d, device=generator.device) < negative, -1.0, 1.0)
@@ -97,8 +99,3 @@ def gaussian_layers(generators: list[Generator], h: int, d: int, z: int) -> tupl
 
 def _normal(generator: Generator, *size: int) -> Tensor:
     return torch.randn(*size, generator=generator, dtype=torch.float64, device=generator.device)
-
-
-def _require_count(negative: int, d: int) -> None:
-    if not 0 <= negative <= d:
-        raise ValueError(f"negative must be 0..{d}, got {negative}")
