@@ -1544,7 +1544,7 @@ glue.figure(fig, "cc-plot-lem-2")
 # (cc-a-cost)=
 # ## What an update costs (Figure 4 of the paper, left)
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", and (12) of the paper "is independent of" it. Times depend on the machine. We judge the stored ones, of one processor and $h$ up to $10^4$ (`records/benchmarks/`, made by `benchmarks/constrained_descent.py`). As a control we take the exact map of the outputs under (11) in place of (12): it, too, knows no width, but at a small one it costs more than descent. And we count: every
+# "An update step using (12) is significantly faster then a SGD step using (11)", "(11) scales linearly with $h$", and (12) of the paper "is independent of" it. Times depend on the machine. We judge the stored ones, of one processor and $h$ up to $10^4$ (`records/benchmarks/`, made by `benchmarks/constrained_descent.py`). As a control we take, in place of (12) of the paper, the exact map {eq}`cc-eq-map` of the outputs: it, too, knows no width, but at a small one it costs more than descent. And we count: every
 # multiplication and addition of the whole update of each, gradients, step and projection included, and every byte of float64 read or written. A test of the library holds the counts against what PyTorch executes.
 #
 # A slip on the way: $W_1^\top W_1=I_d$ needs $h\ge d$. MNIST has $d=784$, so no width below that satisfies the constraint of (8) of the paper.
@@ -1665,7 +1665,8 @@ glue.figure(fig, "cc-plot-fig-4a")
 #
 # - **$\mathbb E[\tilde C]=-n\,\mathbb E[xx^\top]$**: $\mathbb E[x]=0$. In general $\mathbb E[C]=n(q\mu\mu^\top-p\,\mathbb E[xx^\top])$; for the paper's half moons it is $-n\operatorname{Cov}(x)$ (`eq-ec`, `eq-ec-a`). "$\mathbb E[C]$ is in fact negative definite": $\operatorname{Cov}(x)$ is regular.
 # - **Lemma 1 of the paper** is exact for $u=\Theta x$ (`lem-1-a`). For two linear layers its kernel $x^\top x'$ is that of a second layer trained alone or drawn small; with both layers trained it is $2x^\top x'$ (`lem-1-b`).
-# - **Remark 2**: InfoNCE decouples while its outputs are small, or with its weights held fixed (`rem-2-a`).
+# - **Remark 2**: InfoNCE decouples while its outputs are small, or with its weights held fixed (`rem-2-a`), the cosine loss with its norms held fixed (`rem-2-d`); the spectral loss couples outputs of order one (`rem-2`).
+# - **Second contribution**: a penalty on Frobenius norms does not prevent the collapse of the starts that grow (`prop-2-b`); those that vanish may keep several directions.
 # - **Remark 3**: the $r$ components move alike for $r\ll z$, as the remark assumes (`rem-3-a`); they collapse for any $r$ (`rem-3`).
 # - **Proposition 1 of the paper**: what converges is the direction of the outputs, and it is one dimension if $\lambda_{\min}$ is simple (`prop-1-a`).
 # - **Proposition 3 of the paper**: its fourth problem needs $h\ge d+z-k$ (`prop-3`). **Figure 4 of the paper**: $W_1^\top W_1=I_d$ needs $h\ge d$, 784 for MNIST.
