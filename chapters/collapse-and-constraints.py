@@ -577,7 +577,7 @@ mistakes_lazy = {
 chapter.judge("lem-1-d", observed=fitted_lazy, control=mistakes_lazy)
 
 # %% [markdown]
-# Of its losses (1) and (2) the paper says: "By the extension of Lemma 1 to neural network and NTK dynamics, one can conclude that Proposition 1 and dimension collapse also happen for wide neural networks". These losses have no lower bound, so there is no end of training; we stop tanh and ReLU networks when their outputs have grown to size $10^5$. By then they have collapsed, all of them.
+# The paper says of its losses (1) and (2): "By the extension of Lemma 1 to neural network and NTK dynamics, one can conclude that Proposition 1 and dimension collapse also happen for wide neural networks". These losses have no lower bound, so there is no end of training; we stop tanh and ReLU networks when their outputs have grown to size $10^5$. By then they have collapsed, all of them.
 
 # %% tags=["hide-input"]
 grown_widths, n_grown, grown_size = tangent_widths[2:-1], 12, 1e5
@@ -594,8 +594,15 @@ labels_grown = (
 )
 
 
-def grown_pull(u):  # of loss (1)
-    return 2 * pairing_product(u, n_grown, 1, 1) / n_grown
+def grown_pull(q):
+    """Of loss (1), q = 1, and of loss (2), q = 0, which does not use the negatives."""
+
+    def pull(u):
+        used, unused = u.split([(2 + q) * n_grown, (1 - q) * n_grown], 1)
+        down = 2 * pairing_product(used, n_grown, 1, q) / n_grown
+        return torch.cat([down, 0 * unused], 1)
+
+    return pull
 
 
 def large_label_pull(u):  # of regression, on labels of a size that is reached as well
@@ -612,16 +619,14 @@ def grown_ranks(name, h, pull):
 
 
 # %% tags=["hide-input"]
-kinds_grown = ("tanh", "relu")
+cases_grown = list(product(("tanh", "relu"), grown_widths, (1, 0)))
 collapsed_nets = {
-    f"{name}, h={h}": float(grown_ranks(name, h, grown_pull).max())
-    for name, h in chapter.progress(
-        list(product(kinds_grown, grown_widths)), "large outputs"
-    )
+    f"{name}, h={h}, loss ({2 - q})": float(grown_ranks(name, h, grown_pull(q)).max())
+    for name, h, q in chapter.progress(cases_grown, "large outputs")
 }
 labelled_nets = {
     name: float(grown_ranks(name, grown_widths[0], large_label_pull).min())
-    for name in kinds_grown
+    for name in ("tanh", "relu")
 }
 
 # %% tags=["hide-input", "nbval-check-output"]
