@@ -1658,7 +1658,7 @@ def log_distances(values, first_flow=output_velocity, runs=16):
 
 
 def power_of(values):
-    return float(exponent(torch.tensor(values)).clamp(max=1))
+    return min(exponent(torch.tensor(values)), 1.0)
 
 
 def over_gamma(table, values, skip):
@@ -1676,7 +1676,7 @@ fitted = {
 }
 slow = {k: over_gamma(log_distances(v, half_speed), v, 2) for k, v in merging.items()}
 
-moon_gamma = float(exponent(torch.tensor(moon_values)))
+moon_gamma = exponent(torch.tensor(moon_values))
 glue.number("cc-moon-gamma", moon_gamma)
 glue.number("cc-moon-closer", 100**moon_gamma)
 

@@ -93,10 +93,11 @@ def closed_form(q0: Tensor, lam: Tensor, times: Tensor, kappa: float = GRADIENTS
 
 
 def exponent(lam: Tensor) -> float:
-    """γ = (λ2 − λ1)/(2|λ1|): sup_t of the distance between (9) and the polar flow falls like h^{−γ}.
+    """γ = (λ2 − λ1)/(2|λ1|): sup_t of the distance between (9) and the polar flow falls like h^{−min(γ, 1)}.
 
     q0 has squared length of order 1/h. While s is small the two clocks agree. They part when s is of order 1, that is,
     at e^{4|λ1|τ} ~ h, and by then tan∠(q, e1) = e^{−2(λ2 − λ1)τ} tan∠(q0, e1) ~ h^{−γ}.
+    Their lengths differ by h^{−min(2γ, 1)}, which decides for γ > 1.
 
     Source: derived, beyond the paper; esser-2023, Figure 3.
     Args:
