@@ -69,8 +69,9 @@ from contrastive_dynamics.collapse_and_constraints import (
     network, network_outputs, output_end, output_flow, output_velocity, outputs_at,
     pair_loss, pairing, pairing_product, polar_map, polar_velocity, projector_velocity,
     random_tangent_kernel, relu_limit, signed_eigenvalues,
-    spectral_contrastive_loss, squared_length, stacked, stationary_distance, tangent_shares, trace_loss, trace_matrix, train,
-    vector_limit, vector_velocity, wide_starts, without_decay,
+    spectral_contrastive_loss, squared_length, stacked, stationary_distance,
+    tangent_shares, trace_loss, trace_matrix, train, vector_limit, vector_velocity,
+    wide_starts, without_decay,
 )  # fmt: skip
 from contrastive_dynamics.data.half_moons import (
     half_moon_moments, half_moon_pairs, half_moon_views, half_moons,

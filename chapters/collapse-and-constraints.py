@@ -1936,22 +1936,7 @@ chapter.judge(
     "fig-2-c",
     observed=width_slopes("sigmoid"),
     control=width_slopes("sigmoid", 0),
-    regime=in_full,
-)
-
-
-# %% tags=["hide-input"]
-def slopes_before_star(name):
-    """Slope of the gap in the width at a tenth of the epochs, with the mean of the pairs."""
-    gaps = [early_gap(name, h)[0][-1] for h in widths]
-    return fitted_power(torch.stack(gaps), widths).tolist()
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-2-f",
-    observed=slopes_before_star("sigmoid"),
-    control=slopes_before_star("tanh"),
+    outside=early_slopes("sigmoid"),
     regime=in_full,
 )
 
