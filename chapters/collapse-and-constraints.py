@@ -1650,7 +1650,7 @@ def log_distances(values, first_flow=output_velocity, runs=16):
     end = (math.log(far_widths[-1]) + 16) / (8 * low)
     times = torch.arange(0, end, 0.01 / low)
     both = (
-        output_flow(q0, lam, times, v, rtol=1e-7, atol=1e-10)
+        output_flow(q0, lam, times, v, rtol=1e-11, atol=1e-14)  # the gap is 1e-6
         for v in (first_flow, polar_velocity)
     )
     apart = torch.sub(*both).norm(dim=(-2, -1)).amax(0).log()
