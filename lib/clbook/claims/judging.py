@@ -177,11 +177,14 @@ def _met(claim: Claim, reading: Reading, level: float, data: str) -> tuple[str, 
 def _missed(claim: Claim, reading: Reading, level: float) -> tuple[str, str]:
     """Verdict and reason if the rule is missed, from the claim's own arms."""
     shown = [arm for arm in (reading.mended, reading.planted) if arm]
-    proved = bool(shown) and all(_worst(claim.rule, arm, level) == MET for arm in shown)
+    found = {_worst(claim.rule, arm, level) for arm in shown}
+    proved = found == {MET}
     if claim.vacuous:
         return "vacuous", claim.vacuous
     if claim.erratum and proved:
         return ("misprint" if claim.slip else "contradicted"), claim.erratum
+    if claim.erratum and UNDECIDED in found:
+        return "undecided", f"the rule {claim.rule} is missed; this run does not decide about the mended form"
     if claim.smaller:
         return "undecided", f"the rule {claim.rule} is missed in a run smaller than the paper's: {claim.smaller}"
     return "not reproduced", f"the rule {claim.rule} is missed"

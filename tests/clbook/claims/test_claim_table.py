@@ -57,6 +57,11 @@ def test_contradicted_needs_an_erratum_and_a_mended_form_that_meets_the_rule():
     assert verdict(erratum, observed=0.5, mended=0.1).verdict == "reproduced"
 
 
+def test_a_mended_form_that_the_run_does_not_decide_leaves_the_claim_undecided():
+    found = verdict(fair(erratum="a factor 2"), observed=1.5, advocate=1.5, mended=[0.5, 1.4, 0.9, 0.8])
+    assert found.verdict == "undecided" and "mended form" in found.reason
+
+
 def test_a_planted_case_that_misses_takes_the_contradiction_back():
     erratum = fair(erratum="a factor 2")
     missed = {"observed": 1.5, "advocate": 1.5}
