@@ -95,10 +95,12 @@ def in_gallery(files: ChapterFiles, profile: str) -> dict[str, Placed]:
 
 
 def origin(run: StoredRun) -> str:
-    """A sentence on what made a stored run: profile, day, machine, time, and whether the code has changed since."""
+    """A sentence on what made a stored run: profile, days, machine, time, and whether the code has changed since."""
     stamp, took = run.stamp, duration(whole_cost(run.stamp))
+    first, *others = sorted({part["time"][:10] for part in (stamp, *stamp.get("later", []))})
+    days = f"from {first} to {others[-1]}" if others else f"on {first}"
     since = " The code or the rules have changed since." if run.stale else ""
-    return f"Made with the profile {stamp['profile']} on {stamp['time'][:10]}: {stamp['device']}, {took}.{since}"
+    return f"Made with the profile {stamp['profile']} {days}: {stamp['device']}, {took}.{since}"
 
 
 def _recorded(run: StoredRun) -> str:

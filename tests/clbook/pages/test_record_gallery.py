@@ -101,6 +101,8 @@ def test_what_made_a_run_is_said_in_a_sentence(files):
     run = stored_runs(files)["default"]
     stamp = run.stamp | {"seconds": 5400.0, "device": "a machine", "time": "2026-01-02T03:04:05", "profile": "paper"}
     assert origin(replace(run, stamp=stamp)) == "Made with the profile paper on 2026-01-02: a machine, 90 min."
+    later = stamp | {"later": [{"time": "2026-01-05T01:02:03"}, {"time": "2026-01-03T01:02:03"}]}
+    assert "from 2026-01-02 to 2026-01-05:" in origin(replace(run, stamp=later))
     stale = {claim: replace(one, state="stale") for claim, one in run.states.items()}
     assert origin(replace(run, states=stale)).endswith(" The code or the rules have changed since.")
 
