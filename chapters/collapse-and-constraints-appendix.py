@@ -49,7 +49,6 @@ device: str = "cpu"  # the calls are small: a GPU gains nothing here, auto|cpu|c
 
 
 # %% tags=["hide-input"]
-import json
 import math
 from functools import cache
 from itertools import product
@@ -1576,12 +1575,9 @@ def careless(h, d, z):
 miscounted = max(careless(*size) for size in all_sizes)
 
 # %%
-stored_times = (
-    chapter.files.root / "records" / "benchmarks" / "constrained-descent.json"
-)
 times_4 = {
     (row["d"], row["h"]): row["seconds"]
-    for row in json.loads(stored_times.read_text())["updates"]
+    for row in chapter.benchmark("constrained-descent")["updates"]
 }
 
 

@@ -135,6 +135,9 @@ class ChapterFiles:
     def record(self, profile: str) -> Path:
         return self.root / "records" / self.name / f"{profile}.json"
 
+    def benchmark(self, name: str) -> Path:
+        return self.root / "records" / "benchmarks" / f"{name}.json"
+
     def records(self) -> list[Path]:
         """All existing records."""
         return sorted((self.root / "records" / self.name).glob("*.json"))

@@ -1,6 +1,7 @@
 """A chapter while its notebook runs: it checks parameters, judges claims, and makes the stamp of the run."""
 
 import datetime
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +15,7 @@ from ..common.environment import device_of
 from ..common.errors import BookError, Refused
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
-from ..common.sources import ChapterFiles
+from ..common.sources import ChapterFiles, text_of
 from ..provenance.digests import ALGORITHM, ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
@@ -125,6 +126,10 @@ class Chapter:
         keeper = _PIECES.get("keeper")
         options["watch"] = lambda items: self.progress(items, label)
         return keeper.library(label, compute, *args, **options) if keeper else compute(*args, **options)
+
+    def benchmark(self, name: str) -> dict:
+        """A stored benchmark, `records/benchmarks/NAME.json`; a reading made of it is stale once the file changes."""
+        return json.loads(text_of(self.files.benchmark(name)))
 
     def close(self) -> display.Line:
         """The chapter's last line: counts of verdicts, time and memory; its output contains the stamp."""
