@@ -42,7 +42,7 @@ def test_an_interrupted_run_is_one_line_and_leaves_nothing(files, tmp_path, sent
             CHAPTER.replace("double =", _endless(begun, "double =")),
             APPENDIX.replace("falling =", _endless(begun, "falling =")),
         )
-    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "--out", str(tmp_path / "a/b")]
+    command = [sys.executable, "-m", "clbook", "run", "stand-in", "--out", str(tmp_path / "a/b")]
     process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
@@ -77,7 +77,7 @@ def test_a_run_that_is_killed_leaves_neither_its_kernel_nor_what_that_has_starte
     begun.mkdir()
     noted = f"{WORKER}open(f'{begun}/{{os.getpid()}} {{worker.pid}}', 'w').close()\nwhile True: pass\ndouble ="
     files.source.write_text(WITH_DEVICE.replace("double =", noted))
-    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "clbook", "run", "stand-in", "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, env=os.environ | _library()) as process:
         assert any(list(begun.iterdir()) or process.poll() or time.sleep(0.1) for _ in range(1000))
         process.kill()

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -220,21 +219,6 @@ def failed_cell(label: str, error) -> str:
     error_line = f"{error.ename}: {error.evalue}".splitlines()[0]
     shown = " | ".join(last if error_line in last[-1:] else [*last[-_LAST_LINES + 1 :], error_line])
     return f"{label}: cell [{error.exec_count}] failed: {shown}"
-
-
-@contextlib.contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, so that no kernel or worker is orphaned.
-
-    A signal that is ignored, as SIGHUP is under nohup, stays ignored.
-    """
-    handled = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

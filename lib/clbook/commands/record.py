@@ -17,6 +17,7 @@ from ..claims.claim_table import Claims
 from ..common import environment
 from ..common.atomic import atomic_write
 from ..common.errors import BookError, line_of
+from ..common.interrupts import INTERRUPTED, terminated_as_interrupted
 from ..common.parameters import profile_parameters
 from ..common.printing import printed
 from ..common.sources import ChapterFiles
@@ -27,7 +28,7 @@ from ..provenance.library import sha
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, states
 from ..provenance.stamps import check, merge, refreshed, seal
-from .jupyter_kernel import disk_errors, terminated_as_interrupted
+from .jupyter_kernel import disk_errors
 from .output_place import check_writable
 from .request import check_data, seed_blocks, with_device
 from .script import run_script
@@ -219,7 +220,7 @@ def main(arguments: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         print("record: interrupted, finished pieces are kept", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def corrupted(files, tmp_path, monkeypatch):
 
 def test_a_corrupted_data_file_is_one_line_before_a_kernel_starts(corrupted, tmp_path):
     out = tmp_path / "some" / "out"
-    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "-p", "data=mnist"]
+    command = [sys.executable, "-m", "clbook", "run", "stand-in", "-p", "data=mnist"]
     done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, env=os.environ | _library())
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"clbook: stand-in: data=mnist: {corrupted} has the sum sha256:")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
-CLI = [sys.executable, "-m", "clbook.cli"]
+CLI = [sys.executable, "-m", "clbook"]
 
 
 def call(*arguments: str, **options) -> subprocess.CompletedProcess:
