@@ -85,6 +85,38 @@ def test_a_run_that_is_killed_leaves_neither_its_kernel_nor_what_that_has_starte
     assert _end([int(pid) for pid in path.name.split()])
 
 
+BUSY = """import os, sys
+sys.path.insert(0, {folder!r})
+from busy import busy
+from joblib import Parallel, delayed
+Parallel(2)(delayed(busy)() for _ in range(2))
+"""
+
+
+@pytest.mark.parametrize("command", [["record", "--profile", "smoke"], ["execute"]])
+def test_a_command_that_is_killed_leaves_no_busy_worker(files, tmp_path, command):
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (tmp_path / "busy.py").write_text(
+        f"import os\ndef busy():\n    open(f'{begun}/{{os.getpid()}}', 'w').close()\n    while True: pass\n"
+    )
+    files.source.write_text(WITH_DEVICE.replace("double =", BUSY.format(folder=str(tmp_path)) + "double ="))
+    arguments = [sys.executable, "-m", "clbook", command[0], "stand-in", *command[1:]]
+    with subprocess.Popen(arguments, env=os.environ | _library() | {"LOKY_MAX_CPU_COUNT": "2"}) as process:
+        assert any(len(list(begun.iterdir())) == 2 or process.poll() or time.sleep(0.1) for _ in range(1000))
+        process.kill()
+    assert _end([int(path.name) for path in begun.iterdir()])
+
+
+def test_a_worker_that_is_killed_ends_a_record_in_one_line(files, tmp_path):
+    (tmp_path / "busy.py").write_text("import os\ndef busy():\n    os.kill(os.getpid(), 9)\n")
+    files.source.write_text(WITH_DEVICE.replace("double =", BUSY.format(folder=str(tmp_path)) + "double ="))
+    command = [sys.executable, "-m", "clbook", "record", "stand-in", "--profile", "smoke"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | _library())
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("clbook: stand-in.py, cell 3, line") and "SIGKILL" in done.stderr
+
+
 def test_a_kernel_that_is_killed_leaves_nothing_that_it_has_started(files, tmp_path):
     noted = (
         f"{WORKER}open(f'{tmp_path}/pid', 'w').write(str(worker.pid))\nos.kill(os.getpid(), signal.SIGKILL)\ndouble ="

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..common.errors import BookError, Refused
 from ..common.progress import FILE_VARIABLE
+from ..common.subprocess_call import death
 from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -187,8 +188,7 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
                 if stop and stop.is_set():
                     raise Stopped
                 if (status := manager.provisioner.process.poll()) is not None:  # papermill would wait for ever
-                    how = f"signal {-status}" if status < 0 else f"status {status}"
-                    raise BookError(f"{label}: the kernel died ({how}); is there memory enough?")
+                    raise BookError(f"{label}: the kernel {death(status)}")
                 bar.look()
 
             with _kernel_errors(label):
@@ -208,8 +208,9 @@ def _kernel_errors(label: str) -> Iterator[None]:
         raise CellFailed(failed_cell(label, error)) from None
     except (OSError, BookError):
         raise
-    except Exception as error:
-        raise BookError(f"{label}: the kernel died ({type(error).__name__}); is there memory enough?") from None
+    except Exception as error:  # of whatever kind its clients raise
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise BookError(f"{label}: the kernel cannot be reached ({reason})") from None
 
 
 def failed_cell(label: str, error) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 
 INTERRUPTED = 130  # exit status
 
@@ -50,3 +51,17 @@ def terminated_as_interrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def sigint_blocked() -> Iterator[None]:
+    """Threads that start inside, and all their child processes, have SIGINT blocked.
+
+    A terminal sends Ctrl-C to them, too, and each would print a traceback; who starts them ends them instead.
+    """
+    resource_tracker.ensure_running()  # later it would unblock the signal in the thread that starts a process
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -15,6 +15,7 @@ from ..common.errors import BookError, Refused
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
 from ..common.sources import ChapterFiles
+from ..common.subprocess_call import bind_workers
 from ..provenance.digests import ALGORITHM, ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
@@ -199,4 +200,5 @@ def open_chapter(name: str, values: dict[str, object]) -> Chapter:
     `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError for invalid parameters.
     """
     colours.use_style()
+    bind_workers()
     return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], values)

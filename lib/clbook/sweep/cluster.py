@@ -3,14 +3,13 @@
 import contextlib
 import logging
 import os
-import signal
 import time
 from collections.abc import Iterator
-from multiprocessing import resource_tracker
 from pathlib import Path
 
 from ..common.errors import BookError
 from ..common.formats import SCHEDULER, intact
+from ..common.interrupts import sigint_blocked
 from .job import Job, run_job
 
 ANSWER_SECONDS = 10  # timeout for a scheduler's answer
@@ -173,17 +172,3 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
         if len(cards) > 1:
             client.register_plugin(_one_gpu_per_worker(cards))
         yield client
-
-
-@contextlib.contextmanager
-def sigint_blocked() -> Iterator[None]:
-    """Threads that start inside, and all their child processes, have SIGINT blocked.
-
-    A terminal sends Ctrl-C to workers, too, which would each print a traceback; the client ends them instead.
-    """
-    resource_tracker.ensure_running()  # later it would unblock the signal in the thread that starts a process
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
