@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ..common.environment import allow_open_files
 from ..common.errors import BookError, Refused
 from ..common.progress import FILE_VARIABLE
 from ..common.subprocess_call import death
@@ -29,6 +30,11 @@ try:
 except ProcessLookupError:
     pass
 """
+_NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file may not be so large (ulimit -f)",
+}
 _LAST_LINES = 3  # lines shown of a failed cell's error
 _BARS = threading.RLock()  # tqdm's own lock is a semaphore of the system, which a killed worker would leave
 
@@ -60,6 +66,7 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
             clients.append(super().client(**options))
             return clients[-1]
 
+    allow_open_files()
     clients: list = []
     with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as settings:
         environment = {**os.environ, "IPYTHONDIR": settings, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **variables}
@@ -106,7 +113,11 @@ class CellFailed(BookError):
 
 
 class DiskFull(BookError):
-    """The disk is full."""
+    """There is no room left, for the reason `reason`."""
+
+    def __init__(self, where: Path, reason: str):
+        super().__init__(f"{where}: {reason}; nothing was left there")
+        self.reason = reason
 
 
 class Bar:
@@ -228,8 +239,8 @@ def disk_errors(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"{where}: the disk is full; nothing was left there") from None
+        if error.errno in _NO_ROOM:
+            raise DiskFull(where, _NO_ROOM[error.errno]) from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
             raise BookError(f"{where}: cannot be written ({error.strerror}); choose another folder") from None
         raise

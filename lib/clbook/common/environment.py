@@ -9,6 +9,8 @@ from pathlib import Path
 
 from .errors import BookError
 
+MOST_FILES = 4096  # more than any command opens, and no more than macOS allows
+
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that the numbers depend on."""
@@ -71,6 +73,20 @@ def arithmetic_key(device: str) -> str:
     Training can turn a last bit into another network, so kept pieces of runs are told apart by this text.
     """
     return repr([sorted(versions().items()), sorted(arithmetic().items()), device])
+
+
+def allow_open_files(needed: int = 128) -> None:
+    """Raise this process's limit of open files as far as it may; raises BookError if it stays below `needed`."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    most = MOST_FILES if hard == unlimited else min(hard, MOST_FILES)
+    if unlimited != soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if unlimited != soft < needed:
+        raise BookError(f"open files: at least {needed} are needed, the limit is {soft} (ulimit -n)")
 
 
 def peak_megabytes(device: str) -> float:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..common.environment import allow_open_files
 from ..common.errors import BookError
 from ..common.formats import SCHEDULER, intact
 from ..common.interrupts import sigint_blocked
@@ -152,6 +153,7 @@ def _written(path: Path) -> Path:
 def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
     cores, cards = os.cpu_count() or 1, gpus() if on_gpu else []
     count = jobs or len(cards) or cores
+    allow_open_files(128 + 16 * count)
     share = str(max(1, cores // count))  # of the cores, for the parallel parts of a point
     quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": share, "LOKY_MAX_CPU_COUNT": share}
     options = dict(
