@@ -5,6 +5,7 @@ import platform
 import re
 import sys
 from importlib import metadata
+from multiprocessing import active_children
 from pathlib import Path
 
 from .errors import BookError
@@ -90,13 +91,32 @@ def allow_open_files(needed: int = 128) -> None:
 
 
 def peak_megabytes(device: str) -> float:
-    """Peak memory of this process so far in MB (2^20 bytes), with the GPU's if one is used."""
-    import resource
+    """Peak memory in MB (2^20 bytes) of this process and the workers that it has now, with the GPU's if one is used.
 
-    unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kB on Linux
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    The sum of the peaks of the processes, which need not be at the same time: what suffices for all of them together.
+    """
+    peak = _own_peak() + sum(_peak_of(worker.pid) for worker in active_children())
     if device.startswith("cuda"):
         import torch
 
         peak += torch.cuda.max_memory_allocated(device) / 2**20
     return round(peak)
+
+
+def _own_peak() -> float:
+    """As `_peak_of`, for this process on any system."""
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kB on Linux
+    # on Linux ru_maxrss may be that of the process which started this one
+    return _peak_of(os.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _peak_of(process: int) -> float:
+    """Peak resident memory of a process in MB; 0 if it has ended, or the system has no /proc."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0.0
+    peak = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    return int(peak[1]) / 2**10 if peak else 0.0

@@ -40,6 +40,7 @@ class Chapter:
         self.device = device_of(self.parameters.get("device", "cpu"))
         self.readings: dict[str, Reading] = {}
         self.outside_regime: set[str] = set()
+        self.peak_mb = 0.0  # while workers were there, which end when they have been idle for minutes
         self.cells_run = 0  # since the chapter was opened, for the progress bar
         self.seconds: dict[int, float] = {}  # per cell, by its number among those that run
         glue.DRAWN.clear()
@@ -149,7 +150,7 @@ class Chapter:
                 "device": environment.device_name(self.device),
                 **environment.arithmetic(),
                 "seconds": round(time.perf_counter() - self.started, 1),
-                "peak_mb": environment.peak_megabytes(self.device),
+                "peak_mb": max(self.peak_mb, environment.peak_megabytes(self.device)),
                 "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 **provenance_of(digests, run, self.claims and self.claims.rows, self.seconds),
                 "pictures": pictures_of(digests, glue.DRAWN, glue.MOVING),
@@ -180,6 +181,7 @@ class Chapter:
     def took(self, cell: int | None, seconds: float) -> None:
         """Record that a cell has ended; its number is None if it is not in the chapter's source."""
         self.cells_run += 1
+        self.peak_mb = max(self.peak_mb, environment.peak_megabytes(self.device))
         if cell is not None:
             self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
 
