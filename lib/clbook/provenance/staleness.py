@@ -51,7 +51,8 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: 
         on_damage: Whether a damaged notebook is skipped.
 
     Returns:
-        As `of_notebooks`; for two notebooks with the longer one's seconds as `side_by_side`. None if there is no run.
+        As `of_notebooks`; for two notebooks with the longer one's seconds as `side_by_side` and the memory of both.
+        None if there is no run.
 
     Raises:
         BookError: As `notebook_stamp` does.
@@ -61,7 +62,8 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: 
     if len(stamps) < 2:
         return stamps[0] if stamps else None
     together = of_notebooks(stamps, one_run=folder is not None)
-    return together | {"side_by_side": max(map(whole_cost, stamps))}
+    peak = sum(stamp["peak_mb"] for stamp in stamps)
+    return together | {"side_by_side": max(map(whole_cost, stamps)), "peak_mb": peak}
 
 
 def loaded(data: object) -> object:

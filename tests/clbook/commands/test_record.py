@@ -281,14 +281,47 @@ def test_what_cannot_be_recorded_is_one_line(files, capsys, arguments, message):
     assert not files.record("smoke").exists()
 
 
-def test_a_full_disk_is_one_line(files, capsys, monkeypatch):
+@pytest.mark.parametrize("code, said", [(errno.ENOSPC, "the disk is full"), (errno.EFBIG, "ulimit -f")])
+def test_a_full_disk_is_one_line(files, capsys, monkeypatch, code, said):
     def full(*args, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(record, "write_json", full)
     assert record.main(["stand-in", "--profile", "smoke"]) == 2
-    assert "the disk is full" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
     assert not files.record("smoke").exists()
+
+
+def test_a_record_beside_the_same_one_is_refused_and_the_first_goes_on(files, capsys, monkeypatch):
+    def beside(*args):
+        assert record.main(["stand-in", "--profile", "smoke"]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("record: stand-in, smoke: another record of it is running (process ")
+        return run_script(*args)
+
+    run_script = record.run_script
+    monkeypatch.setattr(record, "run_script", beside)
+    assert record.main(["stand-in", "--profile", "smoke"]) == 0
+    assert files.record("smoke").exists()
+
+
+def test_a_picture_is_replaced_whole(tmp_path, monkeypatch):
+    source, place = tmp_path / "pieces", tmp_path / "record"
+    for folder, content in ((source, b"after"), (place, b"before")):
+        folder.mkdir()
+        (folder / "fig-1.png").write_bytes(content)
+
+    def full(path, content):
+        with open(path, "wb") as file:
+            file.write(content[:2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(Path, "write_bytes", full)
+        record._store_figures(source, place, {"fig-1": {}})
+    assert [path.read_bytes() for path in place.iterdir()] == [b"before"]
+    record._store_figures(source, place, {"fig-1": {}})
+    assert (place / "fig-1.png").read_bytes() == b"after"
 
 
 def test_it_runs_without_the_packages_of_notebooks_and_pages(files, tmp_path):
