@@ -58,7 +58,8 @@ _ROW = {
     "additionalProperties": False,
 }
 _LABELS = map_of({"type": ["integer", "array"]})  # how many, or which ones
-_FILE = record_of("claims", claims={"type": "array"}, paper=TEXT, title=TEXT, labels=_LABELS)
+_KEY = {"type": "string", "pattern": r"^[\w.:+-]+$"}  # of a paper in the list of references; addresses hold it
+_FILE = record_of("claims", claims={"type": "array"}, paper=_KEY, title=TEXT, labels=_LABELS)
 
 
 @dataclass(frozen=True)

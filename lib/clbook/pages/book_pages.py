@@ -17,7 +17,7 @@ from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..notebook.claim_result import ClaimResult
 from ..provenance.stamps import whole_cost
-from .claim_marks import count_line
+from .claim_marks import count_line, in_markdown
 from .claims_files import claims_csv, claims_json
 from .claims_overview import conditions_text
 from .claims_page import claims_page
@@ -32,7 +32,7 @@ _FONTS = Path("output") / "chtml" / "fonts"
 
 def _cost(profile: str, stamp: dict) -> str:
     memory = f", {stamp['peak_mb']:.0f} MB" if stamp.get("peak_mb") else ""
-    return f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})"
+    return in_markdown(f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})")
 
 
 def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
