@@ -1,14 +1,13 @@
 """Claims, read from a file: what a paper says and the rule by which it is judged."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..common import project
-from ..common.errors import BookError
+from ..common.errors import BookError, cut
 from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, record_of
 from ..common.yaml_files import yaml_of
-from .rules import Rule
+from .rules import Rule, is_finite
 from .sentence_templates import check as check_sentences
 
 # verdict -> symbol, whose shape is readable without colour
@@ -153,8 +152,8 @@ class Claim:
 
 def _checked_clear(number: float, kind: str, rule: Rule | None, where: str) -> float:
     """The number of `clear`; raises BookError where no share of clear cases can be judged."""
-    if not math.isfinite(number):
-        raise BookError(f"{where}: clear must be a finite number, got {number}")
+    if not is_finite(number):
+        raise BookError(f"{where}: clear must be a finite number, got {cut(repr(number), 100)}")
     if kind == "identity" or rule is None or rule.name not in ("at_least", "at_most"):
         needed = "a rule at_least or at_most, and a kind other than identity"
         raise BookError(f"{where}: clear needs {needed}; got {rule or 'no rule'}, {kind}")
