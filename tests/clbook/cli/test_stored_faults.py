@@ -80,7 +80,7 @@ def test_a_glued_output_without_its_name(files, scrapbook):
         return content
 
     edit(files.notebook, glued)
-    left_out("scrapbook", ["claims"])
+    left_out("scrapbook", "claims")
     refused("stand-in.ipynb: damaged: ", "verify", "stand-in", "thm-1")
 
 
@@ -118,10 +118,10 @@ def test_a_record_of_another_chapter(files):
     other = seal(stamp | {"chapter": "nonlinearity"})
     for record in ({"run": other}, {"run": stamp, "other_seeds": [other]}):
         write(files.record("paper"), json.dumps(record))
-        left_out("paper.json: must hold runs of stand-in, got one of nonlinearity; restore it", ["stale"], ["claims"])
+        left_out("paper.json: must hold runs of stand-in, got one of nonlinearity; restore it", "stale", "claims")
     files.record("paper").unlink()
     write(files.notebook, stamped(other))
-    left_out("stand-in.ipynb: must hold runs of stand-in, got one of nonlinearity", ["stale"], ["claims"])
+    left_out("stand-in.ipynb: must hold runs of stand-in, got one of nonlinearity", "stale", "claims")
 
 
 def test_blocks_of_seeds_that_are_dropped_exchanged_or_repeated(files):
@@ -134,13 +134,11 @@ def test_blocks_of_seeds_that_are_dropped_exchanged_or_repeated(files):
     assert call("claims").stderr == ""
     for others in ([second], [third], [], [third, second], [second, foreign], [second, third, foreign]):
         write(files.record("paper"), json.dumps(whole | {"other_seeds": others}))
-        left_out(
-            "stand-in/paper.json: damaged: its runs are not those that it was written with; restore it", ["claims"]
-        )
+        left_out("stand-in/paper.json: damaged: its runs are not those that it was written with; restore it", "claims")
     whole.pop("seal")  # as in records that are older than it
     for others in ([second, second, second], [first], [third, second, third]):
         write(files.record("paper"), json.dumps(whole | {"other_seeds": others}))
-        left_out("stand-in/paper.json: damaged: first_seed=", ["claims"])
+        left_out("stand-in/paper.json: damaged: first_seed=", "claims")
 
 
 TWICE = [
