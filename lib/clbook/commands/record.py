@@ -28,7 +28,7 @@ from ..notebook.pieces import Keeper, OutOfTime
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import sha
 from ..provenance.slices import ChapterCode
-from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, states
+from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, seal_of, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors
 from .output_place import check_writable, held
@@ -161,7 +161,8 @@ def record(
             runs.append(_stamp(files, code, block, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
-        write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})
+        stamps = [stamp for stamp, _ in runs]
+        write_json(path, {"run": stamps[0], "other_seeds": stamps[1:], "seal": seal_of(stamps)})
         for folder in {folder for _, folder in runs if folder}:
             shutil.rmtree(folder)
     return path
@@ -173,7 +174,7 @@ def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures
     Stored runs on further blocks are kept and brought up to date, too, each at its own size.
     """
     try:
-        stored = read_record(path) if path.is_file() else None
+        stored = read_record(path, code.files) if path.is_file() else None
     except BookError as damaged:
         print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
         stored = None

@@ -165,6 +165,8 @@ def read_profile(path: Path) -> dict[str, object]:
         if not text:
             continue
         name, colon, value = text.partition(":")
+        if name.strip() in values:
+            raise BookError(f"{path.name}, line {number}: {name.strip()} occurs twice")
         try:
             values[name.strip()] = loads(value)
         except (ValueError, RecursionError):
