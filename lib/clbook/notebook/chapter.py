@@ -16,6 +16,7 @@ from ..common.errors import BookError, Refused
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
 from ..common.sources import ChapterFiles, text_of
+from ..common.subprocess_call import bind_workers
 from ..provenance.digests import ALGORITHM, ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
@@ -40,6 +41,7 @@ class Chapter:
         self.device = device_of(self.parameters.get("device", "cpu"))
         self.readings: dict[str, Reading] = {}
         self.outside_regime: set[str] = set()
+        self.peak_mb = 0.0  # while workers were there, which end when they have been idle for minutes
         self.cells_run = 0  # since the chapter was opened, for the progress bar
         self.seconds: dict[int, float] = {}  # per cell, by its number among those that run
         glue.DRAWN.clear()
@@ -153,7 +155,7 @@ class Chapter:
                 "device": environment.device_name(self.device),
                 **environment.arithmetic(),
                 "seconds": round(time.perf_counter() - self.started, 1),
-                "peak_mb": environment.peak_megabytes(self.device),
+                "peak_mb": max(self.peak_mb, environment.peak_megabytes(self.device)),
                 "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 **provenance_of(digests, run, self.claims and self.claims.rows, self.seconds),
                 "pictures": pictures_of(digests, glue.DRAWN, glue.MOVING),
@@ -184,6 +186,7 @@ class Chapter:
     def took(self, cell: int | None, seconds: float) -> None:
         """Record that a cell has ended; its number is None if it is not in the chapter's source."""
         self.cells_run += 1
+        self.peak_mb = max(self.peak_mb, environment.peak_megabytes(self.device))
         if cell is not None:
             self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
 
@@ -204,4 +207,5 @@ def open_chapter(name: str, values: dict[str, object]) -> Chapter:
     `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError for invalid parameters.
     """
     colours.use_style()
+    bind_workers()
     return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], values)

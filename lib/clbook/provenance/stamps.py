@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable
 
 from ..claims.claim_table import Claims
+from ..claims.judging import Reading
 from ..common.errors import BookError
 from ..common.formats import STAMP, fitting
 from .digests import ALGORITHM, SHORT, ChapterDigests, Provenance, label, rule_digest
@@ -50,6 +51,11 @@ def check(stamp: object, where: str) -> dict:
     if seal(stamp)["seal"] != stamp.get("seal"):
         raise BookError(f"{where}: does not fit its seal, so it was changed by hand or damaged: run it again")
     fitting(stamp, STAMP, where)
+    for claim, arms in stamp["readings"].items():
+        try:
+            Reading.of(**arms)
+        except (ValueError, TypeError, KeyError) as error:
+            raise BookError(f"{where}: damaged: readings.{claim}: {error}; {STAMP.remedy}") from None
     places = {int(at) for row in stamp["claims"].values() for at in row["reaches"].split()}
     runs = {row["run"] for row in stamp["claims"].values()}
     if max(places, default=-1) >= len(stamp["definitions"]) or max(runs, default=0) > len(stamp["later"]):
