@@ -43,7 +43,7 @@ data: str = "digits"  # images of Figure 4, digits|mnist
 digits: list[int] = [0, 1, 3, 8, 4, 9, 5, 6, 2, 7]  # pairs of classes, 0..9
 per_class: int = 100  # images of a class that are trained on, 2..3000
 splits: int = 20  # random splits of Figure 4, 3..1000
-network_splits: int = 3  # of them, on which nonlinear networks are trained, 3..1000
+network_splits: int = 8  # of them, on which nonlinear networks are trained, 3..1000
 image_steps: int = 500  # updates on images, 10..100000
 device: str = "cpu"  # the calls are small: a GPU gains nothing here, auto|cpu|cuda
 
