@@ -25,7 +25,11 @@ _ERROR_CLASSES = {
     "system-message": "a docutils message",
     "problematic": "markup that could not be read",
 }
-_THEME_S = ("window.print()", "toggleFullScreen()")  # what buttons of the theme do; a script of ours is a file
+_KNOWN = (
+    "window.print()",  # this and the next: buttons of the theme
+    "toggleFullScreen()",
+    "this.parentNode.classList.add('lost')",  # of a film whose file is missing; other scripts of ours are files
+)
 _SCENE = re.compile(r"[\w-]+:(?=\w+=)")  # of a link that sets a live picture: #clouds:nu=2.1&t=3
 
 
@@ -90,7 +94,7 @@ def script_problems(soup: BeautifulSoup) -> list[str]:
     return [
         f"a script in {name} of <{tag}>: {str(value)[:60]}"
         for tag, name, value in attributes
-        if name.startswith("on") and value not in _THEME_S or re.match(r"\s*javascript:", str(value), re.IGNORECASE)
+        if name.startswith("on") and value not in _KNOWN or re.match(r"\s*javascript:", str(value), re.IGNORECASE)
     ]
 
 
