@@ -18,7 +18,7 @@ from ..notebook.results import run_results
 from ..provenance.digests import ChapterDigests
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import notebook_stamp, notebooks_stamp
-from ..provenance.stamps import of_notebooks, seal, seconds_of
+from ..provenance.stamps import of_notebooks, seconds_of
 from .committed import surroundings
 from .jupyter_kernel import CellFailed, disk_errors, run_notebook
 from .notebooks import build, normalise, part, write_notebook
@@ -156,8 +156,7 @@ def _run_notebook(
 
 def _finish(files: ChapterFiles, stamps: list[dict], folder: Path) -> list[dict]:
     """Write the files that accompany executed notebooks; returns the claims of the run."""
-    peak = sum(stamp["peak_mb"] for stamp in stamps)  # of kernels side by side
-    stamp = seal(of_notebooks(stamps, one_run=True) | {"peak_mb": peak})
+    stamp = of_notebooks(stamps, one_run=True, side_by_side=True)
     claims = [result.to_json() for result in run_results(files, stamp)]
     provenance = {key: value for key, value in stamp.items() if key != "readings"}
     for name, content in {"claims": claims, "run": provenance}.items():

@@ -1,7 +1,6 @@
 """A chapter while its notebook runs: it checks parameters, judges claims, and makes the stamp of the run."""
 
 import datetime
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,9 +12,10 @@ from ..claims.statistics import FAMILY_LEVEL
 from ..common import environment
 from ..common.environment import device_of
 from ..common.errors import BookError, Refused
+from ..common.formats import loads, text_of
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
-from ..common.sources import ChapterFiles, text_of
+from ..common.sources import ChapterFiles
 from ..common.subprocess_call import bind_workers
 from ..provenance.digests import ALGORITHM, ChapterDigests
 from ..provenance.library import Library
@@ -131,7 +131,7 @@ class Chapter:
 
     def benchmark(self, name: str) -> dict:
         """A stored benchmark, `records/benchmarks/NAME.json`; a reading made of it is stale once the file changes."""
-        return json.loads(text_of(self.files.benchmark(name)))
+        return loads(text_of(self.files.benchmark(name)))
 
     def close(self) -> display.Line:
         """The chapter's last line: counts of verdicts, time and memory; its output contains the stamp."""

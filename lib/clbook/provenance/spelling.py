@@ -5,8 +5,8 @@ import copy
 import json
 from dataclasses import dataclass
 
+from ..common.formats import text_of
 from ..common.parameters import seed_block
-from ..common.sources import text_of
 from .library import sha
 from .slices import ChapterCode
 from .syntax import AS_IS, IMPORTS, Definition, Speller, Tokens

@@ -62,9 +62,8 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: 
     stamps = [stamp for path in places if (stamp := attempt(on_damage, notebook_stamp, path, files))]
     if len(stamps) < 2:
         return stamps[0] if stamps else None
-    together = of_notebooks(stamps, one_run=folder is not None)
-    peak = sum(stamp["peak_mb"] for stamp in stamps)
-    return together | {"side_by_side": max(map(whole_cost, stamps)), "peak_mb": peak}
+    together = of_notebooks(stamps, one_run=folder is not None, side_by_side=True)
+    return together | {"side_by_side": max(map(whole_cost, stamps))}
 
 
 def loaded(data: object) -> object:

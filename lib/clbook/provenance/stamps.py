@@ -129,10 +129,11 @@ def made_by(stamp: dict, claim: str) -> dict:
     return stamp["later"][number - 1] if number else {key: stamp[key] for key in RUN if key in stamp}
 
 
-def of_notebooks(stamps: list[dict], *, one_run: bool = False) -> dict:
+def of_notebooks(stamps: list[dict], *, one_run: bool = False, side_by_side: bool = False) -> dict:
     """Join the stamps of a chapter's notebooks to one; raises BookError if their parameters differ.
 
     The run is the first notebook's, with the seconds of all; the others' runs stand under `later` unless `one_run`.
+    Its memory is the largest, or that of all if they ran `side_by_side`.
     """
     if len(stamps) == 1:
         return stamps[0]
@@ -149,7 +150,7 @@ def of_notebooks(stamps: list[dict], *, one_run: bool = False) -> dict:
             result[key] |= stamp[key]
     result |= {"definitions": _listed(places), "later": [] if one_run else runs[1:]}
     result["seconds"] = round(sum(stamp["seconds"] for stamp in stamps), 1)
-    result["peak_mb"] = max(stamp["peak_mb"] for stamp in stamps)
+    result["peak_mb"] = (sum if side_by_side else max)(stamp["peak_mb"] for stamp in stamps)
     return seal(stamps[0] | result)
 
 
