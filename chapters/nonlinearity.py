@@ -2050,6 +2050,15 @@ chapter.judge(
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
+    "fig-11-c",
+    observed=lambda: helps("ζ = 5"),
+    control=lambda: helps("ζ = 2"),
+    planted=lambda: helps("ζ = 5", 1.0),
+    regime=normed and trained_with("ζ = 5", "off", "mean", among=many),
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
     "fig-11-b",
     observed=lambda: helps_little("ζ = 2"),
     control=lambda: helps_little("ζ = 10"),
