@@ -1,11 +1,14 @@
 """Each loss against autograd of its printed form, and against the energy it ascends."""
 
+import math
+
 import pytest
 import torch
+from one_line_error import one_line_error
 from plain_network import plain_loss
 
 from contrastive_dynamics.losses.contrastive_covariance import contrastive_energy
-from contrastive_dynamics.losses.named_losses import LOSSES, contrastive_loss, infonce, unit_outputs
+from contrastive_dynamics.losses.named_losses import LOSSES, contrastive_loss, infonce, quadratic, triplet, unit_outputs
 from contrastive_dynamics.losses.pairwise_importance import infonce_loss
 from contrastive_dynamics.numerics.random_streams import stream
 
@@ -72,3 +75,23 @@ def test_an_unknown_loss():
 def test_a_batch_of_one():
     with pytest.raises(ValueError, match="N ≥ 2"):
         infonce().gradient(*outputs(1))
+
+
+@pytest.mark.parametrize("name", ["infonce", "quadratic", "gaussian"])
+@pytest.mark.parametrize("tau", [0.0, -0.1, -math.inf, math.nan])
+def test_a_loss_refuses_what_is_no_temperature_before_it_is_used(name, tau):
+    with one_line_error(ValueError, f"^{name}: tau must be > 0, got {tau}$"):
+        LOSSES[name](tau)
+
+
+def test_a_loss_refuses_weights_and_margins_that_are_none():
+    for eps in (-1.0, math.nan, math.inf):
+        with one_line_error(ValueError, f"^infonce: eps must be ≥ 0 and finite, got {eps}$"):
+            infonce(0.1, eps)
+        with one_line_error(ValueError, f"^infonce: eps must be ≥ 0 and finite, got {eps}$"):
+            infonce_loss(*outputs(), 0.1, eps)
+    for margin in (math.nan, math.inf):
+        with one_line_error(ValueError, f"^triplet: margin must be finite, got {margin}$"):
+            triplet(margin)
+    for allowed in (infonce(0.1, 0.0), triplet(0.0), triplet(-0.1), quadratic(1e-3)):
+        assert all(part.isfinite().all() for part in allowed.gradient(*outputs()))

@@ -147,7 +147,7 @@ def test_features_are_all_choose_with_equal_products_merged():
     "call, text",
     [
         (lambda f: infonce_loss(f, f, 0.0), "tau must be > 0, got 0.0"),
-        (lambda f: infonce_importance(f, f, 1.0, -1.0), "eps must be ≥ 0, got -1.0"),
+        (lambda f: infonce_importance(f, f, 1.0, -1.0), "eps must be ≥ 0 and finite, got -1.0"),
         (lambda f: infonce_loss(f, f[:3], 1.0), r"f and f_view must have one shape .*, got \(7, 3\) and \(3, 3\)"),
         (lambda f: infonce_loss(f[:1], f[:1], 1.0), "N ≥ 2"),
         (lambda f: gaussian_importance(f, -1.0), "gaussian_importance: tau must be > 0, got -1.0"),
@@ -158,3 +158,18 @@ def test_features_are_all_choose_with_equal_products_merged():
 def test_bad_input(call, text):
     with pytest.raises(ValueError, match=text):
         call(views()[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_no_rounding_brings_the_gaussian_importance_above_one(dtype):
+    g = torch.randn(40, 8, generator=stream(0, 0, "far"), dtype=torch.float64).to(dtype)
+    g, eps = torch.cat([g, g]), torch.finfo(dtype).eps  # each sample twice
+    for tau in (1.0, 100 * eps, 4 * eps, eps):
+        alpha = gaussian_importance(g, tau)
+        assert 0 <= alpha.min() and alpha.max() <= 1
+        error = eps * (g - g.mean(0)).square().sum(-1).max() / tau
+        assert (alpha.diagonal().log().abs() <= 16 * error).all()
+    assert (half_squared_distances(g) >= 0).all()
+    leaf = (3 * g).requires_grad_()  # the gradient of a distance that was cut is 0, as that of a distance of 0
+    half_squared_distances(leaf).diagonal().sum().backward()
+    assert leaf.grad.abs().max() < 1e3 * eps

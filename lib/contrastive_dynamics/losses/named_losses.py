@@ -9,7 +9,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .pairwise_importance import gaussian_importance, half_squared_distances, infonce_importance
+from .pairwise_importance import (
+    gaussian_importance,
+    half_squared_distances,
+    infonce_importance,
+    require_positive,
+    require_weight,
+)
 
 
 class Loss(Protocol):
@@ -110,7 +116,10 @@ def infonce(tau: float = 0.1, eps: float = 1.0) -> ContrastiveLoss:
         tau: temperature, > 0.
         eps: weight of the positive pair in the denominator, ≥ 0.
     Returns: ContrastiveLoss.
+    Raises: ValueError outside these ranges.
     """
+    require_positive("infonce: tau", tau)
+    require_weight("infonce: eps", eps)
 
     def importance(f, f_view):
         return infonce_importance(f, f_view, tau, eps)
@@ -133,14 +142,23 @@ def quadratic(tau: float = 1.0) -> ContrastiveLoss:
     −(1 + 1/N)·mean(diag s) + mean(s), up to a constant; there τ = 0.1, which the paper does not mention.
 
     Args:
-        tau: temperature.
+        tau: temperature, > 0.
     Returns: ContrastiveLoss.
+    Raises: ValueError for another temperature.
     """
+    require_positive("quadratic: tau", tau)
     return ContrastiveLoss("quadratic", None, lambda n: 2.0 / tau)
 
 
 def gaussian(tau: float = 0.1) -> ContrastiveLoss:
-    """−2E_α with Gaussian α of the first views' outputs, α_ij = e^{−‖f_i − f_j‖²/2τ} (tian-2023, Lemma 1)."""
+    """−2E_α with Gaussian α of the first views' outputs, α_ij = e^{−‖f_i − f_j‖²/2τ} (tian-2023, Lemma 1).
+
+    Args:
+        tau: temperature, > 0.
+    Returns: ContrastiveLoss.
+    Raises: ValueError for another temperature.
+    """
+    require_positive("gaussian: tau", tau)
     return ContrastiveLoss("gaussian", lambda f, f_view: gaussian_importance(f, tau), lambda n: 2.0)
 
 
@@ -148,9 +166,12 @@ def triplet(margin: float = 0.5) -> ContrastiveLoss:
     """Mean over pairs i ≠ j of max(0, d_i² − d_ij² + margin), divided by N²; α_ij = 1 where the maximum is not 0.
 
     Args:
-        margin: the margin, added to the difference of the squared distances.
+        margin: finite, added to the difference of the squared distances.
     Returns: ContrastiveLoss.
+    Raises: ValueError for another margin.
     """
+    if not math.isfinite(margin):
+        raise ValueError(f"triplet: margin must be finite, got {margin}")
 
     def importance(f, f_view):
         positive = (f - f_view).square().sum(-1, keepdim=True) / 2

@@ -9,9 +9,16 @@ from torch import Tensor
 ALL = slice(None)
 
 
-def _positive(name: str, value: float) -> None:
+def require_positive(name: str, value: float) -> None:
+    """Raise ValueError unless the value is > 0, which NaN is not."""
     if not value > 0:
         raise ValueError(f"{name} must be > 0, got {value}")
+
+
+def require_weight(name: str, value: float) -> None:
+    """Raise ValueError unless the value is ≥ 0 and finite."""
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be ≥ 0 and finite, got {value}")
 
 
 def half_squared_distances(f: Tensor, rows: slice = ALL) -> Tensor:
@@ -22,14 +29,14 @@ def half_squared_distances(f: Tensor, rows: slice = ALL) -> Tensor:
         f: outputs, `[..., N, d]`.
         rows: slice of 0 to N − 1; by default all.
     Returns: `[..., rows, N]`.
-    Error: rounding of eps·max‖f_i − mean‖².
+    Error: rounding of eps·max‖f_i − mean‖², so that a distance of 0 may come out as that much above 0, never below.
     Cost: 2·rows·N·d flops; no array of N×N×d.
     """
     f = f - f.mean(-2, keepdim=True)  # the mean does not affect the distances, only their rounding
     half = f.square().sum(-1, keepdim=True) / 2
     one = torch.ones_like(half)
     # one product of vectors (−f_i, ‖f_i‖²/2, 1) and (f_j, 1, ‖f_j‖²/2): the N² numbers are written once
-    return torch.cat([-f, half, one], -1)[..., rows, :] @ torch.cat([f, one, half], -1).mT
+    return (torch.cat([-f, half, one], -1)[..., rows, :] @ torch.cat([f, one, half], -1).mT).clamp_(min=0)
 
 
 def uniform_importance(f: Tensor, rows: slice = ALL) -> Tensor:
@@ -53,11 +60,13 @@ def gaussian_importance(g: Tensor, tau: float, rows: slice = ALL, stop_gradient:
         tau: temperature, > 0.
         rows: as in `half_squared_distances`.
         stop_gradient: whether to detach α.
-    Returns: `[..., rows, N]` in (0, 1], α_ii = 1.
+    Returns: `[..., rows, N]`, 0 to 1, as the formula has it; without rounding α_ii = 1.
     Raises: ValueError unless tau > 0.
+    Error: a factor of e^{±δ/τ}, δ that of `half_squared_distances`, cut at 1. Where δ is not small beside τ, α_ij of
+        two equal samples, and α_ii, may lie well below 1: such a τ is too small for the dtype.
     Cost: 2·rows·N·m flops.
     """
-    _positive("gaussian_importance: tau", tau)
+    require_positive("gaussian_importance: tau", tau)
     g = g.detach() if stop_gradient else g
     return half_squared_distances(g, rows).div_(-tau).exp_()
 
@@ -77,9 +86,8 @@ def infonce_logits(f: Tensor, f_view: Tensor, tau: float, eps: float, rows: slic
     Returns: `[..., rows, N]`.
     Raises: ValueError for tau or eps outside its range, N < 2 or two shapes that differ.
     """
-    _positive("infonce: tau", tau)
-    if eps < 0:
-        raise ValueError(f"eps must be ≥ 0, got {eps}")
+    require_positive("infonce: tau", tau)
+    require_weight("infonce: eps", eps)
     if f.shape != f_view.shape or f.shape[-2] < 2:
         raise ValueError(
             f"f and f_view must have one shape [..., N, d], N ≥ 2, got {tuple(f.shape)} and {tuple(f_view.shape)}"
@@ -172,7 +180,7 @@ def gaussian_features(g: Tensor, order: int, tau: float, shift: Tensor | float |
     Raises: ValueError for tau or order outside its range.
     Cost: N·m numbers per feature; e^{−y²/2τ} must not underflow.
     """
-    _positive("gaussian_features: tau", tau)
+    require_positive("gaussian_features: tau", tau)
     index = multi_indices(g.shape[-1], order).to(g.device)
     y = g - (g.amin(-2, keepdim=True) if shift is None else shift)
     powers = [torch.exp(y.square() / (-2 * tau))]
