@@ -28,7 +28,7 @@ class FinitePopulation:
             )
         for name, weights in (("prob", self.prob), ("augment", self.augment)):
             off = (weights.sum(-1) - 1).abs().max().item()
-            if weights.min() < 0 or not off < 1e-6:
+            if not (weights.min() >= 0 and off < 1e-6):
                 raise ValueError(
                     f"{name} must be ≥ 0 with sum 1, "
                     f"got a least entry of {weights.min().item():.3g} and a sum off by {off:.3g}"

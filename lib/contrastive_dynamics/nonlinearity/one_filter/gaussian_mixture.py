@@ -104,7 +104,7 @@ def random_gaussian_mixture(
         spread: standard deviation of the means, ≥ 0.
     Raises: ValueError for arguments outside these ranges.
     """
-    if not generators or d < 2 or components < 1 or spread < 0:
+    if not generators or d < 2 or components < 1 or not spread >= 0:
         raise ValueError(
             "the number of generators must be ≥ 1, d ≥ 2, components ≥ 1 and spread ≥ 0, "
             f"got {len(generators)} generators, d={d}, components={components}, spread={spread}"

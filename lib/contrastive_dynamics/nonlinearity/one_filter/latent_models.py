@@ -98,7 +98,7 @@ def latent_categorical(u: Tensor, probabilities: Tensor) -> tuple[Tensor, Tensor
     Returns: points `[..., M, d]`, probabilities `[M]`.
     Raises: ValueError for probabilities that are negative or of any other sum or length.
     """
-    if probabilities.shape != u.shape[-1:] or probabilities.min() < 0 or abs(probabilities.sum() - 1) > 1e-6:
+    if probabilities.shape != u.shape[-1:] or not (probabilities.min() >= 0 and abs(probabilities.sum() - 1) <= 1e-6):
         raise ValueError(
             f"probabilities must be {u.shape[-1]} numbers ≥ 0 with sum 1, "
             f"got {len(probabilities)} with sum {float(probabilities.sum())} and least {float(probabilities.min())}"
@@ -115,7 +115,7 @@ def bernoulli_levels(q: Tensor) -> tuple[Tensor, Tensor]:
     Returns: y⁺ and y⁻, `[M]` each.
     Raises: ValueError for q outside its range.
     """
-    if q.min() <= 0 or q.max() >= 1:
+    if not (q.min() > 0 and q.max() < 1):
         raise ValueError(f"q must be > 0 and < 1, got values from {float(q.min())} to {float(q.max())}")
     return ((1 - q) / q).sqrt(), -(q / (1 - q)).sqrt()
 

@@ -55,7 +55,7 @@ def integrated_blow_up(y0: float, b: float, ceiling: float = 1e8) -> float:
     """
     from scipy.integrate import solve_ivp
 
-    if y0 <= 0:
+    if not y0 > 0:
         raise ValueError(f"y0 must be > 0, got {y0}")
 
     def reach(t, y):

@@ -20,7 +20,7 @@ def noisy_views(generators: list[torch.Generator], n: int, signal: int, idle: in
     Returns: x0 and its two views, float64 `[batch, n, signal + idle]`.
     Raises: ValueError for arguments outside these ranges.
     """
-    if not generators or min(n, signal) < 1 or min(idle, noise) < 0:
+    if not generators or min(n, signal) < 1 or idle < 0 or not noise >= 0:
         raise ValueError(
             "there must be a generator, n and signal ≥ 1, idle and noise ≥ 0, "
             f"got {len(generators)} generators, n={n}, signal={signal}, idle={idle}, noise={noise}"

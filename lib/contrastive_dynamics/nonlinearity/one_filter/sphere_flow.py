@@ -72,7 +72,7 @@ def sphere_flow(
     Cost: 4 evaluations of the field per step.
     """
     _check_start(w0, "sphere_flow")
-    if not 0 < step <= 2 or tol <= 0:
+    if not (0 < step <= 2 and tol > 0):
         raise ValueError(f"step must be > 0 and ≤ 2, and tol > 0, got step={step} and tol={tol}")
     w = w0 / w0.norm(dim=-1, keepdim=True)
     steps = torch.full(w.shape[:1], -1, dtype=torch.int64, device=w.device)

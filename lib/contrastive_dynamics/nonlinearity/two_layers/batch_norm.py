@@ -69,7 +69,7 @@ def batch_statistics(f: Tensor, f_view: Tensor, eps: float = 0.0) -> tuple[Tenso
     """
     if f.shape != f_view.shape or f.shape[-2] < 2:
         raise ValueError(f"f and f_view must have one shape with N ≥ 2, got {tuple(f.shape)} and {tuple(f_view.shape)}")
-    if eps < 0:
+    if not eps >= 0:
         raise ValueError(f"eps must be ≥ 0, got {eps}")
     variance, mean = torch.var_mean(torch.cat([f, f_view], -2), -2, correction=0, keepdim=True)
     sigma = (variance + eps).sqrt()

@@ -103,7 +103,7 @@ def common_clock_flow(
     Error: of first order in turn; a test halves it. Times are interpolated within a step.
     Cost: per step one `field_matrices` and K eigenproblems of d × d per run.
     """
-    if horizon <= 0 or turn <= 0:
+    if not (horizon > 0 and turn > 0):
         raise ValueError(f"horizon and turn must be > 0, got horizon={horizon} and turn={turn}")
 
     t, most = w.new_zeros(w.shape[0]), math.inf if until is None else until

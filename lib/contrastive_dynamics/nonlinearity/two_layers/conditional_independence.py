@@ -41,7 +41,7 @@ class ConditionalFields:
             )
         for name in ("given", "prior"):
             p = getattr(self, name)
-            if p.min() < 0 or (p.sum(-1) - 1).abs().max() > 1e-5:
+            if not (p.min() >= 0 and (p.sum(-1) - 1).abs().max() <= 1e-5):
                 raise ValueError(
                     f"{name} must be ≥ 0 with sum 1, got least {float(p.min())}, largest sum {float(p.sum(-1).max())}"
                 )
@@ -127,7 +127,7 @@ def contrasts(prior: Tensor, mean: Tensor) -> Tensor:
     Returns: `[..., C, K, i]`.
     Raises: ValueError if one value of z has all the probability.
     """
-    if prior.max() >= 1:
+    if not prior.max() < 1:
         raise ValueError("prior must be positive for two values of z, got one with probability 1")
     others = prior.unsqueeze(-2) * (1 - torch.eye(prior.shape[-1], dtype=prior.dtype, device=prior.device))
     elsewhere = torch.einsum("...ce,...eki->...cki", others / others.sum(-1, keepdim=True), mean)

@@ -109,10 +109,10 @@ def top_layer_after(v: Tensor, c: Tensor, time: float) -> Tensor:
         c: C `[..., n, n]`, symmetric.
         time: t ≥ 0.
     Returns: `[..., outputs, n]`.
-    Raises: ValueError for time < 0.
+    Raises: ValueError unless time ≥ 0.
     Cost: about 60·n³ flops.
     """
-    if time < 0:
+    if not time >= 0:
         raise ValueError(f"time must be ≥ 0, got {time}")
     scaled = c / torch.linalg.matrix_norm(c, 2, keepdim=True)
     grown = v @ torch.linalg.matrix_exp(time * (scaled - torch.eye(c.shape[-1], dtype=c.dtype, device=c.device)))
