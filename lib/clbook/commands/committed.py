@@ -21,6 +21,7 @@ from ..provenance.stamps import cell_name, check, merge, of_notebooks, refreshed
 from .jupyter_kernel import disk_errors, run_notebook
 from .notebooks import build, normalise, part, same_cells, write_notebook
 from .output_place import check_writable
+from .rule_changes import check_changes, with_verdicts
 from .side_by_side import side_by_side
 
 
@@ -103,7 +104,8 @@ class Committed:
 
     def with_lines(self, fresh) -> object:
         """A notebook that has run whole, with the verdicts of the record beside its own."""
-        write_lines(fresh, self.code, check(stamp_of(fresh), self.files.stem), self.claims, self.headlines)
+        stamp = with_verdicts(check(stamp_of(fresh), self.files.stem), self.claims)
+        write_lines(fresh, self.code, stamp, self.claims, self.headlines)
         return normalise(fresh)
 
     def joined(self, fresh, run: list[int]) -> object:
@@ -115,7 +117,7 @@ class Committed:
             new = {n: by_source[cell.source] for n, cell in enumerate(self.code.cells) if cell.source in by_source}
             kept = {name: p for name, p in stamp["pictures"].items() if self.code.drawing(name) not in run}
             stamp = merge(stamp | {"pictures": kept}, check(stamp_of(fresh), "the run"))  # a cell may draw less now
-        stamp = refreshed(stamp, self.digests, self.claims)
+        stamp = with_verdicts(refreshed(stamp, self.digests, self.claims), self.claims)
         for number, cell in enumerate(code_cells(notebook)):
             cell.outputs = new.get(number, self._kept(number))
             cell.execution_count = number + 1
@@ -183,9 +185,13 @@ def execute(files: ChapterFiles, force: bool = False) -> str:
     """Run the stale cells of a chapter's notebooks with its defaults and replace these; returns a summary. Idempotent.
 
     Cells whose digest is unchanged keep their outputs; verdicts and values are rewritten from the stored run. Raises
-    BookError for a failed cell, a dead kernel or a full disk; the committed notebook then stays as it was.
+    BookError for a failed cell, a dead kernel, a full disk, or a rule that was changed without a word (`rule_changes`);
+    the committed notebook then stays as it was.
     """
     before = [Committed.read(notebook) for notebook in files.notebooks]  # all, since cells may have moved between them
+    for committed in before:
+        if committed.stamp:
+            check_changes(committed.stamp, committed.claims, f"chapters/{committed.files.notebook.name}")
     results = side_by_side([partial(_execute, committed, force) for committed in before])
     if len(results) == 1:
         return results[0]

@@ -4,8 +4,9 @@ Keys of a stamp:
 
 - `chapter`, `profile`, `data`, `parameters`;
 - `readings`: claim → arms;
-- `claims`: claim → the digests of its reading and its rule, what it reaches as indices into `definitions`, and the
-  number of its run; a claim that was not judged, being out of its regime, is listed here but not in `readings`;
+- `claims`: claim → the digests of its reading and its rule, what it reaches as indices into `definitions`, the number
+  of its run, and in stored runs `judged`: rule, verdict and number of `changed` entries (`rule_changes`); a claim
+  that was not judged, being out of its regime, is listed here but not in `readings`;
 - `definitions`: digest of its text and name; `cells`: cell in words → digest and seconds; `pictures`: name → checksum,
   digest, and for an animation the checksum `moving` of its file;
 - for the run itself, number 0, `versions`, `device`, `capability`, `blas`, `threads`, `seconds`, `peak_mb`, `time`;
