@@ -13,7 +13,16 @@ from ..common.parameters import profile_parameters
 from ..common.sources import Cell, ChapterFiles
 from ..notebook import animations
 from ..notebook.results import headlines
-from ..notebook.shown import Headlines, animations_off, code_cells, differences, stamp_of, write_lines
+from ..notebook.shown import (
+    Headlines,
+    animations_off,
+    code_cells,
+    differences,
+    outputs_off,
+    outputs_shown,
+    stamp_of,
+    write_lines,
+)
 from ..provenance.digests import SHORT, ChapterDigests
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import CURRENT, STALE, State, notebook_stamp, states
@@ -71,12 +80,14 @@ class Committed:
 
     @cached_property
     def outputs(self) -> dict[str, list]:
-        """Digest of a cell → its outputs in a committed notebook."""
+        """Digest of a cell → its outputs in a committed notebook, unless they are not those of its run."""
         outputs: dict[str, list] = {}
         for files, notebook, stamp in self.held:
             before, shown = ChapterCode(files, self.code.library, _cells(notebook)), code_cells(notebook)
+            off = outputs_off(notebook, stamp)
             for at, unit in enumerate(before.units):
-                if unit.whole and (known := stamp["cells"].get(cell_name(before, at))):
+                known = unit.whole and unit.cell + 1 not in off and stamp["cells"].get(cell_name(before, at))
+                if known:
                     outputs.setdefault(known.split()[0], shown[unit.cell].outputs)
         return outputs
 
@@ -104,9 +115,7 @@ class Committed:
 
     def with_lines(self, fresh) -> object:
         """A notebook that has run whole, with the verdicts of the record beside its own."""
-        stamp = with_verdicts(check(stamp_of(fresh), self.files.stem), self.claims)
-        write_lines(fresh, self.code, stamp, self.claims, self.headlines)
-        return normalise(fresh)
+        return self._finished(fresh, check(stamp_of(fresh), self.files.stem))
 
     def joined(self, fresh, run: list[int]) -> object:
         """The present cells with the outputs of a partial run; the other cells keep their outputs."""
@@ -117,10 +126,17 @@ class Committed:
             new = {n: by_source[cell.source] for n, cell in enumerate(self.code.cells) if cell.source in by_source}
             kept = {name: p for name, p in stamp["pictures"].items() if self.code.drawing(name) not in run}
             stamp = merge(stamp | {"pictures": kept}, check(stamp_of(fresh), "the run"))  # a cell may draw less now
-        stamp = with_verdicts(refreshed(stamp, self.digests, self.claims), self.claims)
+        stamp = refreshed(stamp, self.digests, self.claims)
         for number, cell in enumerate(code_cells(notebook)):
             cell.outputs = new.get(number, self._kept(number))
             cell.execution_count = number + 1
+        return self._finished(notebook, stamp)
+
+    def _finished(self, notebook, stamp: dict) -> object:
+        """The notebook with its lines, and with a stamp that holds the verdicts and the digests of all outputs."""
+        stamp = with_verdicts(stamp, self.claims)
+        write_lines(notebook, self.code, stamp, self.claims, self.headlines)
+        stamp = seal(stamp | {"shown": outputs_shown(normalise(notebook))})
         write_lines(notebook, self.code, stamp, self.claims, self.headlines)
         return normalise(notebook)
 

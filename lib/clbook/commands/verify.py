@@ -2,13 +2,12 @@
 
 With the same processor, capability, BLAS, thread count and versions, a reading must be the same to the last bit;
 elsewhere it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is
-marked as near the line. Stored pictures must have the sums in the stamp.
+marked as near the line. Stored pictures, and what else notebooks show, must have the sums in the stamp.
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from ..common.samples import commit_or_digest
 from ..common.sources import ChapterFiles, chapter_names
 from ..common.subprocess_call import TookTooLong, run_in_process
 from ..notebook.results import verdicts_of
-from ..notebook.shown import pictures_off
+from ..notebook.shown import changed_outputs
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, states
 from ..provenance.stamps import made_by
@@ -145,20 +144,14 @@ def command(
         )
     for outcome in (o for o in outcomes if o.wrong or o.message.startswith(("stale", ABSENT, LATE))):
         print(f"{outcome.where}, {outcome.claim}: {outcome.message}")
-    pictures = list(changed_pictures(root, chapter))
-    print(*pictures, sep="\n", end="\n" if pictures else "")
+    names = [chapter] if chapter else chapter_names(root)
+    changed = [line for name in names for line in changed_outputs(ChapterFiles.find(name, root))]
+    print(*changed, sep="\n", end="\n" if changed else "")
     _print_counts(outcomes, time.monotonic() - began)
     nothing = bool(outcomes) and all(outcome.message == LATE for outcome in outcomes)
     if nothing:
         print(NOTHING)
-    return 1 if pictures or nothing or any(outcome.wrong for outcome in outcomes) else 0
-
-
-def changed_pictures(root: Path, chapter: str | None) -> Iterator[str]:
-    """Stored pictures, in notebooks and records, that differ from those that the stored runs made; one line each."""
-    for name in [chapter] if chapter else chapter_names(root):
-        for where, picture in pictures_off(ChapterFiles.find(name, root)):
-            yield f"{where}: the picture {picture} is not the one that the stored run made"
+    return 1 if changed or nothing or any(outcome.wrong for outcome in outcomes) else 0
 
 
 def _print_counts(outcomes: list[Outcome], seconds: float) -> None:

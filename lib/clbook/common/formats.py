@@ -96,6 +96,7 @@ STAMP = Format(
         claims=map_of(_CLAIM),
         definitions=list_of(TEXT),
         cells=map_of(TEXT),
+        shown=map_of(TEXT) | {"propertyNames": {"type": "string", "pattern": r"^[0-9]{1,6}$"}},
         pictures=map_of(record_of("sum digest", sum=TEXT, digest=TEXT, moving=TEXT)),
         later=list_of(record_of(" ".join(_MADE_BY), **_MADE_BY)),
         **_MADE_BY,
