@@ -154,11 +154,19 @@ def notebook_pictures(notebook) -> Iterator[tuple[str, bytes]]:
     """(figure name, PNG) of every glued picture that a notebook shows; of one that is damaged the PNG is empty."""
     for output in _outputs(notebook):
         if "image/png" in output.get("data", {}) and "scrapbook" in output.get("metadata", {}):
-            try:
-                content = base64.b64decode(output["data"]["image/png"])
-            except (ValueError, TypeError):
-                content = b""
-            yield output["metadata"]["scrapbook"]["name"], content
+            yield output["metadata"]["scrapbook"]["name"], _decoded(output["data"]["image/png"])
+
+
+def _decoded(picture: object) -> bytes:
+    try:
+        return base64.b64decode(picture)
+    except (ValueError, TypeError):
+        return b""
+
+
+def picture_sum(picture: object) -> str:
+    """The checksum of a picture in a notebook's output, as in a stamp."""
+    return _sum(_decoded(picture))
 
 
 def picture_sums(notebook) -> dict[str, str]:

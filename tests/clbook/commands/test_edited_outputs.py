@@ -1,17 +1,20 @@
 """What a notebook shows beside its verdicts: an output that is edited by hand is found, and made again by a run."""
 
 import base64
+import json
 
 import nbformat
 import pytest
+from live_page import PIXEL
 from nbformat import v4
 from stand_in import SOURCE, write_stand_in
 from typer.testing import CliRunner
 
 from clbook.cli import app
-from clbook.commands import committed
-from clbook.notebook.shown import changed_outputs, code_cells, outputs_shown
-from clbook.provenance.staleness import notebook_stamp
+from clbook.commands import committed, verify, verify_outputs
+from clbook.notebook.shown import changed_outputs, code_cells, outputs_shown, picture_sums
+from clbook.provenance.staleness import loaded, notebook_stamp
+from clbook.provenance.stamps import MIME, seal
 
 torch = pytest.importorskip("torch")
 SHOWING = """# %%
@@ -119,3 +122,64 @@ def test_execute_runs_edited_cells_again_and_writes_edited_lines_without_a_run(f
     monkeypatch.setattr(committed, "run_notebook", None)
     edited(files, card)
     assert committed.execute(files).startswith("0 cells executed") and list(changed_outputs(files)) == []
+
+
+def resealed(files, change) -> None:
+    """Edit a notebook, and give its stamp the sums of what it shows now."""
+    edited(files, change)
+    notebook = nbformat.read(files.notebook, as_version=4)
+    (output,) = [o for cell in notebook.cells for o in cell.get("outputs", []) if MIME in o.get("data", {})]
+    stamp = loaded(output.data[MIME])
+    for shown, content in picture_sums(notebook).items():
+        stamp["pictures"][shown]["sum"] = content
+    stamp = seal(stamp | {"shown": outputs_shown(notebook)})
+    output.data[MIME] = json.dumps(stamp) if isinstance(output.data[MIME], str) else stamp
+    nbformat.write(notebook, files.notebook)
+    assert list(changed_outputs(files)) == []
+
+
+def run_verify() -> tuple[int, list[str]]:
+    """Status, and the lines about what differs."""
+    done = CliRunner().invoke(app, ["verify", "stand-in"])
+    assert "3 readings: 3 the same to the last bit" in done.stdout or not done.exit_code, done.stdout
+    return done.exit_code, [line for line in done.stdout.splitlines() if line.startswith("chapters/stand-in.ipynb, ")]
+
+
+def other_picture(cells):
+    cells[DRAWS].outputs[1].data["image/png"] = PIXEL
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (text, "the text of code cell 8: shown is 'twice 3.0', computed 'twice 2.0'"),
+        (no_text, "the text of code cell 8: shown is 'nothing', computed 'twice 2.0'"),
+        (number, "the number twice: shown is 3.0, computed 2.0"),
+        (name, "the number thrice: shown is 2.0, computed none"),
+        (table, f"code cell 8: {verify_outputs.UNKNOWN}"),
+        (other_picture, "the picture plot: the one that was computed differs"),
+    ],
+)
+def test_verify_computes_again_what_an_edited_and_resealed_notebook_shows(files, monkeypatch, edit, said):
+    monkeypatch.setattr(verify, "run_in_process", lambda function, *given, seconds: function(*given))
+    monkeypatch.setattr(verify_outputs, "same_arithmetic", lambda before, now: True)  # the kernel has other threads
+    assert run_verify() == (0, [])
+    resealed(files, edit)
+    assert run_verify() == (1, [f"chapters/stand-in.ipynb, {said}"])
+
+
+def test_elsewhere_what_differs_by_more_than_rounding_is_listed(files, monkeypatch):
+    monkeypatch.setattr(verify, "run_in_process", lambda function, *given, seconds: function(*given))
+    monkeypatch.setattr(verify_outputs, "same_arithmetic", lambda before, now: False)
+    resealed(files, other_picture)
+    assert run_verify() == (0, [])
+    resealed(files, number)
+    said = "the number twice: shown is 3.0, computed 2.0; another processor or version made it"
+    assert run_verify() == (0, [f"chapters/stand-in.ipynb, {said}"])
+    resealed(files, table)
+    assert run_verify()[0] == 1
+
+
+@pytest.mark.parametrize(("computed", "close"), [("0.30000000000000004", True), ("0.3001", False), ("none", False)])
+def test_rounding_is_no_difference_elsewhere(computed, close):
+    assert verify_outputs._close("0.3", computed) == close
