@@ -18,6 +18,7 @@ from ..notebook.shown import (
     animations_off,
     code_cells,
     differences,
+    edited_pictures,
     outputs_off,
     outputs_shown,
     stamp_of,
@@ -98,8 +99,9 @@ class Committed:
             if unit.whole and not unit.only_line:
                 if self.digests.digest(at)[:SHORT] not in self.outputs:
                     stale.add(at)
-        lost = (self.code.drawing(Path(name).stem) for name in animations_off(self.files, self.stamp))
-        return sorted(stale.union(at for at in lost if at is not None))
+        lost = [Path(name).stem for name in animations_off(self.files, self.stamp)]
+        lost += edited_pictures(self.notebook, self.stamp) if self.notebook is not None else []
+        return sorted(stale.union(at for name in lost if (at := self.code.drawing(name)) is not None))
 
     def _states(self) -> dict[str, State]:
         present = states(self.code, self.stamp, self.claims)

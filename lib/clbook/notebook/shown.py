@@ -169,6 +169,12 @@ def picture_sum(picture: object) -> str:
     return _sum(_decoded(picture))
 
 
+def edited_pictures(notebook, stamp: dict) -> list[str]:
+    """Names of the pictures that a notebook shows otherwise than the run; of those that only one has, none."""
+    drawn = {name: picture["sum"] for name, picture in stamp["pictures"].items()}
+    return [name for name, found in picture_sums(notebook).items() if drawn.get(name, found) != found]
+
+
 def picture_sums(notebook) -> dict[str, str]:
     """Figure name → checksum of the picture that a notebook shows."""
     return {name: _sum(content) for name, content in notebook_pictures(notebook)}

@@ -114,7 +114,7 @@ def test_an_edited_output_is_found_by_stale_and_by_the_pages(files, edit):
 def test_execute_runs_edited_cells_again_and_writes_edited_lines_without_a_run(files, monkeypatch):
     before = nbformat.read(files.notebook, as_version=4)
     edited(files, text)
-    edited(files, number)
+    edited(files, picture)
     edited(files, card)
     assert committed.execute(files).endswith("for 0 claims and 2 other cells") and committed.is_current(files)
     after = nbformat.read(files.notebook, as_version=4)
