@@ -9,9 +9,8 @@ from stand_in import SOURCE, write_stand_in
 
 from clbook.claims.claim_table import Claims
 from clbook.commands import committed, runs
-from clbook.commands.verify import changed_pictures
 from clbook.common.errors import BookError
-from clbook.notebook.shown import animations_off, differences, pictures_off
+from clbook.notebook.shown import animations_off, changed_outputs, differences, pictures_off
 from clbook.pages.run_page import as_html, read_run, take_in
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import notebook_stamp
@@ -78,7 +77,7 @@ def test_a_changed_a_missing_and_a_superfluous_file_are_found(executed, film):
     content = film.read_bytes()
     film.write_bytes(content + b"\0")
     assert found(executed) == OFF and not committed.is_current(executed)
-    assert [line.partition(":")[2] for line in changed_pictures(executed.root, None)] == [
+    assert [line.partition(":")[2] for line in changed_outputs(executed)] == [
         " the picture film.webp is not the one that the stored run made"
     ]
     film.unlink()

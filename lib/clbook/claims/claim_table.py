@@ -24,6 +24,7 @@ VERDICTS = {
 NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never given before the authors' side has been run
 PLACES = ("chapter", "appendix")
 KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
+LARGEST_RESIDUE = 1e-3  # the bound of a rule at_most: a number that it allows is 0 but for rounding and stopping
 # what a claims file, and each of its rows, must look like
 _RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
 _WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near whole"
@@ -140,6 +141,19 @@ class Claim:
     def seeds_decide(self) -> bool:
         """Whether other seeds may give another outcome: decided by chance, or by intervals over networks."""
         return self.by_chance or self.clear is not None
+
+    @property
+    def residue(self) -> float:
+        """The size of what rounding and a method's stopping may leave of a number that is 0; 0.0 for other numbers.
+
+        That is the smallest number of an identity's rule, and the bound of a rule that allows so little that only a 0
+        can meet it.
+        """
+        if self.rule is None:
+            return 0.0
+        number = min((abs(t) for t in self.rule.thresholds if t), default=0.0)
+        only_zero = self.rule.name == "at_most" and 0 < self.rule.numbers[0] <= LARGEST_RESIDUE
+        return number if self.kind == "identity" or only_zero else 0.0
 
     def verdict_key(self) -> list:
         """What a verdict depends on: the rule and how it is applied, not the wording around it."""

@@ -51,7 +51,9 @@ def stale(
     chapters: Chapters = None,
     as_json: Annotated[bool, typer.Option("--json", help="The state of every stored reading, as JSON.")] = False,
 ) -> None:
-    """List the stored readings, and pictures of records, that are out of date with the present sources."""
+    """List the stored results that are out of date with the present sources, or not what their run made."""
+    from ..common.formats import attempt
+    from ..notebook.shown import changed_outputs
     from ..provenance.staleness import CURRENT, all_old_pictures, all_states
     from ..provenance.staleness import as_json as to_json
 
@@ -70,6 +72,9 @@ def stale(
     for record, names in all_old_pictures(find_root(), chapters, "skip").items():
         if names:
             print(f"{record}, drawn by earlier cells (`clbook record --figures` redraws): {', '.join(names)}")
+    for files in [ChapterFiles.find(name, find_root()) for name in chapters or chapter_names(find_root())]:
+        for line in attempt("skip", lambda files: list(changed_outputs(files)), files) or ():
+            print(line)
 
 
 @app.command()

@@ -13,7 +13,17 @@ from ..common.parameters import profile_parameters
 from ..common.sources import Cell, ChapterFiles
 from ..notebook import animations
 from ..notebook.results import headlines
-from ..notebook.shown import Headlines, animations_off, code_cells, differences, stamp_of, write_lines
+from ..notebook.shown import (
+    Headlines,
+    animations_off,
+    code_cells,
+    differences,
+    edited_pictures,
+    outputs_off,
+    outputs_shown,
+    stamp_of,
+    write_lines,
+)
 from ..provenance.digests import SHORT, ChapterDigests
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import CURRENT, STALE, State, notebook_stamp, states
@@ -21,6 +31,7 @@ from ..provenance.stamps import cell_name, check, merge, of_notebooks, refreshed
 from .jupyter_kernel import disk_errors, run_notebook
 from .notebooks import build, normalise, part, same_cells, write_notebook
 from .output_place import check_writable
+from .rule_changes import check_changes, with_verdicts
 from .side_by_side import side_by_side
 
 
@@ -70,12 +81,14 @@ class Committed:
 
     @cached_property
     def outputs(self) -> dict[str, list]:
-        """Digest of a cell → its outputs in a committed notebook."""
+        """Digest of a cell → its outputs in a committed notebook, unless they are not those of its run."""
         outputs: dict[str, list] = {}
         for files, notebook, stamp in self.held:
             before, shown = ChapterCode(files, self.code.library, _cells(notebook)), code_cells(notebook)
+            off = outputs_off(notebook, stamp)
             for at, unit in enumerate(before.units):
-                if unit.whole and (known := stamp["cells"].get(cell_name(before, at))):
+                known = unit.whole and unit.cell + 1 not in off and stamp["cells"].get(cell_name(before, at))
+                if known:
                     outputs.setdefault(known.split()[0], shown[unit.cell].outputs)
         return outputs
 
@@ -86,8 +99,9 @@ class Committed:
             if unit.whole and not unit.only_line:
                 if self.digests.digest(at)[:SHORT] not in self.outputs:
                     stale.add(at)
-        lost = (self.code.drawing(Path(name).stem) for name in animations_off(self.files, self.stamp))
-        return sorted(stale.union(at for at in lost if at is not None))
+        lost = [Path(name).stem for name in animations_off(self.files, self.stamp)]
+        lost += edited_pictures(self.notebook, self.stamp) if self.notebook is not None else []
+        return sorted(stale.union(at for name in lost if (at := self.code.drawing(name)) is not None))
 
     def _states(self) -> dict[str, State]:
         present = states(self.code, self.stamp, self.claims)
@@ -103,8 +117,7 @@ class Committed:
 
     def with_lines(self, fresh) -> object:
         """A notebook that has run whole, with the verdicts of the record beside its own."""
-        write_lines(fresh, self.code, check(stamp_of(fresh), self.files.stem), self.claims, self.headlines)
-        return normalise(fresh)
+        return self._finished(fresh, check(stamp_of(fresh), self.files.stem))
 
     def joined(self, fresh, run: list[int]) -> object:
         """The present cells with the outputs of a partial run; the other cells keep their outputs."""
@@ -119,6 +132,13 @@ class Committed:
         for number, cell in enumerate(code_cells(notebook)):
             cell.outputs = new.get(number, self._kept(number))
             cell.execution_count = number + 1
+        return self._finished(notebook, stamp)
+
+    def _finished(self, notebook, stamp: dict) -> object:
+        """The notebook with its lines, and with a stamp that holds the verdicts and the digests of all outputs."""
+        stamp = with_verdicts(stamp, self.claims)
+        write_lines(notebook, self.code, stamp, self.claims, self.headlines)
+        stamp = seal(stamp | {"shown": outputs_shown(normalise(notebook))})
         write_lines(notebook, self.code, stamp, self.claims, self.headlines)
         return normalise(notebook)
 
@@ -183,9 +203,13 @@ def execute(files: ChapterFiles, force: bool = False) -> str:
     """Run the stale cells of a chapter's notebooks with its defaults and replace these; returns a summary. Idempotent.
 
     Cells whose digest is unchanged keep their outputs; verdicts and values are rewritten from the stored run. Raises
-    BookError for a failed cell, a dead kernel or a full disk; the committed notebook then stays as it was.
+    BookError for a failed cell, a dead kernel, a full disk, or a rule that was changed without a word (`rule_changes`);
+    the committed notebook then stays as it was.
     """
     before = [Committed.read(notebook) for notebook in files.notebooks]  # all, since cells may have moved between them
+    for committed in before:
+        if committed.stamp:
+            check_changes(committed.stamp, committed.claims, f"chapters/{committed.files.notebook.name}")
     results = side_by_side([partial(_execute, committed, force) for committed in before])
     if len(results) == 1:
         return results[0]

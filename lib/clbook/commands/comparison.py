@@ -19,7 +19,7 @@ from ..provenance.staleness import notebook_stamp, read_record
 from ..provenance.stamps import of_notebooks
 
 REPEATED = 1e-6  # relative to the number: a smaller difference is a repeated measurement, not a change
-ROUNDING = 1e-3  # relative to the bound: a smaller difference in an identity's residual is rounding
+ROUNDING = 1e-3  # relative to the bound: a smaller difference in what is left of a 0 is rounding
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,7 @@ def _same(claim: Claim, before: float, after: float) -> bool:
     """Whether two numbers differ by no more than a repeated measurement may."""
     if before == after:  # also if both are infinite
         return True
-    allowed = REPEATED * max(abs(before), abs(after))
-    if claim.kind == "identity":
-        allowed = max(allowed, ROUNDING * min(abs(number) for number in claim.rule.numbers))
+    allowed = max(REPEATED * max(abs(before), abs(after)), ROUNDING * claim.residue)
     return math.isfinite(allowed) and abs(after - before) <= allowed
 
 

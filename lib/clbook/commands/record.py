@@ -33,6 +33,7 @@ from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors
 from .output_place import check_writable, held
 from .request import check_data, seed_blocks, with_device
+from .rule_changes import check_changes, with_verdicts
 from .script import run_script
 
 OUT_OF_TIME = 75  # exit status that asks to run the same command again
@@ -135,8 +136,9 @@ def record(
 
     Only stale claims are run, with their figures; with `figures` also pictures whose cells have changed; with `force`
     everything. Other blocks of seeds contain the claims that are decided by chance, at the same size or at that of
-    `other_profile`. Idempotent: returns None if nothing is stale. Raises BookError for what cannot be run, and
-    OutOfTime when `seconds` are used up and pieces remain; the same call then resumes.
+    `other_profile`. Idempotent: returns None if nothing is stale. Raises BookError for what cannot be run and
+    for a rule that was changed without a word (`rule_changes`), and OutOfTime when `seconds` are used up and pieces
+    remain; the same call then resumes.
     """
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
@@ -161,7 +163,8 @@ def record(
             runs.append(_stamp(files, code, block, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
-        stamps = [stamp for stamp, _ in runs]
+        claims = chapter_module._load_claims(files)
+        stamps = [with_verdicts(stamp, claims) for stamp, _ in runs]
         write_json(path, {"run": stamps[0], "other_seeds": stamps[1:], "seal": seal_of(stamps)})
         for folder in {folder for _, folder in runs if folder}:
             shutil.rmtree(folder)
@@ -179,6 +182,8 @@ def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures
         print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
         stored = None
     claims = chapter_module._load_claims(code.files)
+    if stored and claims:
+        check_changes(stored["run"], claims, f"records/{code.files.name}/{path.name}")
     chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
     others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
     known = {parameters.get("first_seed") for _, parameters in asked}

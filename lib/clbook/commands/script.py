@@ -2,12 +2,14 @@
 
 import ast
 import contextlib
+import io
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import TextIO
 
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles
@@ -23,7 +25,7 @@ from ..provenance.units import CHAPTER
 @contextlib.contextmanager
 def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[None]:
     """Inside, a chapter runs as a script: working folder, environment variables, pieces, pictures as files (of an
-    animation the last frame)."""
+    animation the last frame), glued numbers in the keeper."""
 
     def figure(fig, name: str, dpi: int = 192) -> None:
         (keeper.folder / f"{name}.png").write_bytes(glue.as_png(fig, name, dpi))
@@ -32,18 +34,37 @@ def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[Non
         draw(list(frames)[-1])
         figure(fig, name, dpi)
 
+    def number(name: str, value: float) -> None:
+        keeper.numbers[name] = repr(float(value))
+
     variables = {"CLBOOK_ROOT": str(files.root), "CLBOOK_PROFILE": profile, "MPLBACKEND": "Agg"}
-    before, shown = dict(os.environ), (glue.figure, glue.animation)
+    before, shown = dict(os.environ), (glue.figure, glue.animation, glue.number)
     os.environ.update(variables)
-    glue.figure, glue.animation, chapter_module._PIECES["keeper"] = figure, animation, keeper
+    glue.figure, glue.animation, glue.number = figure, animation, number
+    chapter_module._PIECES["keeper"] = keeper
     try:
         with contextlib.chdir(files.source.parent):
             yield
     finally:
-        glue.figure, glue.animation = shown
+        glue.figure, glue.animation, glue.number = shown
         del chapter_module._PIECES["keeper"]
         os.environ.clear()
         os.environ.update(before)
+
+
+class Copied(io.StringIO):
+    """A stream that keeps what is written, and passes it on to another."""
+
+    def __init__(self, onto: TextIO):
+        super().__init__()
+        self.onto = onto
+
+    def write(self, text: str) -> int:
+        self.onto.write(text)
+        return super().write(text)
+
+    def flush(self) -> None:
+        self.onto.flush()
 
 
 def _unwatched(n: int, at: int) -> AbstractContextManager:
@@ -109,14 +130,19 @@ def timed_unit(code: ChapterCode, n: int, namespace: dict, keeper: Keeper) -> fl
     that they took then. Raises BookError for a unit that fails.
     """
     began, earlier, where = time.perf_counter(), keeper.earlier_seconds, _where(code, n)
+    printed = Copied(sys.stdout)
     try:
-        value = run_unit(code, n, namespace)
+        with contextlib.redirect_stdout(printed):
+            value = run_unit(code, n, namespace)
     except (BookError, MemoryError, OSError):
         raise
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         line = next((f.lineno for f in reversed(frames) if f.filename == where), "?")
         raise BookError(f"{where}, line {line} failed: {type(error).__name__}: {error}") from error
+    if text := printed.getvalue():
+        cell = code.units[n].cell
+        keeper.texts[cell] = keeper.texts.get(cell, "") + text
     if isinstance(value, display.Line):
         print(value.plain, flush=True)
     seconds = time.perf_counter() - began + keeper.earlier_seconds - earlier

@@ -1,14 +1,14 @@
-"""Recomputation of stored readings at their own parameters, and comparison with what is stored.
+"""Recomputation of stored readings, and of what notebooks show beside them, and comparison with what is stored.
 
 With the same processor, capability, BLAS, thread count and versions, a reading must be the same to the last bit;
 elsewhere it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is
-marked as near the line. Stored pictures must have the sums in the stamp.
+marked as near the line. Stored pictures, and what else notebooks show, must have the sums in the stamp.
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,13 @@ from ..common.samples import commit_or_digest
 from ..common.sources import ChapterFiles, chapter_names
 from ..common.subprocess_call import TookTooLong, run_in_process
 from ..notebook.results import verdicts_of
-from ..notebook.shown import pictures_off
+from ..notebook.shown import changed_outputs
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, states
 from ..provenance.stamps import made_by
 from .request import check_data
 from .verify_distance import distances, first_difference, same_arithmetic
+from .verify_outputs import beside, edited
 from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
@@ -40,18 +41,27 @@ class Outcome:
     where: str
     message: str
     wrong: bool = False
+    output: bool = False  # what a notebook shows; `claim` then names the output
 
 
-def run_again(root: str, name: str, parameters: dict, profile: str, claims: list[str]) -> dict:
-    """The stamp of a run of some claims with their dependencies; it neither reads nor leaves pieces of other runs."""
+def run_again(
+    root: str, name: str, parameters: dict, profile: str, claims: list[str], beside: Sequence[int] = ()
+) -> dict:
+    """The stamp of a run of some claims, and of units `beside` them, with their dependencies.
+
+    Its key `made` has the glued numbers by name and the printed texts by code cell. The run neither reads nor leaves
+    pieces of other runs.
+    """
     from ..notebook.pieces import Keeper
     from .script import run_script
 
     os.environ["CLBOOK_ROOT"] = root
     files = ChapterFiles(Path(root), name)
     with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
-        units = ChapterCode(files).union(claims)
-        return run_script(files, parameters, profile, Keeper(Path(scratch), float("inf")), units)
+        code, keeper = ChapterCode(files), Keeper(Path(scratch), float("inf"))
+        units = sorted(set(code.union(claims)).union(*(code.needed(n) for n in beside)))
+        stamp = run_script(files, parameters, profile, keeper, units)
+        return stamp | {"made": {"numbers": keeper.numbers, "texts": keeper.texts}}
 
 
 def check_job(job: Job, deadline: float | None = None) -> list[Outcome]:
@@ -79,7 +89,8 @@ def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Outco
     """Compute some readings of a job in a subprocess with a timeout and compare each."""
     files, where = job.code.files, job.stored.where
     limit = None if deadline is None else max(0.0, deadline - time.monotonic())
-    arguments = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims)
+    units = beside(job, claims)
+    arguments = (str(files.root), files.name, job.parameters, job.stored.stamp["profile"], claims, units)
     try:
         again = run_in_process(run_again, *arguments, seconds=limit)
     except TookTooLong:
@@ -90,7 +101,8 @@ def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Outco
         if not job.needs_encoder(claims[0]):
             return [Outcome(claim, where, str(refused), True) for claim in claims]
         return [Outcome(claim, where, f"{ABSENT}: {refused}") for claim in claims]  # its packages are an extra
-    return [compare(job, claim, again) for claim in claims]
+    outputs = [Outcome(one.output, where, one.how, one.wrong, output=True) for one in edited(job, units, again)]
+    return [*(compare(job, claim, again) for claim in claims), *outputs]
 
 
 def compare(job: Job, claim: str, again: dict) -> Outcome:
@@ -141,29 +153,30 @@ def command(
         outcomes += checked
         in_part = " in part" if job.part else ""
         print(
-            f"{job.stored.where}: {len(checked)} readings{in_part}, {sum(o.wrong for o in checked)} wrong", flush=True
+            f"{job.stored.where}: {_readings(checked)} readings{in_part}, {sum(o.wrong for o in checked)} wrong",
+            flush=True,
         )
-    for outcome in (o for o in outcomes if o.wrong or o.message.startswith(("stale", ABSENT, LATE))):
+    for outcome in (o for o in outcomes if o.wrong or o.output or o.message.startswith(("stale", ABSENT, LATE))):
         print(f"{outcome.where}, {outcome.claim}: {outcome.message}")
-    pictures = list(changed_pictures(root, chapter))
-    print(*pictures, sep="\n", end="\n" if pictures else "")
+    names = [chapter] if chapter else chapter_names(root)
+    changed = [line for name in names for line in changed_outputs(ChapterFiles.find(name, root))]
+    print(*changed, sep="\n", end="\n" if changed else "")
     _print_counts(outcomes, time.monotonic() - began)
     nothing = bool(outcomes) and all(outcome.message == LATE for outcome in outcomes)
     if nothing:
         print(NOTHING)
-    return 1 if pictures or nothing or any(outcome.wrong for outcome in outcomes) else 0
+    return 1 if changed or nothing or any(outcome.wrong for outcome in outcomes) else 0
 
 
-def changed_pictures(root: Path, chapter: str | None) -> Iterator[str]:
-    """Stored pictures, in notebooks and records, that differ from those that the stored runs made; one line each."""
-    for name in [chapter] if chapter else chapter_names(root):
-        for where, picture in pictures_off(ChapterFiles.find(name, root)):
-            yield f"{where}: the picture {picture} is not the one that the stored run made"
+def _readings(outcomes: list[Outcome]) -> int:
+    return sum(not outcome.output for outcome in outcomes)
 
 
 def _print_counts(outcomes: list[Outcome], seconds: float) -> None:
     counts = {message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, WHOLE, LATE)}
     counts |= {"stale": sum(o.message.startswith("stale") for o in outcomes)}
-    counts |= {"wrong": sum(o.wrong for o in outcomes), ABSENT: sum(o.message.startswith(ABSENT) for o in outcomes)}
+    counts |= {"wrong": sum(o.wrong and not o.output for o in outcomes)}
+    counts |= {"outputs of notebooks that differ": sum(o.output for o in outcomes)}
+    counts |= {ABSENT: sum(o.message.startswith(ABSENT) for o in outcomes)}
     counted = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
-    print(f"{len(outcomes)} readings: {counted or 'none'}; {seconds:.0f} s")
+    print(f"{_readings(outcomes)} readings: {counted or 'none'}; {seconds:.0f} s")

@@ -37,8 +37,8 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
 
 
 def _distance(row: Claim, before: Sample, after: Sample, level: float | None, noise: float, share: float) -> float:
-    """The distance of two samples over the tolerance: of rounding, an identity's rule, chance, and a share of the
-    largest number.
+    """The distance of two samples over the tolerance: of rounding, the size of a residue (`Claim.residue`), chance, and
+    a share of the largest number.
 
     With a level, different rounding may change the course of training as other seeds would; the two means may then
     differ by the sum of both half-widths.
@@ -51,8 +51,7 @@ def _distance(row: Claim, before: Sample, after: Sample, level: float | None, no
     if level is not None and before.by_chance:
         half = sum((high - low) / 2 for low, high in (before.interval(level), after.interval(level)))
         return abs(before.estimate - after.estimate) / max(half, ROUNDING_RELATIVE * abs(before.estimate), least)
-    rule = min((abs(t) for t in row.rule.thresholds if t), default=0.0) if row.kind == "identity" else 0.0
-    allowed = max(rule, noise, least)
+    allowed = max(row.residue, noise, least)
     pairs = zip(before.values, after.values, strict=True)
     return max(abs(a - b) / max(allowed, ROUNDING_RELATIVE * abs(a)) for a, b in pairs)
 

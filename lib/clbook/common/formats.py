@@ -80,9 +80,9 @@ _ARMS = record_of(
     **dict.fromkeys(("control", "mended", "outside", "planted", "advocate"), _ARM),
 ) | {"additionalProperties": False}
 _PLACES = {"type": "string", "pattern": r"^(\d+( \d+)*)?$"}
-_CLAIM = record_of(
-    "run reading reaches rule", run=COUNT, reading=TEXT, reaches=_PLACES, rule={"type": ["string", "null"]}
-)
+_JUDGED = record_of("rule verdict changes", rule=TEXT, verdict=TEXT, changes=COUNT)
+_RULE = {"type": ["string", "null"]}
+_CLAIM = record_of("run reading reaches rule", run=COUNT, reading=TEXT, reaches=_PLACES, rule=_RULE, judged=_JUDGED)
 _SIZE = {"type": "number", "minimum": 0, "maximum": 1e12}
 _MADE_BY = {"versions": ANY, "device": TEXT, "seconds": _SIZE, "peak_mb": _SIZE, "time": TEXT}
 STAMP = Format(
@@ -96,6 +96,7 @@ STAMP = Format(
         claims=map_of(_CLAIM),
         definitions=list_of(TEXT),
         cells=map_of(TEXT),
+        shown=map_of(TEXT) | {"propertyNames": {"type": "string", "pattern": r"^[0-9]{1,6}$"}},
         pictures=map_of(record_of("sum digest", sum=TEXT, digest=TEXT, moving=TEXT)),
         later=list_of(record_of(" ".join(_MADE_BY), **_MADE_BY)),
         **_MADE_BY,

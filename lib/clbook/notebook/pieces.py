@@ -43,6 +43,8 @@ class Keeper:
         self.count = self.computed = 0
         self.longest = self.earlier_seconds = self.peak_mb = 0.0
         self.device = "cpu"
+        self.numbers: dict[str, str] = {}  # that were glued in this run, in full
+        self.texts: dict[int, str] = {}  # code cell of the chapter → what it has printed
 
     def __call__(self, label: str, compute: Callable, *args, **options):
         """A piece of this chapter, cached by its number; the caller gives another folder if the chapter has changed."""

@@ -1,7 +1,8 @@
-"""The outputs that show a stored run (cards, last line, pictures): rewritten from its stamp, compared with it."""
+"""What shows a stored run (cards, last line, pictures, numbers, texts): written from its stamp, compared with it."""
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterator
 
 from ..claims.claim_table import Claims
@@ -11,6 +12,8 @@ from ..common.errors import BookError
 from ..common.formats import read_notebook
 from ..common.pictures import plain_png
 from ..common.sources import ChapterFiles
+from ..provenance.digests import SHORT
+from ..provenance.library import sha
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import loaded, notebook_stamp, read_record
 from ..provenance.stamps import MIME
@@ -19,6 +22,8 @@ from .card import Headline, card, card_not_judged
 from .display import Line, summary_table
 
 Headlines = dict[str, Headline]
+OTHER = "shows something else than the stored run"
+_OF_PICTURES = ("image/png", "text/html")
 
 
 def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Line:
@@ -66,7 +71,7 @@ def write_lines(notebook, code: ChapterCode, stamp: dict, claims: Claims, headli
 
 
 def differences(notebook, code: ChapterCode, stamp: dict, claims: Claims, headlines: Headlines) -> Iterator[str]:
-    """The differences of a notebook from its stamp in cards, last line or pictures, one text for each."""
+    """The differences of a notebook from its stamp in what it shows, one text for each."""
     if len(code_cells(notebook)) != len(code.cells):
         yield f"{len(code_cells(notebook))} code cells, the source has {len(code.cells)}"
         return
@@ -75,6 +80,43 @@ def differences(notebook, code: ChapterCode, stamp: dict, claims: Claims, headli
             yield f"code cell {number + 1} shows another line than the stored run gives: {line.plain[:60]}"
     for name in [*_others(picture_sums(notebook), stamp), *animations_off(code.files, stamp)]:
         yield f"the picture {name} is not the one that the stored run made"
+    yield from (f"code cell {number} {OTHER}" for number in outputs_off(notebook, stamp))
+
+
+def outputs_shown(notebook) -> dict[str, str]:
+    """Number of a code cell → digest of what it shows, except pictures and the stamp, which have sums of their own."""
+    cells = {str(n): [*map(_content, cell.outputs)] for n, cell in enumerate(code_cells(notebook), 1)}
+    contents = {n: [content for content in outputs if content] for n, outputs in cells.items()}
+    return {n: sha(json.dumps(shown, sort_keys=True))[:SHORT] for n, shown in contents.items() if shown}
+
+
+def _content(output: dict) -> dict:
+    """What enters the digest of an output; the HTML of a glued picture holds scripts, which change without a run."""
+    data, metadata = output.get("data", {}), output.get("metadata", {})
+    if MIME in data:
+        return {}
+    if "scrapbook" not in metadata:
+        return {key: value for key, value in output.items() if key != "execution_count"}
+    return {"name": metadata["scrapbook"]["name"]} | {m: v for m, v in data.items() if m not in _OF_PICTURES}
+
+
+def outputs_off(notebook, stamp: dict) -> list[int]:
+    """The numbers of the code cells that show something else than the run; none for a run stored without digests."""
+    if "shown" not in stamp:
+        return []
+    shown, stored = outputs_shown(notebook), stamp["shown"]
+    return sorted(int(n) for n in shown.keys() | stored.keys() if shown.get(n) != stored.get(n))
+
+
+def changed_outputs(files: ChapterFiles) -> Iterator[str]:
+    """What a chapter's notebooks and records show otherwise than their stored runs, one line each."""
+    yield from (
+        f"{where}: the picture {name} is not the one that the stored run made" for where, name in pictures_off(files)
+    )
+    for part in files.notebooks:
+        if (stamp := notebook_stamp(part.notebook, part)) and "shown" in stamp:
+            off = outputs_off(read_notebook(part.notebook), stamp)
+            yield from (f"chapters/{part.notebook.name}: code cell {number} {OTHER}" for number in off)
 
 
 def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
@@ -112,11 +154,25 @@ def notebook_pictures(notebook) -> Iterator[tuple[str, bytes]]:
     """(figure name, PNG) of every glued picture that a notebook shows; of one that is damaged the PNG is empty."""
     for output in _outputs(notebook):
         if "image/png" in output.get("data", {}) and "scrapbook" in output.get("metadata", {}):
-            try:
-                content = base64.b64decode(output["data"]["image/png"])
-            except (ValueError, TypeError):
-                content = b""
-            yield output["metadata"]["scrapbook"]["name"], content
+            yield output["metadata"]["scrapbook"]["name"], _decoded(output["data"]["image/png"])
+
+
+def _decoded(picture: object) -> bytes:
+    try:
+        return base64.b64decode(picture)
+    except (ValueError, TypeError):
+        return b""
+
+
+def picture_sum(picture: object) -> str:
+    """The checksum of a picture in a notebook's output, as in a stamp."""
+    return _sum(_decoded(picture))
+
+
+def edited_pictures(notebook, stamp: dict) -> list[str]:
+    """Names of the pictures that a notebook shows otherwise than the run; of those that only one has, none."""
+    drawn = {name: picture["sum"] for name, picture in stamp["pictures"].items()}
+    return [name for name, found in picture_sums(notebook).items() if drawn.get(name, found) != found]
 
 
 def picture_sums(notebook) -> dict[str, str]:

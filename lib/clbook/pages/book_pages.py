@@ -152,6 +152,7 @@ def animation_files(files: ChapterFiles) -> dict[str, bytes]:
 def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
     from ..notebook.results import load_results, stored_runs
+    from ..notebook.shown import changed_outputs
     from .record_gallery import gallery, origin
     from .thumbnails import thumbnails
 
@@ -159,6 +160,8 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     stamps, galleries, heroes, origins = {}, {}, {}, {}
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)
+        if changed := next(changed_outputs(files), None):
+            raise BookError(f"{changed}; `clbook execute` or `clbook record` makes it again")
         runs = stored_runs(files)
         stamps[name] = {profile: run.stamp for profile, run in runs.items()}
         galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))

@@ -4,10 +4,12 @@ Keys of a stamp:
 
 - `chapter`, `profile`, `data`, `parameters`;
 - `readings`: claim → arms;
-- `claims`: claim → the digests of its reading and its rule, what it reaches as indices into `definitions`, and the
-  number of its run; a claim that was not judged, being out of its regime, is listed here but not in `readings`;
+- `claims`: claim → the digests of its reading and its rule, what it reaches as indices into `definitions`, the number
+  of its run, and in stored runs `judged`: rule, verdict and number of `changed` entries (`rule_changes`); a claim
+  that was not judged, being out of its regime, is listed here but not in `readings`;
 - `definitions`: digest of its text and name; `cells`: cell in words → digest and seconds; `pictures`: name → checksum,
-  digest, and for an animation the checksum `moving` of its file;
+  digest, and for an animation the checksum `moving` of its file; `shown`, in a committed notebook: number of a code
+  cell → digest of its other outputs;
 - for the run itself, number 0, `versions`, `device`, `capability`, `blas`, `threads`, `seconds`, `peak_mb`, `time`;
   the same under `later` for runs that measured some claims later, numbered from 1.
 
@@ -151,7 +153,8 @@ def of_notebooks(stamps: list[dict], *, one_run: bool = False, side_by_side: boo
     result |= {"definitions": _listed(places), "later": [] if one_run else runs[1:]}
     result["seconds"] = round(sum(stamp["seconds"] for stamp in stamps), 1)
     result["peak_mb"] = (sum if side_by_side else max)(stamp["peak_mb"] for stamp in stamps)
-    return seal(stamps[0] | result)
+    first = {key: value for key, value in stamps[0].items() if key != "shown"}  # of one notebook's cells
+    return seal(first | result)
 
 
 def merge(before: dict, after: dict) -> dict:
