@@ -3,9 +3,11 @@ import itertools
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
+from one_line_error import one_line_error
 
 from contrastive_dynamics.alignment_and_balance import zero_shot
 from contrastive_dynamics.alignment_and_balance.zero_shot import (
+    alignment_by_distance,
     alignment_score,
     best_constant_answer,
     macro_recall,
@@ -141,3 +143,50 @@ def test_everything_stays_on_the_device_of_its_inputs():
         found += [alignment_score(images, texts, labels), best_constant_answer(labels)]
         found += [output_balance(images), output_condition_number(images, 2)]
         assert all(part.device == ELSEWHERE for part in found)
+
+
+def test_alignment_by_distance_counts_pairs():
+    images, texts = draw("images", 2, 30, 5), draw("images", 2, 30, 5) + 0.8 * draw("texts", 2, 30, 5)
+    kinds = draw("kinds", 30, 2) > 0.8
+    for labels in (None, kinds):
+        wins = torch.zeros(2)
+        pairs = [
+            (i, j)
+            for i in range(30)
+            for j in range(30)
+            if i != j and (labels is None or (labels[i] != labels[j]).any())
+        ]
+        for i, j in pairs:
+            wins += (images[:, i] - texts[:, i]).norm(dim=-1) < (images[:, i] - texts[:, j]).norm(dim=-1)
+        found = alignment_by_distance(images, texts, labels)
+        torch.testing.assert_close(found, wins.double() / len(pairs))
+        moved = alignment_by_distance(images + 3, texts + 3, labels)
+        assert torch.equal(moved, found) and found.min() > 0.5
+
+
+def test_one_direction_is_aligned_by_distance_but_equal_outputs_never():
+    line = draw("line", 1, 300, 1) * draw("direction", 1, 1, 6)
+    assert alignment_by_distance(line, line).item() == 1 and alignment_score(line, line).item() < 0.8
+    unit = torch.nn.functional.normalize(draw("unit", 1, 50, 4), dim=-1)
+    near = torch.nn.functional.normalize(unit + 0.3 * draw("near", 1, 50, 4), dim=-1)
+    assert alignment_by_distance(unit, near) == alignment_score(unit, near)
+    for dtype in (torch.float32, torch.float64):
+        point = draw("point", 1, 1, 7).to(dtype)
+        lengths = draw("lengths", 1, 40, 1).to(dtype).abs() + 0.1
+        shaken, other = point * lengths / lengths, draw("other", 1, 40, 7).to(dtype)
+        for images in (shaken, point.expand(1, 40, 7), other, 0 * other, 1e-20 * other):
+            assert alignment_by_distance(images, shaken).item() == 0
+    half = draw("half", 1, 40, 7).bfloat16()
+    assert alignment_by_distance(half, half).item() == 1
+    close = torch.cat([unit, unit + 1e-9 * draw("close", 1, 50, 4)], 1)  # a billionth is a difference
+    assert alignment_by_distance(close, close).item() == 1
+
+
+def test_alignment_by_distance_refuses_what_does_not_fit():
+    out = draw("out", 1, 4, 3)
+    with one_line_error(ValueError, r"n ≥ 2, got \(1, 4, 3\), \(1, 4, 2\)"):
+        alignment_by_distance(out, out[..., :2])
+    with one_line_error(ValueError, "labels must differ between two images"):
+        alignment_by_distance(out, out, torch.ones(4, 2, dtype=torch.bool))
+    with one_line_error(ValueError, "alignment_by_distance: labels must be torch.bool"):
+        alignment_by_distance(out, out, torch.ones(3, 2, dtype=torch.bool))

@@ -2,15 +2,12 @@
 
 from .comparative_gronwall import bound as gronwall_bound
 from .comparative_gronwall import closed_form as comparison_closed_form
-from .comparative_gronwall import (
-    condition_growth_bound,
-    condition_rate_bound,
-    convergence_time_bound,
-)
+from .comparative_gronwall import condition_growth_bound, condition_rate_bound, convergence_time_bound
 from .comparative_gronwall import draw_process as draw_comparison
 from .comparative_gronwall import solve as solve_comparison
 from .contrastive_force import force as contrastive_force
 from .contrastive_force import non_contrastive_force
+from .distance_alignment import exact_alignment_by_distance, sampled_alignment_by_distance
 from .head_training import Recipe, train_heads
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
@@ -40,6 +37,7 @@ from .projection_heads import apply_heads, init_heads
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
 from .zero_shot import (
+    alignment_by_distance,
     alignment_score,
     best_constant_answer,
     macro_recall,
@@ -49,13 +47,14 @@ from .zero_shot import (
 )
 
 __all__ = [
-    "Recipe", "Signs", "WideState", "alignment_condition", "alignment_score", "all_signs", "apply_heads", "balance",
-    "best_constant_answer", "column_alignment", "column_rates", "column_ratio", "comparison_closed_form",
-    "condition_growth_bound", "condition_number", "condition_rate_bound", "contrastive_flow", "contrastive_force",
-    "convergence_time_bound", "correlation", "descend", "discretisation_errors", "draw_comparison", "exact_alignment",
-    "gronwall_bound", "image_caption_pairs", "init_heads", "initial_maps", "macro_recall", "model_scales",
-    "negative_factors", "noise_signal_ratio", "non_contrastive_exponent", "non_contrastive_flow",
-    "non_contrastive_force", "non_contrastive_solution", "output_balance", "output_condition_number",
-    "solve_comparison", "train_heads", "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio",
-    "wide_start", "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
+    "Recipe", "Signs", "WideState", "alignment_by_distance", "alignment_condition", "alignment_score", "all_signs",
+    "apply_heads", "balance", "best_constant_answer", "column_alignment", "column_rates", "column_ratio",
+    "comparison_closed_form", "condition_growth_bound", "condition_number", "condition_rate_bound", "contrastive_flow",
+    "contrastive_force", "convergence_time_bound", "correlation", "descend", "discretisation_errors", "draw_comparison",
+    "exact_alignment", "exact_alignment_by_distance", "gronwall_bound", "image_caption_pairs", "init_heads",
+    "initial_maps", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
+    "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
+    "output_balance", "output_condition_number", "sampled_alignment_by_distance", "solve_comparison", "train_heads",
+    "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_velocity",
+    "worst_alignment_map", "zero_shot_accuracy",
 ]  # fmt: skip

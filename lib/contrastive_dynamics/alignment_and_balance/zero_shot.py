@@ -112,6 +112,43 @@ def output_balance(outputs: Tensor) -> Tensor:
     return stable_rank(outputs.mT @ outputs)
 
 
+def alignment_by_distance(image_out: Tensor, text_out: Tensor, labels: Tensor | None = None) -> Tensor:
+    """P[‖f_A(x⁺) − f_B(x⁺)‖ < ‖f_A(x⁺) − f_B(x⁻)‖] over all pairs of an image and the caption of another.
+
+    Ties do not count. Outputs that agree along one direction score 1 if no two of them are equal, where the products of
+    `alignment_score` give 3/4; equal outputs score 0. For captions of one length the two readings agree.
+    Source: ren-li-2023, Definition 4.1 read by distances.
+    Args:
+        image_out, text_out: `[run, n, o]`, n ≥ 2.
+        labels: `[n, L]`, bool: captions of images with exactly the same labels are no negatives; or None.
+    Returns: `[run]`.
+    Raises: ValueError for other sizes, and if no negative is left.
+    Error: distances that differ by at most (o + 64)·eps·(2‖f_A‖ + ‖f_B⁺‖ + ‖f_B⁻‖) are ties: rounding of the outputs
+        cannot tell them apart.
+    Cost: 3·n²·o flops per run, without products of matrices.
+    """
+    if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
+        got = f"{tuple(image_out.shape)}, {tuple(text_out.shape)}"
+        raise ValueError(f"image_out and text_out must be [run, n, o], n ≥ 2, got {got}")
+    (runs, n, width), dtype = image_out.shape, image_out.dtype
+    kinds = torch.arange(n, device=image_out.device)
+    if labels is not None:
+        _check(labels, image_out, "alignment_by_distance")
+        kinds = torch.unique(labels, dim=0, return_inverse=True)[1]
+    # half precision is compared as float32: its own rounding would make most distances ties
+    f_a, f_b = (out.to(torch.promote_types(dtype, torch.float32)) for out in (image_out, text_out))
+    margins = [(width + 64) * torch.finfo(f.dtype).eps * f.norm(dim=-1) for f in (f_a, f_b)]
+    reach, wins, pairs = (f_a - f_b).norm(dim=-1) + 2 * margins[0] + margins[1], 0, 0
+    for rows in torch.arange(n, device=image_out.device).split(max(1, _ENTRIES // (n * runs))):
+        other = kinds[rows, None] != kinds
+        away = torch.cdist(f_a[:, rows], f_b, compute_mode="donot_use_mm_for_euclid_dist") - margins[1].unsqueeze(-2)
+        wins = wins + ((reach[:, rows].unsqueeze(-1) < away) & other).sum((-2, -1))
+        pairs = pairs + other.sum()
+    if pairs == 0:
+        raise ValueError("labels must differ between two images, got the same for all")
+    return wins.to(dtype) / pairs
+
+
 def output_condition_number(outputs: Tensor, rank: int) -> Tensor:
     """√(λ_1/λ_rank) of Σ = E[f fᵀ], λ descending.
 
