@@ -36,6 +36,7 @@ from .model import Signs, all_signs, correlation, initial_maps, model_scales
 from .projection_heads import apply_heads, init_heads
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
+from .wide_training import WideStage, settling_time, wide_training
 from .zero_shot import (
     alignment_by_distance,
     alignment_score,
@@ -47,14 +48,14 @@ from .zero_shot import (
 )
 
 __all__ = [
-    "Recipe", "Signs", "WideState", "alignment_by_distance", "alignment_condition", "alignment_score", "all_signs",
-    "apply_heads", "balance", "best_constant_answer", "column_alignment", "column_rates", "column_ratio",
+    "Recipe", "Signs", "WideStage", "WideState", "alignment_by_distance", "alignment_condition", "alignment_score",
+    "all_signs", "apply_heads", "balance", "best_constant_answer", "column_alignment", "column_rates", "column_ratio",
     "comparison_closed_form", "condition_growth_bound", "condition_number", "condition_rate_bound", "contrastive_flow",
     "contrastive_force", "convergence_time_bound", "correlation", "descend", "discretisation_errors", "draw_comparison",
     "exact_alignment", "exact_alignment_by_distance", "gronwall_bound", "image_caption_pairs", "init_heads",
     "initial_maps", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
     "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
-    "output_balance", "output_condition_number", "sampled_alignment_by_distance", "solve_comparison", "train_heads",
-    "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_velocity",
-    "worst_alignment_map", "zero_shot_accuracy",
+    "output_balance", "output_condition_number", "sampled_alignment_by_distance", "settling_time", "solve_comparison",
+    "train_heads", "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start",
+    "wide_training", "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
 ]  # fmt: skip
