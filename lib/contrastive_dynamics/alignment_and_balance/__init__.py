@@ -8,6 +8,7 @@ from .comparative_gronwall import solve as solve_comparison
 from .contrastive_force import force as contrastive_force
 from .contrastive_force import non_contrastive_force
 from .distance_alignment import exact_alignment_by_distance, sampled_alignment_by_distance
+from .head_arms import ArmPlan, group_means, train_arms
 from .head_training import Recipe, train_heads
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
@@ -40,14 +41,15 @@ from .two_stage_training import (
     TwoStages,
     both_times,
     distance_from_limit,
+    ends_without_negatives,
     lumped_maps,
+    nearly_equal_maps,
     power_with_and_without,
     require_sizes,
     some_pairs,
     stopped,
     train_two_stages,
     unrelated_pairs,
-    wide_two_stages,
 )
 from .wide_training import WideStage, settling_time, wide_training
 from .zero_shot import (
@@ -62,16 +64,17 @@ from .zero_shot import (
 )
 
 __all__ = [
-    "Recipe", "Signs", "TwoStages", "WideStage", "WideState", "alignment_by_distance", "alignment_condition",
-    "alignment_score", "all_signs", "apply_heads", "balance", "best_constant_answer", "both_times", "column_alignment",
-    "column_rates", "column_ratio", "comparison_closed_form", "condition_growth_bound", "condition_number",
-    "condition_rate_bound", "contrastive_flow", "contrastive_force", "convergence_time_bound", "correlation",
-    "descend", "discretisation_errors", "distance_from_limit", "draw_comparison", "exact_alignment",
-    "exact_alignment_by_distance", "gronwall_bound", "image_caption_pairs", "init_heads", "initial_maps",
-    "lumped_maps", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
-    "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
-    "output_balance", "output_condition_number", "power_with_and_without", "predictions", "require_sizes",
-    "sampled_alignment_by_distance", "settling_time", "solve_comparison", "some_pairs", "stopped", "train_heads",
-    "train_two_stages", "unrelated_pairs", "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio",
-    "wide_start", "wide_training", "wide_two_stages", "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
+    "ArmPlan", "Recipe", "Signs", "TwoStages", "WideStage", "WideState", "alignment_by_distance",
+    "alignment_condition", "alignment_score", "all_signs", "apply_heads", "balance", "best_constant_answer",
+    "both_times", "column_alignment", "column_rates", "column_ratio", "comparison_closed_form",
+    "condition_growth_bound", "condition_number", "condition_rate_bound", "contrastive_flow", "contrastive_force",
+    "convergence_time_bound", "correlation", "descend", "discretisation_errors", "distance_from_limit",
+    "draw_comparison", "ends_without_negatives", "exact_alignment", "exact_alignment_by_distance", "gronwall_bound",
+    "group_means", "image_caption_pairs", "init_heads", "initial_maps", "lumped_maps", "macro_recall", "model_scales",
+    "nearly_equal_maps", "negative_factors", "noise_signal_ratio", "non_contrastive_exponent", "non_contrastive_flow",
+    "non_contrastive_force", "non_contrastive_solution", "output_balance", "output_condition_number",
+    "power_with_and_without", "predictions", "require_sizes", "sampled_alignment_by_distance", "settling_time",
+    "solve_comparison", "some_pairs", "stopped", "train_arms", "train_heads", "train_two_stages", "unrelated_pairs",
+    "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training",
+    "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Runs that the chapter and its appendix share: both stages of training, their infinite-width limit, lumped noise.
+"""Runs that the chapter and its appendix share: both stages at finite width, lumped noise, controls.
 
-Shapes as in `two_modality_flow` and `infinite_width_flow`. Stage 1 has a small τ², stage 2 a larger one.
+Shapes as in `two_modality_flow`; at infinite width see `wide_training`. Stage 1 has a small τ², stage 2 a larger one.
 """
 
 import math
@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from ..numerics.power_laws import fitted_power
-from .infinite_width_flow import Scalar, WideState, wide_flow
+from .infinite_width_flow import WideState
 from .model import Signs, initial_maps, model_scales
-from .two_modality_flow import contrastive_flow
+from .two_modality_flow import contrastive_flow, non_contrastive_flow
 
 
 class TwoStages(NamedTuple):
@@ -54,32 +54,6 @@ def train_two_stages(
     two = contrastive_flow(one.map_a[-1], one.map_b[-1], scales, signs, late, second, plan.negatives, rtol=rtol)
     path_a, path_b = (torch.cat([x, y[1:]]) for x, y in ((one.map_a, two.map_a), (one.map_b, two.map_b)))
     return path_a, path_b, torch.maximum(one.error, two.error)
-
-
-def wide_two_stages(
-    start: WideState, sigma: Tensor, noise: Scalar, plan: TwoStages, scale: Scalar = 1.0, *, rtol: float = 1e-9
-) -> WideState:
-    """Both stages at infinite width.
-
-    Source: ren-li-2023, eq. (8).
-    Args:
-        start: `[run, ...]`, as from `wide_start`.
-        sigma, noise, rtol: as `wide_flow`.
-        plan: τ² and times of both stages, and K; τ² may be None for the loss without negatives.
-        scale: times are multiplied by it, a number or `[run]`, above 0; d makes runs of different d comparable.
-    Returns: WideState `[time, run, ...]` at `both_times(plan)` times `scale`.
-    Raises: as `wide_flow`.
-    Cost: two `wide_flow`.
-    """
-    stretch = torch.as_tensor(scale, dtype=sigma.dtype, device=sigma.device)
-
-    def stage(state: WideState, times: Tensor, tau_squared: Scalar | None) -> WideState:
-        clock = times.unsqueeze(-1) * stretch if stretch.ndim else times * stretch
-        return wide_flow(state, sigma, noise, clock, tau_squared, plan.negatives, rtol=rtol)
-
-    one = stage(start, plan.times[0], plan.tau_squared[0])
-    two = stage(WideState(*(x[-1] for x in one)), plan.times[1], plan.tau_squared[1])
-    return WideState(*(torch.cat([x, y[1:]]) for x, y in zip(one, two, strict=True)))
 
 
 def distance_from_limit(limit: WideState, map_a: Tensor, map_b: Tensor) -> Tensor:
@@ -152,3 +126,56 @@ def stopped(values: Tensor, condition: Tensor, level: float) -> Tensor:
     """`values` `[time, run]` up to the first time at which a run's condition number is at most `level`, then −∞."""
     over = (condition <= level).cumsum(0) - (condition <= level).to(torch.int64)
     return torch.where(over == 0, values, -math.inf)
+
+
+def ends_without_negatives(
+    sigma: list[float], noise: list[float], columns: list[float], width: int, generators: list[torch.Generator]
+) -> tuple[Tensor, Tensor]:
+    """Where positive pairs alone end, from `lumped_maps`: both maps at t = 15·σ_max²·d, when little is left to come.
+
+    Source: ren-li-2023, eq. (6), Theorem 4.3 (a).
+    Args and Raises: as `lumped_maps`; d = r + Σcolumns.
+    Returns: map_a, map_b `[run, ·, r + groups]`.
+    Cost: one `non_contrastive_flow` of r + groups columns.
+    """
+    map_a, map_b, scales = lumped_maps(sigma, noise, columns, width, generators)
+    span = torch.tensor([0.0, 15 * (len(sigma) + sum(columns)) * max(sigma) ** 2], dtype=scales.dtype)
+    path = non_contrastive_flow(map_a, map_b, scales, len(sigma), span.to(scales.device))
+    return path.map_a[-1], path.map_b[-1]
+
+
+def nearly_equal_maps(
+    count: int,
+    rank: int,
+    condition: float,
+    generator: torch.Generator,
+    *,
+    orthogonal: bool,
+    noises: int = 2,
+    size: float = 0.01,
+) -> tuple[Tensor, Tensor]:
+    """Random maps that meet the conditions of Lemma 4.4: K_A of one condition number C, K_B near it, little noise.
+
+    ‖K_A‖_F = 1, singular values C^{0..1} evenly in the logarithm; noise columns of size·C^{−2} together, entries of
+    K_B − K_A of size·C^{−2}/r. With `orthogonal` the columns of K_A are orthogonal, else they have any direction.
+    Source: ren-li-2023, Lemma 4.4, whose formulas are lost in our copy.
+    Args:
+        count, rank, noises: number of maps, r ≥ 1, noise columns ≥ 1.
+        condition: C ≥ 1.
+        generator: one for all maps.
+        orthogonal: whether the columns of K_A are.
+        size: of what the lemma calls small, against C^{−2}.
+    Returns: map_a, map_b `[count, r, r + noises]`.
+    Raises: ValueError for C < 1.
+    """
+    if not condition >= 1:
+        raise ValueError(f"condition must be ≥ 1, got {condition}")
+    shape, how = (count, rank, rank), {"generator": generator, "dtype": torch.float64, "device": generator.device}
+    left, right = (torch.linalg.qr(torch.randn(shape, **how)).Q for _ in range(2))
+    values = condition ** torch.linspace(0, 1, rank, dtype=torch.float64, device=generator.device)
+    signal = left * values if orthogonal else left * values @ right
+    signal = signal / signal.norm(dim=(-2, -1), keepdim=True)
+    tail = torch.randn(2, count, rank, noises, **how)
+    tail = size / condition**2 * tail / tail.norm(dim=(-2, -1), keepdim=True)
+    near = signal + size / condition**2 * torch.randn(shape, **how) / rank
+    return torch.cat([signal, tail[0]], -1), torch.cat([near, tail[1]], -1)
