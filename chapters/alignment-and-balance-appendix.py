@@ -800,7 +800,7 @@ chapter.judge("fig-2-c", observed=plain_heads, control=contrastive_heads)
 # (ab-a-readings)=
 # ## Both readings of alignment, side by side
 #
-# The formula of Definition 4.1 of the paper is lost in our copy. Its words favour distances, and distances decide. Here are both, wherever a claim uses alignment; the score leaves out negatives that share all signals, except for heads. They part for columns in random directions, for narrow networks that have collapsed, and for heads without negatives: where a long direction hides a short one. No statement of the paper that we run fails by distances.
+# The formula of Definition 4.1 of the paper is lost in our copy. Its words favour distances, and distances decide. Here are both, wherever a claim uses alignment; the score leaves out negatives that share all signals, except for heads. They part for columns in random directions, for narrow networks that have collapsed, and for heads without negatives: where a long direction hides a short one. The statements of the paper are judged by the first column.
 
 
 # %% tags=["hide-input"]

@@ -1234,6 +1234,14 @@ forgot = {  # W(K) in place of W(K/e)
 chapter.judge("best-tau", observed=best, control=forgot)
 
 # %% tags=["hide-input"]
+heads = "K", "flow, r = 1000", "1 + W(K/e)", "exact, r = 4", "exact, r = 10"
+print(*(f"{x:>14}" for x in heads))
+for k in strengths:
+    exact_best = (best_tau_squared(k, r) for r in (4, 10))
+    shown = fastest[k], best_tau_squared_many_signals(k), *exact_best
+    print(f"{k:14g}", *(f"{x:14.2f}" for x in shown))
+
+# %% tags=["hide-input"]
 race_taus, race_ranks = torch.logspace(-0.6, 1.2, 25), [4, 10, 20, 40]
 
 
@@ -1407,6 +1415,14 @@ chapter.judge(
     observed=of_enough(sgd_balance, True),
     control=of_enough(sgd_balance, False),
 )
+
+# %% tags=["hide-input"]
+print("final condition number, mean ± standard deviation over starts")
+print(f"{'d':>4} {'m':>5} {'with negatives':>18} {'without':>18}")
+for d, (k, m) in product(sgd_dims, enumerate(sgd_widths)):
+    pair_of = (sgd_condition[d][c][k] for c in (True, False))
+    shown = (f"{float(x.mean()):.2f} ± {float(x.std()):.2f}" for x in pair_of)
+    print(f"{d:4} {m:5}", *(f"{x:>18}" for x in shown))
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(
