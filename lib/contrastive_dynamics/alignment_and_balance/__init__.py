@@ -8,6 +8,7 @@ from .comparative_gronwall import solve as solve_comparison
 from .contrastive_force import force as contrastive_force
 from .contrastive_force import non_contrastive_force
 from .distance_alignment import exact_alignment_by_distance, sampled_alignment_by_distance
+from .head_arms import ArmPlan, group_means, train_arms
 from .head_training import Recipe, train_heads
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
@@ -36,7 +37,6 @@ from .model import Signs, all_signs, correlation, initial_maps, model_scales
 from .projection_heads import apply_heads, init_heads
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
-from .head_arms import ArmPlan, group_means, train_arms
 from .two_stage_training import (
     TwoStages,
     both_times,
