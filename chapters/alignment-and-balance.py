@@ -1044,11 +1044,12 @@ peaks = {
 chapter.judge("fig-1-b", observed=peaks, control=hump(first_row))
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(
-    3, 3, figsize=(7.8, 6.6), sharex="row", sharey="col", layout="constrained"
-)
+fig, axes = plt.subplots(3, 3, figsize=(7.8, 6.6), sharex="row", layout="constrained")
+for upper, lower in zip(axes[0], axes[1], strict=True):
+    lower.sharey(upper)
 alone = trained_at_large_d(None, None)
-looks = list(zip("-- : -. -".split(), colours.ordered(len(drawn_dims)), strict=True))
+styles = ["--", ":", "-.", "-"] * len(drawn_dims)
+looks = list(zip(styles, colours.ordered(len(drawn_dims)), strict=False))
 rows = (alone, "positive pairs\nalone"), (large, "with negatives")
 for line, (path, name) in zip(axes, rows, strict=False):
     ratio_of = path.noise_share / path.shares.sum(-1)
