@@ -86,7 +86,7 @@
       else off = NEVER;
       reached = k;
       reshoot();
-      run();
+      playTo(Math.max(rest, k));
       changed();
     }
 
@@ -147,9 +147,14 @@
       if (then.on !== undefined) [on, off] = [frameOf(then.on), NEVER];
       if (then.tau !== undefined) setTau(then.tau);
       if (then.on !== undefined || then.tau !== undefined) reshoot();
-      goal = then.t === undefined ? Math.min(rest, LAST) : frameOf(then.t);
+      const to = then.t === undefined ? rest : frameOf(then.t);
+      if (k >= to) go(0);
+      playTo(to);
+    }
+
+    function playTo(frame) {
+      goal = Math.min(frame, LAST);
       if (still()) return go(goal);
-      if (k >= goal) go(0);
       [place, playing] = [k, true];
       play.textContent = "Pause";
       onScreen(seen);

@@ -14,7 +14,7 @@
   const DECADE = 88, FRAMES = 4 * DECADE + 2; // 88 a decade: 3 is one of the times
   const TIMES = Array.from({ length: FRAMES }, (_, k) => (k ? +(0.01 * 10 ** ((k - 1) / DECADE)).toPrecision(3) : 0));
   const LONGEST = 0.1, LEAST = 3; // a step of the flow, and steps from one time to the next
-  const LEVEL = 1.05, MOVES = 0.002; // the condition number of balance, and a change that is seen
+  const LEVEL = 1.05, MOVES = 0.0005; // the condition number of balance, and a change that is seen
   const PLAIN = { sigma: [2, 1.6, 1.3, 1], noise: 0.8, dim: 1000, negatives: 8 };
   const NEVER = Infinity;
 
