@@ -1,14 +1,38 @@
 """What chapters use of the kernels of ren-li-2023: two modalities, their training flows and their scores."""
 
+from .best_temperature import (
+    aligned_state,
+    balancing_rate,
+    balancing_time,
+    best_tau_squared,
+    best_tau_squared_many_signals,
+)
 from .comparative_gronwall import bound as gronwall_bound
 from .comparative_gronwall import closed_form as comparison_closed_form
-from .comparative_gronwall import condition_growth_bound, condition_rate_bound, convergence_time_bound
+from .comparative_gronwall import (
+    condition_growth_bound,
+    condition_rate_bound,
+    convergence_time_bound,
+    coupled_growth,
+    coupled_growth_bound,
+)
 from .comparative_gronwall import draw_process as draw_comparison
 from .comparative_gronwall import solve as solve_comparison
 from .contrastive_force import force as contrastive_force
 from .contrastive_force import non_contrastive_force
 from .distance_alignment import exact_alignment_by_distance, sampled_alignment_by_distance
 from .head_training import Recipe, train_heads
+from .image_bootstrap import (
+    constant_hits,
+    constant_macro_recall,
+    hits,
+    image_weights,
+    percentile_interval,
+    resampled_alignment,
+    resampled_means,
+    resampled_spectra,
+    resampled_starts,
+)
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
     WideState,
@@ -33,14 +57,17 @@ from .modality_scores import (
     worst_alignment_map,
 )
 from .model import Signs, all_signs, correlation, initial_maps, model_scales
+from .predictor_flow import PredictorMaps, lump_noise, predictor_flow, random_predictors
 from .projection_heads import apply_heads, init_heads
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
+from .two_stage_descent import DescentStage, initial_maps_of_widths, two_stage_descent
 from .wide_training import WideStage, settling_time, wide_training
 from .zero_shot import (
     alignment_by_distance,
     alignment_score,
     best_constant_answer,
+    equal_lengths,
     macro_recall,
     output_balance,
     output_condition_number,
@@ -48,14 +75,19 @@ from .zero_shot import (
 )
 
 __all__ = [
-    "Recipe", "Signs", "WideStage", "WideState", "alignment_by_distance", "alignment_condition", "alignment_score",
-    "all_signs", "apply_heads", "balance", "best_constant_answer", "column_alignment", "column_rates", "column_ratio",
-    "comparison_closed_form", "condition_growth_bound", "condition_number", "condition_rate_bound", "contrastive_flow",
-    "contrastive_force", "convergence_time_bound", "correlation", "descend", "discretisation_errors", "draw_comparison",
-    "exact_alignment", "exact_alignment_by_distance", "gronwall_bound", "image_caption_pairs", "init_heads",
-    "initial_maps", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
+    "DescentStage", "PredictorMaps", "Recipe", "Signs", "WideStage", "WideState", "aligned_state",
+    "alignment_by_distance", "alignment_condition", "alignment_score", "all_signs", "apply_heads", "balance",
+    "balancing_rate", "balancing_time", "best_constant_answer", "best_tau_squared", "best_tau_squared_many_signals",
+    "column_alignment", "column_rates", "column_ratio", "comparison_closed_form", "condition_growth_bound",
+    "condition_number", "condition_rate_bound", "constant_hits", "constant_macro_recall", "contrastive_flow",
+    "contrastive_force", "convergence_time_bound", "correlation", "coupled_growth", "coupled_growth_bound", "descend",
+    "discretisation_errors", "draw_comparison", "equal_lengths", "exact_alignment", "exact_alignment_by_distance",
+    "gronwall_bound", "hits", "image_caption_pairs", "image_weights", "init_heads", "initial_maps",
+    "initial_maps_of_widths", "lump_noise", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
     "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
-    "output_balance", "output_condition_number", "sampled_alignment_by_distance", "settling_time", "solve_comparison",
-    "train_heads", "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start",
-    "wide_training", "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
+    "output_balance", "output_condition_number", "percentile_interval", "predictor_flow", "random_predictors",
+    "resampled_alignment", "resampled_means", "resampled_spectra", "resampled_starts", "sampled_alignment_by_distance",
+    "settling_time", "solve_comparison", "train_heads", "two_stage_descent", "velocity", "wide_condition_number",
+    "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training", "wide_velocity", "worst_alignment_map",
+    "zero_shot_accuracy",
 ]  # fmt: skip
