@@ -127,26 +127,64 @@ def alignment_by_distance(image_out: Tensor, text_out: Tensor, labels: Tensor | 
         cannot tell them apart.
     Cost: 3·n²·o flops per run, without products of matrices.
     """
-    if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
-        got = f"{tuple(image_out.shape)}, {tuple(text_out.shape)}"
-        raise ValueError(f"image_out and text_out must be [run, n, o], n ≥ 2, got {got}")
-    (runs, n, width), dtype = image_out.shape, image_out.dtype
-    kinds = torch.arange(n, device=image_out.device)
-    if labels is not None:
-        _check(labels, image_out, "alignment_by_distance")
-        kinds = torch.unique(labels, dim=0, return_inverse=True)[1]
-    # half precision is compared as float32: its own rounding would make most distances ties
-    f_a, f_b = (out.to(torch.promote_types(dtype, torch.float32)) for out in (image_out, text_out))
-    margins = [(width + 64) * torch.finfo(f.dtype).eps * f.norm(dim=-1) for f in (f_a, f_b)]
-    reach, wins, pairs = (f_a - f_b).norm(dim=-1) + 2 * margins[0] + margins[1], 0, 0
+    kinds = _kinds(image_out, text_out, labels, "alignment_by_distance")
+    (runs, n, _), wins, pairs = image_out.shape, 0, 0
     for rows in torch.arange(n, device=image_out.device).split(max(1, _ENTRIES // (n * runs))):
-        other = kinds[rows, None] != kinds
-        away = torch.cdist(f_a[:, rows], f_b, compute_mode="donot_use_mm_for_euclid_dist") - margins[1].unsqueeze(-2)
-        wins = wins + ((reach[:, rows].unsqueeze(-1) < away) & other).sum((-2, -1))
-        pairs = pairs + other.sum()
+        nearer, counted = _nearer(image_out, text_out, kinds, rows)
+        wins, pairs = wins + nearer.sum((-2, -1)), pairs + counted.sum()
     if pairs == 0:
         raise ValueError("labels must differ between two images, got the same for all")
-    return wins.to(dtype) / pairs
+    return wins.to(image_out.dtype) / pairs
+
+
+def nearer_pairs(image_out: Tensor, text_out: Tensor, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Whether the caption of image i is nearer to it than that of image j, and whether the pair i, j counts.
+
+    Args and Error: as `alignment_by_distance`.
+    Returns: bool, `[run, n, n]`, False where the pair does not count, and `[n, n]`.
+    Raises: ValueError for other sizes.
+    Cost: as `alignment_by_distance`; n² numbers per run.
+    """
+    kinds = _kinds(image_out, text_out, labels, "nearer_pairs")
+    return _nearer(image_out, text_out, kinds, torch.arange(len(kinds), device=kinds.device))
+
+
+def equal_lengths(image_out: Tensor, text_out: Tensor) -> tuple[Tensor, Tensor]:
+    """Outputs of which distances say what products say of the given ones: one more entry makes all ‖f_B‖ equal.
+
+    With M = max ‖f_B‖, f_B becomes (f_B, √(M² − ‖f_B‖²)) and f_A becomes (Mf_A/‖f_A‖, 0): ‖f_A − f_B‖² is then
+    2M² − 2M f_A·f_B/‖f_A‖, so `alignment_by_distance` of them is `alignment_score` of the given ones.
+    Args:
+        image_out, text_out: `[run, n, o]`.
+    Returns: two of `[run, n, o + 1]`.
+    """
+    (of_images, of_texts) = (out.norm(dim=-1, keepdim=True) for out in (image_out, text_out))
+    largest = of_texts.amax(-2, keepdim=True)
+    rest = ((largest - of_texts) * (largest + of_texts)).sqrt()
+    images = image_out * (largest / torch.where(of_images > 0, of_images, 1))
+    return torch.cat([images, torch.zeros_like(rest)], -1), torch.cat([text_out, rest], -1)
+
+
+def _kinds(image_out: Tensor, text_out: Tensor, labels: Tensor | None, name: str) -> Tensor:
+    """Numbers `[n]`, equal for images of exactly the same labels, after a check of the sizes."""
+    if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
+        got = f"{tuple(image_out.shape)}, {tuple(text_out.shape)}"
+        raise ValueError(f"{name}: image_out and text_out must be [run, n, o], n ≥ 2, got {got}")
+    if labels is None:
+        return torch.arange(image_out.shape[1], device=image_out.device)
+    _check(labels, image_out, name)
+    return torch.unique(labels, dim=0, return_inverse=True)[1]
+
+
+def _nearer(image_out: Tensor, text_out: Tensor, kinds: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    # half precision is compared as float32: its own rounding would make most distances ties
+    f_a, f_b = (out.to(torch.promote_types(out.dtype, torch.float32)) for out in (image_out, text_out))
+    unit = (f_a.shape[-1] + 64) * torch.finfo(f_a.dtype).eps
+    margin_a, margin_b = unit * f_a.norm(dim=-1), unit * f_b.norm(dim=-1)
+    reach = ((f_a - f_b).norm(dim=-1) + 2 * margin_a + margin_b)[:, rows].unsqueeze(-1)
+    away = torch.cdist(f_a[:, rows], f_b, compute_mode="donot_use_mm_for_euclid_dist") - margin_b.unsqueeze(-2)
+    counted = kinds[rows, None] != kinds
+    return (reach < away) & counted, counted
 
 
 def output_condition_number(outputs: Tensor, rank: int) -> Tensor:
