@@ -302,7 +302,7 @@ chapter.judge("lem-c2", observed=c2, control=c2_control)
 #
 # At infinite width all columns but partners are orthogonal, and the columns of the two modalities have equal lengths. Condition (11) of the paper lists what must stay small at a finite width: differences of the column norms of the two modalities (Lemma B.13 of the paper), of the noise columns (B.14), cosines of different signal columns (B.15), and cosines with and among noise columns (B.16). The paper says that each can be made arbitrarily small at all times of stage 1 by a large $m$. We take the largest value in stage 1 and fit its power of $m$.
 #
-# The start has such errors of the order of $1/\sqrt m$, as any random draw. What the lemmas add is that training on the *population* does not create more. So the control trains on sixteen fixed pairs: the network learns their accidental correlations, and the errors do not fall with the width.
+# The start has such errors of the order of $1/\sqrt m$, as any random draw. What the lemmas add is that training on the *population* does not create more. So the control trains on eight fixed pairs: the network learns their accidental correlations, and the errors do not fall with the width.
 #
 # The flow depends on the maps through products of their columns only, so the width enters through the start alone: a Wishart draw, of which we draw the triangular factor. Integration errors are visible in $\lVert\mathsf K_AD^{-1/2}\rVert_F$, which the flow conserves; it drifts by {glue:text}`ab-drift:.0e`.
 
@@ -316,7 +316,7 @@ starts = [initial_maps(scales, m, one_per_seed(f"start {m}"), rank) for m in wid
 all_a, all_b = (torch.cat(x) for x in zip(*starts, strict=True))
 every = scales.repeat(len(widths), 1)
 path_a, path_b, drift = train_two_stages(all_a, all_b, every, signs, plan)
-few = some_pairs(signs, 16, stream(seed, 0, "few"))
+few = some_pairs(signs, 8, stream(seed, 0, "few"))
 few_plan = plan._replace(times=[t[::10] for t in plan.times])
 few_a, few_b, _ = train_two_stages(all_a, all_b, every, few, few_plan, rtol=1e-5)
 middle = len(widths) // 2
@@ -448,7 +448,7 @@ chapter.judge("lem-b9-a", observed=rest_slopes, control=no_constant)
 # %% [markdown]
 # ## Stage 2 keeps what stage 1 made
 #
-# "These errors can at most double": so ends the proof of Lemma C.1 of the paper, for the time until the condition number is close to one. We stop each run where its condition number has fallen to 1.05. Lemma by lemma, we ask by how many factors of two the largest value in stage 2 exceeds what was there at its beginning: cosines of signals (C.12 of the paper), of signals and noises (C.13), of noises (C.14), differences of the two modalities' norms (C.15) and of the noise columns (C.16), misalignment $1-\hat\kappa_p^2/\kappa_p^2$ (C.17), noise-signal ratio (C.18). The proof has one bound for the first five, so each is compared with the largest of them; the last two are compared with themselves. The two smallest widths are drawn but not judged: errors of a half are not "sufficiently small". As a control we train stage 2 on sixteen fixed pairs, for as long as the population: then the network learns their noise, and nothing is kept.
+# "These errors can at most double": so ends the proof of Lemma C.1 of the paper, for the time until the condition number is close to one. We stop each run where its condition number has fallen to 1.05. Lemma by lemma, we ask by how many factors of two the largest value in stage 2 exceeds what was there at its beginning: cosines of signals (C.12 of the paper), of signals and noises (C.13), of noises (C.14), differences of the two modalities' norms (C.15) and of the noise columns (C.16), misalignment $1-\hat\kappa_p^2/\kappa_p^2$ (C.17), noise-signal ratio (C.18). The proof has one bound for the first five, so each is compared with the largest of them; the last two are compared with themselves. The two smallest widths are drawn but not judged: errors of a half are not "sufficiently small". As a control we train stage 2 on eight fixed pairs, for as long as the population: then the network learns their noise, and nothing is kept.
 #
 # After the stop, errors among the noise columns go on growing. By then all noise together is a tiny part of the output.
 

@@ -656,17 +656,14 @@ drawn += [("4, no noise", quiet)]
 looks = zip(drawn, "os^x", (*colours.ordered(3), colours.BLACK), strict=True)
 for (name, values), mark, shade in looks:
     mean, power = values.mean(-1).cpu(), float(fitted_power(values, sizes).mean())
-    right.plot(sizes, mean, mark, color=shade)
-    if name in families:
-        exact_line = exact_condition(families[name])
-        right.plot(every_d.cpu(), exact_line, **colours.THEORY | {"color": shade})
     shown = name.removeprefix("σ²_max = ")
     power = round(power, 2) + 0.0  # no minus zero
     text = rf"$\sigma_{{\max}}^2=\,${shown}: $d^{{\,{power:.2f}}}$"
-    at = sizes[0], float(mean[0])
-    right.annotate(
-        text, at, (-4, 4), textcoords="offset points", ha="right", fontsize=8
-    )
+    right.plot(sizes, mean, mark, color=shade, label=text)
+    if name in families:
+        exact_line = exact_condition(families[name])
+        right.plot(every_d.cpu(), exact_line, **colours.THEORY | {"color": shade})
+right.legend(loc="upper left", fontsize=8)
 right.set(xscale="log", yscale="log", xlabel="dimension $d$", xlim=(10, None))
 right.set_title("final condition number", weight="normal")
 fig.suptitle("The more noise, the harder the collapse", x=0.01, ha="left")
