@@ -72,12 +72,12 @@
       label(reached);
     }
 
-    // Names of the bands that are wide enough where they were seen last.
+    // Names of the bands that are wide enough where they were seen last, once there is room for a word.
     function label(k) {
       const { shares, noise } = shots[k], parts = [...shares, noise], near = Math.min(Math.max(across(k) - 12, 12), WIDE - 12);
       let low = 0, used = 0;
       parts.forEach((part, p) => {
-        if (part > 0.1) {
+        if (part > 0.1 && across(k) > 40) {
           const text = names.children[used] || make(names, "text", {}), noisy = p === COUNT;
           text.textContent = noisy ? "noise" : String(p + 1);
           text.setAttribute("class", noisy ? "band-name on-noise" : `band-name on-${p + 1}`);

@@ -1,5 +1,7 @@
 // The live picture "arrows": four signals of two wide encoders, an image and a caption arrow each, without and with negative
 // pairs. The arrows close where image and caption agree; they are equally long where the encoders are balanced.
+// In Chromium, layout included, a frame takes 0.8 ms and a moved control, a film of 1,670 steps, 4 to 6 ms (least of 60; 14 ms in
+// the middle with seven processes at work on two cores).
 (function () {
   "use strict";
   const { make, slider, loop, still, start, arrowsMath, arrowSignals, arrowDial, arrowShares, arrowPercent } = explorables;
@@ -14,12 +16,12 @@
       ask: "Positive pairs alone: each image is pulled to its caption, and the noise fades. Which signals take its place?",
       from: {},
       then: { t: 3 },
-      answers: [["all four, equally", "equal"], ["all, as strong as they are now", "kept"], ["the strongest, nearly alone", "one"]],
+      answers: [["all four, equally", "equal"], ["all four, in the same proportions", "kept"], ["the strongest, nearly alone", "one"]],
       truth: () => {
         const shots = film(), { shares, condition } = end(shots);
         return shares[0] > 0.9 ? "one" : condition < EVEN ? "equal" : condition < 1.2 * shots[0].condition ? "kept" : "other";
       },
-      because: "Every pair of arrows closes, but the room that the noise leaves goes to the strong signals first, and exponentially faster.",
+      because: "Every pair of arrows closes. But a strong signal grows exponentially faster, and takes nearly all the room that the noise leaves.",
     },
     {
       ask: "Image and caption agree now. Switch the negative pairs on: what becomes of the three short signals?",
@@ -36,7 +38,7 @@
       ask: "Negatives from the start: with which inverse temperature τ² is the balance reached first?",
       from: { on: 0 },
       then: { on: 0, tau: 4 },
-      answers: [["½, where all negatives count alike", 0.5], ["4", 4], ["16, where the hardest count most", 16]],
+      answers: [["½: all negatives count nearly alike", 0.5], ["4", 4], ["16: only the hardest count", 16]],
       truth: () => {
         const times = [0.5, 4, 16].map((tau2) => balancedAt(film({ tau2, on: 0 })));
         return [0.5, 4, 16][times.indexOf(Math.min(...times))];
@@ -118,7 +120,7 @@
     // The words below the dial.
     function balance() {
       const at = on > LAST || off <= LAST ? NaN : balancedAt(shots);
-      return isNaN(at) ? "1 is balanced" : at === Infinity ? "not balanced by time 100" : `balanced from time ${at.toFixed(1)} on`;
+      return isNaN(at) ? "1: all equally long" : at === Infinity ? "not balanced by time 100" : `balanced from time ${at.toFixed(1)} on`;
     }
 
     function headline({ agree, condition, noise, shares: [first] }) {

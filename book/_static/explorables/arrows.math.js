@@ -31,18 +31,19 @@
 
   // What drives a state: n2, L, q and T_p, with tau2 = null where there are no negative pairs.
   function drive(y, { sigma, dim, negatives }, tau2) {
-    const r = sigma.length, T = new Array(r).fill(0), v = Math.exp(y[2 * r]);
+    const r = sigma.length, T = new Array(r), v = Math.exp(y[2 * r]);
     let n2 = v, open = v, gained = 0, odds = Math.log(negatives);
     for (let p = 0; p < r; p++) {
       const u = Math.exp(y[p]), w = Math.exp(y[r + p]);
       n2 += (u + w) / 2;
       open += w;
+      T[p] = (u - w) / 2; // h_p so far
     }
-    for (let p = 0; tau2 !== null && p < r; p++) {
-      const g = (Math.exp(y[p]) - Math.exp(y[r + p])) / (2 * n2);
-      T[p] = Math.tanh(tau2 * g);
+    for (let p = 0; p < r; p++) {
+      const g = T[p] / n2;
+      T[p] = tau2 === null ? 0 : Math.tanh(tau2 * g);
       gained += g * T[p];
-      odds += logCosh(tau2 * Math.abs(g)) - tau2 * g;
+      if (tau2 !== null) odds += logCosh(tau2 * Math.abs(g)) - tau2 * g;
     }
     const c = tau2 === null ? 1 : 2 / (1 + Math.exp(-odds));
     return { n2, L: open / n2 + gained, T, q: (2 * dim * c) / n2 };

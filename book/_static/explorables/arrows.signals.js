@@ -36,7 +36,7 @@
     make(svg, "text", { x: 0, y: LEVEL - 8, class: "pull" }, "pull");
     make(svg, "text", { x: 0, y: LEVEL + 18, class: "push" }, "push");
     line(LEVEL, "none");
-    make(svg, "text", { x: LEFT - 34, y: HIGH - 6, class: "key", ...soft }, "positives pull, negatives push: where both are equal, it rests");
+    make(svg, "text", { x: LEFT - 34, y: HIGH - 6, class: "key", ...soft }, "positives pull, negatives push; where both are equal, a signal rests");
     const signals = PLAIN.sigma.map((_, p) => signal(svg, p));
 
     return function ({ shares, agree, pull, push }, sigma, said) {
@@ -69,5 +69,11 @@
   // Equal forces are equally long; a large one is drawn at most ROOM long.
   const force = (size) => (ROOM * size) / (size + HALF);
 
-  const percent = (explorables.arrowPercent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share >= 0.995 && share < 0.9995) ? 1 : 0)} %`);
+  // One decimal where whole numbers would hide that a share is small, or that it is not all.
+  function percent(share) {
+    if (share > 0 && share < 0.0005) return "< 0.1 %";
+    const fine = (share > 0 && share < 0.0995) || (share >= 0.995 && share < 0.9995);
+    return `${(100 * share).toFixed(fine ? 1 : 0)} %`;
+  }
+  explorables.arrowPercent = percent;
 })();

@@ -53,7 +53,7 @@ def test_the_first_answer_plays_to_alignment_without_balance(still):
     assert still.run(f"{SCENE}.t") == 3 and shown(still) == ["95 %", "4.5 %", "0.6 %", "0.1 %"]
     assert still.run(TITLE) == "Aligned, but not balanced: signal 1 is 95 % of all signal"
     assert still.run(RESULT).startswith("least agreement of image and caption 99.9 % · noise 5.7 %")
-    assert max(angles(still)) < 4 and still.run(DIAL) == ["29.7", "1 is balanced"]
+    assert max(angles(still)) < 4 and still.run(DIAL) == ["29.7", "1: all equally long"]
 
 
 def test_arrows_start_at_right_angles_and_in_proportion(still):
