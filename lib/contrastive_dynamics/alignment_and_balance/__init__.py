@@ -56,7 +56,7 @@ from .modality_scores import (
     noise_signal_ratio,
     worst_alignment_map,
 )
-from .model import Signs, all_signs, correlation, initial_maps, model_scales
+from .model import Signs, all_signs, correlation, initial_maps, lumped_maps, model_scales
 from .predictor_flow import PredictorMaps, lump_noise, predictor_flow, random_predictors
 from .projection_heads import apply_heads, init_heads
 from .two_modality_descent import descend
@@ -83,11 +83,11 @@ __all__ = [
     "contrastive_force", "convergence_time_bound", "correlation", "coupled_growth", "coupled_growth_bound", "descend",
     "discretisation_errors", "draw_comparison", "equal_lengths", "exact_alignment", "exact_alignment_by_distance",
     "gronwall_bound", "hits", "image_caption_pairs", "image_weights", "init_heads", "initial_maps",
-    "initial_maps_of_widths", "lump_noise", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
-    "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
-    "output_balance", "output_condition_number", "percentile_interval", "predictor_flow", "random_predictors",
-    "resampled_alignment", "resampled_means", "resampled_spectra", "resampled_starts", "sampled_alignment_by_distance",
-    "settling_time", "solve_comparison", "train_heads", "two_stage_descent", "velocity", "wide_condition_number",
-    "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training", "wide_velocity", "worst_alignment_map",
-    "zero_shot_accuracy",
+    "initial_maps_of_widths", "lump_noise", "lumped_maps", "macro_recall", "model_scales", "negative_factors",
+    "noise_signal_ratio", "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force",
+    "non_contrastive_solution", "output_balance", "output_condition_number", "percentile_interval", "predictor_flow",
+    "random_predictors", "resampled_alignment", "resampled_means", "resampled_spectra", "resampled_starts",
+    "sampled_alignment_by_distance", "settling_time", "solve_comparison", "train_heads", "two_stage_descent",
+    "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training",
+    "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
 ]  # fmt: skip
