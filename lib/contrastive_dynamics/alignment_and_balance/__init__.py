@@ -57,7 +57,7 @@ from .modality_scores import (
     noise_signal_ratio,
     worst_alignment_map,
 )
-from .model import Signs, all_signs, correlation, initial_maps, model_scales
+from .model import Signs, all_signs, correlation, initial_maps, lumped_maps, model_scales
 from .predictor_flow import PredictorMaps, lump_noise, predictor_flow, random_predictors
 from .projection_heads import apply_heads, init_heads
 from .two_modality_descent import descend
