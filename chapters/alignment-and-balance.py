@@ -465,7 +465,7 @@ plan = TwoStages(
 starts = [initial_maps(scales, m, one_per_seed(f"start {m}"), rank) for m in widths]
 all_a, all_b = (torch.cat(x) for x in zip(*starts, strict=True))
 every = scales.repeat(len(widths), 1)
-path_a, path_b, drift = train_two_stages(all_a, all_b, every, signs, plan)
+path_a, path_b, _ = train_two_stages(all_a, all_b, every, signs, plan, rtol=1e-6)
 middle = len(widths) // 2
 start_state = wide_start(s_row, noise, dim - rank)
 spans = zip((time_first / dim, time_second / dim), plan.tau_squared, strict=True)
