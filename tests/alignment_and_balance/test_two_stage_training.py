@@ -14,7 +14,7 @@ from contrastive_dynamics.alignment_and_balance import (
     distance_from_limit,
     ends_without_negatives,
     initial_maps,
-    lumped_maps,
+    maps_with_lumped_noise,
     model_scales,
     nearly_equal_maps,
     non_contrastive_solution,
@@ -66,13 +66,13 @@ def test_a_narrow_and_a_wide_network_end_as_the_limit_says():
 
 
 def test_a_lumped_column_has_the_length_of_the_columns_it_stands_for():
-    a, b, scales = lumped_maps(SIGMA, [0.5, 2.0], [1e6, 400.0], 50, generators(3, "lengths"))
+    a, b, scales = maps_with_lumped_noise(SIGMA, [0.5, 2.0], [1e6, 400.0], 50, generators(3, "lengths"))
     assert a.shape == b.shape == (3, 4, 4) and scales[0].tolist() == [*SIGMA, 0.5, 2.0]
     expected = torch.tensor([0.5 * 1e3, 2.0 * 20.0])
     for k in (a, b):
         torch.testing.assert_close(k[..., 2:].norm(dim=-2), expected.expand(3, 2), rtol=0.05, atol=0)
     with pytest.raises(ValueError, match="one of each per group"):
-        lumped_maps(SIGMA, [0.5], [10.0, 10.0], 50, generators(1, "x"))
+        maps_with_lumped_noise(SIGMA, [0.5], [10.0, 10.0], 50, generators(1, "x"))
 
 
 def test_maps_of_one_condition_number():

@@ -81,7 +81,7 @@ def some_pairs(signs: Signs, count: int, generator: torch.Generator) -> Signs:
     return Signs(signs.u_a[chosen], signs.u_b[chosen])
 
 
-def lumped_maps(
+def maps_with_lumped_noise(
     sigma: list[float],
     noise: list[float],
     columns: list[float],
@@ -131,15 +131,15 @@ def stopped(values: Tensor, condition: Tensor, level: float) -> Tensor:
 def ends_without_negatives(
     sigma: list[float], noise: list[float], columns: list[float], width: int, generators: list[torch.Generator]
 ) -> tuple[Tensor, Tensor]:
-    """Where positive pairs alone end, from `lumped_maps`: both maps at t = 10·d·(σ_max/min σ_ξ)².
+    """Where positive pairs alone end, from `maps_with_lumped_noise`: both maps at t = 10·d·(σ_max/min σ_ξ)².
 
     By then e^{−20} of the slowest noise is left: near rest κ_ξ² decays at the rate 2σ_ξ²/n², n² ≤ σ_max²d.
     Source: ren-li-2023, eq. (6), Theorem 4.3 (a).
-    Args and Raises: as `lumped_maps`; d = r + Σcolumns.
+    Args and Raises: as `maps_with_lumped_noise`; d = r + Σcolumns.
     Returns: map_a, map_b `[run, ·, r + groups]`.
     Cost: one `non_contrastive_flow` of r + groups columns.
     """
-    map_a, map_b, scales = lumped_maps(sigma, noise, columns, width, generators)
+    map_a, map_b, scales = maps_with_lumped_noise(sigma, noise, columns, width, generators)
     end = 10 * (len(sigma) + sum(columns)) * (max(sigma) / min(noise)) ** 2
     span = torch.tensor([0.0, end], dtype=scales.dtype)
     path = non_contrastive_flow(map_a, map_b, scales, len(sigma), span.to(scales.device))
