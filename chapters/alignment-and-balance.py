@@ -796,24 +796,24 @@ limit_control = float(remainder(1e-9, factor / 2).min())
 chapter.judge("lem-b9", observed=limit, control=limit_control)
 
 # %% tags=["hide-input"]
-first_times, small_taus = plan.times[0], [3e-4, 1e-3, 3e-3, 1e-2]
+first_times, small_taus = plan.times[0][::10], [3e-4, 2e-3, 1e-2]
+soft_ends = [
+    contrastive_flow(a0, b0, scales, signs, first_times, t, negatives).map_a[1:]
+    for t in small_taus
+]
 
 
-def ending(t, plain):
-    """Distance of stage 1 at τ² = t from the non-contrastive flow `plain`."""
-    one = contrastive_flow(a0, b0, scales, signs, first_times[::10], t, negatives)
-    ours, theirs = one.map_a[1:], plain.map_a[1:]
-    return (ours - theirs).norm(dim=(-2, -1)).amax(0) / theirs[-1].norm(dim=(-2, -1))
+def power_of_tau(pace):
+    """Of the largest distance of stage 1 from the flow of positive pairs, whose time
+    is scaled by `pace`."""
+    theirs = non_contrastive_flow(a0, b0, scales, rank, pace * first_times).map_a[1:]
+    apart_by = [(ours - theirs).norm(dim=(-2, -1)).amax(0) for ours in soft_ends]
+    return fitted_power(
+        torch.stack(apart_by) / theirs[-1].norm(dim=(-2, -1)), small_taus
+    )
 
 
-on_time = non_contrastive_flow(a0, b0, scales, rank, factor * first_times[::10])
-halved = non_contrastive_flow(a0, b0, scales, rank, factor / 2 * first_times[::10])
-trajectories = fitted_power(
-    torch.stack([ending(t, on_time) for t in small_taus]), small_taus
-)
-unscaled = fitted_power(
-    torch.stack([ending(t, halved) for t in small_taus[::2]]), small_taus[::2]
-)
+trajectories, unscaled = power_of_tau(factor), power_of_tau(factor / 2)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-b9-b", observed=trajectories, control=unscaled)
