@@ -1481,7 +1481,7 @@ for ax, d in zip(np.atleast_1d(axes), sgd_dims, strict=True):
     ax.set_title(f"$d={d}$", weight="normal")
 axes[0].set_ylabel("final condition number")
 axes[-1].legend()
-title = f"Eight neurons and batches of {sgd_batch} already balance"
+title = f"A few neurons and batches of {sgd_batch} already balance"
 fig.suptitle(title, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-sgd")
 
@@ -1490,7 +1490,7 @@ glue.figure(fig, "ab-plot-sgd")
 # :alt: Final condition number against the width for several dimensions. With negatives the points lie near one from eight neurons on; without them they lie above the exact end.
 # :name: ab-fig-sgd
 #
-# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal, below $d$. Dotted: where positive pairs alone end at infinite width. Four neurons, one for each signal, start nearly dependent and do not always get there.
+# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons, one for each signal, the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
 # ```
 
 # %% [markdown]
@@ -1541,10 +1541,11 @@ looks = (
     colours.NEGATIVE,
 )
 fig, axes = plt.subplots(2, 2, figsize=(7.8, 5.6), sharex=True, layout="constrained")
+lines = []
 for ax, (name, (label, single)) in zip(axes.flat, panels.items(), strict=True):
     for k, look in enumerate(looks):
         values = found[name][:, k].cpu()
-        ax.plot(marks, values.mean(-1), **look)
+        lines += ax.plot(marks, values.mean(-1), **look)
         band = values.amin(-1), values.amax(-1)
         ax.fill_between(marks, *band, color=look["color"], alpha=0.12, lw=0)
         if single:  # two standard errors over images, at the end
@@ -1566,7 +1567,7 @@ axes[0, 0].set_xlim(-1, 1.3 * marks[-1])
 guide = axes[0, 0].axhline(constant, **colours.ASIDE)
 axes[0, 0].legend([guide], ["best constant answer"])
 names = "no negatives", r"$\tau^2=0.01$", r"$\tau^2=1$", r"$\tau^2=10$"
-fig.legend(axes[0, 0].lines[:4], names, loc="outside lower center", ncols=4)
+fig.legend(lines[:4], names, loc="outside lower center", ncols=4)
 title = "Without negatives one direction is left; with silent ones, too"
 fig.suptitle(title, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-fig-2")
