@@ -12,7 +12,7 @@ PIP := .venv/bin/python -m pip install --quiet -c constraints.txt -e
 PYTEST := JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet -rfEs --durations=30 -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg
 ZIP := dist/contrastive-dynamics-html.zip
 # The build's stamp is named after what the pages are made of, so that nothing is built twice and no change is missed.
-SOURCES := find book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
+SOURCES := find -L book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
@@ -121,7 +121,7 @@ $(BUILT): | .venv/.book-installed
 	@touch $@
 
 $(ZIP): $(BUILT)
-	@mkdir -p dist
+	@mkdir -p dist; rm -f $(ZIP).sha256
 	.venv/bin/python -c "import pathlib as p, zipfile as z; root = p.Path('_build/html'); \
 		z = z.ZipFile('$(ZIP)', 'w', z.ZIP_DEFLATED, strict_timestamps=False); \
 		[z.write(f, f.relative_to(root)) for f in sorted(root.rglob('*')) if f.is_file()]; z.close()"

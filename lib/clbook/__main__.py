@@ -1,17 +1,14 @@
-"""The command `clbook`, whose packages take seconds to load; Ctrl-C ends it in one line then, too."""
+"""The command `clbook`, also as `python -m clbook`. Its packages take seconds to load; a signal ends it then, too."""
 
-import sys
+from .common.interrupts import end_at_once
 
 
 def main() -> None:
     """The entry point."""
-    try:
-        from clbook.cli import main as command
+    end_at_once("clbook")
+    from clbook.cli import main as command
 
-        command()
-    except KeyboardInterrupt:
-        print("clbook: interrupted", file=sys.stderr)
-        sys.exit(130)
+    command()
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from checkout import ROOT, files
+from own_repository import git
 
 from clbook.cli import app
 
@@ -57,6 +59,28 @@ def test_tests_in_a_commit_hook_leave_the_contributor_s_repository_alone(tmp_pat
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert {path: path.read_bytes() for path in (tmp_path / "git").rglob("*") if path.is_file()} == before
+
+
+def test_git_of_a_test_works_in_its_own_repository_or_not_at_all(tmp_path, monkeypatch):
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "a contributor's")
+    inner = tmp_path / "made by a test"
+    inner.mkdir()
+    (inner / "a").touch()
+    for variables in ({}, {"GIT_DIR": str(tmp_path / ".git"), "GIT_WORK_TREE": str(tmp_path)}):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        for words in (["add", "--all"], ["commit", "-q", "--allow-empty", "-m", "b"], ["config", "core.bare", "true"]):
+            with pytest.raises(subprocess.CalledProcessError):
+                git(inner, *words)
+    assert git(tmp_path, "log", "--format=%s").split("\n") == ["a contributor's", ""]
+    assert git(tmp_path, "config", "core.bare").strip() == "false" and not git(tmp_path, "ls-files")
+
+
+def test_tests_run_git_through_these_tools_alone():
+    allowed = {"own_repository.py", "checkout.py", Path(__file__).name}
+    callers = [path for path in (ROOT / "tests").rglob("*.py") if '["git"' in path.read_text(encoding="utf-8")]
+    assert {path.name for path in callers} == allowed
 
 
 def test_the_readme_lists_every_command():

@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 from checkout import ROOT, files
+from own_repository import git
 
 from clbook.commands import launch
 
@@ -67,9 +68,8 @@ def published(folder: Path) -> dict[str, str]:
         if not path.is_relative_to(ROOT / "records"):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy)
-    author = ["-c", "user.name=a reader", "-c", "user.email=reader@example.org"]
     for command in (["init", "--quiet", "--initial-branch=main"], ["add", "--all"], ["commit", "--quiet", "-m", "all"]):
-        subprocess.run(["git", *author, *command], cwd=folder, check=True)
+        git(folder, *command)
     address = launch._repository(ROOT)["url"]
     return {
         "GIT_CONFIG_COUNT": "1",
@@ -95,13 +95,13 @@ def machine_with_torch(folder: Path) -> Path:
 
 def test_on_colab_the_cell_fetches_the_book_and_what_lacks_and_leaves_torch_as_it_is(tmp_path):
     """Real git and pip, from the package index; only the machine and the address are stand-ins."""
-    git = published(tmp_path / "published")
+    address = published(tmp_path / "published")
     programs = machine_with_torch(tmp_path / "colab")
     work = tmp_path / "content"
     work.mkdir()
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
     place, library, book, torch, torchdiffeq = run_first_cell(
-        work, programs / "python", "colab", "twice", PATH=path, PYTHONPATH="", **git
+        work, programs / "python", "colab", "twice", PATH=path, PYTHONPATH="", **address
     )
     assert place == work / "book" / "chapters" and book == work / "book"
     own, preinstalled = (tmp_path / "colab" / part for part in ("lib", "preinstalled"))

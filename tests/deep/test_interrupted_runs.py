@@ -42,7 +42,7 @@ def test_an_interrupted_run_is_one_line_and_leaves_nothing(files, tmp_path, sent
             CHAPTER.replace("double =", _endless(begun, "double =")),
             APPENDIX.replace("falling =", _endless(begun, "falling =")),
         )
-    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "--out", str(tmp_path / "a/b")]
+    command = [sys.executable, "-m", "clbook", "run", "stand-in", "--out", str(tmp_path / "a/b")]
     process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
@@ -77,12 +77,45 @@ def test_a_run_that_is_killed_leaves_neither_its_kernel_nor_what_that_has_starte
     begun.mkdir()
     noted = f"{WORKER}open(f'{begun}/{{os.getpid()}} {{worker.pid}}', 'w').close()\nwhile True: pass\ndouble ="
     files.source.write_text(WITH_DEVICE.replace("double =", noted))
-    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "clbook", "run", "stand-in", "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, env=os.environ | _library()) as process:
-        assert any(list(begun.iterdir()) or process.poll() or time.sleep(0.1) for _ in range(1000))
+        assert any(list(begun.iterdir()) or time.sleep(0.1) for _ in range(1000))
         process.kill()
     (path,) = begun.iterdir()
     assert _end([int(pid) for pid in path.name.split()])
+
+
+BUSY = """from busy import busy
+from joblib import Parallel, delayed
+Parallel(2)(delayed(busy)() for _ in range(2))
+double ="""
+
+
+def _command(files, body: str, *arguments: str) -> dict:
+    """How a command is started on a chapter, two workers of which do what `body` says."""
+    root = files.root
+    (root / "busy.py").write_text(f"import os\ndef busy():\n    {body}\n")
+    files.source.write_text(WITH_DEVICE.replace("double =", BUSY))
+    paths = {"PYTHONPATH": os.pathsep.join([*_library().values(), str(root)]), "LOKY_MAX_CPU_COUNT": "2"}
+    return {"args": [sys.executable, "-m", "clbook", *arguments], "env": os.environ | paths}
+
+
+@pytest.mark.parametrize("command", [["record", "stand-in", "--profile", "smoke"], ["execute", "stand-in"]])
+def test_a_command_that_is_killed_leaves_no_busy_worker(files, tmp_path, command):
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    body = f"open(f'{begun}/{{os.getpid()}}', 'w').close()\n    while True: pass"
+    with subprocess.Popen(**_command(files, body, *command)) as process:
+        assert any(len(list(begun.iterdir())) == 2 or time.sleep(0.1) for _ in range(1000))
+        process.kill()
+    assert _end([int(path.name) for path in begun.iterdir()])
+
+
+def test_a_worker_that_is_killed_ends_a_record_in_one_line(files):
+    command = _command(files, "os.kill(os.getpid(), 9)", "record", "stand-in", "--profile", "smoke")
+    done = subprocess.run(**command, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("clbook: stand-in.py, cell 3, line") and "SIGKILL" in done.stderr
 
 
 def test_a_kernel_that_is_killed_leaves_nothing_that_it_has_started(files, tmp_path):

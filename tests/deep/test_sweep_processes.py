@@ -128,7 +128,7 @@ def test_a_killed_worker_loses_no_more_than_its_point(root, undisturbed, address
 
 def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturbed):
     folder = root / "client"
-    command = [sys.executable, "-m", "clbook.cli", "sweep", "stand-in", "--grid", HALF]
+    command = [sys.executable, "-m", "clbook", "sweep", "stand-in", "--grid", HALF]
     command += ["--seeds", str(SEEDS), "--jobs", "2", "--out", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -26,7 +26,7 @@ def stand_in(tmp_path, monkeypatch):
     programs.mkdir()
     here = Path(sys.executable).parent
     (programs / "srun").write_text('#!/bin/sh\nexec "$@"\n')
-    (programs / "clbook").write_text(f'#!/bin/sh\nexec {sys.executable} -m clbook.cli "$@"\n')
+    (programs / "clbook").write_text(f'#!/bin/sh\nexec {sys.executable} -m clbook "$@"\n')
     for program in programs.iterdir():
         program.chmod(0o755)
     assert shutil.which("dask", path=str(here))

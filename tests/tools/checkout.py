@@ -1,5 +1,6 @@
 """The files of this repository that git has or would add."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,8 +12,9 @@ ROOT = Path(__file__).parents[2]
 def files() -> list[Path]:
     """The files that git has or would add; skips the test if there is no git."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    own = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}  # a repository around this folder is another one
     try:
-        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        done = subprocess.run(command, env=own, capture_output=True, check=True, text=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]

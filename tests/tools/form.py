@@ -18,7 +18,7 @@ DECORATORS = {
 _REFLECTION = {"globals", "locals", "eval", "exec", "__import__", "setattr", "delattr"}
 _FINDING = {"__subclasses__", "__init_subclass__", "__globals__"}  # these reach code that no name leads to
 _WHOLE = ("module ", "external importlib.import_module", "external sys.modules", "external builtins")
-_OFFERED = {"check", "close", "data", "device", "judge", "library_piece", "piece", "progress", "seeds"}
+_OFFERED = {"benchmark", "check", "close", "data", "device", "judge", "library_piece", "piece", "progress", "seeds"}
 _HIDING = {"globals", "locals", "vars", "eval", "exec", "__import__", "setattr", "delattr"}
 
 

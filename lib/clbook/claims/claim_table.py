@@ -1,14 +1,13 @@
 """Claims, read from a file: what a paper says and the rule by which it is judged."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..common import project
-from ..common.errors import BookError
+from ..common.errors import BookError, cut
 from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, record_of
 from ..common.yaml_files import yaml_of
-from .rules import Rule
+from .rules import Rule, is_finite
 from .sentence_templates import check as check_sentences
 
 # verdict -> symbol, whose shape is readable without colour
@@ -58,7 +57,8 @@ _ROW = {
     "additionalProperties": False,
 }
 _LABELS = map_of({"type": ["integer", "array"]})  # how many, or which ones
-_FILE = record_of("claims", claims={"type": "array"}, paper=TEXT, title=TEXT, labels=_LABELS)
+_KEY = {"type": "string", "pattern": r"^[\w.:+-]+$"}  # of a paper in the list of references; addresses hold it
+_FILE = record_of("claims", claims={"type": "array"}, paper=_KEY, title=TEXT, labels=_LABELS)
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Claim:
 
 def _checked_clear(number: float, kind: str, rule: Rule | None, where: str) -> float:
     """The number of `clear`; raises BookError where no share of clear cases can be judged."""
-    if not math.isfinite(number):
-        raise BookError(f"{where}: clear must be a finite number, got {number}")
+    if not is_finite(number):
+        raise BookError(f"{where}: clear must be a finite number, got {cut(repr(number), 100)}")
     if kind == "identity" or rule is None or rule.name not in ("at_least", "at_most"):
         needed = "a rule at_least or at_most, and a kind other than identity"
         raise BookError(f"{where}: clear needs {needed}; got {rule or 'no rule'}, {kind}")

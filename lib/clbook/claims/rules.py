@@ -8,10 +8,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..common.errors import BookError
+from ..common.errors import BookError, cut
 from .statistics import Sample
 
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
+
+
+def is_finite(number: float) -> bool:
+    """Whether a number is finite as a float; a whole number of 400 digits is not."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -52,9 +60,11 @@ class Rule:
         if isinstance(given, dict):
             given = [given.get(field) for field in fields]
         given = given if isinstance(given, list) else [given]
-        numbers = [v for v in given if isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v)]
+        numbers = [v for v in given if isinstance(v, (int, float)) and not isinstance(v, bool) and is_finite(v)]
         if len(given) != len(fields) or len(numbers) < len(given):
-            raise BookError(f"{where}: rule {name} takes finite numbers for {', '.join(fields)}, got {spec[name]!r}")
+            raise BookError(
+                f"{where}: rule {name} takes finite numbers for {', '.join(fields)}, got {cut(repr(spec[name]), 100)}"
+            )
         if name == "between" and given[0] > given[1]:
             raise BookError(f"{where}: rule between needs low <= high, got {given}")
         return cls(name, tuple(float(v) for v in given))

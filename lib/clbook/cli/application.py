@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ..claims.claim_table import VERDICTS
-from ..commands.jupyter_kernel import terminated_as_interrupted
 from ..common.errors import BookError, line_of
+from ..common.interrupts import INTERRUPTED, terminated_as_interrupted
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,7 +52,7 @@ def one_line(command: Callable[..., int | None]) -> Callable[..., None]:
             status = 2
         except KeyboardInterrupt:
             print("clbook: interrupted", file=sys.stderr)
-            status = 130
+            status = INTERRUPTED
         raise typer.Exit(status or 0)
 
     return guarded

@@ -133,7 +133,7 @@ class Committed:
 def _read(files: ChapterFiles) -> tuple[object, dict] | None:
     """A committed notebook and its stamp, or None."""
     try:
-        stamp = notebook_stamp(files.notebook)
+        stamp = notebook_stamp(files.notebook, files)
         notebook = read_notebook(files.notebook) if stamp else None
     except BookError:
         return None

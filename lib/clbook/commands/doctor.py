@@ -104,7 +104,7 @@ def _profile(files: ChapterFiles, profile: str) -> tuple[str, str]:
 
 def _stamp(files: ChapterFiles, profile: str) -> dict | None:
     if files.record(profile).is_file():
-        return read_record(files.record(profile))["run"]
+        return read_record(files.record(profile), files)["run"]
     return notebooks_stamp(files) if profile == "default" else None
 
 

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,8 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ..common.environment import allow_open_files
 from ..common.errors import BookError, Refused
 from ..common.progress import FILE_VARIABLE
+from ..common.subprocess_call import death
 from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -29,6 +30,11 @@ try:
 except ProcessLookupError:
     pass
 """
+_NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file may not be so large (ulimit -f)",
+}
 _LAST_LINES = 3  # lines shown of a failed cell's error
 _BARS = threading.RLock()  # tqdm's own lock is a semaphore of the system, which a killed worker would leave
 
@@ -60,6 +66,7 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
             clients.append(super().client(**options))
             return clients[-1]
 
+    allow_open_files()
     clients: list = []
     with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as settings:
         environment = {**os.environ, "IPYTHONDIR": settings, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **variables}
@@ -106,7 +113,11 @@ class CellFailed(BookError):
 
 
 class DiskFull(BookError):
-    """The disk is full."""
+    """There is no room left, for the reason `reason`."""
+
+    def __init__(self, where: Path, reason: str):
+        super().__init__(f"{where}: {reason}; nothing was left there")
+        self.reason = reason
 
 
 class Bar:
@@ -188,8 +199,7 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
                 if stop and stop.is_set():
                     raise Stopped
                 if (status := manager.provisioner.process.poll()) is not None:  # papermill would wait for ever
-                    how = f"signal {-status}" if status < 0 else f"status {status}"
-                    raise BookError(f"{label}: the kernel died ({how}); is there memory enough?")
+                    raise BookError(f"{label}: the kernel {death(status)}")
                 bar.look()
 
             with _kernel_errors(label):
@@ -209,8 +219,9 @@ def _kernel_errors(label: str) -> Iterator[None]:
         raise CellFailed(failed_cell(label, error)) from None
     except (OSError, BookError):
         raise
-    except Exception as error:
-        raise BookError(f"{label}: the kernel died ({type(error).__name__}); is there memory enough?") from None
+    except Exception as error:  # of whatever kind its clients raise
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise BookError(f"{label}: the kernel cannot be reached ({reason})") from None
 
 
 def failed_cell(label: str, error) -> str:
@@ -223,28 +234,13 @@ def failed_cell(label: str, error) -> str:
 
 
 @contextlib.contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, so that no kernel or worker is orphaned.
-
-    A signal that is ignored, as SIGHUP is under nohup, stays ignored.
-    """
-    handled = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
 def disk_errors(where: Path) -> Iterator[None]:
     """Report a full disk or an unwritable folder in one line, as DiskFull (a BookError) or as BookError."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"{where}: the disk is full; nothing was left there") from None
+        if error.errno in _NO_ROOM:
+            raise DiskFull(where, _NO_ROOM[error.errno]) from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
             raise BookError(f"{where}: cannot be written ({error.strerror}); choose another folder") from None
         raise

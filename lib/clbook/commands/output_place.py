@@ -1,10 +1,11 @@
-"""The output folder of a run: checked and locked before anything starts, filled at the end."""
+"""The place of a command's output: checked and locked before anything starts, filled at the end."""
 
 import contextlib
 import errno
 import fcntl
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..common.errors import BookError, cut
 UNFINISHED = ".unfinished"  # where a run writes inside its folder until it is complete
 _LOCK = ".lock"
 _LAST = "run.json"  # written and moved last: what has this file is complete
+_OF_THE_SYSTEM = {"lost+found", ".snapshot", ".DS_Store", "System Volume Information"}  # in a volume without files
 
 
 def _shown(path: Path) -> str:
@@ -26,7 +28,12 @@ def place_errors(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BookError(f"--out {_shown(out)}: cannot be made or written ({error.strerror})") from None
+        raise BookError(f"{_shown(out)}: cannot be made or written ({error.strerror}); give another folder") from None
+
+
+def is_empty(folder: Path, *own: str) -> bool:
+    """Whether a folder has no files except `own` ones and what a file system puts into an empty volume."""
+    return all(path.name in _OF_THE_SYSTEM.union(own) for path in folder.iterdir())
 
 
 def check_output(out: Path) -> Path:
@@ -34,7 +41,7 @@ def check_output(out: Path) -> Path:
 
     Files that a killed run has left there do not count. Raises BookError.
     """
-    where = f"--out {_shown(out)}"
+    where = _shown(out)
     with place_errors(out):
         if out.is_symlink() and not out.exists():
             raise BookError(f"{where}: a symbolic link that leads nowhere")
@@ -45,7 +52,7 @@ def check_output(out: Path) -> Path:
         above = next(p for p in place.parents if p.exists())
         if not above.is_dir():
             raise BookError(f"{where}: cannot be made, {_shown(above)} is a file")
-        if place.is_dir() and any(path.name != UNFINISHED for path in place.iterdir()):
+        if place.is_dir() and not is_empty(place, UNFINISHED):
             raise BookError(f"{where}: not empty; give a folder that is empty or does not exist yet")
     with _reserved(place):
         return place
@@ -55,10 +62,27 @@ def check_writable(folder: Path) -> None:
     """Write and remove a file in a folder, or in the nearest one above that exists; raises BookError."""
     place = next(p for p in (folder, *folder.parents) if p.exists())
     try:
-        with tempfile.NamedTemporaryFile(dir=place, prefix=".clbook-"):
-            pass
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".clbook-", buffering=0) as file:
+            file.write(b"x")  # an empty file needs no room
     except OSError as error:
         raise BookError(f"{place}: cannot be written ({error.strerror}); nothing was run") from None
+
+
+@contextlib.contextmanager
+def held(file: Path, busy: str) -> Iterator[None]:
+    """Hold a lock, a file in an existing folder; raises BookError, `busy` with the holder's process, if it is taken."""
+    with open(file, "a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system releases it when a process is killed
+        except BlockingIOError:
+            lock.seek(0)
+            raise BookError(f"{busy} ({lock.read().strip()})") from None
+        except OSError as error:
+            raise BookError(f"{file}: cannot be locked ({error.strerror}); choose a folder on another disk") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+        lock.flush()
+        yield
 
 
 @contextlib.contextmanager
@@ -87,11 +111,7 @@ def _reserved(out: Path) -> Iterator[Path]:
         stack.callback(_remove_empty, created)
         with place_errors(out):
             inside.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context(open(inside / _LOCK, "w"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system releases it when a process is killed
-            except BlockingIOError:
-                raise BookError(f"--out {_shown(out)}: another run is writing there; give another folder") from None
+            stack.enter_context(held(inside / _LOCK, f"{_shown(out)}: another run is writing there"))
             _clear(inside, out)
         try:
             yield inside
@@ -106,8 +126,7 @@ def _reserved(out: Path) -> Iterator[Path]:
 def _clear(inside: Path, out: Path) -> None:
     """Remove what a killed run has left; raises BookError if that is complete."""
     if (inside / _LAST).exists():
-        where = f"--out {_shown(out)}"
-        raise BookError(f"{where}: {inside} is the complete result of a run; move it, or give another folder")
+        raise BookError(f"{_shown(out)}: {inside} is the complete result of a run; move it, or give another folder")
     for path in inside.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
@@ -118,13 +137,13 @@ def _clear(inside: Path, out: Path) -> None:
 def _move(inside: Path, out: Path) -> None:
     """Move a complete result into place; raises _Stays."""
     try:
-        if any(path.name != UNFINISHED for path in out.iterdir()):
+        if not is_empty(out, UNFINISHED):
             raise FileExistsError(errno.EEXIST, "something else was written there meanwhile")
         for path in sorted(inside.iterdir(), key=lambda path: path.name == _LAST):
             if path.name != _LOCK:
                 os.replace(path, out / path.name)
     except OSError as error:
-        message = f"--out {_shown(out)}: the run is complete but cannot be moved into place ({error.strerror})"
+        message = f"{_shown(out)}: the run is complete but cannot be moved into place ({error.strerror})"
         raise _Stays(f"{message}; it is in {inside}") from None
 
 

@@ -6,10 +6,12 @@ matplotlib.
 """
 
 import argparse
+import contextlib
 import json
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from ..claims.claim_table import Claims
 from ..common import environment
 from ..common.atomic import atomic_write
 from ..common.errors import BookError, line_of
+from ..common.interrupts import INTERRUPTED, terminated_as_interrupted
 from ..common.parameters import profile_parameters
 from ..common.printing import printed
 from ..common.sources import ChapterFiles
@@ -25,10 +28,10 @@ from ..notebook.pieces import Keeper, OutOfTime
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import sha
 from ..provenance.slices import ChapterCode
-from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, states
+from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, seal_of, states
 from ..provenance.stamps import check, merge, refreshed, seal
-from .jupyter_kernel import disk_errors, terminated_as_interrupted
-from .output_place import check_writable
+from .jupyter_kernel import disk_errors
+from .output_place import check_writable, held
 from .request import check_data, seed_blocks, with_device
 from .script import run_script
 
@@ -90,7 +93,6 @@ def _stamp(files: ChapterFiles, code: ChapterCode, block: Block, deadline: float
     pieces = files.root / "records" / ".pieces" / files.name
     folder = pieces / digest[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    (files.root / "records" / ".pieces" / ".gitignore").write_text("*\n")
     finished = folder / "stamp.json"
     if not finished.is_file():
         data = str(block.parameters.get("data", "generated"))
@@ -112,7 +114,7 @@ def _store_figures(source: Path | None, place: Path, pictures: dict) -> None:
     """Add a run's pictures to those of the existing record, and remove those that the record no longer has."""
     for picture in sorted(source.glob("*.png")) if source else []:
         place.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, place / picture.name)
+        atomic_write(place / picture.name, picture.read_bytes())
     for picture in place.glob("*.png"):
         if picture.stem not in pictures:
             picture.unlink()
@@ -151,7 +153,7 @@ def record(
     if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
         check_data(parameters, name)
     check_writable(path.parent)
-    with disk_errors(path):
+    with disk_errors(path), _alone(files, profile):
         runs = []
         for block in plans:
             if runs and block.units != [] and time.monotonic() > deadline:
@@ -159,7 +161,8 @@ def record(
             runs.append(_stamp(files, code, block, deadline))
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
-        write_json(path, {"run": runs[0][0], "other_seeds": [stamp for stamp, _ in runs[1:]]})
+        stamps = [stamp for stamp, _ in runs]
+        write_json(path, {"run": stamps[0], "other_seeds": stamps[1:], "seal": seal_of(stamps)})
         for folder in {folder for _, folder in runs if folder}:
             shutil.rmtree(folder)
     return path
@@ -171,7 +174,7 @@ def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures
     Stored runs on further blocks are kept and brought up to date, too, each at its own size.
     """
     try:
-        stored = read_record(path) if path.is_file() else None
+        stored = read_record(path, code.files) if path.is_file() else None
     except BookError as damaged:
         print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
         stored = None
@@ -185,6 +188,16 @@ def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures
     plans = [plan_block(code, profile, parameters, stored and stored["run"], chosen)]
     by_chance = Chosen(claims, chance, False, False, force)
     return plans + [plan_block(code, size, p, others.get(p["first_seed"]), by_chance) for size, p in rest]
+
+
+@contextlib.contextmanager
+def _alone(files: ChapterFiles, profile: str) -> Iterator[None]:
+    """Make the folder of pieces, and lock the record, since the first of two that end would remove them."""
+    pieces = files.root / "records" / ".pieces"
+    pieces.mkdir(parents=True, exist_ok=True)
+    atomic_write(pieces / ".gitignore", "*\n")
+    with held(pieces / f".{files.name}-{profile}.lock", f"{files.name}, {profile}: another record of it is running"):
+        yield
 
 
 def command(name: str, profile: str, **options) -> int:
@@ -219,7 +232,7 @@ def main(arguments: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         print("record: interrupted, finished pieces are kept", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def _run_notebook(
 
 def _finish(files: ChapterFiles, stamps: list[dict], folder: Path) -> list[dict]:
     """Write the files that accompany executed notebooks; returns the claims of the run."""
-    stamp = of_notebooks(stamps, one_run=True)
+    stamp = of_notebooks(stamps, one_run=True, side_by_side=True)
     claims = [result.to_json() for result in run_results(files, stamp)]
     provenance = {key: value for key, value in stamp.items() if key != "readings"}
     for name, content in {"claims": claims, "run": provenance}.items():

@@ -84,8 +84,8 @@ def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Outco
         again = run_in_process(run_again, *arguments, seconds=limit)
     except TookTooLong:
         return [Outcome(claim, where, LATE) for claim in claims]
-    except EOFError:
-        raise BookError(f"{where}: the process that computed it died; is there memory enough?") from None
+    except EOFError as how:
+        raise BookError(f"{where}: the process that computed it {how}") from None
     except BookError as refused:
         if not job.needs_encoder(claims[0]):
             return [Outcome(claim, where, str(refused), True) for claim in claims]

@@ -5,9 +5,12 @@ import platform
 import re
 import sys
 from importlib import metadata
+from multiprocessing import active_children
 from pathlib import Path
 
 from .errors import BookError
+
+MOST_FILES = 4096  # more than any command opens, and no more than macOS allows
 
 
 def versions() -> dict[str, str]:
@@ -73,14 +76,47 @@ def arithmetic_key(device: str) -> str:
     return repr([sorted(versions().items()), sorted(arithmetic().items()), device])
 
 
-def peak_megabytes(device: str) -> float:
-    """Peak memory of this process so far in MB (2^20 bytes), with the GPU's if one is used."""
+def allow_open_files(needed: int = 128) -> None:
+    """Raise this process's limit of open files as far as it may; raises BookError if it stays below `needed`."""
     import resource
 
-    unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kB on Linux
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    most = MOST_FILES if hard == unlimited else min(hard, MOST_FILES)
+    if unlimited != soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if unlimited != soft < needed:
+        raise BookError(f"open files: at least {needed} are needed, the limit is {soft} (ulimit -n)")
+
+
+def peak_megabytes(device: str) -> float:
+    """Peak memory in MB (2^20 bytes) of this process and the workers that it has now, with the GPU's if one is used.
+
+    The sum of the peaks of the processes, which need not be at the same time: what suffices for all of them together.
+    """
+    peak = _own_peak() + sum(_peak_of(worker.pid) for worker in active_children())
     if device.startswith("cuda"):
         import torch
 
         peak += torch.cuda.max_memory_allocated(device) / 2**20
     return round(peak)
+
+
+def _own_peak() -> float:
+    """As `_peak_of`, for this process on any system."""
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kB on Linux
+    # on Linux ru_maxrss may be that of the process which started this one
+    return _peak_of(os.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _peak_of(process: int) -> float:
+    """Peak resident memory of a process in MB; 0 if it has ended, or the system has no /proc."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0.0
+    peak = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    return int(peak[1]) / 2**10 if peak else 0.0

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Literal, TypeVar
 
 from .errors import BookError
@@ -70,7 +71,8 @@ POINTS = Format(map_of(_POINT) | {"propertyNames": ID, "minProperties": 1}, SWEE
 
 # one number, one for each seed, or a share
 _MEASURED = {"type": ["number", "array", "object"], "items": NUMBER, "minItems": 1}
-_MEASURED |= {"required": ["hits", "trials"], "properties": {"hits": NUMBER, "trials": POSITIVE}}
+_TRIALS = {"maximum": 10**9}
+_MEASURED |= {"required": ["hits", "trials"], "properties": {"hits": COUNT | _TRIALS, "trials": POSITIVE | _TRIALS}}
 _ARM = map_of(_MEASURED)
 _ARMS = record_of(
     "observed",
@@ -101,7 +103,8 @@ STAMP = Format(
     "run it again",
 )
 RECORD = Format(record_of("run", run=ANY, other_seeds=list_of(ANY)), "restore it, or let `clbook record` make it again")
-_OUTPUT = record_of(data=ANY)
+_GLUED = record_of(scrapbook=record_of("name", name=TEXT))  # a figure or a number that prose shows
+_OUTPUT = record_of(data=ANY, metadata=_GLUED)
 _SOURCE = {"type": ["string", "array"], "items": TEXT}
 _CELL = record_of(cell_type=TEXT, id=TEXT, source=_SOURCE, outputs=list_of(_OUTPUT))
 NOTEBOOK = Format(
@@ -132,16 +135,21 @@ def read_notebook(path: Path):
     content = intact(path, NOTEBOOK)
     try:
         nbformat.validate(content)
-        return nbformat.read(path, as_version=4)
+        return nbformat.reads(text_of(path), as_version=4)
     except Exception as error:  # of whatever kind, since nbformat looks at parts before it checks them
         message = (str(error).splitlines() or [type(error).__name__])[0]
         raise BookError(f"{path}: damaged: {message}; {NOTEBOOK.remedy}") from None
 
 
 def text_of(path: Path, remedy: str = "") -> str:
-    """The text of a file; raises a BookError that ends in the remedy."""
+    """The text of a file without a byte-order mark; raises a BookError that ends in the remedy.
+
+    A pipe or a device is refused: it may have no end.
+    """
     try:
-        return path.read_text(encoding="utf-8")
+        if not S_ISREG(kind := path.stat().st_mode) and not S_ISDIR(kind):
+            raise BookError(f"{path}: must be a file, got something else{remedy}")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise BookError(f"{path}: cannot be read ({error.strerror}){remedy}") from None
     except UnicodeDecodeError:
@@ -176,7 +184,8 @@ def parsed(text: str, form: Format, where: str) -> object:
 def loads(text: str) -> object:
     """The content of a JSON text; raises ValueError or RecursionError.
 
-    Infinity is a valid measurement, NaN is not. An integer too large for a float is read as infinity.
+    Infinity is a valid measurement, NaN is not. An integer too large for a float is read as infinity. No key may occur
+    twice in an object: the later would count, silently.
     """
 
     def constant(word: str) -> float:
@@ -187,9 +196,17 @@ def loads(text: str) -> object:
     def whole(digits: str) -> int | float:
         return int(digits) if math.isfinite(number := float(digits)) else number
 
-    content = json.loads(text, parse_constant=constant, parse_int=whole)
+    content = json.loads(text, parse_constant=constant, parse_int=whole, object_pairs_hook=_once)
     if r"\ud" in text or r"\uD" in text:  # perhaps half of a character that UTF-16 writes in two
         json.dumps(content, ensure_ascii=False).encode("utf-8")  # without its other half it is a ValueError
+    return content
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} occurs twice in an object")
     return content
 
 

@@ -25,7 +25,7 @@ _REGISTRY = re.compile(r"one of (?P<registry>\w+(?:\.\w+)+)$")
 class Parameter:
     """One line `name: type = default  # meaning, range`.
 
-    The range is `low..high`, `this|that` or `one of room.module.NAME`, a registry of the kernels.
+    The range is `low..high`, `this|that`, of names or numbers, or `one of room.module.NAME`, a registry of the kernels.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Parameter:
     meaning: str
     low: float | None = None
     high: float | None = None
-    choices: tuple[str, ...] = ()
+    choices: tuple[str | float, ...] = ()
 
     @property
     def range(self) -> str:
         if self.choices:
-            return "|".join(self.choices)
+            return "|".join(map(str, self.choices))
         return "" if self.low is None else f"{self.low:.12g}..{self.high:.12g}"
 
     @property
@@ -123,6 +123,9 @@ def _parse_line(line: str, where: str) -> Parameter:
         raise BookError(f"{where}: {name}: type must be {', '.join(_TYPES)} or a list of these, got {kind}")
     limits, choices, registry = (pattern.search(comment) for pattern in (_RANGE, _CHOICES, _REGISTRY))
     ends = limits or choices or registry
+    choices = _names(ends, f"{where}: {name}: ")
+    if kind.removeprefix("list[").removesuffix("]") in ("int", "float"):
+        choices = tuple(map(ast.literal_eval, choices))
     parameter = Parameter(
         name,
         kind,
@@ -130,7 +133,7 @@ def _parse_line(line: str, where: str) -> Parameter:
         comment[: ends.start()].rstrip(" ,") if ends else comment,
         float(limits["low"]) if limits else None,
         float(limits["high"]) if limits else None,
-        _names(ends, f"{where}: {name}: "),
+        choices,
     )
     parameter.check(default, f"{where}: ")
     return parameter
@@ -162,6 +165,8 @@ def read_profile(path: Path) -> dict[str, object]:
         if not text:
             continue
         name, colon, value = text.partition(":")
+        if name.strip() in values:
+            raise BookError(f"{path.name}, line {number}: {name.strip()} occurs twice")
         try:
             values[name.strip()] = loads(value)
         except (ValueError, RecursionError):

@@ -1,6 +1,7 @@
 """Random samples of what is run again, seeded by the commit, so that over time everything is drawn."""
 
 import hashlib
+import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -8,10 +9,15 @@ from pathlib import Path
 
 @cache
 def commit_or_digest(root: Path) -> str:
-    """The commit that is checked out; without git, a SHA-256 digest of the sources."""
+    """The commit that is checked out; without git, a SHA-256 digest of the sources.
+
+    A repository that a hook names in `GIT_DIR`, or that lies around the book's folder, is not the book's.
+    """
     try:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        own["GIT_CEILING_DIRECTORIES"] = str(root.resolve().parent)
         command = ["git", "-C", str(root), "rev-parse", "HEAD"]
-        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+        return subprocess.run(command, env=own, capture_output=True, check=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         digest = hashlib.sha256()
         for path in sorted([*(root / "lib").rglob("*.py"), *(root / "chapters").glob("*.py")]):

@@ -135,6 +135,9 @@ class ChapterFiles:
     def record(self, profile: str) -> Path:
         return self.root / "records" / self.name / f"{profile}.json"
 
+    def benchmark(self, name: str) -> Path:
+        return self.root / "records" / "benchmarks" / f"{name}.json"
+
     def records(self) -> list[Path]:
         """All existing records."""
         return sorted((self.root / "records" / self.name).glob("*.json"))
@@ -145,6 +148,12 @@ class ChapterFiles:
 
 
 def chapter_names(root: Path) -> list[str]:
-    """The chapters that have a source, sorted by name; an appendix is not a chapter of its own."""
+    """The chapters that have a source, sorted by name; an appendix is not a chapter of its own.
+
+    A source without claims, profiles and records is somebody's scratch, and no chapter.
+    """
     stems = {path.stem for path in (root / "chapters").glob("*.py")}
-    return sorted(name for name in stems if name.removesuffix(APPENDIX) not in stems - {name})
+    known = {path.stem for path in (root / "chapters" / "claims").glob("*.yaml")}
+    known |= {path.name.split(".")[0] for path in (root / "chapters" / "profiles").glob("*.yaml")}
+    known |= {path.parent.name for path in (root / "records").glob("*/*.json")}
+    return sorted(name for name in stems & known if name.removesuffix(APPENDIX) not in stems - {name})

@@ -1,14 +1,17 @@
-"""A function call in a subprocess with a timeout; its output is discarded, and its children end with it."""
+"""Processes that end with the one that started them: a call in a subprocess with a timeout, and joblib's workers."""
 
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from threading import Thread
+
+from .interrupts import sigint_blocked
 
 FAREWELL = 10.0  # seconds for a process that has given its result to end its own workers
 
@@ -20,17 +23,22 @@ class TookTooLong(Exception):
 def run_in_process(function: Callable, *args, seconds: float | None = None):
     """Call a function in a new process and return its result.
 
-    Raises: what the call raises; TookTooLong after `seconds`; EOFError if the process dies.
+    Raises: what the call raises; TookTooLong after `seconds`; EOFError, which says how, if the process dies.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(theirs, function, args))
-    process.start()
+    with sigint_blocked():
+        process.start()
     theirs.close()
     try:
         if not ours.poll(seconds):
             raise TookTooLong
-        done, result = ours.recv()
+        try:
+            done, result = ours.recv()
+        except EOFError:
+            process.join(FAREWELL)
+            raise EOFError(death(process.exitcode)) from None
         process.join(FAREWELL)
     finally:
         _end(process)
@@ -38,6 +46,17 @@ def run_in_process(function: Callable, *args, seconds: float | None = None):
     if not done:
         raise result
     return result
+
+
+def death(status: int | None) -> str:
+    """How a process died, by its exit status, which is minus the signal's number.
+
+    A lack of memory shows as SIGKILL, by the system, or as SIGABRT, by a library.
+    """
+    if status is None or status >= 0:
+        return f"died (status {status})"
+    memory = "; is there memory enough?" if -status in (signal.SIGKILL, signal.SIGABRT) else ""
+    return f"died (signal {-status}){memory}"
 
 
 def _end(process: BaseProcess) -> None:
@@ -51,6 +70,8 @@ def _end(process: BaseProcess) -> None:
 def _send(pipe: Connection, function: Callable, args: tuple) -> None:
     """Call the function in the new process and send its result; what it prints is discarded."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # to die at once: at a KeyboardInterrupt it would wait for its workers
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_end_with_parent, daemon=True).start()
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
@@ -69,3 +90,34 @@ def _end_with_parent() -> None:
     """End this process group with its parent, whose signals do not reach it."""
     parent_process().join()
     os.killpg(0, signal.SIGKILL)
+
+
+def bind_workers() -> None:
+    """Let the worker processes of joblib end with this one, even if it is killed; without joblib do nothing."""
+    try:
+        from joblib import register_parallel_backend
+        from joblib.parallel import BACKENDS
+    except ImportError:
+        return
+    loky = BACKENDS.get("loky")
+    if loky is None or hasattr(loky, "ends_with_parent"):
+        return
+
+    class EndsWithParent(loky):
+        ends_with_parent = True
+
+        def configure(self, *args, **options):
+            return super().configure(*args, initializer=end_with, initargs=(os.getpid(),), **options)
+
+    register_parallel_backend("loky", EndsWithParent)
+
+
+def end_with(parent: int) -> None:
+    """Let this process end within a second of its parent; no signal of the system says so everywhere."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Thread(target=watch, daemon=True).start()

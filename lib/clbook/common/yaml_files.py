@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .errors import BookError
+from .errors import BookError, cut
 from .formats import fault, text_of
 
 
@@ -12,6 +12,7 @@ def yaml_of(path: Path) -> tuple[object, object]:
 
     try:
         tree = yaml.compose(text_of(path), Loader=yaml.SafeLoader)
+        _check_keys(tree, path)
         return (yaml.SafeLoader("").construct_document(tree) if tree else None), tree
     except RecursionError:
         raise BookError(f"{path.name}: nested too deeply") from None
@@ -20,6 +21,27 @@ def yaml_of(path: Path) -> tuple[object, object]:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise BookError(f"{path.name}{line}: not readable as YAML: {problem}") from None
+
+
+def _check_keys(tree: object, path: Path) -> None:
+    """Raise BookError for a key that a mapping has twice, of which YAML takes the later; `tree` is one of nodes."""
+    import yaml
+
+    nodes, looked_at = [tree], set()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in looked_at or not isinstance(node, yaml.CollectionNode):
+            continue
+        looked_at.add(id(node))  # anchors share nodes
+        if not isinstance(node, yaml.MappingNode):
+            nodes += node.value
+            continue
+        keys = set()
+        for key, value in node.value:
+            if isinstance(key.value, str) and key.value in keys:
+                raise BookError(f"{path.name}, line {key.start_mark.line + 1}: {cut(key.value, 100)} occurs twice")
+            keys |= {key.value} if isinstance(key.value, str) else set()
+            nodes.append(value)
 
 
 def read_yaml(path: Path, schema: dict) -> object:

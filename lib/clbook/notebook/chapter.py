@@ -12,9 +12,11 @@ from ..claims.statistics import FAMILY_LEVEL
 from ..common import environment
 from ..common.environment import device_of
 from ..common.errors import BookError, Refused
+from ..common.formats import loads, text_of
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
 from ..common.sources import ChapterFiles
+from ..common.subprocess_call import bind_workers
 from ..provenance.digests import ALGORITHM, ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
@@ -39,6 +41,7 @@ class Chapter:
         self.device = device_of(self.parameters.get("device", "cpu"))
         self.readings: dict[str, Reading] = {}
         self.outside_regime: set[str] = set()
+        self.peak_mb = 0.0  # while workers were there, which end when they have been idle for minutes
         self.cells_run = 0  # since the chapter was opened, for the progress bar
         self.seconds: dict[int, float] = {}  # per cell, by its number among those that run
         glue.DRAWN.clear()
@@ -126,6 +129,10 @@ class Chapter:
         options["watch"] = lambda items: self.progress(items, label)
         return keeper.library(label, compute, *args, **options) if keeper else compute(*args, **options)
 
+    def benchmark(self, name: str) -> dict:
+        """A stored benchmark, `records/benchmarks/NAME.json`; a reading made of it is stale once the file changes."""
+        return loads(text_of(self.files.benchmark(name)))
+
     def close(self) -> display.Line:
         """The chapter's last line: counts of verdicts, time and memory; its output contains the stamp."""
         verdicts = judge_all(self.claims, self.readings, self.data) if self.claims else {}
@@ -148,7 +155,7 @@ class Chapter:
                 "device": environment.device_name(self.device),
                 **environment.arithmetic(),
                 "seconds": round(time.perf_counter() - self.started, 1),
-                "peak_mb": environment.peak_megabytes(self.device),
+                "peak_mb": max(self.peak_mb, environment.peak_megabytes(self.device)),
                 "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 **provenance_of(digests, run, self.claims and self.claims.rows, self.seconds),
                 "pictures": pictures_of(digests, glue.DRAWN, glue.MOVING),
@@ -179,6 +186,7 @@ class Chapter:
     def took(self, cell: int | None, seconds: float) -> None:
         """Record that a cell has ended; its number is None if it is not in the chapter's source."""
         self.cells_run += 1
+        self.peak_mb = max(self.peak_mb, environment.peak_megabytes(self.device))
         if cell is not None:
             self.seconds[cell] = self.seconds.get(cell, 0.0) + seconds
 
@@ -199,4 +207,5 @@ def open_chapter(name: str, values: dict[str, object]) -> Chapter:
     `name` is that of the notebook: NAME, or NAME-appendix. Raises BookError for invalid parameters.
     """
     colours.use_style()
+    bind_workers()
     return Chapter(ChapterFiles.find_notebooks(name).notebooks[0], values)

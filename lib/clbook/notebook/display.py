@@ -68,9 +68,10 @@ def summary_table(verdicts: dict[str, Verdict], stamp: dict) -> Line:
     counts = {word: sum(v.verdict == word for v in verdicts.values()) for word in VERDICTS}
     text = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
     cost = f"{stamp['seconds']:.0f} s, {stamp['peak_mb']:.0f} MB, {stamp['device']}, torch {stamp['versions']['torch']}"
-    return Line(f"{text} | {cost}", f'<div class="claim-summary" style="{_LINE}"><b>{text}</b><br>{cost}</div>', stamp)
+    html = f'<div class="claim-summary" style="{_LINE}"><b>{text}</b><br>{escape(cost)}</div>'
+    return Line(f"{text} | {cost}", html, stamp)
 
 
 def unjudged_line(claim_id: str, reading: Reading) -> Line:
     """The line if the rules cannot be read (on a machine without YAML): the readings alone."""
-    return Line(f"{claim_id}: {reading.to_json()}", f"<code>{claim_id}</code> {escape(str(reading.to_json()))}")
+    return Line(f"{claim_id}: {reading.to_json()}", f"<code>{escape(claim_id)}</code> {escape(str(reading.to_json()))}")

@@ -69,7 +69,7 @@ def stored_runs(
     if stamp := notebooks_stamp(files, on_damage=on_damage):
         runs["default"] = _stored_run(stamp, code, claims, [], profile_parameters(files, "default"))
     for path in files.records():
-        if (record := attempt(on_damage, read_record, path)) is None:
+        if (record := attempt(on_damage, read_record, path, files)) is None:
             continue
         now = parameters_now(files, path.stem, record["run"])
         runs[path.stem] = _stored_run(record["run"], code, claims, record["other_seeds"], now)
@@ -80,7 +80,7 @@ def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, 
     """Claim → the verdict of the record at the paper's size, if its reading is up to date with the present sources."""
     if not files.record("paper").is_file():
         return {}
-    claims, record = Claims.load(files.claims), read_record(files.record("paper"))
+    claims, record = Claims.load(files.claims), read_record(files.record("paper"), files)
     parameters = parameters_now(files, "paper", record["run"])
     run = _stored_run(record["run"], ChapterCode(files, library), claims, [], parameters)
     return {c: Headline(v, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}

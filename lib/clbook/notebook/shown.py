@@ -80,15 +80,15 @@ def differences(notebook, code: ChapterCode, stamp: dict, claims: Claims, headli
 def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
     """(place, name) of each stored picture, in the notebook or the records, that does not match its stamp."""
     for part in files.notebooks:
-        if stamp := notebook_stamp(part.notebook):
+        if stamp := notebook_stamp(part.notebook, part):
             sums = picture_sums(read_notebook(part.notebook))
             names = [*_others(sums, stamp), *animations_off(part, stamp)]
             yield from ((f"chapters/{part.notebook.name}", name) for name in names)
     for path in files.records():
-        pictures = path.with_suffix("").glob("*.png")
+        pictures = [picture for picture in path.with_suffix("").glob("*.png") if picture.is_file()]
         sums = {p.stem: _sum(p.read_bytes()) for p in pictures}
         where = f"records/{files.name}/{path.name}"
-        yield from ((where, name) for name in _others(sums, read_record(path)["run"]))
+        yield from ((where, name) for name in _others(sums, read_record(path, files)["run"]))
 
 
 def _others(sums: dict[str, str], stamp: dict) -> list[str]:
@@ -109,10 +109,14 @@ def _outputs(notebook) -> Iterator[dict]:
 
 
 def notebook_pictures(notebook) -> Iterator[tuple[str, bytes]]:
-    """(figure name, PNG) of every glued picture that a notebook shows."""
+    """(figure name, PNG) of every glued picture that a notebook shows; of one that is damaged the PNG is empty."""
     for output in _outputs(notebook):
         if "image/png" in output.get("data", {}) and "scrapbook" in output.get("metadata", {}):
-            yield output["metadata"]["scrapbook"]["name"], base64.b64decode(output["data"]["image/png"])
+            try:
+                content = base64.b64decode(output["data"]["image/png"])
+            except (ValueError, TypeError):
+                content = b""
+            yield output["metadata"]["scrapbook"]["name"], content
 
 
 def picture_sums(notebook) -> dict[str, str]:

@@ -15,9 +15,10 @@ from ..common import project
 from ..common.durations import duration
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
+from ..common.yaml_files import yaml_of
 from ..notebook.claim_result import ClaimResult
 from ..provenance.stamps import whole_cost
-from .claim_marks import count_line
+from .claim_marks import count_line, in_markdown
 from .claims_files import claims_csv, claims_json
 from .claims_overview import conditions_text
 from .claims_page import claims_page
@@ -32,7 +33,7 @@ _FONTS = Path("output") / "chtml" / "fonts"
 
 def _cost(profile: str, stamp: dict) -> str:
     memory = f", {stamp['peak_mb']:.0f} MB" if stamp.get("peak_mb") else ""
-    return f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})"
+    return in_markdown(f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})")
 
 
 def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
@@ -55,10 +56,8 @@ def data_files() -> str:
 
 
 def load_chapters(root: Path) -> dict[str, dict]:
-    """`book/chapters.yaml`; raises BookError for a missing key."""
-    import yaml
-
-    chapters = yaml.safe_load((root / "book" / "chapters.yaml").read_text(encoding="utf-8"))
+    """`book/chapters.yaml`; raises BookError for a missing key, or one that occurs twice."""
+    chapters, _ = yaml_of(root / "book" / "chapters.yaml")
     for name, front in chapters.items():
         if missing := {"title", "cite", "paper", "stage", "symbol", "question"} - front.keys():
             raise BookError(f"book/chapters.yaml: {name} lacks {', '.join(sorted(missing))}")

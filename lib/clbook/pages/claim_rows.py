@@ -1,11 +1,9 @@
 """One claim as one line that opens to the rest, and the form that filters these lines where a browser runs scripts."""
 
-from html import escape
-
 from ..claims.judging import CONDITIONS
 from ..claims.plain import as_html
 from ..notebook.claim_result import ClaimResult
-from .claim_marks import badge, typeset
+from .claim_marks import Html, badge, in_html, typeset
 from .claim_words import explanation, show_arm, show_intervals
 from .template import fill
 from .thumbnails import Thumbnail
@@ -39,10 +37,13 @@ def _agreement(result: ClaimResult) -> str:
     return "; ".join(agreeing(*blocks) for blocks in (result.recurs or {}).items())
 
 
-def _other_runs(result: ClaimResult) -> str:
+def _other_runs(result: ClaimResult) -> Html:
     others = (run for run in result.verdicts if run.profile != result.profile)
-    return "; ".join(
-        f"{run.profile}, {run.data}: {badge(run.verdict)}{' (older code)' if run.stale else ''}" for run in others
+    return Html(
+        "; ".join(
+            f"{in_html(f'{run.profile}, {run.data}')}: {badge(run.verdict)}{' (older code)' if run.stale else ''}"
+            for run in others
+        )
     )
 
 
@@ -85,23 +86,23 @@ def _details(result: ClaimResult) -> list[tuple[str, str]]:
     ]
 
 
-def citation(result: ClaimResult) -> str:
+def citation(result: ClaimResult) -> Html:
     """What names a claim and its run: the id and the first digits of the reading's digest."""
     reading = ((result.run or {}).get("reading") or "")[:12]
-    return f"{escape(result.id)}, reading {reading}" if reading else escape(result.id)
+    return in_html(f"{result.id}, reading {reading}" if reading else result.id)
 
 
-def row(result: ClaimResult, picture: Thumbnail | None = None) -> str:
+def row(result: ClaimResult, picture: Thumbnail | None = None) -> Html:
     """One claim in MyST Markdown: an HTML `details` whose summary is one line, with its id as the anchor."""
     parts = {"facets": facets(result), "details": _details(result), "citation": citation(result)}
     parts |= {
-        "found": typeset(" ".join(map(as_html, result.sentences))),
+        "found": typeset(Html(" ".join(map(as_html, result.sentences)))),
         "condition": CONDITIONS.get(result.condition, ""),
     }
     return fill("claim-row.md", result=result, picture=picture, **parts)
 
 
-def filter_form(results: list[ClaimResult], titles: dict[str, str]) -> str:
+def filter_form(results: list[ClaimResult], titles: dict[str, str]) -> Html:
     """Search and filters; hidden until the script that serves them shows them."""
     values = [facets(result) for result in results]
     words = {"paper": titles, "beyond": _OURS}

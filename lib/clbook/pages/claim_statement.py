@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from ..claims.claim_table import Claims
 from ..common.sources import APPENDIX
+from .claim_marks import in_markdown
 
 
 class ClaimStatement(SphinxDirective):
@@ -35,7 +36,7 @@ class ClaimStatement(SphinxDirective):
             raise self.error(f"{self.name} {wanted}: must be a claim of {source}, which has none of this name")
         self.env.note_dependency(source)
         parsed = nodes.Element()
-        self.state.nested_parse(StringList([rows[wanted].statement], source), self.content_offset, parsed)
+        self.state.nested_parse(StringList([in_markdown(rows[wanted].statement)], source), self.content_offset, parsed)
         parsed.children[-1] += [nodes.Text(" "), nodes.inline("", f"({rows[wanted].locator})", classes=["locator"])]
         return parsed.children
 

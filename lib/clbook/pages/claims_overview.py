@@ -6,7 +6,7 @@ from ..claims.claim_table import NEGATIVE
 from ..claims.judging import CONDITIONS
 from ..claims.statistics import FAMILY_LEVEL
 from ..notebook.claim_result import ClaimResult
-from .claim_marks import counts, row_link
+from .claim_marks import Html, counts, row_link
 from .template import fill
 
 _WORDS = {
@@ -89,14 +89,14 @@ def _paper_rows(results: list[ClaimResult]) -> tuple[list, list[int]]:
     return rows, others if any(others) else []
 
 
-def right_table(results: list[ClaimResult], titles: dict[str, str]) -> str:
+def right_table(results: list[ClaimResult], titles: dict[str, str]) -> Html:
     """The table of what holds, over all papers; what goes beyond a paper is not its claim and is left out."""
     theirs: dict[str, list[ClaimResult]] = {}
     for result in results:
         if not result.claim.beyond:
             theirs.setdefault(result.paper, []).append(result)
     papers = [(titles.get(paper, paper), *_paper_rows(own)) for paper, own in theirs.items()]
-    return fill("claims-overview.html", columns=_COLUMNS, papers=papers) if papers else ""
+    return fill("claims-overview.html", columns=_COLUMNS, papers=papers) if papers else Html()
 
 
 def summary_sentence(results: list[ClaimResult]) -> str:

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..common.errors import BookError
+from ..common.yaml_files import yaml_of
 from ..notebook.claim_result import ClaimResult
 from .template import fill
 
 
 def load_notes(root: Path) -> list[dict]:
     """The entries of `book/errata.yaml`; raises BookError for one without its fields."""
-    import yaml
-
     path = root / "book" / "errata.yaml"
-    notes = yaml.safe_load(path.read_text(encoding="utf-8")) or [] if path.is_file() else []
+    notes = yaml_of(path)[0] or [] if path.is_file() else []
     for note in notes:
         if not {"claim", "words"} <= note.keys() <= {"claim", "words", "printed"}:
             raise BookError(f"book/errata.yaml: an entry must have claim, words and perhaps printed, got {note!r}")

@@ -10,6 +10,7 @@ from ..common.sources import ChapterFiles
 from ..common.yaml_files import read_yaml
 from ..notebook.results import StoredRun
 from ..provenance.stamps import whole_cost
+from .claim_marks import in_markdown, one_line
 
 _FIGURE = re.compile(r"\{glue:figure\} (?P<name>\S+)\n(?P<options>(?:(?:# )?:[\w-]+:.*\n)+)")
 _OPTION = re.compile(r"^(?:# )?:(?P<name>[\w-]+): *(?P<value>.*?) *$", re.MULTILINE)
@@ -78,8 +79,8 @@ def _figure(folder: str, name: str, placed: Placed, run: StoredRun, profile: str
     label = f":name: {placed.label}-{profile}\n" if placed.label else ""
     own = f"{{numref}}`{placed.label}`" if placed.label else f"`{name}`"
     look, alt = (caption.look, caption.alt or placed.alt) if caption else (placed.alt, placed.alt)
-    text = f"{own} from the profile `{profile}`. {look}{_verdicts(run, caption.claims if caption else ())}"
-    return f"```{{figure}} {folder}/{name}.png\n:alt: {alt}\n{label}\n{text}\n```\n"
+    text = in_markdown(f"{own} from the profile `{profile}`. {look}{_verdicts(run, caption.claims if caption else ())}")
+    return f"```{{figure}} {folder}/{name}.png\n:alt: {one_line(alt)}\n{label}\n{text}\n```\n"
 
 
 def in_gallery(files: ChapterFiles, profile: str) -> dict[str, Placed]:
@@ -107,7 +108,8 @@ def _recorded(run: StoredRun) -> str:
     stamp = run.stamp
     values = ", ".join(f"`{name} = {value}`" for name, value in stamp["parameters"].items())
     stale = " **Stale**: the code or the rules have changed since." if run.stale else ""
-    return f"Recorded {stamp['time'][:10]} on {stamp['device']}, {duration(whole_cost(stamp))}, with {values}.{stale}"
+    made = f"Recorded {stamp['time'][:10]} on {stamp['device']}, {duration(whole_cost(stamp))}, with {values}."
+    return f"{in_markdown(made)}{stale}"
 
 
 def gallery(files: ChapterFiles, run: StoredRun | None, profile: str = "paper") -> str:

@@ -1,8 +1,8 @@
 """Check of the built pages: `python -m clbook.pages.site_check _build/html`, one line per problem.
 
-There must be no broken internal link or anchor, no duplicate anchor of a claim and no error output, and there must be a
-text for every image and a title for every page. If the working folder is the book's, a chapter's page must have the
-buttons that open its notebook elsewhere.
+There must be no broken internal link or anchor, no duplicate anchor of a claim, no error output and no script of an
+attribute, and there must be a text for every image and a title for every page. If the working folder is the book's, a
+chapter's page must have the buttons that open its notebook elsewhere.
 """
 
 import re
@@ -25,6 +25,11 @@ _ERROR_CLASSES = {
     "system-message": "a docutils message",
     "problematic": "markup that could not be read",
 }
+_KNOWN = (
+    "window.print()",  # this and the next: buttons of the theme
+    "toggleFullScreen()",
+    "this.parentNode.classList.add('lost')",  # of a film whose file is missing; other scripts of ours are files
+)
 _SCENE = re.compile(r"[\w-]+:(?=\w+=)")  # of a link that sets a live picture: #clouds:nu=2.1&t=3
 
 
@@ -83,6 +88,16 @@ def error_problems(soup: BeautifulSoup) -> list[str]:
     return list(dict.fromkeys(problems))
 
 
+def script_problems(soup: BeautifulSoup) -> list[str]:
+    """No attribute may run a script: HTML that came in with a record, a claims file or a parameter has no file."""
+    attributes = [(tag.name, *pair) for tag in soup.find_all(True) for pair in tag.attrs.items()]
+    return [
+        f"a script in {name} of <{tag}>: {str(value)[:60]}"
+        for tag, name, value in attributes
+        if name.startswith("on") and value not in _KNOWN or re.match(r"\s*javascript:", str(value), re.IGNORECASE)
+    ]
+
+
 def link_problems(page: Path, root: Path, soup: BeautifulSoup, anchors: dict[Path, set[str]]) -> list[str]:
     """Every reference within the site must lead to a file, and to an anchor if it names one."""
     problems = []
@@ -134,6 +149,7 @@ def check_site(root: Path, book: Path | None = None) -> list[str]:
             *error_problems(soup),
             *image_problems(soup),
             *claim_problems(soup),
+            *script_problems(soup),
             *link_problems(page, root, soup, anchors),
             *(launch_problems(page, root, soup, book) if book else []),
         ]

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ..common.errors import BookError
+from ..common.formats import text_of
 from ..provenance.library import Library
 
 CELL = "cell"  # the place of a statement that stands in a code cell of the page
@@ -117,5 +118,5 @@ def cells_of(notebook: Path) -> list[str]:
 @cache
 def _cells(notebook: Path, changed: int) -> tuple[str, ...]:
     """As `cells_of`, of the notebook as it was when it was `changed`."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(text_of(notebook))["cells"]
     return tuple("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")

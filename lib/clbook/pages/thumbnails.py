@@ -5,6 +5,7 @@ import re
 from typing import NamedTuple
 
 from ..common.errors import BookError
+from ..common.formats import read_notebook
 from ..common.sources import ChapterFiles
 from ..notebook.results import StoredRun
 from ..notebook.shown import notebook_pictures
@@ -71,11 +72,9 @@ def claim_pictures(files: ChapterFiles) -> dict[str, str]:
 
 
 def _notebook_pictures(files: ChapterFiles) -> dict[str, bytes]:
-    """Name → PNG of every picture that the committed notebooks show."""
-    import nbformat
-
+    """Name → PNG of every picture that the committed notebooks show; raises BookError for a damaged notebook."""
     paths = [part.notebook for part in files.notebooks if part.notebook.is_file()]
-    return {name: png for path in paths for name, png in notebook_pictures(nbformat.read(path, as_version=4))}
+    return {name: png for path in paths for name, png in notebook_pictures(read_notebook(path))}
 
 
 def _address(placed: Placed) -> str:
@@ -94,7 +93,10 @@ def thumbnails(files: ChapterFiles, runs: dict[str, StoredRun]) -> tuple[dict[st
         if full is None:
             continue
         if name not in small:
-            small[name] = shrink(full)
+            try:
+                small[name] = shrink(full)
+            except OSError as error:
+                raise BookError(f"{files.name}: the stored picture {name} is damaged: {error}") from None
         file = f"{FOLDER}/{files.name}-{name}.png"
         by_claim[claim] = Thumbnail(file, *small[name][1:], placed[name].alt, _address(placed[name]))
     return by_claim, {f"{FOLDER}/{files.name}-{name}.png": content for name, (content, *_) in small.items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..common import project
 from ..common.errors import BookError
+from ..common.formats import text_of
 from .syntax import IMPORTS, Definition, External, LibraryModule, Speller, Tokens, imported_names
 
 PACKAGE, MACHINERY = project.kernels(), "clbook"
@@ -109,7 +110,7 @@ class Library:
         if name not in self._modules:
             base = (self.own if is_machinery(name) else self.folder).joinpath(*name.split(".")[1:])
             path = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
-            on_disk = path.read_text(encoding="utf-8") if path else None
+            on_disk = text_of(path) if path else None
             text = self.replaced.get(name, on_disk)
             is_package = bool(path) and path.name == "__init__.py"
             self._modules[name] = Module(name, text, is_package) if text is not None else None

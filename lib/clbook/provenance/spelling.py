@@ -5,7 +5,9 @@ import copy
 import json
 from dataclasses import dataclass
 
+from ..common.formats import text_of
 from ..common.parameters import seed_block
+from .library import sha
 from .slices import ChapterCode
 from .syntax import AS_IS, IMPORTS, Definition, Speller, Tokens
 from .units import CHAPTER, Unit
@@ -75,7 +77,15 @@ class Writer:
             if f"{CHAPTER}.p" in unit.source or f"{CHAPTER}.library_piece" in unit.source:
                 statement = _Unlabelled().visit(copy.deepcopy(statement))
             out += (unit.setup and self.procedure(statement)) or self.speller.spell(statement)
-        return out
+        return out + self._benchmarks(unit)
+
+    def _benchmarks(self, unit: Unit) -> Tokens:
+        """The sums of the stored benchmarks that a unit reads."""
+        if f"{CHAPTER}.benchmark" not in unit.source:
+            return []
+        calls = (node for statement in unit.body for node in ast.walk(statement) if isinstance(node, ast.Call))
+        names = [ast.literal_eval(call.args[0]) for call in calls if ast.unparse(call.func) == f"{CHAPTER}.benchmark"]
+        return [f"file {sha(text_of(self.code.files.benchmark(name)))}" for name in names]
 
     def procedure(self, statement: ast.stmt) -> Tokens:
         """The inlined body of a library function that changes the process's state; empty for any other statement."""

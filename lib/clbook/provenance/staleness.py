@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..claims.claim_table import Claims
+from ..common.errors import BookError
 from ..common.formats import NOTEBOOK, RECORD, OnDamage, attempt, intact, loads
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
 from .digests import SHORT, ChapterDigests, rule_digest
-from .library import Library
+from .library import Library, sha
 from .slices import ChapterCode
 from .stamps import MIME, check, of_notebooks, reaches, whole_cost
 
@@ -31,14 +32,14 @@ class State:
     changed: tuple[str, ...] = ()
 
 
-def notebook_stamp(path: Path) -> dict | None:
-    """The last stamp in a notebook's outputs, or None; raises BookError if it is damaged."""
+def notebook_stamp(path: Path, files: ChapterFiles | None = None) -> dict | None:
+    """The last stamp in a notebook's outputs, or None; raises BookError if it is damaged, or of another chapter."""
     if not path.is_file():
         return None
     for cell in reversed(intact(path, NOTEBOOK)["cells"]):
         for output in cell.get("outputs", []):
             if MIME in output.get("data", {}):
-                return check(loaded(output["data"][MIME]), path.name)
+                return _own([check(loaded(output["data"][MIME]), path.name)], files, path.name)[0]
     return None
 
 
@@ -51,16 +52,17 @@ def notebooks_stamp(files: ChapterFiles, folder: Path | None = None, on_damage: 
         on_damage: Whether a damaged notebook is skipped.
 
     Returns:
-        As `of_notebooks`; for two notebooks with the longer one's seconds as `side_by_side`. None if there is no run.
+        As `of_notebooks`; for two notebooks with the longer one's seconds as `side_by_side` and the memory of both.
+        None if there is no run.
 
     Raises:
         BookError: As `notebook_stamp` does.
     """
     places = [part.notebook if folder is None else folder / part.notebook.name for part in files.notebooks]
-    stamps = [stamp for path in places if (stamp := attempt(on_damage, notebook_stamp, path))]
+    stamps = [stamp for path in places if (stamp := attempt(on_damage, notebook_stamp, path, files))]
     if len(stamps) < 2:
         return stamps[0] if stamps else None
-    together = of_notebooks(stamps, one_run=folder is not None)
+    together = of_notebooks(stamps, one_run=folder is not None, side_by_side=True)
     return together | {"side_by_side": max(map(whole_cost, stamps))}
 
 
@@ -72,12 +74,34 @@ def loaded(data: object) -> object:
         return data
 
 
-def read_record(path: Path) -> dict:
-    """A record: its `run` and the runs on `other_seeds`; raises BookError if it is damaged or of another format."""
-    record = intact(path, RECORD)
-    for stamp in (record["run"], *record.get("other_seeds", ())):
-        check(stamp, f"{path.parent.name}/{path.name}")
+def read_record(path: Path, files: ChapterFiles | None = None) -> dict:
+    """A record: its `run` and the runs on `other_seeds`, each on a block of its own.
+
+    Raises BookError if it is damaged, of another format, or of another chapter than that of the `files`.
+    """
+    record, where = intact(path, RECORD), f"{path.parent.name}/{path.name}"
+    runs = [check(stamp, where) for stamp in (record["run"], *record.get("other_seeds", ()))]
+    blocks = [run["parameters"].get("first_seed") for run in _own(runs, files, where)]
+    if twice := [first for first in blocks if blocks.count(first) > 1]:
+        raise BookError(
+            f"{where}: damaged: first_seed={twice[0]} occurs {blocks.count(twice[0])} times; {RECORD.remedy}"
+        )
+    if record.get("seal", seal_of(runs)) != seal_of(runs):  # records that are older than this seal have none
+        raise BookError(f"{where}: damaged: its runs are not those that it was written with; {RECORD.remedy}")
     return {"other_seeds": []} | record
+
+
+def seal_of(runs: list[dict]) -> str:
+    """The seal of a record over its list of runs, from which none can then be dropped, exchanged or repeated."""
+    return sha(*(run["seal"] for run in runs))
+
+
+def _own(stamps: list[dict], files: ChapterFiles | None, where: str) -> list[dict]:
+    """The stamps, if they are of this chapter, or of one if there are no files; raises BookError otherwise."""
+    wanted = files.name if files else stamps[0]["chapter"]
+    if others := [stamp["chapter"] for stamp in stamps if stamp["chapter"] != wanted]:
+        raise BookError(f"{where}: must hold runs of {wanted}, got one of {others[0]}; {RECORD.remedy}")
+    return stamps
 
 
 @dataclass(frozen=True)
@@ -102,7 +126,7 @@ class Stored:
 def stored_stamps(files: ChapterFiles, on_damage: OnDamage = "raise") -> Iterator[Stored]:
     """The runs of the committed notebooks and of all records; `on_damage` as in `notebooks_stamp`."""
     for part in files.notebooks:
-        if stamp := attempt(on_damage, notebook_stamp, part.notebook):
+        if stamp := attempt(on_damage, notebook_stamp, part.notebook, files):
             yield Stored(f"chapters/{part.notebook.name}", stamp, profile_parameters(files, "default"), part=part.part)
     for path in files.records():
         yield from attempt(on_damage, _of_record, files, path) or ()
@@ -110,7 +134,7 @@ def stored_stamps(files: ChapterFiles, on_damage: OnDamage = "raise") -> Iterato
 
 def _of_record(files: ChapterFiles, path: Path) -> list[Stored]:
     """The runs of a record, first the one on the profile's seeds."""
-    record, where = read_record(path), f"records/{files.name}/{path.name}"
+    record, where = read_record(path, files), f"records/{files.name}/{path.name}"
     runs = [Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))]
     for stamp in record["other_seeds"]:
         now = block_now(files, stamp)
@@ -171,7 +195,7 @@ def all_old_pictures(root: Path, names: list[str] | None = None, on_damage: OnDa
 def _old_pictures_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> dict[str, list[str]]:
     code, old = ChapterCode(files, library), {}
     for path in files.records():
-        record = attempt(on_damage, read_record, path)
+        record = attempt(on_damage, read_record, path, files)
         if record and (run := record["run"])["pictures"]:
             names = old_pictures(code, run, ChapterDigests(code, parameters_now(files, path.stem, run)))
             old[f"records/{files.name}/{path.name}"] = [name for name in names if name in run["pictures"]]
@@ -204,7 +228,15 @@ def _states_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> li
     for run in stored_stamps(files, on_damage):
         rows = states(code, run.stamp, claims, run.where, run.parameters)
         result += [row for claim, row in rows.items() if run.holds(code, claim)]
-    return result
+    return result + _not_stored(files, code, {row.where for row in result})
+
+
+def _not_stored(files: ChapterFiles, code: ChapterCode, stored: set[str]) -> list[State]:
+    """The claims of notebooks that hold no run: missing ones, damaged ones, those without outputs."""
+    lost = {part.part: f"chapters/{part.notebook.name}" for part in files.notebooks}
+    lost = {part: where for part, where in lost.items() if where not in stored}
+    places = {claim: lost.get(code.units[at].part) for claim, at in code.claims.items()}
+    return [State(files.name, c, where, STALE, ("no run is stored",)) for c, where in places.items() if where]
 
 
 def as_json(states: list[State]) -> str:

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable
 
 from ..claims.claim_table import Claims
+from ..claims.judging import Reading
 from ..common.errors import BookError
 from ..common.formats import STAMP, fitting
 from .digests import ALGORITHM, SHORT, ChapterDigests, Provenance, label, rule_digest
@@ -50,6 +51,11 @@ def check(stamp: object, where: str) -> dict:
     if seal(stamp)["seal"] != stamp.get("seal"):
         raise BookError(f"{where}: does not fit its seal, so it was changed by hand or damaged: run it again")
     fitting(stamp, STAMP, where)
+    for claim, arms in stamp["readings"].items():
+        try:
+            Reading.of(**arms)
+        except (ValueError, TypeError, KeyError) as error:
+            raise BookError(f"{where}: damaged: readings.{claim}: {error}; {STAMP.remedy}") from None
     places = {int(at) for row in stamp["claims"].values() for at in row["reaches"].split()}
     runs = {row["run"] for row in stamp["claims"].values()}
     if max(places, default=-1) >= len(stamp["definitions"]) or max(runs, default=0) > len(stamp["later"]):
@@ -123,10 +129,11 @@ def made_by(stamp: dict, claim: str) -> dict:
     return stamp["later"][number - 1] if number else {key: stamp[key] for key in RUN if key in stamp}
 
 
-def of_notebooks(stamps: list[dict], *, one_run: bool = False) -> dict:
+def of_notebooks(stamps: list[dict], *, one_run: bool = False, side_by_side: bool = False) -> dict:
     """Join the stamps of a chapter's notebooks to one; raises BookError if their parameters differ.
 
     The run is the first notebook's, with the seconds of all; the others' runs stand under `later` unless `one_run`.
+    Its memory is the largest, or that of all if they ran `side_by_side`.
     """
     if len(stamps) == 1:
         return stamps[0]
@@ -143,7 +150,7 @@ def of_notebooks(stamps: list[dict], *, one_run: bool = False) -> dict:
             result[key] |= stamp[key]
     result |= {"definitions": _listed(places), "later": [] if one_run else runs[1:]}
     result["seconds"] = round(sum(stamp["seconds"] for stamp in stamps), 1)
-    result["peak_mb"] = max(stamp["peak_mb"] for stamp in stamps)
+    result["peak_mb"] = (sum if side_by_side else max)(stamp["peak_mb"] for stamp in stamps)
     return seal(stamps[0] | result)
 
 

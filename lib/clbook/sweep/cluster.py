@@ -3,14 +3,14 @@
 import contextlib
 import logging
 import os
-import signal
 import time
 from collections.abc import Iterator
-from multiprocessing import resource_tracker
 from pathlib import Path
 
+from ..common.environment import allow_open_files
 from ..common.errors import BookError
 from ..common.formats import SCHEDULER, intact
+from ..common.interrupts import sigint_blocked
 from .job import Job, run_job
 
 ANSWER_SECONDS = 10  # timeout for a scheduler's answer
@@ -153,6 +153,7 @@ def _written(path: Path) -> Path:
 def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
     cores, cards = os.cpu_count() or 1, gpus() if on_gpu else []
     count = jobs or len(cards) or cores
+    allow_open_files(128 + 16 * count)
     share = str(max(1, cores // count))  # of the cores, for the parallel parts of a point
     quiet = {"TQDM_DISABLE": "1", "OMP_NUM_THREADS": share, "LOKY_MAX_CPU_COUNT": share}
     options = dict(
@@ -173,17 +174,3 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
         if len(cards) > 1:
             client.register_plugin(_one_gpu_per_worker(cards))
         yield client
-
-
-@contextlib.contextmanager
-def sigint_blocked() -> Iterator[None]:
-    """Threads that start inside, and all their child processes, have SIGINT blocked.
-
-    A terminal sends Ctrl-C to workers, too, which would each print a traceback; the client ends them instead.
-    """
-    resource_tracker.ensure_running()  # later it would unblock the signal in the thread that starts a process
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -45,7 +45,7 @@ def run_job(job: Job) -> dict:
     try:
         _make(job, out)
     except DiskFull as error:
-        return {"status": "full", "message": str(error)}
+        return {"status": "full", "message": error.reason}
     except Refused as error:
         return {"status": "refused", "message": str(error)}
     except BookError as error:

@@ -1,11 +1,8 @@
 """A sweep: a work queue of a grid's runs, done by a cluster in any order; after an interruption it resumes."""
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -14,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ..commands.jupyter_kernel import disk_errors
-from ..commands.output_place import place_errors
+from ..commands.output_place import held, is_empty, place_errors
 from ..commands.request import named_profile
 from ..common.atomic import atomic_write
 from ..common.durations import duration
@@ -37,26 +34,6 @@ class Outcome:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-@contextlib.contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Lock the folder for one sweep at a time; raises BookError."""
-    with place_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "a+")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise BookError(f"{folder}: another sweep is running here ({lock.read().strip()})") from None
-        except OSError as error:
-            raise BookError(f"{folder}: cannot be locked ({error.strerror}); choose --out on another disk") from None
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
-        lock.flush()
-        yield
-
-
 def _claim(grid: Grid, folder: Path) -> None:
     """Write the folder's definition, or check that the existing one equals this sweep's; raises BookError."""
     wanted = {"version": VERSION, **grid.to_json()}
@@ -69,7 +46,7 @@ def _claim(grid: Grid, folder: Path) -> None:
         if differ:
             raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
         return
-    if any(path.name not in (".lock", POINTS) for path in folder.iterdir()):
+    if not is_empty(folder, ".lock", POINTS):
         raise BookError(f"{folder}: not empty and not a sweep; choose another --out")
     points = {p.id: {"parameters": p.parameters, "run": p.run, "block": p.block} for p in grid.points}
     for name, content in {POINTS: points, DEFINITION: wanted}.items():
@@ -138,7 +115,9 @@ def run_sweep(grid: Grid, folder: Path, pool: AbstractContextManager, say: Calla
     call resumes.
     """
     folder = folder.absolute()
-    with _held(folder):
+    with place_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with held(folder / ".lock", f"{folder}: another sweep is running here"):
         _claim(grid, folder)
         (folder / "runs").mkdir(exist_ok=True)
         outcome = Outcome([run for run in grid.runs if is_done(folder, run)])
@@ -184,7 +163,9 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
         running.remove(run)
         tries[run] += 1
         if result["status"] == "full":
-            raise BookError(f"{folder}: the disk is full; what is finished stays: make room and run the same command")
+            raise BookError(
+                f"{folder}: {result['message']}; what is finished stays: make room and run the same command"
+            )
         if result["status"] == "done":
             outcome.done.append(run)
             shutil.rmtree(failed_folder(folder, run), ignore_errors=True)

@@ -122,7 +122,7 @@ def test_every_command_reports_a_mistake_in_one_line():
 
 def test_it_runs_as_a_module_and_takes_only_what_it_knows(files):
     environment = os.environ | {"PYTHONPATH": str(LIBRARY)}
-    command = [sys.executable, "-m", "clbook.cli", "params", "none"]
+    command = [sys.executable, "-m", "clbook", "params", "none"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("clbook: no chapter 'none'")
 

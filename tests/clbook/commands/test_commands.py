@@ -1,6 +1,7 @@
 """What a reader types: the README's plain commands are the Makefile's, pins are exact, CI only calls make."""
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -84,37 +85,86 @@ def test_the_work_of_a_makefile_that_changes_one_command_is_noticed(monkeypatch)
 )
 def test_a_slip_in_a_make_command_is_one_line_and_leaves_nothing(arguments, message, tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
-    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    done = subprocess.run(["make", *arguments], cwd=tmp_path, env=clean, capture_output=True, text=True)
+    done = make(tmp_path, *arguments)
     assert done.returncode and not (tmp_path / ".venv").exists()
     assert [line for line in done.stderr.splitlines() if message in line]
     assert "Traceback" not in done.stderr
 
 
+def make(folder, *arguments, **options) -> subprocess.CompletedProcess:
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    command = ["make", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, **options)
+
+
+NAMES = ["it's.md", 'a "b".md', "a b.md", " .md", "-n.md", "--help", "$(date).md", "`date`.md", "a\nb.md", "a\\b.md"]
+NAMES += ["*.md", "a;b&c|d.md", "-rf/b.md", "größe.md", "a%b#c.md"]
+
+
 @needs_make
-def test_a_quote_in_a_file_s_name_does_not_freeze_the_stamp_of_the_pages(tmp_path):
+def test_a_page_of_any_name_changes_the_stamp_of_the_pages(tmp_path):
+    """The stamp changes with the content of each, with the name alone, and with what a link leads to."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "book").mkdir()
-    stamps = set()
-    for text in ("one", "two"):
-        (tmp_path / "book" / "it's.md").write_text(text)
-        command = ["make", "--no-print-directory", "--eval", "stamp: ; @echo $(BUILT)", "stamp"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        assert "xargs" not in done.stderr
-        stamps.add(done.stdout)
-    assert len(stamps) == 2
+    pages = [tmp_path / "book" / name for name in NAMES]
+    (tmp_path / "book" / "link.md").symlink_to(tmp_path / "text.md")
+    for page in (*pages, tmp_path / "text.md"):
+        page.parent.mkdir(exist_ok=True)
+        page.write_text("one")
+    sources = re.search(r"^SOURCES := ((?:.*\\\n)*.*)$", MAKEFILE, re.MULTILINE)[1].replace("\\\n", " ")
+    pipe = re.search(r"^BUILT := .*\$\(shell (.*)\)$", MAKEFILE, re.MULTILINE)[1].replace("$(SOURCES)", sources)
+    (tmp_path / "stamp").write_text(pipe)
+
+    def stamp() -> str:
+        done = subprocess.run(["sh", "stamp"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert "xargs" not in done.stderr and "cksum" not in done.stderr
+        return done.stdout.strip()
+
+    stamps = [stamp()]
+    assert make(tmp_path, "--eval", "name: ; @echo $(BUILT)", "name").stdout == f"_build/.built-{stamps[0]}\n"
+    for page in (*pages, tmp_path / "text.md"):
+        page.write_text("two")
+        stamps.append(stamp())
+    pages[0].rename(tmp_path / "book" / "other.md")
+    stamps.append(stamp())
+    assert len(set(stamps)) == len(stamps) == len(NAMES) + 3
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A folder with a Makefile, a built site and the environment that packs it; a file of the site by its date."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    dates = {"index.html": None, "a/1901.css": -(2**31), "a/1970.css": 0, "a/2108.css": 4354819200, "a/it's.css": 2**33}
+    for name, seconds in dates.items():
+        path = tmp_path / "_build" / "html" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+        if seconds is not None:
+            os.utime(path, (seconds, seconds))
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    return tmp_path, sorted(dates)
 
 
 @needs_make
-def test_a_site_with_a_file_of_1970_is_packed_whole(tmp_path):
-    (tmp_path / "_build" / "html" / "a").mkdir(parents=True)
-    for name in ("index.html", "a/old.css"):
-        (tmp_path / "_build" / "html" / name).write_text(name)
-    os.utime(tmp_path / "_build" / "html" / "a" / "old.css", (0, 0))
-    (line,) = [line for line in commands("ZIP", {"ZIP": "site.zip"}) if "zipfile" in line]
-    subprocess.run(["sh", "-c", line.replace(".venv/bin/python", sys.executable)], cwd=tmp_path, check=True)
-    with zipfile.ZipFile(tmp_path / "site.zip") as archive:
-        assert sorted(archive.namelist()) == ["a/old.css", "index.html"] and archive.testzip() is None
+def test_a_site_with_files_of_any_date_is_packed_whole(site):
+    folder, names = site
+    done = make(folder, "dist", "BUILT=")
+    assert done.returncode == 0, done.stderr
+    (packed,) = (folder / "dist").glob("*.zip")
+    with zipfile.ZipFile(packed) as archive:
+        assert sorted(archive.namelist()) == names and archive.testzip() is None
+        assert all(archive.read(name).decode() == name for name in names)
+    assert done.stdout.strip().endswith(f"{hashlib.sha256(packed.read_bytes()).hexdigest()}  {packed.name}")
+
+
+@needs_make
+def test_a_site_that_cannot_be_packed_leaves_neither_archive_nor_sum(site):
+    folder, _ = site
+    assert make(folder, "dist", "BUILT=").returncode == 0
+    (folder / "_build" / "html" / os.fsdecode(b"\xff.css")).write_text("no archive takes this name")
+    done = make(folder, "dist", "BUILT=", "--always-make")
+    assert done.returncode and list((folder / "dist").iterdir()) == []
 
 
 def test_pins_are_exact_and_have_no_local_part():

@@ -10,29 +10,48 @@ import pytest
 from checkout import ROOT
 
 from clbook.commands import jupyter_kernel
-from clbook.commands.jupyter_kernel import kernel, terminated_as_interrupted
+from clbook.commands.jupyter_kernel import kernel
+from clbook.common.interrupts import terminated_as_interrupted
 
+# a compiled module turns KeyboardInterrupt into ImportError
 INTERRUPTED_IMPORT = """
-import sys
+import os, sys
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == "scipy":
-            raise KeyboardInterrupt
+            try:
+                os.kill(os.getpid(), int(sys.argv.pop()))
+            except BaseException:
+                raise ImportError("initialization failed")
 sys.meta_path.insert(0, Finder())
 from clbook.__main__ import main
 main()
 """
+SIGNALS = pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_a_command_interrupts_it_once(sent):
-    before = signal.signal(sent, signal.SIG_DFL)  # the tests themselves may run under nohup
-    try:
-        with pytest.raises(KeyboardInterrupt), terminated_as_interrupted():
+@pytest.fixture
+def by_default(sent):
+    """The tests themselves may run in the background or under nohup, which ignore signals."""
+    before = signal.signal(sent, signal.SIG_DFL)
+    yield
+    signal.signal(sent, before)
+
+
+@SIGNALS
+def test_a_signal_that_ends_a_command_interrupts_it_once(sent, by_default):
+    with pytest.raises(KeyboardInterrupt), terminated_as_interrupted():
+        os.kill(os.getpid(), sent)
+    assert signal.getsignal(sent) == signal.SIG_DFL
+
+
+@SIGNALS
+def test_an_interrupt_stays_one_whatever_a_package_makes_of_it(sent, by_default):
+    with pytest.raises(KeyboardInterrupt), terminated_as_interrupted():
+        try:
             os.kill(os.getpid(), sent)
-        assert signal.getsignal(sent) == signal.SIG_DFL
-    finally:
-        signal.signal(sent, before)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
 
 
 def test_under_nohup_a_lost_terminal_ends_nothing():
@@ -44,9 +63,11 @@ def test_under_nohup_a_lost_terminal_ends_nothing():
         signal.signal(signal.SIGHUP, before)
 
 
-def test_an_interrupt_while_packages_load_is_one_line():
+@SIGNALS
+def test_a_signal_while_packages_load_is_one_line(sent, by_default):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "lib")}
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, str(int(sent))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "clbook: interrupted\n")
 
 

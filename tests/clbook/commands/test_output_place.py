@@ -74,6 +74,16 @@ def test_a_link_that_leads_nowhere_or_in_a_circle_is_refused(tmp_path, target):
     assert names(tmp_path) == {"link"}
 
 
+@pytest.mark.parametrize("name", ["lost+found", ".snapshot"])
+def test_an_empty_volume_is_filled_and_what_the_system_keeps_there_stays(tmp_path, name):
+    (tmp_path / "volume" / name).mkdir(parents=True)
+    assert check_output(tmp_path / "volume") == tmp_path / "volume"
+    fill(tmp_path / "volume")
+    assert names(tmp_path / "volume") == {*WHOLE, name}
+    with one_line_error(BookError, "volume: not empty"):
+        check_output(tmp_path / "volume")
+
+
 def test_an_empty_folder_is_filled_and_not_replaced(tmp_path):
     """It may be a mount point, which cannot be replaced, or the folder in which somebody works."""
     (tmp_path / "empty").mkdir()
@@ -86,7 +96,7 @@ def test_an_empty_folder_is_filled_and_not_replaced(tmp_path):
 def test_a_place_that_cannot_be_written_is_refused_also_to_root(files, tmp_path, monkeypatch, code):
     """os.access allows root everything; /proc says that there is no such folder."""
     monkeypatch.setattr("pathlib.Path.mkdir", refuse(code))
-    with one_line_error(BookError, rf"--out .*out: cannot be made or written \({os.strerror(code)}\)"):
+    with one_line_error(BookError, rf"^/.*out: cannot be made or written \({os.strerror(code)}\)"):
         runs.plan("stand-in", out=tmp_path / "out")
 
 
@@ -98,7 +108,7 @@ def test_a_name_too_long_is_refused_and_shown_in_part(tmp_path):
 
 def test_the_folder_of_another_run_is_refused(tmp_path):
     with output_folder(tmp_path / "out"):
-        with one_line_error(BookError, "--out .*out: another run is writing there; give another folder"):
+        with one_line_error(BookError, r"^/.*out: another run is writing there \(process"):
             check_output(tmp_path / "out")
     assert names(tmp_path) == set()
 

@@ -20,6 +20,7 @@ from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles
 from clbook.notebook import glue, pieces
 from clbook.notebook.pieces import Keeper, OutOfTime
+from clbook.provenance.staleness import seal_of
 from contrastive_dynamics.numerics.ranks import effective_rank
 
 torch = pytest.importorskip("torch")
@@ -64,6 +65,7 @@ def test_a_record_holds_stamp_other_seeds_and_pictures(files, capsys):
     stored = json.loads(path.read_text())
     assert stored["run"]["profile"] == "smoke" and stored["run"]["parameters"]["seeds"] == 3
     assert [s["parameters"]["first_seed"] for s in stored["other_seeds"]] == [2000, 3000]
+    assert stored["seal"] == seal_of([stored["run"], *stored["other_seeds"]])
     assert set(stored["run"]["readings"]) == {"thm-1", "thm-1-a", "fig-1"}
     assert [p.name for p in path.with_suffix("").iterdir()] == ["fig-1.png"]
     assert not any((files.root / "records" / ".pieces" / "stand-in").iterdir())
@@ -281,14 +283,47 @@ def test_what_cannot_be_recorded_is_one_line(files, capsys, arguments, message):
     assert not files.record("smoke").exists()
 
 
-def test_a_full_disk_is_one_line(files, capsys, monkeypatch):
+@pytest.mark.parametrize("code, said", [(errno.ENOSPC, "the disk is full"), (errno.EFBIG, "ulimit -f")])
+def test_a_full_disk_is_one_line(files, capsys, monkeypatch, code, said):
     def full(*args, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(record, "write_json", full)
     assert record.main(["stand-in", "--profile", "smoke"]) == 2
-    assert "the disk is full" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
     assert not files.record("smoke").exists()
+
+
+def test_a_record_beside_the_same_one_is_refused_and_the_first_goes_on(files, capsys, monkeypatch):
+    def beside(*args):
+        assert record.main(["stand-in", "--profile", "smoke"]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("record: stand-in, smoke: another record of it is running (process ")
+        return run_script(*args)
+
+    run_script = record.run_script
+    monkeypatch.setattr(record, "run_script", beside)
+    assert record.main(["stand-in", "--profile", "smoke"]) == 0
+    assert files.record("smoke").exists()
+
+
+def test_a_picture_is_replaced_whole(tmp_path, monkeypatch):
+    source, place = tmp_path / "pieces", tmp_path / "record"
+    for folder, content in ((source, b"after"), (place, b"before")):
+        folder.mkdir()
+        (folder / "fig-1.png").write_bytes(content)
+
+    def full(path, content):
+        with open(path, "wb") as file:
+            file.write(content[:2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(Path, "write_bytes", full)
+        record._store_figures(source, place, {"fig-1": {}})
+    assert [path.read_bytes() for path in place.iterdir()] == [b"before"]
+    record._store_figures(source, place, {"fig-1": {}})
+    assert (place / "fig-1.png").read_bytes() == b"after"
 
 
 def test_it_runs_without_the_packages_of_notebooks_and_pages(files, tmp_path):

@@ -13,9 +13,14 @@ import nbformat
 import pytest
 from stand_in import SOURCE, write_stand_in
 
-from clbook.commands import record, runs
+from clbook.claims.claim_table import Claims
+from clbook.commands import committed, record, runs
 from clbook.commands.jupyter_kernel import Bar, run_notebook
 from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles
+from clbook.provenance.digests import code_digest
+from clbook.provenance.slices import ChapterCode
+from clbook.sweep.job import Job, run_job
 
 DEVICE = 'device: str = "cpu"  # where, auto|cpu|cuda'
 WITH_DEVICE = SOURCE.replace("seeds: int", f"{DEVICE}\nseeds: int", 1)
@@ -61,14 +66,35 @@ def test_a_failing_cell_is_named_and_its_notebook_kept(files, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"chapters", "out.failed"}
 
 
+def _run(files: ChapterFiles, out: Path) -> None:
+    runs.run(runs.plan("stand-in", out=out))
+
+
+def _execute(files: ChapterFiles, out: Path) -> None:
+    committed.execute(files)
+
+
+def _sweep(files: ChapterFiles, out: Path) -> None:
+    parameters = {"device": "cpu", "seeds": 4, "first_seed": 1000, "scale": 1.0, "mode": "plain"}
+    code = code_digest(ChapterCode(files), Claims.load(files.claims))
+    outcome = run_job(Job(str(files.root), files.name, "default", parameters, str(out), code))
+    assert outcome["status"] == "failed"
+    raise BookError(outcome["message"])
+
+
 @pytest.mark.parametrize(
-    ("death", "how"), [("os._exit(1)", "status 1"), ("os.kill(os.getpid(), signal.SIGKILL)", "signal 9")]
+    ("make", "death", "how"),
+    [
+        (_run, "os._exit(1)", r"\(status 1\)"),
+        (_execute, "os.kill(os.getpid(), signal.SIGKILL)", r"\(signal 9\); is there memory enough\?"),
+        (_sweep, "os.kill(os.getpid(), signal.SIGSEGV)", r"\(signal 11\)"),
+    ],
 )
-def test_a_kernel_that_dies_ends_the_run_in_one_line_and_leaves_nothing(files, tmp_path, death, how):
+def test_a_kernel_that_dies_ends_what_it_ran_for_in_one_line_and_leaves_nothing(files, tmp_path, make, death, how):
     files.source.write_text(WITH_DEVICE.replace("double =", f"import os, signal\n{death}\ndouble ="))
-    with pytest.raises(BookError, match=rf"^stand-in: the kernel died \({how}\); is there memory enough\?$"):
-        runs.run(runs.plan("stand-in", out=tmp_path / "out"))
-    assert {path.name for path in tmp_path.iterdir()} == {"chapters"}
+    with pytest.raises(BookError, match=rf"^stand-in: the kernel died {how}$"):
+        make(files, tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"chapters"} and not files.notebook.exists()
 
 
 def _library() -> dict[str, str]:
@@ -144,7 +170,7 @@ def corrupted(files, tmp_path, monkeypatch):
 
 def test_a_corrupted_data_file_is_one_line_before_a_kernel_starts(corrupted, tmp_path):
     out = tmp_path / "some" / "out"
-    command = [sys.executable, "-m", "clbook.cli", "run", "stand-in", "-p", "data=mnist"]
+    command = [sys.executable, "-m", "clbook", "run", "stand-in", "-p", "data=mnist"]
     done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, env=os.environ | _library())
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"clbook: stand-in: data=mnist: {corrupted} has the sum sha256:")

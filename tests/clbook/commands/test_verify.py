@@ -18,7 +18,7 @@ from clbook.commands.parts import Part
 from clbook.commands.verify_distance import distances, same_arithmetic
 from clbook.common import environment, subprocess_call
 from clbook.common.errors import BookError
-from clbook.provenance.staleness import notebook_stamp
+from clbook.provenance.staleness import notebook_stamp, seal_of
 from clbook.provenance.stamps import MIME, seal
 
 torch = pytest.importorskip("torch")
@@ -48,7 +48,8 @@ def forge(files, change, reseal: bool) -> None:
     path = files.record("paper")
     content = json.loads(path.read_text())
     change(content["run"])
-    path.write_text(json.dumps(content | {"run": seal(content["run"]) if reseal else content["run"]}))
+    run = seal(content["run"]) if reseal else content["run"]
+    path.write_text(json.dumps(content | {"run": run, "seal": seal_of([run, *content["other_seeds"]])}))
 
 
 def test_everything_is_computed_again_in_a_fresh_process_to_the_last_bit(files):
@@ -323,9 +324,7 @@ def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkey
 def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, monkeypatch):
     source = SEEDED.replace("falling = ", 'falling = chapter.piece("a", torch.tensor, 0.0).item() + ')
     files = recorded(tmp_path, monkeypatch, source, "seeds: 12\n")
-    path = files.record("paper")
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps(content | {"run": seal(content["run"] | {"seconds": 900.0})}))
+    forge(files, lambda run: run.update(seconds=900.0), reseal=True)
     (job,) = verify_plan.jobs(files.root, None, [], "paper")
     seconds = verify_plan.costs(job)
     assert seconds["thm-1-a"] > 800 and seconds["thm-1"] < 10 and seconds["fig-1"] < 10

@@ -1,5 +1,7 @@
 """Parameters: read from the source, checked by name, type and range before anything runs."""
 
+import re
+
 import pytest
 from one_line_error import one_line_error
 
@@ -78,6 +80,23 @@ def test_a_wrong_value_is_refused_saying_what_was_given_and_what_is_allowed(name
 def test_a_value_of_any_length_is_refused_in_a_short_line(name, text, got):
     with one_line_error(BookError, f"{name}: must be .*, got {got}$"):
         known()[name].from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "taken", "refused"),
+    [
+        ("ratios: list[int] = [8]  # of the map, 2|4|8", {"2,4": [2, 4], "[8.]": [8]}, ["3", "[2, 3]", "16", "true"]),
+        ("level: float = 0.5  # of the test, 0.05|0.5|1", {".5": 0.5, "1": 1.0}, ["0.1", "half"]),
+        ("mode: str = '1'  # how, 1|2", {"2": "2"}, ["3"]),
+    ],
+)
+def test_a_number_may_be_one_of_a_few(line, taken, refused):
+    (parameter,) = known(f'# %% tags=["parameters"]\n{line}\n').values()
+    for text, value in taken.items():
+        assert repr(parameter.from_text(text)) == repr(value)
+    for text in refused:
+        with one_line_error(BookError, rf"{parameter.name}: must be .* {re.escape(parameter.range)}, got"):
+            parameter.from_text(text)
 
 
 def test_a_list_has_no_more_values_than_anyone_can_wait_for():

@@ -1,8 +1,7 @@
 """What is run again is a different sample with each commit, and everything gets its turn."""
 
-import subprocess
-
 import pytest
+from own_repository import git
 
 from clbook.common.samples import commit_or_digest, sample
 
@@ -36,18 +35,27 @@ def checkout(tmp_path):
 
 
 def test_the_commit_is_the_one_that_is_checked_out(checkout):
-    def git(*words):
-        author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
-        command = ["git", "-C", str(checkout), *author, *words]
-        return subprocess.run(command, capture_output=True, check=True, text=True).stdout
-
-    git("init", "-q")
+    git(checkout, "init", "-q")
     found = []
     for message in ("first", "second"):
-        git("commit", "-q", "--allow-empty", "-m", message)
+        git(checkout, "commit", "-q", "--allow-empty", "-m", message)
         commit_or_digest.cache_clear()
         found.append(commit_or_digest(checkout))
-    assert found == git("log", "--reverse", "--format=%H").split() and len(set(found)) == 2
+    assert found == git(checkout, "log", "--reverse", "--format=%H").split() and len(set(found)) == 2
+
+
+def test_another_repository_gives_no_commit(checkout, tmp_path_factory, monkeypatch):
+    """Neither one around the book, nor one that a hook names; git is asked for this folder's own."""
+    other, inner = tmp_path_factory.mktemp("other"), checkout / "unpacked"
+    for folder in (checkout, other):
+        git(folder, "init", "-q")
+        git(folder, "commit", "-q", "--allow-empty", "-m", folder.name)
+    (inner / "lib").mkdir(parents=True)
+    (inner / "lib" / "a.py").write_text("a = 1\n")
+    assert len(commit_or_digest(inner)) == 64
+    commit_or_digest.cache_clear()
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert commit_or_digest(checkout) == git(checkout, "rev-parse", "HEAD").strip()
 
 
 def test_without_git_the_content_stands_for_the_commit(checkout, monkeypatch):

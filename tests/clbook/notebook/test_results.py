@@ -125,9 +125,11 @@ def test_a_record_alone_is_the_headline_even_if_stale(files):
 
 
 def test_recurrence_counts_the_other_blocks_of_seeds(files):
-    other = copy.deepcopy(notebook_stamp(files.notebook))
+    same, other = (copy.deepcopy(notebook_stamp(files.notebook)) for _ in range(2))
     other["readings"]["fig-1"]["observed"] = {"": [-1.0, -1.1, -1.2]}
-    record(files, others=[notebook_stamp(files.notebook), seal(other)])
+    for stamp, first in ((same, 2000), (other, 3000)):
+        stamp["parameters"]["first_seed"] = first
+    record(files, others=[seal(same), seal(other)])
     assert stored_runs(files)["paper"].recurrence["fig-1"] == {"default": ["reproduced", "not reproduced"]}
     assert rows(files)["fig-1"].recurs == {"default": ["reproduced", "not reproduced"]}
 

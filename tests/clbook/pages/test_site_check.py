@@ -27,6 +27,7 @@ SOUND = [
     "<a href='https://example.org/nowhere'>outside</a> <a href='mailto:a@example.org'>mail</a>",
     "<a href='other.html?highlight=x#x'>query</a> <a name='old'></a><a href='#old'>name</a>",
     "<img src='plot.png' alt='A line that rises.'>",
+    "<button onclick='window.print()'>print</button> <p title='onerror=alert(1)'>what a text says</p>",
     "<div class='cell_output'><pre>Traceback is a word</pre></div>",
     "<div class='claim' id='thm-1'></div><p id='a'></p><p id='a'></p>",
     "<div data-explorable='clouds'></div><a href='#clouds:nu=2.1&amp;t=3'>a scene of the live picture</a>",
@@ -64,6 +65,12 @@ BROKEN = [
     (
         "<p id='thm-1'></p><div class='claim' id='thm-1'></div>",
         "index.html: the anchor of a claim stands 2 times: #thm-1",
+    ),
+    ("<img src='plot.png' alt='A line.' onerror='alert(1)'>", "index.html: a script in onerror of <img>: alert(1)"),
+    ("<svg ONLOAD='alert(1)'></svg>", "index.html: a script in onload of <svg>: alert(1)"),
+    (
+        "<a href=' JavaScript:alert(1)'>x</a>",
+        "index.html: a script in href of <a>:  JavaScript:alert(1)",
     ),
     ("<p class='system-message'>x</p>", "index.html: a docutils message"),
     ("<span class='problematic'>x</span>", "index.html: markup that could not be read"),

@@ -23,11 +23,12 @@ def folder(tmp_path, monkeypatch):
     template._environment.cache_clear()
 
 
-def test_values_are_escaped_in_html_and_where_a_filter_says_so_in_markdown(folder):
+def test_no_value_is_a_tag_and_in_markdown_a_formula_stays(folder):
     (folder / "a.html.j2").write_text("<p>{{ text }}{{ text|e }}{{ text|safe }}</p>")
     (folder / "a.md.j2").write_text("{{ text }} {{ text|e }}\n{% if not text %}\n\n{% endif %}\n\n\nend\n")
     assert template.fill("a.html", text=EVIL) == f"<p>{escape(EVIL) * 2}{EVIL}</p>"
-    assert template.fill("a.md", text=EVIL) == f"{EVIL} {escape(EVIL)}\n\nend"
+    assert template.fill("a.md", text=EVIL) == f"{EVIL.replace('<', '&lt;')} {escape(EVIL)}\n\nend"
+    assert template.fill("a.md", text="$a < b$").startswith("$a < b$ ")
 
 
 def test_a_name_that_is_not_given_is_an_error(folder):

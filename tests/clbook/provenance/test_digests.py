@@ -216,6 +216,19 @@ def test_of_the_sums_those_of_the_data_set_count(made):
     assert [seen(data) for data in ("generated", "small", "large")] == [False, False, True]
 
 
+def test_a_stored_benchmark_counts_where_it_is_read(made, tmp_path):
+    reads = ("observed=unread", 'observed=chapter.benchmark("times")["a"]')
+    file = tmp_path / "records" / "benchmarks" / "times.json"
+    file.parent.mkdir(parents=True)
+
+    def digests(content):
+        file.write_text(content)
+        return {claim: made(claim, reads).digest for claim in EVERY}
+
+    one, two = digests('{"a": 1}'), digests('{"a": 2}')
+    assert {claim for claim in EVERY if one[claim] != two[claim]} == {"thm-1-a"}
+
+
 def test_what_a_claim_reaches_says_what_has_changed(made):
     before, after = made("thm-1").reaches, made("thm-1", ("2 * x", "2.5 * x")).reaches
     assert {name for name in before if before[name] != after[name]} == {f"{PACKAGE}.kernels.double"}

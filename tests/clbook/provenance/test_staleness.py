@@ -122,10 +122,11 @@ def test_records_are_held_against_their_profile_as_it_is_now(files):
     path = files.record("smoke")
     path.parent.mkdir(parents=True)
     small = stamp | {"profile": "smoke", "parameters": stamp["parameters"] | {"seeds": 3}}
-    path.write_text(json.dumps({"run": seal(small), "other_seeds": [seal(small)]}))
+    other = small | {"parameters": small["parameters"] | {"first_seed": 2000}}
+    path.write_text(json.dumps({"run": seal(small), "other_seeds": [seal(other)]}))
     assert {one.claim for one in all_states(files.root) if one.state != CURRENT} == {"fig-1"}  # made with four seeds
     wheres = [one.where.removeprefix("records/stand-in/") for one in stored_stamps(files)]
-    assert wheres == ["chapters/stand-in.ipynb", "smoke.json", "smoke.json, first_seed=1000"]
+    assert wheres == ["chapters/stand-in.ipynb", "smoke.json", "smoke.json, first_seed=2000"]
 
 
 def test_it_needs_neither_torch_nor_git():

@@ -38,7 +38,8 @@ def part(stamp: dict, *claims: str, time: str = "later", **values: float) -> dic
     """A later run of some claims alone."""
     found = copy.deepcopy(stamp) | {"time": time}
     found["claims"] = {c: found["claims"][c] for c in claims}
-    found["readings"] = {c: {"observed": {"": values.get(c.replace("-", "_"), 7.0)}} for c in claims}
+    seen = {c: {"": values.get(c.replace("-", "_"), 7.0)} for c in claims}
+    found["readings"] = {c: {"observed": value, "control": value} for c, value in seen.items()}
     return seal(found)
 
 
@@ -71,7 +72,7 @@ def test_what_is_damaged_or_of_another_format_is_one_line(stamp, change, said):
 
 def test_a_later_part_takes_the_place_of_its_readings_and_says_so(stamp):
     merged = merge(stamp, part(stamp, "fig-1"))
-    assert check(merged, "here")["readings"]["fig-1"] == {"observed": {"": 7.0}}
+    assert check(merged, "here")["readings"]["fig-1"]["observed"] == {"": 7.0}
     assert merged["readings"]["thm-1"] == stamp["readings"]["thm-1"]
     assert made_by(merged, "fig-1")["time"] == "later" and made_by(merged, "thm-1")["time"] == stamp["time"]
     assert reaches(merged, "fig-1") == reaches(stamp, "fig-1") and reaches(merged, "thm-1") == reaches(stamp, "thm-1")

@@ -23,7 +23,7 @@ def test_a_worker_says_why_a_point_failed(grid, tmp_path, monkeypatch):
     for error, status in (
         (BookError("cell [2] failed"), "failed"),
         (Refused("stand-in: seeds: must be ≥ 4"), "refused"),
-        (DiskFull("full"), "full"),
+        (DiskFull(tmp_path, "full"), "full"),
         (OSError("net"), "failed"),
     ):
         monkeypatch.setattr(runs, "run_beside", lambda plan, error=error: (_ for _ in ()).throw(error))

@@ -3,6 +3,7 @@
 import pytest
 from stand_in_pool import Pool, run
 
+from clbook.commands import output_place
 from clbook.common.errors import BookError
 from clbook.sweep import run_sweep, sweep_folder
 from clbook.sweep.grid import plan_grid
@@ -89,10 +90,11 @@ def test_what_killed_workers_of_a_cluster_left_half_written_goes_when_the_sweep_
     assert len(seen) == 6 and all(seen) and not half.exists()
 
 
-def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path):
+@pytest.mark.parametrize("reason", ["the disk is full", "a file may not be so large"])
+def test_a_full_disk_ends_the_sweep_and_keeps_what_is_finished(grid, tmp_path, reason):
     bad = grid.points[3].id
-    pool = Pool(lambda job: {"status": "full" if job.out.endswith(bad) else "done", "message": "", "seconds": 1})
-    with pytest.raises(BookError, match="the disk is full; what is finished stays: make room and run the same command"):
+    pool = Pool(lambda job: {"status": "full" if job.out.endswith(bad) else "done", "message": reason, "seconds": 1})
+    with pytest.raises(BookError, match=f"a: {reason}; what is finished stays: make room and run the same command"):
         run(grid, tmp_path / "a", pool)
     assert any(sweep_folder.is_done(tmp_path / "a", point.id) for point in grid.points)
     assert len(run(grid, tmp_path / "a", Pool()).done) == 6
@@ -113,9 +115,16 @@ def test_a_place_that_cannot_hold_a_sweep_is_one_line(grid, tmp_path, monkeypatc
     def unsupported(*given):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(run_sweep.fcntl, "flock", unsupported)
-    with pytest.raises(BookError, match=r"cannot be locked \(Operation not supported\); choose --out on another disk"):
+    monkeypatch.setattr(output_place.fcntl, "flock", unsupported)
+    with pytest.raises(
+        BookError, match=r"cannot be locked \(Operation not supported\); choose a folder on another disk"
+    ):
         run(grid, tmp_path / "a", Pool())
+
+
+def test_an_empty_volume_can_hold_a_sweep(grid, tmp_path):
+    (tmp_path / "a" / "lost+found").mkdir(parents=True)
+    assert len(run(grid, tmp_path / "a", Pool()).done) == len(grid.points)
 
 
 def test_a_folder_is_for_one_sweep(grid, tmp_path):

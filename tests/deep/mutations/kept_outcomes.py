@@ -18,6 +18,7 @@ from multiprocessing import get_context
 from clbook.claims.claim_table import Claims
 from clbook.common.samples import commit_or_digest, sample
 from clbook.common.sources import ChapterFiles, chapter_names, find_root
+from clbook.common.subprocess_call import end_with
 from clbook.provenance.library import Library
 from clbook.provenance.slices import ChapterCode
 
@@ -200,5 +201,6 @@ def _renew(name: str) -> None:
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the processes started below
     names = sys.argv[1:] or chapter_names(find_root())
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    bound = {"initializer": end_with, "initargs": (os.getpid(),)}
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), **bound) as pool:
         list(pool.map(_renew, names))
