@@ -25,13 +25,13 @@ from .head_training import Recipe, train_heads
 from .image_bootstrap import (
     constant_hits,
     constant_macro_recall,
-    hits,
     image_weights,
     percentile_interval,
     resampled_alignment,
     resampled_means,
     resampled_spectra,
     resampled_starts,
+    zero_shot_hits,
 )
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
@@ -82,12 +82,12 @@ __all__ = [
     "condition_number", "condition_rate_bound", "constant_hits", "constant_macro_recall", "contrastive_flow",
     "contrastive_force", "convergence_time_bound", "correlation", "coupled_growth", "coupled_growth_bound", "descend",
     "discretisation_errors", "draw_comparison", "equal_lengths", "exact_alignment", "exact_alignment_by_distance",
-    "gronwall_bound", "hits", "image_caption_pairs", "image_weights", "init_heads", "initial_maps",
-    "initial_maps_of_widths", "lump_noise", "lumped_maps", "macro_recall", "model_scales", "negative_factors",
-    "noise_signal_ratio", "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force",
-    "non_contrastive_solution", "output_balance", "output_condition_number", "percentile_interval", "predictor_flow",
-    "random_predictors", "resampled_alignment", "resampled_means", "resampled_spectra", "resampled_starts",
-    "sampled_alignment_by_distance", "settling_time", "solve_comparison", "train_heads", "two_stage_descent",
-    "velocity", "wide_condition_number", "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training",
-    "wide_velocity", "worst_alignment_map", "zero_shot_accuracy",
+    "gronwall_bound", "image_caption_pairs", "image_weights", "init_heads", "initial_maps", "initial_maps_of_widths",
+    "lump_noise", "lumped_maps", "macro_recall", "model_scales", "negative_factors", "noise_signal_ratio",
+    "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
+    "output_balance", "output_condition_number", "percentile_interval", "predictor_flow", "random_predictors",
+    "resampled_alignment", "resampled_means", "resampled_spectra", "resampled_starts", "sampled_alignment_by_distance",
+    "settling_time", "solve_comparison", "train_heads", "two_stage_descent", "velocity", "wide_condition_number",
+    "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training", "wide_velocity", "worst_alignment_map",
+    "zero_shot_accuracy", "zero_shot_hits",
 ]  # fmt: skip
