@@ -6,13 +6,13 @@ from scipy import stats
 from contrastive_dynamics.alignment_and_balance.image_bootstrap import (
     constant_hits,
     constant_macro_recall,
-    hits,
     image_weights,
     percentile_interval,
     resampled_alignment,
     resampled_means,
     resampled_spectra,
     resampled_starts,
+    zero_shot_hits,
 )
 from contrastive_dynamics.alignment_and_balance.zero_shot import (
     alignment_by_distance,
@@ -45,7 +45,7 @@ def test_every_resample_scores_the_images_that_it_drew():
     f_a, f_b, prompts, labels = outputs()
     weights = image_weights(20, 7, stream(0, 0, "bootstrap"))
     assert weights.shape == (7, 20) and (weights.sum(-1) == 20).all() and weights.max() > 1
-    accuracies = resampled_means(hits(f_a, prompts, labels), weights)
+    accuracies = resampled_means(zero_shot_hits(f_a, prompts, labels), weights)
     spectra = resampled_spectra(f_a, weights)
     for k, w in enumerate(weights):
         at = drawn(w)
@@ -89,7 +89,7 @@ def test_a_constant_answer_scores_what_the_library_says_it_does():
     most = torch.nn.functional.one_hot(labels.sum(0).argmax(), 5).double()
     outputs_ = torch.ones(1, 20, 5, dtype=torch.float64)  # every image correlates best with one prompt
     prompts = (2 * torch.eye(5, dtype=torch.float64) - 1 + 3 * most.unsqueeze(-1)).unsqueeze(0)
-    assert torch.equal(hits(outputs_, prompts, labels)[0], constant_hits(labels))
+    assert torch.equal(zero_shot_hits(outputs_, prompts, labels)[0], constant_hits(labels))
     assert macro_recall(outputs_, prompts, labels).item() == pytest.approx(constant_macro_recall(labels))
     with one_line_error(ValueError, "labels must occur, got none"):
         constant_macro_recall(labels & False)

@@ -26,13 +26,13 @@ from .head_training import Recipe, train_heads
 from .image_bootstrap import (
     constant_hits,
     constant_macro_recall,
-    hits,
     image_weights,
     percentile_interval,
     resampled_alignment,
     resampled_means,
     resampled_spectra,
     resampled_starts,
+    zero_shot_hits,
 )
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
@@ -99,7 +99,7 @@ __all__ = [
     "constant_macro_recall", "contrastive_flow", "contrastive_force", "convergence_time_bound", "correlation",
     "coupled_growth", "coupled_growth_bound", "descend", "discretisation_errors", "distance_from_limit",
     "draw_comparison", "ends_without_negatives", "equal_lengths", "exact_alignment", "exact_alignment_by_distance",
-    "gronwall_bound", "group_means", "hits", "image_caption_pairs", "image_weights", "init_heads", "initial_maps",
+    "gronwall_bound", "group_means", "image_caption_pairs", "image_weights", "init_heads", "initial_maps",
     "initial_maps_of_widths", "lump_noise", "lumped_maps", "macro_recall", "maps_with_lumped_noise", "model_scales",
     "nearly_equal_maps", "negative_factors", "noise_signal_ratio", "non_contrastive_exponent", "non_contrastive_flow",
     "non_contrastive_force", "non_contrastive_solution", "output_balance", "output_condition_number",
@@ -108,5 +108,5 @@ __all__ = [
     "sampled_alignment_by_distance", "settling_time", "solve_comparison", "some_pairs", "stopped", "train_arms",
     "train_heads", "train_two_stages", "two_stage_descent", "unrelated_pairs", "velocity", "wide_condition_number",
     "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training", "wide_velocity", "worst_alignment_map",
-    "zero_shot_accuracy",
+    "zero_shot_accuracy", "zero_shot_hits",
 ]  # fmt: skip

@@ -33,7 +33,7 @@ def image_weights(count: int, resamples: int, generator: torch.Generator, dtype:
     )
 
 
-def hits(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tensor:
+def zero_shot_hits(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tensor:
     """The score of each image whose mean is `zero_shot_accuracy`: 1 if its prediction is one of its labels, else 0.
 
     Args and Raises: as `predictions`; labels `[n, L]`, bool.
