@@ -94,6 +94,63 @@ def test_limits_of_alignment():
     assert alignment_score(sphere, sphere).item() == 1 and alignment_score(sphere, -sphere).item() == 0
 
 
+def rounded_alike(dtype, size, width):
+    """Outputs of one value, or of one direction, each way of computing them."""
+    point = draw("point", width).to(dtype)
+    lengths = (draw("lengths", size, 1).abs() + 0.1).to(dtype)
+    return point.expand(1, size, width), (point * lengths / lengths).unsqueeze(0), lengths
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("width", [1, 3, 5, 64, 300])
+def test_collapsed_outputs_beat_nobody_and_share_every_answer(dtype, width):
+    exact, shaken, lengths = rounded_alike(dtype, 41, width)
+    other = draw("other", 41, width).to(dtype).unsqueeze(0)
+    kinds = torch.arange(41).unsqueeze(-1) % 3 == torch.arange(3)
+    half = dtype == torch.bfloat16  # another length is another direction there
+    for texts in (exact,) if half else (exact, shaken):
+        for images in (texts, other, lengths * other, 0 * other, 1e-15 * other):
+            assert alignment_score(images, texts).item() == alignment_score(images, texts, kinds).item() == 0
+        shares = predictions(other, texts[:, :7] * (1 if half else lengths[:7]))
+        torch.testing.assert_close(shares, torch.full_like(shares, 1 / 7))
+        assert macro_recall(other, texts[:, :3], kinds).item() == pytest.approx(1 / 3, rel=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_caption_of_several_images_beats_itself_for_none_of_them(dtype):
+    images, texts = (draw(what, 1, 30, 17).to(dtype) for what in ("images", "texts"))
+    for copies in (2, 3):
+        n = 30 * copies
+        for found in (
+            alignment_score(images.repeat(1, copies, 1), texts.repeat(1, copies, 1)),
+            alignment_score(images.repeat_interleave(copies, 1), texts.repeat_interleave(copies, 1)),
+        ):  # of its n − 1 negatives an image meets its own caption copies − 1 times
+            alone = alignment_score(images, texts)
+            assert found.item() == pytest.approx(alone.item() * 29 * copies / (n - 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_prompts_that_are_equal_share_whatever_the_sizes(dtype):
+    for count, n, width in itertools.product((2, 5, 7, 80), (1, 9, 16, 33), (5, 40)):
+        images, row = draw("images", 1, n, width).to(dtype), draw("row", width).to(dtype)
+        below = -0.5 * images.mean(1, keepdim=True)
+        prompts = torch.cat([row * torch.linspace(0.3, 8, count, dtype=dtype).unsqueeze(-1), below[0]])
+        shares = predictions(images, prompts[None])[0]
+        assert (shares[:, :count] == shares[:, :1]).all() and torch.allclose(shares.sum(-1), torch.ones(n, dtype=dtype))
+
+
+def test_small_differences_and_small_outputs_are_no_ties():
+    images = torch.nn.functional.normalize(draw("images", 1, 40, 6), dim=-1)
+    for size in (1.0, 1e-30, 1e30):
+        assert alignment_score(size * images, images).item() == alignment_score(images, size * images).item() == 1
+        assert torch.equal(predictions(size * images, images[:, :9]), predictions(images, size * images[:, :9]))
+    near = images + 1e-9 * draw("near", 1, 40, 6)  # a caption a billionth away
+    both, texts = torch.cat([images, images], 1), torch.cat([images, near], 1)
+    gains = ((texts[0].unsqueeze(1) - texts[0]) * both[0].unsqueeze(1)).sum(-1)  # no difference of two products
+    expected = (gains > 0).double().sum() / (80 * 79)
+    assert alignment_score(both, texts).item() == pytest.approx(expected.item(), rel=1e-12)
+
+
 def test_balance_and_condition_number_by_eigenvalues():
     f = draw("f", 3, 40, 6) * torch.tensor([3.0, 2.0, 1.0, 1.0, 0.5, 0.1], dtype=torch.float64) + 0.2
     for k in range(3):
