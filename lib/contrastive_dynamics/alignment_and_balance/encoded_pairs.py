@@ -20,7 +20,7 @@ from ..data.coco import Coco
 from ..data.formats import read_npz
 from .pretrained_encoders import Encoder
 
-VERSION = 1  # of how features are made from the same images and sentences; another number uses another cache
+VERSION = 2  # of how features are made from the same images and sentences; another number uses another cache
 PROMPT = "This is a {}"
 _TENSORS = ("images", "captions", "prompts", "labels", "ids", "test")
 
