@@ -28,3 +28,11 @@ def test_groups_keep_the_mean():
     values = torch.arange(120.0)
     assert group_means(values).shape == (40,) and float(group_means(values).mean()) == pytest.approx(59.5)
     assert group_means(values[:7]).tolist() == values[:7].tolist()
+
+
+def test_leaving_groups_out_surrounds_the_whole(found):
+    for name in ("distances", "stable rank", "condition"):
+        groups = found[f"{name}, groups"]
+        assert groups.shape == (2, 2, 40)
+        low, high = groups.amin(-1), groups.amax(-1)
+        assert bool(((low <= found[name][-1]) & (found[name][-1] <= high)).all())

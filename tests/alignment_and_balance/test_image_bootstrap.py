@@ -7,11 +7,13 @@ from contrastive_dynamics.alignment_and_balance.image_bootstrap import (
     constant_hits,
     constant_macro_recall,
     image_weights,
+    jackknife_values,
     percentile_interval,
     resampled_alignment,
     resampled_means,
     resampled_spectra,
     resampled_starts,
+    weights_without_groups,
     zero_shot_hits,
 )
 from contrastive_dynamics.alignment_and_balance.zero_shot import (
@@ -127,3 +129,23 @@ def test_draws_depend_on_the_stream_alone_and_bad_numbers_are_refused():
         percentile_interval(torch.zeros(3), 1)
     with one_line_error(ValueError, "nearer_pairs: image_out and text_out must be"):
         resampled_alignment(torch.zeros(1, 1, 2), torch.zeros(1, 1, 2), torch.ones(1, 1))
+
+
+def test_weights_leave_one_group_out():
+    weights = weights_without_groups(7, 3)
+    assert weights.sum(-1).tolist() == pytest.approx([7, 7, 7])
+    assert (weights == 0).sum(-1).tolist() == [3, 2, 2] and bool((weights[0, :3] == 0).all())
+    for groups in (1, 8):
+        with pytest.raises(ValueError, match=f"groups must be 2 to 7, got {groups}"):
+            weights_without_groups(7, groups)
+
+
+def test_jackknife_of_a_mean_is_the_means_of_groups_and_of_a_spectrum_leaves_them_out():
+    values = draw("values", 20)
+    without = resampled_means(values[None], weights_without_groups(20, 5))[:, 0]
+    torch.testing.assert_close(jackknife_values(values.mean(), without), values.view(5, 4).mean(-1))
+    images, _ = outputs()
+    spectra = resampled_spectra(images, weights_without_groups(20, 20))
+    found = (spectra.square().sum(-1) / spectra[..., 0].square())[3]
+    kept = torch.arange(20) != 3
+    torch.testing.assert_close(found, output_balance(images[:, kept]))

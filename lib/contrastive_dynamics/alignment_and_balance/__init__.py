@@ -27,11 +27,13 @@ from .image_bootstrap import (
     constant_hits,
     constant_macro_recall,
     image_weights,
+    jackknife_values,
     percentile_interval,
     resampled_alignment,
     resampled_means,
     resampled_spectra,
     resampled_starts,
+    weights_without_groups,
     zero_shot_hits,
 )
 from .image_caption_pairs import image_caption_pairs
@@ -60,6 +62,7 @@ from .modality_scores import (
 from .model import Signs, all_signs, correlation, initial_maps, lumped_maps, model_scales
 from .predictor_flow import PredictorMaps, lump_noise, predictor_flow, random_predictors
 from .projection_heads import apply_heads, init_heads
+from .temperature_race import RacePlan, updates_to_half
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
 from .two_stage_descent import DescentStage, initial_maps_of_widths, two_stage_descent
@@ -91,22 +94,23 @@ from .zero_shot import (
 )
 
 __all__ = [
-    "ArmPlan", "DescentStage", "PredictorMaps", "Recipe", "Signs", "TwoStages", "WideStage", "WideState",
-    "aligned_state", "alignment_by_distance", "alignment_condition", "alignment_score", "all_signs", "apply_heads",
-    "balance", "balancing_rate", "balancing_time", "best_constant_answer", "best_tau_squared",
+    "ArmPlan", "DescentStage", "PredictorMaps", "RacePlan", "Recipe", "Signs", "TwoStages", "WideStage",
+    "WideState", "aligned_state", "alignment_by_distance", "alignment_condition", "alignment_score", "all_signs",
+    "apply_heads", "balance", "balancing_rate", "balancing_time", "best_constant_answer", "best_tau_squared",
     "best_tau_squared_many_signals", "both_times", "column_alignment", "column_rates", "column_ratio",
     "comparison_closed_form", "condition_growth_bound", "condition_number", "condition_rate_bound", "constant_hits",
     "constant_macro_recall", "contrastive_flow", "contrastive_force", "convergence_time_bound", "correlation",
     "coupled_growth", "coupled_growth_bound", "descend", "discretisation_errors", "distance_from_limit",
     "draw_comparison", "ends_without_negatives", "equal_lengths", "exact_alignment", "exact_alignment_by_distance",
     "gronwall_bound", "group_means", "image_caption_pairs", "image_weights", "init_heads", "initial_maps",
-    "initial_maps_of_widths", "lump_noise", "lumped_maps", "macro_recall", "maps_with_lumped_noise", "model_scales",
-    "nearly_equal_maps", "negative_factors", "noise_signal_ratio", "non_contrastive_exponent", "non_contrastive_flow",
-    "non_contrastive_force", "non_contrastive_solution", "output_balance", "output_condition_number",
-    "percentile_interval", "power_with_and_without", "predictions", "predictor_flow", "random_predictors",
-    "require_sizes", "resampled_alignment", "resampled_means", "resampled_spectra", "resampled_starts",
-    "sampled_alignment_by_distance", "settling_time", "solve_comparison", "some_pairs", "stopped", "train_arms",
-    "train_heads", "train_two_stages", "two_stage_descent", "unrelated_pairs", "velocity", "wide_condition_number",
+    "initial_maps_of_widths", "jackknife_values", "lump_noise", "lumped_maps", "macro_recall",
+    "maps_with_lumped_noise", "model_scales", "nearly_equal_maps", "negative_factors", "noise_signal_ratio",
+    "non_contrastive_exponent", "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution",
+    "output_balance", "output_condition_number", "percentile_interval", "power_with_and_without", "predictions",
+    "predictor_flow", "random_predictors", "require_sizes", "resampled_alignment", "resampled_means",
+    "resampled_spectra", "resampled_starts", "sampled_alignment_by_distance", "settling_time", "solve_comparison",
+    "some_pairs", "stopped", "train_arms", "train_heads", "train_two_stages", "two_stage_descent",
+    "unrelated_pairs", "updates_to_half", "velocity", "weights_without_groups", "wide_condition_number",
     "wide_flow", "wide_noise_signal_ratio", "wide_start", "wide_training", "wide_velocity", "worst_alignment_map",
     "zero_shot_accuracy", "zero_shot_hits",
 ]  # fmt: skip

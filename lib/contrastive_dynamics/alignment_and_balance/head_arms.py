@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ..numerics.random_streams import stream
 from .head_training import Recipe, Snapshot, train_heads
+from .image_bootstrap import resampled_alignment, resampled_spectra, weights_without_groups
 from .image_caption_pairs import Pairs
 from .projection_heads import apply_heads, init_heads
 from .zero_shot import (
@@ -20,7 +21,7 @@ from .zero_shot import (
     zero_shot_accuracy,
 )
 
-LARGEST_BATCH, DIRECTIONS = 128, 10
+LARGEST_BATCH, DIRECTIONS, GROUPS = 128, 10, 40
 
 
 class ArmPlan(NamedTuple):
@@ -30,6 +31,33 @@ class ArmPlan(NamedTuple):
     starts: int  # initialisations of each arm
     width: int  # of the heads and of their outputs
     marks: list[int]  # updates after which the heads are measured, from 0
+
+
+def test_outputs(snapshot: Snapshot, train: Pairs, test: Pairs) -> tuple[Tensor, Tensor, Tensor]:
+    """Outputs `[run, n, o]` of the test images, of the first caption of each, and of the prompts."""
+    _, by_image = apply_heads(snapshot.image, train.images)
+    _, by_text = apply_heads(snapshot.text, train.captions.flatten(0, 1))
+    f_a, _ = apply_heads(snapshot.image, test.images, by_image)
+    f_b, _ = apply_heads(snapshot.text, test.captions[:, 0], by_text)
+    asked, _ = apply_heads(snapshot.text, test.prompts, by_text)
+    return f_a, f_b, asked
+
+
+def without_groups(snapshot: Snapshot, train: Pairs, test: Pairs) -> dict[str, Tensor]:
+    """Alignment by distances, stable rank and condition number with each of 40 groups of test images left out.
+
+    Args: as `on_test`.
+    Returns: name → `[run, group]`, for `jackknife_values`.
+    """
+    f_a, f_b, _ = test_outputs(snapshot, train, test)
+    weights = weights_without_groups(f_a.shape[1], min(GROUPS, f_a.shape[1])).to(f_a.device)
+    spectra = resampled_spectra(f_a.double(), weights)  # [group, run, o]
+    top = spectra[..., 0]
+    return {
+        "distances, groups": resampled_alignment(f_a, f_b, weights).double().mT,
+        "stable rank, groups": (spectra.square().sum(-1) / top.square()).mT,
+        "condition, groups": (top / spectra[..., DIRECTIONS - 1]).sqrt().mT,
+    }
 
 
 def on_test(snapshot: Snapshot, train: Pairs, test: Pairs) -> dict[str, Tensor]:
@@ -44,11 +72,7 @@ def on_test(snapshot: Snapshot, train: Pairs, test: Pairs) -> dict[str, Tensor]:
     Returns: name → `[run]`; "right" and "recalled" `[run, image]`.
     Raises: ValueError for fewer than ten test images or outputs.
     """
-    _, by_image = apply_heads(snapshot.image, train.images)
-    _, by_text = apply_heads(snapshot.text, train.captions.flatten(0, 1))
-    f_a, _ = apply_heads(snapshot.image, test.images, by_image)
-    f_b, _ = apply_heads(snapshot.text, test.captions[:, 0], by_text)
-    asked, _ = apply_heads(snapshot.text, test.prompts, by_text)
+    f_a, f_b, asked = test_outputs(snapshot, train, test)
     right = predictions(f_a, asked) * test.labels  # [run, image, label]
     per_label = test.labels.sum(0).clamp(min=1) * test.labels.any(0).sum()
     return {
@@ -81,7 +105,7 @@ def train_arms(
         arms: τ² of each arm, None without negatives.
         plan: what they share.
         watch: wraps the snapshots, for a progress bar.
-    Returns: name → `[mark, arm, start, ...]`, float64.
+    Returns: name → `[mark, arm, start, ...]`, float64; of `without_groups`, at the last mark, `[arm, start, group]`.
     Raises: as `train_heads`.
     Cost: one `train_heads` of (number of arms)·starts runs.
     """
@@ -102,9 +126,13 @@ def train_arms(
         for what, x in (("image head", train.images), ("text head", captions))
     )
     run = train_heads(*heads, train.images, captions, of_runs("head batches"), recipe, plan.marks)
-    found = [on_test(snapshot, train, test) for snapshot in watch(run)]
+    found, last = [], None
+    for snapshot in watch(run):
+        found.append(on_test(snapshot, train, test))
+        last = snapshot
     shape = len(arms), plan.starts
-    return {k: torch.stack([x[k].double() for x in found]).unflatten(1, shape) for k in found[0]}
+    measured = {k: torch.stack([x[k].double() for x in found]).unflatten(1, shape) for k in found[0]}
+    return measured | {k: x.unflatten(0, shape) for k, x in without_groups(last, train, test).items()}
 
 
 def group_means(values: Tensor, groups: int = 40) -> Tensor:

@@ -33,6 +33,41 @@ def image_weights(count: int, resamples: int, generator: torch.Generator, dtype:
     )
 
 
+def weights_without_groups(count: int, groups: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Weights of n images with one of the groups of consecutive images left out, `[group, n]`; each row sums to n.
+
+    In place of `image_weights` they make a jackknife of the bootstrap: see `jackknife_values`.
+    Args:
+        count: n ≥ 2.
+        groups: 2 to n.
+        dtype: dtype of the result.
+    Raises: ValueError for numbers outside their range.
+    """
+    if not 2 <= groups <= count:
+        raise ValueError(f"groups must be 2 to {count}, got {groups}")
+    parts = torch.arange(count).tensor_split(groups)
+    weights = torch.ones(groups, count, dtype=dtype)
+    for row, part in zip(weights, parts, strict=True):
+        row[part] = 0
+        row *= count / (count - len(part))
+    return weights
+
+
+def jackknife_values(whole: Tensor, without: Tensor) -> Tensor:
+    """G·θ − (G − 1)·θ_{−g}: one value per group, whose spread is that of θ over images.
+
+    The mean of the G values estimates θ, and their standard error is the jackknife's; for a mean over images they are
+    the means of the groups.
+    Source: Tukey, Bias and confidence in not-quite large samples (1958).
+    Args:
+        whole: θ of all images, `[...]`.
+        without: θ without each group, `[group, ...]`.
+    Returns: `[group, ...]`.
+    """
+    groups = len(without)
+    return groups * whole - (groups - 1) * without
+
+
 def zero_shot_hits(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tensor:
     """The score of each image whose mean is `zero_shot_accuracy`: 1 if its prediction is one of its labels, else 0.
 
