@@ -35,7 +35,7 @@ def signal_pairs(plan: RacePlan) -> tuple[Tensor, Tensor]:
     shape = plan.pairs, plan.rank
     shared, own_a, own_b = (2.0 * torch.randint(2, shape, generator=draw) - 1 for _ in range(3))
     signal = shared * torch.linspace(2, 1, plan.rank)
-    return torch.cat([signal, 0.8 * own_a], -1), torch.cat([signal, 0.8 * own_b], -1)
+    return tuple(torch.cat([signal, 0.8 * own], -1).float() for own in (own_a, own_b))
 
 
 def collapsed_heads(plan: RacePlan) -> tuple[Heads, Heads]:
@@ -46,7 +46,7 @@ def collapsed_heads(plan: RacePlan) -> tuple[Heads, Heads]:
         init_heads([stream(plan.seed, k, what) for k in starts], 2 * plan.rank, plan.width, plan.width, torch.float32)
         for what in ("race image", "race text")
     )
-    one = torch.ones(plan.starts)
+    one = torch.ones(plan.starts, dtype=torch.float32)
     recipe = Recipe(torch.zeros(plan.starts).bool(), one, one, plan.batch)
     draws = [stream(plan.seed, k, "collapse batches") for k in starts]
     *_, last = train_heads(image, text, images, captions[:, None], draws, recipe, [plan.collapse])
@@ -76,7 +76,7 @@ def updates_to_half(
     Cost: one `train_heads` of τ²·K·starts runs.
     """
     images, captions = signal_pairs(plan)
-    cases = torch.cartesian_prod(torch.tensor(tau_squared), torch.tensor(negatives))
+    cases = torch.cartesian_prod(*(torch.tensor(x, dtype=torch.float32) for x in (tau_squared, negatives)))
     tau, k = (x.repeat_interleave(plan.starts) for x in cases.unbind(-1))
     image, text = (Heads(*(p.repeat(len(cases), *[1] * (p.ndim - 1)) for p in h)) for h in collapsed_heads(plan))
     recipe = Recipe(torch.ones(len(tau)).bool(), tau, k, plan.batch, step_size, 0.0, optimiser=optimiser)
