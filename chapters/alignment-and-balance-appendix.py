@@ -661,7 +661,7 @@ chapter.judge(
 # %% [markdown]
 # ### Stop-gradient and predictor
 #
-# How do methods without negatives avoid the collapse in practice? They add a predictor on one side and hold the other side fixed in the gradient. The paper leaves this open. In its linear model, without negatives, let $p_A=P_Af_A$, normalised like an output, and let the loss be $-\tfrac12\mathbb E[p_A\cdot\mathrm{sg}(f_B)+p_B\cdot\mathrm{sg}(f_A)]$, where sg holds its argument fixed. For two encoders the stop-gradient alone halves the speed and does nothing else: each encoder keeps one of its two equal pulls. With a predictor, the pull on a column goes through the predictor as well. We start from a predictor that is the identity, train it at the rate of the encoders, and compare the condition number at $t/d=25$ with that of positive pairs alone at the same time. As a control we take the stop-gradient without a predictor. This is no proof of balance: the condition number is lower, and it is not one. Part of the low number has a price, printed beside it: at this width the encoders then agree less, with a least $\hat\kappa_p^2/\kappa_p^2$ of .8 to .9, and it stays there.
+# How do methods without negatives avoid the collapse in practice? They add a predictor on one side and hold the other side fixed in the gradient. The paper leaves this open. In its linear model, without negatives, let $p_A=P_Af_A$, normalised like an output, and let the loss be $-\tfrac12\mathbb E[p_A\cdot\mathrm{sg}(f_B)+p_B\cdot\mathrm{sg}(f_A)]$, where sg holds its argument fixed. For two encoders the stop-gradient alone halves the speed and does nothing else: each encoder keeps one of its two equal pulls. With a predictor, the pull on a column goes through the predictor as well. We start from a predictor that is the identity, train it at the rate of the encoders, and compare the condition number at $t/d=25$ with that of positive pairs alone at the same time. As a control we take the stop-gradient without a predictor. This is no proof of balance: the condition number is lower, and it is not one. Part of the low number has a price, printed beside it: at this width the encoders then agree less, with a least $\hat\kappa_p^2/\kappa_p^2$ of {glue:text}`ab-predicted-aligned:.2f`.
 
 # %% tags=["hide-input"]
 small_width, until = 32, 25.0
@@ -688,6 +688,7 @@ for name, (p, stop) in setups.items():
         for x in (predicted[name], agreed)
     )
     print(f"{name:28}", *shown)
+glue.number("ab-predicted-aligned", float(agreed.mean()))  # of the last, with both
 alone_condition = predicted["positive pairs alone"]
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -939,7 +940,7 @@ for r in (2, 4, 6):
 #
 # - **What the condition number grows on.** The exact end {eq}`ab-eq-end`: a power of $d$ needs noise. Without noise it stays below $\frac{\sigma_1}{\sigma_r}(r+1)^{(1-\sigma_r^2/\sigma_1^2)/2}$, for fixed $r$ a constant. The paper's noiseless outline of stage 1 says "at most polynomially large", which this is.
 # - **Which width products would need** ([above](ab-width)), and which maps they would call aligned.
-# - **A best temperature.** $1+W(K/e)$ for many signals; a larger $\tau$ is slower, because the rate has a factor $T_1-T_r$ of the order of $e^{-2\tau^2/r}$ and $1-S$ falls to $K/(K+2^r)$. So a polynomial time in Corollary C.20 of the paper is guaranteed if $\tau^2/r$ and $\min(\tau^2,r)$ are at most of the order of $\log d$.
+# - **A best temperature.** $1+W(K/e)$ for many signals; a larger $\tau$ is slower, because the rate has a factor $T_1-T_r$ of the order of $e^{-2\tau^2/r}$ and $1-S$ falls to $K/(K+2^r)$. So a polynomial time in Corollary C.20 of the paper is guaranteed if $\tau^2/r$ and $\min(\tau^2,r)$ are at most of the order of $\log d$ and $\tau^2$ is no smaller than a power of $1/d$.
 # - **Few neurons.** In mini-batch runs of Algorithm 3.1 of the paper two neurons per signal are enough at the dimensions that we tried.
 # - **Noises of several scales** end as those of one scale.
 #
