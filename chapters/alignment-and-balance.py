@@ -1064,7 +1064,7 @@ last_above = (above * torch.arange(len(above))[:, None]).amax(0)
 summary = zip(large_dims, large.condition.amax(0)[1:], last_above[1:], strict=True)
 for k, (_, peak, at) in enumerate(summary):
     glue.number(f"ab-peak-{k}", float(peak))
-    glue.number(f"ab-back-{k}", float(large.s[at + 1, 0]))
+    glue.number(f"ab-back-{k}", float(large.s[at:][:2][-1, 0]))  # the next, if any
 glue.number("ab-misaligned", max(1e-15, float(1 - large.agreement[-1].amin())))
 glue.number(
     "ab-noise-left", float((large.noise_share / large.shares.sum(-1))[-1].max())
