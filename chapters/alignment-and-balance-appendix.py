@@ -766,7 +766,7 @@ glue.figure(fig, "ab-plot-thm")
 # \frac1{\sqrt r}>\frac{\Lambda-\lambda}{\Lambda+\lambda}\qquad\Longleftrightarrow\qquad\frac\Lambda\lambda<\frac{\sqrt r+1}{\sqrt r-1}.
 # $$ (ab-eq-wielandt)
 #
-# With *orthogonal* columns, as in (7) of the paper, the product is $\frac2d\sum_{p\in S}\kappa_p^2$, and any condition number will do.
+# With *orthogonal* columns, as in equation (7) of the paper, the product is $\frac2d\sum_{p\in S}\kappa_p^2$, and any condition number will do.
 
 
 # %% tags=["hide-input"]
@@ -946,7 +946,7 @@ for r in (2, 4, 6):
 #
 # ## What we had to assume
 #
-# - Every formula is restored. (5) and (8) of the paper are checked by enumeration. Conditions (9) to (11) and (17) of the paper, its Lemmas B.13 to B.17 and C.12 to C.20, are read from the words around them; where a number is printed ("at most double") it is the rule.
+# - Every formula is restored. Equations (5) and (8) of the paper are checked by enumeration. Conditions (9) to (11) and (17) of the paper, its Lemmas B.13 to B.17 and C.12 to C.20, are read from the words around them; where a number is printed ("at most double") it is the rule.
 # - Alignment is read by distances first, see [above](ab-a-readings).
 # - The assumptions of Theorem 4.3 of the paper are $\sigma_{\max}^2/\sigma_{\min}^2\le c\log d$, $r\le d^c$ and a wide network, argued in [the chapter](ab-reading). Lemmas B.3 to B.8, B.10, B.11 and C.3 to C.11 of the paper are steps whose statements are lost; what they are needed for is judged.
 # - "Close to one" is 1.05 for a condition number.

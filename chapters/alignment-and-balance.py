@@ -176,13 +176,13 @@ for d in sgd_dims:
 # f_A=W_A^\top x_A/N_A,\quad N_A^2=\mathbb E\lVert W_A^\top x_A\rVert^2,\qquad f_B=W_B^\top x_B/N_B,
 # $$ (ab-eq-learner)
 #
-# with $m$ columns in $W_A$ and $W_B$, whose entries start as independent Gaussians of variance $1/m$. With an inverse temperature $\tau$ and a strength $K$ of the negatives the contrastive loss, (3) of the paper, is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$,
+# with $m$ columns in $W_A$ and $W_B$, whose entries start as independent Gaussians of variance $1/m$. With an inverse temperature $\tau$ and a strength $K$ of the negatives the contrastive loss, equation (3) of the paper, is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$,
 #
 # $$
 # S_A=\frac{e^{\tau^2f_A^+\cdot f_B^+}}{e^{\tau^2f_A^+\cdot f_B^+}+K\,\mathbb E_{x_B^-}e^{\tau^2f_A^+\cdot f_B^-}},\qquad S_B\ \text{likewise over}\ x_A^- .
 # $$ (ab-eq-loss)
 #
-# The loss of positive pairs alone, (4) of the paper, is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as in the paper. Mind the direction: $\tau$ is an *inverse* temperature, and a small $\tau$ means a soft contrast.
+# The loss of positive pairs alone, equation (4) of the paper, is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as in the paper. Mind the direction: $\tau$ is an *inverse* temperature, and a small $\tau$ means a soft contrast.
 #
 # ### What training sees
 #
@@ -204,7 +204,7 @@ for d in sgd_dims:
 # \end{aligned}
 # $$ (ab-eq-flow)
 #
-# where $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$, entry by entry. This is (5) of the paper. The positive pair pulls with $u_Au_B^\top$, the negatives push with their mean $t_A$ as the loss weighs them, and $\langle M,G\rangle$ comes from the normalisation. For positive pairs alone, (6) of the paper, the force is a constant,
+# where $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$, entry by entry. This is equation (5) of the paper. The positive pair pulls with $u_Au_B^\top$, the negatives push with their mean $t_A$ as the loss weighs them, and $\langle M,G\rangle$ comes from the normalisation. For positive pairs alone, equation (6) of the paper, the force is a constant,
 #
 # $$
 # \hat M=\mathbb E[u_Au_B^\top]=\operatorname{diag}(1,\dots,1,0,\dots,0)/d .
@@ -376,7 +376,7 @@ glue.figure(fig, "ab-plot-plane")
 #
 # Random wide columns are nearly orthogonal, and training does not tilt them. So each signal is a length and an agreement, and all the noise is one more number: $2r+1$ numbers describe the network, nine for four signals.
 #
-# The flow {eq}`ab-eq-flow` depends on the maps through the products of their columns only. At infinite width the columns are orthogonal at the start, and the two modalities have nothing in common. The paper's (7) says that it stays so: $[K_A]_p$ remains orthogonal to all columns but its partner $[K_B]_p$. Then $\kappa_p^2=\lVert[K_A]_p\rVert^2$, $\hat\kappa_p^2=\langle[K_A]_p,[K_B]_p\rangle$ and the total noise $\kappa_\xi^2=\lVert K_{A,\xi}\rVert_F^2$ are the whole state. A signal is aligned if $\hat\kappa_p^2=\kappa_p^2$.
+# The flow {eq}`ab-eq-flow` depends on the maps through the products of their columns only. At infinite width the columns are orthogonal at the start, and the two modalities have nothing in common. Equation (7) of the paper says that it stays so: $[K_A]_p$ remains orthogonal to all columns but its partner $[K_B]_p$. Then $\kappa_p^2=\lVert[K_A]_p\rVert^2$, $\hat\kappa_p^2=\langle[K_A]_p,[K_B]_p\rangle$ and the total noise $\kappa_\xi^2=\lVert K_{A,\xi}\rVert_F^2$ are the whole state. A signal is aligned if $\hat\kappa_p^2=\kappa_p^2$.
 #
 # ```{prf:lemma} A.7 of the paper, restored, with noise
 # :label: ab-lem-a7
@@ -392,7 +392,7 @@ glue.figure(fig, "ab-plot-plane")
 # \end{aligned}
 # $$ (ab-eq-wide)
 #
-# Without noise this is (8) of the paper. For positive pairs alone $4(1-S)$ is 2 and $T_p=0$.
+# Without noise this is equation (8) of the paper. For positive pairs alone $4(1-S)$ is 2 and $T_p=0$.
 # ```
 #
 # *Idea of the proof.* Let $G$ be diagonal. Flip one signal of an anchor and of its partner: neither $f_A^+\cdot f_B^+$ nor the mean over negatives changes. So $S$ is one number, and the force is diagonal, too, $2(1-S)(1-T_p)/d$ at signal $p$. The number $T_p$ has a plain meaning: $T_p=2P_p-1$, where $P_p$ is the probability that a negative, as the loss weighs it, agrees with the anchor in signal $p$. If all negatives that count agree in $p$ anyway, $p$ tells nothing apart, and the pull on it is cancelled.
