@@ -33,7 +33,7 @@
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
-seeds: int = 12  # seeds of a claim that is decided by chance, 3..1000
+seeds: int = 10  # seeds of a claim that is decided by chance, 3..1000
 sigma: list[float] = [2.0, 1.6, 1.3, 1.0]  # scales of the r signals, 0.1..10
 noise: float = 0.8  # scale of the noise, below the least of sigma, 0.01..10
 dim: int = 8  # signals and noises of one modality, d, at most (20 + r)/2, 2..18
@@ -56,7 +56,7 @@ scenes: int = 2000  # generated scenes, 500..100000
 head_width: int = 64  # width of the heads, 8..4096
 head_steps: int = 300  # updates of the heads, 50..100000
 head_seeds: int = 6  # initialisations of the heads, 3..100
-race_starts: int = 4  # starts of the heads that race for the best temperature, 3..100
+race_starts: int = 3  # starts of the heads that race for the best temperature, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
 # %% tags=["hide-input"]
