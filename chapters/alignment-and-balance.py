@@ -66,6 +66,7 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import LogLocator, ScalarFormatter
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.alignment_and_balance import (
@@ -1162,6 +1163,10 @@ peaks = {
 chapter.judge("fig-1-b", observed=peaks, control=hump(first_row))
 
 # %% tags=["hide-input", "remove-output"]
+def in_tens(x):  # 10^6 for a million
+    return f"{x:g}" if x < 1e4 else ScalarFormatter(useMathText=True).format_data(x)
+
+
 fig, axes = plt.subplots(3, 3, figsize=(7.8, 6.6), sharex="row", layout="constrained")
 for upper, lower in zip(axes[0], axes[1], strict=True):
     lower.sharey(upper)
@@ -1174,7 +1179,7 @@ for line, (path, name) in zip(axes, rows, strict=False):
         line, (path.agreement.amin(-1), ratio_of, path.condition), strict=True
     ):
         for k, (style, shade) in enumerate(looks):
-            label = f"$d={float(drawn_dims[k]):g}$"
+            label = f"$d={in_tens(float(drawn_dims[k]))}$"
             x, y = path.s[:, k].cpu(), value[:, k].cpu()
             ax.plot(x, y, style, color=shade, label=label)
     line[0].set_ylabel(name)
@@ -1194,6 +1199,8 @@ for k, title in enumerate(titles):
     axes[0, k].set_title(title, weight="normal", fontsize=10)
 for ax in axes[:2, 1:].flat:
     ax.set_yscale("log")
+for ax in axes[1]:
+    ax.set_xlabel("$t/d$")
 axes[0, 0].legend()
 peak = float(large.condition.max())
 fig.suptitle(f"Up to {peak:.0f}, and back to one", x=0.01, ha="left")
@@ -1646,8 +1653,6 @@ final = {
 }
 
 # %% tags=["hide-input", "remove-output"]
-from matplotlib.ticker import LogLocator
-
 panels = {  # what is drawn: its label, and each image's part of it
     "accuracy": ("zero-shot accuracy", "right"),
     "distances": ("alignment, by distances", ""),
