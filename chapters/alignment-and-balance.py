@@ -1162,6 +1162,7 @@ peaks = {
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fig-1-b", observed=peaks, control=hump(first_row))
 
+
 # %% tags=["hide-input", "remove-output"]
 def in_tens(x):  # 10^6 for a million
     return f"{x:g}" if x < 1e4 else ScalarFormatter(useMathText=True).format_data(x)
