@@ -23,16 +23,17 @@
 # ```{include} ../book/_generated/alignment-and-balance-box.md
 # ```
 #
-# This is {cite}`ren-li-2023`: why training on pairs of two modalities needs negative pairs. Positive pairs align the two representations at the price
-# of a growing condition number; negative pairs bring it back to one. No code of the authors is public, and the text that we work from has lost its
-# inline formulas: each was restored, and is checked against enumeration here before it is relied on. Each statement stands beside the run that tests
-# it; the card below a run gives the verdict and what was measured. How a verdict is reached stands in
-# [How a claim is judged](../book/judging.md), the symbols in [Notation](../book/notation.md). What differs from the paper is
-# [listed in a box](ab-slips), and five exercises with solutions stand at the end.
+# An image and its caption should get the same representation. So it seems enough to pull each image and its caption together. What are the *other* pairs for, the images with captions that do not belong to them?
+#
+# {cite}`ren-li-2023` answer this for two linear encoders, whose training can be followed to the end. Pulling alone does align the two encoders, but the strongest signal eats the rest: they agree on every pair and have kept one signal of four. Negative pairs tax each signal by how far it already tells pairs apart. With them all signals end equally long, whatever their strengths were, at a pace that the temperature sets.
+#
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Proofs of single steps and further checks are in the [appendix](alignment-and-balance-appendix.ipynb), and a [table of symbols](ab-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. Whether two encoders are *aligned* can be read in two ways, and we run both.
+#
+# Verdicts are counted twice. The box counts all claims of chapter and appendix, each by the long stored [run](ab-record) where there is one; the last line of the page counts the cards of this page by the page's own short run. Where the two differ, the card shows both.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
-seeds: int = 16  # seeds of a claim that is decided by chance, 3..1000
+seeds: int = 10  # seeds of a claim that is decided by chance, 3..1000
 sigma: list[float] = [2.0, 1.6, 1.3, 1.0]  # scales of the r signals, 0.1..10
 noise: float = 0.8  # scale of the noise, below the least of sigma, 0.01..10
 dim: int = 8  # signals and noises of one modality, d, at most (20 + r)/2, 2..18
@@ -43,45 +44,58 @@ tau_second: float = 2.0  # in stage 2, 0.1..30
 time_first: float = 24.0  # length of stage 1, 0.1..1000
 time_second: float = 60.0  # of stage 2, 0.1..1000
 sizes: list[float] = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9]  # d of Lemma B.17, 100..1e12
-ranks: list[int] = [2, 3, 4, 6, 8]  # signals r of Theorem 4.3, 2..11
-batches: list[int] = [32, 64, 128, 256, 512]  # pairs, Appendix D, 8..4096
+ranks: list[int] = [2, 3, 4, 6]  # signals r of Theorem 4.3, 2..11
+large_dims: list[float] = [50.0, 1e3, 1e6]  # d of two stages at infinite width, 20..1e9
+batches: list[int] = [32, 64, 128, 256]  # pairs, Appendix D, 8..4096
+sgd_dims: list[int] = [8, 16]  # d of Algorithm 3.1 in mini-batches, 5..256
+sgd_widths: list[int] = [4, 8, 32]  # its widths m, 4..1024
+sgd_batch: int = 64  # its pairs in a batch, 8..1024
+sgd_seeds: int = 8  # its starts, 3..1000
 data: str = "scenes"  # one of alignment_and_balance.image_caption_pairs.NAMES
-scenes: int = 4000  # generated scenes, 500..100000
+scenes: int = 2000  # generated scenes, 500..100000
 head_width: int = 64  # width of the heads, 8..4096
-head_steps: int = 400  # updates of the heads, 50..100000
+head_steps: int = 300  # updates of the heads, 50..100000
 head_seeds: int = 6  # initialisations of the heads, 3..100
+race_starts: int = 3  # starts of the heads that race for the best temperature, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
 # %% tags=["hide-input"]
 import math
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import LogLocator, ScalarFormatter
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.alignment_and_balance import (
-    Recipe, Signs, WideState, alignment_condition, alignment_score, all_signs,
-    apply_heads, balance, best_constant_answer, column_alignment, column_rates,
-    column_ratio, comparison_closed_form, condition_growth_bound, condition_number,
-    condition_rate_bound, contrastive_flow, contrastive_force, convergence_time_bound,
-    correlation, descend, discretisation_errors, draw_comparison, exact_alignment,
-    gronwall_bound, image_caption_pairs, init_heads, initial_maps, macro_recall,
-    model_scales, negative_factors, noise_signal_ratio, non_contrastive_exponent,
-    non_contrastive_flow, non_contrastive_force, non_contrastive_solution,
-    output_balance, output_condition_number, solve_comparison, train_heads, velocity,
-    wide_condition_number, wide_flow, wide_noise_signal_ratio, wide_start,
-    wide_velocity, worst_alignment_map, zero_shot_accuracy,
+    ArmPlan, DescentStage, RacePlan, TwoStages, WideStage, WideState, aligned_state,
+    alignment_by_distance, all_signs, balance, balancing_time, best_constant_answer, best_tau_squared,
+    best_tau_squared_many_signals, both_times, column_alignment,
+    comparison_closed_form, condition_growth_bound, condition_number,
+    condition_rate_bound, contrastive_flow, contrastive_force,
+    convergence_time_bound, correlation, coupled_growth_bound, descend,
+    distance_from_limit, draw_comparison, ends_without_negatives,
+    exact_alignment_by_distance, gronwall_bound, group_means, image_caption_pairs,
+    image_weights, initial_maps, initial_maps_of_widths, jackknife_values, model_scales,
+    nearly_equal_maps, negative_factors, noise_signal_ratio,
+    non_contrastive_exponent, non_contrastive_flow, non_contrastive_force,
+    non_contrastive_solution, percentile_interval, power_with_and_without,
+    require_sizes, resampled_means, resampled_starts, solve_comparison, train_arms,
+    train_two_stages, two_stage_descent, unrelated_pairs, updates_to_half, velocity,
+    wide_condition_number, wide_flow, wide_start, wide_training, wide_velocity,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
-# %%
+# %% tags=["hide-input"]
 chapter = open_chapter("alignment-and-balance", globals())
 torch_defaults(chapter.device)
 block, seed, rank = chapter.seeds, first_seed, len(sigma)
+s_row = torch.tensor(sigma)[None]
 
 
 def one_per_seed(purpose):
@@ -89,66 +103,99 @@ def one_per_seed(purpose):
     return streams(block, 1, purpose)
 
 
+# %% [markdown]
+# ## Two arrows per signal
+#
+# Below are four signals of different strength. For each of them the image encoder has an arrow and the caption encoder has one. The *angle* between the two says how far the encoders agree on this signal; the *length* says how much of the output the signal has. At the start the arrows of a pair have nothing to do with each other, and most of the output is noise.
+#
+# First the training pulls positive pairs together and does nothing else. Guess before you press Play: when all pairs of arrows have closed, which signals will be long?
+
+# %% tags=["hide-input"]
+live_stages = [WideStage(3.0, None), WideStage(17.0, 2.0)]  # no negatives, then some
+live_sigma = torch.tensor([[2.0, 1.6, 1.3, 1.0]])
+live = wide_training(
+    live_sigma, 0.8, 1000.0, live_stages, torch.linspace(0, 1, 101), 8.0
+)
+fig = plt.figure(figsize=(7.8, 4.6), layout="constrained")
+dials, beside = fig.subfigures(1, 2, width_ratios=[1.45, 1])
+moments = {0: "start", 100: "aligned,\nnot balanced", 200: "aligned\nand balanced"}
+grid, shades = dials.subplots(3, 4), colours.ordered(4)
+for line, (at, name) in zip(grid, moments.items(), strict=True):
+    for p, (ax, shade) in enumerate(zip(line, shades, strict=True)):
+        length = float(live.shares[at, 0, p].sqrt())
+        angle = math.acos(max(-1.0, min(1.0, float(live.agreement[at, 0, p]))))
+        for turn, style in ((angle / 2, "-"), (-angle / 2, "--")):
+            tip = length * math.sin(turn), length * math.cos(turn)
+            ax.plot([0, tip[0]], [0, tip[1]], style, color=shade, lw=2.5)
+        ax.set(xlim=(-0.7, 0.7), ylim=(-0.05, 1.05), xticks=[], yticks=[])
+        ax.set_aspect("equal")
+    line[0].set_ylabel(name)
+for ax, size in zip(grid[0], live_sigma[0].tolist(), strict=True):
+    ax.set_title(rf"$\sigma={size:g}$", weight="normal")
+ax, clock = beside.subplots(), live.s[:, 0].cpu()
+for p, shade in enumerate(shades):
+    ax.plot(clock, live.shares[:, 0, p].cpu(), color=shade)
+ax.plot(clock, live.noise_share[:, 0].cpu(), color=colours.GREY, ls=":")
+ax.annotate("noise", (0.4, 0.9), color=colours.GREY)
+ax.axvline(3, **colours.ASIDE)
+ax.annotate(" negatives on", (3, 0.97))
+ax.set(xlabel="time $t/d$", ylabel="share of the output", ylim=(0, 1.02))
+fig.suptitle("Positive pairs close the arrows, negatives make them equal")
+alt = "Four signals, an image and a caption arrow each. At the start the arrows of a pair are short and at right angles. With positive pairs alone each pair closes and one signal is long. With negatives all four are closed and equally long. Beside them the shares of the output over time."
+glue.explorable(fig, "arrows", alt)
+
+# %% [markdown]
+# With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed. The temperature changes how long this takes, not where it ends; the sharpest contrast is not the fastest.
+
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
-def require_sizes(least, **lists):
-    """Powers are fitted with and without the smallest size."""
-    for name, values in lists.items():
-        if len(values) < least or list(values) != sorted(set(values)):
-            raise ValueError(
-                f"{name}: must be {least} or more values, ascending, got {values}"
-            )
-
-
 chapter.check(require_sizes, 3, widths=widths, sizes=sizes, batches=batches)
-chapter.check(require_sizes, 2, ranks=ranks)
+chapter.check(require_sizes, 2, ranks=ranks, large_dims=large_dims)
+chapter.check(require_sizes, 2, sgd_dims=sgd_dims, sgd_widths=sgd_widths)
 scales = chapter.check(
     model_scales, torch.tensor(sigma), noise, dim, small_noise=True
 ).expand(seeds, dim)
 signs = chapter.check(all_signs, rank, dim)
+for d in sgd_dims:
+    chapter.check(model_scales, torch.tensor(sigma), noise, d, small_noise=True)
 
 # %% [markdown]
 # ## The model
 #
-# A pair has two modalities, say an image and its caption. They share latent signals $z$ and have noise of their own,
+# A pair has two modalities, say an image and its caption. They share $r$ signals $z$, and each has noise of its own:
 #
 # $$
 # \begin{aligned}
 # x_A&=Az+A_\xi\xi_A,&x_B&=Bz+B_\xi\xi_B,\\
-# z&\in\{\pm1/\sqrt d\}^r,&\xi_A,\xi_B&\in\{\pm1/\sqrt d\}^{d-r},
+# z&\in\{\pm1/\sqrt d\}^r,&\xi_A,\xi_B&\in\{\pm1/\sqrt d\}^{d-r}.
 # \end{aligned}
 # $$ (ab-eq-data)
 #
-# all signs fair and independent. $A^\top A=B^\top B=\operatorname{diag}(\sigma^2)$, $A_\xi^\top A_\xi=B_\xi^\top B_\xi=\sigma_\xi^2I$, and signals and noises are orthogonal. That the
-# $\sigma_p$ may differ is the point of the paper. A **positive pair** shares $z$, a **negative pair** shares nothing. Two views of one picture can be such a pair, too: in
-# [Feature decoupling](feature-decoupling.ipynb) a random mask leaves them the signal in common and noise of their own, but there all signals have one scale, and nothing needs balance. The learners here are linear with a normalised output,
+# All signs are fair and independent, and the columns of $A,A_\xi$ are orthogonal: those of $A$ have the lengths $\sigma_1\ge\dots\ge\sigma_r$, those of $A_\xi$ all have the length $\sigma_\xi$. So do those of $B,B_\xi$. That the $\sigma_p$ may differ is the point of the paper. A **positive pair** shares $z$; the two halves of a **negative pair** are drawn independently. The encoders are linear and their outputs are normalised on average over the data,
 #
 # $$
 # f_A=W_A^\top x_A/N_A,\quad N_A^2=\mathbb E\lVert W_A^\top x_A\rVert^2,\qquad f_B=W_B^\top x_B/N_B,
 # $$ (ab-eq-learner)
 #
-# with $m$ columns in $W_A,W_B$, whose entries begin as $\mathcal N(0,1/m)$, and the contrastive loss (3) of the paper is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$ with an inverse temperature $\tau$ and a strength $K$ of the negatives,
+# with $m$ columns in $W_A$ and $W_B$, whose entries start as independent Gaussians of variance $1/m$. With an inverse temperature $\tau$ and a strength $K$ of the negatives the contrastive loss, equation (3) of the paper, is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$,
 #
 # $$
 # S_A=\frac{e^{\tau^2f_A^+\cdot f_B^+}}{e^{\tau^2f_A^+\cdot f_B^+}+K\,\mathbb E_{x_B^-}e^{\tau^2f_A^+\cdot f_B^-}},\qquad S_B\ \text{likewise over}\ x_A^- .
 # $$ (ab-eq-loss)
 #
-# The non-contrastive loss (4) of the paper is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as the paper has it.
+# The loss of positive pairs alone, equation (4) of the paper, is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as in the paper. Mind the direction: $\tau$ is an *inverse* temperature, and a small $\tau$ means a soft contrast.
 #
 # ### What training sees
 #
-# Write $u_A=(z,\xi_A)$ and $u_B=(z,\xi_B)$ for the latent signs of a pair, and $\mathsf K_A=W_A^\top[A\ A_\xi]$ for the map from them to the output before normalisation. Its first $r$ columns are
-# the paper's $K_A$, the others its $K_{A,\xi}$. Products of outputs are $f_A\cdot f_B=u_A^\top Gu_B$ with the **correlation matrix**
+# Write $u_A=(z,\xi_A)$, $u_B=(z,\xi_B)$ for the signs of a pair and $\mathsf K_A=W_A^\top[A\ A_\xi]$ for the map from them to the output before normalisation. Its first $r$ columns are the paper's $K_A$, the others its $K_{A,\xi}$. Then $f_A\cdot f_B=u_A^\top Gu_B$ with the *correlation matrix*
 #
 # $$
-# G=\mathsf K_A^\top\mathsf K_B/(N_AN_B)\in\mathbb R^{d\times d},\qquad N_A^2=\lVert\mathsf K_A\rVert_F^2/d,
+# G=\mathsf K_A^\top\mathsf K_B/(N_AN_B),\qquad N_A^2=\lVert\mathsf K_A\rVert_F^2/d,
 # $$ (ab-eq-correlation)
 #
-# and that is all the loss depends on. The mean over negatives needs no sampling, since it factorises over the signs:
-# $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh(\tau^2(G^\top u_A)_j/\sqrt d)$. What is left is a sum over $2^{r+2(d-r)}$ signs of a pair, {glue:text}`ab-states:.0f` up to a global sign for the
-# $r$ and $d$ of this page. Every loss and gradient below is this sum, without Monte Carlo, unless stated otherwise.
+# and the loss depends on nothing else. The mean over negatives needs no sampling, because it factorises over the signs: $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh\bigl(\tau^2(G^\top u_A)_j/\sqrt d\bigr)$. What is left is a sum over the signs of a pair, up to a common sign: {glue:text}`ab-states:.0f` terms for the $r$ and $d$ of this page. So every loss and gradient below is exact unless we say otherwise.
 #
-# The gradient flow of $W_A,W_B$ closes in the maps. With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the **force** $M=-\tau^{-2}\,\partial\mathcal L/\partial G$,
+# With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the *force* $M=-\tau^{-2}\,\partial\mathcal L/\partial G$ the gradient flow is
 #
 # $$
 # \begin{aligned}
@@ -158,298 +205,179 @@ signs = chapter.check(all_signs, rank, dim)
 # \end{aligned}
 # $$ (ab-eq-flow)
 #
-# $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$ entry by entry. This is (5) of the paper, all its terms and both blocks in one line: $u_Au_B^\top$ is the pull of
-# the positive pair, $t_A$ the mean of the negatives as $S_A$ weighs them, and $\langle M,G\rangle$ comes from the normalisation. For the non-contrastive loss, paper (6), the force is constant,
+# where $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$, entry by entry. This is equation (5) of the paper. The positive pair pulls with $u_Au_B^\top$, the negatives push with their mean $t_A$ as the loss weighs them, and $\langle M,G\rangle$ comes from the normalisation. For positive pairs alone, equation (6) of the paper, the force is a constant,
 #
 # $$
 # \hat M=\mathbb E[u_Au_B^\top]=\operatorname{diag}(1,\dots,1,0,\dots,0)/d .
 # $$ (ab-eq-constant)
 #
-# We check both against autograd of the losses as they are written: data from random orthogonal $A,B$, weights, every positive and every negative sign vector enumerated on its own.
+# The [appendix](ab-a-gradients) checks both against automatic differentiation, with all signs enumerated.
 
-# %%
-r_small, d_small, tau2 = 2, 4, 1.7
+# %% [markdown]
+# ```{strip}
+# $(1-S_A)(u_B-t_A)$ for each pair | contrastive_force.force: attract_a =
+# $M=\mathbb E[u_A\,(1-S_A)(u_B-t_A)^\top+\dots]$ | contrastive_force.force: total = total
+# $\mathring{\mathsf K}_A$ without $D$ | two_modality_flow.velocity: move_a =
+# $\mathring{\mathsf K}_B$ without $D$ | two_modality_flow.velocity: move_b =
+# ```
 
-
-def dictionary(purpose):
-    """[A A_ξ]: orthogonal columns of lengths σ and σ_ξ, in a larger space."""
-    shape = (d_small + 2, d_small)
-    raw = torch.randn(shape, generator=stream(seed, 0, purpose))
-    return torch.linalg.qr(raw).Q * small_scales
-
-
-def enumerated(w_a, w_b):
-    """log S_A, log S_B and f_A·f_B of the positive pairs, as (3) and (4) are written."""
-    y_a, y_b = small_u @ a.mT @ w_a, small_u @ b.mT @ w_b
-    f_a, f_b = (y / y.square().sum(-1).mean().sqrt() for y in (y_a, y_b))
-    return enumerated_in(f_a @ f_b.mT)
-
-
-def enumerated_in(products):
-    """The same from f_A·f_B of every u_A with every u_B."""
-    s = tau2 * products
-    means = (s.logsumexp(k, keepdim=True) - math.log(len(small_u)) for k in (1, 0))
-    logs = [s - torch.logaddexp(s, math.log(negatives) + mean) for mean in means]
-    return *(log[shared] for log in logs), s[shared] / tau2
-
-
-# %%
-small_u = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * d_small) / d_small**0.5
-shared = (small_u[:, None, :r_small] == small_u[:, :r_small]).all(-1)
-small_scales = model_scales(torch.tensor([1.5, 0.8]), 0.5, d_small)
-a, b = dictionary("A"), dictionary("B")
-w = torch.randn(2, d_small + 2, 3, generator=stream(seed, 0, "W"))
-maps = [(wk.mT @ data)[None] for wk, data in zip(w, (a, b), strict=True)]
-g = correlation(*maps)
-small_signs = all_signs(r_small, d_small)
+# %% tags=["hide-input"]
 glue.number("ab-states", len(signs.u_a))
 
 # %% [markdown]
-# ```{prf:lemma} A.1 to A.3, Corollary A.4, Lemmas A.5 and A.6 of the paper, restored
-# :label: ab-lem-a
+# ## Aligned is not balanced
+#
+# Two encoders may agree on every pair and say almost nothing. Agreement is one number. How many directions carry it is another, and this chapter is about the difference.
+#
+# The paper defines both. Its **alignment** (Definition 4.1 of the paper) is "the accuracy of classifying whether the input pair is a positive pair": how often an anchor is closer to its own partner than to another one. The formula is lost in our copy. The words around it speak of distances ("close for positive pairs and far away from each other for negative pairs"), so we read it as the probability of $\lVert f_A^+-f_B^+\rVert<\lVert f_A^+-f_B^-\rVert$. The other natural reading compares products, $f_A^+\cdot f_B^+>f_A^+\cdot f_B^-$. The two agree where all outputs have one length, as in CLIP {cite}`radford-2021`; here only their mean square is one. Distances decide our verdicts. The [appendix](ab-a-readings) shows both side by side for every claim that uses alignment.
+#
+# Under either reading a constant output scores zero, since ties do not count. A negative pair can share all $r$ signals by chance. We leave these cases out, so that a perfect score is one.
+#
+# The **balance** (Definition 4.2 of the paper) is $\lVert\Sigma\rVert_F^2/\lVert\Sigma\rVert_2^2$ with $\Sigma=\mathbb E[f_Af_A^\top]$. With $s_1\ge s_2\ge\dots$ the singular values of $\mathsf K_A$ it is $\sum_is_i^4/s_1^4$. It counts the directions that are as long as the longest: 1 to $r$ once the noise is gone.
+#
+# ````{prf:lemma} 4.4 and 4.5 of the paper, restored
+# :label: ab-lem-sufficient
 # :nonumber:
-# With $\Gamma=\partial\log S_A/\partial G=\tau^2(1-S_A)\,u_A(u_B-t_A)^\top$ for one positive pair (A.1), the gradient of the loss in $W_A$ is the chain rule through
-# {eq}`ab-eq-correlation` (A.2), $K_A$ and $K_{A,\xi}$ follow {eq}`ab-eq-flow` (A.3), in the four blocks of $M$ (A.4). A column $p$ of length $\kappa_p$ moves along itself and across,
-# $\frac{d}{dt}\kappa_p^2=2\langle[\mathsf K]_p,[\mathring{\mathsf K}]_p\rangle$ and
-# $\frac{d}{dt}\frac{[\mathsf K]_p}{\kappa_p}=\bigl(I-\frac{[\mathsf K]_p[\mathsf K]_p^\top}{\kappa_p^2}\bigr)\frac{[\mathring{\mathsf K}]_p}{\kappa_p}$ (A.5),
-# in which the normalisation enters the first only. For the non-contrastive loss $M$ is {eq}`ab-eq-constant` (A.6).
+# ```{claim} lem-4.4
+# ```
+# ```{claim} lem-4.5
+# ```
+# ````
+#
+# *Idea of the proof.* Let $K_A=K_B$ without noise. Then a positive pair is at distance 0. A negative whose signal differs in the signs $Q$ is at distance $2\sqrt{|Q|/d}\,s_r/N_A$ or more. Noise and differences well below $s_r$ cannot reverse that, and a bounded condition number keeps $s_r$ up. For balance, a condition number $C$ gives $\sum_is_i^4/s_1^4\ge1+(r-1)/C^4$. The fourth power is harsh: $C=1.2$ may cost half of the balance.
+#
+# We draw maps with a condition number of ten, with columns that are orthogonal or point in any direction, and with noises and differences of $10^{-4}$.
+
+# %% [markdown]
+# ```{strip}
+# $\lVert f_A^+-f_B^+\rVert<\lVert f_A^+-f_B^-\rVert$, all signs | distance_alignment._distances: return
+# balance $\sum_is_i^4/s_1^4$ | modality_scores.balance: return
+# condition number $s_1/s_r$ of $K_A$ | modality_scores.condition_number: return
 # ```
 
-
-# %%
-def log_ratios(w_a):
-    return enumerated(w_a, w[1])[0]
-
-
-def weights_force(gamma, norm=1.0):
-    """What forces in G are in K_A; `norm` weighs the part of the normalisation."""
-    stacked = [k.expand(len(gamma), -1, -1) for k in maps]
-    whole = velocity(*stacked, torch.ones(d_small), gamma)[0]
-    pull = maps[1] @ gamma.mT * d_small / maps[0].norm() / maps[1].norm()
-    return pull + norm * (whole - pull)
+# %% tags=["hide-input"]
+map_count, spread = 200, 10.0
+draws = stream(seed, 0, "random maps")
 
 
-# %%
-def pair_forces(weigh=1.0):
-    """Γ of Lemma A.1 for all positive pairs; `weigh` scales the mean over negatives."""
-    u = small_u[:, None].expand(-1, len(small_u), -1)[shared]
-    v = small_u.expand(len(small_u), -1, -1)[shared]
-    h = tau2 * u @ g[0] / d_small**0.5
-    odds = negatives * h.cosh().prod(-1) / (tau2 * ((u @ g[0]) * v).sum(-1)).exp()
-    t = weigh * h.tanh() / d_small**0.5
-    return tau2 * (odds / (1 + odds))[:, None, None] * u[:, :, None] * (v - t)[:, None]
+def by_distance(a, b, r):
+    """Alignment by distances where the negative has another signal, one a map."""
+    return exact_alignment_by_distance(a, b, r, other_signal=True)
 
 
-jacobian = torch.func.jacrev(log_ratios)(w[0])  # of log S_A, one row a positive pair
-a1, a1_control = (
-    relative_error((a @ weights_force(pair_forces(k)).mT), jacobian) for k in (1, 0)
+met = {
+    (r, kind): nearly_equal_maps(
+        map_count, r, spread, draws, orthogonal=kind == "orthogonal"
+    )
+    for r, kind in product((2, 3, 5), ("orthogonal", "any direction"))
+}
+close = {
+    f"r={r}, {kind}": float(by_distance(*maps, r).min())
+    for (r, kind), maps in met.items()
+}
+a_far, b_far = met[3, "any direction"]
+unrelated = float(by_distance(a_far, b_far.roll(1, 0), 3).min())
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-4.4", observed=close, control=unrelated)
+
+
+# %% tags=["hide-input"]
+def least_balance(r, condition):
+    """Least balance over r: the first singular value is `condition`, others ≥ 1."""
+    g = stream(seed, 0, f"balanced maps {r} {condition}")
+    values = condition ** torch.rand(map_count, r, generator=g)
+    values[:, 0], values[0, 1:] = condition, 1
+    turn = torch.linalg.qr(torch.randn(map_count, r, r, generator=g)).Q
+    return float(balance(turn * values[:, None]).min()) / r
+
+
+near_one = {f"r={r}": least_balance(r, 1.01) for r in (2, 5, 20)}
+far_from_one = {f"r={r}": least_balance(r, 2.0) for r in (5, 20)}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-4.5", observed=near_one, control=far_from_one)
+
+# %% [markdown]
+# The paper's own example of an aligned map without balance has orthogonal columns of which one dwarfs the others. We take the lengths $(100,1,1,1)$. The two encoders agree on each pair, and $z_2,z_3,z_4$ hardly show in the output.
+
+# %% tags=["hide-input"]
+examples = {
+    "all equal": [1.0, 1, 1, 1],
+    "one dwarfs the others": [100.0, 1, 1, 1],
+    "one is lost": [1.0, 1, 1, 0],
+    "one dwarfs, one is lost": [100.0, 1, 1, 0],
+}
+placed = {}
+for name, lengths in examples.items():
+    example = torch.diag(torch.tensor(lengths))[None]
+    placed[name] = float(by_distance(example, example, 4)), float(balance(example))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "ex-4",
+    observed=placed["one dwarfs the others"][0],
+    control=placed["one dwarfs, one is lost"][0],
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-a1", observed=a1, control=a1_control)
-
-
-# %%
-def gradients(loss):
-    """−∂ loss / ∂W_A and −∂ loss / ∂W_B by autograd."""
-    leaves = [wk.clone().requires_grad_() for wk in w]
-    return [-x for x in torch.autograd.grad(loss(*enumerated(*leaves)), leaves)]
-
-
-slope_a, slope_b = gradients(lambda log_a, log_b, s: -(log_a + log_b).mean() / tau2)
-positive_a, _ = gradients(lambda log_a, log_b, s: -s.mean())
-m = contrastive_force(g, small_signs, tau2, negatives)
-m_hat = non_contrastive_force(r_small, d_small)[None]
-a2 = relative_error(a @ weights_force(m)[0].mT, slope_a)
-a2_control = relative_error(a @ weights_force(m, norm=0)[0].mT, slope_a)
-
-moved = velocity(*maps, small_scales, m)
-a3 = {
-    "K_A": relative_error(moved[0][0, :, :r_small], slope_a.mT @ a[:, :r_small]),
-    "K_A,ξ": relative_error(moved[0][0, :, r_small:], slope_a.mT @ a[:, r_small:]),
-    "K_B": relative_error(moved[1][0, :, :r_small], slope_b.mT @ b[:, :r_small]),
-    "K_B,ξ": relative_error(moved[1][0, :, r_small:], slope_b.mT @ b[:, r_small:]),
-}
-unscaled = velocity(*maps, small_scales.sqrt(), m)[0][0]  # σ in place of σ²
-a3_control = relative_error(unscaled, slope_a.mT @ a)
-a6 = relative_error(a @ weights_force(m_hat)[0].mT, positive_a)
-a6_control = relative_error(a @ weights_force(m_hat, norm=0)[0].mT, positive_a)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-a2", observed=a2, control=a2_control)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-a3", observed=a3, control=a3_control)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-a6", observed=a6, control=a6_control)
-
-# %% [markdown]
-# Corollary A.4 of the paper names the blocks of the force, and Lemma A.5 splits the motion of a column. The blocks are compared with autograd of the enumerated loss in $G$,
-# the split with the derivative of $\kappa_p^2$ and of $[\mathsf K]_p/\kappa_p$ along the gradient of the loss in the weights.
-
-
-# %%
-def block_errors(ours, expected):
-    """Of the four blocks of a force: signals and noises of either modality."""
-    s, x = slice(None, r_small), slice(r_small, None)
-    names = {"zz": (s, s), "zξ": (s, x), "ξz": (x, s), "ξξ": (x, x)}
-    return {k: relative_error(ours[0][at], expected[0][at]) for k, at in names.items()}
-
-
-# %%
-leaf = g.clone().requires_grad_()
-loss = -sum(enumerated_in(small_u @ leaf[0] @ small_u.mT)[:2]).mean()
-by_autograd = -torch.autograd.grad(loss, leaf)[0] / tau2
-a4 = block_errors(m, by_autograd)
-a4_control = block_errors(  # negatives weighed as if S were that of small τ
-    contrastive_force(g, small_signs, 1e-9, negatives), by_autograd
+chapter.judge(
+    "ex-4-a",
+    observed=placed["one dwarfs the others"][1],
+    control=placed["all equal"][1],
 )
 
-
-# %%
-def lengths_and_directions(k):
-    size = k.norm(dim=-2)
-    return size**2, k / size
-
-
-along = (maps[0][0],), ((slope_a.mT @ a),)
-squares, directions = torch.func.jvp(lengths_and_directions, *along)[1]
-ours = column_rates(*maps, small_scales, m)
-a5 = {
-    k: relative_error(x[0], y)
-    for k, x, y in zip(("κ²", "[K]/κ"), ours, (squares, directions), strict=True)
-}
-raw = velocity(*maps, small_scales, m)[0][0] / maps[0][0].norm(dim=-2)
-a5_control = relative_error(raw, directions)  # without the projection across the column
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-a4", observed=a4, control=a4_control)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-a5", observed=a5, control=a5_control)
-
 # %% [markdown]
-# ## Infinite width
-#
-# The flow {eq}`ab-eq-flow` depends on the maps through products of their columns only: $\mathsf K_A^\top\mathsf K_A$, $\mathsf K_B^\top\mathsf K_B$ and $\mathsf K_A^\top\mathsf K_B$ follow an equation of their own.
-# So the width enters through the *start* alone, which is a Wishart draw, and a network of any width $m\ge2d$ costs as much as one of $2d$ neurons. We draw its triangular factor and run
-# widths up to {glue:text}`ab-widest:.0f` for the price of {glue:text}`ab-rows:.0f`. Then
-#
-# $$
-# \langle[\mathsf K_A]_p,[\mathsf K_A]_q\rangle\to\sigma_p^2\delta_{pq},\qquad\langle[\mathsf K_A]_p,[\mathsf K_B]_q\rangle\to0\qquad(m\to\infty,\ t=0),
-# $$
-#
-# so that at infinite width the columns are orthogonal, and what the two modalities have in common begins at zero. This is (7) of the paper: at initialisation *and later*
-# the $[K_A]_p$ are orthogonal to each other and to the $[K_B]_q$, $q\ne p$.
-#
-# We run both stages of the paper, a small $\tau$ and then a larger one, for {glue:text}`ab-width-count:.0f` widths at once. The flow keeps $\lVert\mathsf K_AD^{-1/2}\rVert_F$, as outputs do not depend on the scale of $W_A$; along these
-# paths it drifts by {glue:text}`ab-drift:.0e`, which is the error of the integration that we see. The first figure shows the largest cosine of two different signal columns.
+# At the other extreme all inputs go to one point. Positive pairs are then at distance 0, and so are all others: by strict inequalities no positive pair is closer (the number itself is lost in our copy). As a control, outputs drawn at random, in which nothing belongs together.
 
-# %%
-first_times = torch.linspace(0, time_first, 31)
-second_times = torch.linspace(0, time_second, 31)
-
-
-def two_stages(a, b, scale, tau=(tau_first, tau_second)):
-    """Maps through stage 1 and stage 2 [time, run, m, d], and the larger error."""
-    one = contrastive_flow(a, b, scale, signs, first_times, tau[0], negatives)
-    two = contrastive_flow(
-        one.map_a[-1], one.map_b[-1], scale, signs, second_times, tau[1], negatives
-    )
-    maps = (
-        torch.cat([x, y[1:]])
-        for x, y in ((one.map_a, two.map_a), (one.map_b, two.map_b))
-    )
-    return *maps, torch.maximum(one.error, two.error)
-
-
-# %%
-def with_and_without_smallest(values, sizes):
-    return {
-        "": fitted_power(values, sizes),
-        "without the smallest": fitted_power(values[1:], sizes[1:]),
-    }
-
-
-# %%
-starts = [initial_maps(scales, m, one_per_seed(f"start {m}"), rank) for m in widths]
-all_a, all_b = (torch.cat(x) for x in zip(*starts, strict=True))
-every = scales.repeat(len(widths), 1)
-path_a, path_b, drift = two_stages(all_a, all_b, every)
-errors = discretisation_errors(path_a, path_b, rank)
-moments = {"start": 0, "end of stage 1": 30, "end of stage 2": 60}
-time_axis = torch.cat([first_times, time_first + second_times[1:]])
-
-
-def by_width(values):
-    """[..., width · seed] → [..., width, seed]."""
-    return values.unflatten(-1, (len(widths), seeds))
-
-
-glue.number("ab-widest", max(widths))
-glue.number("ab-rows", 2 * dim)
-glue.number("ab-width-count", len(widths))
-glue.number("ab-drift", float(drift.max()))
-
-# %%
-tied = 0.3 * all_a.mean(-1, keepdim=True)  # columns that share a part at the start
-tied_errors = discretisation_errors(all_a + tied, all_b, rank)
-cosines = {
-    f"{name}{', ' + how if how else ''}": slope
-    for name, at in moments.items()
-    for how, slope in with_and_without_smallest(
-        by_width(errors.signal[at]), widths
-    ).items()
-}
-shared_part = fitted_power(by_width(tied_errors.signal), widths)
+# %% tags=["hide-input"]
+one_point = torch.ones(1, 100, 3)
+scattered = torch.randn(2, 1, 100, 3, generator=stream(seed, 0, "scattered"))
+nearer = float(alignment_by_distance(one_point, one_point))
+at_random = float(alignment_by_distance(*scattered))
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("eq-7", observed=cosines, control=shared_part)
+chapter.judge("sec-4-point", observed=nearer, control=at_random)
 
 # %% tags=["hide-input", "remove-output"]
-fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.4), layout="constrained")
-shades = colours.ordered(len(widths))
-by_moment = {name: by_width(errors.signal[at]).cpu() for name, at in moments.items()}
-for shift, mark, (name, v) in zip((0.9, 1, 1.1), "os^", by_moment.items(), strict=True):
-    x = [shift * m for m in widths]
-    left.vlines(x, v.amin(-1), v.amax(-1), colors=shades, lw=1)
-    left.plot(
-        x, v.mean(-1), color=colours.BLACK, lw=0.6, ls="-", marker=mark, label=name
-    )
-    left.scatter(x, v.mean(-1), c=shades, marker=mark, s=30, zorder=3)
-guide = [0.6 * (widths[0] / m) ** 0.5 for m in widths]
-left.plot(widths, guide, **colours.THEORY, label="slope −½")
-left.set(xscale="log", yscale="log", xlabel="width $m$")
-left.set_ylabel("largest cosine of two columns")
-left.legend()
-power = [float(fitted_power(v.mean(-1), widths)) for v in by_moment.values()]
-left.set_title(f"Largest cosines go as $m^{{{np.mean(power):.2f}}}$")
-course = by_width(errors.signal).mean(-1).cpu()
-for m, line, shade in zip(widths, course.unbind(1), shades, strict=True):
-    right.plot(time_axis.cpu(), line, color=shade)
-    right.annotate(f" {m}", (time_axis[-1].cpu(), line[-1]), va="center")
-right.axvline(time_first, **colours.ASIDE)
-right.text(
-    time_first, 0.97, " stage 2", transform=right.get_xaxis_transform(), va="top"
-)
-right.set(yscale="log", xlabel="time $t$", ylabel="mean over seeds, by width")
-by = float((course[30] / course[60]).min())
-right.set_title(f"Stage 2 divides them by {by:.0f} or more")
-glue.figure(fig, "ab-plot-eq-7")
+fig, ax = plt.subplots(figsize=(6.6, 3.9), layout="constrained")
+points = {
+    "constant output": (nearer, 1.0, "o", (10, 0)),
+    "one is lost": (*placed["one is lost"], "s", (-75, 6)),
+    "one dwarfs\nthe others": (*placed["one dwarfs the others"], "P", (12, -4)),
+    "all equal": (*placed["all equal"], "X", (12, -4)),
+}
+shades = (colours.GREY, colours.BLACK, colours.POSITIVE["color"], None)
+for (name, (x, y, mark, shift)), shade in zip(points.items(), shades, strict=True):
+    colour = shade or colours.NEGATIVE["color"]
+    ax.plot(x, y, mark, ms=11, color=colour)
+    ax.annotate(name, (x, y), shift, textcoords="offset points", va="center")
+arrow = dict(arrowstyle="-|>", lw=2)
+pulled = arrow | {"color": colours.POSITIVE["color"]}
+pushed = arrow | {"color": colours.NEGATIVE["color"]}
+ax.annotate("", (0.93, 1.0), (0.42, 1.0), arrowprops=pulled)
+ax.annotate("", (1.0, 3.75), (1.0, 1.3), arrowprops=pushed)
+ax.text(0.67, 1.12, "positive pairs", color=pulled["color"], ha="center")
+ax.text(0.98, 2.3, "negatives", color=pushed["color"], ha="right")
+ax.set(xlim=(-0.05, 1.25), ylim=(0.6, 4.3), yticks=[1, 2, 3, 4])
+ax.set(xlabel="alignment, by distances", ylabel="balance, of 4 signals")
+ax.set_title("Agreeing is one axis, telling apart another")
+glue.figure(fig, "ab-plot-plane")
 
 # %% [markdown]
-# ```{glue:figure} ab-plot-eq-7
-# :alt: The largest cosine of two signal columns falls as a straight line of slope minus one half in the width, at three moments; over time it falls steeply in stage 2, at every width.
-# :name: ab-fig-eq-7
+# ```{glue:figure} ab-plot-plane
+# :alt: A plane of alignment against balance. A constant output lies at the lower left, a map in which one signal dwarfs the others at the lower right, a map of four equal signals at the upper right, and a map that lost one signal a little left of alignment one.
+# :name: ab-fig-plane
 #
-# Cosines of different signal columns; a colour is a width. Left: mean over seeds at three moments, vertical lines from the least to the largest seed; look at the slope, that of the dotted line. The title has the mean of the three fitted powers. Right: over
-# time, one line per width; from the grey line on, in stage 2, the columns become *more* orthogonal. Paper (7) has the limit alone; the rate is that of random columns.
+# Four maps of four signals. Look at the lower right: perfect agreement, one direction. The arrows say what the rest of the chapter shows: positive pairs move training to the right, negatives move it up.
 # ```
 
 # %% [markdown]
-# That the columns *stay* orthogonal is exact: from orthogonal columns the velocity in the flow of the inner products off the diagonal is zero. By enumeration, at random orthogonal columns of
-# random lengths and random $\hat\kappa_p$, below. With this the state is $\kappa_p^2=\lVert[K_A]_p\rVert^2$, $\hat\kappa_p^2=\langle[K_A]_p,[K_B]_p\rangle$ and the total noise $\kappa_\xi^2=\lVert K_{A,\xi}\rVert_F^2$.
+# ## Nine numbers are the whole network
+#
+# Random wide columns are nearly orthogonal, and training does not tilt them. So each signal is a length and an agreement, and all the noise is one more number: $2r+1$ numbers describe the network, nine for four signals.
+#
+# The flow {eq}`ab-eq-flow` depends on the maps through the products of their columns only. At infinite width the columns are orthogonal at the start, and the two modalities have nothing in common. Equation (7) of the paper says that it stays so: $[K_A]_p$ remains orthogonal to all columns but its partner $[K_B]_p$. Then $\kappa_p^2=\lVert[K_A]_p\rVert^2$, $\hat\kappa_p^2=\langle[K_A]_p,[K_B]_p\rangle$ and the total noise $\kappa_\xi^2=\lVert K_{A,\xi}\rVert_F^2$ are the whole state. A signal is aligned if $\hat\kappa_p^2=\kappa_p^2$.
 #
 # ```{prf:lemma} A.7 of the paper, restored, with noise
 # :label: ab-lem-a7
@@ -465,11 +393,20 @@ glue.figure(fig, "ab-plot-eq-7")
 # \end{aligned}
 # $$ (ab-eq-wide)
 #
-# Without noise this is (8). For the non-contrastive loss $4(1-S)$ is 2 and $T_p=0$.
+# Without noise this is equation (8) of the paper. For positive pairs alone $4(1-S)$ is 2 and $T_p=0$.
+# ```
+#
+# *Idea of the proof.* Let $G$ be diagonal. Flip one signal of an anchor and of its partner: neither $f_A^+\cdot f_B^+$ nor the mean over negatives changes. So $S$ is one number, and the force is diagonal, too, $2(1-S)(1-T_p)/d$ at signal $p$. The number $T_p$ has a plain meaning: $T_p=2P_p-1$, where $P_p$ is the probability that a negative, as the loss weighs it, agrees with the anchor in signal $p$. If all negatives that count agree in $p$ anyway, $p$ tells nothing apart, and the pull on it is cancelled.
+
+# %% [markdown]
+# ```{strip}
+# $1-S$ and $T_p$, from $g$ | infinite_width_flow.negative_factors: return
+# $1-T_p-a$, the drive of $\kappa_p^2+\hat\kappa_p^2$ | infinite_width_flow._gap: return left
+# rates of $\log(\kappa_p^2\pm\hat\kappa_p^2)$ and $\log\kappa_\xi^2$ | infinite_width_flow._log_rates: return
 # ```
 
 
-# %%
+# %% tags=["hide-input"]
 def orthogonal_maps(purpose):
     """Orthogonal columns of random lengths and alignments; noises unrelated."""
     g = stream(seed, 0, purpose)
@@ -481,7 +418,7 @@ def orthogonal_maps(purpose):
     return a[None], b[None]
 
 
-# %%
+# %% tags=["hide-input"]
 def gram_velocities(a, b, tau2=1.5):
     """d/dt of the inner products of all columns of A and B, by enumeration."""
     moved = velocity(
@@ -492,7 +429,7 @@ def gram_velocities(a, b, tau2=1.5):
     return change + change.mT
 
 
-# %%
+# %% tags=["hide-input"]
 a_o, b_o = orthogonal_maps("orthogonal")
 change = gram_velocities(a_o, b_o)
 blocks = change.unflatten(0, (2, dim)).unflatten(2, (2, dim))  # [A or B, p, A or B, q]
@@ -505,7 +442,7 @@ moves = float(moved[~own].abs().max() / moved[own].abs().max())
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("eq-7-a", observed=stays, control=moves)
 
-# %%
+# %% tags=["hide-input"]
 state = WideState(
     a_o.square().sum(-2)[:, :rank],
     (a_o * b_o).sum(-2)[:, :rank],
@@ -531,45 +468,420 @@ half = relative_error(
 chapter.judge("lem-a7", observed=a7, control=half)
 
 # %% [markdown]
-# How far is a finite width from this curve? We compare $\kappa_p^2$ and $\hat\kappa_p^2$ along both stages, relative to $\sum_p\kappa_p^2$, and fit the power of $m$.
+# How far is a finite network from this curve? We train five widths through both stages of the paper: a small $\tau$ first, then a larger one. The width enters through the start alone, so a network of any width costs as much as one of $2d$ neurons, {glue:text}`ab-rows:.0f` here; the widest has {glue:text}`ab-widest:.0f`. We compare $\kappa_p^2$ and $\hat\kappa_p^2$ with the infinite width at all times.
+
+# %% tags=["hide-input"]
+plan = TwoStages(
+    (tau_first, tau_second),
+    negatives,
+    (torch.linspace(0, time_first, 31), torch.linspace(0, time_second, 31)),
+)
+starts = [initial_maps(scales, m, one_per_seed(f"start {m}"), rank) for m in widths]
+all_a, all_b = (torch.cat(x) for x in zip(*starts, strict=True))
+every = scales.repeat(len(widths), 1)
+path_a, path_b, _ = train_two_stages(all_a, all_b, every, signs, plan, rtol=1e-6)
+middle = len(widths) // 2
+start_state = wide_start(s_row, noise, dim - rank)
+spans = zip((time_first / dim, time_second / dim), plan.tau_squared, strict=True)
+stages = [WideStage(*stage) for stage in spans]
+wide = wide_training(s_row, noise, dim, stages, torch.linspace(0, 1, 31), negatives)
+curve = WideState(*(dim * x for x in wide.state))
+glue.number("ab-widest", max(widths))
+glue.number("ab-rows", 2 * dim)
 
 
-# %%
-def wide_path(tau=(tau_first, tau_second), s=None):
-    """The infinite-width curve through both stages [time, 1, ...]."""
-    s = torch.tensor(sigma)[None] if s is None else s
-    one = wide_flow(
-        wide_start(s, noise, dim - rank), s, noise, first_times, tau[0], negatives
-    )
-    last = WideState(*(x[-1] for x in one))
-    two = wide_flow(last, s, noise, second_times, tau[1], negatives)
-    return WideState(*(torch.cat([x, y[1:]]) for x, y in zip(one, two, strict=True)))
+def by_width(values):
+    """[..., width · seed] → [..., width, seed]."""
+    return values.unflatten(-1, (len(widths), seeds))
 
 
-# %%
-def gap_to(curve, a, b):
-    """Largest distance of κ² and κ̂² from a curve, over Σκ², through both stages."""
-    mine = torch.stack([a.square().sum(-2), (a * b).sum(-2)])[..., :rank]
-    distance = (mine - torch.stack(curve[:2])).norm(dim=(0, -1))
-    return (distance / curve.kappa_squared.sum(-1)).amax(0)
-
-
-curve = wide_path()
-gaps = by_width(gap_to(curve, path_a, path_b))
+# %% tags=["hide-input"]
+gaps = by_width(distance_from_limit(curve, path_a, path_b))
 late = WideState(*(x[:-3] for x in curve))  # the curve, three points of time late
-late_gaps = by_width(gap_to(late, path_a[3:], path_b[3:]))
+late_gaps = by_width(distance_from_limit(late, path_a[3:], path_b[3:]))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-a7-a",
-    observed=with_and_without_smallest(gaps, widths),
+    observed=power_with_and_without(gaps, widths),
     control=fitted_power(late_gaps, widths),
 )
 
+# %% tags=["hide-input", "remove-output"]
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.5), layout="constrained")
+shown_widths, time_axis = [0, middle, len(widths) - 1], both_times(plan)
+squares = path_a.square().sum(-2)[..., :rank].unflatten(1, (len(widths), seeds))
+for p, shade in enumerate(colours.ordered(rank)):
+    for k, style in zip(shown_widths, (":", "--", "-"), strict=True):
+        left.plot(time_axis.cpu(), squares[:, k, 0, p].cpu(), style, color=shade, lw=1)
+    left.plot(time_axis.cpu(), curve.kappa_squared[:, 0, p].cpu(), color="k", lw=0.6)
+    at = float(time_axis[30]), float(curve.kappa_squared[30, 0, p])
+    left.annotate(rf"$\sigma={sigma[p]:g}$", at, (4, 4), textcoords="offset points")
+left.axvline(time_first, **colours.ASIDE)
+left.text(time_first, 0.02, " stage 2", transform=left.get_xaxis_transform())
+left.set(xlabel="time $t$", ylabel=r"$\kappa_p^2$", ylim=(0, None))
+for k, style in zip(shown_widths, (":", "--", "-"), strict=True):
+    left.plot([], [], style, color=colours.GREY, label=f"$m={widths[k]}$")
+left.legend(loc="upper right")
+low, high = (pick(gaps, -1).cpu() for pick in (torch.amin, torch.amax))
+right.vlines(widths, low, high, colors=colours.GREY)
+right.plot(widths, gaps.mean(-1).cpu(), "o", color=colours.BLACK)
+first = float(gaps.mean(-1)[0])
+guide = [first * (widths[0] / m) ** 0.5 for m in widths]
+right.plot(widths, guide, **colours.THEORY, label="slope −½")
+right.set(xscale="log", yscale="log", xlabel="width $m$", ylabel="distance")
+right.legend()
+fig.suptitle("Wide networks ride one curve", x=0.01, ha="left")
+glue.figure(fig, "ab-plot-widths")
+
 # %% [markdown]
-# ## Two tools
+# ```{glue:figure} ab-plot-widths
+# :alt: Left, squared lengths of four signals over time for three widths beside the infinite width: they part in stage 1, the strongest rising highest, and meet in stage 2. Right, the distance to infinite width falls with slope minus one half in the width.
+# :name: ab-fig-widths
 #
-# The paper's proof rests on a version of Gronwall's lemma that couples an error to the progress made.
+# Left: the squared length of each signal through both stages, one seed; thin black lines are the infinite width. Look where the lines of small networks leave the black ones. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest seed: it falls as $1/\sqrt m$.
+# ```
+
+# %% [markdown]
+# ## Positive pairs alone: the strongest takes it all
+#
+# Alignment pays. What noise had of the output is freed, and the signals take it. Each signal grows exponentially, with an exponent proportional to its own $\sigma_p^2$, so the strongest is far ahead in the end. The more noise there was, the farther.
+#
+# ```{prf:theorem} 4.3 of the paper, restored
+# :label: ab-thm
+# :nonumber:
+# Let $\sigma_\xi<\sigma_{\min}$, $\sigma_{\max}^2/\sigma_{\min}^2\le c\log d$ and $r\le d^c$ for a small constant $c$, and let the network be sufficiently wide.
+#
+# (a) *Positive pairs alone.* There are such $\sigma$ for which training ends aligned but not balanced: the alignment score tends to one while the balance stays of order one.
+#
+# (b) *With negatives.* There are $\tau_1,\tau_2$ such that for every valid $\sigma$ training reaches, in polynomial time, a point that is aligned and balanced: the balance is of the order of $r$.
+# ```
+#
+# (ab-reading)=
+# The three inequalities are our reconstruction of a lost display. In the proof Lemma 5.2 of the paper is used with the exponent $\sigma_{\max}^2/\sigma_{\min}^2$, and the result has to be a power of $d$.
+#
+# *Idea of the proof of (a).* At infinite width put $u_p=\kappa_p^2+\hat\kappa_p^2$ and $w_p=\kappa_p^2-\hat\kappa_p^2$. With $d\theta=2\,dt/n^2$ and a dash for $d/d\theta$,
+#
+# $$
+# (\log u_p)'=\sigma_p^2(1-a),\qquad(\log w_p)'=-\sigma_p^2(1+a),\qquad(\log\kappa_\xi^2)'=-\sigma_\xi^2a .
+# $$ (ab-eq-logs)
+#
+# All $u_p$ share one clock, $\Theta=\int(1-a)\,d\theta$, so $u_p=\sigma_p^2e^{\sigma_p^2\Theta}$. And $\sum_p\kappa_p^2/\sigma_p^2+\kappa_\xi^2/\sigma_\xi^2=d$ is conserved, because outputs do not depend on the scale of the weights. At rest $w_p$ and $\kappa_\xi^2$ are 0, and one equation is left:
+#
+# $$
+# \sum_pe^{\sigma_p^2\Theta_\infty}=2d,\qquad\frac{\kappa_1}{\kappa_r}\to\frac{\sigma_1}{\sigma_r}\,e^{(\sigma_1^2-\sigma_r^2)\Theta_\infty/2}.
+# $$ (ab-eq-end)
+#
+# This exact end is ours; the paper shows that it is a power of $d$ (its Lemma B.17). With one $\sigma_{\max}$, the others $\sigma_{\min}$ and $r$ fixed, it grows as a power of $d$: as $d\to\infty$,
+#
+# $$
+# \frac{\kappa_1}{\kappa_r}\sim\frac{\sigma_{\max}}{\sigma_{\min}}\,(2d)^{\gamma},\qquad\gamma=\tfrac12\Bigl(1-\frac{\sigma_{\min}^2}{\sigma_{\max}^2}\Bigr).
+# $$ (ab-eq-power)
+
+# %% [markdown]
+# ```{strip}
+# $\mathring{\mathsf K}$ for a constant force $\hat M$ | two_modality_flow.non_contrastive_flow: return
+# $u_p,w_p,\kappa_\xi^2$ at given $\Theta$ | infinite_width_flow.non_contrastive_solution: parts =
+# $\gamma$ | infinite_width_flow.non_contrastive_exponent: return
+# ```
+
+# %% [markdown]
+# **Figure 1 of the paper, first row.** Our copy has neither the picture nor a caption. From "the first and third plots on the second row" we infer rows without and with negatives, and columns for alignment, noise and condition number. Here is what the theory says of the first row, in {glue:text}`ab-seed-count:.0f` networks of width {glue:text}`ab-figure-width:.0f`: the condition number grows, and stays.
+
+# %% tags=["hide-input"]
+a0, b0 = (x.unflatten(0, (-1, seeds))[middle] for x in (all_a, all_b))
+row_times = torch.linspace(0, time_first + time_second, 61)
+row = non_contrastive_flow(a0, b0, scales, rank, row_times)
+first_row = condition_number(row.map_a, rank)
+condition = by_width(condition_number(path_a, rank))
+second_row = condition[:, middle]
+glue.number("ab-seed-count", seeds)
+glue.number("ab-figure-width", widths[middle])
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "fig-1",
+    observed=first_row[30:].amin(0) / first_row[0],
+    control=second_row[30:].amin(0) / second_row[0],
+)
+
+# %% [markdown]
+# At the start the condition number is about $\sigma_1/\sigma_r$: the paper says below its Lemma 4.5 that it is not close to one "even at initialization". And the other way round (Section 2 of the paper): if all $\sigma_p$ are equal, "one can imagine that thanks to the symmetry, all directions will be learned simultaneously", and no negatives are needed.
+
+# %% tags=["hide-input"]
+level_scales = model_scales(torch.ones(rank), noise / max(sigma), dim).expand(seeds, -1)
+level_a, level_b = initial_maps(level_scales, widths[-1], one_per_seed("level"), rank)
+level_row = non_contrastive_flow(
+    level_a, level_b, level_scales, rank, max(sigma) ** 2 * row_times[::6]
+)
+level_condition = condition_number(level_row.map_a, rank)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("sec-4-start", observed=first_row[0], control=level_condition[0])
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "sec-2-equal", observed=level_condition.amax(0), control=first_row.amax(0)
+)
+
+# %% [markdown]
+# **How far?** Theorem 4.3 (a) of the paper speaks of large $d$. In the flow of positive pairs no force acts on a noise column, so all of them shrink by one factor and may be lumped in one column of their total length. Then $d$ may be as large as we like, at any width. The family of $\sigma$ was chosen before the run: $\sigma_{\min}=1$, $\sigma_{\max}^2=2,4,9$, four signals, hence powers of ¼, ⅜ and 4⁄9. As a control we leave the noise out: then $2d$ in {eq}`ab-eq-end` becomes $2r$, and the condition number does not depend on $d$ at all.
+
+
+# %% tags=["hide-input"]
+def collapse(s, d, m, with_noise=True):
+    """Maps at the end of the flow of positive pairs alone."""
+    columns = d - len(s) if with_noise else 0.0
+    draws = streams([seed], seeds, f"lumped {m}")
+    return ends_without_negatives(s, [noise], [columns], m, draws)
+
+
+def powers(s, with_noise=True):
+    ends = [collapse(s, d, 10**10, with_noise)[0] for d in sizes]
+    conditions = torch.stack([condition_number(a, len(s)) for a in ends])
+    exponent = non_contrastive_exponent(max(s), min(s))
+    return conditions, fitted_power(conditions, sizes) / exponent
+
+
+families = {f"σ²_max = {v}": [v**0.5, 1.0, 1.0, 1.0] for v in (2, 4, 9)}
+grown = {name: powers(s) for name, s in families.items()}
+quiet, noiseless = powers(families["σ²_max = 4"], with_noise=False)
+shares = {
+    f"{name}, {end}": float(pick(share))
+    for name, (_, share) in grown.items()
+    for end, pick in (("least", torch.min), ("largest", torch.max))
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-b17", observed=shares, control=float(noiseless.max()))
+
+# %% tags=["hide-input", "remove-output"]
+every_d = torch.logspace(1, 9, 81)
+
+
+def exact_condition(s):
+    """The final condition number at every d, in closed form."""
+    s = torch.tensor(s)[None].expand(len(every_d), -1)
+    start = wide_start(s, noise, every_d - s.shape[-1])
+    ends = non_contrastive_solution(start, s, noise, torch.tensor([math.inf]))
+    return wide_condition_number(ends)[0].cpu()
+
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.6), layout="constrained")
+clock = torch.cat([torch.zeros(1), torch.logspace(-2, 1.5, 160)])
+film = wide_flow(
+    wide_start(s_row, noise, 1000 - rank), s_row, noise, 1000 * clock, None
+)
+parts = torch.cat([film.kappa_squared[:, 0], film.noise_squared], -1).cpu()
+parts = parts / parts.sum(-1, keepdim=True)
+fills = [*colours.ordered(rank), "0.85"]
+left.stackplot(clock[1:].cpu(), parts[1:].T, colors=fills, lw=0)
+for height, text, colour in (
+    (0.3, rf"$\sigma={sigma[0]:g}$", "white"),
+    (0.55, "noise", "k"),
+):
+    x = 6.0 if colour == "white" else 0.02
+    left.text(x, height, text, color=colour)
+left.set(xscale="log", xlabel="time $t/d$", ylabel="share of the output", ylim=(0, 1))
+left.set_title("$d=1000$", weight="normal")
+drawn = [(name, values) for name, (values, _) in grown.items()]
+drawn += [("4, no noise", quiet)]
+looks = zip(drawn, "os^x", (*colours.ordered(3), colours.BLACK), strict=True)
+for (name, values), mark, shade in looks:
+    mean, power = values.mean(-1).cpu(), float(fitted_power(values, sizes).mean())
+    shown = name.removeprefix("σ²_max = ")
+    power = round(power, 2) + 0.0  # no minus zero
+    text = rf"$\sigma_{{\max}}^2=\,${shown}: $d^{{\,{power:.2f}}}$"
+    right.plot(sizes, mean, mark, color=shade, label=text)
+    if name in families:
+        exact_line = exact_condition(families[name])
+        right.plot(every_d.cpu(), exact_line, **colours.THEORY | {"color": shade})
+right.legend(loc="upper left", fontsize=8)
+right.set(xscale="log", yscale="log", xlabel="dimension $d$", xlim=(10, None))
+right.set_title("final condition number", weight="normal")
+fig.suptitle("The more noise, the harder the collapse", x=0.01, ha="left")
+glue.figure(fig, "ab-plot-b17")
+
+# %% [markdown]
+# ```{glue:figure} ab-plot-b17
+# :alt: Left, shares of the output over time at d of 1000: grey noise shrinks and one dark band takes nearly everything. Right, the final condition number rises as a straight line in the dimension on logarithmic axes for three sigmas, and stays flat without noise.
+# :name: ab-fig-b17
+#
+# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them. Crosses, without noise, stay flat.
+# ```
+#
+# The lines are straight for large $d$ only, so our sizes begin at $10^4$; with $\sigma_{\max}^2$ near one, or with many signals, $d$ must be larger still. For smaller $d$ {eq}`ab-eq-end` itself is the prediction. For positive pairs alone, at infinite width, the same derivation bounds the condition number at all times by $\frac{\sigma_1}{\sigma_r}e^{(\sigma_1^2-\sigma_r^2)\Theta/2}$ with $\Theta\le\log(2d-r+1)/\sigma_1^2$ and $\Theta\le\log(2d/r)/\overline{\sigma^2}$: the paper's power of $d$ with an exponent and a constant. We hold stage 1 of finite networks against it. The paper states the power for the end of stage 1; our runs go on to rest without negatives, and Lemma B.9 of the paper links the two.
+
+# %% tags=["hide-input"]
+growth_bound, no_noise = (
+    float(condition_growth_bound(s_row, count)) for count in (dim, rank)
+)
+largest_seen = condition[:31].amax(0)  # in stage 1, [width, seed]
+b12 = {
+    f"m={m}": c / growth_bound
+    for m, c in list(zip(widths, largest_seen, strict=True))[2:]
+}
+b12_control = largest_seen[-1] / no_noise  # C = r: as if noise gave nothing to grow on
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-b12", observed=b12, control=b12_control)
+
+# %% [markdown]
+# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$; two more values of $d$ show the trend. By distances "sufficiently large" asks for no width that grows with $d$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f` on the data of this page. (Alignment by products does need a width that grows; the [appendix](ab-width) says how much.) As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
+
+
+# %% tags=["hide-input"]
+def one_large(r):
+    return [2.0] + [1.0] * (r - 1)
+
+
+collapsed_maps = {
+    (r, m): collapse(one_large(r), 1e6, m) for r, m in product(ranks, (100, 10**10))
+}
+
+
+def signal_alignment(a, b, r):
+    """By distances, from the signal columns: no noise is left at the end."""
+    return by_distance(a[..., :r], b[..., :r], r)
+
+
+ends_aligned = {
+    f"r={r}, m={m:.0e}": float(signal_alignment(*maps, r).min())
+    for (r, m), maps in collapsed_maps.items()
+}
+others = {
+    f"r={r}": float(signal_alignment(a, b[..., :r].roll(1, -1), r).max())
+    for (r, m), (a, b) in collapsed_maps.items()
+    if m == 100
+}
+unbalanced = {
+    f"r={r}, m={m:.0e}": float(balance(a).max())
+    for (r, m), (a, _) in collapsed_maps.items()
+}
+for d in (1e4, 1e8):  # the trend in d, for four signals
+    a, b = collapse(one_large(4), d, 100)
+    ends_aligned[f"r=4, d={d:.0e}"] = float(signal_alignment(a, b, 4).min())
+    unbalanced[f"r=4, d={d:.0e}"] = float(balance(a).max())
+glue.number("ab-untrained", float(by_distance(a0, b0, rank).mean()))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("thm-4.3a", observed=ends_aligned, control=others)
+
+# %% [markdown]
+# The balance is judged against training with negatives, which the section after the next describes: two stages, the largest width, and two noises.
+
+
+# %% tags=["hide-input"]
+def with_negatives(r, contrast=True, paired=True):
+    """Both stages with r signals and two noises; control: no contrast, or no pairs."""
+    scale = model_scales(torch.tensor(one_large(r)), noise, r + 2).expand(seeds, -1)
+    maps = initial_maps(scale, widths[-1], one_per_seed(f"rank {r}"), r)
+    spans = torch.tensor([0.0, time_first]), torch.tensor([0.0, 3 * time_second])
+    if not contrast:
+        for span in spans:
+            path = non_contrastive_flow(*maps, scale, r, span)
+            maps = path.map_a[-1], path.map_b[-1]
+        return maps
+    states = all_signs(r, r + 2)
+    states = states if paired else unrelated_pairs(states)
+    stages = TwoStages(plan.tau_squared, negatives, spans)
+    a, b, _ = train_two_stages(*maps, scale, states, stages, rtol=1e-5)
+    return a[-1], b[-1]
+
+
+against = {
+    r: with_negatives(r)
+    for r in chapter.progress(ranks, "Theorem 4.3, numbers of signals")
+}
+plain = {r: with_negatives(r, contrast=False) for r in ranks}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "thm-4.3a-1",
+    observed=unbalanced,
+    control=float(balance(against[ranks[-1]][0]).min()),
+)
+
+# %% [markdown]
+# ## A small inverse temperature hears no negatives
+#
+# If $\tau^2$ is near 0, all negatives weigh alike, agree with the anchor as often as not, and cancel. The contrastive loss then *is* the loss of positive pairs, on another clock.
+#
+# ```{prf:lemma} B.9 of the paper, restored
+# :label: ab-lem-b9
+# :nonumber:
+# The dynamics of stage 1 are those of the non-contrastive loss, up to a multiplicative constant and terms of higher order: $M=\frac{2K}{1+K}\hat M+O(\tau^2)$.
+# ```
+#
+# *Idea of the proof.* For $\tau\to0$ every exponential is 1, so $S=1/(1+K)$ and $t_A=t_B=0$. What is left is $\frac{2K}{1+K}$ times the positive pair. In the language of [Nonlinearity](nonlinearity.ipynb) this is the *uniform importance*, under which the linear networks of that chapter come closest to one direction.
+
+# %% tags=["hide-input"]
+g_start = correlation(a0 + b0, a0 - 0.5 * b0)  # correlated maps
+m_hat = non_contrastive_force(rank, dim)
+factor = 2 * negatives / (1 + negatives)
+
+
+def remainder(t, by):
+    """Of the force, relative to the leading term, one a seed."""
+    m = contrastive_force(g_start, signs, t, negatives)
+    return (m / by - m_hat).norm(dim=(-2, -1)) / m_hat.norm()
+
+
+limit = float(remainder(1e-9, factor).max())
+limit_control = float(remainder(1e-9, factor / 2).min())
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-b9", observed=limit, control=limit_control)
+
+# %% tags=["hide-input"]
+first_times, small_taus = plan.times[0][::10], [3e-4, 2e-3, 1e-2]
+soft_ends = [
+    contrastive_flow(a0, b0, scales, signs, first_times, t, negatives).map_a[1:]
+    for t in small_taus
+]
+
+
+def power_of_tau(pace):
+    """Of the largest distance of stage 1 from the flow of positive pairs, whose time
+    is scaled by `pace`."""
+    theirs = non_contrastive_flow(a0, b0, scales, rank, pace * first_times).map_a[1:]
+    apart_by = [(ours - theirs).norm(dim=(-2, -1)).amax(0) for ours in soft_ends]
+    return fitted_power(
+        torch.stack(apart_by) / theirs[-1].norm(dim=(-2, -1)), small_taus
+    )
+
+
+trajectories, unscaled = power_of_tau(factor), power_of_tau(factor / 2)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-b9-b", observed=trajectories, control=unscaled)
+
+# %% tags=["hide-input", "remove-output"]
+soft_taus = [0.01, 0.1, 0.3, 1.0]
+clock = torch.linspace(0, 3, 121)
+plain_line = wide_flow(start_state, s_row, noise, dim * clock, None)
+fig, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
+for t, shade in zip(soft_taus, colours.ordered(len(soft_taus)), strict=True):
+    soft = wide_flow(start_state, s_row, noise, dim * clock / factor, t, negatives)
+    line = wide_condition_number(soft)[:, 0].cpu()
+    ax.plot(clock.cpu(), line, "--", color=shade, label=rf"$\tau^2={t:g}$")
+line = wide_condition_number(plain_line)[:, 0].cpu()
+alone = {"color": colours.POSITIVE["color"], "lw": 2, "zorder": 1}
+ax.plot(clock.cpu(), line, **alone, label="positive pairs alone")
+ax.set(xlabel="time $t/d$ of positive pairs", ylabel="condition number of $K_A$")
+ax.legend()
+ax.set_title(r"Turn $\tau$ down and the negatives fall silent")
+glue.figure(fig, "ab-plot-silent")
+
+# %% [markdown]
+# ```{glue:figure} ab-plot-silent
+# :alt: The condition number over time at infinite width. Dashed lines of the contrastive loss at four temperatures approach, from below, the solid line of positive pairs alone as the inverse temperature falls.
+# :name: ab-fig-silent
+#
+# Infinite width. Look at the dashed lines close on the solid one as $\tau^2$ falls. The contrastive loss is faster by $2K/(1+K)$; its clock is scaled to match.
+# ```
+#
+# **What stage 1 brings.** By the end of stage 1 the signals are aligned and the noise is gone. The paper's worry is what grows meanwhile: the condition number, and the errors of a finite width. It bounds both by coupling them to the progress made.
 #
 # ````{prf:lemma} 5.2 and B.2 of the paper, restored
 # :label: ab-lem-gronwall
@@ -580,10 +892,9 @@ chapter.judge(
 # ```
 # ````
 #
-# The bound knows nothing of $A_t$ or of the time: $dY/Y=-(b/c)\,dX$. It needs *the same* process in both equations; with a second process, the identity is lost, and the bound, too, unless that process is the smaller one.
-# The pair is integrated for random processes and held against the closed form and the bound.
+# *Idea of the proof.* $dY/Y=-(b/c)\,dX$, whatever $A_t$ is. Integrate. Neither the time nor the rate occurs in the bound: what grows can only grow while there is progress to be made. It needs *the same* process in both equations.
 
-# %%
+# %% tags=["hide-input"]
 knots, process_runs = torch.linspace(0, 3, 13), 64
 process_seeds = streams([seed], process_runs, "process")
 process, second = (draw_comparison(13, process_seeds) for _ in range(2))
@@ -609,108 +920,31 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The second tool is a set of expectations, Lemma C.2 of the paper: with $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for signs $s,s'$ and orthogonal columns,
-#
-# $$
-# \begin{aligned}
-# \mathbb E_{s'}e^{\tau^2\sum g_ps_ps_p'}&=\prod_p\cosh(\tau^2g_p),\\
-# \mathbb E_{s'}\bigl[e^{\tau^2\sum g_ps_ps_p'}\,s_qs_q'\bigr]&=T_q\prod_p\cosh(\tau^2g_p),
-# \end{aligned}
-# $$ (ab-eq-cosh)
-#
-# and the same with $T_qT_{q'}$ for two different coordinates. They do not depend on $s$: that is why $S$ is one number.
+# **At work.** In the noiseless flow of positive pairs the progress is $X=1-\min_p\hat\kappa_p^2/\kappa_p^2$ and the error is $Y$, the condition number. The premises hold as inequalities, with $A_t=2/n^2$, $c=\sigma_{\min}^2$ and $b=\sigma_{\max}^2/2$ (our constants; the paper's are lost in our copy). So $Y$ stays below $\frac{\sigma_1}{\sigma_r}e^{\sigma_{\max}^2/2\sigma_{\min}^2}$ at all times, {glue:text}`ab-coupled-bound:.1f` on this page; it ends at {glue:text}`ab-coupled-end:.2f`. As a control $\sigma_{\max}$ and $\sigma_{\min}$ change places in $b$ and $c$.
 
-# %%
-strength = 0.2 + torch.rand(5, generator=stream(seed, 0, "strength"))
-own_sign = torch.sign(torch.randn(5, generator=stream(seed, 1, "strength")))
-other_sign = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 5)
-weight = (other_sign @ (strength * own_sign)).exp()
-agree = own_sign * other_sign
-one_minus_s, tanh = negative_factors(strength, 1.0, 1.0)
-product = one_minus_s / (1 - one_minus_s) * strength.sum().exp()  # (1 − S)/S at K = 1
-c2 = {
-    "1": relative_error(weight.mean(), product),
-    "one": relative_error((weight[:, None] * agree).mean(0), product * tanh),
-    "two": relative_error(
-        (weight * agree[:, 0] * agree[:, 1]).mean(), product * tanh[0] * tanh[1]
-    ),
-}
-c2_control = relative_error(
-    (weight[:, None] * agree).mean(0), product * strength
-)  # g for tanh g
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c2", observed=c2, control=c2_control)
-
-# %% [markdown]
-# ## Stage 1: a small temperature is no contrast at all
-#
-# For $\tau\to0$ all of $e^{\tau^2f\cdot f}$ is 1, so $S_A=S_B=1/(1+K)$ and $t_A=t_B=0$: the force is $\frac{2K}{1+K}\hat M$. The next order is linear in $\tau^2$.
-# That all negatives weigh alike is the *uniform importance* of [Nonlinearity](nonlinearity.ipynb), under which the linear networks of that chapter come closest to a single direction, too.
-#
-# ```{prf:lemma} B.9 of the paper, restored
-# :label: ab-lem-b9
-# :nonumber:
-# The dynamics of stage 1 are those of the non-contrastive loss, up to the factor $2K/(1+K)$ and terms of higher order: $M=\frac{2K}{1+K}\hat M+O(\tau^2)$.
-# ```
-
-# %%
-small_taus = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
-g_start = correlation(all_a + all_b, all_a - 0.5 * all_b)[:seeds]  # correlated maps
-m_hat = non_contrastive_force(rank, dim)
-factor = 2 * negatives / (1 + negatives)
-
-
-def remainder(t, by):
-    """Of the force, relative to the leading term, one a seed."""
-    m = contrastive_force(g_start, signs, t, negatives)
-    return (m / by - m_hat).norm(dim=(-2, -1)) / m_hat.norm()
-
-
-limit = float(remainder(1e-9, factor).max())
-limit_control = float(remainder(1e-9, factor / 2).min())
-rest_slopes = fitted_power(
-    torch.stack([remainder(t, factor) for t in small_taus]), small_taus
+# %% tags=["hide-input"]
+no_noise_start = wide_start(s_row, noise, 0.0)
+coupled_times = rank * torch.linspace(0, 30, 301)
+noiseless_flow = wide_flow(no_noise_start, s_row, noise, coupled_times, None)
+coupled_bound = float(coupled_growth_bound(no_noise_start, s_row))
+largest_y = float(wide_condition_number(noiseless_flow).max())
+exchanged_bound = float(  # X_0 = 1, and σ_max and σ_min change places in b and c
+    gronwall_bound(
+        torch.ones(1),
+        torch.tensor([max(sigma) / min(sigma)]),
+        torch.tensor([min(sigma) ** 2 / 2]),
+        torch.tensor([max(sigma) ** 2]),
+    )
 )
-no_constant = [remainder(t, factor / 2) for t in small_taus]
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b9", observed=limit, control=limit_control)
+glue.number("ab-coupled-bound", coupled_bound)
+glue.number("ab-coupled-end", largest_y)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "lem-b9-a",
-    observed=rest_slopes,
-    control=fitted_power(torch.stack(no_constant), small_taus),
+    "lem-5.2-b", observed=largest_y / coupled_bound, control=largest_y / exchanged_bound
 )
-
-# %%
-middle = len(widths) // 2
-a0, b0 = (x.unflatten(0, (-1, seeds))[middle] for x in (all_a, all_b))
-
-
-def ending(t, plain):
-    """Distance of stage 1 at τ² = t from the non-contrastive flow `plain`."""
-    one = contrastive_flow(a0, b0, scales, signs, first_times[::10], t, negatives)
-    ours, theirs = one.map_a[1:], plain.map_a[1:]
-    return (ours - theirs).norm(dim=(-2, -1)).amax(0) / theirs[-1].norm(dim=(-2, -1))
-
-
-plain = non_contrastive_flow(a0, b0, scales, rank, factor * first_times[::10])
-trajectories = fitted_power(
-    torch.stack([ending(t, plain) for t in small_taus[1:]]), small_taus[1:]
-)
-late = non_contrastive_flow(a0, b0, scales, rank, factor / 2 * first_times[::10])
-unscaled = fitted_power(
-    torch.stack([ending(t, late) for t in small_taus[1::2]]), small_taus[1::2]
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b9-b", observed=trajectories, control=unscaled)
 
 # %% [markdown]
-# ### What stage 1 brings
-#
 # ````{prf:lemma} 5.1 and B.1 of the paper, restored
 # :label: ab-lem-stage1
 # :nonumber:
@@ -721,268 +955,57 @@ chapter.judge("lem-b9-b", observed=trajectories, control=unscaled)
 # ```{claim} lem-5.1-a
 # ```
 #
-# There the condition number of $K_A$ is bounded by a power of $d$. There are $\sigma$ for which it grows as a power of $d$ (B.17).
+# There, under the assumptions of Theorem 4.3 of the paper, the condition number of $K_A$ is bounded by a power of $d$, and there are $\sigma$ for which it grows as a power of $d$.
 # ````
 #
-# How far does it grow? In the non-contrastive flow at infinite width $u_p=\kappa_p^2+\hat\kappa_p^2$ and $w_p=\kappa_p^2-\hat\kappa_p^2$ each have a rate of their own. With $d\theta=2\,dt/n^2$ and a dash for $d/d\theta$,
-#
-# $$
-# (\log u_p)'=\sigma_p^2(1-a),\qquad(\log w_p)'=-\sigma_p^2(1+a),\qquad(\log\kappa_\xi^2)'=-\sigma_\xi^2a ,
-# $$ (ab-eq-logs)
-#
-# All $u_p$ therefore share one clock, $\Theta=\int(1-a)\,d\theta$: $u_p=\sigma_p^2e^{\sigma_p^2\Theta}$. And $\sum_p\kappa_p^2/\sigma_p^2+\kappa_\xi^2/\sigma_\xi^2=d$ is conserved, since outputs do not depend on
-# the scale of the weights. At rest $w_p=\kappa_\xi^2=0$, so the whole end is in one equation,
-#
-# $$
-# \sum_pe^{\sigma_p^2\Theta_\infty}=2d,\qquad\frac{\kappa_1}{\kappa_r}\to\frac{\sigma_1}{\sigma_r}\,e^{(\sigma_1^2-\sigma_r^2)\Theta_\infty/2},
-# $$ (ab-eq-end)
-#
-# whatever $\sigma_\xi>0$ is; for the parameters of this page {glue:text}`ab-end:.2f`. From $\sum_pe^{\sigma_p^2\Theta}\le2d$ follows $\Theta\le\log(2d-r+1)/\sigma_1^2$, and by Jensen $\Theta\le\log(2d/r)$ over the mean of the $\sigma_p^2$; the lesser of the two gives a bound on the condition number at any time of stage 1: the paper's power of $d$, with
-# its exponent and its constant (`lem-b12`).
+# The formula of the noise-signal ratio is lost in our copy. "For any" $p$ and $q$ around it favours single columns, so we run two readings: all noise over all signal, and the longest noise column over the shortest signal column. At the end of stage 1 they are {glue:text}`ab-noise-once:.1f` % and {glue:text}`ab-noise-worst:.1f` %. Both go to 0 as stage 1 goes on, and how long it lasts is our choice; we judge them after twice the time.
 
-
-# %%
-def unpair(states):
-    """Every u_A with u_B and with −u_B: nothing is shared on average."""
-    return Signs(
-        *(torch.cat(x) for x in zip(states, (states.u_a, -states.u_b), strict=True))
-    )
-
-
-unpaired_signs = unpair(signs)
-no_pairs = contrastive_flow(
-    a0, b0, scales, unpaired_signs, first_times[::30], tau_first, negatives
+# %% tags=["hide-input"]
+unpaired_signs = unrelated_pairs(signs)
+no_pairs, no_pairs_b, _ = train_two_stages(
+    a0, b0, scales, unpaired_signs, plan._replace(times=[t[::30] for t in plan.times])
 )
-aligned, ratio, condition = (
-    by_width(x)
-    for x in (
-        column_alignment(path_a, path_b, rank).amin(-1),
-        noise_signal_ratio(path_a, rank),
-        condition_number(path_a, rank),
-    )
-)
-unpaired = no_pairs.map_a[-1], no_pairs.map_b[-1]
-b1_control = column_alignment(*unpaired, rank).amin(-1)
+aligned = by_width(column_alignment(path_a, path_b, rank).amin(-1))[:, middle]
+unpaired_aligned = column_alignment(no_pairs, no_pairs_b, rank).amin(-1)
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-5.1", observed=aligned[30, middle], control=b1_control)
+chapter.judge("lem-5.1", observed=aligned[30], control=unpaired_aligned[1])
+
+# %% tags=["hide-input"]
+middle_a, middle_b = (x.unflatten(1, (-1, seeds))[:, middle] for x in (path_a, path_b))
+goes_on_soft = contrastive_flow(
+    *(x[30] for x in (middle_a, middle_b)),
+    scales,
+    signs,
+    torch.tensor([0.0, time_first]),
+    tau_first,
+    negatives,
+    rtol=1e-6,
+)
+
+
+def noise_readings(a):
+    """Noise over signal: in all, and the longest noise column over the shortest signal."""
+    squares = a.square().sum(-2)
+    worst = squares[..., rank:].amax(-1) / squares[..., :rank].amin(-1)
+    return {"in all": noise_signal_ratio(a, rank), "worst columns": worst}
+
+
+at_first_end = noise_readings(middle_a[30])
+glue.number("ab-noise-once", 100 * float(at_first_end["in all"].mean()))
+glue.number("ab-noise-worst", 100 * float(at_first_end["worst columns"].mean()))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "lem-5.1-a",
-    observed=ratio[30, middle],
-    control=noise_signal_ratio(unpaired[0], rank),
-)
-
-# %%
-s_row = torch.tensor(sigma)[None]
-exact_end = non_contrastive_solution(
-    wide_start(s_row, noise, dim - rank), s_row, noise, torch.tensor([math.inf])
-)
-predicted_end = float(wide_condition_number(exact_end))
-long_run = non_contrastive_flow(a0, b0, scales, rank, torch.tensor([0, 300.0]))
-ended = condition_number(long_run.map_a[-1], rank)
-growth_bound, no_noise = (
-    float(condition_growth_bound(s_row, count)) for count in (dim, rank)
-)
-largest_seen = condition[:31].amax(0)  # [width, seed]
-b12 = {
-    f"m={m}": c / growth_bound
-    for m, c in list(zip(widths, largest_seen, strict=True))[2:]
-}
-b12_control = largest_seen[-1] / no_noise  # C = r: as if noise gave nothing to grow on
-glue.number("ab-end", predicted_end)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b12", observed=b12, control=b12_control)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "lem-b12-a",
-    observed=ended / predicted_end,
-    control=ended / (max(sigma) / min(sigma)),
+    observed=noise_readings(goes_on_soft.map_a[-1]),
+    control=noise_readings(no_pairs[1]),
 )
 
 # %% [markdown]
-# ### Errors of a finite width
+# ## Negatives level the columns, whatever σ is
 #
-# Condition (11) of the paper lists what must stay small: the difference of the two modalities' column norms (Lemma B.13), that of the noise columns (B.14), the cosines of different signal columns (B.15), and those
-# with and among the noise columns (B.16) of the paper. The claim is that one can make each arbitrarily small at all times of stage 1 by taking $m$ large. We take the largest value in stage 1 and fit its power of $m$. The
-# control starts from columns that share a part in one modality, as no random draw does. For signals (B.13, B.15) the largest value is the one at the start: stage 1 makes them more equal and more orthogonal.
-
-# %%
-tied_flow = contrastive_flow(
-    all_a + tied, all_b, every, signs, first_times[::10], tau_first, negatives
-)
-tied_errors = discretisation_errors(tied_flow.map_a, tied_flow.map_b, rank)
-
-
-def error(found, name):
-    """One of the errors (11) [time, width, seed]; ratios of norms by their logarithm."""
-    value = by_width(getattr(found, name))
-    return value.log1p() if "norms" in name else value
-
-
-def peak_slopes(name):
-    return dict(
-        observed=with_and_without_smallest(error(errors, name)[:31].amax(0), widths),
-        control=fitted_power(error(tied_errors, name).amax(0), widths),
-    )
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b13", **peak_slopes("norms"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b14", **peak_slopes("noise_norms"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b15", **peak_slopes("signal"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b16", **peak_slopes("signal_noise"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b16-a", **peak_slopes("noise"))
-
-# %% [markdown]
-# ## What positive pairs alone end in
-#
-# ```{prf:theorem} 4.3 of the paper, and Lemma B.17, restored
-# :label: ab-thm
-# :nonumber:
-# Let $\sigma_\xi<\sigma_{\min}$, $\sigma_{\max}^2/\sigma_{\min}^2\le c\log d$ and $r\le d^c$ for a small constant $c$, and let the network be wide enough.
-#
-# (a) *Non-contrastive.* There are such $\sigma$ for which training ends aligned but not balanced: the alignment score tends to one, the balance stays $O(1)$. The condition number of $K_A$ ends as a power of $d$.
-#
-# (b) *Contrastive.* There are $\tau_1,\tau_2$ such that for every valid $\sigma$ training ends aligned and balanced: the balance is of the order of $r$, the condition number of $K_A$ tends to one.
-# ```
-#
-# (ab-reading)=
-# The inequalities are our reconstruction of a lost display, inferred from the proof: Lemma 5.2 of the paper is used with $b/c=\sigma_{\max}^2/\sigma_{\min}^2$, and the result is to be a power of $d$.
-#
-# Which power? By {eq}`ab-eq-end` with one large $\sigma_{\max}$ and $r-1$ times $\sigma_{\min}$, $q=\sigma_{\min}^2/\sigma_{\max}^2$ and $x=e^{\sigma_{\max}^2\Theta_\infty}$, the end is
-# $x+(r-1)x^q=2d$: for fixed $r$ and large $d$, $x\to2d$ and
-#
-# $$
-# \frac{\kappa_1}{\kappa_r}\to\frac{\sigma_{\max}}{\sigma_{\min}}\,(2d)^{\gamma},\qquad\gamma=\tfrac12\Bigl(1-\frac{\sigma_{\min}^2}{\sigma_{\max}^2}\Bigr).
-# $$ (ab-eq-power)
-#
-# The family of $\sigma$ is chosen before the run: $\sigma_{\min}=1$, $\sigma_{\max}^2=2,4,9$, four signals, constants in $d$ and so valid for every large $d$; predicted powers ¼, ⅜ and 4⁄9. The control breaks an
-# assumption that the paper does not stress: without noise nothing is left to grow on, {eq}`ab-eq-end` has $2r$ for $2d$, and the condition number does not depend on $d$ at all.
-#
-# The normalisation does not stop the collapse. It holds one Frobenius norm, that of $\mathsf K_A/N_A$, and a bound on a Frobenius norm is a single budget, most of which the strongest direction takes: [Collapse and constraints](collapse-and-constraints.ipynb) proves this for a
-# fixed covariance (Proposition 2 of the paper there) and shows that a budget for each direction helps. Here it is the negatives that level the directions, in stage 2.
-#
-# In the non-contrastive flow all noise columns shrink by one factor, so they are lumped in one column of their total length, and $d$ may be as large as we like. The width is $m=10^{10}$ here; see [below](ab-width) for what it takes.
-
-
-# %%
-def lumped_start(s, d, with_noise=True, m=10**10, runs=seeds):
-    """Maps of finite width whose last column stands for all noises, and scales."""
-    g = streams([seed], runs, f"lumped {m}")
-    scale = model_scales(torch.tensor(s), noise, len(s) + 1).expand(runs, -1)
-    a, b = initial_maps(scale[:, :-1], m, g, len(s))
-    degrees = m * (d - len(s))
-    chi = [1 + math.sqrt(2 / degrees) * torch.randn(2, generator=k) for k in g]
-    size = with_noise * noise * ((d - len(s)) * torch.stack(chi, 1)).sqrt()
-    column = (torch.arange(a.shape[1]) == 0).double()[None, :, None]
-    both = zip((a, b), size, strict=True)
-    return *(torch.cat([x, n[:, None, None] * column], -1) for x, n in both), scale
-
-
-# %%
-def without_negatives(s, d, with_noise=True, m=10**10, turns=60):
-    """The ends of the non-contrastive flow; its time goes as d."""
-    *maps, scale = lumped_start(s, d, with_noise, m)
-    times = torch.tensor([0.0, turns * (d if with_noise else len(s)) * max(s) ** 2 / 4])
-    ends = non_contrastive_flow(*maps, scale, len(s), times)
-    return ends.map_a[-1], ends.map_b[-1]
-
-
-def powers(s, with_noise=True):
-    ends = [without_negatives(s, d, with_noise)[0] for d in sizes]
-    conditions = torch.stack([condition_number(a, len(s)) for a in ends])
-    exponent = non_contrastive_exponent(max(s), min(s))
-    return conditions, fitted_power(conditions, sizes) / exponent
-
-
-families = {f"σ²_max = {v}": [v**0.5, 1.0, 1.0, 1.0] for v in (2, 4, 9)}
-grown = {name: powers(s) for name, s in families.items()}
-noiseless = powers(families["σ²_max = 4"], with_noise=False)[1]
-shares = {
-    f"{name}, {end}": float(pick(share))
-    for name, (_, share) in grown.items()
-    for end, pick in (("least", torch.min), ("largest", torch.max))
-}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b17", observed=shares, control=float(noiseless.max()))
-
-# %%
-every_d = torch.logspace(1, 9, 81)
-
-
-def exact_condition(name):
-    """The final condition number at every d, in closed form."""
-    s = torch.tensor(families[name])[None].expand(len(every_d), -1)
-    start = wide_start(s, noise, every_d - s.shape[-1])
-    ends = non_contrastive_solution(start, s, noise, torch.tensor([math.inf]))
-    return wide_condition_number(ends)[0]
-
-
-exact = {name: exact_condition(name) for name in families}
-local = exact["σ²_max = 9"].log().diff() / every_d.log().diff()
-glue.number("ab-local-100", float(local[10]))
-glue.number("ab-local-10000", float(local[30]))
-
-# %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-quiet = [without_negatives(families["σ²_max = 4"], d, False)[0] for d in sizes]
-none = torch.stack([condition_number(a, 4) for a in quiet])
-drawn = [(name, values) for name, (values, _) in grown.items()]
-drawn += [("4, no noise", none)]
-looks = zip(drawn, "os^x", (*colours.ordered(3), colours.BLACK), strict=True)
-for (name, values), mark, shade in looks:
-    mean, power = values.mean(-1).cpu(), float(fitted_power(values, sizes).mean())
-    ax.plot(sizes, mean, mark, color=shade)
-    ends = [(sizes[-1], float(mean[-1]))]
-    if name in exact:
-        ax.plot(every_d.cpu(), exact[name].cpu(), **colours.THEORY | {"color": shade})
-        ends += [(float(every_d[-1]), float(exact[name][-1]))]
-    shown = name.removeprefix("σ²_max = ")
-    power = round(power, 2) + 0.0  # no minus zero
-    text = rf"$\sigma_{{\max}}^2=\,${shown}: $d^{{\,{power:.2f}}}$"
-    ax.annotate(text, max(ends), xytext=(8, -3), textcoords="offset points")
-grows = [float(v.mean(-1)[-1] / v.mean(-1)[0]) for _, v in drawn[-2:]]
-title = "The condition number grows up to {:.0f}-fold with noise, {:.2g}-fold without"
-ax.set_title(title.format(*grows))
-ax.set(xscale="log", yscale="log", xlabel="dimension $d$")
-ax.set_ylabel("final condition number of $K_A$")
-glue.figure(fig, "ab-plot-b17")
-
-# %% [markdown]
-# ```{glue:figure} ab-plot-b17
-# :alt: The final condition number without negatives rises as a straight line in the dimension, on logarithmic axes, for three sigmas; without noise it stays flat.
-# :name: ab-fig-b17
-#
-# Where positive pairs alone end: condition number of $K_A$ against $d$, for three $\sigma$. Marks are finite networks, dotted lines the exact end {eq}`ab-eq-end`. Look at the straight lines: powers of $d$, fitted to the marks and written beside them, as Lemma B.17 of the paper
-# says. Crosses, without noise, stay where they are.
-# ```
-#
-# When do the asymptotics show? For $\sigma_{\max}^2=9$ the local power of the exact end is {glue:text}`ab-local-100:.3f` at $d=100$ and {glue:text}`ab-local-10000:.4f` at $d=10^4$, against 4⁄9. That is why the sizes begin at $10^4$; with
-# $\sigma_{\max}^2$ close to 1, or with $r$ of the order of $d^{1-q}$, they begin later.
-
-# %% [markdown]
-# ## Stage 2: negative pairs bring the condition number back
-#
-# With a larger $\tau$ the second term of {eq}`ab-eq-wide` counts. For aligned maps without noise, $\hat\kappa_p=\kappa_p$,
-#
-# $$
-# \tfrac{d}{dt}\log\kappa_p^2=4(1-S)\tfrac{\sigma_p^2}{n^2}\,(\bar T-T_p),\qquad\bar T=\sum_qg_qT_q ,
-# $$ (ab-eq-second)
-#
-# so a column grows if its $T_p$ is below the mean and shrinks if it is above: all end at one length, *whatever $\sigma$ is*.
+# With a larger $\tau$ the loss listens to those negatives that still look like the anchor. They look like it because they agree with it in its long columns. So they cancel the pull on the long columns and leave the short ones free to grow, until all columns are taxed alike.
 #
 # ````{prf:lemma} 5.3 and C.1 of the paper, restored
 # :label: ab-lem-stage2
@@ -992,146 +1015,280 @@ glue.figure(fig, "ab-plot-b17")
 # ```{claim} lem-5.3
 # ```
 # ````
+#
+# *Idea of the proof.* For aligned maps without noise, $\hat\kappa_p=\kappa_p$ and $\kappa_\xi=0$,
+#
+# $$
+# \tfrac{d}{dt}\log\kappa_p^2=4(1-S)\tfrac{\sigma_p^2}{n^2}\,(\bar T-T_p),\qquad\bar T=\sum_qg_qT_q .
+# $$ (ab-eq-second)
+#
+# A column grows if its $T_p$ is below the mean and shrinks if it is above. The strength $\sigma_p$ sets its speed and does not occur in the condition of rest. Since $\tanh$ is increasing, $T_p=\bar T$ for all $p$ means equal lengths. There are other points of rest, with some columns at zero, but all of them are unstable ([an exercise](ab-ex-rest)).
 
-# %%
-middle_a, middle_b = (x.unflatten(1, (-1, seeds))[:, middle] for x in (path_a, path_b))
-after_one = middle_a[30], middle_b[30]
-goes_on = non_contrastive_flow(*after_one, scales, rank, second_times[::30])
-only_condition = condition_number(goes_on.map_a[-1], rank)
-still_unpaired = contrastive_flow(
-    *unpaired, scales, unpaired_signs, second_times[::30], tau_second, negatives
+# %% tags=["hide-input"]
+second_times = plan.times[1]
+goes_on = non_contrastive_flow(
+    middle_a[30], middle_b[30], scales, rank, second_times[::30]
 )
-unpaired_end = still_unpaired.map_a[-1], still_unpaired.map_b[-1]
-unpaired_aligned = column_alignment(*unpaired_end, rank).amin(-1)
+only_condition = condition_number(goes_on.map_a[-1], rank)
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-5.3", observed=condition[60, middle], control=only_condition)
+chapter.judge("lem-5.3", observed=second_row[-1], control=only_condition)
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-5.3-a", observed=aligned[60, middle], control=unpaired_aligned)
+chapter.judge("lem-5.3-a", observed=aligned[-1], control=unpaired_aligned[-1])
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "lem-5.3-b",
+    observed=noise_readings(middle_a[-1]),
+    control=noise_readings(no_pairs[-1]),
+)
 
 # %% [markdown]
-# "These errors can at most double" (proof of Lemma C.1 of the paper). Lemma by lemma, by how many factors of two the largest value in stage 2 exceeds what was there at its beginning: cosines of signals (C.12) of the paper, of signals and noises (C.13), of
-# noises (C.14) of the paper, differences of the two modalities' norms (C.15) and of the noise columns (C.16), misalignment $1-\hat\kappa_p^2/\kappa_p^2$ (C.17), noise-signal ratio (C.18). The proof has one bound for
-# the first five, so each is compared with the largest of them; the last two with themselves. The two smallest widths are drawn, not
-# judged: errors of a half are not "sufficiently small". The control trains stage 2 on sixteen fixed pairs in place of the population: then the network learns their noise, and nothing is kept.
+# **The sizes that the theorem speaks of.** At $d=8$ the condition number has little to come back from. At infinite width a large $d$ costs nothing, because the noise is one number. We train both stages at $d=50$, $10^3$ and $10^6$ and measure time in units of $d$: stage 1 lasts $3d$, stage 2 lasts $30d$. The control stays at the small $\tau$ of stage 1.
 
-# %%
-few = torch.randperm(len(signs.u_a), generator=stream(seed, 0, "few"))[:16]
-last_a, last_b = (x[30].unflatten(0, (-1, seeds))[-1] for x in (path_a, path_b))
-fixed = contrastive_flow(
-    last_a,
-    last_b,
-    scales,
-    Signs(signs.u_a[few], signs.u_b[few]),
-    second_times,
-    tau_second,
-    negatives,
+# %% tags=["hide-input"]
+drawn_dims = torch.tensor([float(dim), *large_dims])
+many_rows, fine = s_row.expand(len(drawn_dims), -1), torch.linspace(0, 1, 151)
+
+
+def trained_at_large_d(first, second):
+    """3d with one τ², then 30d with another, at infinite width; None: no negatives."""
+    two = [WideStage(3.0, first), WideStage(30.0, second)]
+    return wide_training(many_rows, noise, drawn_dims, two, fine, negatives, rtol=1e-8)
+
+
+large = trained_at_large_d(*plan.tau_squared)
+stay = trained_at_large_d(tau_first, tau_first)
+above = (large.condition > 1.05).to(torch.int64)
+last_above = (above * torch.arange(len(above))[:, None]).amax(0)
+summary = zip(large_dims, large.condition.amax(0)[1:], last_above[1:], strict=True)
+for k, (_, peak, at) in enumerate(summary):
+    glue.number(f"ab-peak-{k}", float(peak))
+    glue.number(f"ab-back-{k}", float(large.s[at:][:2][-1, 0]))  # the next, if any
+glue.number("ab-misaligned", max(1e-15, float(1 - large.agreement[-1].amin())))
+glue.number(
+    "ab-noise-left", float((large.noise_share / large.shares.sum(-1))[-1].max())
 )
 
 
-# %%
-def kept_small(a, b):
-    """What Lemmas C.12 to C.18 say stays small [time, run]."""
-    found = discretisation_errors(a, b, rank)._asdict()
-    found["alignment"] = 1 - column_alignment(a, b, rank).amin(-1)
-    found["ratio"] = noise_signal_ratio(a, rank)
-    return found
+alone = trained_at_large_d(None, None)
+ready = (alone.agreement.amin(-1) > 0.999) & (
+    alone.noise_share / alone.shares.sum(-1) < 0.01
+)
+for k, at in enumerate(ready.to(torch.int64).argmax(0)[1:4].tolist()):
+    glue.number(f"ab-ready-{k}", float(alone.s[at, 0]))
 
 
-small, small_control = kept_small(path_a[30:], path_b[30:]), kept_small(*fixed[:2])
-
-
-# %%
-def begun(found, name):
-    """What an error is compared with: the largest of (17) as stage 2 begins, or its own."""
-    own = name in ("alignment", "ratio")
-    shared_names = ("signal", "signal_noise", "noise", "norms", "noise_norms")
-    return (
-        found[name][0]
-        if own
-        else torch.stack([found[k][0] for k in shared_names]).amax(0)
-    )
-
-
-def growth(name):
-    """How often each doubles in stage 2, most of all seeds; least for the control."""
-    grown = by_width((small[name].amax(0) / begun(small, name)).log2()).unbind(0)
-    wide_enough = list(zip(widths, grown, strict=True))[2:]
-    return dict(
-        observed={f"m={m}": float(x.max()) for m, x in wide_enough},
-        control=float(
-            (small_control[name].amax(0) / begun(small_control, name)).log2().min()
-        ),
-    )
+def ends_by_dim(path):
+    return {
+        f"d={d:g}": float(x)
+        for d, x in zip(large_dims, path.condition[-1, 1:], strict=True)
+    }
 
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c12", **growth("signal"))
+chapter.judge("thm-4.3b-4", observed=ends_by_dim(large), control=ends_by_dim(stay))
+
+# %% [markdown]
+# Is it also a good solution? Among its contributions the paper lists that training converges to "a nearly optimal solution". For aligned maps without noise the loss is $-2\log S$, with $1/S=1+K\prod_p\tfrac12(1+e^{-2\tau^2g_p})$ and $\sum_pg_p=1$. As $\log(1+e^{-2x})$ is convex, the product is least where all $g_p$ are equal (Jensen): balance is what the loss asks for. We compare the loss at the end with that least one. As a control, the end of positive pairs alone at the same $\tau$.
+
+# %% tags=["hide-input"]
+equal_shares = torch.full((1, rank), 1 / rank)
+least_loss = -2 * (-negative_factors(equal_shares, tau_second, negatives)[0]).log1p()
+
+
+def excess_loss(path):
+    """Loss at the end over the least one, minus 1, by dimension."""
+    g = path.shares[-1, 1:] * path.agreement[-1, 1:]
+    loss = -2 * (-negative_factors(g, tau_second, negatives)[0]).log1p()
+    excess = (loss / least_loss - 1).tolist()
+    return {f"d={d:g}": x for d, x in zip(large_dims, excess, strict=True)}
+
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c13", **growth("signal_noise"))
+chapter.judge("thm-4.3b-5", observed=excess_loss(large), control=excess_loss(alone))
+
+# %% [markdown]
+# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $1-\hat\kappa_p^2/\kappa_p^2$ is at most {glue:text}`ab-misaligned:.0e`, which is rounding, and the noise-signal ratio at most {glue:text}`ab-noise-left:.0e`, so the maps are aligned as well as balanced. Positive pairs alone are aligned to .999, with less than 1 % of noise, at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
+#
+# **And with few neurons.** The theorem asks for a large width. We take networks of 16 neurons where positive pairs alone have left them at $d=10^6$, with a condition number of {glue:text}`ab-deep:.0f` on average, and switch the negatives on for a time $30d$. Noise is gone there, and a column of zeros stays zero and changes nothing, so four columns are enough. Positive pairs alone would stay where they are; they are at rest.
+
+# %% tags=["hide-input"]
+deep = [x[..., :rank] for x in collapse(sigma, 1e6, 16)]
+signal_rows, signal_signs = s_row.expand(seeds, -1), all_signs(rank, rank)
+long_enough = 1e6 * torch.tensor([0.0, 30.0])
+revived = contrastive_flow(
+    *deep, signal_rows, signal_signs, long_enough, tau_second, negatives, rtol=1e-6
+)
+deep_condition = condition_number(revived.map_a, rank)
+glue.number("ab-deep", float(deep_condition[0].mean()))
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c14", **growth("noise"))
+chapter.judge("deep-collapse", observed=deep_condition[-1], control=deep_condition[0])
+
+# %% [markdown]
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "similar stage-wise behavior can still be observed when using a uniform" $\tau$. What drives the first stage is then the dimension: the larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. We judge $d=10^3$ and $10^6$ at infinite width and, at the $d$ of this page, finite networks with a small $\tau^2$.
+
+# %% tags=["hide-input"]
+uniform_taus, uniform_dims = [0.3, 4.0, 10.0], large_dims[1:]
+cases = list(product(uniform_taus, [float(dim), *large_dims]))
+case_tau, case_d = torch.tensor(cases).unbind(1)
+case_rows = s_row.expand(len(cases), -1)
+long_clock = torch.cat([torch.zeros(1), torch.logspace(-4.5, 0, 140)])
+whole = [WideStage(1000.0, case_tau)]
+uniform = wide_training(
+    case_rows, noise, case_d, whole, long_clock, negatives, rtol=1e-7
+)
+
+
+def hump(found):
+    """Peak over start of a condition number that ends below 1.2, else 0."""
+    return torch.where(found[-1] < 1.2, found.amax(0) / found[0], 0)
+
+
+finite_clock = torch.cat(
+    [torch.zeros(1), torch.logspace(-1, math.log10(4 * (time_first + time_second)), 40)]
+)
+finite = contrastive_flow(
+    a0, b0, scales, signs, finite_clock, uniform_taus[0], negatives, rtol=1e-6
+)
+peaks = {
+    f"τ²={t:g}, d={d:g}": float(x)
+    for (t, d), x in zip(cases, hump(uniform.condition), strict=True)
+    if d in uniform_dims
+} | {f"m={widths[middle]}": hump(condition_number(finite.map_a, rank))}
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c15", **growth("norms"))
+chapter.judge("fig-1-b", observed=peaks, control=hump(first_row))
 
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c16", **growth("noise_norms"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c17", **growth("alignment"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c18", **growth("ratio"))
 
 # %% tags=["hide-input", "remove-output"]
-names = {
-    "signal": "cosines of signals",
-    "signal_noise": "cosines, signal–noise",
-    "noise": "cosines of noises",
-    "norms": "norms, A against B",
-    "noise_norms": "norms of noises",
-    "alignment": r"$1-\hat\kappa_p^2/\kappa_p^2$, largest",
-    "ratio": "noise-signal ratio",
-}
-whole = kept_small(path_a, path_b)
-means = {k: by_width(whole[k]).mean(-1).clamp(min=1e-17).cpu() for k in names}
-drawn = [k for k in names if means[k].max() > 1e-16]  # without noise, nothing of it
-fig, axes = plt.subplots(2, 4, figsize=(7.8, 4.4), sharex=True, layout="constrained")
-for ax, name in zip(axes.flat, drawn, strict=False):
-    for m, line, shade in zip(
-        widths, means[name].unbind(1), colours.ordered(len(widths)), strict=True
+def in_tens(x):  # 10^6 for a million
+    return f"{x:g}" if x < 1e4 else ScalarFormatter(useMathText=True).format_data(x)
+
+
+fig, axes = plt.subplots(3, 3, figsize=(7.8, 6.6), sharex="row", layout="constrained")
+for upper, lower in zip(axes[0], axes[1], strict=True):
+    lower.sharey(upper)
+styles = ["--", ":", "-.", "-"] * len(drawn_dims)
+looks = list(zip(styles, colours.ordered(len(drawn_dims)), strict=False))
+rows = (alone, "positive pairs\nalone"), (large, "with negatives")
+for line, (path, name) in zip(axes, rows, strict=False):
+    ratio_of = path.noise_share / path.shares.sum(-1)
+    for ax, value in zip(
+        line, (path.agreement.amin(-1), ratio_of, path.condition), strict=True
     ):
-        ax.plot(time_axis.cpu(), line, color=shade, lw=1.4, label=f"$m={m}$")
-    ax.axvline(time_first, **colours.ASIDE)
-    ends = (means[name].amin(), means[name].amax())
-    decades = math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1]))
-    ax.set(yscale="log", ylim=[10.0**k for k in decades])
-    ax.yaxis.set_minor_formatter("")
-    ax.set_title(names[name], fontsize=10, fontweight="normal")
-for ax in axes.flat[len(drawn) :]:
-    ax.remove()
-lines = axes[0, 0].get_legend_handles_labels()
-fig.legend(*lines, loc="center", bbox_to_anchor=(0.89, 0.3))
-fig.supxlabel("time $t$; stage 2 begins at the vertical line", fontsize=10)
-most = max(float((v[30:] / v[30]).max()) for v in map(means.get, drawn))
-fig.suptitle(f"In stage 2 no line rises more than {most:.1f}-fold", x=0.01, ha="left")
-glue.figure(fig, "ab-plot-errors")
+        for k, (style, shade) in enumerate(looks):
+            label = f"$d={in_tens(float(drawn_dims[k]))}$"
+            x, y = path.s[:, k].cpu(), value[:, k].cpu()
+            ax.plot(x, y, style, color=shade, label=label)
+    line[0].set_ylabel(name)
+    for ax in line:
+        ax.axvline(3, **colours.ASIDE)
+for ax, t in zip(axes[2], uniform_taus, strict=True):
+    for k, (style, shade) in enumerate(looks):
+        at = cases.index((t, float(drawn_dims[k])))
+        ax.plot(
+            uniform.s[1:, 0].cpu(), uniform.condition[1:, at].cpu(), style, color=shade
+        )
+    ax.set(xscale="log", yscale="log", xlabel="$t/d$")
+    ax.set_title(rf"one $\tau^2={t:g}$", weight="normal", fontsize=10)
+axes[2, 0].set_ylabel("condition number")
+titles = r"least $\hat\kappa_p^2/\kappa_p^2$", "noise / signal", "condition number"
+for k, title in enumerate(titles):
+    axes[0, k].set_title(title, weight="normal", fontsize=10)
+for ax in axes[:2, 1:].flat:
+    ax.set_yscale("log")
+for ax in axes[1]:
+    ax.set_xlabel("$t/d$")
+axes[0, 0].legend()
+peak = float(large.condition.max())
+fig.suptitle(f"Up to {peak:.0f}, and back to one", x=0.01, ha="left")
+glue.figure(fig, "ab-plot-fig-1")
 
 # %% [markdown]
-# ```{glue:figure} ab-plot-errors
-# :alt: Seven quantities over time, one line per width: cosines, differences of norms, misalignment and noise. In stage 2 each is smaller for wider networks, except the noise-signal ratio, and none doubles.
-# :name: ab-fig-errors
+# ```{glue:figure} ab-plot-fig-1
+# :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls, the higher the larger the dimension.
+# :name: ab-fig-1
 #
-# What the proof has to keep small, through both stages: mean over seeds, one line per width. Look to the right of the vertical lines: averaged over seeds, nothing doubles in stage 2, and the lines keep their order, wider is smaller. The paper's proof says that these errors can at most
-# double. The noise-signal ratio does not depend on the width: it is progress, not error.
+# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one in a time of order $d$. Last row: one $\tau$ throughout. The larger $d$, the higher the peak; the sharper the contrast, the lower the peak. The end comes soonest at the middle one.
 # ```
+#
+# At finite width, too, training ends aligned with and without negatives, and with them the condition number ends close to one: what the theory says of both rows of Figure 1 of the paper.
+
+# %% tags=["hide-input"]
+both_rows = {
+    "first": column_alignment(row.map_a[-1], row.map_b[-1], rank).amin(-1),
+    "second": aligned[-1],
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("fig-1-c", observed=both_rows, control=unpaired_aligned[-1])
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("fig-1-a", observed=second_row[-1], control=first_row[-1])
 
 # %% [markdown]
-# ### How fast
+# **Theorem 4.3 (b) of the paper.** Now the number of signals. With negatives the balance should grow as $r$, and without them it should not. Then $\sigma$: the theorem holds for *every* valid one, so we draw a hundred, with values in $[1,2]$, and train both stages at infinite width and $d=10^6$, where positive pairs alone collapse.
+
+# %% tags=["hide-input"]
+unpaired_ends = with_negatives(ranks[0], paired=False)
+
+
+def scores(found, of, pick):
+    return {f"r={r}": float(pick(of(a, b, r))) for r, (a, b) in found.items()}
+
+
+def power_of_rank(found):
+    values = torch.stack([balance(a) for a, _ in found.values()])
+    return fitted_power(values, [float(r) for r in found])
+
+
+def condition_of(a, b, r):
+    return condition_number(a, r)
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "thm-4.3b",
+    observed=scores(against, by_distance, torch.min),
+    control=float(by_distance(*unpaired_ends, ranks[0]).min()),
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "thm-4.3b-1", observed=power_of_rank(against), control=power_of_rank(plain)
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "thm-4.3b-2",
+    observed=scores(against, condition_of, torch.max),
+    control=scores(plain, condition_of, torch.min),
+)
+
+# %% tags=["hide-input"]
+any_sigma = 1 + torch.rand(100, 4, generator=stream(seed, 0, "any sigma"))
+noisy_start = wide_start(any_sigma, noise, 1e6)
+collapsed = non_contrastive_solution(
+    noisy_start, any_sigma, noise, torch.tensor([math.inf])
+)
+any_stages = [stages[0], WideStage(10 * time_second / dim, tau_second)]
+ends_only = torch.tensor([0.0, 1.0])
+levelled = wide_training(
+    any_sigma, noise, 1e6 + 4, any_stages, ends_only, negatives, rtol=1e-7
+)
+many_sigma = float(levelled.condition[-1].max())
+many_collapsed = float(wide_condition_number(collapsed).quantile(0.5))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("thm-4.3b-3", observed=many_sigma, control=many_collapsed)
+
+# %% [markdown]
+# ## How fast: a sharp contrast is slow
+#
+# Is a larger $\tau$ better? Too soft, and all negatives weigh alike. Too sharp, and every $T_p$ is 1: no difference between long and short columns is left to act on. In between is a best one.
 #
 # ````{prf:lemma} C.19 and Corollary C.20 of the paper, restored
 # :label: ab-lem-rate
@@ -1144,13 +1301,15 @@ glue.figure(fig, "ab-plot-errors")
 # It takes a time polynomial in $d$ until $\kappa_1^2/\kappa_r^2\le1+c$.
 # ````
 #
-# From {eq}`ab-eq-second` the rate of $\log(\kappa_1^2/\kappa_r^2)$ is $\frac{4(1-S)}{n^2}\bigl[\sigma_1^2(\bar T-T_1)-\sigma_r^2(\bar T-T_r)\bigr]$ with $T_r\le\bar T\le T_1$, and each term loses by putting
-# $\sigma_{\min}^2$ for its $\sigma^2$: that is C.19, with equality for equal $\sigma$. The corollary's formula is lost. From C.19 we derive a time that is enough (`convergence_time_bound`): linear in $\log(\kappa_1^2/\kappa_r^2)$, in
-# $\sigma_{\max}^2/\sigma_{\min}^2$ and in $\sum_p\kappa_p^2/\sigma_p^2\le d$, and inversely proportional to $T_1-T_r$, which falls as $e^{-2\tau^2/r}$ once the tanh saturate: **a large $\tau$ is slow**. $1-S$ does not vanish with
-# it: it falls to $K/(K+2^r)$ at balance, since one negative in $2^r$ has the signal of the positive. For many signals that is small, too, so a polynomial time asks for
-# $\min(\tau^2,r)=O(\log d)$ as well.
+# *Idea of the proof.* By {eq}`ab-eq-second` the rate of $\log(\kappa_1^2/\kappa_r^2)$ is $\frac{4(1-S)}{n^2}\bigl[\sigma_1^2(\bar T-T_1)-\sigma_r^2(\bar T-T_r)\bigr]$ with $T_r\le\bar T\le T_1$. Both terms lose if $\sigma_{\min}^2$ takes the place of their $\sigma^2$. The corollary's formula is lost; from the lemma we derive a time that is enough (`convergence_time_bound`). It is linear in $\log(\kappa_1^2/\kappa_r^2)$, in $\sigma_{\max}^2/\sigma_{\min}^2$ and in $d$, and inversely proportional to $(1-S)(T_1-T_r)$.
 
-# %%
+# %% [markdown]
+# ```{strip}
+# the bound of the lemma | comparative_gronwall.condition_rate_bound: fall =
+# the rate behind the corollary | comparative_gronwall.convergence_time_bound: rate =
+# ```
+
+# %% tags=["hide-input"]
 random_runs = 4096
 draw = stream(seed, 0, "aligned states")
 lengths = torch.exp(1.5 * torch.randn(random_runs, rank, generator=draw))
@@ -1161,38 +1320,13 @@ rate, rate_bound = condition_rate_bound(
     aligned_states, random_sigma, random_tau, negatives
 )
 sharp = float((rate_bound / rate).max())  # rates are negative: 1 is equality
-equal_sigma = torch.ones_like(random_sigma)
-too_fast = condition_rate_bound(aligned_states, equal_sigma, random_tau, negatives)
-c19_control = float(
-    (2 * too_fast[1] / too_fast[0]).max()
-)  # 8(1 − S) in place of 4(1 − S)
+exchanged = (random_sigma.amax(-1) / random_sigma.amin(-1)).square()
+c19_control = float((exchanged * rate_bound / rate).max())  # σ_max² in place of σ_min²
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-c19", observed=sharp, control=c19_control)
 
-# %% [markdown]
-# The same along stage 2 of the widest networks, whose columns are neither quite aligned nor free of noise: how much $\log(\kappa_1^2/\kappa_r^2)$ falls between two points of the path, and how much the bound, integrated, asks for.
-
-# %%
-last = [x[30:].unflatten(1, (-1, seeds))[:, -1] for x in (path_a, path_b)]
-measured_state = WideState(
-    last[0].square().sum(-2)[..., :rank],
-    (last[0] * last[1]).sum(-2)[..., :rank],
-    last[0][..., rank:].square().sum((-2, -1)),
-)
-_, asked = condition_rate_bound(measured_state, s_row, tau_second, negatives)
-squared_ratio = column_ratio(last[0], rank) ** 2
-asked_fall = torch.cumulative_trapezoid(-asked / squared_ratio, second_times, dim=0)
-seen_fall = (squared_ratio[0] / squared_ratio[1:]).log()
-share_asked = torch.where(squared_ratio[1:] > 1.1, asked_fall / seen_fall, 0).amax(0)
-twice_asked = torch.where(squared_ratio[1:] > 1.1, 2 * asked_fall / seen_fall, 0).amax(
-    0
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-c19-a", observed=share_asked, control=twice_asked)
-
-# %%
+# %% tags=["hide-input"]
 tolerance, flow_runs = 0.1, 64
 part = [x[:flow_runs] for x in (lengths, random_sigma, random_tau)]
 begin = WideState(part[0], part[0], torch.zeros(flow_runs))
@@ -1216,465 +1350,107 @@ size_left_out = needed * (part[0] / part[1] ** 2).sum(-1)  # as if C were 1
 chapter.judge("cor-c20", observed=done, control=float(size_left_out.max()))
 
 # %% [markdown]
-# ## Theorem 4.3 of the paper: aligned, and balanced or not
-#
-# Definition 4.1 of the paper scores **alignment** by the share of triples with $f_A^+\cdot f_B^+>f_A^+\cdot f_B^-$. Its ceiling is not one: with probability $2^{-r}$ the negative has the same $z$. Then a tie counts as
-# failure if no noise arrives, and noise decides with an even chance if some does. So an aligned map scores $1-2^{-r}$ to $1-2^{-r-1}$. To see every loss we judge the score given that the
-# signals differ, whose ceiling is one. Definition 4.2 of the paper scores
-# **balance** by $\lVert\Sigma\rVert_F^2/\lVert\Sigma\rVert_2^2$, $\Sigma=\mathbb E[f_Af_A^\top]$, which counts the directions that are as long as the longest: 1 to $r$.
-#
-# For part (a) $\sigma$ is that of `lem-b17` with $\sigma_{\max}^2=4$ and $d=10^6$, for part (b) the same $\sigma$ with two noises, each for the numbers of signals in the parameter `ranks`. In part (a) noise has vanished at the
-# end, and the score is enumerated over the signals.
-
-
-# %%
-def one_large(r):
-    return [2.0] + [1.0] * (r - 1)
-
-
-def exact_share(a, b, r, d):
-    """Alignment where the negative has another signal, from the first d columns."""
-    g = correlation(a[..., :d], b[..., :d])
-    return exact_alignment(g, r, other_signal=True)
-
-
-def end_scores(a, b, r, d):
-    """Alignment, balance, condition number; one a seed."""
-    condition = condition_number(a, r)
-    return exact_share(a, b, r, d), balance(a), condition
-
-
-# %%
-def with_negatives(r, contrast=True, paired=True):
-    """Both stages with r signals and two noises; control: no contrast, or no pairs."""
-    scale = model_scales(torch.tensor(one_large(r)), noise, r + 2).expand(seeds, -1)
-    maps = initial_maps(scale, widths[-1], one_per_seed(f"rank {r}"), r)
-    states = all_signs(r, r + 2)
-    states = states if paired else unpair(states)
-    for duration, t in ((time_first, tau_first), (3 * time_second, tau_second)):
-        span = torch.tensor([0.0, duration])
-        if contrast:
-            maps = contrastive_flow(*maps, scale, states, span, t, negatives, rtol=1e-5)
-        else:
-            maps = non_contrastive_flow(*maps, scale, r, span)
-        maps = maps.map_a[-1], maps.map_b[-1]
-    return end_scores(*maps, r, r + 2)
-
-
-# %%
-without = {r: end_scores(*without_negatives(one_large(r), 1e6), r, r) for r in ranks}
-against = {
-    r: with_negatives(r)
-    for r in chapter.progress(ranks, "Theorem 4.3, numbers of signals")
-}
-plain = {r: with_negatives(r, contrast=False) for r in ranks}
-unpaired_ends = with_negatives(ranks[0], paired=False)
-narrow = {
-    r: end_scores(*without_negatives(one_large(r), 1e6, m=100), r, r) for r in ranks
-}
-
-
-def of_each(found, k, pick):
-    return {f"r={r}": float(pick(x[k])) for r, x in found.items()}
-
-
-def in_rank(found, k):
-    return fitted_power(
-        torch.stack([x[k] for x in found.values()]), [float(r) for r in found]
-    )
-
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "thm-4.3a",
-    observed=of_each(without, 0, torch.min),
-    control=of_each(narrow, 0, torch.min),
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "thm-4.3a-1",
-    observed=of_each(without, 1, torch.max),
-    control=float(against[ranks[-1]][1].min()),
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "thm-4.3b",
-    observed=of_each(against, 0, torch.min),
-    control=float(unpaired_ends[0].min()),
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("thm-4.3b-1", observed=in_rank(against, 1), control=in_rank(plain, 1))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "thm-4.3b-2",
-    observed=of_each(against, 2, torch.max),
-    control=of_each(plain, 2, torch.min),
-)
-
-# %% [markdown]
-# Part (b) is for *every* valid $\sigma$, and these runs have few noises. At $d=10^6$, where positive pairs alone collapse, the infinite-width flow {eq}`ab-eq-wide` is cheap: both stages from a hundred random $\sigma$, with values in $[1,2]$.
-
-# %%
-any_sigma = 1 + torch.rand(100, 4, generator=stream(seed, 0, "any sigma"))
-noisy_start = wide_start(any_sigma, noise, 1e6)
-collapsed = non_contrastive_solution(
-    noisy_start, any_sigma, noise, torch.tensor([math.inf])
-)
-state = noisy_start
-for duration, t in ((time_first, tau_first), (10 * time_second, tau_second)):
-    span = torch.tensor([0.0, duration * 1e6 / dim])
-    state = WideState(
-        *(
-            x[-1]
-            for x in wide_flow(state, any_sigma, noise, span, t, negatives, rtol=1e-7)
-        )
-    )
-many_sigma = float(wide_condition_number(state).max())
-many_collapsed = float(wide_condition_number(collapsed).quantile(0.5))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("thm-4.3b-3", observed=many_sigma, control=many_collapsed)
-
-# %% [markdown]
-# (ab-width)=
-# How wide is "sufficiently wide"? Part (a) was run with $m=10^{10}$, which costs nothing here. Collapse makes orthogonality matter: column $r$ is shorter than column 1 by the condition number, and where their cosine,
-# of size $1/\sqrt m$, is above that, the long column decides on which side of zero a product falls. So the non-contrastive solution scores as aligned only for $m\gg(\kappa_1/\kappa_r)^2$, a power $2\gamma$ of $d$. With
-# $m$ a hundred times the square it reaches the ceiling; with a hundredth it does not. The contrastive solution, of condition number one, has no such need.
-
-# %%
-four = one_large(4)
-ends_of_four = {d: without_negatives(four, d)[0] for d in sizes[:3]}
-steep = {d: float(condition_number(a, 4).mean()) for d, a in ends_of_four.items()}
-
-
-def at_width(d, factor):
-    m = max(4, round(factor * steep[d] ** 2))
-    return end_scores(*without_negatives(four, d, m=m), 4, 4)[0]
-
-
-wide_runs = {f"d={d:.0e}": float(at_width(d, 100).min()) for d in sizes[:3]}
-narrow_runs = {f"d={d:.0e}": float(at_width(d, 0.01).max()) for d in sizes[:3]}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("thm-4.3a-2", observed=wide_runs, control=narrow_runs)
-
-# %% tags=["hide-input", "remove-output"]
-fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.4), layout="constrained")
-powers_of_r = []
-for found_, look, name in (
-    (against, colours.NEGATIVE, "with negative pairs"),
-    (without, colours.POSITIVE, "positive pairs alone"),
-):
-    values = torch.stack([x[1] for x in found_.values()]).mean(-1).cpu()
-    powers_of_r += [float(fitted_power(values, ranks))]
-    left.plot(ranks, values, **look | {"linestyle": "none", "ms": 8}, label=name)
-left.plot(ranks, ranks, **colours.THEORY, label="$r$", zorder=1)
-left.set(xlabel="signals $r$", ylabel="balance", xticks=ranks, ylim=(0, None))
-left.legend()
-title = (
-    "Balance goes as $r^{{\\,{:.2f}}}$ with negatives,\nas $r^{{\\,{:.2f}}}$ without"
-)
-left.set_title(title.format(*powers_of_r))
-factors = [10.0**k for k in (-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3)]
-least = []
-for d, mark, shade in zip(steep, "os^", colours.ordered(3), strict=True):
-    values = [float(at_width(d, factor).mean()) for factor in factors]
-    least = [min(pair) for pair in zip(values, least or values, strict=True)]
-    label = f"$d=10^{{{math.log10(d):.3g}}}$"
-    right.plot(factors, values, color=shade, marker=mark, label=label)
-right.axhline(1, **colours.ASIDE)
-right.text(factors[0], 1, "ceiling", va="top")
-right.set(xscale="log", ylabel="alignment without negatives")
-right.set_xlabel("width $m$ / squared condition number")
-right.legend()
-enough = [factor for factor, value in zip(factors, least, strict=True) if value > 0.99]
-title = f"Alignment passes 0.99 at {enough[0]:.2g} times\nthe squared condition number"
-right.set_title(title if enough else "Alignment stays below 0.99")
-glue.figure(fig, "ab-plot-thm")
-
-# %% [markdown]
-# ```{glue:figure} ab-plot-thm
-# :alt: Left: balance rises with slope one in the number of signals with negative pairs and stays at one without. Right: the alignment of the collapsed solution rises to one where the width passes the squared condition number.
-# :name: ab-fig-thm
-#
-# Theorem 4.3 of the paper. Left, balance against the number of signals: look at the crosses, on the dotted line, and at the plus signs, which stay at one. Right, alignment of the *non-contrastive* solution against the width, in units of the squared condition number: the three
-# values of $d$ fall on one curve, which reaches the ceiling a little above one.
-# ```
-
-# %% [markdown]
-# ## When is a map aligned, when balanced?
-#
-# ````{prf:lemma} 4.4 and 4.5 of the paper, restored
-# :label: ab-lem-sufficient
-# :nonumber:
-# ```{claim} lem-4.4
-# ```
-# ```{claim} lem-4.5
-# ```
-# ````
-#
-# The argument of 4.4 is about distances: positive pairs are close, negative pairs are not. The score of Definition 4.1 of the paper compares *inner products*, and these are another matter. Without noise and with $K_A=K_B=K$ we need
-# $z^\top K^\top K(z-z')>0$ for all $z'\ne z$. Let $z_S$ be $z$ on the coordinates $S$ where the two differ: $z-z'=2z_S$, and $\cos(z,z_S)=\sqrt{|S|/r}$. A matrix $K^\top K$ with eigenvalues in $[\lambda,\Lambda]$ can turn a vector
-# by an angle of up to $\arcsin\frac{\Lambda-\lambda}{\Lambda+\lambda}$, so the product stays positive for every such $K$ if and only if
+# **Which temperature is best?** The paper leaves it open. Near balance the imbalance decays at a rate proportional to $(1-S)\,y\,/\cosh^2(y/r)$ with $y=\tau^2$. The factor $y$ favours a sharp contrast, $\cosh^{-2}$ punishes it once $y>r$, and $1-S$ falls from $K/(K+1)$ towards $K/(K+2^r)$ as a sharper contrast finds fewer negatives that resemble the anchor. With many signals $1-S=K/(K+e^y)$, and setting the derivative to zero gives $1/y=e^y/(K+e^y)$, that is $(y-1)e^{y-1}=K/e$:
 #
 # $$
-# \frac1{\sqrt r}>\frac{\Lambda-\lambda}{\Lambda+\lambda}\qquad\Longleftrightarrow\qquad\frac\Lambda\lambda<\frac{\sqrt r+1}{\sqrt r-1}.
-# $$ (ab-eq-wielandt)
+# \tau^2_*=1+W(K/e),
+# $$ (ab-eq-best)
 #
-# For $r=2$ the condition number may reach 2.41, for many signals hardly more than one. With *orthogonal* columns, as paper (7) has it, the product is $\frac2d\sum_{p\in S}\kappa_p^2$ and any condition number will do.
-#
-# We draw maps that meet the conditions, with a condition number $C$ of ten and noises and differences of $C^{-2}/100$, small beside the shortest column, orthogonal columns and columns in random directions. Then maps just within {eq}`ab-eq-wielandt`.
+# where $W$ is Lambert's function, the inverse of $x\mapsto xe^x$. With many signals the best $\tau^2$ grows with the logarithm of $K$; with few it stops at $0.77\,r$. All this is for a $\tau$ that stays fixed and for gradients divided by $\tau^2$, as in the paper; undivided, the best is $2+W(2K/e^2)$ in the same way. We compare it with the rate of the flow itself, for a thousand signals, near balance; the control forgets the $e$.
 
-# %%
-map_count, spread = 200, 10.0
-draws = stream(seed, 0, "random maps")
+# %% tags=["hide-input"]
+strengths = [8.0, 127.0, 1023.0]
+fine_taus = torch.logspace(-0.5, 1.3, 3601)
 
 
-def random_maps(r, condition, columns="orthogonal", noises=2, size=0.01):
-    """K_A of a condition number, K_B nearly the same, noises small beside both."""
-    shape = map_count, r, r
-    left = torch.linalg.qr(torch.randn(shape, generator=draws)).Q
-    right = torch.linalg.qr(torch.randn(shape, generator=draws)).Q
-    values = condition ** torch.linspace(0, 1, r)
-    k = left * values if columns == "orthogonal" else left * values @ right
-    k = k / k.norm(dim=(-2, -1), keepdim=True)
-    tail = torch.randn(2, map_count, r, noises, generator=draws)
-    tail = size / condition**2 * tail / tail.norm(dim=(-2, -1), keepdim=True)
-    near = k + size / condition**2 * torch.randn(shape, generator=draws) / r
-    return torch.cat([k, tail[0]], -1), torch.cat([near, tail[1]], -1)
+def decay_near_balance(taus, k, r=1000):
+    """The rate at which a small imbalance of r equal signals decays, one a τ²."""
+    square = torch.ones(len(taus), r)
+    square[:, 0] += 1e-6
+    state = WideState(square, square, torch.zeros(len(taus)))
+    moved = wide_velocity(state, torch.ones_like(square), 0.0, taus, k).kappa_squared
+    return -(moved[:, 0] / square[:, 0] - moved[:, 1]) / 1e-6
 
 
-# %%
-def least_share(r, condition, columns):
-    """Least alignment among random maps."""
-    return float(exact_share(*random_maps(r, condition, columns), r, r + 2).min())
-
-
-signals = (2, 3, 5)
-orthogonal = {f"r={r}": least_share(r, spread, "orthogonal") for r in signals}
-turned = {f"r={r}": least_share(r, spread, "random") for r in signals}
-a_far, _ = random_maps(3, spread)
-unrelated = float(exact_share(a_far, a_far.roll(1, 0), 3, 5).min())
+fastest = {
+    k: float(fine_taus[decay_near_balance(fine_taus, k).argmax()]) for k in strengths
+}
+best = {
+    f"K={k:g}": abs(fastest[k] / best_tau_squared_many_signals(k) - 1)
+    for k in strengths
+}
+forgot = {  # W(K) in place of W(K/e)
+    f"K={k:g}": abs(fastest[k] / best_tau_squared_many_signals(math.e * k) - 1)
+    for k in strengths
+}
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-4.4", observed=orthogonal, outside=turned, control=unrelated)
+chapter.judge("best-tau", observed=best, control=forgot)
+
+# %% tags=["hide-input"]
+heads = "K", "flow, r = 1000", "1 + W(K/e)", "exact, r = 4", "exact, r = 10"
+print(*(f"{x:>14}" for x in heads))
+for k in strengths:
+    exact_best = (best_tau_squared(k, r) for r in (4, 10))
+    shown = fastest[k], best_tau_squared_many_signals(k), *exact_best
+    print(f"{k:14g}", *(f"{x:14.2f}" for x in shown))
+
+# %% tags=["hide-input"]
+race_taus, race_ranks = 12 * 2 ** (torch.arange(-22, 3) / 4), [4, 10, 20, 40]
 
 
-# %%
-def worst_share(r, factor):
-    """Of the worst map at `factor` times the bound."""
-    k = worst_alignment_map(r, factor * alignment_condition(r))[None]
-    return float(exact_share(k, k, r, r))
+def time_to_level(r, k):
+    """t/Σκ² until κ_1/κ_r ≤ 1.1 from one column five times as long, one a τ²."""
+    equal_sigma = torch.ones(len(race_taus), r)
+    begin = aligned_state(equal_sigma, 25.0, lost=r - 1)
+    return balancing_time(begin, equal_sigma, race_taus, k, 1.21, rtol=1e-6)
 
 
-within, beyond = (
-    {f"r={r}": worst_share(r, f) for r in (2, 3, 5, 8)} for f in (0.999, 1.001)
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-4.4-a", observed=within, control=beyond)
-
-# %% [markdown]
-# For 4.5 the singular values $s_i$ of $K_A$ are all that counts: the balance is $\sum s_i^4/s_1^4\ge1+(r-1)/C^4$ for a condition number $C$. The fourth power makes it sharp: $C=1.2$ may cost half of the balance. The paper's example of an
-# aligned but unbalanced map has one $\kappa_1$ that dwarfs the others.
-
-
-# %%
-def least_balance(r, condition):
-    """Least balance over r: the first singular value is `condition`, others ≥ 1."""
-    g = stream(seed, 0, f"balanced maps {r} {condition}")
-    values = condition ** torch.rand(map_count, r, generator=g)
-    values[:, 0], values[0, 1:] = condition, 1
-    turn = torch.linalg.qr(torch.randn(map_count, r, r, generator=g)).Q
-    return float(balance(turn * values[:, None]).min()) / r
-
-
-near_one = {f"r={r}": least_balance(r, 1.01) for r in (2, 5, 20)}
-far_from_one = {f"r={r}": least_balance(r, 2.0) for r in (5, 20)}
-example = torch.diag(torch.tensor([100.0, 1, 1, 1]))[None]
-example_score = float(exact_share(example, example, 4, 4))
-one_lost = torch.diag(torch.tensor([100.0, 1, 1, 0]))[None]
-lost_score = float(exact_share(one_lost, one_lost, 4, 4))
-equal = torch.eye(4)[None]
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-4.5", observed=near_one, control=far_from_one)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("ex-4", observed=example_score, control=lost_score)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("ex-4-a", observed=float(balance(example)), control=float(balance(equal)))
-
-# %% [markdown]
-# ## Figure 1 of the paper: a simulation
-#
-# Figure 1 of the paper shows a simulation. We infer from the text ("the first and third plots on the second row") that one row is without and one with negative pairs, and that the columns are the alignment
-# $\hat\kappa_p^2/\kappa_p^2$, the noise-signal ratio and the condition number. Sizes, $\sigma$ and $\tau$ are not given. Ours are the parameters of this page, {glue:text}`ab-seed-count:.0f` networks of width {glue:text}`ab-figure-width:.0f`, and the infinite-width curve.
-
-# %%
-row_times = torch.linspace(0, time_first + time_second, 61)
-row = non_contrastive_flow(a0, b0, scales, rank, row_times)
-start_state = wide_start(s_row, noise, dim - rank)
-row_wide = wide_flow(start_state, s_row, noise, row_times, None)
-glue.number("ab-seed-count", seeds)
-glue.number("ab-figure-width", widths[middle])
-
-
-def three_columns(a, b):
-    """Least alignment, noise-signal ratio, condition number [time, run]."""
-    return (
-        column_alignment(a, b, rank).amin(-1),
-        noise_signal_ratio(a, rank),
-        condition_number(a, rank),
-    )
-
-
-def three_wide(path):
-    share = path.kappa_hat_squared / path.kappa_squared
-    return share.amin(-1), wide_noise_signal_ratio(path), wide_condition_number(path)
-
-
-first_row = three_columns(*row[:2])
-second_row = three_columns(middle_a, middle_b)
+races = {(r, k): time_to_level(r, k) for r in race_ranks for k in (8.0, 127.0)}
 
 # %% tags=["hide-input", "remove-output"]
-quantities = (
-    r"least $\hat\kappa_p^2/\kappa_p^2$",
-    r"$\Vert K_{A,\xi}\Vert_F^2/\Vert K_A\Vert_F^2$",
-    "condition number of $K_A$",
-)
-fig, axes = plt.subplots(
-    2, 3, figsize=(7.8, 4.6), sharex=True, sharey="col", layout="constrained"
-)
-alone = "positive pairs alone", colours.POSITIVE["color"]
-both = "with negative pairs", colours.NEGATIVE["color"]
-rows = (
-    (row_times, first_row, three_wide(row_wide), *alone),
-    (time_axis, second_row, three_wide(curve), *both),
-)
-for line, (when, runs, wide_limit, name, colour) in zip(axes, rows, strict=True):
-    for k, ax in enumerate(line):
-        ax.plot(when.cpu(), runs[k].cpu(), color=colour, ls="-", lw=0.7)
-        ax.plot(when.cpu(), wide_limit[k][:, 0].cpu(), **colours.THEORY)
-        ax.set_yscale("log" if k == 1 and dim > rank else "linear")
-    line[0].set_ylabel(name, color=colour)
-first, *_, last_line = axes[0, 0].lines
-names = f"$m={widths[middle]}$, each seed", "infinite width"
-axes[0, 0].legend((first, last_line), names)
-for ax, quantity in zip(axes[0], quantities, strict=True):
-    ax.set_title(quantity, fontsize=10, fontweight="normal")
-for ax in axes[1]:
-    ax.axvline(time_first, **colours.ASIDE)
-    ax.set_xlabel("time $t$")
-axes[1, 2].annotate(
-    " stage 2", (time_first, 0.97), xycoords=("data", "axes fraction"), va="top"
-)
-ends = [float(runs[2][-1].mean()) for runs in (first_row, second_row)]
-title = "The condition number ends at {:.1f} without negatives, at {:.2f} with them"
-fig.suptitle(title.format(*ends), x=0.01, ha="left")
-glue.figure(fig, "ab-plot-fig-1")
+fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.5), sharey=True, layout="constrained")
+for ax, k in zip(axes, (8.0, 127.0), strict=True):
+    for r, shade in zip(race_ranks, colours.ordered(len(race_ranks)), strict=True):
+        when = races[r, k].cpu()
+        ax.plot(race_taus.cpu(), when, color=shade, label=f"$r={r}$")
+        low = int(when.argmin())
+        ax.plot(float(race_taus[low]), float(when[low]), "o", color=shade)
+        ax.axvline(best_tau_squared(k, r), color=shade, lw=0.7, ymax=0.06)
+    ax.axvline(best_tau_squared_many_signals(k), **colours.THEORY, label="$1+W(K/e)$")
+    ax.set(xscale="log", yscale="log", xlabel=r"$\tau^2$")
+    ax.set_title(f"$K={k:g}$", weight="normal")
+axes[0].set_ylabel(r"time to 1.1, over $\sum_p\kappa_p^2$")
+axes[0].legend()
+fig.suptitle("One best temperature, and a cliff on the sharp side", x=0.01, ha="left")
+glue.figure(fig, "ab-plot-tau")
+slow = races[4, 8.0][(race_taus - 12).abs().argmin()] / races[4, 8.0].min()
+glue.number("ab-slow", float(slow))
 
 # %% [markdown]
-# ```{glue:figure} ab-plot-fig-1
-# :alt: Two rows of three panels. Alignment rises to one and the noise-signal ratio falls in both rows; the condition number grows and stays without negatives, and falls to one with them.
-# :name: ab-fig-1
+# ```{glue:figure} ab-plot-tau
+# :alt: Time to level against the squared inverse temperature, for 4 to 40 signals and two strengths of the negatives: each line has one minimum, near the dotted line of the formula, and rises steeply to the right.
+# :name: ab-fig-tau
 #
-# Training without (top) and with negative pairs (bottom). Look at the last column: without negatives the condition number grows and stays, with them it falls to one in stage 2, after the grey line. Alignment and noise look alike in both rows. Our copy of the paper has no caption
-# of this figure. Its text says of the first and third plots of the second row that alignment is reached while the condition number stays bounded: so it is here, before the grey line. That a uniform $\tau$ shows similar stages is {numref}`ab-fig-uniform`.
-# ```
-#
-# What the theory says of the two rows is judged by itself: both end aligned, the first with a condition number above the initial one, the second with one close to one; and "a similar stage-wise behaviour can be
-# observed when using a uniform $\tau$".
-
-# %%
-start_condition = first_row[2][0]
-both_rows = {"first": first_row[0][-1], "second": second_row[0][-1]}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-1",
-    observed=first_row[2][-1] / start_condition,
-    control=second_row[2][-1] / start_condition,
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-1-c", observed=both_rows, control=unpaired_aligned)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-1-a", observed=second_row[2][-1], control=first_row[2][-1])
-
-# %%
-uniform_taus = [0.1, 0.3, 0.5, 1.0, 2.0, 4.0]
-same_start = WideState(
-    *(x.expand(len(uniform_taus), *x.shape[1:]) for x in start_state)
-)
-uniform_s = s_row.expand(len(uniform_taus), -1)
-tau_each = torch.tensor(uniform_taus)
-log_times = torch.cat(
-    [torch.zeros(1), torch.logspace(-1, math.log10(4 * row_times[-1]), 80)]
-)
-uniform_wide = wide_flow(same_start, uniform_s, noise, log_times, tau_each, negatives)
-uniform_condition = wide_condition_number(uniform_wide)
-
-
-# %%
-def hump(found):
-    """Peak over start of a condition number that ends below 1.2, else 0."""
-    return torch.where(found[-1] < 1.2, found.amax(0) / found[0], 0)
-
-
-def peak_over_start(t):
-    """Of the condition number with one τ throughout."""
-    run = contrastive_flow(a0, b0, scales, signs, log_times, t, negatives, rtol=1e-6)
-    return hump(condition_number(run.map_a, rank))
-
-
-peaks = {f"τ²={t}": peak_over_start(t) for t in (0.3, 1.0)}
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-1-b", observed=peaks, outside=peak_over_start(4.0), control=hump(first_row[2])
-)
-
-# %% tags=["hide-input", "remove-output"]
-fig, ax = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
-for t, line, shade in zip(
-    uniform_taus,
-    uniform_condition.unbind(1),
-    colours.ordered(len(uniform_taus)),
-    strict=True,
-):
-    ax.plot(log_times[1:].cpu(), line[1:].cpu(), color=shade, label=f"$\\tau^2={t:g}$")
-ax.axhline(1, **colours.ASIDE)
-ax.set(xlabel="time $t$", ylabel="condition number of $K_A$", xscale="log")
-ax.legend()
-title = "The condition number peaks at {:.1f} for $\\tau^2={:g}$, at {:.1f} for $\\tau^2={:g}$"
-highest = uniform_condition.amax(0).tolist()
-ax.set_title(title.format(highest[0], uniform_taus[0], highest[-1], uniform_taus[-1]))
-glue.figure(fig, "ab-plot-uniform")
-
-# %% [markdown]
-# ```{glue:figure} ab-plot-uniform
-# :alt: Condition number over time for six uniform temperatures: a hump that is highest for the smallest, and a decay to one.
-# :name: ab-fig-uniform
-#
-# One uniform $\tau$, infinite width; the grey line at 1 is balance. Look at the hump: with a small $\tau$ the condition number rises first and falls later, two stages that interlace, as the paper's text says. The larger $\tau$, the smaller the rise; at $\tau^2=4$ it is gone from sight,
-# and the end is slow.
+# From one column five times as long as the others until the ratio is 1.1, at infinite width. Look at the minima (dots): for many signals they lie near the dotted line {eq}`ab-eq-best`, which is derived near balance; for four signals and $K=127$ a third to the left of it. Ticks at the bottom are the exact best near balance for each $r$. Then look right: with four signals and $K=8$, $\tau^2=12$ takes {glue:text}`ab-slow:.0f` times as long as the best.
 # ```
 
 # %% [markdown]
-# ## From the flow to gradient descent
+# ## The algorithm itself: mini-batches, few neurons
 #
-# Appendix D of the paper says that all of this holds for gradient descent with mini-batches (Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. Descent with exact expectations is Euler's method: its gap to the
-# flow is of the order of the learning rate $\eta$. A batch of $n$ pairs adds noise of the order of $\sqrt{\eta/n}$ over a fixed time, and a bias of order $1/n$, as the softmax over negatives and the batch norm are not linear in means.
-# We fit both powers at the end of a stretch of stage 2 that starts at random maps. The batch sizes are the parameter `batches`.
+# The flow is a limit. People run stochastic gradient descent, with batches and few neurons. It balances as well, even at widths far below what the theory asks for.
+#
+# Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially.
+#
+# *Idea.* Descent with exact expectations is Euler's method, so its gap to the flow is of the order of the learning rate $\eta$. A batch of $n$ pairs adds noise of the order of $\sqrt{\eta/n}$ over a fixed time, and a bias of order $1/n$, since the softmax over negatives and the normalisation are not linear in means. We fit both powers over a stretch of stage 2 that starts at random maps.
 
-# %%
+# %% [markdown]
+# ```{strip}
+# $S_A$ and the weighted negatives, over a batch | two_modality_descent.batch_force: attract =
+# one step, $\mathsf K_A\leftarrow\mathsf K_A+\eta\mathring{\mathsf K}_A$ | two_modality_descent.descend: map_a, map_b =
+# ```
+
+# %% tags=["hide-input"]
 stretch, steps_sizes = 4.0, [0.4, 0.2, 0.1, 0.05, 0.025]
 exact = contrastive_flow(
     a0, b0, scales, signs, torch.tensor([0, stretch]), tau_second, negatives, rtol=1e-9
@@ -1707,9 +1483,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The batches are compared with exact expectations at the same learning rate, so that the gap above does not enter. The control leaves it in, with a learning rate so large that it hides the batches.
+# The batches are compared with exact expectations at the same learning rate, so that the gap above does not enter. As a control we leave it in, with a learning rate so large that it hides the batches.
 
-# %%
+# %% tags=["hide-input"]
 same_step = ends_of(0.1)
 by_batch = torch.stack(
     [
@@ -1722,110 +1498,188 @@ hidden = torch.stack([apart(ends_of(1.0, n), exact) for n in batches])
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "app-d-a",
-    observed=with_and_without_smallest(by_batch, batches),
+    observed=power_with_and_without(by_batch, batches),
     control=fitted_power(hidden, batches),
 )
 
 # %% [markdown]
-# ## Figure 2 of the paper: images and captions
-#
-# The paper's experiment: MSCOCO-2014 {cite}`lin-2014`, a frozen RoBERTa for captions and a frozen ResNet101 for images, each followed by three fully-connected layers with batch norm between them, and only these are trained. The zero-shot
-# prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, right if it names *any* object in the image. Width, optimiser, batch size and temperature are not stated in our text.
-#
-# **By default** the pairs are *generated*: pictures of one to four of twelve objects at random places, of unequal frequency as the $\sigma_p$ are unequal, with captions that name most of them, through fixed random features. The encoders know
-# nothing of the objects. It needs no download, and a verdict on it is `with conditions: data`. The [record](ab-record) was made on real photographs and captions. The parameter `data` chooses.
-#
-# The outputs are normalised as the paper's learner {eq}`ab-eq-learner` is: centred, and divided by the root of the batch's mean square. We train {glue:text}`ab-head-seeds:.0f` starts without negatives, with $\tau^2=1$ and $\tau^2=10$ (negatives are
-# the other pairs of the batch, $K$ their number, as in CLIP {cite}`radford-2021`; the second is what is judged), and a control with $\tau^2=10$ whose captions belong to other images. The runs of an arm and the arms are one batch.
+# **Algorithm 3.1 of the paper, whole.** Fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$, so that a unit of $t/d$ takes 80 steps; stage 1 has 240 of them, stage 2 has 960. Without negatives, all 1,200 steps use the loss of positive pairs. We vary $d$ and the width $m$, down to one neuron per signal. Alignment is taken from the signal columns: at the end noise is at most {glue:text}`ab-sgd-noise:.2f` % of the signal.
 
-# %%
+# %% tags=["hide-input"]
+each = list(product((True, False), sgd_widths, range(sgd_seeds)))
+contrast = torch.tensor([c for c, _, _ in each])
+two_stages = [DescentStage(240, tau_first), DescentStage(960, tau_second)]
+
+
+def algorithm(d):
+    """Ends of Algorithm 3.1, both losses, maps [loss · width · seed, m, d]."""
+    scale = model_scales(torch.tensor(sigma), noise, d).expand(len(each), -1)
+    begun = [stream(seed, k, f"sgd {d} {m}") for _, m, k in each]
+    drawn_widths = [m for _, m, _ in each]
+    maps = initial_maps_of_widths(scale, drawn_widths, begun, rank)
+    draws = [stream(seed, k, f"sgd batches {d} {m}") for _, m, k in each]
+    how = dict(step_size=d / 80, batch=sgd_batch, negatives=negatives, keep=[1200])
+    a, b = two_stage_descent(*maps, scale, rank, draws, two_stages, contrast, **how)
+    return a[0], b[0]
+
+
+def by_loss(values):
+    """[loss · width · seed] → with negatives or not: [width, seed]."""
+    parts = values.view(2, len(sgd_widths), sgd_seeds)
+    return dict(zip((True, False), parts, strict=True))
+
+
+glue.number("ab-sgd-batch", sgd_batch)
+sgd = {d: algorithm(d) for d in chapter.progress(sgd_dims, "Algorithm 3.1")}
+sgd_condition = {d: by_loss(condition_number(a, rank)) for d, (a, _) in sgd.items()}
+sgd_balance = {d: by_loss(balance(a, rank) / rank) for d, (a, _) in sgd.items()}
+
+# %% tags=["hide-input"]
+paired = [k for k, m in enumerate(sgd_widths) if m >= 2 * rank]  # two neurons a signal
+
+
+def of_enough(values, contrast):
+    """Of the runs with so many neurons, one a start."""
+    return {
+        f"d={d}, m={sgd_widths[k]}": values[d][contrast][k]
+        for d in sgd_dims
+        for k in paired
+    }
+
+
+def sgd_alignment(a, b):
+    """By distances, from the signal columns."""
+    return by_loss(by_distance(a[..., :rank], b[..., :rank], rank))
+
+
+noise_left = max(float(noise_signal_ratio(a, rank).max()) for a, _ in sgd.values())
+glue.number("ab-sgd-noise", 100 * noise_left)
+sgd_aligned = {d: sgd_alignment(a, b) for d, (a, b) in sgd.items()}
+strangers = {
+    d: sgd_alignment(a, b[..., :rank].roll(1, -1)) for d, (a, b) in sgd.items()
+}
+aligned_both = {
+    f"{'with' if c else 'without'}, {name}": v
+    for c in (True, False)
+    for name, v in of_enough(sgd_aligned, c).items()
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("alg-3.1", observed=aligned_both, control=of_enough(strangers, True))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "alg-3.1-a",
+    observed=of_enough(sgd_balance, True),
+    control=of_enough(sgd_balance, False),
+)
+
+# %% tags=["hide-input"]
+print("final condition number, mean ± standard deviation over starts")
+print(f"{'d':>4} {'m':>5} {'with negatives':>18} {'without':>18}")
+for d, (k, m) in product(sgd_dims, enumerate(sgd_widths)):
+    pair_of = (sgd_condition[d][c][k] for c in (True, False))
+    shown = (f"{float(x.mean()):.2f} ± {float(x.std()):.2f}" for x in pair_of)
+    print(f"{d:4} {m:5}", *(f"{x:>18}" for x in shown))
+
+# %% tags=["hide-input", "remove-output"]
+fig, axes = plt.subplots(
+    1, len(sgd_dims), figsize=(7.8, 3.5), sharey=True, layout="constrained"
+)
+looks = (
+    (True, colours.NEGATIVE, "with negatives", 0.93),
+    (False, colours.POSITIVE, "positive pairs alone", 1.07),
+)
+for ax, d in zip(np.atleast_1d(axes), sgd_dims, strict=True):
+    for with_them, look, name, shift in looks:
+        for k, m in enumerate(sgd_widths):
+            x = [shift * m] * sgd_seeds
+            y = sgd_condition[d][with_them][k].cpu()
+            mark = look | {"linestyle": "none", "ms": 5, "alpha": 0.7}
+            ax.plot(x, y, **mark, label=name if k == 0 else None)
+    wide_end = non_contrastive_solution(
+        wide_start(s_row, noise, d - rank), s_row, noise, torch.tensor([math.inf])
+    )
+    ax.axhline(float(wide_condition_number(wide_end)), **colours.THEORY)
+    ax.axhline(1, **colours.ASIDE)
+    ax.set(xscale="log", yscale="log", xlabel="width $m$")
+    ax.set_xticks(sgd_widths, sgd_widths)
+    ax.set_xticks([], minor=True)
+    ax.set_title(f"$d={d}$", weight="normal")
+axes[0].set_ylabel("final condition number")
+axes[-1].legend()
+title = f"A few neurons and batches of {sgd_batch} already balance"
+fig.suptitle(title, x=0.01, ha="left")
+glue.figure(fig, "ab-plot-sgd")
+
+# %% [markdown]
+# ```{glue:figure} ab-plot-sgd
+# :alt: Final condition number against the width for several dimensions. With negatives the points lie near one from eight neurons on; without them they lie above the exact end.
+# :name: ab-fig-sgd
+#
+# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons, one for each signal, the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
+# ```
+
+# %% [markdown]
+# ## Three layers and real encoders
+#
+# Does any of this survive outside the linear model? The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6 and Figure 2). The zero-shot prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, and it is right if it names *any* object in the image. There is no theorem here, and our text says no more of Figure 2 of the paper than that the experiments support the theory. So the first row below is inferred, and the others are ours: they ask whether what the paper says of the linear model holds for heads of three layers. Each rule is asked over starts and over images, for which groups of test images are left out in turn (a jackknife).
+#
+# Lemma B.9 of the paper is proved for the linear model, but it suggests a sharp prediction here as well: negatives at $\tau^2=0.01$ should do nothing. We train an arm for it.
+#
+# By default the pairs are *generated*, pictures of one to four of twelve objects at random places, with captions that name most of them, through fixed random features. The first row is then *with conditions*, on other data. The [record](ab-record) reads photographs. The outputs are normalised as the paper's learner {eq}`ab-eq-learner` is. Negatives are the other pairs of the batch and $K$ is their number, as in CLIP. There are {glue:text}`ab-head-seeds:.0f` starts of each arm, and a control at $\tau^2=10$ whose captions belong to other images.
+
+# %% tags=["hide-input"]
 train, test = chapter.check(
     image_caption_pairs, data, scenes, seed, chapter.device, chapter.progress
 )
-arms = {"no negatives": (False, 1.0), "τ² = 1": (True, 1.0), "τ² = 10": (True, 10.0)}
-marks = sorted(
-    {m for m in (0, 10, 25, 50, 100, 200, 400) if m < head_steps} | {head_steps}
-)
-pair_batch = min(128, len(train.images) // 2)
+arms = {"no negatives": None, "τ² = 0.01": 0.01, "τ² = 1": 1.0, "τ² = 10": 10.0}
+marks = sorted({m for m in (0, 10, 30, 100, 200) if m < head_steps} | {head_steps})
+shared = ArmPlan(seed, head_seeds, head_width, marks)
 
 
-def started(purpose, count, features):
-    g = [stream(seed, k, purpose) for _ in range(count) for k in range(head_seeds)]
-    return init_heads(g, features, head_width, head_width, torch.float32)
+def watch(snapshots):
+    return chapter.progress(snapshots, "Figure 2", len(marks))
 
 
-# %%
-def measured(snapshot):
-    """The numbers of Figure 2 on the test pairs, one a run."""
-    captions = train.captions.flatten(0, 1)
-    _, by_image = apply_heads(snapshot.image, train.images)
-    _, by_text = apply_heads(snapshot.text, captions)
-    f_a, _ = apply_heads(snapshot.image, test.images, by_image)
-    f_b, _ = apply_heads(snapshot.text, test.captions[:, 0], by_text)
-    asked, _ = apply_heads(snapshot.text, test.prompts, by_text)
-    return {
-        "zero-shot accuracy": zero_shot_accuracy(f_a, asked, test.labels),
-        "macro recall": macro_recall(f_a, asked, test.labels),
-        "alignment": alignment_score(f_a, f_b),
-        "stable rank": output_balance(f_a),
-        "condition number": output_condition_number(f_a, 10),
-    }
-
-
-# %%
-def figure_2(captions, chosen):
-    """Number → [mark, arm, seed] for some arms, trained together."""
-    kind, tau = zip(
-        *(arms[name] for name in chosen for _ in range(head_seeds)), strict=True
-    )
-    recipe = Recipe(
-        torch.tensor(kind),
-        torch.tensor(tau).float(),
-        torch.full((len(tau),), pair_batch - 1.0),
-        pair_batch,
-    )
-    heads = (
-        started(what, len(chosen), x.shape[-1])
-        for what, x in (("image head", train.images), ("text head", captions))
-    )
-    order = [stream(seed, k, "head batches") for _ in chosen for k in range(head_seeds)]
-    run = train_heads(*heads, train.images, captions, order, recipe, marks)
-    found = [
-        measured(snapshot) for snapshot in chapter.progress(run, "Figure 2", len(marks))
-    ]
-    shape = (len(chosen), head_seeds)
-    return {
-        k: torch.stack([x[k].double() for x in found]).unflatten(-1, shape)
-        for k in found[0]
-    }
-
-
-# %%
-found = figure_2(train.captions, list(arms))
+found = train_arms(train, test, train.captions, list(arms.values()), shared, watch)
 mixed = torch.randperm(len(train.images), generator=stream(seed, 0, "mixed captions"))
-mixed_up = figure_2(train.captions[mixed], ["τ² = 10"])
+mixed_up = train_arms(train, test, train.captions[mixed], [10.0], shared, watch)
 constant = float(best_constant_answer(test.labels))
-panels = ("zero-shot accuracy", "alignment", "stable rank", "condition number")
 glue.number("ab-head-seeds", head_seeds)
 glue.number("ab-constant", constant)
+final = {
+    k: dict(zip(arms, v if k.endswith("groups") else v[-1], strict=True))
+    for k, v in found.items()
+}
 
 # %% tags=["hide-input", "remove-output"]
-from matplotlib.ticker import LogLocator
-
+panels = {  # what is drawn: its label, and each image's part of it
+    "accuracy": ("zero-shot accuracy", "right"),
+    "distances": ("alignment, by distances", ""),
+    "stable rank": ("stable rank", ""),
+    "condition": ("condition number", ""),
+}
 looks = (
     colours.POSITIVE,
+    {"color": colours.NEGATIVE["color"], "linestyle": ":", "marker": "none", "lw": 2.5},
     colours.NEGATIVE | {"linestyle": "-.", "marker": "^"},
     colours.NEGATIVE,
 )
 fig, axes = plt.subplots(2, 2, figsize=(7.8, 5.6), sharex=True, layout="constrained")
-for ax, name in zip(axes.flat, panels, strict=True):
+lines = []
+for ax, (name, (label, single)) in zip(axes.flat, panels.items(), strict=True):
     for k, look in enumerate(looks):
         values = found[name][:, k].cpu()
-        ax.plot(marks, values.mean(-1), **look)
+        lines += ax.plot(marks, values.mean(-1), **look)
         band = values.amin(-1), values.amax(-1)
-        ax.fill_between(marks, *band, color=look["color"], alpha=0.15, lw=0)
-    ax.set_ylabel(name)
-    if name in ("stable rank", "condition number"):
+        ax.fill_between(marks, *band, color=look["color"], alpha=0.12, lw=0)
+        if single:  # two standard errors over images, at the end
+            each = found[single][-1, k].mean(0).cpu()
+            reach = 2 * float(each.std() / len(each) ** 0.5)
+            ax.errorbar(1.1 * marks[-1], float(each.mean()), reach, color=look["color"])
+    ax.set_ylabel(label)
+    if name in ("stable rank", "condition"):
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
         ax.yaxis.set_major_formatter("{x:g}")
@@ -1835,118 +1689,209 @@ axes[0, 0].set_xscale("symlog", linthresh=10, linscale=0.7)
 axes[0, 0].set_xticks(shown, shown, minor=False)
 for ax in axes[1]:
     ax.set_xlabel("updates")
-axes[0, 0].set_xlim(-1, 1.15 * marks[-1])
-for ax, level, what in (
-    (axes[0, 0], constant, "best constant answer"),
-    (axes[0, 1], 0.75, "ceiling of rank one"),
-):
-    ax.legend([ax.axhline(level, **colours.ASIDE)], [what])
-arm_names = "no negatives", r"negatives, $\tau^2=1$", r"negatives, $\tau^2=10$"
-fig.legend(axes[0, 0].lines[:3], arm_names, loc="outside lower center", ncols=3)
-ends = found["stable rank"][-1].mean(-1).tolist()
-title = (
-    "The stable rank ends at {:.1f} without negatives, at {:.1f} and {:.1f} with them"
-)
-fig.suptitle(title.format(*ends), x=0.01, ha="left")
+axes[0, 0].set_xlim(-1, 1.3 * marks[-1])
+guide = axes[0, 0].axhline(constant, **colours.ASIDE)
+axes[0, 0].legend([guide], ["best constant answer"])
+names = "no negatives", r"$\tau^2=0.01$", r"$\tau^2=1$", r"$\tau^2=10$"
+fig.legend(lines[:4], names, loc="outside lower center", ncols=4)
+title = "Without negatives one direction is left; with silent ones, too"
+fig.suptitle(title, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-fig-2")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-fig-2
-# :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with two temperatures. Without negatives the stable rank falls to one and the condition number grows.
+# :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with three temperatures. Without negatives, and with the smallest inverse temperature, the stable rank falls to one and the condition number grows.
 # :name: ab-fig-2
 #
-# The heads during training, on test pairs: mean over starts, the band from the least to the largest. Look at the stable rank: without negatives it falls to one at once and stays. With $\tau^2=10$ it dips before it rises, and the condition number rises before it falls: two stages that
-# interlace. Zero-shot accuracy follows; the best constant answer has {glue:text}`ab-constant:.2f`. Our copy of the paper has no caption of its Figure 2. Its text says no more than that the experiments support the theory, so the statements below are those of the theorem.
+# Heads during training, on test pairs: mean over starts, bands from the least to the largest start, at the right end two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change nothing, as the lemma suggests. At $\tau^2=10$ it dips before it rises: two stages that interlace. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
 # ```
 
 
-# %%
+# %% tags=["hide-input"]
 def with_spread(values):
     return f"{float(values.mean()):.3g} ± {float(values.std()):.2g}"
 
 
-final = {k: dict(zip(arms, v[-1], strict=True)) for k, v in found.items()}
-short = ("accuracy", "recall", "alignment", "stable rank", "condition")
-print(" " * 13, *(f"{k:>14}" for k in short))
+numbers = [k for k in final if k not in ("right", "recalled") and "groups" not in k]
+print(" " * 13, *(f"{k:>14}" for k in numbers))
 for arm in arms:
-    shown = (with_spread(x[arm]) for x in final.values())
-    print(f"{arm:13}", *(f"{v:>14}" for v in shown))
-untrained = (with_spread(v[0, 0]) for v in found.values())
-print(f"{'untrained':13}", *(f"{v:>14}" for v in untrained))
-print(
-    f"{'best constant':13}",
-    f"{constant:>14.3f}",
-    f"{1 / int(test.labels.any(0).sum()):>14.3f}",
+    print(f"{arm:13}", *(f"{with_spread(final[k][arm]):>14}" for k in numbers))
+print(f"{'untrained':13}", *(f"{with_spread(found[k][0, 0]):>14}" for k in numbers))
+share = 1 / int(test.labels.any(0).sum())
+print(f"{'constant':13}", f"{constant:>14.3f}", f"{share:>14.3f}")
+gained = final["right"]["τ² = 10"] - final["right"]["no negatives"]  # [start, image]
+picks = image_weights(gained.shape[-1], 2000, stream(seed, 0, "resampled images"))
+replicates = resampled_starts(
+    resampled_means(gained, picks), stream(seed, 0, "resampled starts")
 )
+low, high = percentile_interval(replicates).tolist()
+glue.number("ab-gain-low", low)
+glue.number("ab-gain-high", high)
 
-# %%
-accuracy, align, rank_of, cond_of = (final[k] for k in panels)
-recall = final["macro recall"]
-contrastive_arm, plain_arm = "τ² = 10", "no negatives"
+# %% tags=["hide-input"]
+contrastive_arm, silent_arm, plain_arm = "τ² = 10", "τ² = 0.01", "no negatives"
 
 
-def over(numbers, name):
-    """Contrastive minus non-contrastive, and the control's, one a start."""
-    base = numbers[plain_arm]
+def over(name, single):
+    """With negatives minus without, one a start and one a group of images; and of
+    heads that were trained with captions of other images."""
+
+    def differences(arm, each):
+        base = final[name][plain_arm], final[single][plain_arm]
+        by_image = group_means((each - base[1]).mean(0))
+        return {"over starts": arm - base[0], "over images": by_image}
+
+    mixed_arms = mixed_up[name][-1, 0], mixed_up[single][-1, 0]
     return dict(
-        observed=numbers[contrastive_arm] - base, control=mixed_up[name][-1, 0] - base
+        observed=differences(
+            final[name][contrastive_arm], final[single][contrastive_arm]
+        ),
+        control=differences(*mixed_arms),
     )
 
 
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-2", **over(accuracy, "zero-shot accuracy"))
+def over_both(whole, groups):
+    """A score [start] and the same without each group of images [start, group]."""
+    by_image = jackknife_values(whole.mean(), groups.mean(0))
+    return {"over starts": whole, "over images": by_image}
+
+
+def arm_score(name, arm, base=None):
+    """A score of an arm, or its ratio to that of another, over starts and over images."""
+    parts = [final[k][arm] for k in (name, f"{name}, groups")]
+    if base is not None:
+        under = (final[k][base] for k in (name, f"{name}, groups"))
+        parts = [x / y for x, y in zip(parts, under, strict=True)]
+    return over_both(*parts)
+
+
+mixed_parts = mixed_up["distances"][-1, 0], mixed_up["distances, groups"][0]
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-2-a", **over(recall, "macro recall"))
+chapter.judge("fig-2", **over("accuracy", "right"))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("fig-2-a", **over("recall", "recalled"))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "fig-2-b", observed=align[contrastive_arm], control=mixed_up["alignment"][-1, 0]
+    "fig-2-b",
+    observed=arm_score("distances", contrastive_arm),
+    control=over_both(*mixed_parts),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-2-c", observed=align[plain_arm], control=align[contrastive_arm])
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-2-d", observed=rank_of[plain_arm], control=rank_of[contrastive_arm])
+chapter.judge(
+    "fig-2-d",
+    observed=arm_score("stable rank", plain_arm),
+    control=arm_score("stable rank", contrastive_arm),
+)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-e",
-    observed=rank_of[contrastive_arm] / rank_of[plain_arm],
-    control=rank_of[plain_arm].roll(1) / rank_of[plain_arm],
+    observed=arm_score("stable rank", contrastive_arm, plain_arm),
+    control=arm_score("stable rank", silent_arm, plain_arm),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-f",
-    observed=cond_of[contrastive_arm] / cond_of[plain_arm],
-    control=cond_of[plain_arm].roll(1) / cond_of[plain_arm],
+    observed=arm_score("condition", contrastive_arm, plain_arm),
+    control=arm_score("condition", silent_arm, plain_arm),
 )
 
 # %% [markdown]
-# (ab-record)=
-# ## The same with more seeds, and photographs
+# On generated scenes negatives raise the accuracy clearly: if images and starts are both drawn anew (a bootstrap), the gain lies between {glue:text}`ab-gain-low:.2f` and {glue:text}`ab-gain-high:.2f` in 95 % of the draws. Of the photographs with human captions that we have only 130 are left for the test, and they differ among themselves more than starts do. Where the interval over images contains the threshold the verdict is *undecided*. The whole of MSCOCO-2014 would decide it; it is prepared (`data=coco-2014`, see [Data](../book/data.md)) and has not been run.
+
+# %% [markdown]
+# **The best temperature of heads.** Does {eq}`ab-eq-best` survive three layers and an optimiser that is used in practice? We let heads race on pairs of eight signals and eight noises: first without negatives, until they have collapsed, then with negatives, until half of the balance is back. The strength $K$ is a weight in the loss here, and the number of negatives in a batch stays what it is. For linear encoders the best $\tau^2$ for eight signals rises from {glue:text}`ab-race-linear-0:.1f` at $K=8$ to {glue:text}`ab-race-linear-1:.1f` at $K=1023$. AdamW divides the size of a gradient out, and at least near balance $1-S$ is such a size, so we did not expect its best temperature to follow $K$. On the seeds below 1000, on which we explored, it did. The rule asks both optimisers for a rise. As a control we leave $K$ at 8 and take four times as many negatives in a batch. A few starts decide little; the [record](ab-record) has more.
+
+# %% tags=["hide-input"]
+track = RacePlan(seed, race_starts, 8, 32, 64, 2048, 100, 300, 10)
+race_grid, race_strengths = [2 ** (k / 2) for k in range(8)], [8.0, 1023.0]
+optimisers = {"SGD": ("sgd", 0.3), "AdamW": ("adamw", 1e-3)}
+runs = {
+    k: updates_to_half(track, race_grid, race_strengths, *how)
+    for k, how in optimisers.items()
+}
+fewer = updates_to_half(track._replace(batch=16), race_grid, [8.0], *optimisers["SGD"])
+
+
+def log2_best(times):
+    """log₂ of the best τ², its mean with the weights time⁻⁴: less noise than the least time: [τ², ...] → [...]."""
+    weights = times.clamp(max=track.race) ** -4  # as if all arrived at the end
+    steps = torch.arange(len(times)).view(-1, 1, 1) / 2
+    return (weights * steps).sum(0) / weights.sum(0)
+
+
+best_of = {name: log2_best(times) for name, times in runs.items()}  # [K, start]
+rises = {name: best[1] - best[0] for name, best in best_of.items()}
+for k, strength in enumerate(race_strengths):
+    glue.number(f"ab-race-linear-{k}", best_tau_squared(strength, track.rank))
+    for name, times in runs.items():
+        soft = float(2 ** best_of[name][k].mean())
+        least = race_grid[int(times[:, k].median(-1).values.argmin())]
+        print(
+            f"K = {strength:4g}, {name:5}: best τ² {soft:.1f}, on the grid {least:.1f}"
+        )
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "best-tau-heads", observed=rises, control=best_of["SGD"][0] - log2_best(fewer)[0]
+)
+
+# %% [markdown]
+# ## Summary
 #
-# The verdicts above come from the default profile. The profile `paper` has about twice the seeds, more widths, sizes, signals and batches, and for Figure 2 of the paper the few hundred photographs of the compact copy of MSCOCO that have human captions, so
-# that zero-shot scores stay low in absolute terms. Its encoders are small ones, EfficientNet-Lite0 {cite}`tan-le-2019` and MiniLM {cite}`reimers-gurevych-2019`, not the paper's. The profile `labels` has the other photographs, whose captions are made from the names of
-# their objects, which makes zero-shot prediction easier than it is. The same on the whole of MSCOCO-2014 with RoBERTa and ResNet101 is `data=coco-2014`, see [Data](../book/data.md); it was not run here.
+# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and the strongest signal takes nearly all of it: the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
 #
-# ```{include} ../book/_generated/alignment-and-balance-record.md
-# ```
+# **What surprised us.**
 #
-# ```{figure} ../records/alignment-and-balance/labels/ab-plot-fig-2.png
-# :alt: The four panels of the figure on heads for captions made of labels. Zero-shot accuracy with the larger inverse temperature rises above the best constant answer; without negatives the stable rank is one and the condition number grows.
-# :name: ab-fig-2-labels
+# - How little width it takes. Read by distances, a collapsed network of width 100 is aligned at $d=10^6$.
+# - The end of positive-only training is exact: one equation, $\sum_pe^{\sigma_p^2\Theta}=2d$, in which the size of the noise does not occur, only the number of its dimensions.
+# - There is a best temperature, $1+W(K/e)$ for many signals, and beyond it time grows steeply. On the seeds on which we explored, that of heads under AdamW rose with $K$, too.
+# - A single $\tau$ shows the two stages as well, if the dimension is large.
 #
-# {numref}`ab-fig-2` from the profile `labels`, photographs with captions made of the names of their objects. Look at the first panel: here, and not with human captions, negatives lift zero-shot prediction above the best constant answer. Half of all
-# photographs show a person, so a score near one half means little.
-# ```
+# **What is open.**
+#
+# - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
+# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper. In its linear model [a predictor with a stop-gradient](ab-a-beyond) lowers the condition number without bringing it to one.
+# - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point.
+# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives this is open.
+#
+# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a bound on one Frobenius norm does not prevent collapse (Proposition 2 of the paper there), and the normalisation here is such a bound. There a constraint on each direction levels them; here the negatives do, because they respond to the outputs. In [Nonlinearity](nonlinearity.ipynb) linear filters of one field end on one line, because each filter is normalised by itself; here only the sum is, and one linear map keeps all $r$ signals. The factor $1-S$ and the weights of the negatives are an importance of pairs in the sense of that chapter. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture: it leaves the signal in common and gives each view noise of its own. All signals have one strength there, so there is nothing to balance.
+
+# %% [markdown]
+# (ab-symbols)=
+# ## Symbols
+#
+# | symbol | meaning | where first |
+# |---|---|---|
+# | $x_A$, $x_B$; $z$; $\xi_A$, $\xi_B$ | the two modalities of a pair; signs of the signal they share; signs of their noises | The model |
+# | $r$, $d$ | number of signals; of signals and noises of one modality | The model |
+# | $\sigma_p$, $\sigma_\xi$ | scale of signal $p$; of every noise; $\sigma_{\max}=\sigma_1$, $\sigma_{\min}=\sigma_r$ | The model |
+# | $W_A$, $W_B$, $m$ | weights, and the number of their columns, the width | The model |
+# | $f_A$, $N_A$ | output of an encoder; root of the mean square before normalisation | The model |
+# | $\tau$, $K$ | inverse temperature; strength of the negatives | The model |
+# | $S_A$, $S$ | share of the positive pair in the softmax; at infinite width one number | The model |
+# | $\mathsf K_A=[K_A\ K_{A,\xi}]$ | map from signs to the output before normalisation, signals and noises | The model |
+# | $G$, $M$, $\hat M$ | correlation matrix; force on it; that of positive pairs alone | The model |
+# | alignment, balance | Definitions 4.1 and 4.2 of the paper | Aligned is not balanced |
+# | $s_i$, $C$ | singular values of $\mathsf K_A$; condition number of $K_A$ | Aligned is not balanced |
+# | $\kappa_p^2$, $\hat\kappa_p^2$, $\kappa_\xi^2$ | squared length of column $p$; product with its partner; all noise columns | Nine numbers |
+# | $n^2$, $g_p$, $T_p$, $a$ | total length; share $\hat\kappa_p^2/n^2$; $\tanh(\tau^2g_p)$; $\sum_q(1-T_q)g_q$ | Nine numbers |
+# | $u_p$, $w_p$, $\theta$, $\Theta$ | $\kappa_p^2\pm\hat\kappa_p^2$; two clocks of positive pairs | Positive pairs alone |
+# | $\gamma$ | power of $d$ in the final condition number | Positive pairs alone |
+# | $X$, $Y$, $A_t$, $b$, $c$ | progress, error, common process and constants of Lemma 5.2 of the paper | A small inverse temperature |
+# | $\bar T$ | $\sum_qg_qT_q$ | Negatives level |
+# | $y$, $W$ without index | $\tau^2$; Lambert's function | How fast |
+# | $\eta$, $n$ as a number of pairs | learning rate; batch | The algorithm |
 
 # %% [markdown]
 # ## Exercises
 #
-# Each asks for a derivation on paper, then for a few lines of code.
+# Each asks for a derivation on paper, then for a few lines of code. One more is in the [appendix](ab-ex-dominant).
 
 # %% [markdown] tags=["solution"]
 # The solutions are folded, and so is their code, which asserts what was derived by hand.
@@ -2328,120 +2273,5 @@ for t in (1.0, 4.0, 16.0, 64.0):
 slow, slower = (float(decays_of_imbalance(k * rank)[0][0]) for k in (20, 40))
 assert abs(math.log(slower / slow) - (math.log(2) - 40)) < 1e-6  # τ²e^{−2τ²/r}
 
-# %% [markdown]
-# ````{exercise} The ceiling of the alignment score
-# :label: ab-ex-dominant
-#
-# No noise. Lemma 4.4 of the paper, as its argument goes, bounds a condition number. Definition 4.1 of the paper compares inner products.
-#
-# 1. Let $r=2$ and $K_A=K_B=K$. Find by hand a $K$ and signs with $z^\top K^\top K(z-z')<0$. How small can the condition number of $K$ be? What is the score then?
-# 2. Any $r$, any $K_A,K_B$, $G\propto K_A^\top K_B$. Show that the score is at its ceiling $1-2^{-r}$ **if and only if** every column of $G$ is dominated by its diagonal,
-#
-#    $$
-#    G_{pp}>\sum_{q\ne p}\lvert G_{qp}\rvert\qquad\text{for all }p .
-#    $$ (ab-eq-dominant)
-#
-# 3. Derive the bound {eq}`ab-eq-wielandt` from it, and show that it cannot be improved for any $r$. What does {eq}`ab-eq-dominant` say about the width that [Theorem 4.3 of the paper needs](ab-width)?
-#
-# ```{hint}
-# :class: dropdown
-# 1.: $z-z'=2e_1$. 2.: write $z^\top Gz_S$ as a sum over $p\in S$. 3.: $G=\frac{\Lambda+\lambda}2+E$, where $E$ may be a reflection, times $\frac{\Lambda-\lambda}2$.
-# ```
-# ````
-
-# %% [markdown] tags=["solution"]
-# ```{solution} ab-ex-dominant
-# :label: ab-sol-dominant
-# :class: dropdown
-#
-# 1. Let $z\propto(1,1)$ and $z'\propto(-1,1)$: the product has the sign of $G_{11}+G_{21}$. Take $G=\begin{pmatrix}1&-\beta\\-\beta&\gamma\end{pmatrix}$ with $\beta>1$. The condition number of $G$ grows with
-#    $(\operatorname{tr}G)^2/\det G=(1+\gamma)^2/(\gamma-\beta^2)$, least at $\gamma=1+2\beta^2$. At $\beta=1$ the eigenvalues are $2\pm\sqrt2$, with ratio $(1+\sqrt2)^2$. So
-#    $K=\begin{pmatrix}1&-\beta\\0&\sqrt{1+\beta^2}\end{pmatrix}$ loses, with a condition number just above $1+\sqrt2\approx2.41$. Of the 16 pairs $(z,z')$ the two $\pm\bigl((1,1),(-1,1)\bigr)$ are lost:
-#    $\frac34-\frac18=\frac58$.
-# 2. Let $S$ be where $z'$ differs from $z$. The margin is
-#    $z^\top G(z-z')=2z^\top Gz_S=2\sum_{p\in S}\bigl[z_p^2\,G_{pp}+\sum_{q\ne p}z_qz_p\,G_{qp}\bigr]\ge\frac2d\sum_{p\in S}\bigl[G_{pp}-\sum_{q\ne p}\lvert G_{qp}\rvert\bigr]$. If all brackets are positive, every $z'\ne z$ is beaten.
-#    If that of $p$ is not, take $z_q=-z_p\operatorname{sign}G_{qp}$ and $z'$ that differs in $p$ alone: the margin is $\frac2d$ times the bracket, and the pair is lost.
-# 3. For $G=K^\top K$ the bracket is the least $e_p^\top Gy$ over signs $y\in\{\pm1\}^r$ with $y_p=1$. With $E=G-\frac{\Lambda+\lambda}2$, $\lVert E\rVert\le\frac{\Lambda-\lambda}2$ and $\lVert y\rVert=\sqrt r$ it is at least
-#    $\frac{\Lambda+\lambda}2-\frac{\Lambda-\lambda}2\sqrt r$, which is positive iff {eq}`ab-eq-wielandt` holds. There is equality if $E$ maps $y/\sqrt r$ to $-\frac{\Lambda-\lambda}2e_p$, and the reflection that exchanges these
-#    two directions, times $\frac{\Lambda-\lambda}2$, does. So the condition number of $K$ may approach $\sqrt{(\sqrt r+1)/(\sqrt r-1)}$, and no more in general.
-#
-# For columns of lengths $\kappa_p$ and cosines $c_{pq}$, {eq}`ab-eq-dominant` reads $\kappa_p>\sum_{q\ne p}\kappa_q\lvert c_{pq}\rvert$. A finite width has cosines of the order of $1/\sqrt m$, so the shortest column is safe for
-# $m\gg(\kappa_1/\kappa_r)^2$: this is where the width of Theorem 4.3 (a) of the paper comes from, and it is necessary as well.
-# ```
-
-
-# %% tags=["solution", "hide-cell"]
-def two_columns(beta):
-    return torch.tensor([[1.0, -beta], [0.0, math.sqrt(1 + beta**2)]])
-
-
-def share_of(k_a, k_b=None):
-    """Alignment, one a map of a batch."""
-    k_b = k_a if k_b is None else k_b
-    return exact_alignment(correlation(k_a, k_b), k_a.shape[-1])
-
-
-by_hand = torch.stack([two_columns(beta) for beta in (0.99, 1.01)])
-z, flipped = torch.tensor([1.0, 1.0]), torch.tensor([-1.0, 1.0])
-margin = ((by_hand @ z) * (by_hand @ (z - flipped))).sum(-1)
-conditions, found = condition_number(by_hand, 2), share_of(by_hand)
-assert margin[0] > 0 > margin[1] and found.tolist() == [3 / 4, 5 / 8]
-assert 1 + 2**0.5 < float(conditions[1]) < 1.01 * (1 + 2**0.5)
-print("condition numbers", conditions.tolist(), "scores", found.tolist())
-for r in (2, 3, 5, 8):
-    edge = math.sqrt((r**0.5 + 1) / (r**0.5 - 1))
-    maps = [worst_alignment_map(r, edge * (1 + e)) for e in (-1e-4, 1e-4)]
-    inside, outside = share_of(torch.stack(maps)).tolist()
-    assert inside == 1 - 2**-r and abs(inside - outside - 2 ** (1 - 2 * r)) < 1e-12
-    print(f"r = {r}: least condition number that can lose {edge:.3f}")
-
-
-# %% tags=["solution", "hide-cell"]
-draw = stream(seed, 0, "exercise dominant")
-for r in (2, 4, 6):
-    near = torch.eye(r) + 0.7 / r * torch.randn(2, 500, r, r, generator=draw)
-    g_near = near[0].mT @ near[1]
-    diagonal = g_near.diagonal(dim1=-2, dim2=-1)
-    rest_of = g_near.abs().sum(-2) - diagonal.abs()
-    dominated = (diagonal > rest_of).all(-1)
-    at_ceiling = share_of(*near) > 1 - 2**-r - 1e-12
-    assert bool((dominated == at_ceiling).all()) and 0 < int(dominated.sum()) < 500
-    print(f"r = {r}: {int(dominated.sum())} of 500 maps at the ceiling, as predicted")
-
-# %% [markdown]
-# (ab-slips)=
-# ## Where text and check differ
-#
-# ```{admonition} What is said, what a run gave, what holds instead
-# :class: important
-#
-# Our copy of the paper has lost its inline formulas, so a slip may be the copy's. These are statements in words.
-#
-# - **Alignment "≈ 1"** (Definition 4.1, Theorem 4.3 of the paper). A negative has the signal of the positive with probability $2^{-r}$, so the score of an aligned map is between $1-2^{-r}$ and $1-2^{-r-1}$.
-# - **Lemma 4.4 of the paper** (under review) argues with distances, while Definition 4.1, as restored, compares products. A bounded condition number is enough for orthogonal columns, as those of paper (7); for others its square must be below $(\sqrt r+1)/(\sqrt r-1)$, which tends to one
-#   (`lem-4.4`, `lem-4.4-a`).
-# - **"Sufficiently large" width** in Theorem 4.3 (a) of the paper means at least the squared condition number, a power of $d$. A narrower network that has collapsed scores as *not* aligned (`thm-4.3a-2`).
-# - **Noise is what the condition number grows on.** The introduction to stage 1 argues with the noiseless flow (8) of the paper, in which it is bounded by $\frac{\sigma_1}{\sigma_r}(r+1)^{(1-q)/2}$, for fixed $r$ by a constant. The power of $d$ then needs the noise (`lem-b17`).
-# - **Aligned and collapsed** go together with a few discrete signals, as in the theorem. Outputs of one *continuous* dimension score at most ¾ by Definition 4.1 of the paper, so the heads of Figure 2 cannot be both (`fig-2-c`).
-# - **"A uniform $\tau$ shows similar stages"** the less the larger $\tau$ is (`fig-1-b`).
-# - **Stage 2 wants a larger $\tau$**, and a larger one is slower: the rate has a factor $T_1-T_r$ of the order of $e^{-2\tau^2/r}$, and $1-S$ falls to $K/(K+2^r)$, so "polynomial time" in Corollary C.20 of the paper needs $\tau^2/r$ and $\min(\tau^2,r)$ of the order of $\log d$ (`cor-c20`).
-# ```
-#
-# ## What the paper leaves open
-#
-# - **A learner with a mean.** The signs are centred. Outputs with a mean may collapse to a point rather than to a line; our heads are centred to stay close to the paper.
-# - **Noise with structure.** All $\sigma_\xi$ are alike, so noise shrinks at one rate. One strong noise direction would compete with weak signals.
-# - **Why in practice non-contrastive training does not collapse.** Stop-gradients and predictors are outside of this paper, as it says.
-# - **Temperature.** Nothing is said on which $\tau$ is best at the end; paper (8) ends balanced at every $\tau$, only the time differs.
-#
-# ## What we had to assume
-#
-# - Every formula is restored. Paper (5) and (8) are checked by enumeration. Conditions (9) to (11) and (17) of the paper, its Lemmas B.13 to B.17 and C.12 to C.20, are read from the words around them; where a number is printed ("at most double") it is the rule.
-# - The assumptions of Theorem 4.3 of the paper are $\sigma_{\max}^2/\sigma_{\min}^2\le c\log d$, $r\le d^c$ and a wide network, argued [above](ab-reading). Lemmas B.3 to B.8, B.10, B.11 and C.3 to C.11 of the paper are steps whose statements are lost; what they are needed for is judged.
-# - Sizes, $\sigma$, $\tau$ and $K$ of Figure 1 of the paper are ours. $N_A$ is that of the population in the flow, that of the batch in Appendix D of the paper and in the heads.
-# - A batch has as many negatives as positives, drawn independently, shared by all positives of the batch. In Figure 2 of the paper they are the other pairs of the batch, as is usual.
-# - Figure 2 of the paper: AdamW, 128 pairs a batch, a learning rate of $10^{-3}$, ReLU; tokens of a sentence are averaged. $\tau^2=10$ was chosen on seeds below 1000.
-# - Figures are judged by the text around them. The pictures of the paper were not available, so no likeness is claimed.
-
-# %%
+# %% tags=["remove-input"]
 chapter.close()

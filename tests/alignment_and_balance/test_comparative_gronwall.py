@@ -2,6 +2,7 @@ import math
 
 import pytest
 import torch
+from one_line_error import one_line_error
 
 from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
     bound,
@@ -9,6 +10,8 @@ from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
     condition_growth_bound,
     condition_rate_bound,
     convergence_time_bound,
+    coupled_growth,
+    coupled_growth_bound,
     draw_process,
     solve,
 )
@@ -141,3 +144,43 @@ def test_bad_input_is_named(call, text):
     with pytest.raises(ValueError) as caught:
         call(pair()[0], aligned())
     assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+def noiseless(sigma, times, tau_squared=None):
+    return wide_flow(wide_start(sigma, 0.0, 0), sigma, 0.0, times, tau_squared)
+
+
+def test_lemma_5_2_runs_on_the_noiseless_flow():
+    sigma = torch.tensor([[2.0, 1.6, 1.3, 1.0], [1.2, 1.0, 1.0, 0.9]], dtype=F64)
+    times = torch.linspace(0, 20, 81, dtype=F64)
+    path = noiseless(sigma, times)
+    found = coupled_growth(path, sigma)
+    bound_ = coupled_growth_bound(WideState(*(x[0] for x in path)), sigma)
+    assert bound_.tolist() == pytest.approx([2 * math.e**2, 4 / 3 * math.exp(8 / 9)])
+    assert (found.y < bound_).all() and (found.y[-1] / bound_ > 0.2).all()
+    assert (found.fall >= 1 - 1e-9).all() and (found.growth <= 1 + 1e-9).all()
+    later = coupled_growth_bound(path, sigma)
+    assert (later.diff(dim=0) < 1e-9).all() and (later >= found.y[-1]).all()  # a bound from any time on, ever closer
+    assert found.y[-1, 0].item() == pytest.approx(3.04, abs=0.01)
+
+
+def test_the_rates_are_those_of_x_and_y():
+    sigma = torch.tensor([[2.0, 1.6, 1.3, 1.0]], dtype=F64)
+    times = torch.tensor([0.5, 0.5 + 1e-5, 0.5 + 2e-5], dtype=F64)
+    path = noiseless(sigma, torch.cat([times.new_zeros(1), times]))
+    path = WideState(*(x[1:] for x in path))
+    x, y, fall, growth = coupled_growth(path, sigma)
+    a = (2 / path.kappa_squared.sum(-1))[1]
+    assert -(x[2] - x[0]) / 2e-5 == pytest.approx(fall[1].item() * 1 * a.item() * x[1].item(), rel=1e-5)
+    assert (y[2] - y[0]) / 2e-5 == pytest.approx(growth[1].item() * 2 * a.item() * x[1].item() * y[1].item(), rel=1e-5)
+
+
+def test_half_the_constant_would_not_do_and_noise_is_refused():
+    sigma = torch.tensor([[3.0] + [1.0] * 50], dtype=F64)  # a long column among many short ones
+    state = wide_start(sigma, 0.0, 0)
+    worst = coupled_growth(noiseless(sigma, torch.linspace(0, 20, 81, dtype=F64)), sigma).growth.max()
+    assert 0.5 < worst <= 1  # so b/2 would not do
+    with one_line_error(ValueError, "coupled_growth: κ_ξ² and κ̂_p² must be 0 and ≥ 0, got 1 and 0"):
+        coupled_growth(state._replace(noise_squared=torch.ones(1, dtype=F64)), sigma)
+    with one_line_error(ValueError, "coupled_growth_bound: .* got 0 and -9"):
+        coupled_growth_bound(state._replace(kappa_hat_squared=-state.kappa_squared), sigma)

@@ -2,10 +2,12 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from one_line_error import one_line_error
 
 from contrastive_dynamics.alignment_and_balance.encoded_pairs import EncodedPairs, encode_pairs, load
 from contrastive_dynamics.alignment_and_balance.pretrained_encoders import Encoder
@@ -63,6 +65,29 @@ def test_every_feature_stands_at_its_image_its_caption_and_its_prompt(tmp_path):
     assert found.prompts[1].tolist() == text.feature("This is a hot dog").tolist() and found.names == tuple(CATEGORIES)
     assert found.labels.numpy().tolist() == data.labels.tolist() and found.test.tolist() == data.test.tolist()
     assert found.ids.tolist() == data.ids.tolist() and found.made["image"] == ["eye", "sha256:1", "made"]
+
+
+def test_prompts_of_other_categories_are_not_those_of_the_first(tmp_path):
+    encoded(tmp_path, *both())
+    image, text = both()
+    for categories in (CATEGORIES[::-1], ["zebra", *CATEGORIES[1:]]):
+        found = encode_pairs(
+            replace(pairs(), categories=categories), image.encoder, text.encoder, captions=2, batch=2, cache=tmp_path
+        )
+        for name, row in zip(categories, found.prompts, strict=True):
+            assert row.tolist() == text.feature(f"This is a {name}").tolist()
+    assert not image.seen and all(seen.startswith("This is a ") for seen in text.seen)  # images and captions are kept
+
+
+def test_an_image_that_cannot_be_read_is_named(tmp_path):
+    def refuses(images):
+        if b"13" in images:
+            raise DataError("content must be a readable image, got 2 bytes")
+        return torch.zeros(len(images), 5)
+
+    image, text = Encoder("eye", "sha256:1", "made", refuses), both()[1].encoder
+    with one_line_error(DataError, "^small, images 12 to 13: content must be a readable image, got 2 bytes$"):
+        encode_pairs(pairs(), image, text, captions=2, batch=2, cache=tmp_path)
 
 
 @pytest.mark.parametrize("fails", [{"image": 3}, {"text": 3}, {"text": 5}, {}])

@@ -168,3 +168,22 @@ def test_everything_stays_on_the_device_of_its_inputs():
         assert last.loss.device == last.text.w3.device == ELSEWHERE
         near = train([NONE, MANY], [0, 4], [0, 1])[-1]
         assert (last.text.w3 - near.text.w3.to(ELSEWHERE)).abs().max().item() < 1e-6
+
+
+def test_sgd_is_that_of_torch():
+    first, second = train([MANY], [0, 1], optimiser="sgd")
+    leaves = [p.clone().requires_grad_() for p in (*first.image, *first.text)]
+    wanted = torch.optim.SGD(
+        [
+            {"params": leaves[0::8] + leaves[3::8] + leaves[6::8], "weight_decay": 0.1},
+            {"params": leaves[1::8] + leaves[2::8] + leaves[4::8] + leaves[5::8] + leaves[7::8], "weight_decay": 0.0},
+        ],
+        lr=1e-2,
+    )
+    batches = head_training._batches(draw("images", N, P), draw("captions", N, C, Q), [stream(0, 0, "batches")], 8)
+    heads = Heads(*leaves[:8]), Heads(*leaves[8:])
+    outputs = [apply_heads(h, x)[0] for h, x in zip(heads, next(batches), strict=True)]
+    pair_losses(*outputs, *recipe([MANY])[:3]).sum().backward()
+    wanted.step()
+    for ours, theirs in zip((*second.image, *second.text), leaves, strict=True):
+        torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)

@@ -4,6 +4,7 @@ import math
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
+from one_line_error import one_line_error
 from scipy import stats
 from torch.quasirandom import SobolEngine
 
@@ -11,6 +12,7 @@ from contrastive_dynamics.alignment_and_balance.model import (
     all_signs,
     correlation,
     initial_maps,
+    lumped_maps,
     model_scales,
     sample_signs,
     sign_vectors,
@@ -71,6 +73,26 @@ def test_columns_become_orthogonal_with_slope_one_half_in_the_width():
     grams = [a.mT @ b for a, b in (initial_maps(scales, width, streams(200), 1) for width in widths)]
     sizes = [gram.square().mean().sqrt().item() * math.sqrt(width) for gram, width in zip(grams, widths, strict=True)]
     assert sizes == pytest.approx([1, 1, 1], rel=0.1)
+
+
+def test_lumped_noise_has_the_gram_matrix_of_all_its_columns():
+    """K_ξK_ξᵀ is Wishart: n degrees of freedom, mean nσ²/m on the diagonal, variances 2n and n times σ⁴/m²."""
+    runs, n, m = 2000, 50, 3
+    a, b, scales = lumped_maps(tensor(1.5, 0.5).expand(runs, -1), 0.8, n + 2, m, streams(runs, "lumped"))
+    assert a.shape == (runs, m, 5) and scales[7].tolist() == [1.5, 0.5, 0.8, 0.8, 0.8]
+    unit = n * 0.8**2 / m
+    grams, eye = [k[..., 2:] @ k[..., 2:].mT / unit for k in (a, b)], torch.eye(m, dtype=torch.float64)
+    for gram in grams:
+        torch.testing.assert_close(gram.mean(0), eye, rtol=0, atol=5 * (2 / n / runs) ** 0.5)
+        torch.testing.assert_close(gram.var(0), (1 + eye) / n, rtol=0.2, atol=0)
+    pair = torch.corrcoef(torch.stack([gram[:, 0, 0] for gram in grams]))[0, 1]
+    assert abs(pair) < 5 / runs**0.5
+    assert (a[..., :2].std((0, 1)) / (tensor(1.5, 0.5) / m**0.5) - 1).abs().max() < 0.05
+    alone = lumped_maps(tensor(1.5, 0.5).expand(1, -1), 0.8, 10**6, m, streams(9, "lumped")[8:])
+    assert torch.equal(alone[0][0, :, :2], a[8, :, :2]) and alone[0].square().sum() > 0.5 * 10**6 * 0.8**2
+    for width, dim in ((1, 10), (5, 6)):
+        with one_line_error(ValueError, f"must be r to d − r, .* got {width}, {dim}"):
+            lumped_maps(tensor(1.5, 0.5).expand(1, -1), 0.8, dim, width, streams(1))
 
 
 def test_a_start_is_the_same_alone_and_in_a_batch():

@@ -1,4 +1,4 @@
-"""Frozen encoders: pixels, pooling of tokens, on tiny random models and, where they are installed, on real ones."""
+"""Frozen encoders: pooling of tokens, on tiny random models and, where they are installed, on real ones."""
 
 import importlib.util
 import io
@@ -12,7 +12,6 @@ from one_line_error import one_line_error
 from contrastive_dynamics.alignment_and_balance import pretrained_encoders
 from contrastive_dynamics.alignment_and_balance.pretrained_encoders import (
     IMAGENET,
-    LITE,
     image_encoder,
     paper_pair,
     pixels,
@@ -60,31 +59,6 @@ def tiny(tmp_path_factory):
     marks = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks).save_pretrained(folder / "roberta")
     return folder
-
-
-def test_pixels_are_the_centre_square_of_the_resized_image():
-    array = noise(224, 300)
-    red_green_blue = torch.from_numpy(array[:, 38:262]).permute(2, 0, 1) / 255
-    mean, deviation = (torch.tensor(values)[:, None, None] for values in IMAGENET)
-    torch.testing.assert_close(pixels(file(array), 224, IMAGENET), (red_green_blue - mean) / deviation)
-    half = np.zeros((400, 1000, 3), dtype=np.uint8)
-    half[:, 500:] = 255
-    found = pixels(file(half), 256, LITE)
-    assert found.shape == (3, 224, 224) and found.dtype == torch.float32
-    torch.testing.assert_close(found[:, :, :100], torch.full((3, 224, 100), -127 / 128))
-    torch.testing.assert_close(found[:, :, -100:], torch.ones(3, 224, 100))
-    tall = pixels(file(np.ascontiguousarray(half.transpose(1, 0, 2))), 256, LITE)
-    torch.testing.assert_close(tall, found.transpose(1, 2))
-
-
-def test_grey_and_transparent_images_become_red_green_blue():
-    grey = np.full((230, 240), 50, dtype=np.uint8)
-    torch.testing.assert_close(pixels(file(grey, "JPEG"), 224, LITE), torch.full((3, 224, 224), (50 - 127) / 128))
-    assert pixels(file(np.full((9, 7, 4), 50, dtype=np.uint8)), 224, LITE).shape == (3, 224, 224)
-    with pytest.raises(DataError, match="content must be a readable image, got 8 bytes"):
-        pixels(b"no image", 224, LITE)
-    with pytest.raises(DataError, match="content must be a readable image"):
-        pixels(file(noise(300, 300), "JPEG")[:2000], 224, LITE)
 
 
 @needs_transformers

@@ -3,9 +3,11 @@ import itertools
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
+from one_line_error import one_line_error
 
 from contrastive_dynamics.alignment_and_balance import zero_shot
 from contrastive_dynamics.alignment_and_balance.zero_shot import (
+    alignment_by_distance,
     alignment_score,
     best_constant_answer,
     macro_recall,
@@ -92,6 +94,63 @@ def test_limits_of_alignment():
     assert alignment_score(sphere, sphere).item() == 1 and alignment_score(sphere, -sphere).item() == 0
 
 
+def rounded_alike(dtype, size, width):
+    """Outputs of one value, or of one direction, each way of computing them."""
+    point = draw("point", width).to(dtype)
+    lengths = (draw("lengths", size, 1).abs() + 0.1).to(dtype)
+    return point.expand(1, size, width), (point * lengths / lengths).unsqueeze(0), lengths
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("width", [1, 3, 5, 64, 300])
+def test_collapsed_outputs_beat_nobody_and_share_every_answer(dtype, width):
+    exact, shaken, lengths = rounded_alike(dtype, 41, width)
+    other = draw("other", 41, width).to(dtype).unsqueeze(0)
+    kinds = torch.arange(41).unsqueeze(-1) % 3 == torch.arange(3)
+    half = dtype == torch.bfloat16  # another length is another direction there
+    for texts in (exact,) if half else (exact, shaken):
+        for images in (texts, other, lengths * other, 0 * other, 1e-15 * other):
+            assert alignment_score(images, texts).item() == alignment_score(images, texts, kinds).item() == 0
+        shares = predictions(other, texts[:, :7] * (1 if half else lengths[:7]))
+        torch.testing.assert_close(shares, torch.full_like(shares, 1 / 7))
+        assert macro_recall(other, texts[:, :3], kinds).item() == pytest.approx(1 / 3, rel=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_caption_of_several_images_beats_itself_for_none_of_them(dtype):
+    images, texts = (draw(what, 1, 30, 17).to(dtype) for what in ("images", "texts"))
+    for copies in (2, 3):
+        n = 30 * copies
+        for found in (
+            alignment_score(images.repeat(1, copies, 1), texts.repeat(1, copies, 1)),
+            alignment_score(images.repeat_interleave(copies, 1), texts.repeat_interleave(copies, 1)),
+        ):  # of its n − 1 negatives an image meets its own caption copies − 1 times
+            alone = alignment_score(images, texts)
+            assert found.item() == pytest.approx(alone.item() * 29 * copies / (n - 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_prompts_that_are_equal_share_whatever_the_sizes(dtype):
+    for count, n, width in itertools.product((2, 5, 7, 80), (1, 9, 16, 33), (5, 40)):
+        images, row = draw("images", 1, n, width).to(dtype), draw("row", width).to(dtype)
+        below = -0.5 * images.mean(1, keepdim=True)
+        prompts = torch.cat([row * torch.linspace(0.3, 8, count, dtype=dtype).unsqueeze(-1), below[0]])
+        shares = predictions(images, prompts[None])[0]
+        assert (shares[:, :count] == shares[:, :1]).all() and torch.allclose(shares.sum(-1), torch.ones(n, dtype=dtype))
+
+
+def test_small_differences_and_small_outputs_are_no_ties():
+    images = torch.nn.functional.normalize(draw("images", 1, 40, 6), dim=-1)
+    for size in (1.0, 1e-30, 1e30):
+        assert alignment_score(size * images, images).item() == alignment_score(images, size * images).item() == 1
+        assert torch.equal(predictions(size * images, images[:, :9]), predictions(images, size * images[:, :9]))
+    near = images + 1e-9 * draw("near", 1, 40, 6)  # a caption a billionth away
+    both, texts = torch.cat([images, images], 1), torch.cat([images, near], 1)
+    gains = ((texts[0].unsqueeze(1) - texts[0]) * both[0].unsqueeze(1)).sum(-1)  # no difference of two products
+    expected = (gains > 0).double().sum() / (80 * 79)
+    assert alignment_score(both, texts).item() == pytest.approx(expected.item(), rel=1e-12)
+
+
 def test_balance_and_condition_number_by_eigenvalues():
     f = draw("f", 3, 40, 6) * torch.tensor([3.0, 2.0, 1.0, 1.0, 0.5, 0.1], dtype=torch.float64) + 0.2
     for k in range(3):
@@ -141,3 +200,50 @@ def test_everything_stays_on_the_device_of_its_inputs():
         found += [alignment_score(images, texts, labels), best_constant_answer(labels)]
         found += [output_balance(images), output_condition_number(images, 2)]
         assert all(part.device == ELSEWHERE for part in found)
+
+
+def test_alignment_by_distance_counts_pairs():
+    images, texts = draw("images", 2, 30, 5), draw("images", 2, 30, 5) + 0.8 * draw("texts", 2, 30, 5)
+    kinds = draw("kinds", 30, 2) > 0.8
+    for labels in (None, kinds):
+        wins = torch.zeros(2)
+        pairs = [
+            (i, j)
+            for i in range(30)
+            for j in range(30)
+            if i != j and (labels is None or (labels[i] != labels[j]).any())
+        ]
+        for i, j in pairs:
+            wins += (images[:, i] - texts[:, i]).norm(dim=-1) < (images[:, i] - texts[:, j]).norm(dim=-1)
+        found = alignment_by_distance(images, texts, labels)
+        torch.testing.assert_close(found, wins.double() / len(pairs))
+        moved = alignment_by_distance(images + 3, texts + 3, labels)
+        assert torch.equal(moved, found) and found.min() > 0.5
+
+
+def test_one_direction_is_aligned_by_distance_but_equal_outputs_never():
+    line = draw("line", 1, 300, 1) * draw("direction", 1, 1, 6)
+    assert alignment_by_distance(line, line).item() == 1 and alignment_score(line, line).item() < 0.8
+    unit = torch.nn.functional.normalize(draw("unit", 1, 50, 4), dim=-1)
+    near = torch.nn.functional.normalize(unit + 0.3 * draw("near", 1, 50, 4), dim=-1)
+    assert alignment_by_distance(unit, near) == alignment_score(unit, near)
+    for dtype in (torch.float32, torch.float64):
+        point = draw("point", 1, 1, 7).to(dtype)
+        lengths = draw("lengths", 1, 40, 1).to(dtype).abs() + 0.1
+        shaken, other = point * lengths / lengths, draw("other", 1, 40, 7).to(dtype)
+        for images in (shaken, point.expand(1, 40, 7), other, 0 * other, 1e-20 * other):
+            assert alignment_by_distance(images, shaken).item() == 0
+    half = draw("half", 1, 40, 7).bfloat16()
+    assert alignment_by_distance(half, half).item() == 1
+    close = torch.cat([unit, unit + 1e-9 * draw("close", 1, 50, 4)], 1)  # a billionth is a difference
+    assert alignment_by_distance(close, close).item() == 1
+
+
+def test_alignment_by_distance_refuses_what_does_not_fit():
+    out = draw("out", 1, 4, 3)
+    with one_line_error(ValueError, r"alignment_by_distance: .* n ≥ 2, got \(1, 4, 3\), \(1, 4, 2\)"):
+        alignment_by_distance(out, out[..., :2])
+    with one_line_error(ValueError, "labels must differ between two images"):
+        alignment_by_distance(out, out, torch.ones(4, 2, dtype=torch.bool))
+    with one_line_error(ValueError, "alignment_by_distance: labels must be torch.bool"):
+        alignment_by_distance(out, out, torch.ones(3, 2, dtype=torch.bool))

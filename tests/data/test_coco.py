@@ -9,6 +9,7 @@ import tarfile
 import numpy as np
 import pytest
 from checkout import ROOT
+from one_line_error import one_line_error
 
 from contrastive_dynamics.data import coco
 from contrastive_dynamics.data.catalogue import DataError, data_folder
@@ -108,7 +109,7 @@ def test_the_official_files_are_read_in_the_order_of_ids(tmp_path):
     assert train.read(0) == b"image 9" and not train.test.any() and val.test.all() and not val.labels.any()
     content = (tmp_path / "coco2014/annotations/captions_train2014.json").read_bytes()
     assert train.sums["coco2014/annotations/captions_train2014.json"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
-    assert len(train.sums) == 2
+    assert len(train.sums) == 3
     check("coco-2014", tmp_path)
 
 
@@ -145,6 +146,44 @@ def test_a_malformed_annotation_file_is_refused_by_name(tmp_path, content):
     put(tmp_path, "captions_val2014.json", content)
     with pytest.raises(DataError, match="captions_val2014.json: not the file that is expected"):
         coco_2014("val", tmp_path)
+
+
+@pytest.mark.parametrize("key", ["25", 25.0, True, -1, None, 10**12, [25]])
+@pytest.mark.parametrize("file", ["captions_train2014.json", "instances_train2014.json"])
+def test_an_id_that_is_no_number_of_an_image_names_its_file(tmp_path, file, key):
+    path = official(tmp_path) / "coco2014/annotations" / file
+    content = json.loads(path.read_text())
+    content["annotations"][-1]["image_id"] = key
+    path.write_text(json.dumps(content))
+    with one_line_error(DataError, f"{file}: not the file that is expected .*image_id must be a whole number"):
+        coco_2014("train", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "file, part, name",
+    [("captions_train2014.json", "annotations", "caption"), ("instances_train2014.json", "categories", "name")],
+)
+def test_texts_that_are_none_and_files_without_end_name_their_file(tmp_path, file, part, name):
+    path = official(tmp_path) / "coco2014/annotations" / file
+    content = json.loads(path.read_text())
+    for value in (None, 7, ["a dog"]):
+        content[part][0][name] = value
+        path.write_text(json.dumps(content))
+        with one_line_error(DataError, f"{file}: not the file that is expected .*must be text"):
+            coco_2014("train", tmp_path)
+    path.write_text("[" * 100_000)
+    with one_line_error(DataError, f"{file}: not the file that is expected"):
+        coco_2014("train", tmp_path)
+
+
+def test_other_images_of_the_same_ids_have_another_sum(tmp_path):
+    first = coco_2014("train", official(tmp_path)).sums
+    assert coco_2014("train", tmp_path).sums == first
+    image = tmp_path / "coco2014/train2014/COCO_train2014_000000000009.jpg"
+    image.write_bytes(image.read_bytes()[:-1])
+    (image.parent / "notes.txt").write_text("no image of the split")
+    changed = coco_2014("train", tmp_path).sums
+    assert [file for file in first if first[file] != changed[file]] == ["coco2014/train2014"]
 
 
 @pytest.mark.parametrize("name", ["coco-human", "coco-labels"])

@@ -23,6 +23,7 @@ def slide(number: int, value: float) -> str:
 
 
 SCENES = {  # a scene of each picture that is not the usual one
+    "arrows": {"tau": 4, "d": 50},
     "circle": {"leak": 0.4, "vote": 0.2},
     "clouds": {"t": 6, "nu": 2.5},
 }

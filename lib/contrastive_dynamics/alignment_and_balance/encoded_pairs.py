@@ -20,7 +20,7 @@ from ..data.coco import Coco
 from ..data.formats import read_npz
 from .pretrained_encoders import Encoder
 
-VERSION = 1  # of how features are made from the same images and sentences; another number uses another cache
+VERSION = 2  # of how features are made from the same images and sentences; another number uses another cache
 PROMPT = "This is a {}"
 _TENSORS = ("images", "captions", "prompts", "labels", "ids", "test")
 
@@ -101,7 +101,7 @@ def encode_pairs(
 
     Each batch is written to its own file, which is moved into place when complete; an interrupted run continues after
     the last one. The name of the folder is the sha256 of what the features are made from (`made`), so other data,
-    weights, packages or settings use another folder.
+    weights, packages or settings use another folder; the prompts have a file for each list of categories.
     Args:
         data: images with their captions and labels.
         image, text: encoders of the images and of the sentences.
@@ -126,14 +126,19 @@ def encode_pairs(
     def encode(rows: range) -> dict[str, np.ndarray]:
         texts = [caption for row in rows for caption in data.captions[row][:captions]]
         features = text.encode(texts).unflatten(0, (len(rows), captions))
-        return {"images": image.encode([data.read(row) for row in rows]), "captions": features}
+        try:
+            return {"images": image.encode([data.read(row) for row in rows]), "captions": features}
+        except DataError as error:
+            raise DataError(f"{data.name}, images {data.ids[rows[0]]} to {data.ids[rows[-1]]}: {error}") from None
 
     shards = {folder / f"{k:07d}.npz": range(k, min(k + batch, len(data.ids))) for k in range(0, len(data.ids), batch)}
     left = {rows: path for path, rows in shards.items() if not path.is_file()}
     for rows in watch(list(left)):
         _write(left[rows], {what: _finite(what, found, dtype) for what, found in encode(rows).items()})
-    if not (last := folder / "prompts.npz").is_file():
-        found = text.encode([PROMPT.format(name) for name in data.categories])
+    prompts = [PROMPT.format(name) for name in data.categories]
+    last = folder / f"prompts-{hashlib.sha256(json.dumps(prompts).encode()).hexdigest()[:24]}.npz"
+    if not last.is_file():
+        found = text.encode(prompts)
         _write(last, {"prompts": _finite("prompts", found, dtype)})
     images, texts = zip(*(_shard(path, "images", "captions") for path in shards), strict=True)
     others = (*_shard(last, "prompts"), *map(torch.from_numpy, (data.labels, data.ids, data.test)))

@@ -14,6 +14,7 @@ from ..numerics.memory import keep_freed_memory
 from .projection_heads import Heads, apply_heads
 
 _BETAS, _EPS = (0.9, 0.999), 1e-8  # of AdamW, PyTorch's
+OPTIMISERS = ("adamw", "sgd")
 _DECAYS = [name.startswith("w") for name in Heads._fields] * 2  # weight matrices, of both heads
 
 
@@ -36,6 +37,7 @@ class Recipe(NamedTuple):
     step_size: float = 1e-3
     weight_decay: float = 1e-2
     output: str = "batch"
+    optimiser: str = "adamw"
 
 
 def pair_losses(f_a: Tensor, f_b: Tensor, contrastive: Tensor, tau_squared: Tensor, negatives: Tensor) -> Tensor:
@@ -71,19 +73,19 @@ def train_heads(
     recipe: Recipe,
     record: list[int],
 ) -> Iterator[Snapshot]:
-    """Train both heads by AdamW; the features are not trained.
+    """Train both heads by AdamW, or by plain SGD; the features are not trained.
 
     A step takes b images without repetition (each epoch has its own order) and one random caption of each, drawn from
     the run's generator: runs whose generators belong to the same stream see the same batches. Weight decay acts on the
-    weight matrices, not on gains, shifts and bias. The runs' losses are added, and AdamW acts on each entry separately,
-    so the runs do not affect each other.
+    weight matrices, not on gains, shifts and bias. The runs' losses are added, and both optimisers act on each entry
+    separately, so the runs do not affect each other.
     Source: ren-li-2023, Algorithm 3.1 and Section 6; optimiser and batch size are not stated there.
     Args:
         image, text: heads to start from.
         images: features, `[n, p]`.
         captions: features, `[n, c, q]`.
         generators: one per run.
-        recipe: losses `[run]` and settings; batch from 2 to n, step_size > 0.
+        recipe: losses `[run]` and settings; batch from 2 to n, step_size > 0, optimiser one of OPTIMISERS.
         record: steps to yield at, increasing, from 0 or later.
     Yields: a Snapshot at each step of record.
     Raises: ValueError for an argument outside its range.
@@ -107,7 +109,10 @@ def _steps(image, text, images, captions, generators, recipe, record) -> Iterato
             gradients = torch.autograd.grad(losses.sum(), parameters)
         if step in record:
             yield Snapshot(step, *(Heads(*(p.detach().clone() for p in h)) for h in heads), losses.detach())
-        _adamw(parameters, gradients, moments, recipe, step + 1)
+        if recipe.optimiser == "sgd":
+            _sgd(parameters, gradients, recipe)
+        else:
+            _adamw(parameters, gradients, moments, recipe, step + 1)
 
 
 def _batches(images: Tensor, captions: Tensor, generators: list, b: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -133,6 +138,15 @@ def _adamw(parameters: list, gradients: tuple, moments: list, recipe: Recipe, t:
         p.addcdiv_(m, (v / (1 - beta2**t)).sqrt_().add_(_EPS), value=-rate / (1 - beta1**t))
 
 
+@torch.no_grad()
+def _sgd(parameters: list, gradients: tuple, recipe: Recipe) -> None:
+    """p ← (1 − ηλ)p − ηg, in place."""
+    for p, g, decays in zip(parameters, gradients, _DECAYS, strict=True):
+        if decays:
+            p.mul_(1 - recipe.step_size * recipe.weight_decay)
+        p.sub_(g, alpha=recipe.step_size)
+
+
 def _check(image: Heads, images: Tensor, captions: Tensor, generators: list, recipe: Recipe, record: list) -> None:
     runs, n = len(image.w1), len(images)
     if captions.ndim != 3 or images.ndim != 2 or len(captions) != n or not 2 <= recipe.batch <= n:
@@ -149,5 +163,7 @@ def _check(image: Heads, images: Tensor, captions: Tensor, generators: list, rec
             f"tau_squared, negatives and step_size must be > 0, got {recipe.tau_squared.min():g}, "
             f"{recipe.negatives.min():g} and {recipe.step_size}"
         )
+    if recipe.optimiser not in OPTIMISERS:
+        raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}, got {recipe.optimiser!r}")
     if not record or record[0] < 0 or any(late <= early for early, late in zip(record, record[1:], strict=False)):
         raise ValueError(f"record must be increasing steps, from 0 or later, got {record}")

@@ -75,6 +75,38 @@ def initial_maps(scales: Tensor, width: int, generators: list[torch.Generator], 
     return map_a.contiguous(), map_b.contiguous()
 
 
+def lumped_maps(
+    sigma: Tensor, noise: float | Tensor, dim: int, width: int, generators: list[torch.Generator]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`initial_maps` for any d, with m columns that stand for the d − r noise columns, and the scales of all columns.
+
+    They have the same K_ξK_ξᵀ, drawn from its distribution by Bartlett's decomposition. That is all that training
+    without negatives sees of the noise, with a predictor or not: of noise columns no two meet in its loss. With
+    negatives it is no replacement, but once the noise has faded its columns may be dropped: d − r = 0.
+    Source: derived; Bartlett, On the theory of statistical regression (1933).
+    Args:
+        sigma: σ_p > 0, `[run, r]`.
+        noise: σ_ξ ≥ 0, a number or `[run]`.
+        dim: d ≥ r + m.
+        width: m ≥ r.
+        generators: one per run, on the device of sigma.
+    Returns: two of `[run, m, r + m]`, and scales `[run, r + m]`.
+    Raises: ValueError for another width, d or number of generators.
+    Cost: 2m(r + m) draws per run, whatever d is.
+    """
+    rank = sigma.shape[-1]
+    if not rank <= width <= dim - rank or sigma.shape[:-1] != (len(generators),):
+        got = f"{width}, {dim}, {list(sigma.shape)} and {len(generators)}"
+        raise ValueError(f"width, dim, sigma, generators must be r to d − r, d, [run, r] and one per run, got {got}")
+    scales, maps = model_scales(sigma, noise, rank + width), []
+    for g in generators:
+        signal = torch.randn(2, width, rank, generator=g, dtype=sigma.dtype, device=g.device)
+        columns = [_gaussian_factor(dim - rank, width, g, sigma.dtype).mT for _ in range(2)]
+        maps.append(torch.cat([signal, torch.stack(columns)], -1))
+    map_a, map_b = (torch.stack(maps) * (scales / math.sqrt(width))[:, None, None]).unbind(1)
+    return map_a.contiguous(), map_b.contiguous(), scales
+
+
 def _gaussian_factor(rows: int, columns: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
     """A matrix of independent N(0, 1), or the R of its QR factorisation if it has more rows than columns."""
     options = {"dtype": dtype, "device": generator.device}

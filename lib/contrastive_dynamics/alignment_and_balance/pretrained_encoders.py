@@ -10,23 +10,22 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..data.catalogue import DataError
+from .image_pixels import SIDE, pixels
 
 LITE0 = "sha256:579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 MINILM = "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation of red, green, blue, from 0 to 1
 LITE = ((127 / 255,) * 3, (128 / 255,) * 3)
 POOLINGS = ("mean", "mean-unit", "first")
-_SIDE, _TOKENS = 224, 256
+_TOKENS = 256
 _FILES = ("*.safetensors", "*.json", "*.txt")  # a model's files in transformers' layout; never *.bin, which is a pickle
 _INSTALL = "pip install 'contrastive-dynamics[encoders]'"
 
@@ -80,10 +79,10 @@ def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
 
     @torch.inference_mode()
     def encode(images: Sequence[bytes]) -> Tensor:
-        batch = torch.stack([pixels(content, _SIDE, LITE) for content in images])
+        batch = torch.stack([pixels(content, SIDE, LITE) for content in images])
         return model().extract_features(batch.to(device)).mean((2, 3)).float().cpu()
 
-    made = _made(f"short side {_SIDE}, lite, average", "torch", "pillow", "efficientnet-lite-pytorch")
+    made = _made(f"short side {SIDE}, lite, average", "torch", "pillow", "efficientnet-lite-pytorch")
     text = text_encoder(folder, "mean-unit", name="all-MiniLM-L6-v2", device=device)
     return Encoder("EfficientNet-Lite0", LITE0, made, encode), text
 
@@ -164,32 +163,8 @@ def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> 
         batch = torch.stack([pixels(content, 256, IMAGENET) for content in images])
         return model()(batch.to(device)).pooler_output.flatten(1).float().cpu()
 
-    made = _made(f"short side 256, square of {_SIDE}, ImageNet, pooled", "torch", "transformers", "pillow")
+    made = _made(f"short side 256, square of {SIDE}, ImageNet, pooled", "torch", "transformers", "pillow")
     return Encoder(Path(source).name, _folder_sum(folder), made, encode)
-
-
-def pixels(content: bytes, short: int, scale: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
-    """An image file as a network's input: short side resized (bicubic), centre square of 224, (x − mean)/deviation.
-
-    Args:
-        content: bytes of an image in any format and mode.
-        short: length of the short side in pixels, ≥ 224.
-        scale: mean and deviation of red, green and blue, whose values are 0 to 1.
-    Returns: Float32[Tensor, "3 224 224"].
-    Raises: DataError for bytes that are not an image.
-    """
-    from PIL import Image
-
-    try:
-        image = Image.open(io.BytesIO(content)).convert("RGB")
-    except OSError as error:
-        raise DataError(f"content must be a readable image, got {len(content)} bytes ({error})") from None
-    ratio = short / min(image.size)
-    image = image.resize([max(short, round(ratio * side)) for side in image.size], Image.Resampling.BICUBIC)
-    left, top = ((side - _SIDE) // 2 for side in image.size)
-    square = np.array(image.crop((left, top, left + _SIDE, top + _SIDE)), dtype=np.float32) / 255
-    mean, deviation = torch.tensor(scale).view(2, 3, 1, 1)
-    return (torch.from_numpy(square).permute(2, 0, 1) - mean) / deviation
 
 
 def _package(name: str) -> Path:

@@ -7,7 +7,9 @@ Shapes: runs first; outputs of n images and of their captions `[run, n, o]`, of 
 import torch
 from torch import Tensor
 
+from ..losses.named_losses import unit_outputs
 from ..numerics.ranks import stable_rank
+from ..numerics.ties import rounding_margin
 
 _ENTRIES = 2**24  # entries of one array of correlations of pairs
 
@@ -21,13 +23,16 @@ def predictions(image_out: Tensor, prompt_out: Tensor) -> Tensor:
         prompt_out: `[run, L, o]`.
     Returns: `[run, n, L]`, nonnegative, summing to 1.
     Raises: ValueError for sizes that do not fit.
+    Error: correlations within (o + 64)·eps of the highest are ties, so equal prompts share whatever their lengths.
     Cost: 2·n·L·o flops per run.
     """
     if image_out.ndim != 3 or prompt_out.ndim != 3 or image_out.shape[::2] != prompt_out.shape[::2]:
         got = f"{tuple(image_out.shape)}, {tuple(prompt_out.shape)}"
         raise ValueError(f"image_out and prompt_out must be [run, n, o] and [run, L, o], got {got}")
-    correlation = image_out @ torch.nn.functional.normalize(prompt_out, dim=-1).mT  # ‖f_A‖ does not move the maximum
-    best = (correlation == correlation.amax(-1, keepdim=True)).to(image_out.dtype)
+    images, prompts = (unit_outputs(_wide(out))[0] for out in (image_out, prompt_out))
+    correlation = images @ prompts.mT
+    margin = rounding_margin(images.shape[-1], images.dtype)
+    best = ((correlation - correlation.amax(-1, keepdim=True)).abs() <= margin).to(image_out.dtype)
     return best / best.sum(-1, keepdim=True)
 
 
@@ -67,34 +72,40 @@ def best_constant_answer(labels: Tensor) -> Tensor:
 def alignment_score(image_out: Tensor, text_out: Tensor, labels: Tensor | None = None) -> Tensor:
     """P[f_A(x⁺)·f_B(x⁺) > f_A(x⁺)·f_B(x⁻)] over all pairs of an image and the caption of another.
 
-    Ties do not count, so outputs that are all the same score 0. Outputs that are aligned along one direction, f = xe
-    with x symmetric and continuous, score 3/4 = P[y < x | x > 0], however well they agree: a higher score takes more
-    directions. With labels, captions of images that carry exactly the same labels do not count as negatives.
+    Ties do not count, so outputs that are all the same score 0, and a caption that two images share beats itself for
+    neither. Outputs that are aligned along one direction, f = xe with x symmetric and continuous, score 3/4 =
+    P[y < x | x > 0], however well they agree: a higher score takes more directions. With labels, captions of images
+    that carry exactly the same labels do not count as negatives.
     Source: ren-li-2023, Definition 4.1.
     Args:
         image_out, text_out: `[run, n, o]`, n ≥ 2.
         labels: `[n, L]`, bool, or None.
     Returns: `[run]`.
     Raises: ValueError for other sizes, and if no negative is left.
+    Error: what differs by at most (o + 64)·eps·‖f_A‖·(‖f_B⁺‖ + ‖f_B⁻‖) is a tie: rounding cannot tell it apart.
     Cost: 2·n²·o flops per run.
     """
     if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
         got = f"{tuple(image_out.shape)}, {tuple(text_out.shape)}"
         raise ValueError(f"image_out and text_out must be [run, n, o], n ≥ 2, got {got}")
-    runs, n, _ = image_out.shape
+    (runs, n, _), dtype = image_out.shape, image_out.dtype
     if labels is None:
         kinds = torch.arange(n, device=image_out.device)
     else:
         _check(labels, image_out, "alignment_score")
         kinds = torch.unique(labels, dim=0, return_inverse=True)[1]
-    aligned, wins, pairs = (image_out * text_out).sum(-1, keepdim=True), 0, 0
+    image_out, text_out = unit_outputs(_wide(image_out))[0], _wide(text_out)  # ‖f_A‖ is on both sides
+    margin = rounding_margin(image_out.shape[-1], text_out.dtype) * text_out.norm(dim=-1, keepdim=True)
+    aligned, wins, pairs = (image_out * text_out).sum(-1, keepdim=True) - margin, 0, 0
+    # one more entry adds the margin of each negative to its product
+    image_out, text_out = torch.cat([image_out, torch.ones_like(margin)], -1), torch.cat([text_out, margin], -1)
     for rows in torch.arange(n, device=image_out.device).split(max(1, _ENTRIES // (n * runs))):
         other = kinds[rows, None] != kinds
         wins = wins + ((image_out[:, rows] @ text_out.mT < aligned[:, rows]) & other).sum((-2, -1))
         pairs = pairs + other.sum()
     if pairs == 0:
         raise ValueError("labels must differ between two images, got the same for all")
-    return wins.to(image_out.dtype) / pairs
+    return wins.to(dtype) / pairs
 
 
 def output_balance(outputs: Tensor) -> Tensor:
@@ -110,6 +121,81 @@ def output_balance(outputs: Tensor) -> Tensor:
     Cost: 2·n·o² flops.
     """
     return stable_rank(outputs.mT @ outputs)
+
+
+def alignment_by_distance(image_out: Tensor, text_out: Tensor, labels: Tensor | None = None) -> Tensor:
+    """P[‖f_A(x⁺) − f_B(x⁺)‖ < ‖f_A(x⁺) − f_B(x⁻)‖] over all pairs of an image and the caption of another.
+
+    Ties do not count. Outputs that agree along one direction score 1 if no two of them are equal, where the products of
+    `alignment_score` give 3/4; equal outputs score 0. For captions of one length the two readings agree.
+    Source: ren-li-2023, Definition 4.1 read by distances.
+    Args:
+        image_out, text_out: `[run, n, o]`, n ≥ 2.
+        labels: `[n, L]`, bool: captions of images with exactly the same labels are no negatives; or None.
+    Returns: `[run]`.
+    Raises: ValueError for other sizes, and if no negative is left.
+    Error: distances that differ by at most (o + 64)·eps·(2‖f_A‖ + ‖f_B⁺‖ + ‖f_B⁻‖) are ties: rounding of the outputs
+        cannot tell them apart.
+    Cost: 3·n²·o flops per run, without products of matrices.
+    """
+    kinds = _kinds(image_out, text_out, labels, "alignment_by_distance")
+    (runs, n, _), wins, pairs = image_out.shape, 0, 0
+    for rows in torch.arange(n, device=image_out.device).split(max(1, _ENTRIES // (n * runs))):
+        nearer, counted = _nearer(image_out, text_out, kinds, rows)
+        wins, pairs = wins + nearer.sum((-2, -1)), pairs + counted.sum()
+    if pairs == 0:
+        raise ValueError("labels must differ between two images, got the same for all")
+    return wins.to(image_out.dtype) / pairs
+
+
+def nearer_pairs(image_out: Tensor, text_out: Tensor, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Whether the caption of image i is nearer to it than that of image j, and whether the pair i, j counts.
+
+    Args and Error: as `alignment_by_distance`.
+    Returns: bool, `[run, n, n]`, False where the pair does not count, and `[n, n]`.
+    Raises: ValueError for other sizes.
+    Cost: as `alignment_by_distance`; n² numbers per run.
+    """
+    kinds = _kinds(image_out, text_out, labels, "nearer_pairs")
+    return _nearer(image_out, text_out, kinds, torch.arange(len(kinds), device=kinds.device))
+
+
+def equal_lengths(image_out: Tensor, text_out: Tensor) -> tuple[Tensor, Tensor]:
+    """Outputs of which distances say what products say of the given ones: one more entry makes all ‖f_B‖ equal.
+
+    With M = max ‖f_B‖, f_B becomes (f_B, √(M² − ‖f_B‖²)) and f_A becomes (Mf_A/‖f_A‖, 0): ‖f_A − f_B‖² is then
+    2M² − 2M f_A·f_B/‖f_A‖, so `alignment_by_distance` of them is `alignment_score` of the given ones.
+    Args:
+        image_out, text_out: `[run, n, o]`.
+    Returns: two of `[run, n, o + 1]`.
+    """
+    (of_images, of_texts) = (out.norm(dim=-1, keepdim=True) for out in (image_out, text_out))
+    largest = of_texts.amax(-2, keepdim=True)
+    rest = ((largest - of_texts) * (largest + of_texts)).sqrt()
+    images = image_out * (largest / torch.where(of_images > 0, of_images, 1))
+    return torch.cat([images, torch.zeros_like(rest)], -1), torch.cat([text_out, rest], -1)
+
+
+def _kinds(image_out: Tensor, text_out: Tensor, labels: Tensor | None, name: str) -> Tensor:
+    """Numbers `[n]`, equal for images of exactly the same labels, after a check of the sizes."""
+    if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
+        got = f"{tuple(image_out.shape)}, {tuple(text_out.shape)}"
+        raise ValueError(f"{name}: image_out and text_out must be [run, n, o], n ≥ 2, got {got}")
+    if labels is None:
+        return torch.arange(image_out.shape[1], device=image_out.device)
+    _check(labels, image_out, name)
+    return torch.unique(labels, dim=0, return_inverse=True)[1]
+
+
+def _nearer(image_out: Tensor, text_out: Tensor, kinds: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    # half precision is compared as float32: its own rounding would make most distances ties
+    f_a, f_b = (out.to(torch.promote_types(out.dtype, torch.float32)) for out in (image_out, text_out))
+    unit = (f_a.shape[-1] + 64) * torch.finfo(f_a.dtype).eps
+    margin_a, margin_b = unit * f_a.norm(dim=-1), unit * f_b.norm(dim=-1)
+    reach = ((f_a - f_b).norm(dim=-1) + 2 * margin_a + margin_b)[:, rows].unsqueeze(-1)
+    away = torch.cdist(f_a[:, rows], f_b, compute_mode="donot_use_mm_for_euclid_dist") - margin_b.unsqueeze(-2)
+    counted = kinds[rows, None] != kinds
+    return (reach < away) & counted, counted
 
 
 def output_condition_number(outputs: Tensor, rank: int) -> Tensor:
@@ -128,6 +214,11 @@ def output_condition_number(outputs: Tensor, rank: int) -> Tensor:
         raise ValueError(f"rank must be 1 to {min(outputs.shape[-2:])}, got {rank}")
     sigma = torch.linalg.svdvals(outputs)
     return sigma[..., 0] / sigma[..., rank - 1]
+
+
+def _wide(outputs: Tensor) -> Tensor:
+    """Half precision as float32, in which products are compared: its own rounding would make most of them ties."""
+    return outputs.to(torch.promote_types(outputs.dtype, torch.float32))
 
 
 def _check(labels: Tensor, image_out: Tensor, name: str) -> None:

@@ -150,7 +150,8 @@ def coco_2014(split: str, folder: Path | str | None = None) -> Coco:
     """MSCOCO-2014 in its official layout, `train` or `val`; `test` is all of `val` and none of `train`.
 
     Labels are the instance annotations; an image without annotations has no labels. COCO publishes no checksums: `sums`
-    holds those of the two annotation files of the split as they are found, and the images are not checked.
+    holds those of the two annotation files of the split as they are found, and one of the names and sizes of the
+    images, so that features of smaller copies are not taken for those of the images; their content is not read.
 
     Source: Lin et al., Microsoft COCO: Common Objects in Context (2014).
     Args:
@@ -166,11 +167,14 @@ def coco_2014(split: str, folder: Path | str | None = None) -> Coco:
     (texts, one), (columns, categories, two) = _annotations(files[0], _texts), _annotations(files[1], _columns)
     ids = sorted(texts)
     jpeg = [f"COCO_{split}2014_{k:012d}.jpg" for k in ids]
-    if lacking := sorted(set(jpeg) - set(os.listdir(images))):
+    sizes = {file.name: file.stat().st_size for file in os.scandir(images)}
+    if lacking := sorted(set(jpeg) - set(sizes)):
         raise DataError(
             f"{images} lacks {len(lacking)} of {len(ids)} images, the first {lacking[0]}; {_advice(images)}"
         )
     labels = _mark([sorted(columns.get(k, ())) for k in ids], categories)
+    sums = {f"{_ANNOTATIONS}/{file.name}": found for file, found in zip(files, (one, two), strict=True)}
+    sums[f"coco2014/{images.name}"] = _sum("".join(f"{name} {sizes[name]}\n" for name in jpeg).encode())
     return Coco(
         f"coco-2014-{split}",
         np.array(ids, np.int64),
@@ -179,7 +183,7 @@ def coco_2014(split: str, folder: Path | str | None = None) -> Coco:
         categories,
         np.full(len(ids), split == "val"),
         lambda row: (images / jpeg[row]).read_bytes(),
-        {f"{_ANNOTATIONS}/{file.name}": found for file, found in zip(files, (one, two), strict=True)},
+        sums,
     )
 
 
@@ -229,7 +233,7 @@ def _parsed(file: str, content: bytes, pick: Callable):
 
     try:
         return pick(json.loads(content, object_hook=slim))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{file}: not the file that is expected ({type(error).__name__}: {error})") from None
 
 
@@ -247,16 +251,29 @@ def _texts(found: dict) -> tuple[dict[int, list[str]]]:
     """The captions of each image, in the order of the captions' ids."""
     texts = {}
     for record in sorted(found["annotations"], key=lambda record: record["id"]):
-        texts.setdefault(record["image_id"], []).append(record["caption"])
+        texts.setdefault(_image(record["image_id"]), []).append(_text(record["caption"]))
     return (texts,)
+
+
+def _image(key: object) -> int:
+    """An image's id, which its file's name has in 12 digits; text, or 1.0, would name no file or another one."""
+    if type(key) is not int or not 0 <= key < 10**12:
+        raise ValueError(f"image_id must be a whole number of at most 12 digits, got {key!r}")
+    return key
+
+
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise ValueError(f"caption or name must be text, got {found!r}")
+    return found
 
 
 def _columns(found: dict) -> tuple[dict[int, set[int]], list[str]]:
     """The categories of each image, as positions, and the category names in the order of their ids."""
-    categories, columns = sorted((c["id"], c["name"]) for c in found["categories"]), {}
+    categories, columns = sorted((c["id"], _text(c["name"])) for c in found["categories"]), {}
     position = {key: at for at, (key, _) in enumerate(categories)}
     for image, category in found["annotations"]:
-        columns.setdefault(image, set()).add(position[category])
+        columns.setdefault(_image(image), set()).add(position[category])
     return columns, [name for _, name in categories]
 
 
