@@ -41,6 +41,20 @@ def test_the_filters_that_are_kept():
         kept_filters(w, candidates, 1, [stream(0, 0, "tickets")])
 
 
+def test_what_is_kept_does_not_depend_on_the_process():
+    """Chapters compute in float64 by default, the processes that train several parts do not."""
+    w = torch.zeros(1, 2, 40, 6)
+    kept_by, before = {}, torch.get_default_dtype()
+    try:
+        for dtype in (torch.float32, torch.float64):
+            torch.set_default_dtype(dtype)
+            kept_by[dtype] = kept_filters(w, torch.zeros(1, 2, 6, dtype=torch.bool), 5, [stream(0, 0, "tickets")])
+    finally:
+        torch.set_default_dtype(before)
+    one, other = (found["random"] for found in kept_by.values())
+    assert torch.equal(one, other)
+
+
 def test_kept_weights_belong_together():
     weights = starting_weights([(SMALL, 1), (SMALL, 2)], "cpu")
     index = torch.tensor([5, 0]).expand(2, 3, 2)

@@ -36,7 +36,11 @@ def kept_filters(w: Tensor, candidates: Tensor, count: int, draws: list[torch.Ge
     """
     if not int(candidates.sum(-1).max()) <= count <= w.shape[2]:
         raise ValueError(f"count must be from {int(candidates.sum(-1).max())} to {w.shape[2]}, got {count}")
-    lots = torch.stack([torch.rand(w.shape[1:3], generator=g, device=w.device) for g in draws]).to(w.dtype)
+    how = {
+        "dtype": torch.float32,
+        "device": w.device,
+    }  # a chapter has another default
+    lots = torch.stack([torch.rand(w.shape[1:3], generator=g, **how) for g in draws]).to(w.dtype)
     shown = shows_candidate(w, candidates)
     nearest = torch.where(shown, cosines(w), 0)
     best = shown & (nearest == nearest.amax(-2, keepdim=True))  # of the filters that show a token, the nearest
