@@ -36,10 +36,7 @@ def kept_filters(w: Tensor, candidates: Tensor, count: int, draws: list[torch.Ge
     """
     if not int(candidates.sum(-1).max()) <= count <= w.shape[2]:
         raise ValueError(f"count must be from {int(candidates.sum(-1).max())} to {w.shape[2]}, got {count}")
-    how = {
-        "dtype": torch.float32,
-        "device": w.device,
-    }  # a chapter has another default
+    how = {"dtype": torch.float32, "device": w.device}  # not the default: a chapter's is float64, its workers' is not
     lots = torch.stack([torch.rand(w.shape[1:3], generator=g, **how) for g in draws]).to(w.dtype)
     shown = shows_candidate(w, candidates)
     nearest = torch.where(shown, cosines(w), 0)
