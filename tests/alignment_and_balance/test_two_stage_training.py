@@ -14,7 +14,6 @@ from contrastive_dynamics.alignment_and_balance import (
     distance_from_limit,
     ends_without_negatives,
     initial_maps,
-    maps_with_lumped_noise,
     model_scales,
     nearly_equal_maps,
     non_contrastive_solution,
@@ -27,6 +26,7 @@ from contrastive_dynamics.alignment_and_balance import (
     wide_condition_number,
     wide_start,
 )
+from contrastive_dynamics.alignment_and_balance.two_stage_training import maps_with_lumped_noise
 from contrastive_dynamics.numerics.random_streams import stream
 
 SIGMA = [1.5, 1.0]

