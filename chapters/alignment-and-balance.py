@@ -1856,9 +1856,9 @@ chapter.judge(
 # **What is open.**
 #
 # - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
-# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper. In its linear model [a predictor with a stop-gradient](ab-a-beyond) lowers the condition number without bringing it to one.
+# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper. In its linear model [a predictor with a stop-gradient](ab-a-beyond) brings the condition number down to about $\sigma_1/\sigma_r$ in every dimension, not to one. Why, we can say in outline only.
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point.
-# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives this is open.
+# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried. There is no proof.
 #
 # **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a bound on one Frobenius norm does not prevent collapse (Proposition 2 of the paper there), and the normalisation here is such a bound. There a constraint on each direction levels them; here the negatives do, because they respond to the outputs. In [Nonlinearity](nonlinearity.ipynb) linear filters of one field end on one line, because each filter is normalised by itself; here only the sum is, and one linear map keeps all $r$ signals. The factor $1-S$ and the weights of the negatives are an importance of pairs in the sense of that chapter. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture: it leaves the signal in common and gives each view noise of its own. All signals have one strength there, so there is nothing to balance.
 

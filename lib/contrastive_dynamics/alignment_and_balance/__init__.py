@@ -38,7 +38,7 @@ from .modality_scores import (
     noise_signal_ratio,
     worst_alignment_map,
 )
-from .model import all_signs, correlation, initial_maps, model_scales
+from .model import all_signs, correlation, initial_maps, lumped_maps, model_scales
 from .predictor_flow import PredictorMaps, predictor_flow
 from .temperature_race import RacePlan, updates_to_half
 from .two_modality_descent import descend
@@ -68,7 +68,7 @@ __all__ = [
     "condition_rate_bound", "contrastive_flow", "contrastive_force", "convergence_time_bound", "correlation",
     "coupled_growth_bound", "descend", "discretisation_errors", "distance_from_limit", "draw_comparison",
     "ends_without_negatives", "exact_alignment", "exact_alignment_by_distance", "gronwall_bound", "group_means",
-    "image_caption_pairs", "image_weights", "initial_maps", "initial_maps_of_widths", "jackknife_values",
+    "image_caption_pairs", "image_weights", "initial_maps", "initial_maps_of_widths", "jackknife_values", "lumped_maps",
     "model_scales", "nearly_equal_maps", "negative_factors", "noise_signal_ratio", "non_contrastive_exponent",
     "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution", "percentile_interval",
     "power_with_and_without", "predictor_flow", "require_sizes", "resampled_means", "resampled_starts",
