@@ -282,16 +282,16 @@ other_sign = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 5)
 weight = (other_sign @ (strength * own_sign)).exp()
 agree = own_sign * other_sign
 one_minus_s, tanh = negative_factors(strength, 1.0, 1.0)
-product = one_minus_s / (1 - one_minus_s) * strength.sum().exp()  # (1 − S)/S at K = 1
+odds = one_minus_s / (1 - one_minus_s) * strength.sum().exp()  # (1 − S)/S at K = 1
 c2 = {
-    "1": relative_error(weight.mean(), product),
-    "one": relative_error((weight[:, None] * agree).mean(0), product * tanh),
+    "1": relative_error(weight.mean(), odds),
+    "one": relative_error((weight[:, None] * agree).mean(0), odds * tanh),
     "two": relative_error(
-        (weight * agree[:, 0] * agree[:, 1]).mean(), product * tanh[0] * tanh[1]
+        (weight * agree[:, 0] * agree[:, 1]).mean(), odds * tanh[0] * tanh[1]
     ),
 }
 c2_control = relative_error(
-    (weight[:, None] * agree).mean(0), product * strength
+    (weight[:, None] * agree).mean(0), odds * strength
 )  # g for tanh g
 
 # %% tags=["hide-input", "nbval-check-output"]

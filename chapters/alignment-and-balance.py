@@ -1850,7 +1850,7 @@ chapter.judge(
 #
 # - How little width it takes. Read by distances, a collapsed network of width 100 is aligned at $d=10^6$.
 # - The end of positive-only training is exact: one equation, $\sum_pe^{\sigma_p^2\Theta}=2d$, in which the size of the noise does not occur, only the number of its dimensions.
-# - There is a best temperature, $1+W(K/e)$ for many signals, and beyond it time grows steeply. On the seeds on which we explored, that of heads under AdamW rose with $K$, too.
+# - There is a best temperature, $1+W(K/e)$ for many signals, and beyond it time grows steeply. In the [record](ab-record) that of heads rises with $K$, too, under SGD and under AdamW.
 # - A single $\tau$ shows the two stages as well, if the dimension is large.
 #
 # **What is open.**

@@ -86,19 +86,20 @@ class ChapterCode:
     def imports(self) -> dict[str, Target]:
         """What the chapter's imported names refer to; raises BookError for a name with two meanings.
 
-        The notebooks of a chapter share this table, so neither may bind a name that the other imports from the library.
+        The notebooks of a chapter share this table, so neither may bind a name that the other imports, and none a name
+        from the library.
         """
-        home, result = Module("chapter", ""), {}
+        home, result, importing = Module("chapter", ""), {}, {}
         for unit in self.units:
             for node in [n for statement in unit.body for n in ast.walk(statement) if isinstance(n, IMPORTS)]:
                 for name, target in home.imported(node).items():
+                    importing.setdefault(name, set()).add(unit.part)
                     if result.setdefault(name, target) != target:
                         raise BookError(f"{self.files.source.name}: {name} is imported with two meanings")
-        bound = set().union(*(unit.names.bound for unit in self.units if not unit.imports))
-        if both := sorted(name for name in bound & result.keys() if not isinstance(result[name], External)):
-            raise BookError(
-                f"{self.files.source.name}: {both[0]} is imported from the library and bound by a cell, too"
-            )
+        for unit in (unit for unit in self.units if not unit.imports):
+            for name in sorted(unit.names.bound & result.keys()):
+                if not isinstance(result[name], External) or unit.part not in importing[name]:
+                    raise BookError(f"{self.files.source.name}: {name} is imported and bound by a cell, too")
         return result
 
     @cached_property

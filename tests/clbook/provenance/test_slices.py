@@ -4,6 +4,7 @@ import ast
 
 import pytest
 from stand_in import SOURCE, write_stand_in
+from stand_in_pair import APPENDIX, CHAPTER, write_pair
 
 from clbook.common.errors import BookError
 from clbook.common.sources import Cell, ChapterFiles
@@ -130,6 +131,14 @@ def test_a_chapter_s_claims_share_its_set_up_and_nothing_else(tmp_path, monkeypa
 
 def test_a_name_of_the_library_is_not_bound_by_a_cell_of_the_other_notebook_too():
     shared = ("from contrastive_dynamics.numerics.stiefel import haar", "haar = 1")
-    with pytest.raises(BookError, match="haar is imported from the library and bound by a cell, too"):
+    with pytest.raises(BookError, match="haar is imported and bound by a cell, too"):
         assert story(*shared).imports
     assert "product" in story("from itertools import product", "product = 1").imports
+
+
+def test_a_name_that_one_notebook_imports_is_not_bound_by_the_other(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    imports = CHAPTER.replace("import torch\n", "import torch\nfrom itertools import product\n")
+    binds = APPENDIX.replace("falling =", "product = falling =")
+    with pytest.raises(BookError, match="product is imported and bound by a cell, too"):
+        assert ChapterCode(write_pair(tmp_path, chapter=imports, appendix=binds)).imports
