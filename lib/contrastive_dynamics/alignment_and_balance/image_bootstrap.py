@@ -155,4 +155,4 @@ def percentile_interval(replicates: Tensor, level: float = 0.95) -> Tensor:
     """
     if not 0 < level < 1:
         raise ValueError(f"level must be in (0, 1), got {level}")
-    return torch.quantile(replicates, replicates.new_tensor([(1 - level) / 2, (1 + level) / 2]), dim=0)
+    return torch.stack([torch.quantile(replicates, end, dim=0) for end in ((1 - level) / 2, (1 + level) / 2)])
