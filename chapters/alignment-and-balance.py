@@ -26,10 +26,6 @@
 # An image and its caption should get the same representation. So it seems enough to pull each image and its caption together. What are the *other* pairs for, the images with captions that do not belong to them?
 #
 # {cite}`ren-li-2023` answer this for two linear encoders, whose training can be followed to the end. Pulling alone does align the two encoders, but the strongest signal eats the rest: they agree on every pair and have kept one signal of four. Negative pairs tax each signal by how far it already tells pairs apart. With them all signals end equally long, whatever their strengths were, at a pace that the temperature sets.
-#
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Proofs of single steps and further checks are in the [appendix](alignment-and-balance-appendix.ipynb), and a [table of symbols](ab-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. Whether two encoders are *aligned* can be read in two ways, and we run both.
-#
-# Verdicts are counted twice. The box counts all claims of chapter and appendix, each by the long stored [run](ab-record) where there is one; the last line of the page counts the cards of this page by the page's own short run. Where the two differ, the card shows both.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -146,6 +142,10 @@ glue.explorable(fig, "arrows", alt)
 
 # %% [markdown]
 # With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed. The temperature changes how long this takes, not where it ends; the sharpest contrast is not the fastest.
+#
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Proofs of single steps and further checks are in the [appendix](alignment-and-balance-appendix.ipynb), and a [table of symbols](ab-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. Whether two encoders are *aligned* can be read in two ways, and we run both.
+#
+# Verdicts are counted twice. The box counts all claims of chapter and appendix, each by the long stored [run](ab-record) where there is one; the last line of the page counts the cards of this page by the page's own short run. Where the two differ, the card shows both.
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
@@ -1066,9 +1066,12 @@ summary = zip(large_dims, large.condition.amax(0)[1:], last_above[1:], strict=Tr
 for k, (_, peak, at) in enumerate(summary):
     glue.number(f"ab-peak-{k}", float(peak))
     glue.number(f"ab-back-{k}", float(large.s[at:][:2][-1, 0]))  # the next, if any
-glue.number("ab-misaligned", max(1e-15, float(1 - large.agreement[-1].amin())))
 glue.number(
-    "ab-noise-left", float((large.noise_share / large.shares.sum(-1))[-1].max())
+    "ab-aligned-digits",
+    math.floor(-math.log10(max(1e-15, float(1 - large.agreement[-1].amin())))),
+)
+glue.number(
+    "ab-noise-left", 1e6 * float((large.noise_share / large.shares.sum(-1))[-1].max())
 )
 
 
@@ -1110,7 +1113,7 @@ def excess_loss(path):
 chapter.judge("thm-4.3b-5", observed=excess_loss(large), control=excess_loss(alone))
 
 # %% [markdown]
-# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $1-\hat\kappa_p^2/\kappa_p^2$ is at most {glue:text}`ab-misaligned:.0e`, which is rounding, and the noise-signal ratio at most {glue:text}`ab-noise-left:.0e`, so the maps are aligned as well as balanced. Positive pairs alone are aligned to .999, with less than 1 % of noise, at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
+# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $\hat\kappa_p^2/\kappa_p^2$ is one to {glue:text}`ab-aligned-digits:.0f` decimals, and the noise-signal ratio is at most {glue:text}`ab-noise-left:.1f` millionths, so the maps are aligned as well as balanced. Positive pairs alone are aligned to .999, with less than 1 % of noise, at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
 #
 # **And with few neurons.** The theorem asks for a large width. We take networks of 16 neurons where positive pairs alone have left them at $d=10^6$, with a condition number of {glue:text}`ab-deep:.0f` on average, and switch the negatives on for a time $30d$. Noise is gone there, and a column of zeros stays zero and changes nothing, so four columns are enough. Positive pairs alone would stay where they are; they are at rest.
 
