@@ -52,7 +52,7 @@ scenes: int = 2000  # generated scenes, 500..100000
 head_width: int = 64  # width of the heads, 8..4096
 head_steps: int = 300  # updates of the heads, 50..100000
 head_seeds: int = 6  # initialisations of the heads, 3..100
-race_starts: int = 3  # starts of the heads that race for the best temperature, 3..100
+race_starts: int = 4  # starts of the heads that race for the best temperature, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
 # %% tags=["hide-input"]
