@@ -696,7 +696,7 @@ for (name, values), mark, shade in looks:
     if name in families:
         exact_line = exact_condition(families[name])
         right.plot(every_d.cpu(), exact_line, **colours.THEORY | {"color": shade})
-right.legend(loc="upper left", fontsize=8)
+right.legend(loc="upper left")
 right.set(xscale="log", yscale="log", xlabel="dimension $d$", xlim=(10, None))
 right.set_title("final condition number", weight="normal")
 fig.suptitle("The more noise, the harder the collapse", x=0.01, ha="left")
