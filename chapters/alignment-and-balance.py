@@ -656,7 +656,7 @@ shares = {
 chapter.judge("lem-b17", observed=shares, control=float(noiseless.max()))
 
 # %% tags=["hide-input", "remove-output"]
-every_d = torch.logspace(1, 9, 81)
+every_d = torch.logspace(1, math.log10(sizes[-1]), 81)
 
 
 def exact_condition(s):
