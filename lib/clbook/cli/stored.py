@@ -87,7 +87,8 @@ def verify(
         typer.Option(metavar="SECONDS", help="Check a sample worth this much time; the commit selects it."),
     ] = None,
     one_seed: Annotated[
-        bool, typer.Option("--one-seed", help="Recompute a dear reading in part: few of its seeds.")
+        bool,
+        typer.Option("--one-seed", help="Recompute costly readings for few of their seeds, where these suffice."),
     ] = False,
     profile: Annotated[str | None, typer.Option(help="Only readings stored at this size.")] = None,
 ) -> int:

@@ -24,10 +24,10 @@ from ..provenance.stamps import made_by
 from .request import check_data
 from .verify_distance import distances, first_difference, same_arithmetic
 from .verify_outputs import beside, edited
-from .verify_plan import Job, in_parts, jobs, sampled
+from .verify_plan import Job, in_parts, jobs, sampled, whole
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
-WHOLE, LATE = "too dear, and no part of them can be computed alone", "not finished in the time of the sample"
+UNREACHED, LATE = "not given by so small a part of their run", "not finished in the time of the sample"
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
 JOB_TIMES_EXPECTED, JOB_START_SECONDS = 3.0, 40.0  # a job's time limit: times its expected seconds, plus its start
 NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
@@ -110,7 +110,7 @@ def compare(job: Job, claim: str, again: dict) -> Outcome:
     stamp, where = job.stored.stamp, job.stored.where
     if claim not in again["readings"]:
         if job.part and claim in again["claims"]:  # so small a run does not reach the claim's regime
-            return Outcome(claim, where, WHOLE)
+            return Outcome(claim, where, UNREACHED)
         return Outcome(claim, where, "the run gave no reading of it", True)
     stored, now = stamp["readings"][claim], again["readings"][claim]
     elsewhere = not same_arithmetic(made_by(stamp, claim), again)
@@ -143,13 +143,14 @@ def command(
     outcomes: list[Outcome] = []
     deadline = None if sample is None else began + OVERTIME_SHARE * sample
     if one_seed:
-        planned, whole = in_parts(planned, by)
-        outcomes += [Outcome(claim, job.stored.where, WHOLE) for job, claim in whole]
+        planned = in_parts(planned, by)
     if sample is not None:
         planned = sampled(planned, sample, by)
     for job in planned:
         own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS  # lest it use up the sample
         checked = check_job(job, deadline and min(deadline, own))
+        if one_seed and (unreached := [outcome.claim for outcome in checked if outcome.message == UNREACHED]):
+            checked = [o for o in checked if o.message != UNREACHED] + check_job(whole(job, unreached), deadline)
         outcomes += checked
         in_part = " in part" if job.part else ""
         print(
@@ -173,7 +174,7 @@ def _readings(outcomes: list[Outcome]) -> int:
 
 
 def _print_counts(outcomes: list[Outcome], seconds: float) -> None:
-    counts = {message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, WHOLE, LATE)}
+    counts = {message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, UNREACHED, LATE)}
     counts |= {"stale": sum(o.message.startswith("stale") for o in outcomes)}
     counts |= {"wrong": sum(o.wrong and not o.output for o in outcomes)}
     counts |= {"outputs of notebooks that differ": sum(o.output for o in outcomes)}

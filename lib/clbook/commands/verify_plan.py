@@ -118,17 +118,19 @@ def sampled(planned: list[Job], budget: float, by: str) -> list[Job]:
     return grouped(places[name] for name in sample(seconds, budget, by))
 
 
-def in_parts(planned: list[Job], by: str) -> tuple[list[Job], list[tuple[Job, str]]]:
-    """The readings, costly ones in part; and the costly ones that cannot be computed in part."""
-    chosen, whole = [], []
-    for job in planned:
-        for claim, cost in costs(job).items():
-            part = job.part_of(claim, by) if cost > WHOLE_BELOW_SECONDS else None
-            if part or cost <= WHOLE_BELOW_SECONDS:
-                chosen.append((job, claim, part, cost * part.share if part else cost))
-            else:
-                whole.append((job, claim))
-    return grouped(chosen), whole
+def in_parts(planned: list[Job], by: str) -> list[Job]:
+    """The readings, costly ones in part; what has no part that can be computed alone is computed whole."""
+    return grouped(
+        (job, claim, part, cost * part.share if part else cost)
+        for job in planned
+        for claim, cost in costs(job).items()
+        for part in [job.part_of(claim, by) if cost > WHOLE_BELOW_SECONDS else None]
+    )
+
+
+def whole(job: Job, claims: list[str]) -> Job:
+    """A job that computes some claims of a run with all their seeds."""
+    return Job(job.code, job.claims, job.stored, claims, None, sum(costs(job)[claim] for claim in claims))
 
 
 def grouped(chosen: Iterable[tuple[Job, str, Part | None, float]]) -> list[Job]:

@@ -216,8 +216,8 @@ def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
     dear = {"fig-1": 100.0, "thm-1": 100.0, "thm-1-a": 0.0}
     monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
     status, said = run("--one-seed")
-    assert status == 0 and "2 too dear, and no part of them can be computed alone" in said
-    assert "4 the same to the last bit" in said and "records/stand-in/paper.json: 1 readings in part" in said
+    assert status == 0 and "6 readings: 6 the same to the last bit" in said
+    assert "records/stand-in/paper.json: 1 readings in part" in said
     forge(files, lambda s: s["readings"]["fig-1"].update(observed={"": [2.0 + k for k in range(12)]}), reseal=True)
     assert run("--one-seed")[0] == 1
 
@@ -225,9 +225,25 @@ def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
 def test_a_claim_that_few_seeds_would_not_decide_is_not_tried_in_part(files, monkeypatch):
     monkeypatch.setattr(verify_plan, "WHOLE_BELOW_SECONDS", -1.0)
     stored = verify_plan.jobs(files.root, "stand-in", ["fig-1"], "paper")
-    assert [job.wanted for job in verify_plan.in_parts(stored, "x")[0]] == [["fig-1"]]
+    assert [(job.wanted, bool(job.part)) for job in verify_plan.in_parts(stored, "x")] == [(["fig-1"], True)]
     object.__setattr__(stored[0].claims.rows["fig-1"], "whole", "all its seeds decide")
-    assert verify_plan.in_parts(stored, "x") == ([], [(stored[0], "fig-1")])
+    assert [(job.wanted, job.part) for job in verify_plan.in_parts(stored, "x")] == [(["fig-1"], None)]
+
+
+def test_what_a_part_does_not_reach_is_computed_whole(files, monkeypatch):
+    monkeypatch.setattr(verify_plan, "WHOLE_BELOW_SECONDS", -1.0)
+    parts = verify_plan.jobs(files.root, "stand-in", ["fig-1"], "paper")
+    seen, compare = [], verify.compare
+
+    def unreached_in_part(job, claim, again):
+        seen.append(bool(job.part))
+        if job.part:
+            return verify.Outcome(claim, job.stored.where, verify.UNREACHED)
+        return compare(job, claim, again)
+
+    monkeypatch.setattr(verify, "compare", unreached_in_part)
+    status, said = run("stand-in", "fig-1", "--profile", "paper", "--one-seed")
+    assert parts and status == 0 and seen == [True, False] and "1 readings: 1 the same to the last bit" in said
 
 
 def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seeds(files, monkeypatch):
@@ -282,7 +298,7 @@ def test_a_part_too_small_for_the_regime_of_its_claim_says_nothing_of_it(files):
     (job, _) = verify_plan.jobs(files.root, "stand-in", ["thm-1"])
     few = replace(job, part=Part(job.stored.stamp["parameters"], 0.5, start=0, count=2))
     outcome = verify.compare(few, "thm-1", {"readings": {}, "claims": {"thm-1": {}}})
-    assert (outcome.message, outcome.wrong) == (verify.WHOLE, False)
+    assert (outcome.message, outcome.wrong) == (verify.UNREACHED, False)
     assert verify.compare(few, "thm-1", {"readings": {}, "claims": {}}).wrong
 
 
