@@ -156,6 +156,8 @@ def test_bad_input_is_refused_in_one_line():
         noise_dominance(SparseCoding(dictionary, 0.2, 0.3), weights, bias, 0, streams("samples"))
     with pytest.raises(ValueError, match="noise and bias must be > 0 and ≥ 0, got 0.3 and -1.0"):
         silence_probability(weights, bias - 1, dictionary, 0.3)
+    with pytest.raises(ValueError, match="noise and bias must be > 0 and ≥ 0, got 0.3 and nan"):
+        silence_probability(weights, bias * float("nan"), dictionary, 0.3)
     with pytest.raises(ValueError, match="m_a ≤ m_b for one_to_one"):
         matched_neurons(weights, weights[:, :2], one_to_one=True)
 

@@ -145,6 +145,9 @@ def test_bad_input_is_refused_in_one_line():
         regression_probe(x, y[:, :9], x, y)
     with pytest.raises(ValueError, match=r"ridges must be one or more numbers > 0, got \(0.0, 1.0\)"):
         regression_probe(x, y, x, y, (0.0, 1.0))
+    for ridges in ((1.0, float("nan")), (float("nan"), 1.0)):
+        with pytest.raises(ValueError, match="ridges must be one or more numbers > 0, got .*nan"):
+            regression_probe(x, y, x, y, ridges)
     with pytest.raises(ValueError, match="strength must be > 0, got 0"):
         classification_probe(x, y.sign(), x, y.sign(), 0)
     with pytest.raises(ValueError, match="train_classes must have both classes .*, got one class"):

@@ -189,7 +189,7 @@ def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise
     Raises: ValueError for another noise, or a bias below 0.
     Cost: 2·m·d1·d flops per run.
     """
-    if not noise > 0 or bool((bias < 0).any()):
+    if not noise > 0 or not bool((bias >= 0).all()):
         raise ValueError(f"noise and bias must be > 0 and ≥ 0, got {noise} and {float(bias.min())}")
     levels = bias / weights.norm(dim=-1) / (noise * sqrt(2))
     shares = _cosines(weights, dictionary).abs()

@@ -86,7 +86,7 @@ def regression_probe(
     Cost: a thin SVD of X (about 6·n·k·min(n, k) flops) per run, 4·n·min(n, k)·tasks flops per ridge.
     """
     _check_rows("regression_probe", train_x, train_y, test_x, test_y)
-    if not ridges or min(ridges) <= 0:
+    if not ridges or not all(ridge > 0 for ridge in ridges):
         raise ValueError(f"ridges must be one or more numbers > 0, got {tuple(ridges)}")
     train_x, train_y, test_x, test_y = (each.double() for each in (train_x, train_y, test_x, test_y))
     errors, weights = zip(*_ridge_path(train_x, train_y, ridges), strict=True)
