@@ -43,8 +43,11 @@ def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float)
         first, second: features of x⁺ and x⁺⁺, `[run, count, m]`.
         negatives: their features, `[run, N, m]`.
         temperature: τ > 0.
+    Raises: ValueError for another temperature.
     Cost: 2 count·N·m flops and count·N entries per run.
     """
+    if not temperature > 0:
+        raise ValueError(f"temperature must be > 0, got {temperature}")
     positive = (first * second).sum(-1, keepdim=True)
     return torch.log_softmax(torch.cat([positive, first @ negatives.mT], -1) / temperature, -1)
 
@@ -53,7 +56,7 @@ def contrastive_loss_value(first: Tensor, second: Tensor, negatives: Tensor, tem
     """L = -τ E log ℓ_p `[run]`, from features; never negative, and τ log(1 + N) if all similarities are equal.
 
     Source: wen-li-2021, eq. (2.2).
-    Args: as `logits`.
+    Args and Raises: as `logits`.
     """
     return -temperature * logits(first, second, negatives, temperature)[..., 0].mean(-1)
 
@@ -79,8 +82,6 @@ def contrastive_gradient(
     """
     if not negatives.shape[-2]:
         raise ValueError("negatives must be ≥ 1, got 0")
-    if not temperature > 0:
-        raise ValueError(f"temperature must be > 0, got {temperature}")
     pre = preactivations(first, weights)
     on_first, on_negatives = symmetrised_relu(pre, bias), features(negatives, weights, bias)
     on_second = on_first if second is first else features(second, weights, bias)

@@ -22,7 +22,7 @@ def half_squared_distances(f: Tensor, rows: slice = ALL) -> Tensor:
         f: outputs, `[..., N, d]`.
         rows: slice of 0 to N − 1; by default all.
     Returns: `[..., rows, N]`.
-    Error: rounding of eps·max‖f_i − mean‖².
+    Error: rounding of eps·max‖f_i − mean‖², so that a distance of 0 may come out as that much above or below 0.
     Cost: 2·rows·N·d flops; no array of N×N×d.
     """
     f = f - f.mean(-2, keepdim=True)  # the mean does not affect the distances, only their rounding
@@ -53,8 +53,10 @@ def gaussian_importance(g: Tensor, tau: float, rows: slice = ALL, stop_gradient:
         tau: temperature, > 0.
         rows: as in `half_squared_distances`.
         stop_gradient: whether to detach α.
-    Returns: `[..., rows, N]` in (0, 1], α_ii = 1.
+    Returns: `[..., rows, N]`; without rounding in (0, 1], α_ii = 1.
     Raises: ValueError unless tau > 0.
+    Error: a factor of e^{±δ/τ}, δ that of `half_squared_distances`. Where δ is not small beside τ, α_ij of two equal
+        samples, and α_ii, may lie well above or below 1: such a τ is too small for the dtype.
     Cost: 2·rows·N·m flops.
     """
     _positive("gaussian_importance: tau", tau)
