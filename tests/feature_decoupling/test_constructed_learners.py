@@ -12,9 +12,10 @@ from contrastive_dynamics.feature_decoupling.constructed_learners import (
     silent_share,
     singleton_learner,
 )
-from contrastive_dynamics.feature_decoupling.decoupled_training import DecoupledTraining, Learner, stream_gradient
+from contrastive_dynamics.feature_decoupling.decoupled_training import stream_gradient
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
 from contrastive_dynamics.feature_decoupling.symmetrised_relu import contrastive_loss_value, features
+from contrastive_dynamics.feature_decoupling.training_schedule import DecoupledTraining, Learner
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.stiefel import haar
 
