@@ -139,7 +139,7 @@ def train(
         record_at: increasing steps, from 0 on; training ends at the last.
         watch: wraps the steps in a progress bar.
         workers: threads on a CPU.
-        fused: whether to use the compiled gradient where it can be, two to four times as fast; it draws other numbers.
+        fused: whether to use the compiled gradient where it can be, about twice as fast; it draws other numbers.
     Returns: Course.
     Raises: ValueError if record_at is empty or does not increase, or for other numbers of generators or dictionaries.
     Cost: per step that of `contrastive_gradient`, one normal draw per entry of the data and, for masked views, a

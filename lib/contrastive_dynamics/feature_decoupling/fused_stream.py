@@ -61,7 +61,7 @@ def compiled() -> Compiled | None:
         finally:
             config.CACHE_DIR = before
     except (ImportError, OSError, RuntimeError) as missing:  # RuntimeError: no folder can be written
-        warnings.warn(f"sparse codes are trained by torch, about three times slower: {missing}", stacklevel=2)
+        warnings.warn(f"sparse codes are trained by torch, about two times slower: {missing}", stacklevel=2)
         return None
     kinds = {"masked": MASKED, "independent": INDEPENDENT, "plain": PLAIN}
     return Compiled(gradient, draw_views, Settings, Tables, kinds, ROWS, LANES)
