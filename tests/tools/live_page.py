@@ -25,6 +25,7 @@ def slide(number: int, value: float) -> str:
 SCENES = {  # a scene of each picture that is not the usual one
     "circle": {"leak": 0.4, "vote": 0.2},
     "clouds": {"t": 6, "nu": 2.5},
+    "masks": {"both": 40, "noise": 2},
 }
 
 
