@@ -1,6 +1,7 @@
 // The live picture "masks": two views of a strip under masks that are the same, independent or disjoint, what they share, and
 // one neuron that learns it. Signals are spread over coordinates, noise is not: as the masks become disjoint, the noise on the
-// diagonal of E[x+ x++'] vanishes, and the neuron turns to the signals.
+// diagonal of E[x+ x++'] vanishes, and the neuron turns to the signals. In Chromium, layout included, a frame of the stage takes
+// 0.8 ms, a moved mask 5.6 ms and moved noise 3.1 ms (least of 60; 1.4 to 19 ms in the middle on two busy cores).
 (function () {
   "use strict";
   const { make, slider, loop, still, start, masksMath, maskStrips, maskMoment, maskArrow, maskEnds, maskPercent } = explorables;

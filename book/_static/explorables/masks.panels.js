@@ -3,7 +3,7 @@
   "use strict";
   const { make, masksMath } = explorables;
   const { DIM, LONG, START, moment, size, grown } = masksMath;
-  const CELL = 8, FAINT = 0.002; // a cell's side, and a value that is half as dark as can be
+  const CELL = 8, HALF = { signal: 0.002, noise: 0.03 }; // a cell's side, and a value of each kind that has half of its colour
   const RADIUS = 200, CORE = 0.24; // the arrow when fully grown, and the share of it that the start has; between them by logarithms
   const ACROSS = 230, TALL = 178;
   const middle = { "text-anchor": "middle" }, soft = { style: "fill: var(--soft)" };
@@ -17,7 +17,7 @@
     return { box, svg };
   }
 
-  // The heat map of E[x+ x++'], blue what the signals put there and vermilion what the noise does.
+  // The heat map of E[x+ x++'], blue what the signals put there and vermilion what the noise does; a cell shows the larger part.
   explorables.maskMoment = function (parent) {
     const { box, svg } = panel(parent, "moment", "What the two views share", `-1 -1 ${CELL * DIM + 2} ${CELL * DIM + 2}`);
     const cells = [], usual = { both: 1, noise: 1 };
@@ -31,7 +31,7 @@
       }
     }
     const key = make(box, "p", { class: "key" }), values = {};
-    make(key, "span", {}, "mean of x⁺x⁺⁺ᵀ, stronger colour is more");
+    make(key, "span", {}, "mean of x⁺x⁺⁺ᵀ, a scale per colour");
     for (const [name, words] of [["noise", " noise, on the diagonal: "], ["signal", " signal, in the blocks: "]]) {
       const item = make(key, "span", {}, make(null, "i", { class: name }), words);
       values[name] = make(item, "b", {});
@@ -39,8 +39,8 @@
 
     return function (settings) {
       cells.forEach(({ name, i, k, cell }) => {
-        const value = moment(settings, i, k)[name];
-        cell.setAttribute("opacity", (value / (value + FAINT)).toFixed(3));
+        const parts = moment(settings, i, k), value = parts[name], larger = value >= Math.max(parts.signal, parts.noise);
+        cell.setAttribute("opacity", larger ? (value / (value + HALF[name])).toFixed(3) : 0);
       });
       const noise = moment(settings, 0, 0).noise, signal = moment(settings, 0, 1).signal;
       values.noise.textContent = noise ? noise.toFixed(2) : "none";

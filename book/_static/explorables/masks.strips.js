@@ -16,7 +16,7 @@
   // A row of bars from 0, wide ones of noise and slim ones of signal before them; a closed cell is grey and has none.
   function bars(parent, words) {
     const svg = row(parent, words, HALF), cells = Array.from({ length: DIM }, (_, i) => {
-      const cell = make(svg, "rect", { x: i * WIDE + 1, y: -HALF, width: WIDE - 2, height: 2 * HALF, class: "cell" });
+      const cell = make(svg, "rect", { x: i * WIDE + 1, y: -HALF, width: WIDE - 2, height: 2 * HALF, class: "slot" });
       const [noise, signal] = [["noise", WIDE - 4], ["signal", SLIM]].map(([name, width]) => make(svg, "rect", { x: (i + 0.5) * WIDE - width / 2, width, class: name }));
       return { cell, noise, signal };
     });

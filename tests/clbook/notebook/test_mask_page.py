@@ -48,7 +48,7 @@ def test_the_first_question_ends_with_disjoint_masks_and_signal(still):
 def test_the_same_masks_teach_noise(still):
     still.run(slide(BOTH, 100))
     assert still.run(TITLE) == "Same half: the neuron learned mostly noise, 23 % signal"
-    assert min(diagonal(still)) > 0.95 and len(diagonal(still)) == 32 and still.run(WORDS) == "in both: 16 of 32"
+    assert min(diagonal(still)) > 0.8 and len(diagonal(still)) == 32 and still.run(WORDS) == "in both: 16 of 32"
     assert angle(still) == pytest.approx(61.5, abs=0.1)
 
 
@@ -65,7 +65,7 @@ def test_the_diagonal_fades_as_the_masks_part_and_the_neuron_turns(still):
         still.run(slide(BOTH, value))
         strength.append(diagonal(still)[0])
         angles.append(angle(still))
-    assert strength == sorted(strength, reverse=True) and angles == sorted(angles, reverse=True)
+    assert strength[-2] < 0.4 and strength == sorted(strength, reverse=True) and angles == sorted(angles, reverse=True)
 
 
 def test_noise_moves_the_neuron_of_the_same_masks_and_not_that_of_disjoint_ones(still):
