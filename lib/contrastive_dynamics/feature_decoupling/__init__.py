@@ -41,6 +41,7 @@ from .linear_probes import (
     toss_ties,
 )
 from .louder_noise import LouderNoise, loud_directions, louder_cross_moment
+from .setting import Setting, require_room, require_sizes, slopes
 from .sparse_coding import SparseCoding, paper_scales
 from .stage_one import decoupling_clock, factor_of_half, flat_rates, logistic_share, share_with_batch_noise, stage_one
 from .supervised_codes import train_supervised
@@ -69,19 +70,20 @@ from .view_correlation import (
 )
 
 __all__ = [
-    "ARMS", "Course", "DecoupledTraining", "Learner", "LouderNoise", "SparseCoding", "active_share", "arm_orders_met",
-    "arm_training", "atom_shares", "augmented_pair", "best_match", "chance_in_own_set", "classification_probe",
-    "collision_floor", "colour_directions", "colour_selectivity", "colour_share", "complement", "contrastive_gradient",
-    "contrastive_loss_value", "cross_moment", "decoding_error", "decoupling_clock", "dense_learner",
-    "dense_loss_bounds", "direction_correlation", "direction_rates", "downstream_labels", "draw_w_star",
-    "enumerated_cross_moment", "factor_of_half", "features", "flat_dictionary", "flat_rates", "flatness", "follow",
-    "follow_multiples", "growth_rates", "growth_spectrum", "high_frequency_share", "hoyer_sparsity", "initial_weights",
-    "labelled_images", "labels_to_reach", "linear_labels", "linear_limit", "linear_share", "local_dictionary",
-    "logistic_share", "logits", "loud_directions", "louder_cross_moment", "mask_overlap", "masked_pair",
-    "matched_neurons", "neighbour_accuracy", "neurons_won", "noise_dominance", "paired_permutation_p", "paper_scales",
-    "planar_embedding", "planted_clusters", "planted_sparse_firing", "probe_curve", "random_dictionary", "random_masks",
-    "read_out", "regression_probe", "share_with_batch_noise", "shared_moment", "shuffled_arms", "shuffled_match",
-    "silence_probability", "silent_share", "silhouette", "singleton_learner", "span_share", "split_coefficients",
-    "stage_one", "stream_gradient", "threshold_rates", "toss_ties", "train", "train_supervised", "trained_encoders",
-    "visualised_filters", "white_share",
+    "ARMS", "Course", "DecoupledTraining", "Learner", "LouderNoise", "Setting", "SparseCoding", "active_share",
+    "arm_orders_met", "arm_training", "atom_shares", "augmented_pair", "best_match", "chance_in_own_set",
+    "classification_probe", "collision_floor", "colour_directions", "colour_selectivity", "colour_share",
+    "complement", "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error",
+    "decoupling_clock", "dense_learner", "dense_loss_bounds", "direction_correlation", "direction_rates",
+    "downstream_labels", "draw_w_star", "enumerated_cross_moment", "factor_of_half", "features", "flat_dictionary",
+    "flat_rates", "flatness", "follow", "follow_multiples", "growth_rates", "growth_spectrum", "high_frequency_share",
+    "hoyer_sparsity", "initial_weights", "labelled_images", "labels_to_reach", "linear_labels", "linear_limit",
+    "linear_share", "local_dictionary", "logistic_share", "logits", "loud_directions", "louder_cross_moment",
+    "mask_overlap", "masked_pair", "matched_neurons", "neighbour_accuracy", "neurons_won", "noise_dominance",
+    "paired_permutation_p", "paper_scales", "planar_embedding", "planted_clusters", "planted_sparse_firing",
+    "probe_curve", "random_dictionary", "random_masks", "read_out", "regression_probe", "require_room",
+    "require_sizes", "share_with_batch_noise", "shared_moment", "shuffled_arms", "shuffled_match",
+    "silence_probability", "silent_share", "silhouette", "singleton_learner", "slopes", "span_share",
+    "split_coefficients", "stage_one", "stream_gradient", "threshold_rates", "toss_ties", "train", "train_supervised",
+    "trained_encoders", "visualised_filters", "white_share",
 ]  # fmt: skip
