@@ -1129,7 +1129,7 @@ for name, options in schedules.items():
 #
 # Without a mask the contrast makes the network drop its signals, since negatives share signals with a datum and never share its noise. If so, more negatives should drop them faster: of $N$ negatives about $Np/2$ have a given atom with a given sign, and those are the ones that punish it. We train without a mask and without a bias or weight decay, on noise that is a quarter as strong as the page's, so that signals are learned well first, and look at ten times $T_1$.
 #
-# The first card takes the share in span$(M)$ with the fewest negatives minus that with the most. The control is the same with a mask, at three times its later $T_1$, after about as many steps: there the noise cannot win, whatever $N$ is. Is $Np/2$ all that counts? The second card doubles $p$ and $\sigma_\xi^2$, halves $N$, and asks whether the share is the same; the control halves nothing and compares at one $N$.
+# The card takes the share in span$(M)$ with the fewest negatives minus that with the most. The control is the same with a mask, at three times its later $T_1$, after about as many steps: there the noise cannot win, whatever $N$ is. Is $Np/2$ all that counts? The second row of the table doubles $p$ and $\sigma_\xi^2$ and halves $N$. The shares differ, so it is not; we know no simple law.
 
 # %% tags=["hide-input"]
 negatives_tried = (4, 32, 256)
