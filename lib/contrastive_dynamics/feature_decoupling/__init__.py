@@ -1,7 +1,16 @@
 """What chapters use of the kernels of wen-li-2021: sparse codes, augmented views and what is learned of them."""
 
 from .arm_permutations import planted_clusters, planted_sparse_firing, shuffled_arms
+from .augmentation_spectrum import (
+    augmented_pair,
+    colour_directions,
+    direction_rates,
+    growth_spectrum,
+    masked_pair,
+    shared_moment,
+)
 from .constructed_learners import collision_floor, dense_learner, silent_share, singleton_learner
+from .course_readouts import AtMultiples, Readouts, follow, follow_multiples
 from .decoupled_training import Course, stream_gradient, train
 from .decoupling_scores import (
     atom_shares,
@@ -15,12 +24,15 @@ from .dictionaries import complement, flat_dictionary, local_dictionary, random_
 from .encoder_training import Streams, train_encoders
 from .feature_visualisation import colour_share, high_frequency_share, visualised_filters, white_share
 from .figure_arms import ARMS, arm_training, labelled_images, trained_encoders
+from .labels_needed import labels_to_reach, linear_labels, probe_curve
 from .linear_probes import classification_probe, downstream_labels, draw_w_star, linear_limit, regression_probe
+from .louder_noise import LouderNoise, loud_directions
 from .setting import Setting, require_room, require_sizes, slopes
 from .sparse_coding import SparseCoding, paper_scales
 from .stage_one import decoupling_clock, factor_of_half, flat_rates, logistic_share, share_with_batch_noise
 from .supervised_codes import train_supervised
 from .symmetrised_relu import contrastive_gradient, contrastive_loss_value, features, logits
+from .threshold_rates import threshold_rates
 from .training_schedule import DecoupledTraining, Learner, initial_weights
 from .unit_statistics import (
     active_share,
@@ -43,16 +55,19 @@ from .view_correlation import (
 )
 
 __all__ = [
-    "ARMS", "Course", "DecoupledTraining", "Learner", "Setting", "SparseCoding", "Streams", "active_share",
-    "arm_training", "atom_shares", "best_match", "classification_probe", "collision_floor", "colour_selectivity",
-    "colour_share", "complement", "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error",
-    "decoupling_clock", "dense_learner", "downstream_labels", "draw_w_star", "enumerated_cross_moment",
-    "factor_of_half", "features", "flat_dictionary", "flat_rates", "growth_rates", "high_frequency_share",
-    "hoyer_sparsity", "initial_weights", "labelled_images", "linear_limit", "linear_share", "local_dictionary",
-    "logistic_share", "logits", "mask_overlap", "matched_neurons", "neighbour_accuracy", "neurons_won",
-    "noise_dominance", "paper_scales", "planar_embedding", "planted_clusters", "planted_sparse_firing",
-    "random_dictionary", "random_masks", "regression_probe", "require_room", "require_sizes", "second_moment",
-    "share_with_batch_noise", "shuffled_arms", "silent_share", "silhouette", "singleton_learner", "slopes",
-    "span_share", "split_coefficients", "stream_gradient", "train", "train_encoders", "train_supervised",
-    "trained_encoders", "visualised_filters", "white_share",
+    "ARMS", "AtMultiples", "Course", "DecoupledTraining", "Learner", "LouderNoise", "Readouts", "Setting",
+    "SparseCoding", "Streams", "active_share", "arm_training", "atom_shares", "augmented_pair", "best_match",
+    "classification_probe", "collision_floor", "colour_directions", "colour_selectivity", "colour_share",
+    "complement", "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error",
+    "decoupling_clock", "dense_learner", "direction_rates", "downstream_labels", "draw_w_star",
+    "enumerated_cross_moment", "factor_of_half", "features", "flat_dictionary", "flat_rates", "follow",
+    "follow_multiples", "growth_rates", "growth_spectrum", "high_frequency_share", "hoyer_sparsity",
+    "initial_weights", "labelled_images", "labels_to_reach", "linear_labels", "linear_limit", "linear_share",
+    "local_dictionary", "logistic_share", "logits", "loud_directions", "mask_overlap", "masked_pair",
+    "matched_neurons", "neighbour_accuracy", "neurons_won", "noise_dominance", "paper_scales", "planar_embedding",
+    "planted_clusters", "planted_sparse_firing", "probe_curve", "random_dictionary", "random_masks",
+    "regression_probe", "require_room", "require_sizes", "second_moment", "share_with_batch_noise", "shared_moment",
+    "shuffled_arms", "silent_share", "silhouette", "singleton_learner", "slopes", "span_share", "split_coefficients",
+    "stream_gradient", "threshold_rates", "train", "train_encoders", "train_supervised", "trained_encoders",
+    "visualised_filters", "white_share",
 ]  # fmt: skip
