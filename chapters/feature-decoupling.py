@@ -208,7 +208,8 @@ drawing = SparseCoding(walsh[None], 0.04, 0.35)
 one_z = torch.tensor([0.0, 1.0, 0.0, 0.0])
 signal_part = walsh @ one_z
 noise_part = drawing.dense_noise(1, [stream(seed, 1, "drawing")])[0, 0]
-half_mask = random_masks(1, 32, [stream(seed, 0, "drawing mask")])[0, 0]
+order = torch.randperm(32, generator=stream(seed, 0, "drawing mask"))
+half_mask = (order < 16).double()
 whole_x = signal_part + noise_part
 rows = (
     ("$Mz$", 1 + 0 * half_mask, signal_part),
@@ -225,10 +226,8 @@ for ax, (name, factor, values) in zip(axes, rows, strict=True):
     else:
         if name != "$Mz$":
             ax.bar(places, (factor * values).cpu(), 0.9, color=VERMILION, alpha=0.6)
-        ax.step(
-            places, (factor.clamp(max=1) * signal_part).cpu(), where="mid", color=BLUE
-        )
-        ax.set_ylim(-1.9, 1.9)
+        ax.step(places, (factor * signal_part).cpu(), where="mid", color=BLUE)
+        ax.set_ylim(-1.3, 1.3)
     ax.set_ylabel(name, rotation=0, ha="right", va="center")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -337,11 +336,11 @@ chapter.judge("lem-c2", observed=moments_off, control=relative_error(kept, whole
 # In the words of the paper (Section 4), augmentation should make "the dense signals completely different between the positive samples while preserve the correlations of sparse signals". We draw pairs and measure both: the correlation of the two views along dense directions, and the mean product $\mathbb E\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle$ along atoms, which is what drives learning. As a control for the first we take two independent masks, for the second atoms that sit on a single coordinate.
 
 # %% tags=["hide-input"]
-middle_model = setting.coding(atoms, dims[1], dtype=single)
-dense = complement(middle_model.dictionary)[..., :64]
+pair_model = setting.coding(atoms, dim, dtype=single)
+dense = complement(pair_model.dictionary)[..., :64]
 rates = (0.25, 0.5, 0.75)
-points = local_dictionary(dims[1], atoms, 1, streams(block, 1, "points"), dtype=single)
-local = SparseCoding(points, middle_model.active, middle_model.noise)
+points = local_dictionary(dim, atoms, 1, streams(block, 1, "points"), dtype=single)
+local = SparseCoding(points, pair_model.active, pair_model.noise)
 
 
 def seen_along(model, directions, kind, rho, count=4096):
@@ -366,12 +365,12 @@ def signal_share(model, rho):
 
 # %% tags=["hide-input"]
 masked_noise, noise_of_two = (
-    {rho: correlation(middle_model, dense, kind, rho).abs() for rho in rates}
+    {rho: correlation(pair_model, dense, kind, rho).abs() for rho in rates}
     for kind in ("masked", "independent")
 )
 lost, lost_at_a_point = (
     {rho: 1 - signal_share(model, rho) for rho in rates}
-    for model in (middle_model, local)
+    for model in (pair_model, local)
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -387,13 +386,14 @@ kinds = {
     "plain": "no mask",
 }
 fig, axes = plt.subplots(2, 3, figsize=(7.8, 4.8), layout="constrained")
+one_dense = setting.dense_directions(pair_model.dictionary, 1)
 directions = (
-    ("an atom", middle_model.dictionary[..., :1], BLUE),
-    ("a dense direction", dense[..., :1], VERMILION),
+    ("an atom", pair_model.dictionary[..., :1], BLUE),
+    ("a dense direction", one_dense, VERMILION),
 )
 for (what, v, ink), line in zip(directions, axes, strict=True):
     for (kind, name), ax in zip(kinds.items(), line, strict=True):
-        a, b = (x[0, :1500, 0].cpu() for x in seen_along(middle_model, v, kind, 0.5))
+        a, b = (x[0, :1500, 0].cpu() for x in seen_along(pair_model, v, kind, 0.5))
         ax.plot(a, b, ".", color=ink, ms=3, alpha=0.35, rasterized=True)
         slope = float((a * b).sum() / a.square().sum())
         reach = torch.tensor([-1.6, 1.6])
@@ -585,14 +585,14 @@ def until_t1(course, model):
     """Steps and mean share in span(M) of the first run, up to T1."""
     t1 = int(course.grown_at[0])
     kept = course.steps <= (t1 if t1 >= 0 else course.steps[-1])
-    shares = span_share(course.weights[kept, :1], model.dictionary).mean((1, 2))
+    shares = span_share(course.weights[kept, :1], model.dictionary[:1]).mean((1, 2))
     return course.steps[kept].cpu(), shares.cpu()
 
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(7.4, 4.0), layout="constrained")
 kappa = learning_rate * negatives / (negatives + 1)
-clock = torch.linspace(-4, 9, 200)
+clock = torch.linspace(-4, 14, 200)
 ax.plot(clock.cpu(), logistic_share(clock).cpu(), color="k", lw=1.2, zorder=1)
 arms = (
     (UNMASKED, "none", {d1: (masked[d1][0], c) for d1, c in first_plain.items()}),
@@ -621,7 +621,7 @@ ax.plot([], [], color="k", lw=1.2, label="exact means")
 ax.plot([], [], **colours.THEORY, label="with the noise of a batch")
 ax.legend(loc="lower right")
 ax.set(xlabel=r"$2\kappa pt-\log\frac{d_1-d}{d}$", ylabel="share in span$(M)$")
-ax.set(ylim=(0, 1.03), xlim=(-4, 9))
+ax.set(ylim=(0, 1.03), xlim=(-4, 14))
 ax.set_title("One curve, two stops: the numbers are $d_1$")
 glue.figure(fig, "fd-plot-curve")
 
@@ -810,7 +810,8 @@ for level, run in kept_courses.items():
     shade = shades[list(courses).index(level)]
     band(left, run[1].steps + 1, energies(run)[2], color=shade, lw=1.2, ls="-")
 left.legend(title=r"$p/\sigma_\xi^2$", loc="center left")
-left.set(xscale="log", xlabel="step", ylabel="share in span$(M)$", ylim=(0, 1.03))
+left.set(xscale="log", xlabel="step", ylabel="share in span$(M)$")
+left.set(ylim=(0, 1.03), xlim=(10, None))
 left.set_title("solid with a mask, dashed without", weight="normal")
 shown_level = sorted(course_noises)[len(course_noises) // 2]
 run = courses[shown_level]
@@ -819,7 +820,7 @@ when = run[1].steps + 1
 band(right, when, inner, color=BLUE, ls="--", lw=1.8)
 band(right, when, outer, color=VERMILION, ls="--", lw=1.8)
 right.set(xscale="log", xlabel="step", ylabel="squared length of all neurons")
-right.set_ylim(0, None)
+right.set(ylim=(0, None), xlim=(10, None))
 right.text(0.97, 0.9, "noise", color=VERMILION, ha="right", transform=right.transAxes)
 right.text(0.97, 0.3, "signal", color=BLUE, ha="right", transform=right.transAxes)
 fall = right.twinx()
@@ -980,7 +981,7 @@ glue.figure(fig, "fd-plot-axes")
 # :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. At the start all entries are faint, at T1 the block of atoms is evenly shaded, at the end one dark entry in each row forms a staircase, and the dense block is nearly white.
 # :name: fd-fig-axes
 #
-# One masked run with the schedule: the size of each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Look at the second map: at $T_1$ the dense block has faded, and no atom is preferred. From there to the end, dark squares gather on a staircase: each neuron takes one atom.
+# One masked run with the schedule: the size of each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Look at the second map: at $T_1$ the dense block has faded, and all atoms are shaded, the later winner a little more. From there to the end the lead grows, and dark squares gather on the staircase: each neuron takes one atom.
 # ```
 #
 # The best atom holds {glue:text}`fd-best-start:.2f` of a neuron before training. At $T_1$ the leader is the winner in {glue:text}`fd-led-late:.0%` of the neurons that win.
