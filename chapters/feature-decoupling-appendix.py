@@ -908,14 +908,13 @@ for d1 in dims:
 print("d₁                  ", *(f"{d1:>7}" for d1 in dims))
 for name, found in (("labels, x", for_x), ("labels, Mᵀx", for_atoms)):
     print(f"{name:20}", *(f"{float(v.mean()):7.0f}" for v in found))
-exact_labels = [linear_labels(d1, p, sigma) for d1 in dims]
-print("least squares on x  ", *(f"{v:7.0f}" for v in exact_labels))
+print("least squares on x  ", *(f"{linear_labels(d1, p, sigma):7.0f}" for d1 in dims))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "sec-3",
-    observed=slopes(torch.stack(for_x), dims),
-    control=slopes(torch.stack(for_atoms), dims),
+    observed=fitted_power(torch.stack(for_x), dims),
+    control=fitted_power(torch.stack(for_atoms), dims),
 )
 
 # %% [markdown]
