@@ -21,7 +21,6 @@ from .decoupling_scores import (
     split_coefficients,
 )
 from .dictionaries import complement, flat_dictionary, local_dictionary, random_dictionary
-from .encoder_training import Streams, train_encoders
 from .feature_visualisation import colour_share, high_frequency_share, visualised_filters, white_share
 from .figure_arms import ARMS, arm_training, labelled_images, trained_encoders
 from .labels_needed import labels_to_reach, linear_labels, probe_curve
@@ -56,7 +55,7 @@ from .view_correlation import (
 
 __all__ = [
     "ARMS", "AtMultiples", "Course", "DecoupledTraining", "Learner", "LouderNoise", "Readouts", "Setting",
-    "SparseCoding", "Streams", "active_share", "arm_training", "atom_shares", "augmented_pair", "best_match",
+    "SparseCoding", "active_share", "arm_training", "atom_shares", "augmented_pair", "best_match",
     "classification_probe", "collision_floor", "colour_directions", "colour_selectivity", "colour_share",
     "complement", "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error",
     "decoupling_clock", "dense_learner", "direction_rates", "downstream_labels", "draw_w_star",
@@ -68,6 +67,6 @@ __all__ = [
     "planted_clusters", "planted_sparse_firing", "probe_curve", "random_dictionary", "random_masks",
     "regression_probe", "require_room", "require_sizes", "second_moment", "share_with_batch_noise", "shared_moment",
     "shuffled_arms", "silent_share", "silhouette", "singleton_learner", "slopes", "span_share", "split_coefficients",
-    "stream_gradient", "threshold_rates", "train", "train_encoders", "train_supervised", "trained_encoders",
-    "visualised_filters", "white_share",
+    "stream_gradient", "threshold_rates", "train", "train_supervised", "trained_encoders", "visualised_filters",
+    "white_share",
 ]  # fmt: skip
