@@ -125,7 +125,7 @@ setting = chapter.check(Setting, *sizes, recipe)
 #
 # ### Long noise that is small along an atom
 #
-# Section 2.1 of the paper says why sparse signals deserve to be learned. "Even if the dense signal is extremely large in norm, it cannot corrupt the sparse signal": the noise is long, but its length is spread over all $d_1$ directions, and along an atom it is small. And noises are "individual to each sample", so they "can hardly form separable clusters". All three follow from the definition of the model; the runs check our data.
+# Section 2.1 of the paper says why sparse signals deserve to be learned. "even if the dense signal is extremely large in norm, it cannot corrupt the sparse signal". The noise is long, but its length is spread over all $d_1$ directions, and along an atom it is small. And noises are "in some sense 'individual to each sample'", so that representations of them "can hardly form separable clusters". All three follow from the definition of the model; the runs check our data.
 
 
 # %% tags=["hide-input"]
@@ -632,7 +632,7 @@ chapter.judge(
 # (fd-a-threshold)=
 # ### Once the bias is above zero
 #
-# With a bias the clean separation of the first stage ends. Appendix A.3 of the paper names the difficulty: "as soon as the bias start to grow above zero", a chain of correlations leads from the signals in one view to the noise in the gradient. It gives a bound (Lemma A.2, whose formula is lost in our copy) and concludes that the dense gradient "shall be somehow small since the correlation […] is small".
+# With a bias the clean separation of the first stage ends. Appendix A.3 of the paper names the difficulty: "as soon as the bias start to grow above zero", a chain of correlations leads from the signals in one view to the noise in the gradient. It gives a bound (the paper's Lemma A.2, whose formula is lost in our copy) and concludes that the dense gradient "shall be somehow small since the correlation […] is small".
 #
 # What is it, then? Take a neuron that has nearly found an atom, $w=M_1+s\,e$ with a dense unit vector $e$ and small $s$, equal shares and large $d_1$. Its views see $\langle w,x^+\rangle=z_1+\gamma$ with $\gamma\sim\mathcal N(0,v)$, $v=2\sigma_\xi^2$, and an independent $\gamma'$ in the other view. With $S_\beta$ the soft threshold at $\beta=b/\lVert w\rVert$ and $\varphi_v$ the density of $\gamma$, the rates along the atom and along $e$ are, over $\kappa$,
 #
@@ -734,7 +734,7 @@ chapter.judge("app-a.3", observed=fitted(beside), control=fitted(beside_loud))
 #
 # ### As long as training goes on
 #
-# Theorem E.1 of the paper speaks of the mean over time, and says that neurons keep their atoms. We take how much of the way from the loss of equal outputs to that of the constructed learner of Lemma E.11 the trained network has gone, in the mean over the last quarter of the records. As in the chapter, the control is the unmasked network on the masked pairs, at its best scale.
+# Theorem E.1 of the paper speaks of the mean over time, and says that neurons keep their atoms. We take how much of the way from the loss of equal outputs to that of the learner constructed in Lemma E.11 of the paper the trained network has gone, in the mean over the last quarter of the records. As in the chapter, the control is the unmasked network on the masked pairs, at its best scale.
 
 # %% tags=["hide-input"]
 main = trained(dim, recipe, marks, "masked")
@@ -837,7 +837,7 @@ chapter.judge(
 # %% [markdown]
 # ### A network that is silent on noise cannot tell everything apart
 #
-# Below Lemma F.2 the paper says that, without augmentation, the full $M$ with a raised bias "would not have this superior loss property" of dense features. On data without a signal such a network is silent, all these look alike, and each costs $\log(1+N)$. This is a bound, at every scale of the weights, and it holds by construction. The share of such data goes to zero as well, though only like $1/\sqrt{\log d}$ at these scales; so "not" means "not as fast". $M$ without a bias sees the noise, too, and its loss goes to zero for $d\gg\log N$.
+# Below Lemma F.2 of the paper stands that, without augmentation, the full $M$ with a raised bias "would not have this superior loss property" of dense features. On data without a signal such a network is silent, all these look alike, and each costs $\log(1+N)$. This is a bound, at every scale of the weights, and it holds by construction. The share of such data goes to zero as well, though only like $1/\sqrt{\log d}$ at these scales; so "not" means "not as fast". $M$ without a bias sees the noise, too, and its loss goes to zero for $d\gg\log N$.
 
 
 # %% tags=["hide-input"]
@@ -908,14 +908,13 @@ for d1 in dims:
 print("d₁                  ", *(f"{d1:>7}" for d1 in dims))
 for name, found in (("labels, x", for_x), ("labels, Mᵀx", for_atoms)):
     print(f"{name:20}", *(f"{float(v.mean()):7.0f}" for v in found))
-exact_labels = [linear_labels(d1, p, sigma) for d1 in dims]
-print("least squares on x  ", *(f"{v:7.0f}" for v in exact_labels))
+print("least squares on x  ", *(f"{linear_labels(d1, p, sigma):7.0f}" for d1 in dims))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "sec-3",
-    observed=slopes(torch.stack(for_x), dims),
-    control=slopes(torch.stack(for_atoms), dims),
+    observed=fitted_power(torch.stack(for_x), dims),
+    control=fitted_power(torch.stack(for_atoms), dims),
 )
 
 # %% [markdown]
@@ -989,7 +988,7 @@ chapter.judge("cor-3.5-e", observed=enough, control=raw_enough)
 #
 # ### Over dimension, noise and batch
 #
-# The theorems ask for $d_1=\operatorname{poly}(d)$, for $\sigma_\xi^2=\Theta(\cdot)$ and for "sufficiently many samples". Here is what a probe gains by the mask, $R^2$ with it minus $R^2$ without, and how many atoms are won, over $d_1/d$, the noise and the batch, after {glue:text}`fd-map-steps:.0f` steps. It is a map, not a search for a good setting: failures stay in it. A small batch has not lost at that time, it is late, as the [chapter](feature-decoupling.ipynb) shows. By default the map is small; the [record](fd-record) has a large one.
+# The theorems ask for $d_1=\operatorname{poly}(d)$ and for noise of a certain order, and Fact A.1 of the paper asks for many samples a step; how many is lost in our copy. Here is what a probe gains by the mask, $R^2$ with it minus $R^2$ without, and how many atoms are won, over $d_1/d$, the noise and the batch, after {glue:text}`fd-map-steps:.0f` steps. It is a map, not a search for a good setting: failures stay in it. A small batch has not lost at that time, it is late, as the [chapter](feature-decoupling.ipynb) shows. By default the map is small; the [record](fd-record) has a large one.
 
 # %% tags=["hide-input"]
 map_w_star = draw_w_star(one_per_seed("w*"), atoms, 2, single)
@@ -1323,17 +1322,17 @@ glue.figure(fig, "fd-plot-spectrum")
 #
 # | what | how we read it | checked by |
 # |---|---|---|
-# | Definition 2.1: data | $z_j\in\{-1,0,1\}$ independent and symmetric, $p=\Theta(\log\log d/d)$; $\xi\sim\mathcal N(0,\sigma_\xi^2I)$, $\sigma_\xi^2=\Theta(\sqrt{\log d}/d)$; $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ | the words of Section 2.1: `sec-2` to `sec-2-c` |
-# | Definition 2.3: mask | entries of $D$ are Bernoulli($\frac12$), $x^+=2Dx$, $x^{++}=2(I-D)x$ | "roughly a half of the coordinates", "the factor is to renormalise": `lem-c2` |
-# | learner | $f_i=\operatorname{ReLU}(\langle w_i,x\rangle-b_i)-\operatorname{ReLU}(-\langle w_i,x\rangle-b_i)$ | "a symmetrized version of ReLU" |
-# | loss (2.2) and its gradient | {eq}`fd-eq-loss` and {eq}`fd-eq-gradient` | automatic differentiation: `grad` |
+# | Definition 2.1 of the paper: data | $z_j\in\{-1,0,1\}$ independent and symmetric, $p=\Theta(\log\log d/d)$; $\xi\sim\mathcal N(0,\sigma_\xi^2I)$, $\sigma_\xi^2=\Theta(\sqrt{\log d}/d)$; $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ | the words of Section 2.1 of the paper: `sec-2` to `sec-2-c` |
+# | Definition 2.3 of the paper: mask | entries of $D$ are Bernoulli($\frac12$), $x^+=2Dx$, $x^{++}=2(I-D)x$ | "roughly a half of the coordinates", "to renormalize the data": `lem-c2` |
+# | learner | $f_i=\operatorname{ReLU}(\langle w_i,x\rangle-b_i)-\operatorname{ReLU}(-\langle w_i,x\rangle-b_i)$ | "a symmetrized version of" a ReLU |
+# | the paper's loss (2.2) and its gradient | {eq}`fd-eq-loss` and {eq}`fd-eq-gradient` | automatic differentiation: `grad` |
 # | bias schedule | 0 until all $\lVert w_i\rVert\ge1$; then $\sqrt{2\log d/d}\,\lVert w_i\rVert$; then times $1+\eta/d$ a step or as fast as $\lVert w_i\rVert$, whichever is more, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$ | [all schedules](fd-a-schedules) |
-# | Lemmas C.2, F.1 | the rates [above](fd-a-stage-one) | enumeration, large batches |
-# | Theorem C.1 | most of a neuron's squared length in span$(M)$ at $T_1$ | Appendix A.2: "the weights of neurons will mostly consist of the sparse features" |
-# | Theorem 3.4 | $\lvert N_i\rvert=O(1)$, other sparse coefficients $o(1/\sqrt d)$, dense ones $o(1/\sqrt{d_1})$ of $\lVert w_i\rVert$ | its proof, Induction Hypothesis E.2 |
-# | Lemma E.11 | $w_j=cM_j$ with the largest bias, at its best scale | Definition E.10 |
+# | Lemmas C.2 and F.1 of the paper | the rates [above](fd-a-stage-one) | enumeration, large batches |
+# | Theorem C.1 of the paper | most of a neuron's squared length in span$(M)$ at $T_1$ | Appendix A.2 of the paper: "the weights of neurons will mostly consist of the sparse features" |
+# | Theorem 3.4 of the paper | $\lvert N_i\rvert=O(1)$, other sparse coefficients $o(1/\sqrt d)$, dense ones $o(1/\sqrt{d_1})$ of $\lVert w_i\rVert$ | its proof, Induction Hypothesis E.2 of the paper |
+# | Lemma E.11 of the paper | $w_j=cM_j$ with the largest bias, at its best scale | Definition E.10 of the paper |
 #
-# - Fact A.1, Lemmas A.2, A.3, B.2, B.4 to B.6, D.3, D.4, E.5 to E.9 and F.3, Fact F.4 and the parts (b) to (e) of Theorem C.1 are steps whose statements are lost in our copy. They are not judged by themselves; what they are needed for is.
+# - Of the paper, Fact A.1, Lemmas A.2, A.3, B.2, B.4 to B.6, D.3, D.4, E.5 to E.9 and F.3, Fact F.4 and the parts (b) to (e) of Theorem C.1 are steps whose statements are lost in our copy. They are not judged by themselves; what they are needed for is.
 # - All positives of a step share its negatives. Positive and negative data are drawn anew at every step, as in the paper. Training is in single precision, with a weight decay of $\lambda=0.002$ where nothing else is said.
 # - $f$ is homogeneous in weights and biases together, so only $\lVert w\rVert^2/\tau$ matters. Our $\tau$ is the scale at which "order one" is well below saturation.
 # - $N_i$ are the atoms with at least half of a neuron's length; an atom is won by a neuron that gives it more than half of its squared length.
