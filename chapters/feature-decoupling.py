@@ -1110,7 +1110,7 @@ gone, never = way(main), way(plain[dim], (0.1, 0.2, 0.3, 0.5, 0.7, 1.0))
 chapter.judge("thm-3.4-e", observed=gone, control=never)
 
 # %% [markdown]
-# **Silence on noise.** Below Theorem 3.4 the paper says that $f(\xi)=0$ with high probability. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. We take the constructed learner, over $d$.
+# **Silence on noise.** The paper says below its Theorem 3.4 that $f(\xi)=0$ with high probability. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. We take the constructed learner, over $d$.
 
 # %% tags=["hide-input"]
 silent, loud = [], []
@@ -1738,7 +1738,7 @@ for name in (n for n in found["full"] if n not in left_out and "planted" not in 
 print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 
 # %% [markdown]
-# **Figures 1 and 2 of the paper: what filters look for.** Figure 1: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
+# **Figures 1 and 2 of the paper: what filters look for.** Figure 1 of the paper: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2 of the paper: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
 #
 # *Alike*: each supervised filter is matched with its best partner, by correlation over test images, in a contrastive network from *another start*; we judge by how much full augmentation beats the best of the other arms. *Colour*: the share of a visualised image that is off grey, and the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense*: fine detail in a visualised image; since dense may also mean spread out, the area that a filter uses is judged as well. In these rows the control puts the arms of each start in a random order. The planted cases are a partner from a supervised network, fully coloured images, and images of white noise.
 
@@ -2096,7 +2096,7 @@ glue.figure(fig, "fd-plot-late")
 # - *Finite data.* Every step here sees fresh data. With a data set, noise could also be memorised.
 # - *Images.* Which property of a deep network decides how densely it fires.
 #
-# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: its equation (9) asks for a probability below $(3-\sqrt5)/2$, ours for $p<\frac23$. Its Lemma 2 takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities are a mask for free; there negatives balance the signals that they make us forget here.
+# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: equation (9) of the paper there asks for a probability below $(3-\sqrt5)/2$, ours for $p<\frac23$. Lemma 2 of the paper there takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities are a mask for free; there negatives balance the signals that they make us forget here.
 
 # %% tags=["hide-input"]
 glue.number("fd-ceilings", explained["with a mask"].mean())
