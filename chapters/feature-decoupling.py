@@ -45,7 +45,7 @@ learning_rate: float = 1.0  # η, 0.001..10
 temperature: float = 20.0  # τ, 0.1..1000
 start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0.5
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
-steps: int = 600  # of a training, 100..1000000
+steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
@@ -65,7 +65,7 @@ device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 # %% tags=["hide-input"]
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -86,7 +86,7 @@ from contrastive_dynamics.feature_decoupling import (
     neighbour_accuracy, neurons_won, noise_dominance, paper_scales, planar_embedding,
     planted_clusters, planted_sparse_firing, random_dictionary, random_masks,
     regression_probe, require_room, require_sizes, second_moment,
-    share_with_batch_noise, shuffled_arms, silhouette, singleton_learner, span_share,
+    share_with_batch_noise, silhouette, singleton_learner, span_share,
     split_coefficients, train, train_supervised, trained_encoders, visualised_filters,
     white_share,
 )  # fmt: skip
@@ -471,6 +471,8 @@ brief = sorted(
 )  # the first stage without a mask
 full_loss = temperature * math.log(1 + negatives)  # where all outputs are alike
 middle_dim = dims[1]
+course_steps = max(100, steps // 2)  # of the runs without a mask and without a bias
+plain_marks = [k for k in marks if k <= course_steps]
 
 
 def trained(d1, options, record_at, label, noise_level=noise, runs=None):
@@ -489,7 +491,9 @@ def trained(d1, options, record_at, label, noise_level=noise, runs=None):
 unmasked = replace(recipe, views="plain", bias="zero")
 masked = {d1: trained(d1, recipe, marks, f"masked, d₁ = {d1}") for d1 in dims}
 plain = {
-    d1: trained(d1, unmasked, marks if d1 == dim else brief, f"unmasked, d₁ = {d1}")
+    d1: trained(
+        d1, unmasked, plain_marks if d1 == dim else brief, f"unmasked, d₁ = {d1}"
+    )
     for d1 in dims
 }
 early_plain = trained(dim, unmasked, brief, "unmasked, first stage")[1]
@@ -538,7 +542,6 @@ chapter.judge(
 # **Without a mask** the paper says the opposite (Appendix A.5): sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`, for those of our $d_1$ that fulfil it. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$. What happens after $T_1$ is the next section.
 
 # %% tags=["hide-input"]
-course_steps = max(steps, 100)
 forget_marks = sorted(
     {round(course_steps * 10 ** (-1.6 * (1 - k / 23))) for k in range(24)}
     | {0}
@@ -1195,13 +1198,14 @@ chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
 # %% tags=["hide-input"]
 counts = [max(1, negatives // 16), negatives]
 few = 2  # runs of each setting: for a picture
+energy_marks = [k for k in marks if k <= 5 * steps // 8]
 grid = {}
 for count, tau in product(counts, energy_temperatures):
     how = replace(tuned, negatives=count, temperature=tau)
     for kind, name in (("masked", "mask"), ("plain", "no mask")):
         label = f"trained biases, N = {count}, τ = {tau:g}, {name}"
         grid[count, tau, kind] = trained(
-            dims[0], replace(how, views=kind), marks, label, runs=few
+            dims[0], replace(how, views=kind), energy_marks, label, runs=few
         )
 
 
@@ -1321,8 +1325,14 @@ def probe(f, count, kind, targets):
 
 
 # %% tags=["hide-input"]
+drawn_probes = "with a mask", "without, with b", "without, b = 0", "untrained", "raw x"
 r2 = {
-    n: torch.stack([probe(f, k, regression_probe, values_of) for k in label_counts])
+    n: torch.stack(
+        [
+            probe(f, k, regression_probe, values_of)
+            for k in (label_counts if n in drawn_probes else label_counts[-1:])
+        ]
+    )
     for n, f in inputs.items()
 }
 # logistic regression on raw x, of hundreds of inputs, takes minutes
@@ -1526,7 +1536,7 @@ chapter.judge("sup-b", observed=in_plane, control=not_in_plane.mean(-1).double()
 # %% [markdown]
 # **Figure 2 of the paper: dense features without augmentation** are the vermillion line of {numref}`fd-fig-forget`: the filters of an unmasked network are mostly noise at the end, those of a masked one are atoms.
 #
-# **Figures 3 and 4 of the paper: clusters and sparse firing.** We draw data with one active atom each and take the atom and its sign for the class. Clusters are measured by the share of right answers of ten nearest neighbours and by the silhouette, firing by the share of the ReLUs of {eq}`fd-eq-learner` that fire and by Hoyer's sparsity {cite}`hoyer-2004`, which is 0 if all fire alike and 1 if one does. A threshold that is set by hand makes any network fire sparsely, with a mask or not, so for firing we judge the networks with *trained* biases. The controls exchange the mask and its complement for two independent masks, or give the arms of each start in a random order.
+# **Figures 3 and 4 of the paper: clusters and sparse firing.** We draw data with one active atom each and take the atom and its sign for the class. Clusters are measured by the share of right answers of ten nearest neighbours and by the silhouette, firing by the share of the ReLUs of {eq}`fd-eq-learner` that fire and by Hoyer's sparsity {cite}`hoyer-2004`, which is 0 if all fire alike and 1 if one does. A threshold that is set by hand makes any network fire sparsely, with a mask or not, so for firing we judge the networks with *trained* biases. The controls take two independent masks, or the untrained network in place of the unmasked one.
 
 # %% tags=["hide-input"]
 shown_count, sign_classes = 1200, 2 * atoms
@@ -1575,19 +1585,19 @@ def over_others(place, name="mask and bias"):
     return model_scores[name][place] - torch.stack(others).amax(0)
 
 
-def shuffled(statistic, values, purpose):
-    """The statistic of the arms of each start in a random order, mean over 400 orders; values [arm, start]."""
-    draw = stream(seed, 0, f"shuffled {purpose}")
-    return torch.stack(
-        [statistic(shuffled_arms(values, draw)) for _ in range(400)]
-    ).mean(0)
+def in_all_orders(statistic, values):
+    """Mean of a statistic over all orders of the arms of a start; values [arm, start]."""
+    orders = permutations(range(len(values)))
+    return torch.stack([statistic(values[list(order)]) for order in orders]).mean(0)
 
 
-def trained_pair(place):
-    """A score of the two networks with trained biases: without a mask, with one."""
-    names = "no mask, trained bias", "mask, trained bias"
+def with_trained_biases(place):
+    """A score without training, without a mask and with one, [3, run]."""
+    names = "untrained", "no mask, trained bias", "mask, trained bias"
     return torch.stack([model_scores[k][place] for k in names])
 
+
+fires, hoyer = with_trained_biases(2), with_trained_biases(3)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -1604,17 +1614,11 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-4-model",
-    observed=trained_pair(2)[0] - trained_pair(2)[1],
-    control=shuffled(lambda v: v[0] - v[1], trained_pair(2), "fires"),
-)
+chapter.judge("fig-4-model", observed=fires[1] - fires[2], control=fires[0] - fires[2])
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "fig-4-model-a",
-    observed=trained_pair(3)[1] - trained_pair(3)[0],
-    control=shuffled(lambda v: v[1] - v[0], trained_pair(3), "Hoyer"),
+    "fig-4-model-a", observed=hoyer[2] - hoyer[1], control=hoyer[2] - hoyer[0]
 )
 
 # %% [markdown]
@@ -1740,7 +1744,7 @@ print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 # %% [markdown]
 # **Figures 1 and 2 of the paper: what filters look for.** Figure 1 of the paper: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2 of the paper: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
 #
-# *Alike*: each supervised filter is matched with its best partner, by correlation over test images, in a contrastive network from *another start*; we judge by how much full augmentation beats the best of the other arms. *Colour*: the share of a visualised image that is off grey, and the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense*: fine detail in a visualised image; since dense may also mean spread out, the area that a filter uses is judged as well. In these rows the control puts the arms of each start in a random order. The planted cases are a partner from a supervised network, fully coloured images, and images of white noise.
+# *Alike*: each supervised filter is matched with its best partner, by correlation over test images, in a contrastive network from *another start*; we judge by how much full augmentation beats the best of the other arms. *Colour*: the share of a visualised image that is off grey, and the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense*: fine detail in a visualised image; since dense may also mean spread out, the area that a filter uses is judged as well. In these rows the control is the mean over all orders of the arms of a start: what is left if arms do not matter. The planted cases are a partner from a supervised network, fully coloured images, and images of white noise.
 
 
 # %% tags=["hide-input"]
@@ -1752,9 +1756,9 @@ def first_over_best(values):
     return values[0] - values[1:].amax(0)
 
 
-def compared(values, purpose, planted=None):
-    """The first arm minus the best of the others, beside arms in a random order."""
-    control = shuffled(first_over_best, values, purpose)
+def compared(values, planted=None):
+    """The first arm minus the best of the others, beside its mean over all orders."""
+    control = in_all_orders(first_over_best, values)
     return dict(observed=first_over_best(values), control=control, planted=planted)
 
 
@@ -1779,14 +1783,13 @@ white_area = area_used(noise_pictures).mean(-1).double()
 all_colour = colour_share(pure).mean(-1).double()
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-1", **compared(matches, "alike", supervised_twice))
+chapter.judge("fig-1", **compared(matches, supervised_twice))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1-a",
     **compared(
         arms_of("colour of pictures", "supervised", "full"),
-        "supervised colour",
         all_colour - one_a_start("colour of pictures", "full"),
     ),
 )
@@ -1799,7 +1802,6 @@ chapter.judge(
     "fig-1-b",
     **compared(
         arms_of("colour index", "supervised", "full"),
-        "supervised index",
         one_a_start("colour index", "crop") - one_a_start("colour index", "full"),
     ),
 )
@@ -1809,7 +1811,6 @@ chapter.judge(
     "fig-2",
     **compared(
         arms_of("fine detail", "none", "full"),
-        "fine detail",
         white_detail - one_a_start("fine detail", "full"),
     ),
 )
@@ -1818,23 +1819,18 @@ chapter.judge(
 chapter.judge(
     "fig-2-c",
     **compared(
-        arms_of("area", "none", "full"),
-        "area",
-        white_area - one_a_start("area", "full"),
+        arms_of("area", "none", "full"), white_area - one_a_start("area", "full")
     ),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-2-a", **compared(arms_of("colour index", "crop", "full"), "crops' index")
-)
+chapter.judge("fig-2-a", **compared(arms_of("colour index", "crop", "full")))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-b",
     **compared(
         arms_of("colour of pictures", "crop", "full"),
-        "crops' colour",
         all_colour - one_a_start("colour of pictures", "full"),
     ),
 )
@@ -1861,16 +1857,11 @@ neighbours = arms_of("k-NN accuracy", "full", "none", "crop")
 silhouettes = arms_of("silhouette", "full", "none", "crop")
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-3", **compared(neighbours, "neighbours", planted_near - neighbours[1:].amax(0))
-)
+chapter.judge("fig-3", **compared(neighbours, planted_near - neighbours[1:].amax(0)))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "fig-3-a",
-    **compared(
-        silhouettes, "silhouettes", planted_silhouette - silhouettes[1:].amax(0)
-    ),
+    "fig-3-a", **compared(silhouettes, planted_silhouette - silhouettes[1:].amax(0))
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -1878,7 +1869,6 @@ chapter.judge(
     "fig-4",
     **compared(
         -arms_of("active share", "full", "none"),
-        "active",
         one_a_start("active share", "none")
         - one_a_start("active share, planted", "full"),
     ),
@@ -1889,7 +1879,6 @@ chapter.judge(
     "fig-4-a",
     **compared(
         arms_of("Hoyer sparsity", "full", "none"),
-        "Hoyer of images",
         one_a_start("Hoyer sparsity, planted", "full")
         - one_a_start("Hoyer sparsity", "none"),
     ),
@@ -1987,7 +1976,7 @@ glue.figure(fig, "fd-plot-figures")
 #
 # A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$. That is what "sufficiently many samples" in Fact A.1 of the paper asks for. What if it does not? A small batch is late, not lost.
 #
-# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and without, and take what the mask *gains*: $R^2$ of a probe with it minus $R^2$ without. After the same number of steps, {glue:text}`fd-late-early:.0f`, the larger batch gains more; the control puts the batches of each start in a random order. And the smallest batch, at the end: the control is the same pair after {glue:text}`fd-late-early:.0f` steps, and before training.
+# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and without, and take what the mask *gains*: $R^2$ of a probe with it minus $R^2$ without. After the same number of steps, {glue:text}`fd-late-early:.0f`, the larger batch gains more; the control is the mean over all orders of the batches of a start. And the smallest batch, at the end: the control is the same pair after {glue:text}`fd-late-early:.0f` steps, and before training.
 
 # %% tags=["hide-input"]
 early_step = min(map_steps, late_steps)
@@ -2038,7 +2027,7 @@ glue.number("fd-late-early", early_step)
 chapter.judge(
     "cor-3.5-c",
     observed=at_early[0] - at_early[-1],
-    control=shuffled(lambda v: v[0] - v[-1], at_early, "batches"),
+    control=in_all_orders(lambda v: v[0] - v[-1], at_early),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]

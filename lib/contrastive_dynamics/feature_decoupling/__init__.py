@@ -1,6 +1,6 @@
 """What chapters use of the kernels of wen-li-2021: sparse codes, augmented views and what is learned of them."""
 
-from .arm_permutations import planted_clusters, planted_sparse_firing, shuffled_arms
+from .arm_permutations import planted_clusters, planted_sparse_firing
 from .augmentation_spectrum import (
     augmented_pair,
     colour_directions,
@@ -65,7 +65,7 @@ __all__ = [
     "loud_directions", "mask_overlap", "masked_pair", "matched_neurons", "neighbour_accuracy", "neurons_won",
     "noise_dominance", "paper_scales", "planar_embedding", "planted_clusters", "planted_sparse_firing", "probe_curve",
     "random_dictionary", "random_masks", "regression_probe", "require_room", "require_sizes", "second_moment",
-    "share_with_batch_noise", "shared_moment", "shuffled_arms", "silent_share", "silhouette", "singleton_learner",
-    "slopes", "span_share", "split_coefficients", "stream_gradient", "threshold_rates", "train", "train_supervised",
+    "share_with_batch_noise", "shared_moment", "silent_share", "silhouette", "singleton_learner", "slopes",
+    "span_share", "split_coefficients", "stream_gradient", "threshold_rates", "train", "train_supervised",
     "trained_encoders", "visualised_filters", "white_share",
 ]  # fmt: skip
