@@ -36,11 +36,11 @@ learning_rate: float = 1.0  # η, 0.001..10
 temperature: float = 20.0  # τ, 0.1..1000
 start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0.5
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
-steps: int = 700  # of a training, 100..1000000
+steps: int = 600  # of a training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
-late_batches: list[int] = [64, 128]  # batches that are followed for long, 16..65536
-late_steps: int = 1500  # how long they are followed, 100..1000000
+late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
+late_steps: int = 1500  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
@@ -905,6 +905,8 @@ for d1 in dims:
     x, y = with_labels(m, counts[-1])
     for_x.append(labels_for(x, y, counts))
     for_atoms.append(labels_for(x @ m.dictionary, y, [32, 64, 96, 128, 192, 256, 512]))
+
+# %% tags=["hide-input"]
 print("d₁                  ", *(f"{d1:>7}" for d1 in dims))
 for name, found in (("labels, x", for_x), ("labels, Mᵀx", for_atoms)):
     print(f"{name:20}", *(f"{float(v.mean()):7.0f}" for v in found))
