@@ -313,7 +313,7 @@ glue.number("fd-grown", recipe.grown)
 # ```{strip}
 # $p\,MM^\top$ | view_correlation.cross_moment: moment =
 # its diagonal taken away, with a mask | view_correlation.cross_moment: return moment -
-# $x^{++}=(I-D)x/(1-\rho)$ | sparse_coding.SparseCoding.views: second =
+# $x^{++}=(I-D)x/(1-\rho)$ | sparse_coding.SparseCoding.views: second = (x - first)
 # ```
 
 # %% tags=["hide-input"]
@@ -660,6 +660,12 @@ glue.figure(fig, "fd-plot-curve")
 #
 # The theorem speaks of trained networks, so both are taken as means over the second half of the run. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one. On pure noise it is true by definition, so we take data that do have a signal. The control is the trained network with a mask; where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". At our $d$ they cannot: with the thresholds of the masked run an unmasked neuron, too, fires on signals more than on noise. That run is the case outside of the condition $b=0$.
 
+# %% [markdown]
+# ```{strip}
+# $\cos(f(x),f(\xi))$ | decoupling_scores.noise_dominance: cosine =
+# $f(x)$ from $\langle w_i,\xi\rangle$ and $\langle w_i,Mz\rangle$ | decoupling_scores.noise_dominance: of_data =
+# ```
+
 # %% tags=["hide-input"]
 biased = trained(dim, replace(recipe, views="plain"), marks, "unmasked, with the bias")
 two_with_bias = trained(
@@ -872,6 +878,13 @@ glue.figure(fig, "fd-plot-forget")
 # The threshold must exceed the chance that a second atom is there. From $p=\frac23$ on none can. It is the sparsity that a threshold sees ([exercise](fd-ex-threshold)).
 #
 # We follow the *best atom*, $\max_j\langle w_i,M_j\rangle^2/\lVert w_i\rVert^2$. An atom is *won* by a neuron that gives it more than half of its squared length. The control is the same network at $T_1$, before a bias has done anything.
+
+# %% [markdown]
+# ```{strip}
+# $\langle w_i,M_j\rangle/\lVert w_i\rVert$ | decoupling_scores._cosines: return
+# bias at $T_1$, then raised, then cut | training_schedule.sgd_step: bias = torch.where
+# the cut | training_schedule.sgd_step: return Learner(weights, torch.minimum
+# ```
 
 # %% tags=["hide-input"]
 no_bias = trained(dims[0], keeping, marks, "no bias")
@@ -1177,6 +1190,12 @@ chapter.judge(
 #
 # The paper sets the biases by hand and leaves open how they are trained (footnote 7). It adds that in synthetic experiments a bias rises with augmentation and "will decrease if no augmentation is used" (footnote 4). We train the biases as parameters of their own, from 0 and from the first step. Each run is the control of the other; before training $b/\lVert w\rVert$ is 0 in both.
 
+# %% [markdown]
+# ```{strip}
+# a trained bias | training_schedule.sgd_step: return Learner(weights, learner.bias - eta
+# $\partial L/\partial b_i$ | symmetrised_relu.contrastive_gradient: return Gradient
+# ```
+
 # %% tags=["hide-input"]
 tuned = replace(recipe, bias="trained")
 free = trained(dims[0], tuned, marks, "trained biases, masked")
@@ -1467,6 +1486,12 @@ glue.figure(fig, "fd-plot-ceiling")
 # **Figure 1 of the paper: contrastive and supervised features are alike.** The paper's third contribution says that contrastive features with augmentation are "similar to the features learned via supervised learning", if the mask leaves the signals intact and labels depend on them. We train the same layer on labels: {glue:text}`fd-tasks:.0f` tasks $y=\langle w^\star_k,z\rangle$ at once, square loss, a second layer on top, unmasked data. Each masked neuron is matched with the nearest supervised one. The controls are unmasked neurons, and random directions in span$(M)$.
 #
 # The paper states no schedule of biases for supervised training. With the contrastive one, set by hand, the supervised network wins the atoms, too. With $b=0$ or with trained biases it does not: labels ask for the plane of the atoms, and any basis of it will do. These two are the cases outside of the condition.
+
+# %% [markdown]
+# ```{strip}
+# error of the labels | supervised_codes.supervised_gradient: error =
+# what it asks of $f$ | supervised_codes.supervised_gradient: pull =
+# ```
 
 # %% tags=["hide-input"]
 task_count = 4 * atoms
