@@ -45,11 +45,11 @@ learning_rate: float = 1.0  # η, 0.001..10
 temperature: float = 20.0  # τ, 0.1..1000
 start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0.5
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
-steps: int = 600  # of a training, 100..1000000
+steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
-late_steps: int = 1500  # how long the smallest is followed, 100..1000000
+late_steps: int = 1800  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
@@ -65,7 +65,7 @@ device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 # %% tags=["hide-input"]
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -86,7 +86,7 @@ from contrastive_dynamics.feature_decoupling import (
     neighbour_accuracy, neurons_won, noise_dominance, paper_scales, planar_embedding,
     planted_clusters, planted_sparse_firing, random_dictionary, random_masks,
     regression_probe, require_room, require_sizes, second_moment,
-    share_with_batch_noise, shuffled_arms, silhouette, singleton_learner, span_share,
+    share_with_batch_noise, silhouette, singleton_learner, span_share,
     split_coefficients, train, train_supervised, trained_encoders, visualised_filters,
     white_share,
 )  # fmt: skip
@@ -243,7 +243,7 @@ glue.figure(fig, "fd-plot-datum")
 # :alt: Five strips of 32 numbers. A step-shaped signal; the signal under larger random bars; a random mask of black and white cells; the two views, each with bars where the other has none.
 # :name: fd-fig-datum
 #
-# A datum of 32 numbers with one signal (blue) under noise (vermilion), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none, so their noises have nothing to do with each other. The signal lies under both.
+# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none, so their noises have nothing to do with each other. The signal's shape lies under both.
 # ```
 #
 # ```{prf:definition} 2.1 and 2.3 of the paper, restored
@@ -313,7 +313,7 @@ glue.number("fd-grown", recipe.grown)
 # ```{strip}
 # $p\,MM^\top$ | view_correlation.cross_moment: moment =
 # its diagonal taken away, with a mask | view_correlation.cross_moment: return moment -
-# $x^{++}=(I-D)x/(1-\rho)$ | sparse_coding.SparseCoding.views: second =
+# $x^{++}=(I-D)x/(1-\rho)$ | sparse_coding.SparseCoding.views: second = (x - first)
 # ```
 
 # %% tags=["hide-input"]
@@ -417,7 +417,7 @@ glue.figure(fig, "fd-plot-views")
 # :alt: Six scatter plots of one view against the other, along an atom and along a dense direction, for a mask and its complement, two independent masks and no mask. Only the plot of the dense direction under a mask and its complement is round.
 # :name: fd-fig-views
 #
-# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom); the line is the least-squares slope. Look at the lower left panel, the only round one: there the noise of one view says nothing about the other. Along the atom the few data that have it lie in the corners under every augmentation.
+# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom); the line is the least-squares slope. Look at the lower left panel, the only round one: there the noise of one view says nothing about the other. Along the atom the slope is positive under every augmentation.
 # ```
 #
 # What must hold is that atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper; a mask that hides the only coordinate of an atom hides the signal. What it costs is that views are noisier. And noise must be white: if the noise of different coordinates is correlated, disjoint views do share it. The paper's footnote 1 allows louder directions; [the appendix](fd-a-beyond) says which ones a mask can hide.
@@ -444,7 +444,7 @@ glue.figure(fig, "fd-plot-views")
 # s(t)=\frac1{1+\frac{d_1-d}d\,e^{-2\kappa pt}} .
 # $$ (fd-eq-share)
 #
-# Now ask where each run stops. Let $W=1/\lVert w_i(0)\rVert$ be the factor to grow. With a mask dense directions do not grow at all, so whatever has grown is signal: the share at $T_1$ is at least $1-W^{-2}$. Without a mask the length grows at $\sigma_\xi^2$ from the first step, and the share at $T_1$ is below one half if and only if $W$ is below a number, {glue:text}`fd-half:.0f` at the main $d_1$ of this page, which for $d_1\gg d$ means
+# Now ask where each run stops. Let $W$ be the factor by which weights grow until $T_1$. With a mask dense directions do not grow at all, so whatever has grown is signal: for exact means the share at $T_1$ is at least $1-W^{-2}$. Without a mask the length grows at $\sigma_\xi^2$ from the first step, and the share at $T_1$ is below one half if and only if $W$ is below a number, {glue:text}`fd-half:.0f` at the main $d_1$ of this page, which for $d_1\gg d$ means
 #
 # $$
 # 2\,\frac p{\sigma_\xi^2}\,\log W<\log\frac{d_1}d .
@@ -471,6 +471,8 @@ brief = sorted(
 )  # the first stage without a mask
 full_loss = temperature * math.log(1 + negatives)  # where all outputs are alike
 middle_dim = dims[1]
+course_steps = max(100, steps // 2)  # of the runs without a mask and without a bias
+plain_marks = [k for k in marks if k <= course_steps]
 
 
 def trained(d1, options, record_at, label, noise_level=noise, runs=None):
@@ -489,7 +491,9 @@ def trained(d1, options, record_at, label, noise_level=noise, runs=None):
 unmasked = replace(recipe, views="plain", bias="zero")
 masked = {d1: trained(d1, recipe, marks, f"masked, d₁ = {d1}") for d1 in dims}
 plain = {
-    d1: trained(d1, unmasked, marks if d1 == dim else brief, f"unmasked, d₁ = {d1}")
+    d1: trained(
+        d1, unmasked, plain_marks if d1 == dim else brief, f"unmasked, d₁ = {d1}"
+    )
     for d1 in dims
 }
 early_plain = trained(dim, unmasked, brief, "unmasked, first stage")[1]
@@ -535,10 +539,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **Without a mask** the paper says the opposite (Appendix A.5): sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`, for those of our $d_1$ that fulfil it. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$. What happens after $T_1$ is the next section.
+# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`, for those of our $d_1$ that fulfil it. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$. What happens after $T_1$ is the next section.
 
 # %% tags=["hide-input"]
-course_steps = max(steps, 100)
 forget_marks = sorted(
     {round(course_steps * 10 ** (-1.6 * (1 - k / 23))) for k in range(24)}
     | {0}
@@ -638,13 +641,13 @@ glue.figure(fig, "fd-plot-curve")
 #
 # Once pairs agree, the loss asks what tells a datum from the others. Others share your signals. Nobody shares your noise.
 #
-# Without a mask and with $b=0$ the gradient is easy to read. As $1-\ell_p=\sum_s\ell_s$, minus the gradient {eq}`fd-eq-gradient` is $\mathbb E\sum_s\ell_s\langle w_i,x-x_s\rangle\,x$. So a neuron that points along $v$ grows by
+# Without a mask and with $b=0$ the gradient is easy to read. As $1-\ell_p=\sum_s\ell_s$, minus the gradient {eq}`fd-eq-gradient` is $\mathbb E\sum_s\ell_s\langle w_i,x-x_s\rangle\,x$. So a neuron that points along $v$ grows along it at the rate
 #
 # $$
 # \mathbb E\sum_s\ell_s\,\langle v,x\rangle\,\langle v,x-x_s\rangle .
 # $$ (fd-eq-contrast)
 #
-# At first all $\ell_s$ are equal and this is the rate of the first stage. Later $\ell_s$ sits on the negatives that resemble $x$, and these share its atoms: for them $\langle M_j,x-x_s\rangle$ is nearly zero, and the signals stop growing. Along a dense direction no negative resembles $x$, so the noise grows on until the loss is zero. With a mask the second factor of the positive pair, $\langle v,x^{++}\rangle$, has no noise of $x^+$ in it. Then there is nothing to grow on.
+# At first all $\ell_s$ are equal and this is the rate of the first stage. Later $\ell_s$ sits on the negatives that resemble $x$, and these share its atoms: for them $\langle M_j,x-x_s\rangle$ is zero but for noise, and the signals stop growing. Along a dense direction no negative resembles $x$, so the noise grows on until the loss is zero. With a mask the second factor of the positive pair, $\langle v,x^{++}\rangle$, has no noise of $x^+$ in it. Then there is nothing to grow on.
 #
 # ````{prf:theorem} 3.2 of the paper, restored
 # :label: fd-thm-3.2
@@ -655,7 +658,13 @@ glue.figure(fig, "fd-plot-curve")
 # ```
 # ````
 #
-# The paper takes this for a statement on the end of training, and so do we: both are taken as means over the second half of the run. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one. On pure noise it is true by definition, so we take data that do have a signal. The control is the trained network with a mask; where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". At our $d$ they cannot: with the thresholds of the masked run an unmasked neuron, too, fires on signals more than on noise. That run is the case outside of the condition $b=0$.
+# The theorem speaks of trained networks, so both are taken as means over the second half of the run. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one. On pure noise it is true by definition, so we take data that do have a signal. The control is the trained network with a mask; where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". At our $d$ they cannot: with the thresholds of the masked run an unmasked neuron, too, fires on signals more than on noise. That run is the case outside of the condition $b=0$.
+
+# %% [markdown]
+# ```{strip}
+# $\cos(f(x),f(\xi))$ | decoupling_scores.noise_dominance: cosine =
+# $f(x)$ from $\langle w_i,\xi\rangle$ and $\langle w_i,Mz\rangle$ | decoupling_scores.noise_dominance: of_data =
+# ```
 
 # %% tags=["hide-input"]
 biased = trained(dim, replace(recipe, views="plain"), marks, "unmasked, with the bias")
@@ -756,7 +765,7 @@ raised = torch.stack(
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **The signals are not just overgrown.** Theorem 3.2 of the paper speaks of the end. What surprised us is the way there, over three sizes of the noise, at the middle $d_1$: the share of the signals rises far above its start, and falls back. We judge the share at the end over its largest value. The control is the same network with a mask, still with $b=0$: what it has learned it keeps. One negative instead of {glue:text}`fd-negatives:.0f` forgets much less in the same time; [the appendix](fd-a-beyond) follows the number of negatives.
+# **The signals are not just overgrown.** Theorem 3.2 of the paper speaks of the end. What surprised us is the way there, over three sizes of the noise, at the middle $d_1$: the share of the signals rises far above its start, and falls back. (The smaller $p/\sigma_\xi^2$, the lower the peak; in the paper's limit, $p/\sigma_\xi^2\to0$, it should vanish.) We judge the share at the end over its largest value. The control is the same network with a mask, still with $b=0$: what it has learned it keeps. One negative instead of {glue:text}`fd-negatives:.0f` forgets much less in the same time; [the appendix](fd-a-beyond) follows the number of negatives.
 
 
 # %% tags=["hide-input"]
@@ -840,12 +849,12 @@ glue.figure(fig, "fd-plot-forget")
 # $b=0$, mean over starts, bands from the least to the largest. Left: with little noise an unmasked network is nearly all signal at its peak; look at the dashed lines come down. Right: the squared lengths behind it, with the loss in grey, as a share of its first value. The loss is almost gone when the blue line stops rising. What is left of it is paid for by noise.
 # ```
 #
-# A linear probe hardly notices: a linear map that mixes signal and noise can be undone while both are there. But the representation itself is noise by then, and each step of weight decay takes more of the signals away, because nothing renews them.
+# A linear probe hardly notices: with quiet noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of what any linear representation allows at the peak of the signals, and {glue:text}`fd-probe-end:.2f` at the end. A linear map that mixes signal and noise can be undone as long as both are there. But the representation itself is noise by then, and each step of weight decay takes more of the signals away, because nothing renews them.
 
 # %% [markdown]
 # ## From a plane to its axes
 #
-# At $T_1$ a masked neuron is a mixture of all atoms. Without a threshold it stays one: for a linear $f$ the loss does not change when neurons are mixed, $W\to OW$ with an orthogonal $O$. The network knows the plane and not its axes. With a threshold a neuron fires mostly for the atom to which it already leans, so it learns that atom.
+# At $T_1$ a masked neuron is a mixture of all atoms. Without a threshold it stays one: for a linear $f$ the loss does not change when the neurons are mixed by an orthogonal matrix. The network knows the plane and not its axes. With a threshold a neuron fires mostly for the atom to which it already leans, so it learns that atom.
 #
 # ````{prf:theorem} D.5 of the paper, restored
 # :label: fd-thm-d5
@@ -860,7 +869,7 @@ glue.figure(fig, "fd-plot-forget")
 # Their other coefficients stay small.
 # ````
 #
-# *Idea of the proof, for two atoms without noise.* Let $\beta=b/\lVert w\rVert$ be the *relative threshold* and let $w_1$ lead $w_2$ by a small $\log(w_1/w_2)$. If one atom is there, both weights grow by $w-b$; if both are there with equal signs, by $2w-b$; with opposite signs the neuron is silent. So a lead grows at the rate $\kappa p\,[\beta(1-\frac p2)-p]$: if and only if
+# *Idea of the proof, for two atoms without noise.* Let $\beta=b/\lVert w\rVert$ be the *relative threshold* and let $w_1$ lead $w_2$ by a small $\log(w_1/w_2)$. An atom that is there alone makes its weight grow by $w-b$. If both are there with equal signs, both grow by $2w-b$; with opposite signs the neuron is silent. So a small lead changes at the rate $\kappa p\,[\beta(1-\frac p2)-p]$. It grows if and only if
 #
 # $$
 # \beta>\frac p{1-\frac p2} .
@@ -869,6 +878,13 @@ glue.figure(fig, "fd-plot-forget")
 # The threshold must exceed the chance that a second atom is there. From $p=\frac23$ on none can. It is the sparsity that a threshold sees ([exercise](fd-ex-threshold)).
 #
 # We follow the *best atom*, $\max_j\langle w_i,M_j\rangle^2/\lVert w_i\rVert^2$. An atom is *won* by a neuron that gives it more than half of its squared length. The control is the same network at $T_1$, before a bias has done anything.
+
+# %% [markdown]
+# ```{strip}
+# $\langle w_i,M_j\rangle/\lVert w_i\rVert$ | decoupling_scores._cosines: return
+# bias at $T_1$, then raised, then cut | training_schedule.sgd_step: bias = torch.where
+# the cut | training_schedule.sgd_step: return Learner(weights, torch.minimum
+# ```
 
 # %% tags=["hide-input"]
 no_bias = trained(dims[0], keeping, marks, "no bias")
@@ -1036,7 +1052,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction, so a coefficient times $\sqrt{d_1}$ should fall with $d_1$. What is left of it is the noise of the batches. In the mean square that is of the order of $d_1/B$ for a batch $B$, so it depends on how $B$ grows. The paper asks for sufficiently many samples (Fact A.1), polynomially many in $d_1$. With $B\propto d_1^2$ the coefficient times $\sqrt{d_1}$ should fall like $d_1^{-1/2}$. With $B\propto d_1$, which is the control, it should not fall.
+# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction, so a coefficient times $\sqrt{d_1}$ should fall with $d_1$. What is left of it is the noise of the batches. In the mean square that is of the order of $d_1/B$ for a batch $B$, so it depends on how $B$ grows. The paper asks for a number of samples that is polynomial in $d_1$ (Fact A.1; the power is lost in our copy). With $B\propto d_1^2$ the coefficient times $\sqrt{d_1}$ should fall like $d_1^{-1/2}$. With $B\propto d_1$, which is the control, it should not fall.
 
 # %% tags=["hide-input"]
 then = 8 * steps // 14
@@ -1065,7 +1081,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **How many neurons an atom has.** The bound is lost in our copy; the words left are "at most … many". If all other coefficients are small, no $N_i$ is empty, so the $m$ neurons have at least $m$ atoms to share among $d$, and some atom has at least $m/d$ neurons. So we read it as: at most of the order of $m/d$. A bounded number, or one of smaller order than $m/d$, cannot hold beside the rest of the theorem unless many neurons own nothing. The card shows all three, for the atom that has the most.
+# **How many neurons an atom has.** The bound is lost in our copy; the words left are "at most … many". If all other coefficients are small, no $N_i$ is empty, so the $m$ neurons have at least $m$ atoms to share among $d$, and some atom has at least $m/d$ neurons. So we read it as: at most of the order of $m/d$. A smaller order can hold only if many neurons own nothing, as unlucky ones may. The card shows three readings, for the atom that has the most.
 
 
 # %% tags=["hide-input"]
@@ -1110,7 +1126,7 @@ gone, never = way(main), way(plain[dim], (0.1, 0.2, 0.3, 0.5, 0.7, 1.0))
 chapter.judge("thm-3.4-e", observed=gone, control=never)
 
 # %% [markdown]
-# **Silence on noise.** Below Theorem 3.4 the paper says that $f(\xi)=0$ with high probability. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. We take the constructed learner, over $d$.
+# **Silence on noise.** The paper says below its Theorem 3.4 that $f(\xi)=0$ with high probability. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. We take the constructed learner, over $d$.
 
 # %% tags=["hide-input"]
 silent, loud = [], []
@@ -1136,12 +1152,19 @@ masked_too = trained(
 few_tasks = draw_w_star(streams(block, 1, "w*"), atoms, 8, single)
 
 
-def explained_by(run, count=2000):
+def explained_by(run, time=-1, count=2000):
     """R² of a probe on so many labels, mean over eight tasks, one a run."""
     z, x = run[0].sample(2 * count, streams(block, 1, "probe few"))
-    f, y = features(x, *run[1].learner()), downstream_labels(z, few_tasks)[0]
+    f, y = features(x, *run[1].learner(time)), downstream_labels(z, few_tasks)[0]
     score = regression_probe(f[:, :count], y[:, :count], f[:, count:], y[:, count:])
     return score.double().mean(-1)
+
+
+quiet = courses[quietest]
+quiet_ceiling = p / (p + paper_scales(atoms, active, quietest)[1] ** 2)
+at_peak = int(energies(quiet)[2].mean(-1).argmax())
+for name, time in (("peak", at_peak), ("end", -1)):
+    glue.number(f"fd-probe-{name}", explained_by(quiet, time).mean() / quiet_ceiling)
 
 
 def ratios(run, base):
@@ -1167,6 +1190,12 @@ chapter.judge(
 #
 # The paper sets the biases by hand and leaves open how they are trained (footnote 7). It adds that in synthetic experiments a bias rises with augmentation and "will decrease if no augmentation is used" (footnote 4). We train the biases as parameters of their own, from 0 and from the first step. Each run is the control of the other; before training $b/\lVert w\rVert$ is 0 in both.
 
+# %% [markdown]
+# ```{strip}
+# a trained bias | training_schedule.sgd_step: return Learner(weights, learner.bias - eta
+# $\partial L/\partial b_i$ | symmetrised_relu.contrastive_gradient: return Gradient
+# ```
+
 # %% tags=["hide-input"]
 tuned = replace(recipe, bias="trained")
 free = trained(dims[0], tuned, marks, "trained biases, masked")
@@ -1190,18 +1219,19 @@ chapter.judge("fn-4", observed=level(free), control=level(free_plain))
 chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
 
 # %% [markdown]
-# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. While weights are tiny, a negative bias, too, makes the outputs of a pair larger: at $b=0$ the positive pair pulls the bias down in proportion to the weights, and the negatives push it up in proportion to $\lVert w\rVert^2/\tau$ more. So it is the energy $\lVert w\rVert^2/\tau$ that should decide when it turns, not the step. We vary the number of negatives and the temperature.
+# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. While weights are tiny, a negative bias, too, makes the outputs of a pair larger: at $b=0$ the positive pair pulls the bias down, and the negatives push it up by a further factor $\lVert w\rVert^2/\tau$. So it is the *energy* $\lVert w\rVert^2/\tau$ that should decide when it turns, not the step. We vary the number of negatives and the temperature.
 
 # %% tags=["hide-input"]
 counts = [max(1, negatives // 16), negatives]
 few = 2  # runs of each setting: for a picture
+energy_marks = [k for k in marks if k <= 5 * steps // 8]
 grid = {}
 for count, tau in product(counts, energy_temperatures):
     how = replace(tuned, negatives=count, temperature=tau)
     for kind, name in (("masked", "mask"), ("plain", "no mask")):
         label = f"trained biases, N = {count}, τ = {tau:g}, {name}"
         grid[count, tau, kind] = trained(
-            dims[0], replace(how, views=kind), marks, label, runs=few
+            dims[0], replace(how, views=kind), energy_marks, label, runs=few
         )
 
 
@@ -1286,11 +1316,11 @@ chapter.judge(
 # R^2\le\frac p{p+\sigma_\xi^2},
 # $$ (fd-eq-ceiling)
 #
-# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So at sizes that can be run we do not ask whether a probe has nothing, but on which side of the ceiling it is. Corollary 3.3 of the paper asks for $b=0$ in the same way as Theorem 3.2 of the paper does; the unmasked run with thresholds is the case outside.
+# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So at sizes that can be run we do not ask whether a probe has nothing, but on which side of the ceiling it is. The unmasked run with thresholds is again the case outside of $b=0$.
 
 # %% [markdown]
 # ```{strip}
-# the most that $Wx$ explains | linear_probes.linear_limit: return
+# the most that a linear $f$ allows | linear_probes.linear_limit: return
 # the probe: ridge regression | linear_probes.regression_probe: return
 # ```
 
@@ -1321,8 +1351,14 @@ def probe(f, count, kind, targets):
 
 
 # %% tags=["hide-input"]
+drawn_probes = "with a mask", "without, with b", "without, b = 0", "untrained", "raw x"
 r2 = {
-    n: torch.stack([probe(f, k, regression_probe, values_of) for k in label_counts])
+    n: torch.stack(
+        [
+            probe(f, k, regression_probe, values_of)
+            for k in (label_counts if n in drawn_probes else label_counts[-1:])
+        ]
+    )
     for n, f in inputs.items()
 }
 # logistic regression on raw x, of hundreds of inputs, takes minutes
@@ -1451,6 +1487,12 @@ glue.figure(fig, "fd-plot-ceiling")
 #
 # The paper states no schedule of biases for supervised training. With the contrastive one, set by hand, the supervised network wins the atoms, too. With $b=0$ or with trained biases it does not: labels ask for the plane of the atoms, and any basis of it will do. These two are the cases outside of the condition.
 
+# %% [markdown]
+# ```{strip}
+# error of the labels | supervised_codes.supervised_gradient: error =
+# what it asks of $f$ | supervised_codes.supervised_gradient: pull =
+# ```
+
 # %% tags=["hide-input"]
 task_count = 4 * atoms
 tasks = draw_w_star(streams(block, 1, "tasks"), atoms, task_count, single)
@@ -1524,9 +1566,9 @@ not_in_plane = span_share(plain[middle_dim][1].weights[-1], beside[0].dictionary
 chapter.judge("sup-b", observed=in_plane, control=not_in_plane.mean(-1).double())
 
 # %% [markdown]
-# **Figure 2 of the paper: dense features without augmentation** are the vermillion line of {numref}`fd-fig-forget`: the filters of an unmasked network are mostly noise at the end, those of a masked one are atoms.
+# **Figure 2 of the paper: dense features without augmentation** are the vermilion line of {numref}`fd-fig-forget`: the filters of an unmasked network are mostly noise at the end, those of a masked one are atoms.
 #
-# **Figures 3 and 4 of the paper: clusters and sparse firing.** We draw data with one active atom each and take the atom and its sign for the class. Clusters are measured by the share of right answers of ten nearest neighbours and by the silhouette, firing by the share of the ReLUs of {eq}`fd-eq-learner` that fire and by Hoyer's sparsity {cite}`hoyer-2004`, which is 0 if all fire alike and 1 if one does. A threshold that is set by hand makes any network fire sparsely, with a mask or not, so for firing we judge the networks with *trained* biases. The controls exchange the mask and its complement for two independent masks, or give the arms of each start in a random order.
+# **Figures 3 and 4 of the paper: clusters and sparse firing.** We draw data with one active atom each and take the atom and its sign for the class. Clusters are measured by the share of right answers of ten nearest neighbours and by the silhouette, firing by the share of the ReLUs of {eq}`fd-eq-learner` that fire and by Hoyer's sparsity {cite}`hoyer-2004`, which is 0 if all fire alike and 1 if one does. A threshold that is set by hand makes any network fire sparsely, with a mask or not, so for firing we judge the networks with *trained* biases. The controls take two independent masks, or the untrained network in place of the unmasked one.
 
 # %% tags=["hide-input"]
 shown_count, sign_classes = 1200, 2 * atoms
@@ -1575,19 +1617,19 @@ def over_others(place, name="mask and bias"):
     return model_scores[name][place] - torch.stack(others).amax(0)
 
 
-def shuffled(statistic, values, purpose):
-    """The statistic of the arms of each start in a random order, mean over 400 orders; values [arm, start]."""
-    draw = stream(seed, 0, f"shuffled {purpose}")
-    return torch.stack(
-        [statistic(shuffled_arms(values, draw)) for _ in range(400)]
-    ).mean(0)
+def in_all_orders(statistic, values):
+    """Mean of a statistic over all orders of the arms of a start; values [arm, start]."""
+    orders = permutations(range(len(values)))
+    return torch.stack([statistic(values[list(order)]) for order in orders]).mean(0)
 
 
-def trained_pair(place):
-    """A score of the two networks with trained biases: without a mask, with one."""
-    names = "no mask, trained bias", "mask, trained bias"
+def with_trained_biases(place):
+    """A score without training, without a mask and with one, [3, run]."""
+    names = "untrained", "no mask, trained bias", "mask, trained bias"
     return torch.stack([model_scores[k][place] for k in names])
 
+
+fires, hoyer = with_trained_biases(2), with_trained_biases(3)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -1604,17 +1646,11 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-4-model",
-    observed=trained_pair(2)[0] - trained_pair(2)[1],
-    control=shuffled(lambda v: v[0] - v[1], trained_pair(2), "fires"),
-)
+chapter.judge("fig-4-model", observed=fires[1] - fires[2], control=fires[0] - fires[2])
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "fig-4-model-a",
-    observed=trained_pair(3)[1] - trained_pair(3)[0],
-    control=shuffled(lambda v: v[1] - v[0], trained_pair(3), "Hoyer"),
+    "fig-4-model-a", observed=hoyer[2] - hoyer[1], control=hoyer[2] - hoyer[0]
 )
 
 # %% [markdown]
@@ -1738,9 +1774,9 @@ for name in (n for n in found["full"] if n not in left_out and "planted" not in 
 print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 
 # %% [markdown]
-# **Figures 1 and 2 of the paper: what filters look for.** Figure 1: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
+# **Figures 1 and 2 of the paper: what filters look for.** Figure 1 of the paper: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2 of the paper: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
 #
-# *Alike*: each supervised filter is matched with its best partner, by correlation over test images, in a contrastive network from *another start*; we judge by how much full augmentation beats the best of the other arms. *Colour*: the share of a visualised image that is off grey, and the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense*: fine detail in a visualised image; since dense may also mean spread out, the area that a filter uses is judged as well. In these rows the control puts the arms of each start in a random order. The planted cases are a partner from a supervised network, fully coloured images, and images of white noise.
+# *Alike*: each supervised filter is matched with its best partner, by correlation over test images, in a contrastive network from *another start*; we judge by how much full augmentation beats the best of the other arms. *Colour*: the share of a visualised image that is off grey, and the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense*: fine detail in a visualised image; since dense may also mean spread out, the area that a filter uses is judged as well. In these rows the control is the mean over all orders of the arms of a start: what is left if arms do not matter. The planted cases are a partner from a supervised network, fully coloured images, and images of white noise.
 
 
 # %% tags=["hide-input"]
@@ -1752,9 +1788,9 @@ def first_over_best(values):
     return values[0] - values[1:].amax(0)
 
 
-def compared(values, purpose, planted=None):
-    """The first arm minus the best of the others, beside arms in a random order."""
-    control = shuffled(first_over_best, values, purpose)
+def compared(values, planted=None):
+    """The first arm minus the best of the others, beside its mean over all orders."""
+    control = in_all_orders(first_over_best, values)
     return dict(observed=first_over_best(values), control=control, planted=planted)
 
 
@@ -1779,14 +1815,13 @@ white_area = area_used(noise_pictures).mean(-1).double()
 all_colour = colour_share(pure).mean(-1).double()
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-1", **compared(matches, "alike", supervised_twice))
+chapter.judge("fig-1", **compared(matches, supervised_twice))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-1-a",
     **compared(
         arms_of("colour of pictures", "supervised", "full"),
-        "supervised colour",
         all_colour - one_a_start("colour of pictures", "full"),
     ),
 )
@@ -1799,7 +1834,6 @@ chapter.judge(
     "fig-1-b",
     **compared(
         arms_of("colour index", "supervised", "full"),
-        "supervised index",
         one_a_start("colour index", "crop") - one_a_start("colour index", "full"),
     ),
 )
@@ -1809,7 +1843,6 @@ chapter.judge(
     "fig-2",
     **compared(
         arms_of("fine detail", "none", "full"),
-        "fine detail",
         white_detail - one_a_start("fine detail", "full"),
     ),
 )
@@ -1818,23 +1851,18 @@ chapter.judge(
 chapter.judge(
     "fig-2-c",
     **compared(
-        arms_of("area", "none", "full"),
-        "area",
-        white_area - one_a_start("area", "full"),
+        arms_of("area", "none", "full"), white_area - one_a_start("area", "full")
     ),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-2-a", **compared(arms_of("colour index", "crop", "full"), "crops' index")
-)
+chapter.judge("fig-2-a", **compared(arms_of("colour index", "crop", "full")))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-b",
     **compared(
         arms_of("colour of pictures", "crop", "full"),
-        "crops' colour",
         all_colour - one_a_start("colour of pictures", "full"),
     ),
 )
@@ -1861,16 +1889,11 @@ neighbours = arms_of("k-NN accuracy", "full", "none", "crop")
 silhouettes = arms_of("silhouette", "full", "none", "crop")
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-3", **compared(neighbours, "neighbours", planted_near - neighbours[1:].amax(0))
-)
+chapter.judge("fig-3", **compared(neighbours, planted_near - neighbours[1:].amax(0)))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "fig-3-a",
-    **compared(
-        silhouettes, "silhouettes", planted_silhouette - silhouettes[1:].amax(0)
-    ),
+    "fig-3-a", **compared(silhouettes, planted_silhouette - silhouettes[1:].amax(0))
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -1878,7 +1901,6 @@ chapter.judge(
     "fig-4",
     **compared(
         -arms_of("active share", "full", "none"),
-        "active",
         one_a_start("active share", "none")
         - one_a_start("active share, planted", "full"),
     ),
@@ -1889,7 +1911,6 @@ chapter.judge(
     "fig-4-a",
     **compared(
         arms_of("Hoyer sparsity", "full", "none"),
-        "Hoyer of images",
         one_a_start("Hoyer sparsity, planted", "full")
         - one_a_start("Hoyer sparsity", "none"),
     ),
@@ -1985,9 +2006,9 @@ glue.figure(fig, "fd-plot-figures")
 #
 # ## Late, not lost
 #
-# A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$. That is what "sufficiently many samples" in Fact A.1 of the paper asks for. What if it does not? A small batch is late, not lost.
+# A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$. That is what Fact A.1 of the paper asks for. What if it does not? A small batch is late, not lost.
 #
-# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and without, and take what the mask *gains*: $R^2$ of a probe with it minus $R^2$ without. After the same number of steps, {glue:text}`fd-late-early:.0f`, the larger batch gains more; the control puts the batches of each start in a random order. And the smallest batch, at the end: the control is the same pair after {glue:text}`fd-late-early:.0f` steps, and before training.
+# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and without, and take what the mask *gains*: $R^2$ of a probe with it minus $R^2$ without. After the same number of steps, {glue:text}`fd-late-early:.0f`, the larger batch gains more; the control is the mean over all orders of the batches of a start. And the smallest batch, at the end: the control is the same pair after {glue:text}`fd-late-early:.0f` steps, and before training.
 
 # %% tags=["hide-input"]
 early_step = min(map_steps, late_steps)
@@ -2038,7 +2059,7 @@ glue.number("fd-late-early", early_step)
 chapter.judge(
     "cor-3.5-c",
     observed=at_early[0] - at_early[-1],
-    control=shuffled(lambda v: v[0] - v[-1], at_early, "batches"),
+    control=in_all_orders(lambda v: v[0] - v[-1], at_early),
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -2086,7 +2107,7 @@ glue.figure(fig, "fd-plot-late")
 # - Without a mask the signals are learned first and dropped later. With quiet noise the share in span$(M)$ rises to {glue:text}`fd-peak:.0%` and ends at {glue:text}`fd-end:.0%`, while the loss falls all the way.
 # - One curve {eq}`fd-eq-share` describes both runs of the first stage, and neither the size of the noise nor the mask occurs in it.
 # - Trained biases go where the authors set theirs by hand, after a dip, and the same biases make the two networks fire sparsely and densely.
-# - Two independent masks are worth as much as none.
+# - Two independent masks leave the views as much noise in common as no mask does.
 #
 # **What is open.**
 #
@@ -2096,7 +2117,7 @@ glue.figure(fig, "fd-plot-late")
 # - *Finite data.* Every step here sees fresh data. With a data set, noise could also be memorised.
 # - *Images.* Which property of a deep network decides how densely it fires.
 #
-# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: its equation (9) asks for a probability below $(3-\sqrt5)/2$, ours for $p<\frac23$. Its Lemma 2 takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities are a mask for free; there negatives balance the signals that they make us forget here.
+# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: equation (9) of the paper there asks for a probability below $(3-\sqrt5)/2$, ours for $p<\frac23$. Lemma 2 of the paper there takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities are a mask for free; there negatives balance the signals that they make us forget here.
 
 # %% tags=["hide-input"]
 glue.number("fd-ceilings", explained["with a mask"].mean())

@@ -1,6 +1,6 @@
 """What chapters use of the kernels of wen-li-2021: sparse codes, augmented views and what is learned of them."""
 
-from .arm_permutations import planted_clusters, planted_sparse_firing, shuffled_arms
+from .arm_permutations import planted_clusters, planted_sparse_firing
 from .augmentation_spectrum import (
     augmented_pair,
     colour_directions,
@@ -56,17 +56,16 @@ from .view_correlation import (
 __all__ = [
     "ARMS", "AtMultiples", "Course", "DecoupledTraining", "Learner", "LouderNoise", "Readouts", "Setting",
     "SparseCoding", "active_share", "arm_training", "atom_shares", "augmented_pair", "best_match",
-    "classification_probe", "collision_floor", "colour_directions", "colour_selectivity", "colour_share",
-    "complement", "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error",
-    "decoupling_clock", "dense_learner", "direction_rates", "downstream_labels", "draw_w_star",
-    "enumerated_cross_moment", "factor_of_half", "features", "flat_dictionary", "flat_rates", "follow",
-    "follow_multiples", "growth_rates", "growth_spectrum", "high_frequency_share", "hoyer_sparsity",
-    "initial_weights", "labelled_images", "labels_to_reach", "linear_labels", "linear_limit", "linear_share",
-    "local_dictionary", "logistic_share", "logits", "loud_directions", "mask_overlap", "masked_pair",
-    "matched_neurons", "neighbour_accuracy", "neurons_won", "noise_dominance", "paper_scales", "planar_embedding",
-    "planted_clusters", "planted_sparse_firing", "probe_curve", "random_dictionary", "random_masks",
-    "regression_probe", "require_room", "require_sizes", "second_moment", "share_with_batch_noise", "shared_moment",
-    "shuffled_arms", "silent_share", "silhouette", "singleton_learner", "slopes", "span_share", "split_coefficients",
-    "stream_gradient", "threshold_rates", "train", "train_supervised", "trained_encoders", "visualised_filters",
-    "white_share",
+    "classification_probe", "collision_floor", "colour_directions", "colour_selectivity", "colour_share", "complement",
+    "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error", "decoupling_clock",
+    "dense_learner", "direction_rates", "downstream_labels", "draw_w_star", "enumerated_cross_moment",
+    "factor_of_half", "features", "flat_dictionary", "flat_rates", "follow", "follow_multiples", "growth_rates",
+    "growth_spectrum", "high_frequency_share", "hoyer_sparsity", "initial_weights", "labelled_images",
+    "labels_to_reach", "linear_labels", "linear_limit", "linear_share", "local_dictionary", "logistic_share", "logits",
+    "loud_directions", "mask_overlap", "masked_pair", "matched_neurons", "neighbour_accuracy", "neurons_won",
+    "noise_dominance", "paper_scales", "planar_embedding", "planted_clusters", "planted_sparse_firing", "probe_curve",
+    "random_dictionary", "random_masks", "regression_probe", "require_room", "require_sizes", "second_moment",
+    "share_with_batch_noise", "shared_moment", "silent_share", "silhouette", "singleton_learner", "slopes",
+    "span_share", "split_coefficients", "stream_gradient", "threshold_rates", "train", "train_supervised",
+    "trained_encoders", "visualised_filters", "white_share",
 ]  # fmt: skip
