@@ -1397,13 +1397,13 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Data without any signal have no sign and are left out of the classification. We judge there what the mask adds; as a control, what two independent masks add.
+# Data without any signal have no sign and are left out of the classification. We judge there what training with a mask adds to training without; as a control, what no training adds.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "cor-3.5-a",
     observed=below["with a mask"] - below["without, b = 0"],
-    control=below["two masks, with b"] - below["without, b = 0"],
+    control=below["untrained"] - below["without, b = 0"],
 )
 
 # %% [markdown]
