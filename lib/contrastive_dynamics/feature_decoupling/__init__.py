@@ -40,6 +40,7 @@ from .unit_statistics import (
     hoyer_sparsity,
     neighbour_accuracy,
     planar_embedding,
+    shuffled_match,
     silhouette,
 )
 from .view_correlation import (
@@ -65,7 +66,7 @@ __all__ = [
     "loud_directions", "mask_overlap", "masked_pair", "matched_neurons", "neighbour_accuracy", "neurons_won",
     "noise_dominance", "paper_scales", "planar_embedding", "planted_clusters", "planted_sparse_firing", "probe_curve",
     "random_dictionary", "random_masks", "regression_probe", "require_room", "require_sizes", "second_moment",
-    "share_with_batch_noise", "shared_moment", "silent_share", "silhouette", "singleton_learner", "slopes",
-    "span_share", "split_coefficients", "stream_gradient", "threshold_rates", "train", "train_supervised",
+    "share_with_batch_noise", "shared_moment", "shuffled_match", "silent_share", "silhouette", "singleton_learner",
+    "slopes", "span_share", "split_coefficients", "stream_gradient", "threshold_rates", "train", "train_supervised",
     "trained_encoders", "visualised_filters", "white_share",
 ]  # fmt: skip
