@@ -60,6 +60,7 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.ticker import ScalarFormatter
 from torch.nn.functional import avg_pool2d
 
 from clbook.notebook import colours, glue, open_chapter
@@ -369,7 +370,10 @@ chapter.judge("fn-1-a", observed=taken["flat"], control=taken["on one coordinate
 fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.3), sharey=True, layout="constrained")
 for ax, kind in zip(axes, ("flat", "on one coordinate"), strict=True):
     own, on_v = loud_runs[kind]
-    looks = (own, colours.BLUE, "span(M)"), (on_v, colours.VERMILION, "v")
+    looks = (
+        (own, colours.BLUE, "span(M)"),
+        (on_v, colours.VERMILION, "louder direction $v$"),
+    )
     for shares, ink, name in looks:
         middle = shares.mean(-1).cpu()
         ax.plot(loud_marks, middle, color=ink, lw=1.8, label=name)
@@ -380,7 +384,9 @@ for ax, kind in zip(axes, ("flat", "on one coordinate"), strict=True):
             color=ink,
             alpha=0.2,
         )
-    ax.set(xlabel="step", title=f"Louder direction {kind}", ylim=(-0.02, 1.02))
+    top, last = float(on_v.mean(-1).max()), float(on_v[-1].mean())
+    title = f"{kind.capitalize()}: up to {top:.0%}, in the end {last:.0%}"
+    ax.set(xlabel="step", title=title, ylim=(-0.02, 1.02))
 axes[0].set_ylabel("share of a neuron's squared length")
 axes[1].legend(loc="center right")
 glue.figure(fig, "fd-plot-louder")
@@ -636,15 +642,15 @@ chapter.judge(
 #
 # With a bias the clean separation of the first stage ends. Appendix A.3 of the paper names the difficulty: "as soon as the bias start to grow above zero", a chain of correlations leads from the signals in one view to the noise in the gradient. It gives a bound (the paper's Lemma A.2, whose formula is lost in our copy) and concludes that the dense gradient "shall be somehow small since the correlation […] is small".
 #
-# What is it, then? Take a neuron that has nearly found an atom, $w=M_1+s\,e$ with a dense unit vector $e$ and small $s$, equal shares and large $d_1$. Its views see $\langle w,x^+\rangle=z_1+\gamma$ with $\gamma\sim\mathcal N(0,v)$, $v=2\sigma_\xi^2$, and an independent $\gamma'$ in the other view. With $S_\beta$ the soft threshold at $\beta=b/\lVert w\rVert$ and $\varphi_v$ the density of $\gamma$, the rates along the atom and along $e$ are, over $\kappa$,
+# What is it, then? Take a neuron that has nearly found an atom, $w=M_1+\delta e$ with a dense unit vector $e$ and small $\delta$, equal shares and large $d_1$. It sees $z_1+\gamma$ in one view and $z_1+\gamma'$ in the other, with independent $\gamma,\gamma'\sim\mathcal N(0,2\sigma_\xi^2)$. With $S_\beta$ the soft threshold at $\beta=b/\lVert w\rVert$ and $\varphi$ the density of $\gamma$, the rates along the atom and along $e$ are, over $\kappa$,
 #
 # $$
-# p\,\mathbb E\,S_\beta(1+\gamma)\;\mathbb E\bigl[(1+\gamma)\,\mathbb 1\{|1+\gamma|\ge\beta\}\bigr],\qquad v\,p\,\mathbb E\,S_\beta(1+\gamma)\,\bigl[\varphi_v(\beta-1)-\varphi_v(\beta+1)\bigr].
+# p\,\mathbb E\,S_\beta(1+\gamma)\;\mathbb E\bigl[(1+\gamma)\,\mathbb 1\{|1+\gamma|\ge\beta\}\bigr],\qquad2\sigma_\xi^2\,p\,\mathbb E\,S_\beta(1+\gamma)\,\bigl[\varphi(\beta-1)-\varphi(\beta+1)\bigr].
 # $$ (fd-eq-biased)
 #
-# *Idea of the proof.* Noise along $e$ is independent between the two views, so its product with the other view's output has mean zero. But it stands in the indicator as well: noise along $e$ helps the neuron to fire, and a neuron learns whatever helped it to fire. By Stein's lemma that is worth $v$ times the density at the threshold. At $\beta=0$ it is nothing. It does not fall with $d_1$; it falls with $\sigma_\xi$, and so with $d$.
+# *Idea of the proof.* Noise along $e$ is independent between the two views, so its product with the other view's output has mean zero. But it stands in the indicator as well: noise along $e$ helps the neuron to fire, and a neuron learns whatever helped it to fire. By Stein's lemma that is worth $2\sigma_\xi^2$ times the density at the threshold. At $\beta=0$ it is nothing. It does not fall with $d_1$; it falls with $\sigma_\xi$, and so with $d$.
 #
-# We draw the rate at $d_1=16\,d$ and beyond: neurons $M_j\pm s\,e$ see the same data, and the difference of their two forces along $e$ is free of everything that does not depend on $s$.
+# We draw the rate at $d_1=32\,d$: neurons $M_j\pm\delta e$ see the same data, and the difference of their forces along $e$ is free of everything that does not depend on $\delta$. The first card has no mask, where the rates along an atom and along $e$ are $\mathbb E[S_\beta(u)u]$ and $\sigma_\xi^2\Pr(|u|\ge\beta)$ with $u=z_1+\gamma$, $\gamma\sim\mathcal N(0,\sigma_\xi^2)$; this is Lemma F.1 of the paper for $b>0$, whose formula is lost in our copy.
 
 # %% [markdown]
 # ```{strip}
@@ -1307,6 +1313,7 @@ for name, (ink, style) in looks.items():
 ax.axhline(0, **colours.ASIDE)
 ax.set(xscale="log", xlabel="principal component of the images", ylim=(-1.5, 1.1))
 ax.set_ylabel("growth rate / variance")
+ax.xaxis.set_major_formatter(ScalarFormatter())
 ax.legend(loc="lower left")
 ax.set_title("A mask keeps coarse components, and makes fine ones shrink")
 glue.figure(fig, "fd-plot-spectrum")
