@@ -1249,7 +1249,7 @@ for name, found in turns.items():
 # (fd-a-images)=
 # ### Which directions do real augmentations leave?
 #
-# The first stage of a linear layer on images is ruled by the same matrix, $C=\mathbb E\,x^+x^{++\top}$, whatever the augmentation: a direction $v$ grows at $v^\top Cv$. So one can ask of any augmentation what it leaves, before anything is trained. We take the images of this page, and compare four ways to make a pair: masks of single pixels, masks of blocks (a quarter of the side), crops, and crops with changed colours. A mask and its complement take away what lies within one pixel or one block. The mean colour of an image lies in all of them, so no mask removes it: for that, colours have to be changed. This is what Figure 2 of the paper shows in trained networks.
+# The first stage of a linear layer on images is ruled by the same matrix, $C=\mathbb E\,x^+x^{++\top}$, whatever the augmentation: a direction $v$ grows at $v^\top Cv$. So one can ask of any augmentation what it leaves, before anything is trained. We take the images of this page, and compare four ways to make a pair: masks of single pixels, masks of blocks (a quarter of the side), crops, and crops with changed colours. A mask and its complement take away what lies within one pixel or one block. The mean colour of an image lies in all of them, so no mask removes it: for that, colours have to be changed. The paper says the same of trained networks: with crops alone "the mixture of color features […] will remain" (its Figure 2).
 #
 # The card takes the correlation of both views along the mean of red less green, and of blue less yellow. The control are crops with changed colours.
 
