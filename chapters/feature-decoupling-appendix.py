@@ -684,7 +684,7 @@ def biased_rates(kind, beta, count, tilt=0.3):
 
 biased = {  # under a mask the dense rate is small, and needs more data
     kind: biased_rates(kind, cap, count)
-    for kind, count in (("masked", 2**15), ("plain", 2**12))
+    for kind, count in (("masked", 2**15), ("plain", 2**13))
 }
 derived = {kind: threshold_rates(p, sigma, cap, kind) for kind in biased}
 
