@@ -581,7 +581,7 @@ chapter.judge(
 # S\leftarrow(1+r_a)^2S+d\,g+\kappa^2p\,\varepsilon\,\tfrac dB,\qquad U\leftarrow(1+r_b)^2U+(d_1-d)\,g .
 # $$ (fd-eq-noise)
 #
-# A step adds noise in all $d_1$ directions: this is why the batch must grow with $d_1$. We hold the share after a seventh of the steps, when all is still linear, against {eq}`fd-eq-noise`, for all $d_1$. The control is the linear flow without the noise, at the largest $d_1$. Below, what a batch sixteen times smaller does.
+# A step adds noise in all $d_1$ directions: this is why the batch must grow with $d_1$. We hold the share after {glue:text}`fd-until:.0f` steps, when all is still linear, against {eq}`fd-eq-noise`, for all $d_1$. The control is the linear flow without the noise, at the largest $d_1$. Below, what a batch sixteen times smaller does.
 
 # %% [markdown]
 # ```{strip}
@@ -609,9 +609,11 @@ def trained(d1, options, record_at, label, noise_level=noise, runs=None):
 # %% tags=["hide-input"]
 kappa = learning_rate * negatives / (negatives + 1)
 fall = learning_rate * recipe.weight_decay
-linear, against, noiseless, grown = marks[:3], {}, {}, {}
+until = min(steps // 7, 100)  # all weights are small until then
+linear, against, noiseless, grown = [0, until // 2, until], {}, {}, {}
 rough = replace(recipe, batch=max(1, batch // 16), bias="zero")
-at = torch.tensor(float(linear[2]))
+at = torch.tensor(float(until))
+glue.number("fd-until", until)
 for d1 in dims:
     m, smooth = trained(d1, recipe, linear, f"first stage, d₁ = {d1}")
     shares = span_share(smooth.weights[2], m.dictionary).mean(-1).double()
