@@ -523,7 +523,7 @@ def rates_of(d1, views):
 
 halves = {d1: factor_of_half(atoms, d1, rates_of(d1, "plain")) for d1 in dims}
 grow_by = recipe.grown / start_norm
-dense_at_t1 = [d1 for d1 in dims if halves[d1] > grow_by]
+dense_at_t1 = [d1 for d1 in dims if halves[d1] > 2 * grow_by]  # clear of the line
 glue.number("fd-half", halves[dim])
 glue.number("fd-grow", grow_by)
 model, course = masked[dim]
@@ -539,7 +539,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`, for those of our $d_1$ that fulfil it. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$. What happens after $T_1$ is the next section.
+# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`. We take those of our $d_1$ at which $W$ is at most half of the number above. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$. What happens after $T_1$ is the next section.
 
 # %% tags=["hide-input"]
 forget_marks = sorted(
