@@ -127,7 +127,7 @@ setting = chapter.check(Setting, *sizes, recipe)
 #
 # ### Long noise that is small along an atom
 #
-# Section 2.1 of the paper says why sparse signals deserve to be learned. "even if the dense signal is extremely large in norm, it cannot corrupt the sparse signal". The noise is long, but its length is spread over all $d_1$ directions, and along an atom it is small. And noises are "in some sense 'individual to each sample'", so that representations of them "can hardly form separable clusters". All three follow from the definition of the model; the runs check our data.
+# Section 2.1 of the paper says why sparse signals deserve to be learned: "even if the dense signal is extremely large in norm, it cannot corrupt the sparse signal". The noise is long, but its length is spread over all $d_1$ directions, and along an atom it is small. And noises are "in some sense 'individual to each sample'", so that representations of them "can hardly form separable clusters". All three follow from the definition of the model; the runs check our data.
 
 
 # %% tags=["hide-input"]
@@ -825,7 +825,7 @@ chapter.judge(
 # %% [markdown]
 # ### As the noise grows
 #
-# Theorem 3.2 of the paper is a statement of a limit, in which $p/\sigma_\xi^2\to0$: the cosine of $f(x)$ and $f(\xi)$ goes to one. How fast? For any fixed network its distance from one falls in proportion to $\sigma_\xi^{-2}$. Training does better: up to a given length the linear flow gives $\sigma_\xi^{-2}W^{2p/\sigma_\xi^2}$, with $W$ the factor to grow, since more noise leaves the signals less time to catch up. The control has untrained networks.
+# Theorem 3.2 of the paper is a statement of a limit, in which $p/\sigma_\xi^2\to0$: the cosine of $f(x)$ and $f(\xi)$ goes to one. How fast? For any fixed network without biases its distance from one falls in proportion to $\sigma_\xi^{-2}$. Training does better: up to a given length the linear flow gives $\sigma_\xi^{-2}W^{2p/\sigma_\xi^2}$, with $W$ the factor to grow, since more noise leaves the signals less time to catch up. The control has untrained networks.
 
 
 # %% tags=["hide-input"]
@@ -852,7 +852,7 @@ chapter.judge(
 # %% [markdown]
 # ### A network that is silent on noise cannot tell everything apart
 #
-# Below Lemma F.2 of the paper stands that, without augmentation, the full $M$ with a raised bias "would not have this superior loss property" of dense features. On data without a signal such a network is silent, all these look alike, and each costs $\log(1+N)$. This is a bound, at every scale of the weights, and it holds by construction. The share of such data goes to zero as well, though only like $1/\sqrt{\log d}$ at these scales; so "not" means "not as fast". $M$ without a bias sees the noise, too, and its loss goes to zero for $d\gg\log N$.
+# Below its Lemma F.2 the paper says that, without augmentation, the full $M$ with a raised bias "would not have this superior loss property" of dense features. On data without a signal such a network is silent, all these look alike, and each costs $\log(1+N)$. This is a bound, at every scale of the weights, and it holds by construction. The share of such data goes to zero as well, though only like $1/\sqrt{\log d}$ with the constants of this page; so "not" means "not as fast". $M$ without a bias sees the noise, too, and its loss goes to zero for $d\gg\log N$.
 
 
 # %% tags=["hide-input"]
@@ -878,7 +878,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# A share {glue:text}`fd-silent:.2f` of the data is silent here, and at no scale is the loss below it.
+# Here a network of atoms is silent on a share {glue:text}`fd-silent:.2f` of the data. Its loss, as a share of $\tau\log(1+N)$, is not below that at any scale.
 #
 # (fd-a-labels)=
 # ## How many labels?
@@ -1149,7 +1149,7 @@ for name, options in schedules.items():
     print(f"{name:24}", *(f"{with_spread(v):>12}" for v in row))
 
 # %% [markdown]
-# Between "max" and "min" little hangs on the choice, and trained biases come to the same end. A largest bias of 0.8 leaves a neuron little to fire on at this noise: it is slower, and wins fewer atoms in this time. Without any bias hardly an atom is won.
+# Between "max" and "min" little hangs on the choice, and trained biases come to much the same end. A largest bias of 0.8 leaves a neuron little to fire on at this noise: it is slower, and wins fewer atoms in this time. Without any bias hardly an atom is won.
 
 # %% [markdown]
 # (fd-a-beyond)=
