@@ -2435,7 +2435,7 @@ for mask, left, kept_signal in ((alone, 1, 7 / 8), (paired_masks, 0, 6 / 8)):
 # ````{exercise} The first stage, solved
 # :label: fd-ex-first
 #
-# Near the start $\dot w=\kappa\,\mathbb E[x^+x^{++\top}]\,w$ with $\kappa=\frac{|\mathfrak N|}{|\mathfrak N|+1}$. Let the atoms be flat, $|M_{ij}|=1/\sqrt{d_1}$, $w(0)$ isotropic, and let $\lVert w\rVert$ have to grow by a factor $W$ until $T_1$.
+# Near the start $\dot w=\kappa\,\mathbb E[x^+x^{++\top}]\,w$ with $\kappa=\frac N{N+1}$, time in steps of size $\eta=1$. Let the atoms be flat, $|M_{ij}|=1/\sqrt{d_1}$, $w(0)$ isotropic, and let $\lVert w\rVert$ have to grow by a factor $W$ until $T_1$.
 #
 # 1. Derive from {eq}`fd-eq-moment` the share of $\mathbb E\lVert w\rVert^2$ in span$(M)$ at time $t$, with a mask and without. Compare the two. What, then, does the mask do?
 # 2. Now at $T_1$, as a function of $W$. Show that with a mask the share is at least $1-W^{-2}$. Without, it is one half for
@@ -2444,8 +2444,8 @@ for mask, left, kept_signal in ((alone, 1, 7 / 8), (paired_masks, 0, 6 / 8)):
 #    2\,\frac p{\sigma_\xi^2}\log W=\log\frac{d_1-d}d+\frac p{\sigma_\xi^2}\log\frac{2(d_1-d)}{d_1}\ \approx\ \log\frac{d_1}d .
 #    $$ (fd-eq-without)
 #
-# 3. Take $p/\sigma_\xi^2=\log\log d/\sqrt{\log d}$, $d_1=d^2$ and $W=d_1$. From which $d$ on does a network without a mask miss the signals?
-# 4. Find a weight decay with which it does find them. Why is the mask still better?
+# 3. Take $p/\sigma_\xi^2=\log\log d/\sqrt{\log d}$, $d_1=d^2$ and $W=d_1$. From which $d$ on is a network without a mask mostly noise at $T_1$?
+# 4. Find a weight decay with which it is mostly signal by then. Why is the mask still better?
 #
 # ```{hint}
 # :class: dropdown
@@ -2464,10 +2464,10 @@ for mask, left, kept_signal in ((alone, 1, 7 / 8), (paired_masks, 0, 6 / 8)):
 #    \text{share}(t)=\frac1{1+\frac{d_1-d}d\,e^{-2\kappa pt}} .
 #    $$
 #
-#    At the same time both are at the same point. The mask subtracts $\sigma_\xi^2+p\frac d{d_1}$ from *all* rates: it takes away growth that all directions have in common and thereby puts off $T_1$, the end of the time in which directions are sorted. Without a mask the weights are large before anything is learned.
-# 2. With a mask the dense part does not grow: at $T_1$ its share of $W^2$ is at most $\frac{d_1-d}{d_1}W^{-2}$. Without one, half is reached when $e^{2\kappa pt}=\frac{d_1-d}d$, and then $W^2=2\,\frac{d_1-d}{d_1}\,e^{2\kappa\sigma_\xi^2t}$. Eliminating $t$ gives {eq}`fd-eq-without`. So with a mask any small start will do; without one it takes $W$ above
+#    At the same time both are at the same point. The mask subtracts $\sigma_\xi^2+p\frac d{d_1}$ from *all* rates: it takes away growth that all directions have in common and thereby puts off $T_1$, the end of the time in which directions are sorted. Without a mask the weights are large before they are sorted.
+# 2. With a mask the dense part does not grow: at $T_1$ its share of $W^2$ is at most $\frac{d_1-d}{d_1}W^{-2}$. Without one, half is reached when $e^{2\kappa pt}=\frac{d_1-d}d$, and then $W^2=2\,\frac{d_1-d}{d_1}\,e^{2\kappa\sigma_\xi^2t}$. Eliminating $t$ gives {eq}`fd-eq-without`. So with a mask any small start will do; without one it takes, by $T_1$, a $W$ above
 #    the power $\sigma_\xi^2/2p$ of $d_1/d$.
-# 3. $2\log W=2\log d_1=4\log d$ against $\log\frac{d_1}d=\log d$: it misses the signals where $\frac{\sqrt{\log d}}{\log\log d}>4$, from $\log d\approx681$ on, $d\approx10^{296}$. The statement is true and asymptotic. At a $d$ that can be run, $p/\sigma_\xi^2$ or $W$ must be chosen smaller to see it.
+# 3. $2\log W=2\log d_1=4\log d$ against $\log\frac{d_1}d=\log d$: it is mostly noise where $\frac{\sqrt{\log d}}{\log\log d}>4$, from $\log d\approx681$ on, $d\approx10^{296}$. The statement is true and asymptotic. At a $d$ that can be run, $p/\sigma_\xi^2$ or $W$ must be chosen smaller to see it.
 # 4. $\lambda=\kappa\sigma_\xi^2$: decay subtracts a multiple of $I$ from all rates, too. In this stage it does all that the mask does with flat atoms. But one must know $\sigma_\xi^2$: at $\lambda>\kappa(p+\sigma_\xi^2)$ all weights die, and with $p\ll\sigma_\xi^2$ there is little room. The mask removes $\operatorname{diag}\mathbb E\,xx^\top$ without being told what it
 #    is, also where the variance of the noise differs from one coordinate to the next.
 # ```
