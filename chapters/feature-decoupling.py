@@ -830,8 +830,8 @@ band(right, when, inner, color=BLUE, ls="--", lw=1.8)
 band(right, when, outer, color=VERMILION, ls="--", lw=1.8)
 right.set(xscale="log", xlabel="step", ylabel="squared length of all neurons")
 right.set(ylim=(0, None), xlim=(10, None))
-right.text(0.97, 0.9, "noise", color=VERMILION, ha="right", transform=right.transAxes)
-right.text(0.97, 0.3, "signal", color=BLUE, ha="right", transform=right.transAxes)
+right.text(0.68, 0.25, "noise", color=VERMILION, transform=right.transAxes)
+right.text(0.4, 0.6, "signal", color=BLUE, ha="right", transform=right.transAxes)
 fall = right.twinx()
 fall.plot(when.cpu(), (run[1].loss / full_loss).mean(-1).cpu(), color=colours.GREY)
 fall.set(ylim=(0, 1.05), ylabel="loss", yticks=[0, 0.5, 1])
@@ -1451,7 +1451,7 @@ for key, (name, look) in looks.items():
     ax.annotate(
         name,
         (label_counts[-1], float(r2[key][-1].mean())),
-        (6, {"raw x": 6, "without, b = 0": -6}.get(key, 0)),
+        (6, {"raw x": -1, "without, b = 0": -6}.get(key, 0)),
         textcoords="offset points",
         va="center",
         color=look["color"],
