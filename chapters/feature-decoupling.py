@@ -1766,6 +1766,7 @@ def one_a_start(name, arm):
     return value if value.ndim == 1 else value.mean(-1)
 
 
+# %% tags=["hide-input"]
 left_out = ("responses", "pictures")
 print(" " * 18, *(f"{arm:>11}" for arm in found))
 for name in (n for n in found["full"] if n not in left_out and "planted" not in n):
