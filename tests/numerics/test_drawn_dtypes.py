@@ -1,4 +1,4 @@
-"""A draw names its dtype: the default of a chapter is not that of its workers, and other numbers would be drawn there."""
+"""A draw names its dtype: the default of a chapter is not that of its workers, which would draw other numbers."""
 
 import ast
 
