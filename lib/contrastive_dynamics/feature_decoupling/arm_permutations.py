@@ -23,7 +23,7 @@ def shuffled_arms(values: Tensor, generator: torch.Generator) -> Tensor:
     Raises: ValueError for other shapes.
     """
     _check("shuffled_arms", values)
-    order = torch.rand(values.shape, generator=generator, device=values.device).argsort(0)
+    order = torch.rand(values.shape, generator=generator, dtype=torch.float32, device=values.device).argsort(0)
     return values.gather(0, order)
 
 
@@ -83,7 +83,7 @@ def planted_clusters(labels: Tensor, width: int, separation: float, generator: t
     classes = int(labels.max()) + 1
     if width < classes or not separation >= 0:
         raise ValueError(f"width and separation must be ≥ {classes} and ≥ 0, got {width} and {separation}")
-    drawn = torch.randn(len(labels), width, generator=generator, device=labels.device)
+    drawn = torch.randn(len(labels), width, generator=generator, dtype=torch.float64, device=labels.device)
     return drawn + separation * torch.nn.functional.one_hot(labels, width).to(drawn.dtype)
 
 

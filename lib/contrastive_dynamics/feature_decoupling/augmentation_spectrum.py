@@ -35,7 +35,10 @@ def masked_pair(images: Tensor, generator: torch.Generator, block: int = 1) -> t
     count, _, size, _ = images.shape
     if block < 1 or size % block:
         raise ValueError(f"block must be a divisor of {size}, got {block}")
-    small = torch.rand(count, 1, size // block, size // block, generator=generator, device=images.device) < 0.5
+    coins = torch.rand(
+        count, 1, size // block, size // block, generator=generator, dtype=torch.float32, device=images.device
+    )
+    small = coins < 0.5
     mask = small.repeat_interleave(block, -1).repeat_interleave(block, -2).to(images.dtype)
     x = images - images.mean(0)
     first = 2 * mask * x

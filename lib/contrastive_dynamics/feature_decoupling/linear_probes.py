@@ -62,7 +62,7 @@ def toss_ties(classes: Tensor, generators: list[torch.Generator]) -> Tensor:
         generators: one per run.
     Cost: one draw per entry.
     """
-    coins = [torch.rand(classes.shape[1:], generator=g, device=g.device) < 0.5 for g in generators]
+    coins = [torch.rand(classes.shape[1:], generator=g, dtype=torch.float32, device=g.device) < 0.5 for g in generators]
     return torch.where(classes == 0, torch.where(torch.stack(coins), -1, 1).to(classes), classes)
 
 

@@ -106,7 +106,7 @@ class Setting:
 
     def dense_directions(self, dictionary: Tensor, count: int) -> Tensor:
         """Orthonormal directions outside of span(M), otherwise random: `[run, d1, count]`. Cost: 2·d1·(d + count)²."""
-        drawn = [torch.randn(dictionary.shape[1], count, generator=g) for g in self.draws("dense")]
+        drawn = [torch.randn(dictionary.shape[1], count, generator=g, dtype=torch.float64) for g in self.draws("dense")]
         both = torch.cat([dictionary, torch.stack(drawn).to(dictionary)], -1)
         return torch.linalg.qr(both)[0][..., dictionary.shape[-1] :]
 
