@@ -128,7 +128,7 @@ def chance_in_own_set(atoms: int, threshold: float) -> float:
 def neurons_won(weights: Tensor, dictionary: Tensor, threshold: float = MAJORITY) -> Tensor:
     """For each atom, the number of neurons that have it alone: N_i = {j}.
 
-    Source: wen-li-2021, Theorem 3.4 (at least one, at most o(m/d) there).
+    Source: wen-li-2021, Theorem 3.4 (at least one; the bound from above is lost in our copy).
     Args:
         weights: `[..., run, m, d1]`.
         dictionary: M, `[run, d1, d]`.
