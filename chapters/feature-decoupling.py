@@ -27,7 +27,7 @@
 #
 # {cite}`wen-li-2021` answer this for sparse signals in strong dense noise. Hide a random half of the numbers from one view and the other half from the other. The two views then share no noise, so they can agree only on what is spread over all numbers: the signals. Without a mask the network learns the signals just as fast. Then it drops them. Negatives share signals with a datum and never share its noise, so noise is what tells data apart.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Single steps of proofs, the whole map of settings and further checks are in the [appendix](feature-decoupling-appendix.ipynb), and a [table of symbols](fd-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. The theorems are asymptotic, so we follow every statement over time, over sizes, or both, and beside every trained network stands an untrained one.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Further checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. The theorems are asymptotic, so we follow statements over time and sizes; beside trained networks stand untrained ones.
 #
 # The box counts the claims of chapter and appendix by the long stored [run](fd-record), the last line of the page counts its cards by the page's own short run.
 
@@ -111,7 +111,7 @@ single, BLUE, VERMILION, GREEN = (
 # %% [markdown]
 # ## What two views share
 #
-# A datum is a signal, spread over many numbers, under louder noise that is fresh at each number. Two views show half of the numbers each. A neuron learns what the views have in common. Guess first: what will it learn if both views show the same half, and what if no number is in both?
+# A datum is a signal, spread over many numbers, under louder noise that is fresh at each number. Two views show half of the numbers each, and a neuron learns what they have in common. Guess first: what if both views show the same half, and what if no number is in both?
 
 # %% tags=["hide-input"]
 hadamard = torch.tensor(
@@ -167,7 +167,7 @@ alt = "Three heat maps of what two views of 32 numbers share, and the neuron tha
 glue.explorable(fig, "masks", alt)
 
 # %% [markdown]
-# The picture is the first stage of training on the population, without the noise of batches: weights are small, the softmax is flat, a neuron is linear, and training stops when it has grown. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>. What comes after this stage is the surprise of the chapter, and it is further down.
+# The picture is the first stage of training on the population, without the noise of batches: a neuron is linear, and training stops when it has grown. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>. The surprise of the chapter comes after this stage.
 
 
 # %% tags=["hide-input"]
@@ -254,7 +254,7 @@ glue.figure(fig, "fd-plot-datum")
 # RandomMask draws a diagonal $D$ with independent Bernoulli($\tfrac12$) entries and sets $x^+=2Dx$, $x^{++}=2(I-D)x$. Without augmentation $x^+=x^{++}=x$.
 # ```
 #
-# The noise is long and the signal is short: $\lVert\xi\rVert^2\approx\sigma_\xi^2d_1$ against $\lVert Mz\rVert^2\approx pd$. Yet along an atom that is present the signal is one and the noise only about $\sigma_\xi$. The noises of two data have almost nothing in common, whereas their signals may share an atom. The [appendix](fd-a-data) checks each of these sentences. Our constants are $p=${glue:text}`fd-active:.2g`$\,\log\log d/d$ and $\sigma_\xi^2=${glue:text}`fd-noise:.2g`$\,\sqrt{\log d}/d$.
+# The noise is long and the signal is short: $\lVert\xi\rVert^2\approx\sigma_\xi^2d_1$ against $\lVert Mz\rVert^2\approx pd$. Yet along an atom that is present the signal is one and the noise only about $\sigma_\xi$. The noises of two data have almost nothing in common, whereas their signals may share an atom. (The [appendix](fd-a-data) checks this.) Our constants are $p=${glue:text}`fd-active:.2g`$\,\log\log d/d$ and $\sigma_\xi^2=${glue:text}`fd-noise:.2g`$\,\sqrt{\log d}/d$.
 #
 # The learner is a layer of $m$ neurons with the soft threshold of $\langle w_i,x\rangle$ at $b_i$,
 #
@@ -274,7 +274,7 @@ glue.figure(fig, "fd-plot-datum")
 # \frac{\partial L}{\partial w_i}=-\mathbb E\Bigl[\Bigl((1-\ell_p)f_i(x^{++})-\sum_s\ell_sf_i(x_s)\Bigr)\mathbb 1\{|\langle w_i,x^+\rangle|\ge b_i\}\,x^+\Bigr].
 # $$ (fd-eq-gradient)
 #
-# Training is SGD on fresh data, with a small weight decay $\lambda$. In the paper biases are not learned. They are set by hand: $b_i=0$ until $T_1$, when all $\lVert w_i\rVert$ have grown to order one (to {glue:text}`fd-grown:.1f` for us, where the softmax is still nearly flat); then $b_i=\sqrt{2\log d/d}\,\lVert w_i\rVert$, raised by a factor $1+\eta/d$ a step. We replace what our copy has lost of the schedule: $b_i$ rises at least as fast as $\lVert w_i\rVert$, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$. Without augmentation the schedule is "arbitrary" in the paper; we leave $b_i=0$ there unless we say otherwise. So there are four kinds of run: mask or not, threshold or not.
+# Training is SGD on fresh data, with a small weight decay $\lambda$. In the paper biases are not learned. They are set by hand: $b_i=0$ until $T_1$, when all $\lVert w_i\rVert$ have grown to order one (to {glue:text}`fd-grown:.1f` for us, where the softmax is still nearly flat); then $b_i=\sqrt{2\log d/d}\,\lVert w_i\rVert$, raised by a factor $1+\eta/d$ a step. We replace what our copy has lost of the schedule: $b_i$ rises at least as fast as $\lVert w_i\rVert$, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$. Without augmentation the schedule is "arbitrary" in the paper; we leave $b_i=0$ there unless we say otherwise.
 
 # %% [markdown]
 # ```{strip}
@@ -307,7 +307,7 @@ glue.number("fd-grown", recipe.grown)
 #
 # *Idea of the proof.* Let an entry of $D$ be 1 with probability $\rho$ and the views be $Dx/\rho$ and $(I-D)x/(1-\rho)$. Then $\mathbb E\,D_i(1-D_k)=\rho(1-\rho)$ for $i\ne k$, and 0 for $i=k$. So the diagonal of $\mathbb E\,xx^\top$ goes and all else stays. White noise is all diagonal. If all atoms are *flat*, $|M_{ij}|=1/\sqrt{d_1}$, the diagonal of $p\,MM^\top$ is $p\,d/d_1$ times the identity: little, and the same in all directions. Two *independent* masks do not help: a coordinate that both show brings its noise, twice as large in each, and the moment is the one without a mask.
 #
-# All of it is enumerated first: every $z$, every mask, and the noise by two points a coordinate, which is exact for second moments. The control is the whole $p\,MM^\top$ with its diagonal.
+# We enumerate every $z$, every mask, and the noise by two points per coordinate, which is exact for second moments. The control is the whole $p\,MM^\top$ with its diagonal.
 
 # %% [markdown]
 # ```{strip}
@@ -334,7 +334,7 @@ whole = 0.3 * tiny.dictionary @ tiny.dictionary.mT  # the diagonal not taken awa
 chapter.judge("lem-c2", observed=moments_off, control=relative_error(kept, whole))
 
 # %% [markdown]
-# In the words of the paper (Section 4), augmentation should make "the dense signals completely different between the positive samples while preserve the correlations of sparse signals". We draw pairs and measure both: the correlation of the two views along dense directions, and the mean product $\mathbb E\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle$ along atoms, which is what drives learning. As a control for the first we take two independent masks, for the second atoms that sit on a single coordinate.
+# In the words of the paper (Section 4), augmentation should make "the dense signals completely different between the positive samples while preserve the correlations of sparse signals". We draw pairs and measure both: the correlation of the views along dense directions, and the mean product $\mathbb E\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle$ along atoms. The controls are two independent masks, and atoms on a single coordinate.
 
 # %% tags=["hide-input"]
 pair_model = setting.coding(atoms, dim, dtype=single)
@@ -419,15 +419,15 @@ glue.figure(fig, "fd-plot-views")
 # :alt: Six scatter plots of one view against the other, along an atom and along a dense direction, for a mask and its complement, two independent masks and no mask. Only the plot of the dense direction under a mask and its complement is round.
 # :name: fd-fig-views
 #
-# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom); the line is the least-squares slope. Look at the lower left panel, the only round one: there the noise of one view says nothing about the other. Along the atom the slope is positive under every augmentation.
+# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom); the line is the least-squares slope. Look at the lower left panel, the only round one.
 # ```
 #
-# What must hold is that atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper; a mask that hides the only coordinate of an atom hides the signal. What it costs is that views are noisier. And noise must be white: if the noise of different coordinates is correlated, disjoint views do share it. The paper's footnote 1 allows louder directions; [the appendix](fd-a-louder) says which ones a mask can hide.
+# What must hold is that atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper; a mask that hides the only coordinate of an atom hides the signal. And noise must be white: if the noise of different coordinates is correlated, disjoint views do share it. The paper's footnote 1 allows louder directions; [the appendix](fd-a-louder) says which ones a mask can hide.
 
 # %% [markdown]
 # ## One curve, two stops
 #
-# Signals outgrow the rest by the same factor with a mask and without. Without one the rest grows as well, so the weights are long before they are sorted. The mask does not speed up the sorting. It postpones the end.
+# Signals outgrow the rest by the same factor with a mask and without. Without one the rest grows as well, so the weights are long before they are sorted. The mask postpones the end.
 #
 # The *first stage* of training lasts until $T_1$. Weights are small there, the softmax is flat ($\ell=1/(N+1)$), $b=0$, and the negatives average out. What is left of {eq}`fd-eq-gradient` is linear in $w_i$, with the matrix $C=\mathbb E\,x^+x^{++\top}$ of {eq}`fd-eq-moment`: with $\kappa=\eta N/(N+1)$ a step adds $\kappa\,Cw_i$. (Appendix: [the gradient and its rates](fd-a-gradient).)
 #
@@ -453,7 +453,7 @@ glue.figure(fig, "fd-plot-views")
 # 2\,\frac p{\sigma_\xi^2}\,\log W<\log\frac{d_1}d .
 # $$ (fd-eq-condition)
 #
-# At the paper's scales $p/\sigma_\xi^2\to0$ like $\log\log d/\sqrt{\log d}$ and $\log W$ is of the order of $\log d$. So for large enough $d$ the condition holds by itself, with $d_1$ a power of $d$ above the first, though very slowly. At sizes that can be run, start and noise have to be chosen; our $W$ is {glue:text}`fd-grow:.0f`. That is why we halve $p$ and do not double the noise: a threshold must still tell the signal from it.
+# At the paper's scales $p/\sigma_\xi^2\to0$ like $\log\log d/\sqrt{\log d}$ and $\log W$ is of the order of $\log d$. So for large enough $d$ the condition holds by itself, with $d_1$ a power of $d$ above the first, though very slowly. At sizes that can be run, start and noise have to be chosen; our $W$ is {glue:text}`fd-grow:.0f`. That is why we halve $p$ and do not double the noise, from which a threshold must still tell the signal.
 
 # %% [markdown]
 # ```{strip}
@@ -568,7 +568,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`. We take those of our $d_1$ at which $W$ is at most half of the number above. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$. What happens after $T_1$ is the next section.
+# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`. We take those of our $d_1$ at which $W$ is at most half of the number above. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$.
 
 # %% tags=["hide-input"]
 forget_marks = sorted(
@@ -663,7 +663,7 @@ glue.figure(fig, "fd-plot-curve")
 # :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers of the runs without a mask stop on its lower part, filled ones of the masked runs stop on its upper part, a little below the curve.
 # :name: fd-fig-curve
 #
-# One run for each $d_1$, with a mask (blue) and without (vermilion). Look where the markers stop, not how the curve runs: all lie on one curve {eq}`fd-eq-share` or a little below it, and without a mask $T_1$ comes too early. Dotted: how far the noise of a finite batch holds a run below the curve ([derived](fd-a-stage-one)).
+# One run for each $d_1$, with a mask (blue) and without (vermilion). Look where the markers stop: without a mask $T_1$ comes too early. Black is {eq}`fd-eq-share`; dotted, how far the noise of a finite batch holds a run below it ([derived](fd-a-stage-one)).
 # ```
 #
 # ## Learn, then forget
@@ -676,7 +676,7 @@ glue.figure(fig, "fd-plot-curve")
 # \mathbb E\sum_s\ell_s\,\langle v,x\rangle\,\langle v,x-x_s\rangle .
 # $$ (fd-eq-contrast)
 #
-# At first all $\ell_s$ are equal and this is the rate of the first stage. Later $\ell_s$ sits on the negatives that resemble $x$, and these share its atoms: for them $\langle M_j,x-x_s\rangle$ is zero but for noise, and the signals stop growing. Along a dense direction no negative resembles $x$, so the noise grows on until the loss is zero. With a mask the second factor of the positive pair, $\langle v,x^{++}\rangle$, has no noise of $x^+$ in it. Then there is nothing to grow on.
+# At first all $\ell_s$ are equal and this is the rate of the first stage. Later $\ell_s$ sits on the negatives that resemble $x$, and these share its atoms: for them $\langle M_j,x-x_s\rangle$ is zero but for noise, and the signals stop growing. Along a dense direction no negative resembles $x$, so the noise grows on until the loss is zero. With a mask $\langle v,x^{++}\rangle$ has no noise of $x^+$ in it, so there is nothing to grow on.
 #
 # ````{prf:theorem} 3.2 of the paper, restored
 # :label: fd-thm-3.2
@@ -897,10 +897,10 @@ glue.figure(fig, "fd-plot-forget")
 # :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again; solid lines with a mask rise and stay. Right, without a mask the squared length of the signals rises and stops, that of the noise goes on growing, and the loss has fallen to nearly zero where the signals stop.
 # :name: fd-fig-forget
 #
-# $b=0$, mean over starts, bands from the least to the largest. Left: with little noise an unmasked network is nearly all signal at its peak; look at the dashed lines come down. Right: the squared lengths behind it, with the loss in grey, as a share of its first value. The loss is almost gone when the blue line stops rising. What is left of it is paid for by noise.
+# $b=0$, mean over starts, bands from the least to the largest. Left: look at the dashed lines come down. Right: the squared lengths behind it, and in grey the loss, as a share of its first value.
 # ```
 #
-# A linear probe hardly notices: with quiet noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of what any linear representation allows at the peak of the signals, and {glue:text}`fd-probe-end:.2f` at the end. A linear map that mixes signal and noise can be undone as long as both are there. But the representation itself is noise by then, and each step of weight decay takes more of the signals away, because nothing renews them.
+# What does a linear probe notice? With quiet noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of what any linear representation allows at the peak of the signals, and {glue:text}`fd-probe-end:.2f` at the end. A probe can undo a linear map that mixes signal and noise, as long as both are there.
 
 # %% [markdown]
 # ## From a plane to its axes
@@ -1058,7 +1058,7 @@ glue.figure(fig, "fd-plot-axes")
 # :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. At the start all entries are faint, at T1 the block of atoms is evenly shaded, at the end one dark entry in each row forms a staircase, and the dense block is nearly white.
 # :name: fd-fig-axes
 #
-# One masked run with the schedule: the size of each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Look at the second map: at $T_1$ the dense block has faded, and all atoms are shaded, the later winner a little more. From there to the end the lead grows, and dark squares gather on the staircase: each neuron takes one atom.
+# One masked run with the schedule: the size of each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Look from the second map on: at $T_1$ all atoms are shaded, and from there to the end dark squares gather on the staircase.
 # ```
 #
 # The best atom holds {glue:text}`fd-best-start:.2f` of a neuron before training. At $T_1$ the leader is the winner in {glue:text}`fd-led-late:.0%` of the neurons that win.
@@ -1071,7 +1071,7 @@ glue.figure(fig, "fd-plot-axes")
 #
 # In the words of the paper the map "has successfully removed the spurious dense noise". How this comes about as $d$ grows is in the [appendix](fd-a-grows).
 #
-# A finite run has no $o(1)$. We take for $N_i$ the atoms with at least half of the length of $w_i$; then no $N_i$ can have more than four members, and what is left to see of $|N_i|=O(1)$ is that it is not empty. We judge the weight outside of the own atoms, $|N_i|$, and how the other atoms lose weight from $T_1$ to the end. The controls are the same networks at $T_1$, and networks without a bias.
+# We take for $N_i$ the atoms with at least half of the length of $w_i$; then no $N_i$ can have more than four members, and what is left to see is that it is not empty. We judge the weight outside of the own atoms, $|N_i|$, and how the other atoms lose weight from $T_1$ on. The controls are the same networks at $T_1$, and networks without a bias.
 
 
 # %% tags=["hide-input"]
@@ -1317,7 +1317,7 @@ glue.figure(fig, "fd-plot-energy")
 # R^2\le\frac p{p+\sigma_\xi^2},
 # $$ (fd-eq-ceiling)
 #
-# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So at sizes that can be run we do not ask whether a probe has nothing, but on which side of the ceiling it is. The unmasked run with thresholds is again the case outside of $b=0$.
+# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So we ask on which side of the ceiling a probe is. The unmasked run with thresholds is again the case outside.
 
 # %% [markdown]
 # ```{strip}
@@ -1414,7 +1414,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The mask or the threshold?** With thresholds alone an unmasked network crosses the ceiling as well. The paper has no such run. So we ask what the mask adds at equal thresholds; the control has two independent masks.
+# **The mask or the threshold?** The paper has no run with thresholds alone. We ask what the mask adds at equal thresholds; the control has two independent masks.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -1454,7 +1454,7 @@ glue.figure(fig, "fd-plot-ceiling")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-ceiling
-# :alt: R squared of probes against the number of labels. The representation with mask and threshold lies above the horizontal line of the linear ceiling at every number of labels, that of the threshold alone a little above it, those of neither, of untrained networks and of raw data below.
+# :alt: R squared of probes against the number of labels. The representations with a threshold cross the horizontal line of the linear ceiling, the one with a mask first; those of neither, of untrained networks and of raw data stay below.
 # :name: fd-fig-ceiling
 #
 # Probes over the number of labels, mean over starts, bands from the least to the largest. Look at the black line, the most that any linear representation explains. Look where blue, mask and threshold, and green, thresholds alone, cross it. A network with neither of the two is linear and cannot, nor can an untrained network or $x$ itself.
@@ -1465,13 +1465,13 @@ glue.figure(fig, "fd-plot-ceiling")
 # %% [markdown]
 # ## Four figures, twice
 #
-# The paper's theorems are about one layer on sparse codes, its figures about a Wide-ResNet on CIFAR-10. So we look at the pictures first where the theory lives, and then in a network that it does not describe.
+# The paper's theorems are about one layer on sparse codes, its figures about a Wide-ResNet on CIFAR-10. So we look first where the theory lives, then in a network that it does not describe.
 #
 # ### In the model
 #
 # **Figure 1 of the paper: contrastive and supervised features are alike.** The paper's third contribution says that contrastive features with augmentation are "similar to the features learned via supervised learning", if the mask leaves the signals intact and labels depend on them. We train the same layer on labels: {glue:text}`fd-tasks:.0f` tasks $y=\langle w^\star_k,z\rangle$ at once, square loss, a second layer on top, unmasked data. Each masked neuron is matched with the nearest supervised one. The controls are unmasked neurons, and random directions in span$(M)$.
 #
-# The paper states no schedule of biases for supervised training. With the contrastive one, set by hand, the supervised network wins the atoms, too. With $b=0$ or with trained biases it does not: labels ask for the plane of the atoms, and any basis of it will do. These two are the cases outside of the condition.
+# The paper states no schedule of biases for supervised training. We take the contrastive one, set by hand; $b=0$ and trained biases are the cases outside, where labels ask only for the plane of the atoms, and any basis of it will do.
 
 # %% [markdown]
 # ```{strip}
@@ -1639,7 +1639,7 @@ chapter.judge(
 # (fd-images)=
 # ### In images
 #
-# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016` on CIFAR-10 {cite}`krizhevsky-2009`: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text prints no size, step or number; its figures are looked at. We have neither the figures nor that network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts that all arms share. So these rows answer whether our small network behaves as the captions say. Where it does not, the verdict is *undecided*, and the card says what would decide.
+# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016` on CIFAR-10 {cite}`krizhevsky-2009`: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text prints no size; we have neither its figures nor that network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts that all arms share. So these rows say how our small network behaves. It decides nothing of the paper's, and the card says what would.
 #
 # **By default** the images are a *substitute*: scikit-learn's digits, 8×8 pixels, each in a random colour on a random ground. Colour tells every image from the others and nothing about its class; a crop keeps it, colour jitter does not. The [record](fd-record) has exact pixels of CIFAR-10.
 
@@ -2034,13 +2034,13 @@ for ax, name in zip(
         ax.plot([k] * len(value), value, "o", color=ink, ms=5, alpha=0.7)
     ax.set(ylabel=name, ylim=(0, None))
     ax.set_xticks(range(5), list(ARM_NAMES.values()), rotation=40, ha="right")
-top.suptitle("The model: clusters and sparse firing with a mask", x=0.01, ha="left")
+top.suptitle("The model: clusters, and how many ReLUs fire", x=0.01, ha="left")
 bottom.suptitle("Images: what filters look for", x=0.01, ha="left")
 glue.figure(fig, "fd-plot-figures")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-figures
-# :alt: Upper row, the model. Two t-SNE maps: without a mask classes are mixed, with one they form islands; bars show that with trained biases nearly all ReLUs fire without a mask and a quarter with one. Lower row, images: four rows of visualised filters for supervised training, full augmentation, crops alone and none; dots of k-NN accuracy and colour index for each start.
+# :alt: Upper row, the model. Two t-SNE maps: without a mask classes are mixed, with one they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask. Lower row, images: four rows of visualised filters for supervised training, full augmentation, crops alone and none; dots of k-NN accuracy and colour index for each start.
 # :name: fd-fig-figures
 #
 # Upper row, what the theorems are about: data with one active atom, drawn by t-SNE {cite}`van-der-maaten-hinton-2008` of their representations and coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images, which the theorems do not describe: the image that drives each of eight filters most, and two numbers for each arm, one dot per start. Look at the row of crops alone and at its colour index.
@@ -2050,7 +2050,7 @@ glue.figure(fig, "fd-plot-figures")
 #
 # ## Late, not lost
 #
-# A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$. That is what Fact A.1 of the paper asks for. What if it does not? A small batch is late, not lost.
+# A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$, as Fact A.1 of the paper asks. What if it does not?
 #
 # We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and without, and take what the mask *gains*: $R^2$ of a probe with it minus $R^2$ without. After the same number of steps, {glue:text}`fd-late-early:.0f`, we compare the largest batch with the smallest; the control has two independent masks in place of the mask. And the smallest batch, at the end: the control is the same pair after {glue:text}`fd-late-early:.0f` steps. Before training both networks are the same.
 
@@ -2148,7 +2148,7 @@ glue.figure(fig, "fd-plot-late")
 #
 # ## Summary
 #
-# The mask hides, the threshold finds, the negatives make it forget. Two views that share no number share no noise, so only signals are left to agree on; up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And without a mask the loss goes to zero, because noise tells data apart better than signals do.
+# The mask hides, the threshold finds, the negatives make it forget. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And without a mask the loss goes to zero, because noise tells data apart better than signals do.
 #
 # **What surprised us.**
 #
@@ -2201,7 +2201,7 @@ glue.number("fd-end", quiet_share[-1])
 # (fd-exercises)=
 # ## Exercises
 #
-# Each asks for a derivation on paper, then for a few lines of code.
+# A derivation on paper, then a few lines of code.
 
 # %% [markdown] tags=["solution"]
 # The solutions are folded, and so is their code, which asserts what was derived by hand. Their models are small and their own, so that they hold whatever the parameters of the page are.
