@@ -74,9 +74,9 @@ from contrastive_dynamics.feature_decoupling import (
     initial_weights, labelled_images, labels_to_reach, linear_labels, linear_share,
     local_dictionary, logits, loud_directions, mask_overlap, masked_pair, neurons_won,
     noise_dominance, paper_scales, probe_curve, random_dictionary, random_masks,
-    regression_probe, require_room, require_sizes, share_with_batch_noise, split_coefficients,
-    shared_moment, silent_share, singleton_learner, slopes, span_share, stream_gradient,
-    threshold_rates, train,
+    regression_probe, require_room, require_sizes, share_with_batch_noise,
+    shared_moment, silent_share, singleton_learner, slopes, span_share,
+    split_coefficients, stream_gradient, threshold_rates, train,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
@@ -815,7 +815,7 @@ chapter.judge("thm-e1-a", observed=kept, control=of_the_next)
 
 # %% tags=["hide-input"]
 def most_neurons(weights, dictionary):
-    """The largest number of neurons that have one atom for their own, one a run."""
+    """The largest number of neurons that have one atom for their own, one per run."""
     own = split_coefficients(weights, dictionary).own
     return own.double().sum(-2).amax(-1)
 
@@ -871,14 +871,14 @@ drawn = 2000
 
 
 def not_silent(model):
-    """Share of pure noises on which the constructed learner fires, one a seed."""
+    """Share of pure noises on which the constructed learner fires, one per seed."""
     xi = model.dense_noise(drawn, one_per_seed("silence"))
     fires = (features(xi, *singleton_learner(model.dictionary, 1.0, cap)) != 0).any(-1)
     return fires.double().mean(-1).clamp(min=1 / drawn)
 
 
 def noise_left(model):
-    """Mean cosine of f(x) and f(ξ) over data with a signal, one a seed."""
+    """Mean cosine of f(x) and f(ξ) over data with a signal, one per seed."""
     learner = singleton_learner(model.dictionary, 1.0, cap)
     draws = one_per_seed("removed")
     cosine = noise_dominance(model, *learner, drawn, draws).cosine.nan_to_num(0.0)
@@ -887,7 +887,7 @@ def noise_left(model):
 
 
 def probe_misses(model):
-    """1 - R² and the share of wrong signs of probes on the thresholded atoms, one a seed each."""
+    """1 - R² and the share of wrong signs of probes on the thresholded atoms, one per seed each."""
     z, x = model.sample(4000, one_per_seed("clear"))
     w_star = draw_w_star(one_per_seed("w*"), z.shape[-1], 1, x.dtype)
     f = features(x, *singleton_learner(model.dictionary, 1.0, 0.5))
