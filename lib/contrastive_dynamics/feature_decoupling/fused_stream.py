@@ -4,6 +4,7 @@ Elsewhere `decoupled_training.stream_gradient` computes the same in torch, on ot
 """
 
 import hashlib
+import os
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -38,14 +39,16 @@ def compiled() -> Compiled | None:
     """The compiled gradient; None, said once, where numba is missing.
 
     Numba keeps compiled functions by the file of each alone, though each contains those it calls: a folder named after
-    all files makes a change of any of them count.
+    all files makes a change of any of them count. It lies below NUMBA_CACHE_DIR where that is set, as for a broken line,
+    which must not read what was compiled without it.
     """
     made_of = hashlib.sha256(b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)).hexdigest()
     try:
         from numba.core import config
         from pooch import os_cache
 
-        before, config.CACHE_DIR = config.CACHE_DIR, str(os_cache("contrastive-dynamics") / made_of[:16])
+        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or os_cache("contrastive-dynamics")) / made_of[:16]
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
             from .fused_gradient import (
                 INDEPENDENT,
