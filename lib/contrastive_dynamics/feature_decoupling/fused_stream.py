@@ -39,8 +39,8 @@ def compiled() -> Compiled | None:
     """The compiled gradient; None, said once, where numba is missing.
 
     Numba keeps compiled functions by the file of each alone, though each contains those it calls: a folder named after
-    all files makes a change of any of them count. It lies below NUMBA_CACHE_DIR where that is set, as for a broken line,
-    which must not read what was compiled without it.
+    all files makes a change of any of them count. It lies below NUMBA_CACHE_DIR where that is set, as for a line that
+    a test breaks, which must not read what was compiled without the break.
     """
     made_of = hashlib.sha256(b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)).hexdigest()
     try:
