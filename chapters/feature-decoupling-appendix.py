@@ -864,7 +864,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Below its Theorem 3.4 the paper says what follows "with high probability" for a datum, in formulas that our copy has lost, and that the map "has successfully removed the spurious dense noise from the model/representation". We restore the first as $f(\xi)=0$. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. For the constructed learner we follow three things over $d$: how often it is not silent on noise (at least once in the draws, so that a power can be fitted), the cosine of $f(x)$ and $f(\xi)$ for data with a signal, 0 where $f(\xi)=0$, and, for Corollary 3.5 of the paper, what a probe leaves unexplained and how often it errs, at a bias of one half. The paper speaks of the learned map there. In each the control keeps the noise of the smallest $d$.
+# Below its Theorem 3.4 the paper says what follows "with high probability" for a datum, in formulas that our copy has lost, and that the map "has successfully removed the spurious dense noise from the model/representation". We restore the first as $f(\xi)=0$. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. For the constructed learner we follow over $d$ how often it is not silent on noise, the mean cosine of $f(x)$ and $f(\xi)$ for data with a signal (0 where $f(\xi)=0$; a mean of 0 counts as one in the draws, so that a power can be fitted), and, for Corollary 3.5 of the paper, what a probe leaves unexplained and how often it errs, at a bias of one half. The paper speaks of the learned map there. In each the control keeps the noise of the smallest $d$.
 
 # %% tags=["hide-input"]
 drawn = 2000
@@ -883,7 +883,8 @@ def noise_left(model):
     draws = one_per_seed("removed")
     cosine = noise_dominance(model, *learner, drawn, draws).cosine.nan_to_num(0.0)
     signal = model.latents(drawn, one_per_seed("removed")).any(-1)
-    return (cosine * signal).double().sum(-1) / signal.sum(-1)
+    found = (cosine * signal).double().sum(-1) / signal.sum(-1)
+    return found.clamp(min=1 / drawn)
 
 
 def probe_misses(model):

@@ -1066,7 +1066,7 @@ glue.figure(fig, "fd-plot-axes")
 # ````{prf:theorem} 3.4 and E.1 of the paper, restored
 # :label: fd-thm-3.4
 # :nonumber:
-# With augmentation, after polynomially many steps and for as long as training goes on, a neuron is a sum over its own atoms $N_i$, with $|N_i|=O(1)$, and a rest. Relative to $\lVert w_i\rVert$ each other atom has a coefficient of $o(1)/\sqrt d$, each dense direction one of $o(1)/\sqrt{d_1}$. Each atom lies in at least one $N_i$; at most how many is lost in our copy, and [so is the reading](fd-a-crowd). The loss is small.
+# With augmentation, after polynomially many steps and for as long as training goes on, a neuron is a sum over its own atoms $N_i$, with $|N_i|=O(1)$, and a rest. Relative to $\lVert w_i\rVert$ each other atom has a coefficient of $o(1)/\sqrt d$, each dense direction one of $o(1)/\sqrt{d_1}$. Each atom lies in at least one $N_i$; at most how many is lost in our copy ([our reading](fd-a-crowd)). The loss is small.
 # ````
 #
 # In the words of the paper the map "has successfully removed the spurious dense noise". How this comes about as $d$ grows is in the [appendix](fd-a-grows).
@@ -2046,7 +2046,7 @@ glue.figure(fig, "fd-plot-figures")
 # Upper row, what the theorems are about: data with one active atom, drawn by t-SNE {cite}`van-der-maaten-hinton-2008` of their representations and coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images, which the theorems do not describe: the image that drives each of eight filters most, and two numbers for each arm, one dot per start. Look at the row of crops alone and at its colour index.
 # ```
 #
-# In the model firing comes out as the caption says with biases that nobody set by hand, likeness to supervised neurons only with the schedule, and clusters come from thresholds more than from the mask. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
+# In the model firing comes out as the caption says, with biases that nobody set by hand; likeness to supervised neurons needs the schedule; and clusters come from thresholds more than from the mask. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
 #
 # ## Late, not lost
 #
@@ -2148,7 +2148,7 @@ glue.figure(fig, "fd-plot-late")
 #
 # ## Summary
 #
-# The mask hides, the threshold finds, the negatives make it forget. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And without a mask the loss goes to zero, because noise tells data apart better than signals do.
+# The mask hides, the threshold finds, negatives make a network forget. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And without a mask the loss goes to zero, because noise tells data apart better than signals do.
 #
 # **What surprised us.**
 #
