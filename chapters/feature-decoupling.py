@@ -402,7 +402,7 @@ for (what, v, ink), line in zip(directions, axes, strict=True):
         ax.text(0.04, 0.9, f"slope {slope:.2f}", transform=ax.transAxes)
         ax.set(xlim=(-2, 2), ylim=(-2, 2), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         ax.set_aspect("equal")
-        if line is axes[0]:
+        if what == "an atom":
             ax.set_title(name, weight="normal")
     line[0].set_ylabel(f"{what}\n" + r"$\langle v,x^{++}\rangle$")
 for ax in axes[1]:
@@ -650,7 +650,7 @@ for (look, fill, runs), shift in zip(arms, (-14, 8), strict=True):
             ax.plot(x, line.cpu(), **colours.THEORY | {"lw": 0.9})
 ax.plot([], [], "o", color=BLUE, label="$T_1$ with a mask")
 ax.plot([], [], "v", fillstyle="none", color=VERMILION, label="$T_1$ without")
-ax.plot([], [], color="k", lw=1.2, label="the population")
+ax.plot([], [], "-", color="k", lw=1.2, label="the population")
 ax.plot([], [], **colours.THEORY, label="with the noise of a batch")
 ax.legend(loc="lower right")
 ax.set(xlabel=r"$2\kappa pt-\log\frac{d_1-d}{d}$", ylabel="share in span$(M)$")
