@@ -12,12 +12,7 @@ import torch
 from measuring import Calls, least_seconds, machine, product_rate, run, tables
 from torch import Tensor
 
-from contrastive_dynamics.feature_decoupling.decoupled_training import (
-    DecoupledTraining,
-    Learner,
-    initial_weights,
-    stream_gradient,
-)
+from contrastive_dynamics.feature_decoupling.decoupled_training import stream_gradient
 from contrastive_dynamics.feature_decoupling.dictionaries import random_dictionary
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding, paper_scales
 from contrastive_dynamics.feature_decoupling.symmetrised_relu import (
@@ -25,6 +20,7 @@ from contrastive_dynamics.feature_decoupling.symmetrised_relu import (
     contrastive_loss_value,
     features,
 )
+from contrastive_dynamics.feature_decoupling.training_schedule import DecoupledTraining, Learner, initial_weights
 from contrastive_dynamics.numerics.random_streams import streams
 
 ATOMS, NEGATIVES, TAU = 16, 256, 20.0

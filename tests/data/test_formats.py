@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 import pytest
+from one_line_error import one_line_error
 
 from contrastive_dynamics.data.formats import read_batch, read_idx, read_npz
 
@@ -90,6 +91,55 @@ def test_a_batch_of_python_2_is_read_plane_by_plane():
         assert np.array_equal(images[:, row, column, channel], rows[:, 1024 * channel + 32 * row + column])
 
 
+BATCH_ROWS, BATCH_LABELS = np.random.default_rng(2).integers(0, 256, (5, 3072), dtype=np.uint8), [3, 0, 9, 9, 1]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("numpy_2", [True, False])
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {
+            "data": BATCH_ROWS,
+            "labels": BATCH_LABELS,
+            "batch_label": "training batch 1 of 5",
+            "filenames": ["a.png"] * 5,
+        },
+        {b"data": BATCH_ROWS, b"labels": BATCH_LABELS, b"batch_label": b"training batch \xff"},
+        {"data": np.asfortranarray(BATCH_ROWS), "labels": np.array(BATCH_LABELS)},
+        {"data": np.repeat(BATCH_ROWS, 2, 0)[::2], "labels": list(np.array(BATCH_LABELS, dtype=np.uint8))},
+    ],
+    ids=["text", "bytes", "columns first", "parts of arrays"],
+)
+def test_a_batch_of_python_3_is_read_alike(protocol, numpy_2, batch):
+    content = pickle.dumps(batch, protocol=protocol)
+    if not numpy_2 and protocol < 4:  # the names that numpy 1 wrote; later protocols prefix the length
+        content = content.replace(b"numpy._core.", b"numpy.core.")
+    images, labels = read_batch(content)
+    expected = read_batch(python_2_batch(BATCH_ROWS, BATCH_LABELS))
+    assert np.array_equal(images, expected[0]) and np.array_equal(labels, expected[1])
+    assert images.flags.writeable and images.dtype == labels.dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        (b"c_codecs\nencode\n(Vx\nVzip\ntR.", "bytes must be written as latin1, got 'zip'"),
+        (b"c_codecs\nencode\n(Vx\nVpunycode\ntR.", "bytes must be written as latin1, got 'punycode'"),
+        (b"c_codecs\ndecode\n(Vx\nVlatin1\ntR.", "it must hold only .*, got _codecs.decode"),
+        (b"cnumpy._core.numeric\nfromfile\n.", "it must hold only .*, got numpy._core.numeric.fromfile"),
+        (b"cnumpy._core.multiarray\nfrombuffer\n.", "it must hold only .*, got numpy._core.multiarray.frombuffer"),
+        (pickle.dumps(np.array([print]), protocol=5), "it must hold only .*, got builtins.print"),
+        (b"cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(VO\ntRVx\ntR.", "not the pickle that is expected"),
+        (b"cnumpy\nndarray.tofile\n.", "it must hold only .*, got numpy.ndarray.tofile"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_python_3_adds_opens_no_door(call, said):
+    with one_line_error(ValueError, said):
+        read_batch(call)
+
+
 def test_a_harmful_pickle_is_refused_and_does_nothing(tmp_path):
     content = pickle.dumps({"data": Harmful(tmp_path / "harm"), "labels": []}, protocol=2)
     with pytest.raises(ValueError, match=r"it must hold only numpy arrays and plain containers, got \w+\.mkdir"):
@@ -118,6 +168,11 @@ ROWS = np.zeros((2, 3072), dtype=np.uint8)
         (python_2_batch(ROWS[:, :100], [1, 2]), "no array 'data' of bytes with 3072 columns"),
         (python_2_batch(ROWS, [1, 10]), "no list 'labels' of integers 0..9"),
         (pickle.dumps({"data": [], "labels": []}), "no array 'data'"),
+        (pickle.dumps({"data": ROWS, "labels": [True, 1]}), "no list 'labels' of integers 0..9"),
+        (pickle.dumps({"data": ROWS, "labels": np.array([0.5, 1])}), "no list 'labels' of integers 0..9"),
+        (pickle.dumps({"data": ROWS, "labels": np.array([-1, 1])}), "no list 'labels' of integers 0..9"),
+        (python_2_batch(ROWS, [1, 2, 3]), "as many labels as images must be there, got 3 and 2"),
+        (pickle.dumps(7), "no array 'data'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",  # bytes may differ from process to process
 )

@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import permutations, product
 from math import comb, log, log1p, sqrt
 
 import pytest
@@ -12,9 +12,10 @@ from contrastive_dynamics.feature_decoupling.constructed_learners import (
     silent_share,
     singleton_learner,
 )
-from contrastive_dynamics.feature_decoupling.decoupled_training import DecoupledTraining, Learner, stream_gradient
+from contrastive_dynamics.feature_decoupling.decoupled_training import stream_gradient
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
 from contrastive_dynamics.feature_decoupling.symmetrised_relu import contrastive_loss_value, features
+from contrastive_dynamics.feature_decoupling.training_schedule import DecoupledTraining, Learner
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.stiefel import haar
 
@@ -126,7 +127,12 @@ def test_bad_input_is_refused_in_one_line():
         singleton_learner(dictionary, 1.0, 1)
     with pytest.raises(ValueError, match="scale, neurons, .* must be > 0, got 1.0, 0, "):
         dense_loss_bounds(f64([1]), 0, NOISE, 32, 2.0)
+    for scale, noise, temperature in permutations((1.0, 2.0, float("nan"))):  # in whichever place
+        with pytest.raises(ValueError, match="scale, neurons, .* must be > 0, got .*nan"):
+            dense_loss_bounds(f64([scale]), 3, noise, 32, temperature)
     with pytest.raises(ValueError, match=r"must be ≥ 1, in \(0, 1\), > 0 and ≥ 0, got 6, 1.0, 0.3 and 0.5"):
         silent_share(6, 1.0, 0.3, 0.5)
+    with pytest.raises(ValueError, match="> 0 and ≥ 0, got 6, 0.5, 0.3 and nan"):
+        silent_share(6, 0.5, 0.3, float("nan"))
     with pytest.raises(ValueError, match=r"must be ≥ 1, ≥ 1 and in \(0, 1\), got 6, 0 and 0.1"):
         collision_floor(6, 0.1, 0)

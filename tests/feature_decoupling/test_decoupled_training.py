@@ -4,18 +4,16 @@ import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
 
-from contrastive_dynamics.feature_decoupling.decoupled_training import (
-    CHUNK,
+from contrastive_dynamics.feature_decoupling.decoupled_training import CHUNK, stream_gradient, train
+from contrastive_dynamics.feature_decoupling.dictionaries import flat_dictionary, random_dictionary
+from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
+from contrastive_dynamics.feature_decoupling.symmetrised_relu import Gradient, contrastive_gradient
+from contrastive_dynamics.feature_decoupling.training_schedule import (
     DecoupledTraining,
     Learner,
     initial_weights,
     sgd_step,
-    stream_gradient,
-    train,
 )
-from contrastive_dynamics.feature_decoupling.dictionaries import flat_dictionary, random_dictionary
-from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
-from contrastive_dynamics.feature_decoupling.symmetrised_relu import Gradient, contrastive_gradient
 from contrastive_dynamics.feature_decoupling.view_correlation import cross_moment, growth_rates, linear_share
 from contrastive_dynamics.numerics.random_streams import stream
 
@@ -194,7 +192,9 @@ def test_bad_input_is_named():
 def test_everything_stays_on_the_device_of_its_inputs():
     with elsewhere():
         courses = [
-            train(*setting(2, device), small(batch=CHUNK + 8), streams(2, device=device), [0, 3], workers=1)
+            train(
+                *setting(2, device), small(batch=CHUNK + 8), streams(2, device=device), [0, 3], workers=1, fused=False
+            )
             for device in (ELSEWHERE, None)
         ]
         for far, near in zip(*courses, strict=True):

@@ -156,5 +156,30 @@ def test_bad_input_is_refused_in_one_line():
         noise_dominance(SparseCoding(dictionary, 0.2, 0.3), weights, bias, 0, streams("samples"))
     with pytest.raises(ValueError, match="noise and bias must be > 0 and ≥ 0, got 0.3 and -1.0"):
         silence_probability(weights, bias - 1, dictionary, 0.3)
+    with pytest.raises(ValueError, match="noise and bias must be > 0 and ≥ 0, got 0.3 and nan"):
+        silence_probability(weights, bias * float("nan"), dictionary, 0.3)
     with pytest.raises(ValueError, match="m_a ≤ m_b for one_to_one"):
         matched_neurons(weights, weights[:, :2], one_to_one=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_coefficient_at_the_threshold_counts_whatever_rounding_says(dtype):
+    dictionary = basis()[0].to(dtype)
+    for size in (2, 4):  # equal parts of as many atoms: cosines of 1/√size
+        sets = torch.combinations(torch.arange(ATOMS), size)
+        chosen = torch.zeros(len(sets), ATOMS, dtype=dtype).scatter(1, sets, 1)
+        weights = torch.linspace(0.1, 9, len(sets), dtype=dtype).unsqueeze(-1) * (chosen @ dictionary.mT)
+        own = split_coefficients(weights, dictionary, size**-0.5).own
+        assert torch.equal(own, chosen.bool().expand_as(own))
+        assert not neurons_won(weights, dictionary, size**-0.5).any()  # no atom has such a neuron alone
+        clear = split_coefficients(weights, dictionary, size**-0.5 + 1e-4).own
+        assert not clear.any()  # the control: a cosine that is below the threshold stays below
+
+
+def test_a_neuron_of_two_atoms_silences_the_first_of_them():
+    dictionary = basis()[0]
+    weights = (dictionary[..., 1] + dictionary[..., 3]).unsqueeze(-2) * f64([[1.0], [0.3], [7.0]])
+    bias = f64([0.5, 0.6, 0.7]).expand(RUNS, 3)
+    levels = bias / weights.norm(dim=-1) / 0.4 / sqrt(2)
+    found = silence_probability(weights, bias, dictionary, 0.4).by_atom
+    torch.testing.assert_close(found, torch.erf(levels.amin(-1)), rtol=1e-12, atol=0)  # one neuron, for one atom

@@ -1,10 +1,12 @@
 """Training of encoders against torch.optim on each run alone; interrupted, resumed and uninterrupted, bit by bit."""
 
 import math
+import pickle
 
 import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
+from one_line_error import one_line_error
 from torch.nn.functional import cross_entropy
 
 from contrastive_dynamics.feature_decoupling.encoder_training import EncoderTraining, Streams, nt_xent, train_encoders
@@ -52,6 +54,16 @@ def test_nt_xent_pair_by_pair():
         total -= s[(i + 4) % 8] - math.log(sum(math.exp(s[j]) for j in range(8) if j != i))
     assert float(nt_xent(z, view, 0.3)) == pytest.approx(total / 8, rel=1e-12)
     assert float(nt_xent(z, view, 1e9)) == pytest.approx(math.log(7), rel=1e-8)
+
+
+def test_nt_xent_refuses_what_is_no_temperature_and_no_pairs():
+    z = torch.ones(4, 3)
+    for temperature in (0.0, -0.5, math.nan):
+        with one_line_error(ValueError, f"nt_xent: temperature must be > 0, got {temperature}"):
+            nt_xent(z, z, temperature)
+    for one, other in ((z, z[:2]), (z[:1], z[:1]), (z[None], z[None])):
+        with one_line_error(ValueError, r"nt_xent: z and z_view must be \[N, out\], N ≥ 2, got \("):
+            nt_xent(one, other, 0.5)
 
 
 def plain_loss(setting, weights, x, labels, at, stream):
@@ -122,16 +134,80 @@ def test_interrupted_it_goes_on_to_the_same_bits(tmp_path, arm, count):
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
 
 
-def test_a_state_of_another_training_is_refused(tmp_path):
+def swapped(x):
+    """The same numbers with two neighbours exchanged, so that no sum over all of them differs."""
+    flat = x.flatten().clone()
+    at = int((flat.diff() != 0).nonzero()[0])
+    flat[[at, at + 1]] = flat[[at + 1, at]]
+    return flat.view_as(x)
+
+
+@pytest.mark.parametrize("arm", ["none", "supervised"])
+def test_a_state_of_other_data_is_refused(tmp_path, arm):
+    path, (x, labels) = tmp_path / "state", data()
+    with pytest.raises(Stopped):
+        train(arm, path=path, watch=stop_after(1))
+    order = torch.randperm(N, generator=stream(0, 0, "order"))
+    changed = [(x[order], labels[order]), (x.flip(0), labels), (x, labels[order]), (x.mT.contiguous(), labels)]
+    changed += [(swapped(x), labels), (x, swapped(labels)), (x + 1e-9, labels), (x[:-1], labels[:-1])]
+    before = path.read_bytes()
+    for images, classes in changed:
+        what = "labels" if same_bits(images, x) else "images"
+        with one_line_error(ValueError, f"state at .* must be of {what} torch.*, got .*sha256"):
+            train_encoders(training(arm), images, classes, Streams.of(0, (0, 1)), path=path)
+    assert path.read_bytes() == before
+    train_encoders(
+        training(arm), x.clone(), labels.clone(), Streams.of(0, (0, 1)), path=path
+    )  # equal data are the same
+
+
+def same_bits(a, b):
+    return a.shape == b.shape and torch.equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "other", [{"rate": 0.2}, {"runs": [0]}, {"runs": [0, 2]}, {"dtype": torch.float32}, {"arm": "crop"}, {"epochs": 3}]
+)
+def test_a_state_of_another_training_is_refused(tmp_path, other):
     path = tmp_path / "state"
     train("none", path=path)
-    images, labels = data()
-    for changed in ((images.flip(0) / 2, labels), (images, labels + 1)):
-        with pytest.raises(ValueError, match="state at .* must be of "):
-            train_encoders(training("none"), *changed, Streams.of(0, (0, 1)), path=path)
-    for other in ({"rate": 0.2}, {"runs": [0]}, {"dtype": torch.float32}, {"arm": "crop"}, {"runs": [0, 2]}):
-        with pytest.raises(ValueError, match="state at .* must be of .*, got "):
-            train(**{"arm": "none", "path": path} | other)
+    with one_line_error(ValueError, "state at .* must be of (settings|streams|images) .*, got .*"):
+        train(**{"arm": "none", "path": path} | other)
+
+
+def edited(path, **changes):
+    torch.save(torch.load(path, weights_only=True) | changes, path)
+
+
+def flipped(content, at):
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("no state"),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-900]),
+    "a bit": lambda path: path.write_bytes(flipped(content := path.read_bytes(), len(content) // 2)),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "a list": lambda path: torch.save([1, 2], path),
+    "old": lambda path: edited(path, key="Training(...), sums (1, 2)"),
+    "no step": lambda path: torch.save({"key": torch.load(path)["key"]}, path),
+    "step": lambda path: edited(path, step=99),
+    "weights": lambda path: edited(path, weights={}),
+    "order": lambda path: edited(path, order=torch.zeros(2, 3)),
+    "streams": lambda path: edited(path, streams=[[torch.zeros(5)] * 2] * 3),
+    "numbers of the streams": lambda path: edited(path, streams=[[torch.ones(5056, dtype=torch.uint8)] * 2] * 3),
+    "code": lambda path: path.write_bytes(pickle.dumps(print)),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_state_says_so_in_one_line(tmp_path, how):
+    path = tmp_path / "state"
+    train("none", path=path)
+    DAMAGES[how](path)
+    with one_line_error(ValueError, "state at .* (is damaged|cannot be read).*; delete it to train from the start$"):
+        train("none", path=path)
 
 
 def test_a_run_is_the_same_alone():

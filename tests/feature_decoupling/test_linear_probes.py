@@ -118,6 +118,25 @@ def test_classification_of_one_noisy_latent_errs_as_its_noise_does():
     assert (oracle - 0.75).abs().max() < 0.03  # 1 - P[z = 0]/2
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rows_on_the_border_are_right_by_half_for_either_class(dtype):
+    x, classes = normal(200, 4).to(dtype), normal(200, 1, purpose="classes").sign()
+    clear, truth = normal(50, 4, purpose="test").to(dtype), normal(50, 1, purpose="truth").sign()
+    alone = classification_probe(x, classes, clear, truth)
+    for silent in (10, 150):
+        rows = torch.cat([torch.zeros(RUNS, silent, 4, dtype=dtype), clear], 1)
+        for answer in (-1.0, 1.0):
+            found = classification_probe(x, classes, rows, torch.cat([f64_full(silent, answer), truth], 1))
+            torch.testing.assert_close(found, (50 * alone + silent / 2) / (50 + silent))
+    both = torch.cat([x, -x], -1)  # (x, x) has ⟨w, (x, x)⟩ = 0 up to rounding: w = (v, −v) by symmetry
+    twins = classification_probe(both, classes, torch.cat([clear, clear], -1), truth)
+    torch.testing.assert_close(twins, torch.full_like(twins, 0.5))
+
+
+def f64_full(rows, value):
+    return torch.full((RUNS, rows, 1), value, dtype=torch.float64)
+
+
 def test_bad_input_is_refused_in_one_line():
     x, y = normal(10, 3), normal(10, 2)
     with pytest.raises(ValueError, match="atoms and tasks must be ≥ 1, got 3 and 0"):
@@ -126,6 +145,9 @@ def test_bad_input_is_refused_in_one_line():
         regression_probe(x, y[:, :9], x, y)
     with pytest.raises(ValueError, match=r"ridges must be one or more numbers > 0, got \(0.0, 1.0\)"):
         regression_probe(x, y, x, y, (0.0, 1.0))
+    for ridges in ((1.0, float("nan")), (float("nan"), 1.0)):
+        with pytest.raises(ValueError, match="ridges must be one or more numbers > 0, got .*nan"):
+            regression_probe(x, y, x, y, ridges)
     with pytest.raises(ValueError, match="strength must be > 0, got 0"):
         classification_probe(x, y.sign(), x, y.sign(), 0)
     with pytest.raises(ValueError, match="train_classes must have both classes .*, got one class"):

@@ -3,12 +3,12 @@ from math import sqrt
 import pytest
 import torch
 
-from contrastive_dynamics.feature_decoupling.decoupled_training import DecoupledTraining, initial_weights
 from contrastive_dynamics.feature_decoupling.decoupling_scores import neurons_won, span_share
 from contrastive_dynamics.feature_decoupling.linear_probes import draw_w_star
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
 from contrastive_dynamics.feature_decoupling.supervised_codes import supervised_gradient, train_supervised
 from contrastive_dynamics.feature_decoupling.symmetrised_relu import features
+from contrastive_dynamics.feature_decoupling.training_schedule import DecoupledTraining, initial_weights
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.stiefel import haar
 

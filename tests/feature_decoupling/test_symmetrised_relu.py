@@ -147,9 +147,13 @@ def test_bad_input_is_named():
     first, second, negatives = data("masked")
     with pytest.raises(ValueError, match="negatives must be ≥ 1, got 0"):
         contrastive_gradient(weights, bias, first, second, negatives[:, :0], 1.0)
-    for temperature in (0.0, float("nan")):
-        with pytest.raises(ValueError, match=f"temperature must be > 0, got {temperature}"):
-            contrastive_gradient(weights, bias, first, second, negatives, temperature)
+    of_features = (features(x, weights, bias) for x in (first, second, negatives))
+    calls = {contrastive_gradient: (weights, bias, first, second, negatives)}
+    calls |= dict.fromkeys((logits, contrastive_loss_value), tuple(of_features))
+    for temperature in (0.0, -2.0, float("nan")):
+        for call, inputs in calls.items():
+            with pytest.raises(ValueError, match=f"temperature must be > 0, got {temperature}"):
+                call(*inputs, temperature)
 
 
 def test_everything_stays_on_the_device_of_its_inputs():

@@ -109,6 +109,59 @@ def test_neighbours_and_silhouette_of_clusters_and_of_noise():
         assert silhouette(*far).tolist() == pytest.approx(score.tolist())
 
 
+def test_neighbours_do_not_depend_on_the_order_of_images_or_the_names_of_classes():
+    levels = torch.randint(0, 3, (1, N, 4), generator=stream(0, 0, "levels")).double()  # many images at one distance
+    labels = torch.randint(0, 4, (N,), generator=stream(0, 0, "labels"))
+    order, renamed = (torch.randperm(k, generator=stream(0, 0, "order")) for k in (N, 4))
+    for neighbours in (1, 2, 3, 8, N):
+        found = neighbour_accuracy(levels, labels, levels, labels, neighbours)
+        far = levels[:, order], renamed[labels[order]]
+        torch.testing.assert_close(neighbour_accuracy(*far, levels, renamed[labels], neighbours), found)
+        assert neighbour_accuracy(0.3 * far[0], far[1], 7 * levels, renamed[labels], neighbours) == pytest.approx(found)
+    for neighbours in (0, N + 1):
+        with pytest.raises(ValueError, match=f"neighbours must be 1 to n = {N}, got {neighbours}"):
+            neighbour_accuracy(levels, labels, levels, labels, neighbours)
+
+
+def test_neighbours_vote_by_vote():
+    h, labels = draw(RUNS, N, 5), torch.arange(N) % 3
+    test, truth = draw(RUNS, 20, 5, purpose="test"), torch.arange(20) % 3
+    found = neighbour_accuracy(h, labels, test, truth, 4)
+    for run in range(RUNS):
+        total = 0.0
+        for asked, answer in zip(test[run], truth.tolist(), strict=True):
+            near = torch.cosine_similarity(h[run], asked[None]).topk(4).indices
+            votes = torch.bincount(labels[near], minlength=3).tolist()
+            total += (votes[answer] == max(votes)) / votes.count(max(votes)) / 20
+        assert float(found[run]) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_collapsed_representations_score_what_chance_does(dtype):
+    labels = torch.arange(N) % 3
+    one = draw(13, purpose="one").to(dtype)
+    point, line = one.expand(1, N, 13), one * (draw(1, N, 1).abs() + 0.1).to(dtype)
+    for collapsed in (point, line, 0 * point):
+        assert float(silhouette(collapsed, labels)) == 0
+        assert float(neighbour_accuracy(collapsed, labels, collapsed, labels, 7)) == pytest.approx(1 / 3)
+    shaken = 0.3 + torch.finfo(dtype).eps * draw(1, N, 2).to(dtype).clamp(-3, 3)  # constant but for rounding
+    assert best_match(draw(1, N, F).to(dtype), shaken).tolist() == [[0] * F]
+    kept = best_match(draw(1, N, F).to(dtype), 0.3 + 1e-3 * draw(1, N, F).to(dtype))
+    torch.testing.assert_close(kept, torch.ones_like(kept), rtol=1e-4, atol=0)  # the control: a small signal counts
+
+
+def test_colour_selectivity_does_not_depend_on_the_order_of_silent_images():
+    colour = draw(RUNS, N, F).relu()  # silent on about half of the images
+    grey, order = draw(RUNS, N, F, purpose="grey").relu() / 9, torch.randperm(N, generator=stream(0, 0, "order"))
+    for top in (3, 45, N):
+        found = colour_selectivity(colour, grey, top)
+        torch.testing.assert_close(colour_selectivity(colour[:, order], grey[:, order], top), found)
+    last = colour[0, :, 0] == 0
+    silent = int(last.sum())
+    share = (45 - (N - silent)) / silent * grey[0, last, 0].sum() + grey[0, ~last, 0].sum()
+    assert float(colour_selectivity(colour, grey, 45)[0, 0]) == pytest.approx(1 - float(share / colour[0, :, 0].sum()))
+
+
 def test_an_embedding_keeps_clusters_apart_and_repeats_itself():
     labels = torch.arange(N) % 3
     h = torch.eye(3, 8)[labels] + 0.02 * draw(N, 8).float()

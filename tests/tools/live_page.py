@@ -26,6 +26,7 @@ SCENES = {  # a scene of each picture that is not the usual one
     "arrows": {"tau": 4, "d": 50},
     "circle": {"leak": 0.4, "vote": 0.2},
     "clouds": {"t": 6, "nu": 2.5},
+    "masks": {"both": 40, "noise": 2},
 }
 
 

@@ -91,7 +91,7 @@ def dense_loss_bounds(
     Raises: ValueError outside these ranges.
     Error: rounding, for m ≤ 4096: the trapezoidal rule over log r², whose integrand is smooth and decays.
     """
-    if not bool((scale > 0).all()) or min(neurons, negatives) < 1 or not min(noise, temperature) > 0:
+    if not bool((scale > 0).all()) or min(neurons, negatives) < 1 or not (noise > 0 and temperature > 0):
         raise ValueError(
             f"scale, neurons, noise, negatives and temperature must be > 0, got {float(scale.min())}, {neurons}, "
             f"{noise}, {negatives} and {temperature}"
@@ -124,7 +124,7 @@ def silent_share(atoms: int, active: float, noise: float, bias_ratio: float) -> 
     """
     from scipy.special import ndtr
 
-    if atoms < 1 or not 0 < active < 1 or not noise > 0 or bias_ratio < 0:
+    if atoms < 1 or not 0 < active < 1 or not noise > 0 or not bias_ratio >= 0:
         raise ValueError(
             "atoms, active, noise and bias_ratio must be ≥ 1, in (0, 1), > 0 and ≥ 0, "
             f"got {atoms}, {active}, {noise} and {bias_ratio}"

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..numerics.ties import first_largest, rounding_margin
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import preactivations, symmetrised_relu
 
@@ -81,7 +82,7 @@ def split_coefficients(
 
     The theorem asks for α = Θ(1), α' = o(1/√d) and β = o(1/√d1), relative to ‖w_i‖. With a threshold t no N_i has more
     than 1/t² members. `chance_in_own_set` gives how much enters it by chance, which is a lot unless 1/√d is far below
-    t.
+    t. A coefficient that equals the threshold up to rounding counts: M_1 + M_2 has N_i = {1, 2} at t = 1/√2.
     Source: wen-li-2021, Theorem 3.4; E.1.
     Args:
         weights: `[..., run, m, d1]`.
@@ -90,11 +91,12 @@ def split_coefficients(
         complement: M⊥ `[run, d1, d1 - d]`, orthonormal, needed only for `dense_max`.
     Returns: Split.
     Raises: ValueError for another threshold.
+    Error: cosines within (d1 + 64)·eps below the threshold count as equal to it.
     Cost: as `atom_shares`, and 2·m·d1·(d1 - d) flops per run with a complement.
     """
     _check_threshold("split_coefficients", threshold)
     cosines = _cosines(weights, dictionary).abs()
-    own = cosines >= threshold
+    own = cosines >= threshold - rounding_margin(weights.shape[-1], weights.dtype)
     other = cosines.masked_fill(own, 0)
     dim, atoms = dictionary.shape[-2:]
     # not 1 - Σ cos²: in a learned neuron the dense part may be by far the smaller one
@@ -126,15 +128,16 @@ def chance_in_own_set(atoms: int, threshold: float) -> float:
 def neurons_won(weights: Tensor, dictionary: Tensor, threshold: float = MAJORITY) -> Tensor:
     """For each atom, the number of neurons that have it alone: N_i = {j}.
 
-    Source: wen-li-2021, Theorem 3.4 (at least one, at most o(m/d) there).
+    Source: wen-li-2021, Theorem 3.4 (at least one; the bound from above is lost in our copy).
     Args:
         weights: `[..., run, m, d1]`.
         dictionary: M, `[run, d1, d]`.
         threshold: in (0, 1]; above 1/√2 no N_i has two members.
     Returns: `[..., run, d]`, int64.
-    Raises and Cost: as `split_coefficients`.
+    Raises, Error and Cost: as `split_coefficients`.
     """
     _check_threshold("neurons_won", threshold)
+    threshold -= rounding_margin(weights.shape[-1], weights.dtype)
     own = _cosines(weights, dictionary).abs() >= threshold
     return (own & (own.sum(-1, keepdim=True) == 1)).sum(-2)
 
@@ -172,9 +175,9 @@ def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise
     """P[f(ξ) = 0] = P[|⟨w_i, ξ⟩| ≤ b_i for all i]; neuron i contributes P_i = 1 - 2Q(t_i/σ_ξ), t_i = b_i/‖w_i‖.
 
     least: Π_i P_i. It is exact for orthogonal w_i, and a lower bound for any, by Šidák's inequality.
-    by_atom: the product of P_i over one neuron per atom: among those whose largest |⟨w_i, M_j⟩| is that atom's, the one
-    with the least t_i. It is exact if the neurons of an atom are parallel and those of different atoms orthogonal, and
-    an upper bound if the chosen ones are orthogonal.
+    by_atom: the product of P_i over one neuron per atom: among those whose largest |⟨w_i, M_j⟩| is that atom's (of
+    equal ones the first atom counts), the one with the least t_i. It is exact if the neurons of an atom are parallel
+    and those of different atoms orthogonal, and an upper bound if the chosen ones are orthogonal.
     Source: wen-li-2021, below Theorem 3.4 (f(ξ) = 0 with high probability); Šidák, Rectangular confidence regions
     (1967).
     Args:
@@ -186,10 +189,11 @@ def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise
     Raises: ValueError for another noise, or a bias below 0.
     Cost: 2·m·d1·d flops per run.
     """
-    if not noise > 0 or bool((bias < 0).any()):
+    if not noise > 0 or not bool((bias >= 0).all()):
         raise ValueError(f"noise and bias must be > 0 and ≥ 0, got {noise} and {float(bias.min())}")
     levels = bias / weights.norm(dim=-1) / (noise * sqrt(2))
-    best = (weights @ dictionary).abs().argmax(-1, keepdim=True)
+    shares = _cosines(weights, dictionary).abs()
+    best = first_largest(shares, rounding_margin(weights.shape[-1], weights.dtype)).unsqueeze(-1)
     atoms = torch.arange(dictionary.shape[-1], device=weights.device)
     by_atom = torch.where(best == atoms, levels.unsqueeze(-1), torch.inf).amin(-2)  # an atom with no neuron never fires
     return SilenceProbability(torch.erf(levels).prod(-1), torch.erf(by_atom).prod(-1))
@@ -198,6 +202,7 @@ def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise
 def matched_neurons(a: Tensor, b: Tensor, one_to_one: bool = False) -> tuple[Tensor, Tensor]:
     """Each neuron of a and its partner among the neurons of b by |cosine|: (index, |cosine|), both `[run, m_a]`.
 
+    Of equally close partners the index names any one.
     one_to_one: no partner occurs twice, and the sum of the |cosines| is the largest possible. Chance contributes a lot:
     in the span of 16 atoms, 32 random directions match 32 others to 0.5 without sharing a feature. So compare the
     result with the match of such directions.

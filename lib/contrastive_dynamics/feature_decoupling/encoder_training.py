@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from ..numerics.memory import keep_freed_memory
 from ..numerics.random_streams import stream
+from .encoder_state import EncoderState, training_key
 from .image_augmentations import Augmentation
 from .wide_resnet import Weights, WideResNet, each_run
 
@@ -120,8 +121,14 @@ def nt_xent(z: Tensor, z_view: Tensor, temperature: float) -> Tensor:
         z, z_view: outputs for both views, `[N, out]`, N ≥ 2.
         temperature: τ > 0.
     Returns: `[]`.
+    Raises: ValueError for another temperature or shape.
     Cost: 8·N²·out flops, 8·N² numbers.
     """
+    if not temperature > 0:
+        raise ValueError(f"nt_xent: temperature must be > 0, got {temperature}")
+    if z.ndim != 2 or z.shape != z_view.shape or len(z) < 2:
+        got = f"{tuple(z.shape)}, {tuple(z_view.shape)}"
+        raise ValueError(f"nt_xent: z and z_view must be [N, out], N ≥ 2, got {got}")
     both = normalize(torch.cat([z, z_view]), dim=-1)
     logits = (both @ both.mT / temperature).fill_diagonal_(-math.inf)
     return cross_entropy(logits, torch.arange(len(both), device=z.device).roll(len(z)))
@@ -153,75 +160,50 @@ def train_encoders(
         save_every: seconds between two writes.
         watch: wraps the remaining steps, as a progress bar does.
     Returns: weights `[run, ...]`, and the loss of every step `[step, run]`.
-    Raises: ValueError for arguments outside these ranges, or a file from another training.
+    Raises: ValueError for arguments outside these ranges, or a file that is damaged or from another training: other
+        settings, seeds or kind of device, other images or labels or another order of them.
     Cost: per step and run, 6·views·N·`multiplications` flops, and about 30·views·N·channels·s² numbers.
     """
     _check(training, images, labels, streams)
     if images.device.type == "cpu":
         keep_freed_memory()
-    state, saved = _State.start(training, images, labels, streams, path), time.monotonic()
+    state, saved = _start(training, images, labels, streams, path), time.monotonic()
     for step in watch(range(state.step, state.steps)):
-        state.advance(training, images, labels, streams)
+        _advance(state, training, images, labels, streams)
         if path is not None and (time.monotonic() - saved >= save_every or step + 1 == state.steps):
             state.save(path, streams)
             saved = time.monotonic()
     return state.weights, state.losses
 
 
-@dataclass
-class _State:
-    key: str
-    step: int
-    steps: int
-    weights: Weights
-    velocity: Weights
-    order: Tensor  # [run, n], for this epoch
-    losses: Tensor  # [step, run]
+def _start(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams, path) -> EncoderState:
+    """The state before the first step, or the one stored at `path`."""
+    runs, n = len(streams.weights), len(images)
+    weights = training.initial_weights(streams.weights, int(labels.max()) + 1, images.dtype)
+    velocity = {name: torch.zeros_like(w) for name, w in weights.items()}
+    order = torch.zeros(runs, n, dtype=torch.int64, device=images.device)
+    losses = images.new_zeros(training.epochs * (n // training.batch), runs)
+    key = {} if path is None else training_key(training, images, labels, streams)
+    state = EncoderState(key, 0, weights, velocity, order, losses)
+    return state.load(path, streams) if path is not None and Path(path).exists() else state
 
-    @classmethod
-    def start(cls, training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams, path) -> "_State":
-        runs, n = len(streams.weights), len(images)
-        key = _key(training, images, labels, streams)
-        if path is not None and Path(path).exists():
-            return cls.load(key, path, images.device, streams)
-        weights = training.initial_weights(streams.weights, int(labels.max()) + 1, images.dtype)
-        steps = training.epochs * (n // training.batch)
-        velocity = {name: torch.zeros_like(w) for name, w in weights.items()}
-        order = torch.zeros(runs, n, dtype=torch.int64, device=images.device)
-        return cls(key, 0, steps, weights, velocity, order, images.new_zeros(steps, runs))
 
-    @classmethod
-    def load(cls, key: str, path: Path | str, device: torch.device, streams: Streams) -> "_State":
-        found = torch.load(path, map_location="cpu", weights_only=True)
-        if found["key"] != key:
-            raise ValueError(f"state at {path} must be of {key}, got {found['key']}")
-        for generators, states in zip(streams, found.pop("streams"), strict=True):
-            for generator, state in zip(generators, states, strict=True):
-                generator.set_state(state)
-        return cls(**{name: _to(value, device) for name, value in found.items()})
-
-    def save(self, path: Path | str, streams: Streams) -> None:
-        path = Path(path)
-        aside = path.with_name(f"{path.name}.part")
-        torch.save(vars(self) | {"streams": [[g.get_state() for g in part] for part in streams]}, aside)
-        aside.replace(path)
-
-    def advance(self, training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> None:
-        n, b, device = len(images), training.batch, images.device
-        k = self.step % (n // b)
-        if k == 0:
-            self.order = torch.stack([torch.randperm(n, generator=g, device=device) for g in streams.minibatches])
-        at = self.order[:, k * b : (k + 1) * b]
-        views = _views(training, images[at], streams.augmentations)
-        rate = training.rate * (1 + math.cos(math.pi * self.step / self.steps)) / 2
-        for run, weights in enumerate(each_run(self.weights)):
-            leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-            with torch.enable_grad():
-                loss = _loss(training, leaves, views[run], labels[at[run]])
-                gradients = torch.autograd.grad(loss, list(leaves.values()))
-            self.losses[self.step, run] = loss.detach()
-            _descend(weights, each_run(self.velocity)[run], gradients, rate, training)
-        self.step += 1
+def _advance(state: EncoderState, training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> None:
+    n, b, device = len(images), training.batch, images.device
+    k = state.step % (n // b)
+    if k == 0:
+        state.order = torch.stack([torch.randperm(n, generator=g, device=device) for g in streams.minibatches])
+    at = state.order[:, k * b : (k + 1) * b]
+    views = _views(training, images[at], streams.augmentations)
+    rate = training.rate * (1 + math.cos(math.pi * state.step / state.steps)) / 2
+    for run, weights in enumerate(each_run(state.weights)):
+        leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+        with torch.enable_grad():
+            loss = _loss(training, leaves, views[run], labels[at[run]])
+            gradients = torch.autograd.grad(loss, list(leaves.values()))
+        state.losses[state.step, run] = loss.detach()
+        _descend(weights, each_run(state.velocity)[run], gradients, rate, training)
+    state.step += 1
 
 
 def _views(training: EncoderTraining, batch: Tensor, streams: list[torch.Generator]) -> Tensor:
@@ -249,19 +231,6 @@ def _descend(weights: Weights, velocity: Weights, gradients: tuple, rate: float,
         if w.ndim > 1:
             v.add_(w, alpha=training.weight_decay)
         w.sub_(v, alpha=rate)
-
-
-def _key(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> str:
-    """What identifies the training behind a state: the arm, the seeds of the streams, and sums of images and labels."""
-    seeds = [[generator.initial_seed() for generator in part] for part in streams]
-    sums = int((255 * images).round().long().sum()), int(labels.sum())
-    return f"{asdict(training)}, streams {seeds}, {len(images)} images of {images.dtype}, sums {sums}"
-
-
-def _to(value, device: torch.device):
-    if isinstance(value, dict):
-        return {name: part.to(device) for name, part in value.items()}
-    return value.to(device) if isinstance(value, Tensor) else value
 
 
 def _check(training: EncoderTraining, images: Tensor, labels: Tensor, streams: Streams) -> None:

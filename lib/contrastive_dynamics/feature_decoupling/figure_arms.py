@@ -93,7 +93,7 @@ def trained_encoders(
         device: device to train on.
         watch: wraps a progress bar.
         folder: folder for the state, or None.
-    Raises: as `labelled_images` and `arm_training`.
+    Raises: as `labelled_images`, `arm_training` and `train_encoders`.
     Cost: as `train_encoders`.
     """
     training = replace(arm_training(data, arm, depth, width, epochs), autocast=torch.device(device).type == "cuda")

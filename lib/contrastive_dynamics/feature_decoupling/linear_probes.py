@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..numerics.ties import rounding_margin
+
 RIDGES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0)
 
 
@@ -60,7 +62,7 @@ def toss_ties(classes: Tensor, generators: list[torch.Generator]) -> Tensor:
         generators: one per run.
     Cost: one draw per entry.
     """
-    coins = [torch.rand(classes.shape[1:], generator=g, device=g.device) < 0.5 for g in generators]
+    coins = [torch.rand(classes.shape[1:], generator=g, dtype=torch.float32, device=g.device) < 0.5 for g in generators]
     return torch.where(classes == 0, torch.where(torch.stack(coins), -1, 1).to(classes), classes)
 
 
@@ -84,7 +86,7 @@ def regression_probe(
     Cost: a thin SVD of X (about 6·n·k·min(n, k) flops) per run, 4·n·min(n, k)·tasks flops per ridge.
     """
     _check_rows("regression_probe", train_x, train_y, test_x, test_y)
-    if not ridges or min(ridges) <= 0:
+    if not ridges or not all(ridge > 0 for ridge in ridges):
         raise ValueError(f"ridges must be one or more numbers > 0, got {tuple(ridges)}")
     train_x, train_y, test_x, test_y = (each.double() for each in (train_x, train_y, test_x, test_y))
     errors, weights = zip(*_ridge_path(train_x, train_y, ridges), strict=True)
@@ -110,6 +112,7 @@ def classification_probe(
 ) -> Tensor:
     """Test accuracy `[run, tasks]` of logistic regression; rows of class 0 are left out, in training and in the test.
 
+    A row on the border of the two classes, such as a representation that is 0, is right by half: it names no class.
     The representation is first divided by its root mean square over the training rows, so that its scale does not
     matter.
     Source: wen-li-2021, Corollaries 3.3 and 3.5.
@@ -121,6 +124,7 @@ def classification_probe(
         strength: scikit-learn's C > 0, the inverse of the ridge.
     Returns: float64, nan where no test row is left.
     Raises: ValueError for rows that do not fit, a strength that is not positive, or a training set of one class.
+    Error: a row x with |⟨w, x⟩| ≤ (k + 64)·eps·‖w‖‖x‖ lies on the border.
     Cost: scikit-learn's L-BFGS, one run and task at a time, on the CPU.
     """
     from sklearn.linear_model import LogisticRegression
@@ -139,8 +143,15 @@ def classification_probe(
         kept, tested = y[:, task] != 0, truth[:, task] != 0
         if tested.any():
             probe = LogisticRegression(C=strength, fit_intercept=False, max_iter=1000).fit(x[kept], y[kept, task])
-            accuracy[run, task] = probe.score(test[tested], truth[tested, task])
+            accuracy[run, task] = _share_right(probe.coef_[0], test[tested], truth[tested, task])
     return torch.from_numpy(accuracy).to(train_x.device)
+
+
+def _share_right(w: np.ndarray, x: np.ndarray, truth: np.ndarray) -> float:
+    """Share of the rows with sign⟨w, x⟩ = truth, −1 or 1; a row on the border counts by half."""
+    margin = rounding_margin(len(w), torch.from_numpy(x).dtype) * np.linalg.norm(w) * np.linalg.norm(x, axis=-1)
+    towards = truth * (x @ w)
+    return float(np.mean((towards > margin) + 0.5 * (np.abs(towards) <= margin)))
 
 
 def linear_limit(weights: Tensor, dictionary: Tensor, active: float, noise: float, w_star: Tensor) -> Tensor:

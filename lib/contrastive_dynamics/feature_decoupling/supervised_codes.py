@@ -10,9 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .decoupled_training import Course, DecoupledTraining, Learner, check_times, chunked_mean, sgd_step
+from .decoupled_training import Course, check_times, chunked_mean
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import Gradient, preactivations, symmetrised_relu
+from .training_schedule import DecoupledTraining, Learner, sgd_step
 
 
 class ReadoutGradient(NamedTuple):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 
 class Gradient(NamedTuple):
@@ -43,8 +44,11 @@ def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float)
         first, second: features of x⁺ and x⁺⁺, `[run, count, m]`.
         negatives: their features, `[run, N, m]`.
         temperature: τ > 0.
+    Raises: ValueError for another temperature.
     Cost: 2 count·N·m flops and count·N entries per run.
     """
+    if not temperature > 0:
+        raise ValueError(f"temperature must be > 0, got {temperature}")
     positive = (first * second).sum(-1, keepdim=True)
     return torch.log_softmax(torch.cat([positive, first @ negatives.mT], -1) / temperature, -1)
 
@@ -53,7 +57,7 @@ def contrastive_loss_value(first: Tensor, second: Tensor, negatives: Tensor, tem
     """L = -τ E log ℓ_p `[run]`, from features; never negative, and τ log(1 + N) if all similarities are equal.
 
     Source: wen-li-2021, eq. (2.2).
-    Args: as `logits`.
+    Args and Raises: as `logits`.
     """
     return -temperature * logits(first, second, negatives, temperature)[..., 0].mean(-1)
 
@@ -63,8 +67,9 @@ def contrastive_gradient(
 ) -> Gradient:
     """Loss and gradient over a batch, with the similarity's second argument held fixed.
 
-    ∂L/∂w_i = -E[((1 - ℓ_p) f_i(x⁺⁺) - Σ_s ℓ_s f_i(x_s)) 1{|⟨w_i, x⁺⟩| ≥ b_i} x⁺] for b_i ≥ 0; for b_i < 0 the
-    indicator is 1{⟨w_i, x⁺⟩ ≥ b_i} + 1{-⟨w_i, x⁺⟩ ≥ b_i}. In ∂L/∂b_i the factor 1{…} x⁺ becomes
+    ∂L/∂w_i = -E[((1 - ℓ_p) f_i(x⁺⁺) - Σ_s ℓ_s f_i(x_s)) 1{|⟨w_i, x⁺⟩| ≥ b_i} x⁺] for b_i ≥ 0, computed as
+    (1 - ℓ_p)(f_i(x⁺⁺) - Σ_s q_s f_i(x_s)) with q the softmax over the negatives alone; for b_i < 0 the indicator is
+    1{⟨w_i, x⁺⟩ ≥ b_i} + 1{-⟨w_i, x⁺⟩ ≥ b_i}. In ∂L/∂b_i the factor 1{…} x⁺ becomes
     1{-⟨w_i, x⁺⟩ ≥ b_i} - 1{⟨w_i, x⁺⟩ ≥ b_i}.
     Source: wen-li-2021, Appendix A.1, The Gradient of Weights.
     Args:
@@ -84,14 +89,17 @@ def contrastive_gradient(
     pre = preactivations(first, weights)
     on_first, on_negatives = symmetrised_relu(pre, bias), features(negatives, weights, bias)
     on_second = on_first if second is first else features(second, weights, bias)
-    log_share = logits(on_first, on_second, on_negatives, temperature)
-    share = log_share.exp()
-    pull = (1 - share[..., :1]) * on_second - share[..., 1:] @ on_negatives
-    level = bias.unsqueeze(-2)
-    above, below = (pre >= level).to(pre.dtype), (-pre >= level).to(pre.dtype)
-    count = first.shape[-2]
+    positive = (on_first * on_second).sum(-1, keepdim=True) / temperature
+    scores = on_first @ (on_negatives / temperature).mT
+    top = scores.amax(-1, keepdim=True)
+    chances = scores.sub_(top).exp_()  # the largest array: changed in place, and never divided by its sum
+    total = chances.sum(-1, keepdim=True)
+    lead = top + total.log() - positive  # log((1 - ℓ_p)/ℓ_p), exact where ℓ_p is near 1, too
+    pull = (on_second - chances @ on_negatives / total).mul_(lead.sigmoid())
+    level, count = bias.unsqueeze(-2), first.shape[-2]
+    above, below = pull * (pre >= level), pull * (-pre >= level)
     return Gradient(
-        -temperature * log_share[..., 0].mean(-1),
-        (pull * (above + below)).mT @ first / -count,
-        (pull * (below - above)).sum(-2) / -count,
+        temperature * softplus(lead, threshold=50.0).mean((-2, -1)),  # torch's 20 would drop e⁻²⁰
+        (above + below).mT @ first / -count,
+        (below - above).sum(-2) / -count,
     )

@@ -7,6 +7,11 @@ Shapes: activations `[run, n, units]` of n images; labels `[n]`.
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize, one_hot
+
+from ..numerics.ties import rounding_margin, top_shares
+
+_ENTRIES = 2**24  # cosines in memory at a time
 
 
 def active_share(activations: Tensor) -> Tensor:
@@ -40,7 +45,8 @@ def colour_selectivity(responses: Tensor, grey_responses: Tensor, top: int = 50)
 
     1: silent without colour; 0: colour makes no difference. The value is clipped to [0, 1]: a negative one means that
     the filter responds more to grey than to colour, so it does not select colour at all. NaN for a filter that is
-    silent on all images.
+    silent on all images. Images with equal responses share the last places among the `top` equally: a filter that is
+    silent on most images must not be judged by some of them.
     Source: Rafegas and Vanrell, Color encoding in biologically-inspired convolutional neural networks (2018), there
     with the 100 best image patches; wen-li-2021, Figures 1 and 2 ("color features", by eye).
     Args:
@@ -53,15 +59,17 @@ def colour_selectivity(responses: Tensor, grey_responses: Tensor, top: int = 50)
     if responses.shape != grey_responses.shape or not 1 <= top <= responses.shape[-2]:
         got = f"{tuple(responses.shape)}, {tuple(grey_responses.shape)}, top={top}"
         raise ValueError(f"both responses and top must be of one shape [..., n, filters] and 1 to n, got {got}")
-    best, at = responses.topk(top, -2)
-    total, grey = best.sum(-2), grey_responses.gather(-2, at).sum(-2)
+    margin = rounding_margin(0, responses.dtype) * responses.mT.amax(-1, keepdim=True)
+    counted = top_shares(responses.mT, top, margin).mT
+    total, grey = (counted * responses).sum(-2), (counted * grey_responses).sum(-2)
     return torch.where(total > 0, (1 - grey / total).clamp(0, 1), torch.nan)
 
 
 def best_match(responses: Tensor, others: Tensor) -> Tensor:
     """For each filter, its largest correlation over images with a filter of the other network.
 
-    Pairs may share a partner. A filter that is constant over the images correlates with none and scores 0.
+    Pairs may share a partner. A filter that is constant over the images, up to 64·eps of its largest response,
+    correlates with none and scores 0.
     Source: wen-li-2021, Figure 1 ("similar"), by eye there; Li et al., Convergent Learning (2016), Section 3.
     Args:
         responses: `[..., n, f]`.
@@ -105,6 +113,9 @@ def neighbour_accuracy(
 ) -> Tensor:
     """Share of test images whose class prevails among their nearest neighbours by cosine, float64 `[run]`.
 
+    Ties are shared equally: images at one distance share the last places among the neighbours, and classes with as many
+    votes share the answer. So neither the order of the images nor that of the classes matters, and representations that
+    are all the same score what chance does.
     Source: wen-li-2021, Figure 3 (t-SNE, by eye there).
     Args:
         representations: `[run, n, m]`.
@@ -112,30 +123,46 @@ def neighbour_accuracy(
         test: `[run, n', m]`.
         test_labels: `[n']`.
         neighbours: 1 to n.
-    Cost: 2·n·n'·m flops per run.
+    Raises: ValueError for another number of neighbours.
+    Error: cosines within (m + 64)·eps of each other are ties.
+    Cost: 2·n·n'·m flops per run; 2²⁴ cosines in memory at a time.
     """
-    from sklearn.neighbors import KNeighborsClassifier
-
+    if not 1 <= neighbours <= len(labels):
+        raise ValueError(f"neighbours must be 1 to n = {len(labels)}, got {neighbours}")
+    classes, place = labels.unique(return_inverse=True)
+    members, margin = one_hot(place).double(), rounding_margin(test.shape[-1], test.dtype)
+    block = max(1, _ENTRIES // len(labels))
     scores = []
-    for known, asked in zip(representations, test, strict=True):
-        model = KNeighborsClassifier(neighbours, metric="cosine").fit(_array(known), _array(labels))
-        scores.append(model.score(_array(asked), _array(test_labels)))
-    return torch.tensor(scores, dtype=torch.float64, device=test.device)
+    for known, asked in zip(normalize(representations, dim=-1), normalize(test, dim=-1), strict=True):
+        shares = [top_shares(part @ known.mT, neighbours, margin).double() for part in asked.split(block)]
+        votes = torch.cat([share @ members for share in shares])
+        prevail = votes >= votes.amax(-1, keepdim=True) - neighbours * rounding_margin(0, test.dtype)
+        answers = prevail / prevail.sum(-1, keepdim=True, dtype=votes.dtype)
+        scores.append((answers * (test_labels.unsqueeze(-1) == classes)).sum(-1).mean())
+    return torch.stack(scores)
 
 
 def silhouette(representations: Tensor, labels: Tensor) -> Tensor:
-    """Mean silhouette of the classes by cosine distance, −1 to 1, float64 `[run]`.
+    """Mean silhouette of the classes by cosine distance, −1 to 1, float64 `[run]`; 0 for representations on one line.
 
     Source: Rousseeuw, Silhouettes (1987); wen-li-2021, Figure 3.
     Args:
         representations: `[run, n, m]`.
         labels: `[n]`.
-    Cost: 2·n²·m flops per run.
+    Error: distances below (m + 64)·eps count as 0.
+    Cost: 2·n²·m flops per run, n² numbers.
     """
     from sklearn.metrics import silhouette_score
 
-    scores = [silhouette_score(_array(h), _array(labels), metric="cosine") for h in representations]
+    cosines = (z @ z.mT for z in normalize(representations, dim=-1))
+    distances = (_distances(c, rounding_margin(representations.shape[-1], c.dtype)) for c in cosines)
+    scores = [silhouette_score(_array(d), _array(labels), metric="precomputed") for d in distances]
     return torch.tensor(scores, dtype=torch.float64, device=representations.device)
+
+
+def _distances(cosines: Tensor, margin: float) -> Tensor:
+    """1 − cos, 0 within the margin: else rounding alone would put images of one direction into clusters."""
+    return torch.where(1 - cosines > margin, 1 - cosines, 0).fill_diagonal_(0)
 
 
 def planar_embedding(representation: Tensor, perplexity: float = 30.0, seed: int = 0) -> Tensor:
@@ -155,7 +182,8 @@ def planar_embedding(representation: Tensor, perplexity: float = 30.0, seed: int
 
 
 def _standardised(x: Tensor) -> Tensor:
-    constant = x.amax(-2, keepdim=True) == x.amin(-2, keepdim=True)  # its deviation would be rounding alone
+    high, low = x.amax(-2, keepdim=True), x.amin(-2, keepdim=True)
+    constant = high - low <= rounding_margin(0, x.dtype) * torch.maximum(high, -low)  # what deviates is rounding alone
     x = x - x.mean(-2, keepdim=True)
     return torch.where(constant, 0.0, x / x.square().sum(-2, keepdim=True).sqrt())
 
