@@ -26,10 +26,7 @@ class Part:
         return self.start, self.count, repr(sorted(self.parameters.items()))
 
     def cut(self, stored: dict, now: dict) -> tuple[dict, dict]:
-        """Both readings, arm by arm, restricted to the seeds that they share.
-
-        Without planted cases: what is planted may rest on the mean over all seeds.
-        """
+        """Both readings, arm by arm, restricted to the seeds that they share."""
         return _few(stored, self.start, self.count), _few(now, 0, self.count)
 
 
@@ -37,7 +34,7 @@ def _few(arms: dict, start: int, count: int) -> dict:
     def of(values: object) -> object:
         return values[start : start + count] if isinstance(values, list) else values
 
-    return {arm: {case: of(x) for case, x in cases.items()} for arm, cases in arms.items() if arm != "planted"}
+    return {arm: {case: of(values) for case, values in cases.items()} for arm, cases in arms.items()}
 
 
 def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part | None:

@@ -9,7 +9,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..common.errors import BookError
@@ -24,7 +24,7 @@ from ..provenance.stamps import made_by
 from .request import check_data
 from .verify_distance import distances, first_difference, same_arithmetic
 from .verify_outputs import beside, edited
-from .verify_plan import Job, in_parts, jobs, sampled, whole
+from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 UNREACHED, LATE = "not given by so small a part of their run", "not finished in the time of the sample"
@@ -150,7 +150,8 @@ def command(
         own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS  # lest it use up the sample
         checked = check_job(job, deadline and min(deadline, own))
         if one_seed and (unreached := [outcome.claim for outcome in checked if outcome.message == UNREACHED]):
-            checked = [o for o in checked if o.message != UNREACHED] + check_job(whole(job, unreached), deadline)
+            whole = replace(job, wanted=unreached, part=None)
+            checked = [outcome for outcome in checked if outcome.message != UNREACHED] + check_job(whole, deadline)
         outcomes += checked
         in_part = " in part" if job.part else ""
         print(

@@ -128,11 +128,6 @@ def in_parts(planned: list[Job], by: str) -> list[Job]:
     )
 
 
-def whole(job: Job, claims: list[str]) -> Job:
-    """A job that computes some claims of a run with all their seeds."""
-    return Job(job.code, job.claims, job.stored, claims, None, sum(costs(job)[claim] for claim in claims))
-
-
 def grouped(chosen: Iterable[tuple[Job, str, Part | None, float]]) -> list[Job]:
     """Jobs of readings that can be computed together: those of one stored run with the same parameters."""
     groups: dict[tuple, Job] = {}
