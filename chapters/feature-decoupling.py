@@ -58,7 +58,7 @@ map_steps: int = 300  # steps of a point of the map, 50..1000000
 data: str = "coloured-digits"  # one of feature_decoupling.figure_arms.DATA
 depth: int = 10  # layers of the Wide-ResNet, 6n + 4, 10..22
 width: int = 1  # its widening factor, 1..4
-epochs: int = 12  # of each encoder, 1..10000
+epochs: int = 8  # of each encoder, 1..10000
 image_seeds: int = 5  # initialisations of each encoder, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 

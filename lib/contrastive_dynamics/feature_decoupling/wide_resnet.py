@@ -109,7 +109,8 @@ class WideResNet:
         return self._pass(weights, images, normed)
 
     def _pass(self, weights: Weights, images: Tensor, normed) -> list[Tensor]:
-        kept, x = [], conv2d(4 * images - 2, weights["stem.conv"], padding=1)  # mean about 0 and deviation about 1
+        centred = (4 * images - 2).contiguous(memory_format=torch.channels_last)  # mean about 0, deviation about 1
+        kept, x = [], conv2d(centred, weights["stem.conv"], padding=1)
         for group in GROUPS:
             for block in range(self.blocks):
                 name, first = f"{group}.{block}", block == 0
