@@ -39,7 +39,7 @@ dims: list[int] = [64, 128, 192]  # of the data, d1; the last is the main one
 neurons: int = 64  # m, 4..4096
 active: float = 0.5  # Pr(z ≠ 0) over log log d/d, 0.05..5
 noise: float = 1.0  # variance of the noise over √(log d)/d, 0.01..10
-batch: int = 768  # positive pairs a step, 16..65536
+batch: int = 640  # positive pairs a step, 16..65536
 negatives: int = 256  # negatives a step, 1..65536
 learning_rate: float = 1.0  # η, 0.001..10
 temperature: float = 20.0  # τ, 0.1..1000
@@ -1735,10 +1735,9 @@ def studied(weights):
     return fired(weights, statistics) | pictured(weights, statistics)
 
 
-found = {
-    arm: studied(w)
-    for arm, w in chapter.progress(encoders.items(), "Figures 1 to 4", 5)
-}
+looked_at = side_by_side(delayed(studied)(w) for w in encoders.values())
+looked_at = chapter.progress(looked_at, "Figures 1 to 4", len(encoders))
+found = dict(zip(encoders, looked_at, strict=True))
 
 
 # %% tags=["hide-input"]
