@@ -387,20 +387,21 @@ kinds = {
     "plain": "no mask",
 }
 fig, axes = plt.subplots(2, 3, figsize=(7.8, 4.8), layout="constrained")
-one_dense = setting.dense_directions(pair_model.dictionary, 1)
+quiet = setting.coding(atoms, dim, dtype=single, noise=noise / 8)  # for the eye
+one_dense = setting.dense_directions(quiet.dictionary, 1)
 directions = (
-    ("an atom", pair_model.dictionary[..., :1], BLUE),
-    ("a dense direction", one_dense, VERMILION),
+    ("an atom", quiet.dictionary[..., :1], BLUE, 1.8),
+    ("a dense direction", one_dense, VERMILION, 6 * float(quiet.noise)),
 )
-for (what, v, ink), line in zip(directions, axes, strict=True):
+for (what, v, ink, reach), line in zip(directions, axes, strict=True):
     for (kind, name), ax in zip(kinds.items(), line, strict=True):
-        a, b = (x[0, :1500, 0].cpu() for x in seen_along(pair_model, v, kind, 0.5))
+        a, b = (x[0, :1500, 0].cpu() for x in seen_along(quiet, v, kind, 0.5))
         ax.plot(a, b, ".", color=ink, ms=3, alpha=0.35, rasterized=True)
         slope = float((a * b).sum() / a.square().sum())
-        reach = torch.tensor([-1.6, 1.6])
-        ax.plot(reach, slope * reach, **colours.THEORY | {"linestyle": "-"})
+        ax.axline((0, 0), slope=slope, **colours.THEORY | {"linestyle": "-"})
         ax.text(0.04, 0.9, f"slope {slope:.2f}", transform=ax.transAxes)
-        ax.set(xlim=(-2, 2), ylim=(-2, 2), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+        ax.locator_params(nbins=3, symmetric=True)
         ax.set_aspect("equal")
         if what == "an atom":
             ax.set_title(name, weight="normal")
@@ -419,7 +420,7 @@ glue.figure(fig, "fd-plot-views")
 # :alt: Six scatter plots of one view against the other, along an atom and along a dense direction, for a mask and its complement, two independent masks and no mask. Only the plot of the dense direction under a mask and its complement is round.
 # :name: fd-fig-views
 #
-# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom); the line is the least-squares slope. Look at the lower left panel, the only round one.
+# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom), with an eighth of the page's noise, so that the eye sees the signal; the line is the least-squares slope. Look at the lower left panel, the only round one.
 # ```
 #
 # What must hold is that atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper; a mask that hides the only coordinate of an atom hides the signal. And noise must be white: if the noise of different coordinates is correlated, disjoint views do share it. The paper's footnote 1 allows louder directions; [the appendix](fd-a-louder) says which ones a mask can hide.
@@ -631,15 +632,17 @@ arms = (
     (UNMASKED, "none", {d1: (masked[d1][0], c) for d1, c in first_plain.items()}),
     (MASKED, "full", masked),
 )
-for (look, fill, runs), shift in zip(arms, (-14, 8), strict=True):
-    for (d1, (m, c)), mark in zip(runs.items(), "^so", strict=False):
+for look, fill, runs in arms:
+    for k, ((d1, (m, c)), mark) in enumerate(zip(runs.items(), "^so", strict=False)):
         when, shares = until_t1(c, m)
         x = decoupling_clock(atoms, d1, kappa * p, when.double())
         ax.plot(x, shares, color=look["color"], ls=look["linestyle"], lw=1)
         dot = {"ms": 9, "fillstyle": fill, "zorder": 4, "color": look["color"]}
         ax.plot(x[-1], shares[-1], mark, **dot)
-        place = (x[-1], float(shares[-1]))
-        ax.annotate(f"{d1}", place, (8, shift), textcoords="offset points", size=8)
+        place, above = (x[-1], float(shares[-1])), runs is masked and k % 2 == 0
+        ax.annotate(
+            f"{d1}", place, (7, 7 if above else -15), textcoords="offset points"
+        )
         if runs is masked:
             size = max(1, batch * d1 // dim)
             line = share_with_batch_noise(
@@ -869,7 +872,7 @@ for (level, run), shade in zip(courses.items(), shades, strict=True):
 for level, run in kept_courses.items():
     shade = shades[list(courses).index(level)]
     band(left, run[1].steps + 1, energies(run)[2], color=shade, lw=1.2, ls="-")
-left.legend(title=r"$p/\sigma_\xi^2$", loc="center left")
+left.legend(title=r"$p/\sigma_\xi^2$", loc="lower right", ncols=3)
 left.set(xscale="log", xlabel="step", ylabel="share in span$(M)$")
 left.set(ylim=(0, 1.03), xlim=(10, None))
 left.set_title("solid with a mask, dashed without", weight="normal")
