@@ -50,7 +50,7 @@ def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> En
     """The training of an arm. Supervised training uses crops, as is usual, but no changes of colour.
 
     Digits: crops of 60 to 100 % of the area, not mirrored, colours of any hue; CIFAR-10: SimCLR's crops, mirror and
-    colours. The rest is `EncoderTraining`'s, at a rate of 0.3, on CUDA with products in bfloat16.
+    colours. The rest is `EncoderTraining`'s, at a rate of 0.3.
     Source: wen-li-2021, Figures 1 to 4, which print none of it; Chen et al. (2020), Appendix B.9, for CIFAR-10.
     Args:
         data: one of DATA.
@@ -84,6 +84,7 @@ def trained_encoders(
 ) -> dict[str, Tensor]:
     """Weights `[run, ...]` of an arm after training, on the CPU.
 
+    Photographs: products in bfloat16 on CUDA and on processors that have instructions for it, 1.5 times as fast there.
     If a folder is given, the state is saved there every 5 minutes, an interrupted call resumes from it, and it is
     deleted at the end.
     Args:
@@ -96,7 +97,8 @@ def trained_encoders(
     Raises: as `labelled_images`, `arm_training` and `train_encoders`.
     Cost: as `train_encoders`.
     """
-    training = replace(arm_training(data, arm, depth, width, epochs), autocast=torch.device(device).type == "cuda")
+    narrow = data != "coloured-digits" and _multiplies_bfloat16(device)  # digits: hardly faster, the same everywhere
+    training = replace(arm_training(data, arm, depth, width, epochs), autocast=narrow)
     found = labelled_images(data, seed, device)
     path = None
     if folder is not None:
@@ -107,6 +109,13 @@ def trained_encoders(
     if path is not None:
         path.unlink(missing_ok=True)
     return {name: value.cpu() for name, value in weights.items()}
+
+
+def _multiplies_bfloat16(device: torch.device | str) -> bool:
+    if torch.device(device).type != "cpu":
+        return True
+    has = getattr(torch.cpu, "get_capabilities", dict)()  # not in every version of torch
+    return any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
 
 
 def _tensors(images: np.ndarray, labels: np.ndarray, device: torch.device | str) -> tuple[Tensor, Tensor]:
