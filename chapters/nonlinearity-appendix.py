@@ -340,7 +340,8 @@ glue.figure(fig, "plot-lem-2")
 #
 # A variance has no negative eigenvalue. A contrastive covariance can have one, because it subtracts how much the two views of a sample differ. Lemma 2
 # of the paper says that for $\alpha$ of {prf:ref}`kernel structure <nl-kernel>` it "is asymptotically PSD". The hardest case is a direction $v$ in
-# which views carry noise alone: there the limit is zero, and a batch lands on either side of it.
+# which views carry noise alone: there the limit is zero, and a batch lands on either side of it. The two views are drawn independently given
+# the sample. A mask and its complement are not, and [what they share has negative eigenvalues](fd-a-independent) in any number of data.
 #
 # Idea: let $\varepsilon_i,\varepsilon_i'$ be the noise of the two views along $v$, and $r_i$ the mean of row $i$ of $\alpha$, which is symmetric here. Expanding the squares, the batch sees
 # $\frac1N\sum_i r_i\bigl[\varepsilon_i\varepsilon_i'+\tfrac12(\varepsilon_i^2-\varepsilon_i'^2)\bigr]$ plus terms of order $1/N$; the second part stands there because both ends of a pair $i,j$ are first views.
