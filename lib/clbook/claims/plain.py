@@ -115,7 +115,7 @@ def per_cent(value: float) -> str:
     if 0 < abs(value) < _SPOKEN[0] / 100:
         return number(value)
     digits = 2
-    while digits < 6 and value != 1 and number(100 * value, digits) in ("100", "100.0", "100.00"):
+    while digits < 15 and value < 1 and float(f"{100 * value:.{digits}g}") == 100:
         digits += 1
     return f"{number(100 * value, digits)} %"
 

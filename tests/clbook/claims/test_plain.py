@@ -35,8 +35,17 @@ def test_a_number_has_two_digits_and_a_minus_sign(value, text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.117, "12 %"), (1.0, "100 %"), (0.9983, "99.8 %"), (0.99996, "99.996 %"), (0.0, "0 %"), (4e-16, "4·10⁻¹⁶")],
-)
+    [
+        (0.117, "12 %"),
+        (1.0, "100 %"),
+        (0.9983, "99.8 %"),
+        (0.99996, "99.996 %"),
+        (0.9999999, "99.99999 %"),
+        (1.00004, "100 %"),  # of a first value, say; more than all is no share that is not all
+        (0.0, "0 %"),
+        (4e-16, "4·10⁻¹⁶"),
+    ],
+)  # fmt: skip
 def test_a_share_that_is_not_all_is_never_a_hundred_per_cent(value, text):
     assert per_cent(value) == text
 
