@@ -27,7 +27,7 @@
 #
 # {cite}`wen-li-2021` answer this for sparse signals in strong dense noise. Hide a random half of the numbers from one view and the other half from the other. The two views then share no noise, so they can agree only on what is spread over all numbers: the signals. Without a mask the network learns the signals just as fast. Then it drops them. Negatives share signals with a datum and never share its noise, so noise is what tells data apart.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Further checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. The theorems are asymptotic, so we follow statements over time and sizes; beside trained networks stand untrained ones.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Some cards add a case *outside* the range in which the claim holds; there the rule should be missed. Further checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. The theorems are asymptotic, so we follow statements over time and sizes; beside trained networks stand untrained ones.
 #
 # The box counts the claims of chapter and appendix by the long stored [run](fd-record), the last line of the page counts its cards by the page's own short run.
 
@@ -167,7 +167,7 @@ alt = "Three heat maps of what two views of 32 numbers share, and the neuron tha
 glue.explorable(fig, "masks", alt)
 
 # %% [markdown]
-# The picture is the first stage of training on the population, without the noise of batches: a neuron is linear, and training stops when it has grown. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>. The surprise of the chapter comes after this stage.
+# The picture shows the first stage of training with exact expectations in place of batches. In this stage a neuron is linear; we stop when it has grown. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>. The surprise of the chapter comes after this stage.
 
 
 # %% tags=["hide-input"]
@@ -256,7 +256,7 @@ glue.figure(fig, "fd-plot-datum")
 #
 # The noise is long and the signal is short: $\lVert\xi\rVert^2\approx\sigma_\xi^2d_1$ against $\lVert Mz\rVert^2\approx pd$. Yet along an atom that is present the signal is one and the noise only about $\sigma_\xi$. The noises of two data have almost nothing in common, whereas their signals may share an atom. (The [appendix](fd-a-data) checks this.) Our constants are $p=${glue:text}`fd-active:.2g`$\,\log\log d/d$ and $\sigma_\xi^2=${glue:text}`fd-noise:.2g`$\,\sqrt{\log d}/d$.
 #
-# The learner is a layer of $m$ neurons with the soft threshold of $\langle w_i,x\rangle$ at $b_i$,
+# The learner is a layer of $m$ neurons. Each applies a soft threshold, its bias $b_i$, to $\langle w_i,x\rangle$:
 #
 # $$
 # f_i(x)=\operatorname{ReLU}(\langle w_i,x\rangle-b_i)-\operatorname{ReLU}(-\langle w_i,x\rangle-b_i).
@@ -428,7 +428,7 @@ glue.figure(fig, "fd-plot-views")
 # %% [markdown]
 # ## One curve, two stops
 #
-# Signals outgrow the rest by the same factor with a mask and without. Without one the rest grows as well, so the weights are long before they are sorted. The mask postpones the end.
+# Signals outgrow the rest by the same factor with a mask and without. Without one the rest grows as well, so the weights are fully grown before they point to the signals. The mask postpones the end of this stage.
 #
 # The *first stage* of training lasts until $T_1$. Weights are small there, the softmax is flat ($\ell=1/(N+1)$), $b=0$, and the negatives average out. What is left of {eq}`fd-eq-gradient` is linear in $w_i$, with the matrix $C=\mathbb E\,x^+x^{++\top}$ of {eq}`fd-eq-moment`: with $\kappa=\eta N/(N+1)$ a step adds $\kappa\,Cw_i$. (Appendix: [the gradient and its rates](fd-a-gradient).)
 #
@@ -442,19 +442,19 @@ glue.figure(fig, "fd-plot-views")
 # ```
 # ````
 #
-# *Idea of the proof.* For flat atoms $C$ with a mask is $C$ without one minus $(\sigma_\xi^2+pd/d_1)I$. So all directions lose the same rate, and the *share* of a neuron's squared length in span$(M)$, which starts at $d/d_1$, is at step $t$ in both runs (for small steps, in the mean square over starts)
+# *Idea of the proof.* For flat atoms $C$ with a mask is $C$ without one minus $(\sigma_\xi^2+pd/d_1)I$. So all directions lose the same rate. The *share* of a neuron's squared length in span$(M)$ starts at $d/d_1$; at step $t$ it is, in both runs (for small steps, with squared lengths averaged over starts),
 #
 # $$
 # s(t)=\frac1{1+\frac{d_1-d}d\,e^{-2\kappa pt}} .
 # $$ (fd-eq-share)
 #
-# Now ask where each run stops. Let $W$ be the factor by which weights grow until $T_1$. With a mask dense directions do not grow at all, so whatever has grown is signal: the share at $T_1$ is at least $1-W^{-2}$. Without a mask the length grows at $\sigma_\xi^2$ from the first step, and the share at $T_1$ is below one half if and only if $W$ is below a number, {glue:text}`fd-half:.0f` at the main $d_1$ of this page, which for $d_1\gg d$ means
+# Now ask where each run stops. Let $W$ be the factor by which weights grow until $T_1$. With a mask dense directions do not grow at all, so whatever has grown is signal: the share at $T_1$ is at least $1-W^{-2}$. Without a mask the length grows at $\sigma_\xi^2$ from the first step, and the share at $T_1$ is below one half if and only if $W$ is below a certain number. At the main $d_1$ of this page it is {glue:text}`fd-half:.0f`; for $d_1\gg d$ the condition reads
 #
 # $$
 # 2\,\frac p{\sigma_\xi^2}\,\log W<\log\frac{d_1}d .
 # $$ (fd-eq-condition)
 #
-# At the paper's scales $p/\sigma_\xi^2\to0$ like $\log\log d/\sqrt{\log d}$ and $\log W$ is of the order of $\log d$. So for large enough $d$ the condition holds by itself, with $d_1$ a power of $d$ above the first, though very slowly. At sizes that can be run, start and noise have to be chosen; our $W$ is {glue:text}`fd-grow:.0f`. That is why we halve $p$ and do not double the noise, from which a threshold must still tell the signal.
+# At the paper's scales $p/\sigma_\xi^2\to0$ like $\log\log d/\sqrt{\log d}$ and $\log W$ is of the order of $\log d$. So if $d_1$ is a power of $d$ above the first, the condition holds for all large $d$, though the limit is approached very slowly. At sizes that can be run, start and noise have to be chosen to meet it; our $W$ is {glue:text}`fd-grow:.0f`. To make $p/\sigma_\xi^2$ small we halve $p$ rather than double the noise, since a threshold must still tell the signal from it.
 
 # %% [markdown]
 # ```{strip}
@@ -543,7 +543,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Until $T_1$, says Appendix A.2 of the paper, neurons emphasise "the entire subspace of sparse features". So the best atom should have no more of a neuron's part in span$(M)$ than of a random direction there. The control looks at the end of training.
+# Until $T_1$, says Appendix A.2 of the paper, neurons emphasise "the entire subspace of sparse features". So the atom with the largest coefficient (the *best atom*) should hold no larger a share of a neuron's part in span$(M)$ than it would of a random direction there. As a control we look at the end of training.
 
 # %% tags=["hide-input"]
 of_mixtures = [torch.randn(4000, atoms, generator=g) for g in streams(block, 1, "even")]
@@ -690,7 +690,7 @@ glue.figure(fig, "fd-plot-curve")
 # ```
 # ````
 #
-# The theorem speaks of trained networks, so both are taken as means over the second half of the run. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one. For data without a signal it holds by definition, so we leave them out. The control is the trained network with a mask; where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". Biases that are small beside $\sigma_\xi\lVert w_i\rVert$ can be tuned, and change little; a bias of {glue:text}`fd-small-bias:.2g`$\,\lVert w_i\rVert$ is judged together with $b=0$. With the thresholds of the masked run, some $2\sigma_\xi\lVert w_i\rVert$, a neuron hardly fires on noise alone, and fires on signals. That is the case outside.
+# The theorem speaks of trained networks, so both are taken as means over the second half of the run. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one. For data without a signal it holds by definition, so we leave them out. The control for the loss is the untrained network, that for the cosine the trained network with a mask. Where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". Biases that are small beside $\sigma_\xi\lVert w_i\rVert$ can be tuned, and change little; a bias of {glue:text}`fd-small-bias:.2g`$\,\lVert w_i\rVert$ is judged together with $b=0$. With the thresholds of the masked run, some $2\sigma_\xi\lVert w_i\rVert$, a neuron hardly fires on noise alone, and fires on signals. That is the case outside.
 
 # %% [markdown]
 # ```{strip}
@@ -777,7 +777,7 @@ chapter.judge(
 # ```
 # ````
 #
-# *Idea of the proof.* $\langle f(x),f(x)\rangle\gg\langle f(x),f(x_s)\rangle$ by Johnson–Lindenstrauss. At the scale $\lVert w_i\rVert^2=\tau/\sigma_\xi^2$ the loss is at most $\tau N2^{-m/2}$. The control is the dictionary with a raised bias, at its best scale: data without a signal are silent there, hence all alike, and each costs $\tau\log(1+N)$.
+# *Idea of the proof.* $\langle f(x),f(x)\rangle\gg\langle f(x),f(x_s)\rangle$ by Johnson–Lindenstrauss. At the scale $\lVert w_i\rVert^2=\tau/\sigma_\xi^2$ the loss is at most $\tau N2^{-m/2}$. The control takes the atoms as weights, with a raised bias and at the best scale. It is silent on data without a signal, so for these all candidates tie, and each costs $\tau\log(1+N)$.
 
 
 # %% tags=["hide-input"]
@@ -847,7 +847,7 @@ glue.number("fd-negatives", negatives)
 chapter.judge("forget", observed=forgotten, control=remembered)
 
 # %% [markdown]
-# How does this go with "during any stage"? The paper speaks of the limit $p/\sigma_\xi^2\to0$. So the peak itself should fall with $p/\sigma_\xi^2$. The control has a mask.
+# How does this fit with "during any stage"? The paper speaks of the limit $p/\sigma_\xi^2\to0$. So the peak itself should become lower as $p/\sigma_\xi^2$ does. As a control we use a mask.
 
 
 # %% tags=["hide-input"]
@@ -897,13 +897,13 @@ glue.figure(fig, "fd-plot-forget")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-forget
-# :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again; solid lines with a mask rise and stay. Right, without a mask the squared length of the signals rises and stops, that of the noise goes on growing, and the loss has fallen to nearly zero where the signals stop.
+# :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again; solid lines with a mask rise and stay. Right, without a mask the squared length of the signals rises to a peak and falls, that of the noise goes on growing, and the loss is nearly zero where the signals peak.
 # :name: fd-fig-forget
 #
 # $b=0$, mean over starts, bands from the least to the largest. Left: look at the dashed lines come down. Right: the squared lengths behind it, and in grey the loss, as a share of its first value.
 # ```
 #
-# What does a linear probe notice? With quiet noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of what any linear representation allows at the peak of the signals, and {glue:text}`fd-probe-end:.2f` at the end. A probe can undo a linear map that mixes signal and noise, as long as both are there.
+# What does a linear probe notice? With the quietest noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of the most that any linear representation allows (the ceiling {eq}`fd-eq-ceiling` below) when the signals peak, and {glue:text}`fd-probe-end:.2f` at the end. A probe can undo a linear map that mixes signal and noise, as long as both are there.
 
 # %% [markdown]
 # ## From a plane to its axes
@@ -923,7 +923,7 @@ glue.figure(fig, "fd-plot-forget")
 # Their other coefficients stay small.
 # ````
 #
-# *Idea of the proof, for two atoms without noise.* Let $w_1$ lead $w_2$ by a small $\log(w_1/w_2)$. An atom that is there alone makes its weight grow by $w-b$. If both are there with equal signs, both grow by $2w-b$; with opposite signs the neuron is silent. So a small lead changes at the rate $\kappa p\,[\frac b{w_1}(1-\frac p2)-p]$. It grows if and only if
+# *Idea of the proof, for two atoms without noise.* In this paragraph $w_1$ and $w_2$ are the coefficients of *one* neuron on the two atoms, nearly equal to a common $w$; let $w_1$ lead by a small $\log(w_1/w_2)$. An atom that is there alone makes its coefficient grow by $w-b$. If both are there with equal signs, both grow by $2w-b$; with opposite signs the neuron is silent. So the relative growth rate of a small lead is $\kappa p\,[\frac b{w_1}(1-\frac p2)-p]$. It grows if and only if
 #
 # $$
 # \frac b{w_1}>\frac p{1-\frac p2} .
@@ -980,7 +980,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **Who wins?** The paper says: neurons that are "lucky" at initialization keep their atom. We take the quarter of the neurons in which the first atom leads the second most clearly before training, and count those that end with more than half of their squared length on that atom. The control asks for the next neuron's start.
+# **Who wins?** The paper says: neurons that are "lucky" at initialization keep their atom. Before training, we take the quarter of the neurons in which the best atom leads the second best most clearly, and count those that end with more than half of their squared length on it. As a control we ask for the best atom of the next neuron instead.
 
 # %% tags=["hide-input"]
 final, led = best_atom(main), best_atom(main, 0)[1]
@@ -1074,7 +1074,7 @@ glue.figure(fig, "fd-plot-axes")
 #
 # In the words of the paper the map "has successfully removed the spurious dense noise". How this comes about as $d$ grows is in the [appendix](fd-a-grows).
 #
-# We take for $N_i$ the atoms with at least half of the length of $w_i$; then no $N_i$ can have more than four members, and what is left to see is that it is not empty. We judge the weight outside of the own atoms, $|N_i|$, and how the other atoms lose weight from $T_1$ on. The controls are the same networks at $T_1$, and networks without a bias.
+# We take for $N_i$ the atoms with $\lvert\langle w_i,M_j\rangle\rvert\ge\frac12\lVert w_i\rVert$. Then no $N_i$ can have more than four members; what is left to see is that it is not empty. We judge the squared length outside a neuron's own atoms, $|N_i|$, and how the other atoms lose weight from $T_1$ on. The controls are the same networks at $T_1$, and networks without a bias.
 
 
 # %% tags=["hide-input"]
@@ -1115,7 +1115,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction, so a coefficient times $\sqrt{d_1}$ should fall with $d_1$. What is left of it is the noise of the batches. In the mean square that is of the order of $d_1/B$ for a batch $B$, so it depends on how $B$ grows. The paper asks for a number of samples that is polynomial in $d_1$ (Fact A.1; the power is lost in our copy). With $B\propto d_1^2$ the coefficient times $\sqrt{d_1}$ should fall like $d_1^{-1/2}$. With $B\propto d_1$, which is the control, it should not fall.
+# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction, so a coefficient times $\sqrt{d_1}$ should fall with $d_1$. What is left of it is the noise of the batches: the mean square of this product is of the order of $d_1/B$, with $B$ pairs in a batch, so it depends on how $B$ grows. The paper asks for a number of samples that is polynomial in $d_1$ (Fact A.1; the power is lost in our copy). With $B\propto d_1^2$ the coefficient times $\sqrt{d_1}$ should fall like $d_1^{-1/2}$. With $B\propto d_1$, which is the control, it should not fall.
 
 # %% tags=["hide-input"]
 then = 8 * steps // 14
@@ -1240,7 +1240,7 @@ chapter.judge("fn-4", observed=level(free), control=level(free_plain))
 chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
 
 # %% [markdown]
-# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. A negative bias makes outputs larger: at $b=0$ the positive pair pulls the bias down, and the negatives push it up with a force that is smaller by the factor $\lVert w\rVert^2/\tau$. So it is the *energy* $\lVert w\rVert^2/\tau$ that should decide when it turns, not the step. We vary the number of negatives and the temperature.
+# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. A negative bias makes outputs larger: at $b=0$ the positive pair pulls the bias down, and the negatives push it up with a force that is of the order of $\lVert w\rVert^2/\tau$ times as large. So it is the *energy* $\lVert w\rVert^2/\tau$ that should decide when it turns, not the step. We vary the number of negatives and the temperature.
 
 # %% tags=["hide-input"]
 counts = [max(1, negatives // 16), negatives]
@@ -1320,7 +1320,7 @@ glue.figure(fig, "fd-plot-energy")
 # R^2\le\frac p{p+\sigma_\xi^2},
 # $$ (fd-eq-ceiling)
 #
-# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So we ask on which side of the ceiling a probe is. The unmasked run with thresholds is again the case outside.
+# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So we ask on which side of the ceiling a probe is. In classification the place of the ceiling is taken by a probe on $M^\top x$, the coefficients of the datum on the atoms. The unmasked run with thresholds is again the case outside.
 
 # %% [markdown]
 # ```{strip}
@@ -1642,7 +1642,7 @@ chapter.judge(
 # (fd-images)=
 # ### In images
 #
-# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016` on CIFAR-10 {cite}`krizhevsky-2009`: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text prints no size; we have neither its figures nor that network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts that all arms share. So these rows say how our small network behaves. It decides nothing of the paper's, and the card says what would.
+# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016` on CIFAR-10 {cite}`krizhevsky-2009`: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text states these results in words, without numbers; we have neither its figures nor its network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts, the same for every way of training (*arm*). So the cards below say how our small network behaves. They decide nothing about the paper's network, and each says what would.
 #
 # **By default** the images are a *substitute*: scikit-learn's digits, 8×8 pixels, each in a random colour on a random ground. Colour tells every image from the others and nothing about its class; a crop keeps it, colour jitter does not. The [record](fd-record) has exact pixels of CIFAR-10.
 
@@ -1761,7 +1761,7 @@ print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 # %% [markdown]
 # **Figures 1 and 2 of the paper: what filters look for.** Figure 1 of the paper: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2 of the paper: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
 #
-# Filters are matched with those of *another start*, by correlation over test images. Colour is measured in visualised images and by the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. Dense may mean fine or spread out; both are judged. In the control of these rows the untrained network takes the place of the first arm. A planted case shows what the measure would find.
+# Filters are matched with those of *another start*, by correlation over test images. Colour is measured in visualised images and by the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. Dense may mean fine or spread out; both are judged. As a control the untrained network takes the place of the first one named; where filters are matched, the partner's images are shuffled instead. A planted case shows what the measure would find if the effect were there.
 
 
 # %% tags=["hide-input"]
@@ -1834,7 +1834,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# How much of this are answers to the class? With the partner's images shuffled *within* each class the correlation is {glue:text}`fd-match-within:.2f`, against {glue:text}`fd-match:.2f`.
+# How much of this comes from responses to the class? With the partner's images shuffled *within* each class the correlation is {glue:text}`fd-match-within:.2f`, against {glue:text}`fd-match:.2f`.
 #
 # On digits colour says nothing about the class, so a supervised network has no reason to keep it in what it responds to. The paper's images are photographs, where colour is evidence; so the next row needs the [record](fd-record).
 
@@ -2048,13 +2048,13 @@ glue.figure(fig, "fd-plot-figures")
 # Upper row, what the theorems are about: data with one active atom, drawn by t-SNE {cite}`van-der-maaten-hinton-2008` of their representations and coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images, which the theorems do not describe: the image that drives each of eight filters most, and two numbers for each arm, one dot per start. Look at the row of crops alone and at its colour index.
 # ```
 #
-# In the model firing comes out as the caption says, with biases that nobody set by hand; likeness to supervised neurons needs the schedule; and clusters come from thresholds more than from the mask. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
+# In the model, firing comes out as the caption of the paper's Figure 4 says, with biases that nobody set by hand; likeness to supervised neurons needs the schedule; thresholds alone already improve the clusters, and the mask adds to that. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
 #
 # ## Late, not lost
 #
 # A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$, as Fact A.1 of the paper asks. What if it does not?
 #
-# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and without, and take what the mask *gains*: $R^2$ of a probe with it minus $R^2$ without. After the same number of steps, {glue:text}`fd-late-early:.0f`, we compare the largest batch with the smallest; the control has two independent masks in place of the mask. And the smallest batch, at the end: the control is the same pair after {glue:text}`fd-late-early:.0f` steps. Before training both networks are the same.
+# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and thresholds, and with neither ($b=0$). What the mask *gains* here is $R^2$ of a probe with both minus $R^2$ with neither. After the same number of steps, {glue:text}`fd-late-early:.0f`, we compare the largest batch with the smallest; the control has two independent masks in place of the mask. Then we take the smallest batch at the end; the control is the same pair of networks after {glue:text}`fd-late-early:.0f` steps. Before training the two networks are identical.
 
 # %% tags=["hide-input"]
 early_step = min(map_steps, late_steps)
@@ -2143,14 +2143,14 @@ glue.figure(fig, "fd-plot-late")
 # :alt: Gain in R squared by the mask against step over T1 for several batches. Each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
 # :name: fd-fig-late
 #
-# What a probe gains by the mask, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero: the smaller the batch, the later. At first the mask even harms: a view has twice the noise of the datum, and thresholds come later, since $T_1$ does. Diamonds: where half of the atoms are won.
+# What a probe gains by the mask, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero: the smaller the batch, the later. At first the mask even harms: a view has twice the noise of the datum, and thresholds are set only after $T_1$, which the mask delays. Diamonds: where half of the atoms are won.
 # ```
 #
 # The [whole map](fd-a-map) over $d_1/d$, noise and batch is in the appendix.
 #
 # ## Summary
 #
-# The mask hides, the threshold finds, negatives make a network forget. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And without a mask the loss goes to zero, because noise tells data apart better than signals do.
+# The mask hides, the threshold finds, negatives make a network forget. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And with neither, the loss goes to zero, because noise tells data apart better than signals do.
 #
 # **What surprised us.**
 #
@@ -2229,7 +2229,7 @@ glue.number("fd-end", quiet_share[-1])
 # :label: fd-sol-rate
 # :class: dropdown
 #
-# 1. $1-\rho^n-(1-\rho)^n$, largest at $\rho=\frac12$, where it is $1-2^{1-n}$: nothing for $n=1$, and 0.99 from $n=8$ on. For larger $s$ one of the two powers can be neglected, and all rates with $1-0.01^{1/n}\le\rho\le0.01^{1/n}$ will do: a window that opens fast, since $1-0.01^{1/n}\approx\frac{4.6}n$.
+# 1. $1-\rho^n-(1-\rho)^n$, largest at $\rho=\frac12$, where it is $1-2^{1-n}$: nothing for $n=1$, and 0.99 from $n=8$ on. For larger $n$ one of the two powers can be neglected, and all rates with $1-0.01^{1/n}\le\rho\le0.01^{1/n}$ will do: a window that opens fast, since $1-0.01^{1/n}\approx\frac{4.6}n$.
 # 2. With $k$ coordinates in $x^+$ and $n-k$ in $x^{++}$ the product is $\frac{z_j^2k(n-k)}{n^2\rho(1-\rho)}$ plus terms of mean zero, and $\mathbb E\,k(n-k)=n(n-1)\rho(1-\rho)$. So $\mathbb E\,uv=p\,(1-\frac1n)$ at every rate: what is seen in both views less often is blown up more. The mean prefers no rate; it only asks
 #    for $n\ge2$. For any atom it is $p\,(1-\sum_iM_{ij}^2\sum_kM_{ik}^2)$, by {eq}`fd-eq-moment`.
 # 3. $\mathbb E\,u^2=p\bigl(1+\frac{1-\rho}{n\rho}\bigr)+\frac{\sigma_\xi^2}\rho=a+\frac b\rho$ with $a=p(1-\frac1n)$ and $b=\frac pn+\sigma_\xi^2$, and $\mathbb E\,v^2=a+\frac b{1-\rho}$. Hence
@@ -2240,42 +2240,42 @@ glue.number("fd-end", quiet_share[-1])
 #
 #    with equality at $\rho=\frac12$, for every $n$ and every $\sigma_\xi$. A correlation $c$ shows after some $1/c^2$ pairs, so for small $\rho$ the price is $1/\rho$ times as many pairs.
 #
-# The rate $\frac12$ is best for all three, and none of them is delicate. What decides is $n$: an atom on one coordinate is lost at any rate, one on two loses half of its signal.
+# The rate $\frac12$ is best in 1. and 3. and as good as any other in 2.; none of the three is delicate. What decides is $n$: an atom on one coordinate is lost at any rate, one on two loses half of its signal.
 # ```
 
 # %% tags=["solution", "hide-cell"]
 ex_few, p_ex, noise_ex = 3, 0.1, 0.3  # seeds, p and σ_ξ of the exercises
 
 
-def rate_by_hand(s, rho):
+def rate_by_hand(n, rho):
     """Chance that both views see the atom, E uv, and the correlation."""
-    a, b = p_ex * (1 - 1 / s), p_ex / s + noise_ex**2
+    a, b = p_ex * (1 - 1 / n), p_ex / n + noise_ex**2
     spread = math.sqrt(a**2 + b * (a + b) / (rho * (1 - rho)))
-    return 1 - rho**s - (1 - rho) ** s, a, a / spread
+    return 1 - rho**n - (1 - rho) ** n, a, a / spread
 
 
-def rate_by_masks(s, rho):
-    """The same, over all 2^s masks of the atom's coordinates."""
-    k = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * s).view(-1, s).sum(-1)
-    chance = rho**k * (1 - rho) ** (s - k)
-    a, b = k / (s * rho), (s - k) / (s * (1 - rho))  # what each view sees of M_j
+def rate_by_masks(n, rho):
+    """The same, over all 2^n masks of the atom's coordinates."""
+    k = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n).view(-1, n).sum(-1)
+    chance = rho**k * (1 - rho) ** (n - k)
+    a, b = k / (n * rho), (n - k) / (n * (1 - rho))  # what each view sees of M_j
     first = p_ex * a**2 + noise_ex**2 * a / rho
     second = p_ex * b**2 + noise_ex**2 * b / (1 - rho)
     moments = torch.stack([a * b * p_ex, first, second]) @ chance
-    both_see = chance[(k > 0) & (k < s)].sum()
+    both_see = chance[(k > 0) & (k < n)].sum()
     return both_see, moments[0], moments[0] / (moments[1] * moments[2]).sqrt()
 
 
 # %% tags=["solution", "hide-cell"]
 print("ρ         0.1   0.3   0.5   chance that both views see, correlation")
-for s in (1, 2, 4, 8):
-    found = {rho: rate_by_hand(s, rho) for rho in (0.1, 0.3, 0.5)}
+for n in (1, 2, 4, 8):
+    found = {rho: rate_by_hand(n, rho) for rho in (0.1, 0.3, 0.5)}
     for rho, expected in found.items():
-        for ours, theirs in zip(expected, rate_by_masks(s, rho), strict=True):
+        for ours, theirs in zip(expected, rate_by_masks(n, rho), strict=True):
             assert abs(ours - float(theirs)) < 1e-12
     for row in (0, 2):
-        print(f"s = {s}   ", *(f"{each[row]:5.2f}" for each in found.values()))
-    a, b = p_ex * (1 - 1 / s), p_ex / s + noise_ex**2
+        print(f"n = {n}   ", *(f"{each[row]:5.2f}" for each in found.values()))
+    a, b = p_ex * (1 - 1 / n), p_ex / n + noise_ex**2
     assert abs(found[0.5][2] - a / (a + 2 * b)) < 1e-12
 assert rate_by_hand(7, 0.5)[0] < 0.99 < rate_by_hand(8, 0.5)[0]
 assert abs(rate_by_hand(64, 1 - 0.01 ** (1 / 64))[0] - 0.99) < 1e-9
@@ -2285,7 +2285,7 @@ local_ex = SparseCoding(local_dictionary(64, 8, 4, local_draws), p_ex, noise_ex)
 ex_pairs = local_ex.views(local_ex.sample(20000, local_draws)[1], local_draws, rate=0.2)
 seen_u, seen_v = (each @ local_ex.dictionary for each in ex_pairs)
 drawn_moment = float((seen_u * seen_v).mean()) / p_ex
-print(f"drawn, s = 4, ρ = 0.2: E uv = {drawn_moment:.3f} p, by hand 0.75 p")
+print(f"drawn, n = 4, ρ = 0.2: E uv = {drawn_moment:.3f} p, by hand 0.75 p")
 assert abs(drawn_moment - 0.75) < 0.08
 
 # %% [markdown]
@@ -2583,7 +2583,7 @@ assert float(plain_end.max()) < 0.6 and float(decay_end.min()) > 0.85
 # :label: fd-sol-threshold
 # :class: dropdown
 #
-# 1. For $b=0$, $f(x)=Vx$, and the loss contains $V$ only in $\langle f(x),f(x')\rangle=x^\top V^\top Vx'$. So does $\ell$ in {eq}`fd-eq-gradient`, and the gradient at $OV$ is $O$ times that at $W$. A Gaussian start is as likely as its rotation; hence so is $V(t)$ for all $t$: its rows are random mixtures, and an atom has more than half of a neuron's weight by chance only. This
+# 1. For $b=0$, $f(x)=Vx$, and the loss contains $V$ only in $\langle f(x),f(x')\rangle=x^\top V^\top Vx'$. So does $\ell$ in {eq}`fd-eq-gradient`, and the gradient at $OV$ is $O$ times that at $V$. A Gaussian start is as likely as its rotation; hence so is $V(t)$ for all $t$: its rows are random mixtures, and an atom has more than half of a neuron's weight by chance only. This
 #    holds for the whole loss, at any batch size. In the first stage even $V^\top V$ knows no atoms: for flat ones {eq}`fd-eq-moment` contains $MM^\top$ alone, the same for $M$ and for $M$ rotated, $MQ$. Where $\ell$ is no longer constant the loss sees fourth moments of $z$; but that shapes $V^\top V$, not neurons.
 # 2. For $w_1\ge w_2\ge0$, one atom alone and both atoms, with equal or opposite signs, give
 #
