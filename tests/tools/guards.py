@@ -7,7 +7,7 @@ from committed import CHECKED, Committed
 
 from clbook.claims.rules import MET, MISSED
 from clbook.common.parameters import read_parameters
-from clbook.notebook.results import headlines, stored_runs, verdicts_of
+from clbook.notebook.results import headlines, verdicts_of
 from clbook.notebook.shown import differences
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import CURRENT, states
@@ -178,26 +178,17 @@ def labels(chapter: Committed) -> list[str]:
 def controls(chapter: Committed) -> list[str]:
     """Every claim has a control, and each of its cases misses the rule at the level of the claims page.
 
-    A short run can be too small for that; its verdict is then undecided, and the control misses in a record.
+    Where chance decides, few seeds may leave a control open; the verdict is undecided then, and says so.
     """
     found = [f"{i}: no control" for i, r in chapter.readings.items() if not r.control]
     paged = verdicts_of(chapter.stamp, chapter.claims) if chapter.stamp else {}
-    records = [
-        run.verdicts
-        for run in stored_runs(chapter.files, on_damage="skip").values()
-        if run.stamp["profile"] != "default"
-    ]
-
-    def kept(verdict) -> list[str]:
-        """The cases of a control that do not miss the rule."""
-        cases = verdict.reading.as_judged(verdict.claim).control
-        return [case for case, s in cases.items() if verdict.claim.rule.outcome(s, verdict.level) != MISSED]
-
+    rows = chapter.claims.rows
     return found + [
-        f"{claim}: control{' ' + case if case else ''} does not miss the rule {verdict.claim.rule}"
-        for claim, verdict in paged.items()
-        for case in kept(verdict)
-        if chapter.word(claim) != "undecided" or not any(claim in run and not kept(run[claim]) for run in records)
+        f"{i}: control{' ' + case if case else ''} does not miss the rule {rows[i].rule}"
+        for i, reading in chapter.readings.items()
+        for case, sample in reading.as_judged(rows[i]).control.items()
+        if rows[i].rule.outcome(sample, paged[i].level) != MISSED
+        if not (rows[i].by_chance and chapter.word(i) == "undecided")
     ]
 
 
