@@ -210,8 +210,9 @@ thresholds = [0.35 + 0.1 * k for k in range(7)]
 
 def least_error(model):
     """Wrong entries over p at each threshold: the least of it, and where, one per seed."""
+    half = 0.5 / (300 * model.dictionary.shape[-1])  # no wrong entry is half of one
     tried = [
-        decoding_error(model, 300, one_per_seed("decode"), t).counted
+        decoding_error(model, 300, one_per_seed("decode"), t).counted.clamp(min=half)
         for t in thresholds
     ]
     return torch.stack(tried).div(model.active).min(0)
