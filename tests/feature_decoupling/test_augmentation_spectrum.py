@@ -1,5 +1,6 @@
 import pytest
 import torch
+from elsewhere import ELSEWHERE, elsewhere
 
 from contrastive_dynamics.feature_decoupling.augmentation_spectrum import (
     augmented_pair,
@@ -65,6 +66,16 @@ def test_jitter_removes_mean_colour_and_a_mask_does_not():
     shown = shared_moment([augmented_pair(x, stream(0, k, "views"), jitter) for k in range(4)])
     masked = shared_moment([masked_pair(x, stream(0, k, "masks")) for k in range(4)])
     assert (direction_rates(shown, v)[1][1:] < 0.6).all() and (direction_rates(masked, v)[1][1:] > 0.7).all()
+
+
+def test_rates_follow_the_device_of_the_moment():
+    views = torch.randn(50, 12, generator=stream(0, 0, "views"))
+    here = direction_rates(shared_moment([(views, views)]), colour_directions(2))
+    with elsewhere():
+        moved = views.to(ELSEWHERE)
+        there = [rate.cpu() for rate in direction_rates(shared_moment([(moved, moved)]), colour_directions(2))]
+    for a, b in zip(here, there, strict=True):
+        torch.testing.assert_close(a, b)
 
 
 def test_bad_input_is_named():

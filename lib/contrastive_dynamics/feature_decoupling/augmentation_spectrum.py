@@ -89,7 +89,8 @@ def direction_rates(moment: SharedMoment, directions: Tensor) -> tuple[Tensor, T
         moment: of `shared_moment`.
         directions: `[k, 3s²]`, of any length but 0.
     """
-    unit = directions.double() / directions.double().norm(dim=-1, keepdim=True)
+    unit = directions.to(moment.cross)  # its device, too
+    unit = unit / unit.norm(dim=-1, keepdim=True)
     rate, whole = (((unit @ matrix) * unit).sum(-1) for matrix in moment)
     return rate, rate / whole
 
