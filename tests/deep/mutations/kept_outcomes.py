@@ -24,7 +24,7 @@ from clbook.provenance.slices import ChapterCode
 
 from . import other_device
 from .executed import Executed, uncovered
-from .mutants import Mutation, load_mutations, run_script, words
+from .mutants import Mutation, arm_words, load_mutations, run_script, words
 from .outcome_keys import Keys, agree, is_valid, load, save, sealed, warn_of_missing
 
 MUTATION_SECONDS, DEVICE_SECONDS = 100.0, 50.0  # of CPU: sizes of a chapter's samples
@@ -82,9 +82,13 @@ class Mutations:
         return sealed(entry | {"sound": sound[claim], "broken": broken[claim]})
 
     def words(self, claim: str, entry: dict) -> tuple[str, str]:
-        """The verdicts without and with the mutation, by the present rule."""
+        """The verdicts without and with the mutation, by the present rule.
+
+        A row that few small networks leave open is undecided with both; what the rule says of each arm then counts.
+        """
         readings = (entry["sound"], entry["broken"])
-        return tuple(words(self.claims, {claim: reading})[claim] if reading else DIVERGED for reading in readings)
+        both = tuple(words(self.claims, {claim: reading})[claim] if reading else DIVERGED for reading in readings)
+        return both if both != ("undecided",) * 2 else tuple(arm_words(self.claims, claim, r) for r in readings)
 
     def _certain(self, claim: str, both: tuple[str, str], of_all: tuple[str, ...]) -> tuple:
         """The part of two verdicts that is the same on every processor: rounding may change broken training, or make

@@ -215,6 +215,14 @@ def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:
     return {i: v.before_review for i, v in judge_all(claims, readings).items()}
 
 
+def arm_words(claims: Claims, claim: str, stored: dict) -> str:
+    """The outcome of the rule on every case of every stored arm, in one line."""
+    verdict = judge_all(claims, {claim: Reading.of(**stored)})[claim]
+    arms, rule = vars(verdict.reading.as_judged(verdict.claim)), verdict.claim.rule
+    said = [f"{arm} {rule.outcome(s, verdict.level)}" for arm, cases in arms.items() for s in cases.values()]
+    return ", ".join(["undecided", *said])
+
+
 def _alone(root: Path, name: str, claim: str, changes: dict) -> dict | None:
     os.environ["CLBOOK_ROOT"] = str(root)
     return run_script(ChapterFiles(root, name), claim, changes=changes).get(claim)
