@@ -152,7 +152,7 @@ def balance(kappa):
 # %% [markdown]
 # ## Warm-up 2: read the power of d
 #
-# *10 minutes, 6 points. Needs: the end of training on positive pairs alone. After it you can say how uneven the signals are when it ends.*
+# *10 minutes, 6 points. Needs: the end of training on positive pairs alone. After it you can say how uneven the signals are when training on positive pairs ends.*
 #
 # At infinite width positive pairs alone end where $\sum_pe^{\sigma_p^2\Theta}=2d$, with $\kappa_p\propto\sigma_pe^{\sigma_p^2\Theta/2}$.
 

@@ -380,7 +380,7 @@ def largest_step(lam):
 # %% [markdown]
 # ## Core 1: too many negatives
 #
-# *30 minutes, 14 points. Needs: $\mathbb E[C]$ of the chapter, the determinant of $M+uv^\top$. After it you can say how many negatives a data set stands.*
+# *30 minutes, 14 points. Needs: $\mathbb E[C]$ of the chapter, the determinant of $M+uv^\top$. After it you can say how many negatives a data set tolerates.*
 #
 # The data have mean $\mu\ne0$ and covariance $\Sigma\succ0$. With $p$ positives and $q$ negatives for each anchor, $\mathbb E[C]/n=q\,\mu\mu^\top-p\,(\Sigma+\mu\mu^\top)$. For small $q$ no eigenvalue is positive.
 

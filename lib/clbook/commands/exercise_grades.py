@@ -33,12 +33,13 @@ def grade(source: Path, folder: Path, seconds: float) -> tuple[Sheet, list[Grade
 
     Raises BookError for a folder without submissions.
     """
-    found = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    folder = folder.absolute()
+    found = [p for p in folder.rglob("*") if p.suffix in _SUFFIXES and ".ipynb_checkpoints" not in p.parts]
     if not found:
         raise BookError(f"{folder}: no submission in it, a notebook (.ipynb) or an exported zip for each student")
     with tempfile.TemporaryDirectory(prefix="clbook-") as work:
         sheet = assign(source, Path(work))
-        return sheet, [_graded(sheet, path, path.relative_to(folder).as_posix(), seconds) for path in found]
+        return sheet, [_graded(sheet, path, path.relative_to(folder).as_posix(), seconds) for path in sorted(found)]
 
 
 def _graded(sheet: Sheet, path: Path, student: str, seconds: float) -> Graded:
