@@ -4,7 +4,7 @@ The modules register their commands in the order in which `--help` lists them.
 """
 
 from ..common.printing import printed  # noqa: I001
-from . import runs, stored, listings  # noqa: F401
+from . import runs, stored, listings, classroom  # noqa: F401
 from .application import app
 
 

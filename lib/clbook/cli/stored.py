@@ -1,6 +1,5 @@
-"""Commands for stored results: `record`, `execute`, `stale`, `verify`, `student`."""
+"""Commands for stored results: `record`, `execute`, `stale`, `verify`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -96,15 +95,3 @@ def verify(
     from ..commands.verify import command
 
     return command(find_root(), chapter, claims or [], profile, sample=sample, one_seed=one_seed)
-
-
-@app.command()
-@one_line
-def student(
-    out: Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="FOLDER")] = Path("student"),
-) -> None:
-    """Write the chapters without their solutions, with a stub and the expected output in place of each."""
-    from ..pages.student import write_edition
-
-    for notebook in write_edition(find_root(), out):
-        print(notebook)

@@ -123,14 +123,6 @@ def test_a_source_without_its_last_cell(book):
     refused("stand-in.py: no cell calls chapter.close(), which stores the run; nothing was run", "execute", "stand-in")
 
 
-def test_a_student_edition_without_a_claims_file_that_can_be_read(book):
-    path = ChapterFiles(book, "stand-in").claims
-    path.unlink()
-    path.symlink_to("nowhere")
-    refused("stand-in.yaml: cannot be read (No such file or directory)", "student", book / "student")
-    assert not (book / "student").exists()
-
-
 def test_a_cell_that_judges_a_claim_without_a_row(book):
     files = ChapterFiles(book, "stand-in")
     write(files.claims, CLAIMS.replace("id: thm-1\n", "id: thm-9\n"))
@@ -141,8 +133,7 @@ def test_a_notebook_that_nbformat_refuses(book):
     path = ChapterFiles(book, "stand-in").notebook
     for change in ({"nbformat": "a"}, {"nbformat": 0}, {"metadata": []}):
         edit(path, lambda found, change=change: found | change)
-        refused("stand-in.ipynb: damaged: ", "student", book / "student")
-    refused("stand-in.ipynb: damaged: ", "verify", "stand-in", "thm-1")
+        refused("stand-in.ipynb: damaged: ", "verify", "stand-in", "thm-1")
 
 
 def test_half_of_a_character_and_numbers_without_bounds(book):

@@ -197,8 +197,8 @@ def test_a_stray_source_is_no_chapter(files, name):
     for content in ("print(1)\n", files.source.read_text()):
         write(files.source.with_name(f"{name}.py"), content)
         assert chapter_names(files.root) == ["stand-in"]
-        for command in (["claims"], ["stale"], ["doctor"], ["student", files.root / f"student-{len(content)}"]):
-            done = call(*command)
+        for command in ("claims", "stale", "doctor"):
+            done = call(command)
             assert done.exit_code == 0 and done.stderr == "", (command, done.stderr)
     refused(f"no chapter '{name}'", "run", name)
 

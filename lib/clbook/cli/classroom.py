@@ -1,0 +1,59 @@
+"""Commands for a class: `student`, `solutions`, `grade`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common.sources import find_root
+from .application import Chapter, app, one_line, print_table, table_of
+
+Folder = Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="FOLDER")]
+
+
+@app.command()
+@one_line
+def student(out: Folder = Path("student")) -> None:
+    """Write the exercises as notebooks that grade themselves, and an autograder bundle for each."""
+    from ..commands.exercise_sheets import write_student
+
+    for path in write_student(find_root(), out):
+        print(path)
+
+
+@app.command()
+@one_line
+def solutions(out: Folder = Path("solutions")) -> None:
+    """Write the instructor's edition: solved and executed exercises, rubric, common mistakes."""
+    from ..commands.exercise_sheets import write_solutions
+
+    for path in write_solutions(find_root(), out):
+        print(path)
+
+
+@app.command()
+@one_line
+def grade(
+    chapter: Chapter,
+    submissions: Annotated[Path, typer.Argument(help="A folder of notebooks or exported zips.", metavar="FOLDER")],
+    out: Annotated[Path | None, typer.Option(help="Also write the table as CSV.", metavar="FILE")] = None,
+    seconds: Annotated[float, typer.Option(help="The most that one submission may run.")] = 600.0,
+) -> None:
+    """Grade a class: points per question for each submission, and what is missing or doubled in it."""
+    from ..commands.exercise_grades import by_question, by_student, write_csv
+    from ..commands.exercise_grades import grade as grade_all
+    from ..commands.exercises import exercise_source
+
+    result = grade_all(exercise_source(find_root(), chapter), submissions, seconds)
+    students = by_student(*result)
+    if out:
+        write_csv(students, out)
+    _print_rows(by_question(*result))
+    _print_rows([[row[0], *row[-2:]] for row in students])
+
+
+def _print_rows(rows: list[list[str]]) -> None:
+    shown = table_of(*rows[0])
+    for row in rows[1:]:
+        shown.add_row(*row)
+    print_table(shown)

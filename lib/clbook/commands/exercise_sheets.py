@@ -1,0 +1,112 @@
+"""What a class is given: the student's notebooks with the autograder bundles, and the instructor's edition."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from ..common.errors import BookError
+from .exercises import Sheet, assign, check_mistake, exercise_sources, hints, run_code
+from .jupyter_kernel import disk_errors, kernel
+from .output_place import check_output, output_folder
+
+_SECONDS = 600  # for one cell of a solution
+
+
+def write_student(root: Path, out: Path) -> list[Path]:
+    """Write notebooks/NAME-exercises.ipynb, to hand out, and autograder/NAME.zip, to keep, into a new folder.
+
+    Returns the files. Raises BookError for a folder that is not empty or a source that otter refuses.
+    """
+    import nbformat
+
+    out = check_output(out.absolute())
+    written = []
+    with disk_errors(out), output_folder(out) as folder:
+        for kind in ("notebooks", "autograder"):
+            (folder / kind).mkdir()
+        for source in exercise_sources(root):
+            with tempfile.TemporaryDirectory(prefix="clbook-") as work:
+                sheet = assign(source, Path(work))
+                nbformat.write(sheet.student, folder / "notebooks" / f"{sheet.name}-exercises.ipynb")
+                shutil.copy(sheet.bundle, folder / "autograder" / f"{sheet.name}.zip")
+            written += [out / "notebooks" / f"{sheet.name}-exercises.ipynb", out / "autograder" / f"{sheet.name}.zip"]
+    return written
+
+
+def write_solutions(root: Path, out: Path) -> list[Path]:
+    """Write the instructor's edition, NAME-solutions.ipynb, with outputs, rubric and common mistakes.
+
+    Returns the notebooks. Raises BookError as `write_student`, and for a solution that does not run.
+    """
+    import nbformat
+
+    out = check_output(out.absolute())
+    with disk_errors(out), output_folder(out) as folder:
+        for source in exercise_sources(root):
+            with tempfile.TemporaryDirectory(prefix="clbook-") as work:
+                sheet = assign(source, Path(work))
+                nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
+    return [out / f"{source.stem}-solutions.ipynb" for source in exercise_sources(root)]
+
+
+def solutions_notebook(sheet: Sheet, work: Path):
+    """The solved notebook, run in `work`: a rubric first, and each question's common mistakes after its check."""
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    solved = sheet.solved
+    solved.cells = [
+        c for c in solved.cells if "grader.export(" not in c.source and not c.source.startswith("## Submission")
+    ]
+    nbformat.write(solved, work / f"{sheet.name}-exercises.ipynb")
+    try:
+        with kernel(work, {}) as manager:
+            NotebookClient(solved, km=manager, timeout=_SECONDS).execute(cleanup_kc=False)
+    except CellExecutionError as error:
+        raise BookError(f"{sheet.name}: a solution does not run: {str(error).strip().splitlines()[-1]}") from None
+    names, cells = run_code(solved), []
+    for cell in solved.cells:
+        cell.source = cell.source.replace(f"{sheet.name}-exercises.ipynb", f"{sheet.name}-solutions.ipynb")
+        cells.append(cell)
+        if cell.source.startswith('grader.check("'):
+            cells += _mistakes(sheet, cell.source.split('"')[1], names)
+    solved.cells = [*cells[:2], nbformat.v4.new_markdown_cell(rubric(sheet)), *cells[2:]]
+    return solved
+
+
+def _mistakes(sheet: Sheet, question: str, names: dict) -> list:
+    from nbformat.v4 import new_markdown_cell
+
+    told = []
+    for mistake in (each for each in sheet.mistakes if each.question == question):
+        result = check_mistake(sheet, mistake, names)
+        lines = [
+            f"*{mistake.title}* ({result.score:g} of {result.possible:g} points)",
+            f"```python\n{mistake.code}\n```",
+        ]
+        for when, hidden in (("The check says", False), ("Grading says", True)):
+            if said := hints(result, hidden):
+                lines.append("\n".join([f"{when}:\n", *(f"- {hint}" for hint in said)]))
+        told.append("\n\n".join(lines))
+    return [new_markdown_cell("\n\n".join(["**Common mistakes**", *told]))] if told else []
+
+
+def points(sheet: Sheet) -> dict[str, tuple[float, float, float]]:
+    """Points of each question by visible tests, by hidden tests and by hand."""
+    from otter.test_files import ExceptionTestFile
+
+    found = {}
+    for question, text in sheet.tests.items():
+        cases = ExceptionTestFile.from_string(text, question).test_cases
+        shares = [sum(case.points for case in cases if case.hidden is hidden) for hidden in (False, True)]
+        found[question] = (*shares, 0)
+    return found | {question: (0, 0, worth) for question, worth in sheet.manual.items()}
+
+
+def rubric(sheet: Sheet) -> str:
+    """The table of points, by question."""
+    rows = [f"| `{q}` | {a:g} | {b:g} | {c:g} | {a + b + c:g} |" for q, (a, b, c) in points(sheet).items()]
+    total = sum(map(sum, points(sheet).values()))
+    head = "## Rubric\n\n| question | visible tests | hidden tests | by hand | points |\n|---|---|---|---|---|\n"
+    return f"{head}" + "\n".join(rows) + f"\n| **sum** | | | | **{total:g}** |"

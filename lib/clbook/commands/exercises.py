@@ -1,0 +1,199 @@
+"""The exercises of a class: one source per chapter, of which otter-grader makes notebooks and an autograder bundle.
+
+A source, exercises/NAME.py, is a master notebook of `otter assign` in the percent format: raw cells begin and end
+questions, solutions and tests. In addition a cell with the tag "mistake" holds a plausible wrong answer to its question
+under a comment that names it; otter never sees these cells.
+"""
+
+import ast
+import contextlib
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.errors import BookError
+from ..common.formats import text_of
+
+MISTAKE = "mistake"
+_NOT_COMPUTED = ("otter.Notebook(", "grader.", "plt.show()")
+_CONFIG = "# BEGIN TEST CONFIG\n"
+_QUESTION = re.compile(r"# BEGIN QUESTION\nname: (\w+)")
+_BY_HAND = re.compile(r"# BEGIN QUESTION\nname: (\w+)\nmanual: true\npoints: (\d+)")
+_HIDDEN = re.compile(r"^hidden: true$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer: the question it answers, its name, its code."""
+
+    question: str
+    title: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What otter made of a source: notebooks of teacher and student, the bundle, and each question's tests."""
+
+    name: str
+    solved: object
+    student: object
+    bundle: Path
+    mistakes: tuple[Mistake, ...]
+    tests: dict[str, str]  # of each question that tests grade, hidden ones included, as source text
+    manual: dict[str, float]  # points of questions that are graded by hand
+
+
+def exercise_sources(root: Path) -> list[Path]:
+    """The sources of a book, sorted by name; raises BookError if there are none."""
+    found = sorted((root / "exercises").glob("*.py"))
+    if not found:
+        raise BookError(f"{root / 'exercises'}: no exercises, a file NAME.py for each chapter")
+    return found
+
+
+def exercise_source(root: Path, chapter: str) -> Path:
+    """The source of one chapter; raises BookError if it has none."""
+    path = root / "exercises" / f"{chapter}.py"
+    if path not in exercise_sources(root):
+        raise BookError(f"no exercises for '{chapter}', got {', '.join(p.stem for p in exercise_sources(root))}")
+    return path
+
+
+def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
+    """The master notebook for `otter assign`, and the mistakes, which are taken out of it."""
+    import jupytext
+
+    notebook = jupytext.reads(text_of(path), fmt="py:percent")
+    cells, mistakes, question = [], [], ""
+    for cell in notebook.cells:
+        if match := _QUESTION.match(cell.source):
+            question = match[1]
+        if MISTAKE in cell.metadata.get("tags", []):
+            title, _, code = cell.source.partition("\n")
+            mistakes.append(Mistake(question, title.removeprefix("# "), code.strip("\n")))
+        else:
+            cells.append(cell)
+    notebook.cells = cells
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    for tests in _groups(cells, "TESTS"):
+        _announce_hidden(tests)
+    return notebook, tuple(mistakes)
+
+
+def _groups(cells: list, kind: str) -> Iterator[list]:
+    """The cells between each pair `# BEGIN KIND` and `# END KIND`."""
+    group = None
+    for cell in cells:
+        if cell.source.startswith(f"# BEGIN {kind}"):
+            group = []
+        elif cell.source.startswith(f"# END {kind}") and group is not None:
+            yield group
+            group = None
+        elif group is not None:
+            group.append(cell)
+
+
+def _announce_hidden(tests: list) -> None:
+    """Let the last visible test of a question say how many hidden ones remain."""
+    visible = [cell for cell in tests if not _HIDDEN.search(cell.source)]
+    count = len(tests) - len(visible)
+    if visible:
+        remain = (
+            "no hidden one remains" if not count else f"{count} hidden {'one remains' if count == 1 else 'ones remain'}"
+        )
+        told = f"{_CONFIG}success_message: visible checks passed, {remain}\n"
+        visible[-1].source = visible[-1].source.replace(_CONFIG, told, 1)
+
+
+def assign(path: Path, folder: Path) -> Sheet:
+    """Let `otter assign` make notebooks and bundle of a source in an empty folder.
+
+    Raises BookError if otter refuses the source or is not installed.
+    """
+    import nbformat
+
+    try:
+        from otter.assign import main as otter_assign
+    except ModuleNotFoundError:
+        raise BookError("otter-grader is not installed; `make student` installs it") from None
+
+    notebook, mistakes = read_source(path)
+    master = folder / f"{path.stem}-exercises.ipynb"
+    nbformat.write(notebook, master)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            otter_assign(str(master), str(folder / "made"), no_run_tests=True, no_pdfs=True)
+    except Exception as error:  # of whatever kind its parsers raise
+        raise BookError(f"{path.name}: otter assign refuses it: {error}") from None
+    made = {kind: folder / "made" / kind for kind in ("autograder", "student")}
+    solved, student = (nbformat.read(made[kind] / master.name, as_version=4) for kind in made)
+    (bundle,) = made["autograder"].glob("*.zip")
+    by_hand = {m[1]: float(m[2]) for cell in notebook.cells if (m := _BY_HAND.match(cell.source))}
+    texts = solved.metadata["otter"]["tests"]  # sorted by name
+    tests = {m[1]: texts[m[1]] for cell in notebook.cells if (m := _QUESTION.match(cell.source)) and m[1] in texts}
+    return Sheet(path.stem, solved, student, bundle, mistakes, tests, by_hand)
+
+
+def code_of(notebook) -> list[str]:
+    """The code cells that compute, without those that call the grader or draw."""
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return [source for source in sources if not any(call in source for call in _NOT_COMPUTED)]
+
+
+def run_code(notebook) -> dict:
+    """The names that a notebook's code cells define, run here; a cell that fails is passed over, as in grading."""
+    names: dict = {"__name__": "__main__"}
+    for source in code_of(notebook):
+        with contextlib.suppress(Exception), _quiet():
+            exec(compile(source, "<exercise>", "exec"), names)
+    return names
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No warnings: a wrong answer may overflow."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def check(sheet: Sheet, question: str, names: dict):
+    """Otter's result of all tests of a question, hidden ones included, for answers in `names`."""
+    from otter.test_files import ExceptionTestFile
+
+    result = ExceptionTestFile.from_string(sheet.tests[question], question)
+    with _quiet():
+        result.run(names)
+    return result
+
+
+def check_mistake(sheet: Sheet, mistake: Mistake, names: dict):
+    """The result of a wrong answer in place of the right one."""
+    wrong = dict(names)
+    exec(compile(mistake.code, "<mistake>", "exec"), wrong)
+    return check(sheet, mistake.question, wrong)
+
+
+def hints(result, hidden: bool) -> list[str]:
+    """What the failed visible or hidden tests of a result tell: the assertion's message, then the test's own hint."""
+    told = []
+    for each in result.test_case_results:
+        if not each.passed and each.test_case.hidden is hidden:
+            told.append(each.message.rpartition("\n")[2].removeprefix("AssertionError: "))
+            told.append(each.test_case.failure_message or "")
+    return [hint for hint in dict.fromkeys(told) if hint]
+
+
+def answer_names(source: str) -> list[str]:
+    """Functions, classes and variables that code defines at its top level, as often as it does; [] for invalid code."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return []
+    found = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    return found + [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]

@@ -1,0 +1,103 @@
+"""A source of exercises becomes notebooks and a bundle, and what a submission lacks is named."""
+
+import zipfile
+
+import nbformat
+import pytest
+from one_line_error import one_line_error
+from stand_in_exercises import SOURCE, answered
+
+from clbook.commands.exercise_grades import cell_notes, grade
+from clbook.commands.exercise_sheets import rubric, solutions_notebook, write_solutions, write_student
+from clbook.commands.exercises import answer_names, assign, exercise_source, read_source
+from clbook.common.errors import BookError
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "exercises" / "sums.py"
+    path.parent.mkdir()
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def sheet(source, tmp_path):
+    pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
+    (tmp_path / "work").mkdir()
+    return assign(source, tmp_path / "work")
+
+
+def test_mistakes_are_taken_out_and_hidden_tests_are_announced(source):
+    notebook, (mistake,) = read_source(source)
+    assert (mistake.question, mistake.title) == ("w1_double", "The square.")
+    assert mistake.code == "def double(x):\n    return x * x"
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "x * x" not in text and text.count("visible checks passed, 1 hidden one remains") == 1
+
+
+def test_a_chapter_without_exercises_is_named(source, tmp_path):
+    assert exercise_source(tmp_path, "sums") == source
+    with pytest.raises(BookError, match="no exercises for 'sum', got sums"):
+        exercise_source(tmp_path, "sum")
+    source.unlink()
+    with pytest.raises(BookError, match="exercises: no exercises, a file NAME.py for each chapter"):
+        exercise_source(tmp_path, "sums")
+
+
+def test_a_book_without_exercises_ends_in_one_line(tmp_path):
+    for write in (write_student, write_solutions):
+        with one_line_error(BookError, "no exercises, a file NAME.py for each chapter"):
+            write(tmp_path, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_source_that_otter_refuses_is_named(sheet, source, tmp_path):
+    source.write_text(SOURCE.replace("# # END SOLUTION\n", "", 1))
+    (tmp_path / "again").mkdir()
+    with pytest.raises(BookError, match="sums.py: otter assign refuses it: "):
+        assign(source, tmp_path / "again")
+
+
+def test_names_that_an_answer_defines():
+    assert answer_names("x = 1\na, b = 2, 3\ndef f():\n    y = 4\nclass C: pass") == ["f", "C", "x", "a", "b"]
+    assert answer_names("def f(:") == []
+
+
+def test_the_rubric_adds_up(sheet):
+    assert rubric(sheet).splitlines()[-3:] == [
+        "| `w1_double` | 2 | 4 | 0 | 6 |",
+        "| `p1_report` | 0 | 0 | 3 | 3 |",
+        "| **sum** | | | | **9** |",
+    ]
+
+
+def test_the_instructor_s_edition_runs_and_shows_mistakes_with_their_hints(sheet, tmp_path):
+    made = solutions_notebook(sheet, tmp_path / "work")
+    text = "\n".join(cell.source for cell in made.cells)
+    assert "return 2 * x" in text and "**Rubric.** All or nothing." in text and "grader.export" not in text
+    assert "*The square.* (0 of 6 points)" in text and "- that is the square\n- twice, not squared" in text
+    assert "passed!" in str([cell.get("outputs") for cell in made.cells])
+
+
+def test_missing_and_doubled_cells_are_named(sheet, tmp_path):
+    right = "def double(x):\n    return 2 * x"
+    doubled, at = answered(sheet, right)
+    doubled.cells.insert(at, nbformat.v4.new_code_cell(right))
+    nbformat.write(doubled, tmp_path / "dee.ipynb")
+    assert cell_notes(sheet, tmp_path / "dee.ipynb") == ["more than once: double"]
+    del doubled.cells[at : at + 3]
+    nbformat.write(doubled, tmp_path / "dee.ipynb")
+    assert cell_notes(sheet, tmp_path / "dee.ipynb") == ["missing: double", 'missing: grader.check("w1_double")']
+    with zipfile.ZipFile(tmp_path / "dee.zip", "w") as file:
+        file.writestr("dee.ipynb", nbformat.writes(sheet.student))
+    assert cell_notes(sheet, tmp_path / "dee.zip") == []
+    for damaged in ("{", '{"cells": 3}', "[]"):
+        (tmp_path / "eve.ipynb").write_text(damaged)
+        assert cell_notes(sheet, tmp_path / "eve.ipynb") == ["the notebook cannot be read"]
+
+
+def test_a_folder_without_submissions_is_refused(source, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BookError, match="no submission in it"):
+        grade(source, tmp_path / "empty", 10.0)

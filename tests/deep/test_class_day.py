@@ -1,0 +1,108 @@
+"""A class day: the sheets are written, a notebook is graded by its bundle, a batch by `clbook grade`."""
+
+import copy
+import json
+
+import nbformat
+import pytest
+from checkout import ROOT
+from stand_in_exercises import SOURCE, answered
+
+pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
+
+from otter.api import grade_submission  # noqa: E402
+
+from clbook.commands.exercise_grades import by_question, by_student, grade, write_csv  # noqa: E402
+from clbook.commands.exercise_sheets import write_solutions, write_student  # noqa: E402
+from clbook.commands.exercises import assign, exercise_sources  # noqa: E402
+from clbook.common.errors import BookError  # noqa: E402
+
+
+def filled(sheet, keep):
+    """The student's notebook with the solution in its answer cells, from those whose number `keep` accepts."""
+    notebook = copy.deepcopy(sheet.student)
+    ours, theirs = ([c for c in n.cells if c.cell_type == "code"] for n in (sheet.solved, notebook))
+    answers = [
+        pair for pair in zip(ours, theirs, strict=True) if "otter_answer_cell" in pair[1].metadata.get("tags", [])
+    ]
+    for number, (solved, cell) in enumerate(answers):
+        if keep(number):
+            cell.source = solved.source
+    return notebook
+
+
+@pytest.mark.parametrize("source", exercise_sources(ROOT), ids=lambda path: path.stem)
+def test_the_bundle_grades_a_right_a_half_right_and_an_empty_notebook(source, tmp_path):
+    sheet, scores = assign(source, tmp_path), {}
+    for name, keep in (("right", lambda k: True), ("half", lambda k: k % 2 == 0), ("empty", lambda k: False)):
+        path = tmp_path / f"{name}.ipynb"
+        nbformat.write(filled(sheet, keep), path)
+        result = grade_submission(str(path), str(sheet.bundle), quiet=True)
+        assert set(result.results) == set(sheet.tests)
+        scores[name] = result.total
+    assert scores["right"] == 76 and scores["empty"] == 0 and 20 < scores["half"] < 60, scores
+
+
+def test_the_folders_of_a_class(tmp_path):
+    """Nothing that is handed out has a solution or a hidden test; what the teacher keeps has both, and figures."""
+    names = [source.stem for source in exercise_sources(ROOT)]
+    write_student(ROOT, tmp_path / "student")
+    handed = [path.read_text() for path in sorted((tmp_path / "student" / "notebooks").iterdir())]
+    assert len(handed) == len(names) and not any("SOLUTION" in t or "hidden=True" in t for t in handed)
+    assert [path.stem for path in sorted((tmp_path / "student" / "autograder").iterdir())] == names
+    with pytest.raises(BookError, match="student: not empty; give a folder that is empty or does not exist yet"):
+        write_student(ROOT, tmp_path / "student")
+    for path in write_solutions(ROOT, tmp_path / "solutions"):
+        notebook = nbformat.read(path, as_version=4)
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+        assert sum("image/png" in output.get("data", {}) for output in outputs) == 3, path.name
+        assert not [output for output in outputs if output.output_type == "error"], path.name
+        assert sum(cell.source.startswith("**Common mistakes**") for cell in notebook.cells) >= 12, path.name
+
+
+def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
+    """Right, half right and empty ones; a doubled answer; a damaged file, one that dies."""
+    source, work = tmp_path / "sums.py", tmp_path / "work"
+    source.write_text(SOURCE)
+    work.mkdir()
+    sheet = assign(source, work)
+    folder = tmp_path / "class"
+    folder.mkdir()
+    right = "def double(x):\n    return 2 * x"
+    batch = {"ada": right, "bob": "def double(x):\n    return abs(2 * x)", "eve": "import os\nos._exit(1)"}
+    for name, code in batch.items():
+        nbformat.write(answered(sheet, code)[0], folder / f"{name}.ipynb")
+    nbformat.write(sheet.student, folder / "cyd.ipynb")
+    doubled, at = answered(sheet, right)
+    doubled.cells.insert(at, nbformat.v4.new_code_cell(right))
+    nbformat.write(doubled, folder / "dee.ipynb")
+    (folder / "gus.ipynb").write_text(json.dumps({"cells": 3}))
+    graded = {each.student: each for each in grade(source, folder, seconds=600.0)[1]}
+    scores = {name.removesuffix(".ipynb"): each.scores.get("w1_double") for name, each in graded.items()}
+    assert scores == {"ada": 6, "bob": 2, "cyd": 0, "dee": 6, "eve": None, "gus": None}
+    notes = {name.removesuffix(".ipynb"): "; ".join(each.notes) for name, each in graded.items()}
+    assert notes["ada"] == notes["bob"] == notes["cyd"] == ""
+    assert notes["dee"] == "more than once: double" and "missing: double" in notes["eve"]
+    assert "not graded" in notes["eve"] and "not graded" in notes["gus"]
+    assert "the notebook cannot be read" in notes["gus"]
+    rows = by_student(sheet, list(graded.values()))
+    assert rows[:3] == [
+        ["student", "w1_double", "sum", "notes"],
+        ["ada.ipynb", "6", "6", ""],
+        ["bob.ipynb", "2", "2", ""],
+    ]
+    assert by_question(sheet, list(graded.values()))[1] == ["w1_double", "6", "2.3", "2", "3"]
+    write_csv(rows, tmp_path / "grades.csv")
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1] == "ada.ipynb,6,6,"
+    with pytest.raises(BookError, match="cannot be written"):
+        write_csv(rows, tmp_path / "nowhere" / "grades.csv")
+
+
+def test_one_that_hangs_is_ended(tmp_path):
+    source, work, folder = (tmp_path / name for name in ("sums.py", "work", "class"))
+    source.write_text(SOURCE)
+    work.mkdir()
+    folder.mkdir()
+    nbformat.write(answered(assign(source, work), "while True: pass")[0], folder / "fay.ipynb")
+    (graded,) = grade(source, folder, seconds=30.0)[1]
+    assert graded.scores == {} and graded.notes == ["not graded: ran longer than 30 s", "missing: double"]

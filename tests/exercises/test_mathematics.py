@@ -1,0 +1,145 @@
+"""The solutions of the exercises, which are numpy alone, against the library's kernels in float64. Needs no otter."""
+
+import numpy as np
+import pytest
+import torch
+from checkout import ROOT
+
+from clbook.commands.exercises import exercise_source, read_source, run_code
+from contrastive_dynamics import alignment_and_balance as balance_room
+from contrastive_dynamics import collapse_and_constraints as collapse_room
+from contrastive_dynamics import feature_decoupling as decoupling_room
+from contrastive_dynamics.data.half_moons import half_moon_law
+from contrastive_dynamics.feature_decoupling import stage_one
+from contrastive_dynamics.losses import activation, infonce_importance
+from contrastive_dynamics.nonlinearity import one_filter
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.fixture(scope="module")
+def names():
+    """The names of a chapter's solutions."""
+    made = {}
+    return lambda chapter: made.setdefault(chapter, run_code(read_source(exercise_source(ROOT, chapter))[0]))
+
+
+def tensor(x):
+    return torch.as_tensor(np.asarray(x), dtype=torch.float64)
+
+
+def close(ours, theirs, error=1e-9):
+    assert np.allclose(np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float), rtol=error, atol=error)
+
+
+def test_collapse_lengths_and_paths(names):
+    solved = names("collapse-and-constraints")
+    q0, lam = 0.4 * RNG.uniform(-1, 1, 3), np.array([-1.0, -0.2, 0.6])
+    times = np.array([0.3, 1.0, 2.0])
+    paths = collapse_room.closed_form(tensor(q0)[None], tensor(lam), tensor(times))[:, 0]
+    close([solved["closed_form"](q0, lam, t) for t in times], paths, 1e-7)
+    level = collapse_room.closed_form(tensor(q0)[None], tensor(np.full(3, -0.7)), tensor(times))[:, 0]
+    close(solved["length"](q0 @ q0, -0.7, times), level.square().sum(-1))
+    close(solved["length_at"](q0, lam, 0.8), collapse_room.squared_length(tensor(q0), tensor(lam), tensor(0.8)))
+
+
+def test_collapse_steps_and_negatives(names):
+    solved = names("collapse-and-constraints")
+    for lam in ([-2.0, -0.5, 0.7, 1.5], [-0.5, 0.2, 1.0, 4.0], [0.5, 1.0, 2.0, 3.0]):
+        close(solved["largest_step"](lam), collapse_room.largest_rate(tensor(lam)))
+    mean, moment = half_moon_law()
+    close(solved["half_moon_mean"], mean)
+    close(solved["half_moon_moment"], moment)
+    edge = solved["q_star"](solved["half_moon_mean"], solved["half_moon_covariance"], 1)
+    matrix = collapse_room.expected_trace_matrix(mean, moment, 1, 1, 1) + (edge - 1) * torch.outer(mean, mean)
+    close(torch.linalg.eigvalsh(matrix)[-1], 0)
+    k, s, u = RNG.standard_normal((5, 5)), RNG.standard_normal((5, 5)), RNG.standard_normal((5, 2))
+    k, s = k @ k.T, s + s.T
+    close(solved["kernel_velocity"](u, k, s), collapse_room.constrained_velocity(tensor(u), tensor(k), tensor(s)))
+    x, y = RNG.standard_normal((2, 50, 3))
+    x, y, zero = x - x.mean(0), y - y.mean(0), torch.zeros(50, 1, 3, dtype=torch.float64)
+    close(solved["shared_matrix"](x, y), collapse_room.trace_matrix(tensor(x), tensor(y)[:, None], zero) / 50)
+
+
+def test_balance(names):
+    solved = names("alignment-and-balance")
+    kappa = RNG.uniform(0.3, 2, 4)
+    close(solved["balance"](kappa), balance_room.balance(tensor(np.diag(kappa))))
+    sigma, d = solved["sigma"], 1000
+    start = balance_room.wide_start(tensor(sigma)[None], 0.7, d - 4)
+    end = balance_room.non_contrastive_solution(start, tensor(sigma)[None], 0.7, tensor([np.inf]))
+    close(solved["end_condition"](sigma, d), balance_room.wide_condition_number(end).flatten()[0], 1e-7)
+    g = RNG.dirichlet(np.ones(3))
+    missed, t = balance_room.negative_factors(tensor(g)[None], 2.3, 8.0)
+    close(solved["missed"](g, 2.3, 8.0), missed[0])
+    close(solved["push"](g, 2.3, 8.0), 2 * missed * (1 - t[0]))
+    for k, r in ((8.0, 4), (127.0, 10)):
+        close(solved["best_tau2"](k, r), balance_room.best_tau_squared(k, r), 1e-6)
+
+
+def test_balance_rates(names):
+    solved = names("alignment-and-balance")
+    sigma, tau2, k = tensor(solved["sigma"])[None], 3.0, 8.0
+
+    def velocity(square):
+        state = balance_room.WideState(square, square, torch.zeros(1, dtype=torch.float64))
+        return balance_room.wide_velocity(state, sigma, 0.0, tau2, k).kappa_squared / square
+
+    lost = tensor([[1.0, 1.0, 1e-12, 1e-12]])
+    close(solved["growth_of_missing"](1.0, 2, tau2, k), velocity(lost)[0, 3], 1e-6)
+    near = tensor([[1.2, 0.9, 1.1, 0.8]])
+    grows = solved["growing"](near[0].sqrt().numpy(), solved["sigma"], tau2)
+    assert grows.tolist() == (velocity(near)[0] > 0).tolist()
+    equal, step = torch.ones(1, 4, dtype=torch.float64), 1e-6
+    columns = []
+    for p in range(4):
+        moved = equal + step * tensor(np.eye(4)[p])
+        speed = (velocity(moved) - velocity(equal)) / step
+        columns.append(speed[0] - speed[0].mean())  # of g = κ²/n², times n² = 4
+    rates = np.sort(-np.linalg.eigvals(torch.stack(columns, 1).numpy()).real)
+    close(solved["slowest_decay"](solved["sigma"], tau2, k), rates[1], 1e-4)
+
+
+def test_nonlinearity(names):
+    solved = names("nonlinearity")
+    angles = tensor(solved["nine_angles"])
+    close(angles / np.pi, one_filter.FIGURE_8_POINTS)
+    points = one_filter.on_circle(angles)[None]
+    for name, leak in (("relu", 0.0), ("linear", 1.0)):
+        count = one_filter.count_energy_maxima(points, activation(name), 20_000)
+        assert solved["hills"](solved["nine_angles"], leak) == int(count[0])
+    basins = RNG.dirichlet(np.ones(6))
+    close(solved["expected_finds"](basins, 5), one_filter.expected_finds(tensor(basins), 5))
+    q, relu = np.array([0.1, 0.3, 0.6]), activation("relu")
+    u = torch.eye(3, dtype=torch.float64)
+    field = one_filter.population_field(*one_filter.latent_summation(u, tensor(q)), relu)
+    close(solved["pattern_rates"](q), one_filter.growth_rate(one_filter.flow_jacobian(field, u, step=1e-4)), 1e-5)
+    sigma = torch.diag(tensor([1.0, 0.8]))[None, None]
+    zero, one = torch.zeros(1, 1, 2, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
+    field = one_filter.GaussianMixture(zero, sigma, one).matrix_field(relu)
+    axes = torch.eye(2, dtype=torch.float64)
+    found = [one_filter.growth_rate(one_filter.flow_jacobian(field, w[None], step=1e-4))[0] for w in axes]
+    close(solved["axis_rates"](1.0, 0.8), found, 1e-5)
+    lme = one_filter.eigen_check(field, axes[:1]).is_lme
+    assert solved["is_lme"](1.0, 0.8) == bool(lme)
+    f = RNG.standard_normal((6, 3))
+    close(solved["mixed_alpha"](f, 0.4, 1.0), infonce_importance(tensor(f), tensor(f), 0.4))
+
+
+def test_feature_decoupling(names):
+    solved = names("feature-decoupling")
+    m, p, noise = tensor(solved["flat_atoms"])[None], 0.05, 0.3
+    model = decoupling_room.SparseCoding(m, p, noise)
+    xx = (p * m[0] @ m[0].mT + noise**2 * torch.eye(64, dtype=torch.float64)).numpy()
+    for kind, views in (("complement", "masked"), ("independent", "independent"), ("none", "plain")):
+        close(solved["shared_moment"](xx, kind), decoupling_room.cross_moment(model, views)[0])
+    close(solved["rates"](solved["flat_atoms"], p, noise**2 * np.eye(64)), decoupling_room.growth_rates(model, m)[0])
+    clock = decoupling_room.decoupling_clock(4, 64, p, 30.0)
+    close(solved["share"](30.0, 4, 64, p), decoupling_room.logistic_share(clock))
+    for views, masked in (("masked", True), ("plain", False)):
+        flat = decoupling_room.flat_rates(4, 64, p, noise, views)
+        close(solved["share_at_growth"](20.0, 4, 64, p, noise**2, masked), stage_one.stage_one(4, 64, flat, 20.0).share)
+    close(solved["half_growth"](4, 64, p, noise**2), decoupling_room.factor_of_half(4, 64, flat))
+    v, w = RNG.standard_normal((9, 64)), RNG.standard_normal(4)
+    limit = decoupling_room.linear_limit(tensor(v)[None], m, p, noise, tensor(w)[None, None])
+    close(solved["linear_r2"](v, solved["flat_atoms"], p, noise**2, w), limit[0, 0], 1e-8)
