@@ -67,6 +67,7 @@ def _inner_problems(module: Module, part: ast.stmt) -> Iterator[tuple[int, str]]
     again = {name for name in imported if imported.count(name) > 1 or name in own}
     yield from ((part.lineno, f"{name} is imported and bound again") for name in sorted(again))
     others = (module.imports.keys() | module.definitions.keys()) - own | set(imported)
+    taken_back = _taken_back(nodes)
     for node in nodes:
         line, decorators = getattr(node, "lineno", 0), getattr(node, "decorator_list", [])
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
@@ -77,8 +78,28 @@ def _inner_problems(module: Module, part: ast.stmt) -> Iterator[tuple[int, str]]
             if said not in DECORATORS:
                 yield line, f"decorator {said}, allowed are {', '.join(sorted(DECORATORS))}"
         if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-            if _root(node) in others:
+            if _root(node) in others and ast.unparse(node) not in taken_back:
                 yield line, f"changes a part of {_root(node)}, which others see"
+
+
+def _taken_back(nodes: list[ast.AST]) -> set[str]:
+    """What a `finally` sets to a name that holds what it was: `before = a.b` above, `a.b = before` in it."""
+    assigned = [
+        (ast.unparse(target), ast.unparse(value))
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for targets in node.targets
+        for target, value in _pairs(targets, node.value)
+    ]
+    kept = {(value, target) for target, value in assigned}
+    last = [n for node in nodes if isinstance(node, ast.Try) for n in node.finalbody if isinstance(n, ast.Assign)]
+    ends = {(ast.unparse(n.targets[0]), ast.unparse(n.value)) for n in last}
+    return {target for target, value in ends if (target, value) in kept}
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+    return list(zip(target.elts, value.elts, strict=True)) if both else [(target, value)]
 
 
 def _root(node: ast.AST) -> str | None:

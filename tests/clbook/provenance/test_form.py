@@ -113,6 +113,12 @@ async def g(): pass
     assert in_module(tmp_path, source) == []
 
 
+def test_a_change_that_a_finally_takes_back_is_seen_by_nobody(tmp_path):
+    kept = "from .b import d\ndef f():\n    before, d.x = d.x, 1\n    try: return d\n    finally: d.x = {}\n"
+    assert in_module(tmp_path, kept.format("before")) == []
+    assert [problem for problem in in_module(tmp_path, kept.format("2")) if "changes a part of d" in problem]
+
+
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_no_chapter_hides_anything(name):
     story = ChapterCode(ChapterFiles(ROOT, name))
