@@ -387,60 +387,14 @@ missed_prediction = (0.5, 0.3, 0.6)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(missed_prediction):
-    value, low, high = missed_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert high - low <= 0.4, "the interval is so wide that it says nothing: high − low ≤ 0.4"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(missed_prediction):
-    truth = 8 / (8 + 2**3)
-    value, low, high = missed_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and high - low <= 0.4, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(missed_prediction):
-    truth = 8 / (8 + 2**3)
-    value, low, high = missed_prediction
-    assert abs(value - truth) <= 0.25, "off by more than 0.25"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(missed_prediction):
-    truth = 8 / (8 + 2**3)
-    value, low, high = missed_prediction
-    assert abs(value - truth) <= 0.05, "off by more than 0.05"
-
+# %% [raw]
+# # PREDICTION
+# name: missed_prediction
+# truth: 8 / (8 + 2**3)
+# scale: difference
+# widest: 0.4
+# far: 0.25
+# near: 0.05
 
 # %% [raw]
 # # END TESTS
@@ -700,64 +654,14 @@ ratio_prediction = (1.2, 1.05, 1.6)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(ratio_prediction):
-    value, low, high = ratio_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 2 * low, "the interval is so wide that it says nothing: high/low ≤ 2"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(ratio_prediction):
-    truth = 1.1898
-    value, low, high = ratio_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 2 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(ratio_prediction):
-    import math
-
-    truth = 1.1898
-    value, low, high = ratio_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.25), "off by a factor of more than 1.25"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(ratio_prediction):
-    import math
-
-    truth = 1.1898
-    value, low, high = ratio_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.05), "off by a factor of more than 1.05"
-
+# %% [raw]
+# # PREDICTION
+# name: ratio_prediction
+# truth: 1.1898
+# scale: factor
+# widest: 2
+# far: 1.25
+# near: 1.05
 
 # %% [raw]
 # # END TESTS
@@ -970,64 +874,14 @@ slower_prediction = (100, 30, 250)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(slower_prediction):
-    value, low, high = slower_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 12 * low, "the interval is so wide that it says nothing: high/low ≤ 12"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(slower_prediction):
-    truth = 106.5
-    value, low, high = slower_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 12 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(slower_prediction):
-    import math
-
-    truth = 106.5
-    value, low, high = slower_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(4), "off by a factor of more than 4"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(slower_prediction):
-    import math
-
-    truth = 106.5
-    value, low, high = slower_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.3), "off by a factor of more than 1.3"
-
+# %% [raw]
+# # PREDICTION
+# name: slower_prediction
+# truth: 106.5
+# scale: factor
+# widest: 12
+# far: 4
+# near: 1.3
 
 # %% [raw]
 # # END TESTS

@@ -408,64 +408,14 @@ moons_prediction = (1.93, 1.5, 2.5)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(moons_prediction):
-    value, low, high = moons_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 3 * low, "the interval is so wide that it says nothing: high/low ≤ 3"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(moons_prediction):
-    truth = 1.932952788900908
-    value, low, high = moons_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 3 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(moons_prediction):
-    import math
-
-    truth = 1.932952788900908
-    value, low, high = moons_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.6), "off by a factor of more than 1.6"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(moons_prediction):
-    import math
-
-    truth = 1.932952788900908
-    value, low, high = moons_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.1), "off by a factor of more than 1.1"
-
+# %% [raw]
+# # PREDICTION
+# name: moons_prediction
+# truth: 1.932952788900908
+# scale: factor
+# widest: 3
+# far: 1.6
+# near: 1.1
 
 # %% [raw]
 # # END TESTS
@@ -728,64 +678,14 @@ share_prediction = (0.18, 0.1, 0.3)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(share_prediction):
-    value, low, high = share_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 4 * low, "the interval is so wide that it says nothing: high/low ≤ 4"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(share_prediction):
-    truth = 0.26 / 1.44
-    value, low, high = share_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 4 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(share_prediction):
-    import math
-
-    truth = 0.26 / 1.44
-    value, low, high = share_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(2), "off by a factor of more than 2"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(share_prediction):
-    import math
-
-    truth = 0.26 / 1.44
-    value, low, high = share_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.15), "off by a factor of more than 1.15"
-
+# %% [raw]
+# # PREDICTION
+# name: share_prediction
+# truth: 0.26 / 1.44
+# scale: factor
+# widest: 4
+# far: 2
+# near: 1.15
 
 # %% [raw]
 # # END TESTS
@@ -1026,64 +926,14 @@ wait_prediction = (1.15, 0.7, 1.8)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(wait_prediction):
-    value, low, high = wait_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 4 * low, "the interval is so wide that it says nothing: high/low ≤ 4"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(wait_prediction):
-    truth = 1.15030115898682
-    value, low, high = wait_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 4 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(wait_prediction):
-    import math
-
-    truth = 1.15030115898682
-    value, low, high = wait_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.6), "off by a factor of more than 1.6"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(wait_prediction):
-    import math
-
-    truth = 1.15030115898682
-    value, low, high = wait_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.1), "off by a factor of more than 1.1"
-
+# %% [raw]
+# # PREDICTION
+# name: wait_prediction
+# truth: 1.15030115898682
+# scale: factor
+# widest: 4
+# far: 1.6
+# near: 1.1
 
 # %% [raw]
 # # END TESTS

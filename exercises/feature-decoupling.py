@@ -417,64 +417,14 @@ factor_prediction = (0.009, 0.004, 0.02)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(factor_prediction):
-    value, low, high = factor_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 10 * low, "the interval is so wide that it says nothing: high/low ≤ 10"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(factor_prediction):
-    truth = 0.05 / (0.09 * 64)
-    value, low, high = factor_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 10 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(factor_prediction):
-    import math
-
-    truth = 0.05 / (0.09 * 64)
-    value, low, high = factor_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(4), "off by a factor of more than 4"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(factor_prediction):
-    import math
-
-    truth = 0.05 / (0.09 * 64)
-    value, low, high = factor_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.3), "off by a factor of more than 1.3"
-
+# %% [raw]
+# # PREDICTION
+# name: factor_prediction
+# truth: 0.05 / (0.09 * 64)
+# scale: factor
+# widest: 10
+# far: 4
+# near: 1.3
 
 # %% [raw]
 # # END TESTS
@@ -715,60 +665,14 @@ lead_prediction = (0.65, 0.4, 0.9)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(lead_prediction):
-    value, low, high = lead_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert high - low <= 0.6, "the interval is so wide that it says nothing: high − low ≤ 0.6"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(lead_prediction):
-    truth = 2 / 3
-    value, low, high = lead_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and high - low <= 0.6, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(lead_prediction):
-    truth = 2 / 3
-    value, low, high = lead_prediction
-    assert abs(value - truth) <= 0.25, "off by more than 0.25"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(lead_prediction):
-    truth = 2 / 3
-    value, low, high = lead_prediction
-    assert abs(value - truth) <= 0.06, "off by more than 0.06"
-
+# %% [raw]
+# # PREDICTION
+# name: lead_prediction
+# truth: 2 / 3
+# scale: difference
+# widest: 0.6
+# far: 0.25
+# near: 0.06
 
 # %% [raw]
 # # END TESTS
@@ -1008,60 +912,14 @@ oracle_prediction = (0.7, 0.6, 0.85)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(oracle_prediction):
-    value, low, high = oracle_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert high - low <= 0.4, "the interval is so wide that it says nothing: high − low ≤ 0.4"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(oracle_prediction):
-    truth = 0.7005
-    value, low, high = oracle_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and high - low <= 0.4, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(oracle_prediction):
-    truth = 0.7005
-    value, low, high = oracle_prediction
-    assert abs(value - truth) <= 0.15, "off by more than 0.15"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(oracle_prediction):
-    truth = 0.7005
-    value, low, high = oracle_prediction
-    assert abs(value - truth) <= 0.05, "off by more than 0.05"
-
+# %% [raw]
+# # PREDICTION
+# name: oracle_prediction
+# truth: 0.7005
+# scale: difference
+# widest: 0.4
+# far: 0.15
+# near: 0.05
 
 # %% [raw]
 # # END TESTS

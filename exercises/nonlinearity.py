@@ -410,66 +410,14 @@ nudge_prediction = (-0.07, -0.15, 0.0)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(nudge_prediction):
-    value, low, high = nudge_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert high - low <= 0.3, "the interval is so wide that it says nothing: high − low ≤ 0.3"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(nudge_prediction):
-    import math
-
-    truth = -(1 - 1 / math.pi) * 0.1
-    value, low, high = nudge_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and high - low <= 0.3, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(nudge_prediction):
-    import math
-
-    truth = -(1 - 1 / math.pi) * 0.1
-    value, low, high = nudge_prediction
-    assert abs(value - truth) <= 0.06, "off by more than 0.06"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(nudge_prediction):
-    import math
-
-    truth = -(1 - 1 / math.pi) * 0.1
-    value, low, high = nudge_prediction
-    assert abs(value - truth) <= 0.015, "off by more than 0.015"
-
+# %% [raw]
+# # PREDICTION
+# name: nudge_prediction
+# truth: -(1 - 1 / math.pi) * 0.1
+# scale: difference
+# widest: 0.3
+# far: 0.06
+# near: 0.015
 
 # %% [raw]
 # # END TESTS
@@ -711,64 +659,14 @@ variance_prediction = (140, 50, 300)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(variance_prediction):
-    value, low, high = variance_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert low > 0 and high <= 10 * low, "the interval is so wide that it says nothing: high/low ≤ 10"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(variance_prediction):
-    truth = 137
-    value, low, high = variance_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and 0 < low and high <= 10 * low, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(variance_prediction):
-    import math
-
-    truth = 137
-    value, low, high = variance_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(3), "off by a factor of more than 3"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(variance_prediction):
-    import math
-
-    truth = 137
-    value, low, high = variance_prediction
-    assert value > 0 and abs(math.log(value / truth)) <= math.log(1.25), "off by a factor of more than 1.25"
-
+# %% [raw]
+# # PREDICTION
+# name: variance_prediction
+# truth: 137
+# scale: factor
+# widest: 10
+# far: 3
+# near: 1.25
 
 # %% [raw]
 # # END TESTS
@@ -1056,60 +954,14 @@ line_prediction = (0.0, 0.0, 0.3)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 0
-failure_message: 'a prediction is three numbers (value, low, high)'
-"""  # END TEST CONFIG
-
-
-def test_form(line_prediction):
-    value, low, high = line_prediction
-    assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"
-    assert high - low <= 0.5, "the interval is so wide that it says nothing: high − low ≤ 0.5"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the interval does not hold the truth'
-"""  # END TEST CONFIG
-
-
-def test_interval(line_prediction):
-    truth = 0.0
-    value, low, high = line_prediction
-    assert low - 1e-9 <= truth <= high + 1e-9 and high - low <= 0.5, "the interval misses what the run shows"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is far from the truth'
-"""  # END TEST CONFIG
-
-
-def test_far(line_prediction):
-    truth = 0.0
-    value, low, high = line_prediction
-    assert abs(value - truth) <= 0.1, "off by more than 0.1"
-
-
-# %%
-""" # BEGIN TEST CONFIG
-points: 1
-hidden: true
-failure_message: 'the prediction is not close to the truth'
-"""  # END TEST CONFIG
-
-
-def test_near(line_prediction):
-    truth = 0.0
-    value, low, high = line_prediction
-    assert abs(value - truth) <= 0.01, "off by more than 0.01"
-
+# %% [raw]
+# # PREDICTION
+# name: line_prediction
+# truth: 0.0
+# scale: difference
+# widest: 0.5
+# far: 0.1
+# near: 0.01
 
 # %% [raw]
 # # END TESTS

@@ -113,18 +113,18 @@ def test_the_student_sees_neither_solutions_nor_hidden_tests_nor_mistakes(sheet)
     told = sheet.student.metadata["otter"]["tests"]
     assert all("hidden=True" not in source for source in told.values())
     assert all("visible checks passed" in source for source in told.values())
-    starters = [source for source in code_of(sheet.student) if "..." in source]
+    starters = [source for source in code_of(sheet.student.cells) if "..." in source]
     assert len(starters) == len(sheet.tests)
 
 
 def test_only_solution_regions_are_blanked(sheet):
     """Given data, docstrings and figures stay, and the starter code runs."""
-    given = [s for s in code_of(sheet.solved) if "SOLUTION" not in s]
-    assert given and all(source in code_of(sheet.student) for source in given)
+    given = [s for s in code_of(sheet.solved.cells) if "SOLUTION" not in s]
+    assert given and all(source in code_of(sheet.student.cells) for source in given)
     drawn = [c.source for c in sheet.student.cells if "plt.show()" in c.source]
     assert len(drawn) == 3
     names: dict = {}
-    for source in code_of(sheet.student):
+    for source in code_of(sheet.student.cells):
         exec(compile(source, "<starter>", "exec"), names)
     functions = [f for f in names.values() if callable(f) and getattr(f, "__module__", "x") is None]
     assert all(function.__doc__ for function in functions)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..common.errors import BookError, cut
-from ..common.subprocess_call import death
+from ..common.subprocess_call import TookTooLong, death, run_in_process
 from .exercise_sheets import points
 from .exercises import Sheet, answer_names, assign, code_of
 
@@ -47,18 +47,22 @@ def _graded(sheet: Sheet, path: Path, student: str, seconds: float) -> Graded:
     with tempfile.TemporaryDirectory(prefix="clbook-") as out:
         command = [sys.executable, "-m", "otter", "run", str(path), "-a", str(sheet.bundle), "-o", out, "--no-logo"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, cwd=out)
+            done = run_in_process(_run, command, out, seconds=seconds)  # whose group ends with this process
             report = json.loads((Path(out) / "results.json").read_text(encoding="utf-8"))
             result.scores = {t["name"]: t["score"] for t in report["tests"] if t["name"] in sheet.tests}
             if not result.scores:
                 result.notes.append("not graded: its run ended before the results were written")
-        except subprocess.TimeoutExpired:
+        except TookTooLong:
             result.notes.append(f"not graded: ran longer than {seconds:g} s")
         except (OSError, ValueError, KeyError):
             last = (done.stderr.strip().splitlines() or [death(done.returncode)])[-1]
             result.notes.append(f"not graded: {cut(last, 100)}")
     result.notes += cell_notes(sheet, path)
     return result
+
+
+def _run(command: list[str], folder: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
 
 
 def cell_notes(sheet: Sheet, path: Path) -> list[str]:
@@ -88,7 +92,7 @@ def code_of_submission(path: Path) -> list[str]:
 
 def _answer_cells(notebook) -> list[str]:
     tagged = [c for c in notebook.cells if "otter_answer_cell" in c.metadata.get("tags", [])]
-    return [source for cell in tagged for source in code_of(type(notebook)(cells=[cell]))]
+    return code_of(tagged)
 
 
 def totals(sheet: Sheet) -> dict[str, float]:

@@ -106,7 +106,8 @@ def points(sheet: Sheet) -> dict[str, tuple[float, float, float]]:
 
 def rubric(sheet: Sheet) -> str:
     """The table of points, by question."""
-    rows = [f"| `{q}` | {a:g} | {b:g} | {c:g} | {a + b + c:g} |" for q, (a, b, c) in points(sheet).items()]
-    total = sum(map(sum, points(sheet).values()))
+    worth = points(sheet)
+    rows = [f"| `{q}` | {a:g} | {b:g} | {c:g} | {a + b + c:g} |" for q, (a, b, c) in worth.items()]
+    total = sum(map(sum, worth.values()))
     head = "## Rubric\n\n| question | visible tests | hidden tests | by hand | points |\n|---|---|---|---|---|\n"
     return f"{head}" + "\n".join(rows) + f"\n| **sum** | | | | **{total:g}** |"

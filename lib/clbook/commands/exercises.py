@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ..common.errors import BookError
 from ..common.formats import text_of
+from .exercise_predictions import MARK, prediction_tests
 
 MISTAKE = "mistake"
 _NOT_COMPUTED = ("otter.Notebook(", "grader.", "plt.show()")
@@ -77,11 +78,18 @@ def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
             mistakes.append(Mistake(question, title.removeprefix("# "), code.strip("\n")))
         else:
             cells.append(cell)
-    notebook.cells = cells
+    notebook.cells = cells = [each for cell in cells for each in _with_predictions(cell)]
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for tests in _groups(cells, "TESTS"):
         _announce_hidden(tests)
     return notebook, tuple(mistakes)
+
+
+def _with_predictions(cell) -> list:
+    """The cell, or the tests that stand for it if it is a prediction."""
+    from nbformat.v4 import new_code_cell
+
+    return [*map(new_code_cell, prediction_tests(cell.source))] if cell.source.startswith(MARK) else [cell]
 
 
 def _groups(cells: list, kind: str) -> Iterator[list]:
@@ -138,27 +146,19 @@ def assign(path: Path, folder: Path) -> Sheet:
     return Sheet(path.stem, solved, student, bundle, mistakes, tests, by_hand)
 
 
-def code_of(notebook) -> list[str]:
+def code_of(cells: list) -> list[str]:
     """The code cells that compute, without those that call the grader or draw."""
-    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
     return [source for source in sources if not any(call in source for call in _NOT_COMPUTED)]
 
 
 def run_code(notebook) -> dict:
     """The names that a notebook's code cells define, run here; a cell that fails is passed over, as in grading."""
     names: dict = {"__name__": "__main__"}
-    for source in code_of(notebook):
-        with contextlib.suppress(Exception), _quiet():
+    for source in code_of(notebook.cells):
+        with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
             exec(compile(source, "<exercise>", "exec"), names)
     return names
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """No warnings: a wrong answer may overflow."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def check(sheet: Sheet, question: str, names: dict):
@@ -166,7 +166,7 @@ def check(sheet: Sheet, question: str, names: dict):
     from otter.test_files import ExceptionTestFile
 
     result = ExceptionTestFile.from_string(sheet.tests[question], question)
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):
         result.run(names)
     return result
 

@@ -8,6 +8,7 @@ from one_line_error import one_line_error
 from stand_in_exercises import SOURCE, answered
 
 from clbook.commands.exercise_grades import cell_notes, grade
+from clbook.commands.exercise_predictions import prediction_tests
 from clbook.commands.exercise_sheets import rubric, solutions_notebook, write_solutions, write_student
 from clbook.commands.exercises import answer_names, assign, exercise_source, read_source
 from clbook.common.errors import BookError
@@ -101,3 +102,10 @@ def test_a_folder_without_submissions_is_refused(source, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BookError, match="no submission in it"):
         grade(source, tmp_path / "empty", 10.0)
+
+
+@pytest.mark.parametrize("wrong", ["scale: inches", "scale: factor\nnarrowest: 1"])
+def test_a_prediction_with_other_fields_is_refused(wrong):
+    cell = f"# PREDICTION\nname: p\ntruth: 1\nwidest: 2\nfar: 2\nnear: 1\n{wrong}"
+    with one_line_error(BookError, "a prediction must have far, name, near, scale, truth, widest, scale difference or"):
+        prediction_tests(cell)

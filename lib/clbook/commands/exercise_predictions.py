@@ -1,0 +1,62 @@
+"""The tests of a prediction, a number with an interval that is written down before a run: one point for each of three.
+
+In a source of exercises a raw cell stands for them, between `# BEGIN TESTS` and `# END TESTS`:
+
+    # PREDICTION
+    name: ratio_prediction
+    truth: 1.1898
+    scale: factor
+    widest: 2
+    far: 1.25
+    near: 1.05
+
+`truth` is an expression, which may use `math`. On the scale `difference` the widest interval and what is far and close
+are differences, on the scale `factor` ratios of positive numbers.
+"""
+
+from ..common.errors import BookError
+
+MARK = "# PREDICTION\n"
+FIELDS = {"name", "truth", "scale", "widest", "far", "near"}
+# what an interval that is narrow enough keeps, how it is said to be too wide, how far a value is off, and its words
+_SCALES = {
+    "difference": ("high - low <= {0}", "high − low ≤ {0}", "abs(value - truth) <= {0}", "off by more than {0}"),
+    "factor": (
+        "0 < low and high <= {0} * low",
+        "high/low ≤ {0}",
+        "value > 0 and abs(math.log(value / truth)) <= math.log({0})",
+        "off by a factor of more than {0}",
+    ),
+}
+
+
+def prediction_tests(source: str) -> list[str]:
+    """The cells of tests that a raw cell stands for; raises BookError for fields that are missing or unknown."""
+    import yaml
+
+    given = yaml.load(source.removeprefix(MARK), Loader=yaml.BaseLoader)  # all values as they are written
+    if not isinstance(given, dict) or given.keys() != FIELDS or given["scale"] not in _SCALES:
+        raise BookError(f"a prediction must have {', '.join(sorted(FIELDS))}, scale {' or '.join(_SCALES)}: {source!r}")
+    narrow, width, close, off = _SCALES[given["scale"]]
+    narrow, width = narrow.format(given["widest"]), width.format(given["widest"])
+    wide = f"the interval is so wide that it says nothing: {width}"
+    form = (
+        f'assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"\n    assert {narrow}, "{wide}"'
+    )
+    holds = f'assert low - 1e-9 <= truth <= high + 1e-9 and {narrow}, "the interval misses what the run shows"'
+    far, near = (f'assert {close.format(given[k])}, "{off.format(given[k])}"' for k in ("far", "near"))
+    return [
+        _cell(given, "form", "a prediction is three numbers (value, low, high)", form, points=0),
+        _cell(given, "interval", "the interval does not hold the truth", holds),
+        _cell(given, "far", "the prediction is far from the truth", far),
+        _cell(given, "near", "the prediction is not close to the truth", near),
+    ]
+
+
+def _cell(given: dict, what: str, hint: str, body: str, points: int = 1) -> str:
+    hidden = "hidden: true\n" if points else ""
+    truth = f"    import math\n\n    truth = {given['truth']}\n" if points else ""
+    return (
+        f'""" # BEGIN TEST CONFIG\npoints: {points}\n{hidden}failure_message: \'{hint}\'\n"""  # END TEST CONFIG\n\n\n'
+        f"def test_{what}({given['name']}):\n{truth}    value, low, high = {given['name']}\n    {body}"
+    )
