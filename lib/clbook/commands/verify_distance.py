@@ -47,11 +47,10 @@ def _distance(row: Claim, before: Sample, after: Sample, level: float | None, no
         return float("inf")
     if before == after:
         return 0.0
-    least = max(share * _largest(before.values), 1e-300)
+    allowed = max(row.residue, noise, share * _largest(before.values), 1e-300)
     if level is not None and before.by_chance:
         half = sum((high - low) / 2 for low, high in (before.interval(level), after.interval(level)))
-        return abs(before.estimate - after.estimate) / max(half, ROUNDING_RELATIVE * abs(before.estimate), least)
-    allowed = max(row.residue, noise, least)
+        return abs(before.estimate - after.estimate) / max(half, ROUNDING_RELATIVE * abs(before.estimate), allowed)
     pairs = zip(before.values, after.values, strict=True)
     return max(abs(a - b) / max(allowed, ROUNDING_RELATIVE * abs(a)) for a, b in pairs)
 

@@ -94,6 +94,17 @@ def test_a_number_that_is_zero_but_for_rounding_may_differ_by_rounding():
     assert max(distances(row, stored, now, chance=False)) > 1
 
 
+def test_seeds_that_agree_to_the_last_bit_are_no_interval_of_width_zero_on_another_processor():
+    """Ones at every width have a slope of a few 1e-17 for all seeds; `make portability` gave these two for `lem-2`."""
+    row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["lem-2"]
+    stored, here, other = (
+        {"observed": {"L = 1": [-0.2, -0.21, -0.19]}, "control": {"": [value] * 3}}
+        for value in (-2.9e-17, -3.2e-17, 1e-9)
+    )
+    assert max(distances(row, stored, here, chance=True)) < 1
+    assert max(distances(row, stored, other, chance=True)) > 1
+
+
 # what `make portability` gave with the oldest instructions; of the last two, what other rounding might give
 RESIDUES = [
     ("prop-3", 2.89504e-15, 2.31605e-11),
