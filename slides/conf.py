@@ -13,6 +13,7 @@ extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinxcontrib.bibtex", "clbo
 exclude_patterns = ["conf.py"]
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 bibtex_bibfiles = ["../book/references.bib"]
+bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 mathjax_path = "mathjax/tex-chtml-full.js"
 mathjax3_config = {"options": {"enableMenu": False}, "chtml": {"matchFontHeight": False}}
