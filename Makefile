@@ -16,7 +16,7 @@ SOURCES := find -L book chapters lib records _config.yml _toc.yml constraints.tx
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample deep check lint outcomes reach gpu run execute student solutions dist pins portability clean chapter-named
+.PHONY: book test sample deep check lint outcomes reach gpu run execute student solutions slides dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -32,7 +32,7 @@ sample: .venv/.test-installed
 	.venv/bin/clbook verify --sample 60
 
 # What takes long: run it before a release; the forge does every week.
-deep: .venv/.test-installed .venv/.class-installed lint
+deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
 	@$(MAKE) --no-print-directory book
 	$(PYTEST) chapters/*.ipynb tests/deep
 	.venv/bin/clbook verify --sample 600
@@ -70,11 +70,16 @@ run: chapter-named .venv/.run-installed
 execute: .venv/.run-installed
 	.venv/bin/clbook execute
 
-student: .venv/.class-installed
+# Exercises and slides in one folder.
+student: .venv/.class-installed .venv/.slides-installed
 	.venv/bin/clbook student $(OUT)
+	.venv/bin/python -m clbook.pages.slide_decks $(or $(OUT),student)/slides
 
 solutions: .venv/.class-installed
 	.venv/bin/clbook solutions $(OUT)
+
+slides: .venv/.slides-installed
+	.venv/bin/python -m clbook.pages.slide_decks $(OUT)
 
 dist: $(ZIP)
 	@cat $(ZIP).sha256
@@ -84,7 +89,7 @@ dist: $(ZIP)
 pins: .venv/.made
 	@.venv/bin/python -m pip install --quiet --upgrade --target .venv/uv uv
 	@.venv/uv/bin/uv pip compile --quiet --no-annotate --no-header --python-version $(OLDEST) \
-		--extra test --extra encoders --extra class pyproject.toml > .venv/newest.txt
+		--extra test --extra encoders --extra class --extra slides pyproject.toml > .venv/newest.txt
 	@{ grep '^#' constraints.txt; grep -vE '^(cuda-|nvidia-|triton|setuptools|wheel)' .venv/newest.txt | sed 's/+[^ ]*//'; } > .venv/pins.txt
 	@diff constraints.txt .venv/pins.txt && echo "every pin is the newest that fits" || cp .venv/pins.txt constraints.txt
 
@@ -115,6 +120,11 @@ chapter-named:
 	@echo "Installing what a class needs into .venv (JupyterLab, otter-grader); this takes minutes."
 	$(PIP) '.[class]'
 	@touch $@ .venv/.run-installed
+
+.venv/.slides-installed: pyproject.toml constraints.txt | .venv/.made
+	@echo "Installing what the slides need into .venv (no torch); this takes about a minute."
+	$(PIP) '.[slides]'
+	@touch $@ .venv/.book-installed
 
 .venv/.test-installed: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing everything into .venv; this takes minutes."

@@ -24,11 +24,14 @@ def run(
     only: Annotated[
         str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
     ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Also write the figures as SVG and PDF, with their licence.")
+    ] = False,
 ) -> None:
     """Run a chapter, or what some of its claims need; write notebook, HTML, claims.json and run.json to a folder."""
     from ..commands import runs
 
-    plan = runs.plan(chapter, parameter or [], profile, device, out, only)
+    plan = runs.plan(chapter, parameter or [], profile, device, out, only, figures)
     if plan.only:
         print(f"{chapter}, {', '.join(plan.only)}: {plan.cost()}")
     table = table_of("claim", "verdict", "reason")

@@ -13,7 +13,7 @@ from ..common.atomic import atomic_folder
 from ..common.errors import BookError
 from ..common.parameters import profile_parameters, read_parameters
 from ..common.sources import ChapterFiles
-from ..notebook import animations
+from ..notebook import animations, glue
 from ..notebook.results import run_results
 from ..provenance.digests import ChapterDigests
 from ..provenance.slices import ChapterCode
@@ -26,16 +26,22 @@ from .output_place import check_output, output_folder
 from .request import check_data, named_claims, named_profile, read_assignments, with_device
 from .side_by_side import side_by_side
 
+FIGURES, LICENCE = "figures", "LICENSE-text"  # the folder in a run's folder, and the licence that lies in it
+
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked run: its chapter, its parameters in effect, the profile's name, the folder to make."""
+    """A checked run: its chapter, its parameters in effect, the profile's name, the folder to make.
+
+    With `figures` the run's figures are also written as SVG and PDF, with the licence of text and figures.
+    """
 
     files: ChapterFiles
     parameters: dict[str, object]
     profile: str
     out: Path
     only: tuple[str, ...] = ()
+    figures: bool = False
 
     @cached_property
     def code(self) -> ChapterCode:
@@ -80,6 +86,7 @@ def plan(
     device: str | None = None,
     out: Path | None = None,
     only: str | None = None,
+    figures: bool = False,
 ) -> Plan:
     """Check a run before anything starts; raises BookError.
 
@@ -96,7 +103,7 @@ def plan(
         out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
     out = check_output(Path(os.path.abspath(out)))
     check_data(parameters, name)
-    return Plan(files, parameters, profile, out, claims)
+    return Plan(files, parameters, profile, out, claims, figures)
 
 
 def _keep_partial(notebook: Path, out: Path) -> str:
@@ -130,6 +137,9 @@ def run_beside(wanted: Plan) -> list[dict]:
 
 
 def _run_into(folder: Path, wanted: Plan, at_once: int | None = None) -> list[dict]:
+    if wanted.figures:
+        (folder / FIGURES).mkdir()
+        shutil.copy(wanted.files.root / LICENCE, folder / FIGURES)
     jobs = [partial(_run_notebook, wanted, files, units, folder) for files, units in wanted.notebooks()]
     return _finish(wanted.files, side_by_side(jobs, at_once), folder)
 
@@ -144,6 +154,8 @@ def _run_notebook(
     if units is not None:
         notebook = part(notebook, ChapterCode(files), units)
     options = surroundings(files, notebook, wanted.profile, folder / animations.FOLDER / files.stem)
+    if wanted.figures:
+        options["variables"] |= {glue.FIGURES: str((folder / FIGURES).resolve())}
     try:
         run_notebook(notebook, path, parameters=wanted.parameters, stop=stop, **options)
     except CellFailed as error:

@@ -18,12 +18,15 @@ live picture (`explorables.py`) is shown by its own cell.
 import base64
 import hashlib
 import io
+import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from ..common.pictures import size_on_page, small_png
 
 DRAWN: dict[str, str] = {}  # figure since the chapter was opened → checksum of its PNG
 MOVING: dict[str, str] = {}  # animation since then → checksum of its file
+FIGURES = "CLBOOK_FIGURES"  # names a folder for figures as SVG and PDF; `clbook run --figures` sets it
 HIDDEN = "application/papermill.record/"  # a prefix under which no front end shows an output
 
 
@@ -57,6 +60,10 @@ def as_png(fig, name: str, dpi: int) -> bytes:
 
     content = png(fig, dpi)
     DRAWN[name] = hashlib.sha256(content).hexdigest()
+    if folder := os.environ.get(FIGURES):
+        with plt.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
+            for form, undated in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
+                fig.savefig(Path(folder, f"{name}.{form}"), bbox_inches="tight", metadata=undated)
     plt.close(fig)
     return content
 

@@ -1,0 +1,211 @@
+"""A Sphinx extension: what the slides of a lecture take from the chapter of the same name.
+
+    ```{picture} cc-plot-prop-3       a figure of the committed notebook, or of a record (`:profile: paper`)
+    :crop: 0 10 50 100                the part that is shown: left, top, right, bottom in percent of the figure
+    :cover: 40 0 100 100              parts, likewise, with `;` between them, that the next step uncovers
+    :size: 760 540                    the most pixels that it takes; below 900 text stands beside it
+    ```
+    ```{live} clouds                  a live picture; it asks its first question
+    :question: 2                      or another one
+    :scene: t=8&nu=2.5                or opens at a scene
+    ```
+    ```{vote}                         a question
+    ```{answer}                       what the next step shows
+    ```{notes}                        what the lecturer alone sees
+
+The role {number}`cc-gap-wide:.3f` is a number that the notebook stores, {verdict}`thm-2` the verdict of a claim. The
+figures are copied beside the slides as they are stored. A name that the chapter does not know is an error.
+"""
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from ..claims.claim_table import Claims
+from ..common.errors import BookError
+from ..common.pictures import size_on_page
+from ..common.sources import ChapterFiles, find_root
+from ..notebook.explorables import live_html
+from ..notebook.results import headlines, verdicts_of
+from ..provenance.staleness import notebooks_stamp
+from .stored_figures import StoredFigures, stored_figures
+
+FIGURES, LIVE = "figures", "live"  # folders beside the slides
+_SIZE = (1200, 560)  # px below a slide's title
+_BESIDE = 900  # px; text stands beside a picture that may be less wide
+_QUESTION = """addEventListener("load", () => {{ const more = [...document.querySelectorAll(".explorable .foot button")]
+  .find((button) => button.textContent === "Next question"); for (let k = 1; k < {number}; k++) more.click(); }});"""
+# a page in a frame gets the keys of a presenter's remote; the slides hear them by reveal.js's messages
+_KEYS = """addEventListener("keydown", ({ key }) => {
+  const method = { PageDown: "next", PageUp: "prev" }[key];
+  if (method) parent.postMessage(JSON.stringify({ method }), "*");
+});"""
+
+
+def _percent(text: str) -> tuple[float, ...]:
+    """Left, top, right, bottom in percent, as shares of one."""
+    sides = tuple(float(part) / 100 for part in text.split())
+    if len(sides) != 4 or not (0 <= sides[0] < sides[2] <= 1 and 0 <= sides[1] < sides[3] <= 1):
+        raise ValueError(f"must be left top right bottom in percent, got {text!r}")
+    return sides
+
+
+def _covers(text: str) -> list[tuple[float, ...]]:
+    return [_percent(part) for part in text.split(";")]
+
+
+def _pixels(text: str) -> tuple[int, ...]:
+    size = tuple(int(part) for part in text.split())
+    if len(size) != 2 or min(size) < 1:
+        raise ValueError(f"must be width and height in pixels, got {text!r}")
+    return size
+
+
+def _scene(text: str) -> str:
+    if not re.fullmatch(r"(?:[a-z]+=-?[\d.]+(?:&|$))+", text):
+        raise ValueError(f"must be a scene such as t=8&nu=2.5, got {text!r}")
+    return text
+
+
+class _OfChapter(SphinxDirective):
+    @property
+    def stored(self) -> StoredFigures:
+        return stored_figures(find_root(), self.env.docname)
+
+    def write(self, name: str, content: bytes) -> None:
+        path = Path(self.env.app.outdir) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+class Picture(_OfChapter):
+    required_arguments = 1
+    option_spec = {"profile": directives.unchanged, "crop": _percent, "cover": _covers, "size": _pixels,
+                   "alt": directives.unchanged_required}  # fmt: skip
+
+    def run(self) -> list[nodes.Node]:
+        name, profile = self.arguments[0], self.options.get("profile", "default")
+        try:
+            content = self.stored.picture(name, profile)
+            alt = self.options.get("alt") or self.stored.alt(name, profile)
+        except BookError as error:
+            raise self.error(f"picture {name}: {error}") from None
+        file = f"{FIGURES}/{name}{'' if profile == 'default' else f'-{profile}'}.png"
+        self.write(file, content)
+        html = _figure(file, alt, size_on_page(content), self.options)
+        return [nodes.raw("", html, format="html")]
+
+
+def _figure(file: str, alt: str, whole: tuple[int, int], options: dict) -> str:
+    """A figure, or a part of it, as large as its room allows."""
+    left, top, right, bottom = options.get("crop", (0.0, 0.0, 1.0, 1.0))
+    most = options.get("size", _SIZE)
+    scale = min(most[0] / (whole[0] * (right - left)), most[1] / (whole[1] * (bottom - top)))
+    width, height = whole[0] * scale, whole[1] * scale
+    place = f"left:{-left * width:.1f}px;top:{-top * height:.1f}px;width:{width:.1f}px;height:{height:.1f}px"
+    size = f"width:{width * (right - left):.1f}px;height:{height * (bottom - top):.1f}px"
+    covers = "".join(
+        f'<div class="cover fragment fade-out" data-fragment-index="0" style="left:{(x0 - left) * width:.1f}px;'
+        f'top:{(y0 - top) * height:.1f}px;width:{(x1 - x0) * width:.1f}px;height:{(y1 - y0) * height:.1f}px">?</div>'
+        for x0, y0, x1, y1 in options.get("cover", [])
+    )
+    beside = " beside" if most[0] < _BESIDE else ""
+    return (
+        f'<figure class="picture{beside}" style="{size}" data-scale="{scale:.2f}">'
+        f'<img src="{file}" alt="{escape(alt)}" style="{place}">{covers}</figure>'
+    )
+
+
+class Live(_OfChapter):
+    required_arguments = 1
+    option_spec = {"question": directives.positive_int, "scene": _scene}
+
+    def run(self) -> list[nodes.Node]:
+        name, question = self.arguments[0], self.options.get("question", 1)
+        try:
+            still, alt = self.stored.live(name)
+            picture = live_html(name, still, alt, find_root())
+        except BookError as error:
+            raise self.error(f"live {name}: {error}") from None
+        file = f"{LIVE}/{name}{question if question > 1 else ''}.html"
+        self.write(file, _live_page(name, picture, question).encode("utf-8"))
+        scene = f"#{name}:{self.options['scene']}" if "scene" in self.options else ""
+        html = f'<iframe class="live" data-src="{file}{escape(scene)}" title="{escape(alt)}"></iframe>'
+        return [nodes.raw("", html, format="html")]
+
+
+def _live_page(name: str, picture: str, question: int) -> str:
+    script = _KEYS + (_QUESTION.format(number=question) if question > 1 else "")
+    style = '<link rel="stylesheet" href="../_static/live.css">'
+    return (
+        '<!doctype html>\n<html lang="en" data-theme="light">'  # the room is dark, the slides are not
+        f'<head><meta charset="utf-8"><title>{name}</title>{style}</head>'
+        f'<body class="slide">{picture}<script>{script}</script></body></html>\n'
+    )
+
+
+class _Block(SphinxDirective):
+    has_content = True
+    opened, closed = "", "</div>"
+
+    def run(self) -> list[nodes.Node]:
+        self.assert_has_content()
+        parsed = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, parsed)
+        return [nodes.raw("", self.opened, format="html"), *parsed.children, nodes.raw("", self.closed, format="html")]
+
+
+class Vote(_Block):
+    opened = '<div class="vote">'
+
+
+class Answer(_Block):
+    opened = '<div class="answer fragment">'
+
+
+class Notes(_Block):
+    opened, closed = '<aside class="notes">', "</aside>"
+
+
+class Number(SphinxRole):
+    """{number}`NAME:FORMAT`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name, _, form = self.text.partition(":")
+        try:
+            text = format(stored_figures(find_root(), self.env.docname).number(name), form)
+        except (BookError, ValueError) as error:
+            return [], [self.inliner.reporter.error(f"number {self.text}: {error}", line=self.lineno)]
+        return [nodes.Text(text.replace("-", "−"))], []
+
+
+class Verdict(SphinxRole):
+    """{verdict}`CLAIM`: by the record at the paper's size where it is up to date, else by the committed notebook."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        if not (word := _verdicts(find_root(), self.env.docname).get(self.text)):
+            return [], [self.inliner.reporter.error(f"verdict {self.text}: no stored run has it", line=self.lineno)]
+        return [nodes.inline("", word, classes=["verdict", word.replace(" ", "-")])], []
+
+
+@cache
+def _verdicts(root: Path, chapter: str) -> dict[str, str]:
+    files = ChapterFiles.find(chapter, root)
+    found = verdicts_of(notebooks_stamp(files), Claims.load(files.claims))
+    recorded = {claim: headline.found for claim, headline in headlines(files).items()}
+    return {claim: verdict.verdict for claim, verdict in (found | recorded).items()}
+
+
+def setup(app: Sphinx) -> dict:
+    blocks = {"vote": Vote, "answer": Answer, "notes": Notes}
+    for name, directive in {"picture": Picture, "live": Live, **blocks}.items():
+        app.add_directive(name, directive)
+    app.add_role("number", Number())
+    app.add_role("verdict", Verdict())
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
