@@ -310,7 +310,7 @@ importances = {
 error, with_relu = {}, {}
 for name, alpha in chapter.progress(importances.items(), "filters", 2):
     error[name] = max(distance_from_top(linear, alpha, s) for s in block[:4])
-    with_relu[name] = distance_from_top(relu, alpha, seed, 100)
+    with_relu[name] = distance_from_top(relu, alpha, seed, 50)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lin-1", observed=error, control=with_relu)
@@ -549,7 +549,7 @@ def gains(case, act):  # three layers a seed
     field = population_field(*model, act)
     nodes = range(24 * layer, 24 * layer + 24)
     w0 = uniform_on_sphere([stream(seed, k, "node") for k in nodes], 10)
-    w = sphere_flow(field, w0, step=2.0, tol=1e-6, max_steps=150).w
+    w = sphere_flow(field, w0, step=2.0, tol=1e-4, max_steps=300).w
 
     def distinct(nodes):  # ±w count as one for linear nodes
         return int(distinct_points(nodes, 0.05, signed=act.name == "relu").max()) + 1
@@ -1355,6 +1355,7 @@ runs = trained(
     "author's configuration",
     {
         "author": (author, range(seed, seed + networks)),
+        "BatchNorm (164)": (replace(author, views_apart=False), block[:3]),
         "rate 0.002": (replace(author, rate=2e-3), block[:3]),
     },
 )
@@ -1391,13 +1392,10 @@ small = replace(author, candidates=3)
 filters = trained(
     "filters",
     {
-        (name, d): (
-            replace(small, activation=name, tokens=d),
-            block[: min(n, networks)],
-        )
+        (name, d): (replace(small, activation=name, tokens=d), block[:n])
         for name, (d, n) in product(("relu", "linear"), ((20, 8), (8, 6)))
     }
-    | {("relu without BatchNorm", 20): (replace(small, batch_norm="off"), block[:2])},
+    | {("relu without BatchNorm", 20): (replace(small, batch_norm="off"), block[:3])},
 )
 
 
@@ -1507,8 +1505,7 @@ glue.figure(fig, "plot-fig-5")
 
 # %% tags=["hide-input"]
 filmed = [(replace(small, activation=name), seed) for name in ("relu", "linear")]
-film_end = min(3000, minibatches)  # by then each filter has settled or faded
-film_steps, film_filters = filter_history(filmed, film_end, min(32, film_end))
+film_steps, film_filters = filter_history(filmed, minibatches, min(40, minibatches))
 
 # %% tags=["hide-input", "remove-output"]
 film, axes = plt.subplots(1, 2, figsize=(7.4, 2.6), layout="constrained")
