@@ -52,12 +52,15 @@ def test_the_folders_of_a_class(tmp_path):
     assert [path.stem for path in sorted((tmp_path / "student" / "autograder").iterdir())] == names
     with pytest.raises(BookError, match="student: not empty; give a folder that is empty or does not exist yet"):
         write_student(ROOT, tmp_path / "student")
-    for path in write_solutions(ROOT, tmp_path / "solutions"):
-        notebook = nbformat.read(path, as_version=4)
+    written = {path.stem: nbformat.read(path, as_version=4) for path in write_solutions(ROOT, tmp_path / "solutions")}
+    kinds = [f"{name}-{kind}" for name in names for kind in ("solutions", "chapter-solutions")]
+    assert written.keys() == {*kinds, *(f"exam-{n}{kind}" for n in (1, 2) for kind in ("", "-solutions"))}
+    for name, notebook in written.items():
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-        assert sum("image/png" in output.get("data", {}) for output in outputs) == 3, path.name
-        assert not [output for output in outputs if output.output_type == "error"], path.name
-        assert sum(cell.source.startswith("**Common mistakes**") for cell in notebook.cells) >= 12, path.name
+        assert not [output for output in outputs if output.output_type == "error"], name
+        if name.removesuffix("-solutions") in names:
+            assert sum("image/png" in output.get("data", {}) for output in outputs) == 3, name
+            assert sum(cell.source.startswith("**Common mistakes**") for cell in notebook.cells) >= 12, name
 
 
 def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
