@@ -390,7 +390,7 @@ missed_prediction = (0.5, 0.3, 0.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: missed_prediction
-# truth: 8 / (8 + 2**3)
+# truth: missed(np.full(3, 1 / 3), 1e4, 8.0)
 # scale: difference
 # widest: 0.4
 # far: 0.25
@@ -657,7 +657,7 @@ ratio_prediction = (1.2, 1.05, 1.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: ratio_prediction
-# truth: 1.1898
+# truth: ratio_for(10**6, 10.0, 4)
 # scale: factor
 # widest: 2
 # far: 1.25
@@ -877,7 +877,7 @@ slower_prediction = (100, 30, 250)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: slower_prediction
-# truth: 106.5
+# truth: slowest_decay(sigma, 4.0, 8.0) / slowest_decay(sigma, 16.0, 8.0)
 # scale: factor
 # widest: 12
 # far: 4

@@ -411,7 +411,7 @@ moons_prediction = (1.93, 1.5, 2.5)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: moons_prediction
-# truth: 1.932952788900908
+# truth: q_star(half_moon_mean, half_moon_covariance, 1)
 # scale: factor
 # widest: 3
 # far: 1.6
@@ -929,7 +929,7 @@ wait_prediction = (1.15, 0.7, 1.8)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: wait_prediction
-# truth: 1.15030115898682
+# truth: np.interp(0.5, [np.sum(closed_form(np.full(3, 0.01), np.array([-1, -0.5, 1 / 3]), t) ** 2) for t in np.linspace(1, 1.3, 301)], np.linspace(1, 1.3, 301))
 # scale: factor
 # widest: 4
 # far: 1.6

@@ -420,7 +420,7 @@ factor_prediction = (0.009, 0.004, 0.02)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: factor_prediction
-# truth: 0.05 / (0.09 * 64)
+# truth: least_factor(0.05, 0.09, 64)
 # scale: factor
 # widest: 10
 # far: 4
@@ -668,7 +668,7 @@ lead_prediction = (0.65, 0.4, 0.9)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: lead_prediction
-# truth: 2 / 3
+# truth: least_ratio(0.5)
 # scale: difference
 # widest: 0.6
 # far: 0.25
@@ -915,7 +915,7 @@ oracle_prediction = (0.7, 0.6, 0.85)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: oracle_prediction
-# truth: 0.7005
+# truth: max(oracle_r2(t, 0.1, 0.3) for t in np.linspace(0.5, 1, 501))
 # scale: difference
 # widest: 0.4
 # far: 0.15

@@ -413,7 +413,7 @@ nudge_prediction = (-0.07, -0.15, 0.0)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: nudge_prediction
-# truth: -(1 - 1 / math.pi) * 0.1
+# truth: axis_rates(1.0, 0.8)[0]
 # scale: difference
 # widest: 0.3
 # far: 0.06
@@ -662,7 +662,7 @@ variance_prediction = (140, 50, 300)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: variance_prediction
-# truth: 137
+# truth: np.divide(*shared(np.full(5, 0.1), 20).diagonal()[[0, -1]])
 # scale: factor
 # widest: 10
 # far: 3
@@ -957,7 +957,7 @@ line_prediction = (0.0, 0.0, 0.3)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: line_prediction
-# truth: 0.0
+# truth: np.divide(*np.linalg.svd(ends(fields(np.random.default_rng(0)), filters(np.random.default_rng(0)), 2, True), compute_uv=False).T[[1, 0]]).max()
 # scale: difference
 # widest: 0.5
 # far: 0.1
