@@ -2,6 +2,9 @@
 
 import copy
 import json
+import os
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -61,6 +64,66 @@ def test_the_folders_of_a_class(tmp_path):
         if name.removesuffix("-solutions") in names:
             assert sum("image/png" in output.get("data", {}) for output in outputs) == 3, name
             assert sum(cell.source.startswith("**Common mistakes**") for cell in notebook.cells) >= 12, name
+
+
+def transcript(clone, command, *words):
+    """A command in the clone as a reader of the page would type it, and what it prints."""
+    variables = os.environ | {"PYTHONPATH": str(clone / "lib"), "CLBOOK_ROOT": str(clone), "COLUMNS": "100"}
+    done = subprocess.run([*command, *words], cwd=clone, env=variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return f"$ {command[-1]} {' '.join(words)}\n{done.stdout}"
+
+
+def upto(notebook, question, code):
+    """The cells as far as the check of a question, with this code as the answer to it."""
+    at = next(n for n, c in enumerate(notebook.cells) if c.source.startswith(f'grader.check("{question}")'))
+    shown = copy.deepcopy(notebook)
+    shown.cells = shown.cells[: at + 1]
+    answers = [c for c in shown.cells if "otter_answer_cell" in c.metadata.get("tags", [])]
+    answers[-1].source = code
+    return shown
+
+
+def checked(clone, folder, notebook, name):
+    """What the last cell of a notebook shows after it was run, as text."""
+    path = folder / name
+    nbformat.write(notebook, path)
+    said = transcript(clone, [sys.executable, "-m", "jupyter"], "nbconvert", "--execute", "--inplace", str(path))
+    shown = [o.get("data", {}).get("text/plain", o.get("text", "")) for o in nbformat.read(path, 4).cells[-1].outputs]
+    return said + "".join(shown) + "\n"
+
+
+def test_a_class_day_from_a_clone(tmp_path):
+    """Clone, one command, a sheet opened, a wrong answer with its hint, the right one, the table of the class."""
+    clone, said = tmp_path / "clone", ""
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", str(clone)], check=True, timeout=600)
+    clbook = [sys.executable, "-m", "clbook"]
+    said += transcript(clone, clbook, "student", "class")
+    sheets = clone / "class" / "notebooks"
+    handed = nbformat.read(sheets / "nonlinearity-exercises.ipynb", as_version=4)
+    solved = assign(clone / "exercises" / "nonlinearity.py", tmp_path).solved
+    right = next(c.source for c in solved.cells if c.source.startswith("def hills("))
+    wrong = right.replace("leak * z", "-leak * z").replace("z > 0, z,", "z > 0, z**2,")
+    assert wrong != right
+    said += (no := checked(clone, sheets, upto(handed, "w1_hills", wrong), "wrong.ipynb"))
+    said += (yes := checked(clone, sheets, upto(handed, "w1_hills", right), "right.ipynb"))
+    assert "Test case failed" in no and "a linear filter has two hills" in no
+    assert "passed!" in yes and "1 hidden one remains" in yes
+    submissions = clone / "submissions"
+    submissions.mkdir()
+    nbformat.write(
+        filled(assign(clone / "exercises" / "nonlinearity.py", new(tmp_path / "again")), bool),
+        submissions / "ada.ipynb",
+    )
+    said += transcript(clone, clbook, "grade", "nonlinearity", "submissions", "--out", "grades.csv")
+    assert "w1_hills" in said and "ada.ipynb" in (clone / "grades.csv").read_text()
+    (tmp_path / "transcript.txt").write_text(said)
+    print(said)
+
+
+def new(folder):
+    folder.mkdir()
+    return folder
 
 
 def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
