@@ -17,6 +17,7 @@ from otter.api import grade_submission  # noqa: E402
 
 from clbook.commands.exercise_grades import by_question, by_student, grade, write_csv  # noqa: E402
 from clbook.commands.exercise_sheets import write_solutions, write_student  # noqa: E402
+from clbook.commands.exercise_solutions import executed  # noqa: E402
 from clbook.commands.exercises import assign, exercise_sources  # noqa: E402
 from clbook.common.errors import BookError  # noqa: E402
 
@@ -84,46 +85,36 @@ def upto(notebook, question, code):
     return shown
 
 
-def checked(clone, folder, notebook, name):
-    """What the last cell of a notebook shows after it was run, as text."""
-    path = folder / name
-    nbformat.write(notebook, path)
-    said = transcript(clone, [sys.executable, "-m", "jupyter"], "nbconvert", "--execute", "--inplace", str(path))
-    shown = [o.get("data", {}).get("text/plain", o.get("text", "")) for o in nbformat.read(path, 4).cells[-1].outputs]
-    return said + "".join(shown) + "\n"
+def checked(folder, notebook):
+    """What the last cell of a notebook shows after it was run beside the sheets, as text."""
+    outputs = executed(notebook, "sheet", folder, 300).cells[-1].outputs
+    shown = [o.get("data", {}).get("text/plain", o.get("text", "")) for o in outputs]
+    return f"> {notebook.cells[-1].source}\n{''.join(shown)}\n"
 
 
 def test_a_class_day_from_a_clone(tmp_path):
-    """Clone, one command, a sheet opened, a wrong answer with its hint, the right one, the table of the class."""
-    clone, said = tmp_path / "clone", ""
+    """Clone, one command, a sheet opened, a wrong answer with its hint, the right one, the table of the class.
+
+    `pytest -s` shows the transcript.
+    """
+    clone, clbook = tmp_path / "clone", [sys.executable, "-m", "clbook"]
     subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", str(clone)], check=True, timeout=600)
-    clbook = [sys.executable, "-m", "clbook"]
-    said += transcript(clone, clbook, "student", "class")
+    said = transcript(clone, clbook, "student", "class")
     sheets = clone / "class" / "notebooks"
     handed = nbformat.read(sheets / "nonlinearity-exercises.ipynb", as_version=4)
-    solved = assign(clone / "exercises" / "nonlinearity.py", tmp_path).solved
-    right = next(c.source for c in solved.cells if c.source.startswith("def hills("))
-    wrong = right.replace("leak * z", "-leak * z").replace("z > 0, z,", "z > 0, z**2,")
-    assert wrong != right
-    said += (no := checked(clone, sheets, upto(handed, "w1_hills", wrong), "wrong.ipynb"))
-    said += (yes := checked(clone, sheets, upto(handed, "w1_hills", right), "right.ipynb"))
-    assert "Test case failed" in no and "a linear filter has two hills" in no
-    assert "passed!" in yes and "1 hidden one remains" in yes
-    submissions = clone / "submissions"
-    submissions.mkdir()
-    nbformat.write(
-        filled(assign(clone / "exercises" / "nonlinearity.py", new(tmp_path / "again")), bool),
-        submissions / "ada.ipynb",
-    )
+    sheet = assign(clone / "exercises" / "nonlinearity.py", tmp_path)
+    right = next(c.source for c in sheet.solved.cells if c.source.startswith("def hills("))
+    (wrong,) = (m.code for m in sheet.mistakes if m.title == "Half of the circle.")
+    said += (no := checked(sheets, upto(handed, "w1_hills", wrong)))
+    said += (yes := checked(sheets, upto(handed, "w1_hills", right)))
+    assert "Test case failed" in no and "the whole circle: w and −w both count" in no
+    assert "visible checks passed, 1 hidden one remains" in yes and "failed" not in yes
+    (clone / "submissions").mkdir()
+    nbformat.write(filled(sheet, lambda k: True), clone / "submissions" / "ada.ipynb")
     said += transcript(clone, clbook, "grade", "nonlinearity", "submissions", "--out", "grades.csv")
-    assert "w1_hills" in said and "ada.ipynb" in (clone / "grades.csv").read_text()
-    (tmp_path / "transcript.txt").write_text(said)
     print(said)
-
-
-def new(folder):
-    folder.mkdir()
-    return folder
+    ada = (clone / "grades.csv").read_text().splitlines()[1].split(",")
+    assert "w1_hills" in said and ada[0] == "ada.ipynb" and ada[-2:] == ["76", ""]
 
 
 def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
