@@ -3,12 +3,13 @@
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import nbformat
 import pytest
-from checkout import ROOT
+from checkout import ROOT, files
 from stand_in_exercises import SOURCE, answered
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
@@ -93,12 +94,14 @@ def checked(folder, notebook):
 
 
 def test_a_class_day_from_a_clone(tmp_path):
-    """Clone, one command, a sheet opened, a wrong answer with its hint, the right one, the table of the class.
+    """What git has, one command, a sheet opened, a wrong answer with its hint, the right one, the table of the class.
 
     `pytest -s` shows the transcript.
     """
     clone, clbook = tmp_path / "clone", [sys.executable, "-m", "clbook"]
-    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", str(clone)], check=True, timeout=600)
+    for path in files():
+        (clone / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, clone / path.relative_to(ROOT))
     said = transcript(clone, clbook, "student", "class")
     sheets = clone / "class" / "notebooks"
     handed = nbformat.read(sheets / "nonlinearity-exercises.ipynb", as_version=4)
