@@ -917,6 +917,8 @@ for what, scores in table.items():
 # ````{exercise} The ceiling of the alignment score
 # :label: ab-ex-dominant
 #
+# *Advanced, 90 minutes, 12 points. Needs: condition numbers, the inequality of Cauchy and Schwarz. After it you can say what another reading of a lost formula would cost.*
+#
 # If alignment compares products: no noise, and a score $\mathbb P[f_A^+\cdot f_B^+>f_A^+\cdot f_B^-]$. (By distances, the reading that the words of Definition 4.1 of the paper favour, none of this occurs.)
 #
 # 1. Let $r=2$ and $K_A=K_B=K$. Find by hand a $K$ and signs with $z^\top K^\top K(z-z')<0$. How small can the condition number of $K$ be? What is the score then?
@@ -933,64 +935,6 @@ for what, scores in table.items():
 # 1.: $z-z'=2e_1$. 2.: write $z^\top Gz_S$ as a sum over $p\in S$. 3.: $G=\frac{\Lambda+\lambda}2+E$, where $E$ may be a reflection, times $\frac{\Lambda-\lambda}2$.
 # ```
 # ````
-
-# %% [markdown] tags=["solution"]
-# ```{solution} ab-ex-dominant
-# :label: ab-sol-dominant
-# :class: dropdown
-#
-# 1. Let $z\propto(1,1)$ and $z'\propto(-1,1)$: the product has the sign of $G_{11}+G_{21}$. Take $G=\begin{pmatrix}1&-\beta\\-\beta&\gamma\end{pmatrix}$ with $\beta>1$. The condition number of $G$ grows with
-#    $(\operatorname{tr}G)^2/\det G=(1+\gamma)^2/(\gamma-\beta^2)$, least at $\gamma=1+2\beta^2$. At $\beta=1$ the eigenvalues are $2\pm\sqrt2$, with ratio $(1+\sqrt2)^2$. So
-#    $K=\begin{pmatrix}1&-\beta\\0&\sqrt{1+\beta^2}\end{pmatrix}$ loses, with a condition number just above $1+\sqrt2\approx2.41$. Of the 16 pairs $(z,z')$ the two $\pm\bigl((1,1),(-1,1)\bigr)$ are lost:
-#    $\frac34-\frac18=\frac58$.
-# 2. Let $S$ be where $z'$ differs from $z$. The margin is
-#    $z^\top G(z-z')=2z^\top Gz_S=2\sum_{p\in S}\bigl[z_p^2\,G_{pp}+\sum_{q\ne p}z_qz_p\,G_{qp}\bigr]\ge\frac2d\sum_{p\in S}\bigl[G_{pp}-\sum_{q\ne p}\lvert G_{qp}\rvert\bigr]$. If all brackets are positive, every $z'\ne z$ is beaten.
-#    If that of $p$ is not, take $z_q=-z_p\operatorname{sign}G_{qp}$ and $z'$ that differs in $p$ alone: the margin is $\frac2d$ times the bracket, and the pair is lost.
-# 3. For $G=K^\top K$ the bracket is the least $e_p^\top Gy$ over signs $y\in\{\pm1\}^r$ with $y_p=1$. With $E=G-\frac{\Lambda+\lambda}2$, $\lVert E\rVert\le\frac{\Lambda-\lambda}2$ and $\lVert y\rVert=\sqrt r$ it is at least
-#    $\frac{\Lambda+\lambda}2-\frac{\Lambda-\lambda}2\sqrt r$, which is positive iff {eq}`ab-eq-wielandt` holds. There is equality if $E$ maps $y/\sqrt r$ to $-\frac{\Lambda-\lambda}2e_p$, and the reflection that exchanges these
-#    two directions, times $\frac{\Lambda-\lambda}2$, does. So the condition number of $K$ may approach $\sqrt{(\sqrt r+1)/(\sqrt r-1)}$, and no more in general.
-#
-# For columns of lengths $\kappa_p$ and cosines $c_{pq}$, {eq}`ab-eq-dominant` reads $\kappa_p>\sum_{q\ne p}\kappa_q\lvert c_{pq}\rvert$. A finite width has cosines of the order of $1/\sqrt m$, so the shortest column is safe for
-# $m\gg(\kappa_1/\kappa_r)^2$: this is the width that alignment by products takes, and it is necessary as well.
-# ```
-
-
-# %% tags=["solution", "hide-cell"]
-def two_columns(beta):
-    return torch.tensor([[1.0, -beta], [0.0, math.sqrt(1 + beta**2)]])
-
-
-def share_of(k_a, k_b=None):
-    """Alignment, one a map of a batch."""
-    k_b = k_a if k_b is None else k_b
-    return exact_alignment(correlation(k_a, k_b), k_a.shape[-1])
-
-
-by_hand = torch.stack([two_columns(beta) for beta in (0.99, 1.01)])
-z, flipped = torch.tensor([1.0, 1.0]), torch.tensor([-1.0, 1.0])
-margin = ((by_hand @ z) * (by_hand @ (z - flipped))).sum(-1)
-conditions, found = condition_number(by_hand, 2), share_of(by_hand)
-assert margin[0] > 0 > margin[1] and found.tolist() == [3 / 4, 5 / 8]
-assert 1 + 2**0.5 < float(conditions[1]) < 1.01 * (1 + 2**0.5)
-print("condition numbers", conditions.tolist(), "scores", found.tolist())
-for r in (2, 3, 5, 8):
-    edge = math.sqrt((r**0.5 + 1) / (r**0.5 - 1))
-    maps = [worst_alignment_map(r, edge * (1 + e)) for e in (-1e-4, 1e-4)]
-    inside, outside = share_of(torch.stack(maps)).tolist()
-    assert inside == 1 - 2**-r and abs(inside - outside - 2 ** (1 - 2 * r)) < 1e-12
-    print(f"r = {r}: least condition number that can lose {edge:.3f}")
-
-# %% tags=["solution", "hide-cell"]
-draw = stream(seed, 0, "exercise dominant")
-for r in (2, 4, 6):
-    near = torch.eye(r) + 0.7 / r * torch.randn(2, 500, r, r, generator=draw)
-    g_near = near[0].mT @ near[1]
-    diagonal = g_near.diagonal(dim1=-2, dim2=-1)
-    rest_of = g_near.abs().sum(-2) - diagonal.abs()
-    dominated = (diagonal > rest_of).all(-1)
-    at_ceiling = share_of(*near) > 1 - 2**-r - 1e-12
-    assert bool((dominated == at_ceiling).all()) and 0 < int(dominated.sum()) < 500
-    print(f"r = {r}: {int(dominated.sum())} of 500 maps at the ceiling, as predicted")
 
 # %% [markdown]
 # (ab-slips)=

@@ -373,6 +373,13 @@ glue.figure(fig, "ab-plot-plane")
 # ```
 
 # %% [markdown]
+# :::{admonition} Quick question: can a map score well on alignment and badly on balance?
+# :class: dropdown
+#
+# Yes. With two columns of lengths 100 and 1 every pair agrees, and the output has one direction.
+# :::
+
+# %% [markdown]
 # ## Nine numbers are the whole network
 #
 # Random wide columns are nearly orthogonal, and training does not tilt them. So each signal is a length and an agreement, and all the noise is one more number: $2r+1$ numbers describe the network, nine for four signals.
@@ -803,6 +810,13 @@ chapter.judge(
 )
 
 # %% [markdown]
+# :::{admonition} Quick question: does more noise make the collapse worse? And larger noise of the same number of dimensions?
+# :class: dropdown
+#
+# More noise dimensions make it worse, as their share is what the signals grow on. The size of the noise changes the time, not the end.
+# :::
+
+# %% [markdown]
 # ## A small inverse temperature hears no negatives
 #
 # If $\tau^2$ is near 0, all negatives weigh alike, agree with the anchor as often as not, and cancel. The contrastive loss then *is* the loss of positive pairs, on another clock.
@@ -1001,6 +1015,13 @@ chapter.judge(
     observed=noise_readings(goes_on_soft.map_a[-1]),
     control=noise_readings(no_pairs[1]),
 )
+
+# %% [markdown]
+# :::{admonition} Quick question: what is the mean over all negatives if each weighs the same?
+# :class: dropdown
+#
+# Zero: negatives agree with the anchor as often as not.
+# :::
 
 # %% [markdown]
 # ## Negatives level the columns, whatever σ is
@@ -1439,6 +1460,13 @@ glue.number("ab-slow", float(slow))
 # ```
 
 # %% [markdown]
+# :::{admonition} Quick question: which $\tau^2$ levels soonest at $d=1000$ and $K=8$ if negatives are on from the start: 0.5, 1, 2, 4 or 8?
+# :class: dropdown
+#
+# About 4; near balance it is 2. A smaller one hears no negatives, a larger one no differences.
+# :::
+
+# %% [markdown]
 # ## The algorithm itself: mini-batches, few neurons
 #
 # The flow is a limit. People run stochastic gradient descent, with batches and few neurons. It balances as well, even at widths far below what the theory asks for.
@@ -1845,6 +1873,13 @@ chapter.judge(
 )
 
 # %% [markdown]
+# :::{admonition} Quick question: what should negatives at $\tau^2=0.01$ do to the heads?
+# :class: dropdown
+#
+# Nothing: at a small inverse temperature all negatives weigh alike and cancel. The lemma is proved for linear maps, and the heads do as it says.
+# :::
+
+# %% [markdown]
 # ## Summary
 #
 # Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and the strongest signal takes nearly all of it: the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
@@ -1894,14 +1929,13 @@ chapter.judge(
 # %% [markdown]
 # ## Exercises
 #
-# Each asks for a derivation on paper, then for a few lines of code. One more is in the [appendix](ab-ex-dominant).
-
-# %% [markdown] tags=["solution"]
-# The solutions are folded, and so is their code, which asserts what was derived by hand.
+# Each asks for a derivation on paper, then for a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/alignment-and-balance.py`. One more is in the [appendix](ab-ex-dominant).
 
 # %% [markdown]
 # ````{exercise} What a negative pair does to a column
 # :label: ab-ex-tanh
+#
+# *Core, 60 minutes, 12 points. Needs: the chain rule, {eq}`ab-eq-cosh`. After it you can say in words what a negative pair does to a column.*
 #
 # The columns are orthogonal: $G=d\operatorname{diag}(g_1,\dots,g_r,0,\dots,0)$, so that $f_A^+\cdot f_B^-=\sum_pg_p\,s_ps_p'$ for the signs $s,s'$ of the two signals.
 #
@@ -1922,71 +1956,11 @@ chapter.judge(
 # ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ab-ex-tanh
-# :label: ab-sol-tanh
-# :class: dropdown
-#
-# 1. For one positive pair $-\log S_A=\log\bigl(1+K\,Z\,e^{-\tau^2f_A^+\cdot f_B^+}\bigr)$, $Z=\mathbb E_{s'}e^{\tau^2\sum g_ps_ps_p'}=\prod_p\cosh(\tau^2g_p)$ by {eq}`ab-eq-cosh`. The positive pair has
-#    $s'=s$ and $f_A^+\cdot f_B^+=\sum_pg_p$. Neither depends on $s$, as $s_p^2=1$ and $\cosh$ is even: so $S$ is one number, and $S_B$ is the same. In the derivative
-#    $-\partial\log S_A=-(1-S)\,\partial\bigl[\tau^2f_A^+\cdot f_B^+-\log Z\bigr]$ the positive pair gives $u_Au_B^\top$, the negatives $u_At_A^\top$ with
-#    $[t_A]_p=\tanh(\tau^2g_ps_p)/\sqrt d=T_ps_p/\sqrt d$, and 0 on the noise. The mean over the signs of $u_A(u_B-t_A)^\top$ keeps the diagonal, $(1-T_p)/d$; the noises of a pair are independent and
-#    give 0. A and B together are the 2. In {eq}`ab-eq-flow` $d\,N_AN_B=n^2$ and $\langle M,G\rangle=2(1-S)\,a$, so that column $p$ moves by
-#    $2(1-S)\frac{\sigma_p^2}{n^2}\bigl[(1-T_p)[K_B]_p-a[K_A]_p\bigr]$. Twice the inner product with $[K_A]_p$ is {eq}`ab-eq-wide`.
-# 2. By the hint, $T_p$ is the mean of $s_ps_p'$ over negatives as the loss weighs them: $T_p=2P_p-1$, where $P_p=1/(1+e^{-2\tau^2g_p})$ is the chance that such a negative agrees with the anchor in signal $p$.
-#    For small $\tau$ all negatives weigh alike, they agree by chance, and $T_p\approx\tau^2g_p$. For large $\tau$ only those that agree are seen, $1-T_p\approx2e^{-2\tau^2g_p}$: of signal $p$ nothing is left to
-#    tell apart, and the positive pair is cancelled. The longer column is cancelled first.
-# 3. No. $\frac{1-S}S=K\prod_p\cosh(\tau^2g_p)\,e^{-\tau^2\sum g_p}=K\prod_p\frac{1+e^{-2\tau^2g_p}}2\to K\,2^{-r}$: with probability $2^{-r}$ the negative has the very same signal. So a large $\tau$ is slow because
-#    of $1-T_p$, while $1-S$ stays above $K/(K+2^r)$ at every $\tau$.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-r_three, d_five, tau_any = 3, 5, 1.7
-each = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * d_five) / d_five**0.5
-same = (each[:, None, :r_three] == each[:, :r_three]).all(-1)
-part = 0.1 + torch.rand(r_three, generator=stream(seed, 0, "exercise tanh"))
-
-
-def loss_of_pairs(g):
-    """(3) over τ², all positives and all negatives one by one."""
-    s = tau_any * each @ g @ each.mT
-    means = (s.logsumexp(k, keepdim=True) - math.log(len(each)) for k in (1, 0))
-    logs = [s - torch.logaddexp(s, math.log(negatives) + mean) for mean in means]
-    return -sum(log[same].mean() for log in logs) / tau_any
-
-
-leaf = torch.diag(torch.cat([d_five * part, torch.zeros(2)])).requires_grad_()
-by_pairs = -torch.autograd.grad(loss_of_pairs(leaf), leaf)[0]
-one_minus_s, t_p = negative_factors(part, tau_any, negatives)
-by_hand = 2 * one_minus_s / d_five * torch.diag(torch.cat([1 - t_p, torch.zeros(2)]))
-by_kernel = contrastive_force(leaf.detach()[None], all_signs(3, 5), tau_any, negatives)[
-    0
-]
-weight = (tau_any * each @ leaf.detach() @ each.mT).softmax(1)  # of every negative
-agreement = d_five * (each * (weight @ each))[:, :r_three]  # a row an anchor
-assert (
-    relative_error(by_hand, by_pairs) < 1e-12
-    and relative_error(by_kernel, by_pairs) < 1e-12
-)
-assert float((agreement - t_p).abs().max()) < 1e-12  # T_p, whatever the anchor
-print(f"autograd of the loss differs from M by {relative_error(by_hand, by_pairs):.0e}")
-
-# %% tags=["solution", "hide-cell"]
-g_one, floor = part / part.sum(), negatives / (negatives + 2**r_three)
-for t in (1e-3, 1.0, 5.0, 200.0):
-    one_minus_s, t_p = negative_factors(g_one, t, negatives)
-    assert float(one_minus_s) > floor * (1 - 1e-12)
-    if t < 0.01:
-        assert relative_error(t * g_one, t_p) < 1e-6
-    left = (-2 * t * g_one).exp()
-    assert float(((1 - t_p) * (1 + left) - 2 * left).abs().max()) < 1e-12
-    largest = float(t_p.max())
-    print(f"τ² = {t:g}: 1 − S = {float(one_minus_s):.3f}, largest T {largest:.3f}")
-assert float(one_minus_s) / floor - 1 < 1e-3
-
 # %% [markdown]
 # ````{exercise} Ten times as long
 # :label: ab-ex-ten
+#
+# *Core, 45 minutes, 12 points. Needs: {eq}`ab-eq-end`. After it you can say from which scales a given collapse follows.*
 #
 # Positive pairs alone, infinite width, $\sigma=(s\,\sigma_r,\sigma_r,\dots,\sigma_r)$ with $s>1$.
 #
@@ -2000,64 +1974,11 @@ assert float(one_minus_s) / floor - 1 < 1e-3
 # ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ab-ex-ten
-# :label: ab-sol-ten
-# :class: dropdown
-#
-# 1. $s\,e^{(s^2-1)\sigma_r^2\Theta/2}=10$ gives $\sigma_r^2\Theta=\frac2{s^2-1}\log\frac{10}s$, and with it the first equation is
-#
-#    $$
-#    \Bigl(\frac{10}s\Bigr)^{\frac{2s^2}{s^2-1}}+(r-1)\Bigl(\frac{10}s\Bigr)^{\frac2{s^2-1}}=2d,\qquad1<s<10 .
-#    $$
-#
-#    Both bases and both exponents fall in $s$, so the left-hand side falls, from $\infty$ at $s=1$ to $r<2d$ at $s=10$: one root. Only the ratio of the scales counts.
-# 2. The cells solve it. In the non-contrastive flow the force on a noise column is zero, so all of them shrink by the factor that the normalisation sets, the same for all. Only their total length enters, and a few columns of the same total
-#    length do as well.
-# 3. The time it takes, not the end: {eq}`ab-eq-end` does not contain $\sigma_\xi$. It is $\kappa_\xi^2/\sigma_\xi^2=d-r$ that is fed to the signals, the *number* of the noises.
-#
-# A collapse to a tenth asks for no extreme data: with many noises, signals whose scales differ by a fifth are enough.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-from scipy.optimize import brentq
-
-
-def ratio_for(d, target=10.0):
-    """s at which the non-contrastive condition number ends at the target."""
-
-    def excess(s):
-        step = 2 * math.log(target / s) / (s**2 - 1)  # σ_r²Θ
-        return np.logaddexp(s**2 * step, math.log(rank - 1) + step) - math.log(2 * d)
-
-    return brentq(excess, 1 + 1e-6, target - 1e-9)
-
-
-def finite_end(s, d, noise_ratio):
-    """Condition numbers at the end, m = 10⁸; `columns` stand for d − r noises."""
-    columns, signal = max(1, dim - rank), torch.tensor([s] + [1.0] * (rank - 1))
-    row = model_scales(signal, noise_ratio, rank + columns)
-    draws = one_per_seed(f"exercise ten {noise_ratio}")[:3]
-    maps = initial_maps(row.expand(len(draws), -1), 10**8, draws, rank)
-    stands_for = torch.ones(rank + columns)
-    stands_for[rank:] = math.sqrt((d - rank) / columns)
-    span = torch.tensor([0.0, 5 * d * (s / noise_ratio) ** 2])
-    path = non_contrastive_flow(*(x * stands_for for x in maps), row, rank, span)
-    return condition_number(path.map_a[-1], rank)
-
-
-# %% tags=["solution", "hide-cell"]
-ratios = {d: ratio_for(d) for d in (dim, 10**6)}
-for d, s in ratios.items():
-    by_noise = [finite_end(s, d, x) for x in (0.8, 0.4)]
-    found = ", ".join(f"{float(x.mean()):.2f}" for x in by_noise)
-    print(f"d = {d}: σ_1/σ_r = {s:.3f}, ends for two sizes of the noise: {found}")
-    assert all(float((x / 10 - 1).abs().max()) < 0.02 for x in by_noise)
-assert ratios[10**6] < 1.3
-
 # %% [markdown]
 # ````{exercise} Without normalisation
 # :label: ab-ex-raw
+#
+# *Advanced, 90 minutes, 12 points. Needs: the first exercise. After it you can say what normalisation adds to negatives.*
 #
 # Let the outputs be $f_A=W_A^\top x_A$, without $N_A$: then $G=\mathsf K_A^\top\mathsf K_B$, and {eq}`ab-eq-flow` loses its second terms,
 # $\mathring{\mathsf K}_A=\mathsf K_BM^\top D$ and $\mathring{\mathsf K}_B=\mathsf K_AMD$.
@@ -2073,110 +1994,11 @@ assert ratios[10**6] < 1.3
 # ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ab-ex-raw
-# :label: ab-sol-raw
-# :class: dropdown
-#
-# 1. By {eq}`ab-eq-constant` signal columns follow $\dot a_p=\frac{\sigma_p^2}db_p$, $\dot b_p=\frac{\sigma_p^2}da_p$ and noise columns do not move. The flow is linear,
-#    $a_p(t)=\cosh(\sigma_p^2t/d)\,a_p(0)+\sinh(\sigma_p^2t/d)\,b_p(0)$: the maps align, and the noise is left behind because the signals grow. But they grow without end, the loss falls to $-\infty$, and
-#    $\kappa_1/\kappa_r\sim e^{(\sigma_1^2-\sigma_r^2)t/d}$. In {eq}`ab-eq-end` growth stops when what was conserved is used up, without noise at $\sum_pe^{\sigma_p^2\Theta}=2r$. Here no length is conserved, and no noise is
-#    needed for the collapse.
-# 2. With the $M$ of the first exercise, now with $g_p=\hat\kappa_p^2/d$, $\frac{d}{dt}\kappa_p^2=\rho_p\hat\kappa_p^2$ and $\frac{d}{dt}\hat\kappa_p^2=\rho_p\kappa_p^2$ with
-#    $\rho_p=4(1-S)\frac{\sigma_p^2}d(1-T_p)$. This is a turn by a hyperbolic angle, $\dot\varphi_p=\rho_p$, from $\varphi_p=0$. For the non-contrastive loss it is $\varphi_p=2\sigma_p^2t/d$, as in 1.
-# 3. Every $\rho_p>0$, so all columns grow without end, and $\tau^2N_AN_B$, which is what a normalised model would call its $\tau^2$, grows with them. For large $x_p$, $\dot x_p\approx x_p\dot\varphi_p$,
-#    $1-T_p\approx2e^{-2x_p}$ and $1-S\to K/(K+2^r)$, which is not zero. So
-#
-#    $$
-#    \frac{e^{2x_p}}{x_p}\approx\frac{16K}{K+2^r}\,\frac{\sigma_p^2}d\,t,\qquad x_1-x_r\approx\log\frac{\sigma_1}{\sigma_r}+\frac12\log\frac{x_1}{x_r},\qquad
-#    \frac{\kappa_1}{\kappa_r}\approx\sqrt{\frac{x_1}{x_r}}\approx1+\frac{\log(\sigma_1/\sigma_r)}{\log t} .
-#    $$
-#
-#    The $x_p$ differ by a constant and grow like $\frac12\log t$. The condition number rises at first, as without negatives. Then it does tend to one, but only as $1/\log t$: to halve the distance from one, square the time. With
-#    normalisation it is exponential in $t$. The noise does not move, so that its share vanishes at the same slow pace, as $1/\log t$.
-#
-# So negatives prevent the collapse with or without normalisation; what normalisation adds is a temperature that stays where it was put, and with it a rate.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-from torchdiffeq import odeint
-
-products, gap = scales[0].square(), max(sigma) ** 2 - min(sigma) ** 2
-raw_start = torch.stack(
-    initial_maps(scales[:2], 10**8, one_per_seed("exercise raw")[:2], rank)
-)
-
-
-def raw_flow(pull, times):
-    """Maps [time, A or B, run, m, d] without normalisation; M = pull(G)."""
-
-    def move(_, y):
-        m = pull(y[0].mT @ y[1])
-        return torch.stack([y[1] @ m.mT, y[0] @ m]) * products
-
-    return odeint(move, raw_start, times, rtol=1e-7, atol=1e-9)
-
-
-def linear(t):
-    """The solution of the non-contrastive flow."""
-    angle = products * t / dim * (torch.arange(dim) < rank)
-    return angle.cosh() * raw_start + angle.sinh() * raw_start.flip(0)
-
-
-# %% tags=["solution", "hide-cell"]
-constant = non_contrastive_force(rank, dim)
-ends = raw_flow(lambda g: constant, dim / max(products) * torch.tensor([0.0, 1, 2]))
-assert relative_error(ends[-1], linear(2 * dim / max(products))) < 1e-6
-c_early, c_late = (
-    condition_number(linear(k * dim / max(gap, 0.1))[0], rank) for k in (6, 9)
-)
-c_two = ", later ".join(f"{float(c.mean()):.0f}" for c in (c_early, c_late))
-print(f"without negatives: condition number {c_two}")
-assert float(((c_late / c_early).log() - 3 * gap / max(gap, 0.1)).abs().max()) < 0.1
-
-# %% tags=["solution", "hide-cell"]
-signal_square = products[:rank]
-
-
-def raw_wide(log_times):
-    """x_p and the condition number at log(1 + t), infinite width, with negatives."""
-
-    def exponents(angle):
-        return tau_second * signal_square * angle.sinh() / dim
-
-    def rate(log_time, angle):
-        x = exponents(angle)
-        one_minus_s, _ = negative_factors(x, 1.0, negatives)
-        left = 2 * torch.sigmoid(-2 * x)  # 1 − tanh x
-        return log_time.exp() * 4 * one_minus_s * signal_square / dim * left
-
-    angle = odeint(rate, torch.zeros(rank), log_times, rtol=1e-7, atol=1e-9)
-    square = signal_square * angle.cosh()
-    return exponents(angle), (square.amax(-1) / square.amin(-1)).sqrt()
-
-
-# %% tags=["solution", "hide-cell"]
-when = torch.tensor([0.0, 1, 3, 10, 30, 100])
-by_signs = raw_flow(lambda g: contrastive_force(g, signs, tau_second, negatives), when)
-finite = condition_number(by_signs[:, 0], rank).mean(1)
-_, infinite = raw_wide(when.log1p())
-print("t = 0 to 100, condition number", [round(c, 3) for c in infinite.tolist()])
-assert relative_error(finite, infinite) < 0.01
-
-# %% tags=["solution", "hide-cell"]
-decades = torch.tensor([0.0, 4, 8, 16, 32, 64])
-x, late = raw_wide(decades * math.log(10))
-top, bottom = int(signal_square.argmax()), int(signal_square.argmin())
-apart = x[-1, top] - x[-1, bottom] - (x[-1, top] / x[-1, bottom]).log() / 2
-assert abs(float(apart) - math.log(max(sigma) / min(sigma))) < 0.01
-halved = float((late[-2] - 1) / (late[-1] - 1)) if gap > 0.1 else 2.0
-assert abs(halved - 2) < 0.3  # the distance from one, when time is squared
-for k, c in zip(decades[1:].tolist(), late[1:].tolist(), strict=True):
-    print(f"t = 10^{k:.0f}: condition number {c:.4f}")
-
 # %% [markdown]
 # ````{exercise} Why negatives balance, whatever σ is
 # :label: ab-ex-rest
+#
+# *Core, 60 minutes, 12 points. Needs: {eq}`ab-eq-second`, linear stability. After it you can find the points of rest of a flow and say which are stable.*
 #
 # Aligned maps without noise at infinite width, $\hat\kappa_p=\kappa_p$ and $\kappa_\xi=0$, follow {eq}`ab-eq-second`.
 #
@@ -2189,92 +2011,6 @@ for k, c in zip(decades[1:].tolist(), late[1:].tolist(), strict=True):
 # At the balanced point put $g_p=\frac1r+\delta_p$, $\sum\delta_p=0$. To first order $\bar T$ does not change.
 # ```
 # ````
-
-# %% [markdown] tags=["solution"]
-# ```{solution} ab-ex-rest
-# :label: ab-sol-rest
-# :class: dropdown
-#
-# 1. $1-S>0$, so at rest every $p$ has $\kappa_p=0$ or $T_p=\bar T$. As $\tanh$ is strictly increasing, $g_p=\hat\kappa_p^2/n^2$ is the same for all columns that are not zero, $1/k$ for $k$ of them. That $\bar T=\sum g_qT_q$ is then their
-#    common value is automatic. So there is one direction for every nonempty set of columns, and one with all $\kappa_p>0$: equal lengths. The length follows from $\sum_p\kappa_p^2/\sigma_p^2$, which is conserved. In the
-#    condition of rest $\sigma$ does not occur: it only multiplies the speeds. Without negatives all $T_p$ are 0, and *every* aligned map is at rest.
-# 2. A missing column has $T_p=0$, and $\bar T=\tanh(\tau^2/k)$. So it grows from any positive length, at the rate
-#
-#    $$
-#    \frac{d}{dt}\log\kappa_p^2=\frac{4(1-S)\,\sigma_p^2}{n^2}\tanh\frac{\tau^2}k,\qquad\frac{1-S}S=K\Bigl(\frac{1+e^{-2\tau^2/k}}2\Bigr)^k .
-#    $$
-#
-#    Every point of rest but the balanced one is unstable.
-# 3. To first order $\frac{d}{dt}\log\kappa_p^2=-\rho\,\sigma_p^2\,\delta_p$ with $\rho=\frac{4(1-S)\tau^2}{n^2}\cosh^{-2}\frac{\tau^2}r$, hence $\dot\delta=-\frac\rho r\,P\operatorname{diag}(\sigma^2)P\,\delta$ with
-#    $P=I-\frac1r\mathbf 1\mathbf 1^\top$. The rates are $\frac\rho r$ times eigenvalues that lie between the $\sigma_p^2$: all positive, the balanced point is stable.
-#
-# For large $\tau$ the two part: a missing column is found at a rate that stays above $\frac{4\sigma_p^2}{n^2}\frac K{K+2^k}\tanh\frac{\tau^2}k$, but the last bit of balance comes at a rate of the order of $\tau^2e^{-2\tau^2/r}$. A sharp
-# contrast revives quickly and balances slowly.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-tau_rest, row = rank / 2, torch.tensor(sigma)[None]
-
-
-def growth_of_missing(k, t):
-    """Rates of the columns after the first k, which have length 1: n² = k."""
-    one_minus_s, t_p = negative_factors(torch.full((k,), 1 / k), t, negatives)
-    return 4 * one_minus_s * t_p[0] * row[0, k:] ** 2 / k
-
-
-def decays_of_imbalance(t):
-    """Rates at κ_p = 1, n² = r, the slowest first, and the modes δ that have them."""
-    project = torch.eye(rank) - 1 / rank
-    equal = torch.full((rank,), 1 / rank)
-    one_minus_s, _ = negative_factors(equal, t, negatives)
-    rho = 4 * one_minus_s * t / rank / math.cosh(t / rank) ** 2
-    values, modes = torch.linalg.eigh(project * row.square() @ project)
-    return rho / rank * values[1:], modes.mT[1:]  # the first is the common factor
-
-
-def aligned_flow(square, t, times):
-    begin = WideState(square, square, torch.zeros(len(square)))
-    s = row.expand(len(square), -1)
-    return wide_flow(begin, s, 0.0, times, t, negatives).kappa_squared
-
-
-# %% tags=["solution", "hide-cell"]
-for k in range(1, rank):
-    square = torch.where(torch.arange(rank) < k, 1.0, 1e-12)[None]
-    expected = growth_of_missing(k, tau_rest)
-    span = 3 / float(expected.max())
-    path = aligned_flow(square, tau_rest, torch.tensor([0.0, span]))[:, 0, k:].log()
-    assert relative_error((path[1] - path[0]) / span, expected) < 1e-4
-    print(f"{k} columns: the others grow at", [round(x, 3) for x in expected.tolist()])
-
-# %% tags=["solution", "hide-cell"]
-rates_by_hand, modes = decays_of_imbalance(tau_rest)
-span = 0.5 / float(rates_by_hand[-1])
-path = aligned_flow(1 + 1e-4 * modes, tau_rest, torch.tensor([0.0, span]))
-imbalance = (path / path.sum(-1, keepdim=True) - 1 / rank).norm(dim=-1)
-seen = (imbalance[0] / imbalance[1]).log() / span
-print("imbalances decay at", [round(x, 3) for x in seen.tolist()])
-assert float((seen / rates_by_hand - 1).abs().max()) < 0.01
-
-draw = stream(seed, 0, "exercise rest")
-lengths = torch.randn(64, rank, generator=draw).exp()
-conserved = (lengths / row**2).sum(-1, keepdim=True)
-lengths = lengths * (1 / row**2).sum() / conserved  # what κ_p = 1 has
-long = torch.tensor([0.0, 60 / float(rates_by_hand[0])])
-ends = aligned_flow(lengths, tau_rest, long)[-1]
-assert float((ends - 1).abs().max()) < 1e-4  # one end for all
-
-# %% tags=["solution", "hide-cell"]
-for t in (1.0, 4.0, 16.0, 64.0):
-    revived = float(growth_of_missing(rank - 1, t))
-    levelled = float(decays_of_imbalance(t)[0][0])
-    bound = negatives / (negatives + 2 ** (rank - 1)) * math.tanh(t / (rank - 1))
-    assert revived >= 4 * sigma[-1] ** 2 / (rank - 1) * bound * (1 - 1e-9)
-    print(
-        f"τ² = {t:g}: a lost column grows at {revived:.3f}, balance at {levelled:.1e}"
-    )
-slow, slower = (float(decays_of_imbalance(k * rank)[0][0]) for k in (20, 40))
-assert abs(math.log(slower / slow) - (math.log(2) - 40)) < 1e-6  # τ²e^{−2τ²/r}
 
 # %% tags=["remove-input"]
 chapter.close()

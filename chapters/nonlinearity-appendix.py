@@ -73,9 +73,9 @@ from torch.nn.functional import normalize
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import check as check_data
 from contrastive_dynamics.losses import (
-    ACTIVATIONS, activation, contrastive_covariance, contrastive_energy, gate,
-    gated_field, gaussian_features, gaussian_importance, half_squared_distances,
-    infonce_importance, infonce_loss, kernel_contrastive_covariance, project_out,
+    ACTIVATIONS, activation, contrastive_covariance, gate,
+    gated_field, gaussian_features, gaussian_importance, infonce_importance,
+    infonce_loss, kernel_contrastive_covariance, project_out,
     uniform_contrastive_covariance, uniform_importance,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.networks import (
@@ -2813,6 +2813,8 @@ glue.figure(fig, "plot-own")
 # ````{exercise} Another loss, another importance
 # :label: ex-importance
 #
+# *Core, 45 minutes, 12 points. Needs: the energy with stop-gradient, the chain rule. After it you can write down the importance of a loss that you meet.*
+#
 # InfoNCE is one member of the family
 #
 # $$
@@ -2834,70 +2836,11 @@ glue.figure(fig, "plot-own")
 # ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ex-importance
-# :label: sol-importance
-# :class: dropdown
-#
-# By the definition of $\mathbb C_\alpha$,
-#
-# $$
-# \begin{aligned}
-# \mathcal E_\alpha&=\frac1{4N^2}\sum_{i,j}\alpha_{ij}\bigl[\lVert f_i-f_j\rVert^2-\lVert f_i-f_i'\rVert^2\bigr]\\
-# &=-\frac1{2N^2}\sum_{i,j}\alpha_{ij}\bigl(d_i^2-d_{ij}^2\bigr).
-# \end{aligned}
-# $$
-#
-# The chain rule gives $\nabla\mathcal L=\sum_{i}\sum_{j\ne i}\varphi'(\xi_i)\,\psi'(d_i^2-d_{ij}^2)\,\nabla(d_i^2-d_{ij}^2)$. So
-#
-# $$
-# \alpha_{ij}=\varphi'(\xi_i)\,\psi'(d_i^2-d_{ij}^2)\ \ (j\ne i),\qquad \alpha_{ii}=0,\qquad c=2N^2 .
-# $$
-#
-# - Triplet: $\alpha_{ij}=1$ if $d_{ij}^2<d_i^2+\mu$, else 0. Negatives inside the margin count alike, the others not at all.
-# - Soft triplet: $\alpha_{ij}=e^{(d_i^2-d_{ij}^2+\mu)/\tau}\big/\bigl(1+\sum_{k\ne i}e^{(d_i^2-d_{ik}^2+\mu)/\tau}\bigr)$. All negatives count,
-#   near ones more. A row sums to less than 1, and to little if every negative is far away.
-#
-# Divide numerator and denominator of the second by $e^{(d_i^2+\mu)/\tau}$. This is the importance of InfoNCE with
-# $\epsilon=e^{-\mu/\tau}$. The soft triplet loss is InfoNCE plus the constant $N\mu$: a margin is a weight of the positive pair in the
-# denominator.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-margin, tau, n = 0.5, 0.2, 32
-draw, others = stream(seed, 0, "exercise importance"), 1 - torch.eye(n)
-x, noise = torch.randn(2, n, 5, generator=draw)
-f, f_view = (normalize(y, dim=-1).requires_grad_() for y in (x, x + 0.3 * noise))
-gap = (f - f_view).square().sum(-1, keepdim=True) / 2 - half_squared_distances(f)
-psi = others * ((gap + margin) / tau).exp()
-losses = {
-    "triplet": (others * (gap + margin).relu()).sum(),
-    "soft triplet": tau * (1 + psi.sum(-1)).log().sum(),
-}
-alphas = {  # with the stop-gradient
-    "triplet": others * (gap + margin > 0),
-    "soft triplet": (psi / (1 + psi.sum(-1, keepdim=True))).detach(),
-}
-
-# %% tags=["solution", "hide-cell"]
-for name, loss in losses.items():
-    alpha = alphas[name]
-    down = torch.autograd.grad(loss, (f, f_view), retain_graph=True)
-    up = torch.autograd.grad(contrastive_energy(f, f_view, alpha), (f, f_view))
-    pairs = zip(down, up, strict=True)
-    error = max(float((a + 2 * n**2 * b).norm() / a.norm()) for a, b in pairs)
-    assert error < 1e-10
-    seen = float((alpha > 0.01).sum()) / n
-    print(f"{name}: error {error:.0e}, {seen:.1f} of 31 negatives have α > 0.01")
-
-nce = infonce_importance(f, f_view, tau, eps=math.exp(-margin / tau))
-assert float((alpha - nce).abs().max()) < 1e-10  # of the soft triplet, the last
-shift = loss - infonce_loss(f, f_view, tau, math.exp(-margin / tau))
-print(f"soft triplet − InfoNCE: {shift.item():.6f}, predicted {n * margin:.6f}")
-
 # %% [markdown]
 # ````{exercise} Two favoured patterns
 # :label: ex-race
+#
+# *Advanced, 60 minutes, 12 points. Needs: paper (152) to (155). After it you can compute who wins a race of independent starts.*
 #
 # In the model of paper (152) let two of $d$ patterns be favoured: $\epsilon_1=a$, $\epsilon_2=b$ with $0\le b\le a\le1$, and $\epsilon_l=0$ for the others.
 #
@@ -2912,58 +2855,6 @@ print(f"soft triplet − InfoNCE: {shift.item():.6f}, predicted {n * margin:.6f}
 # as $y$ grows.
 # ```
 # ````
-
-# %% [markdown] tags=["solution"]
-# ```{solution} ex-race
-# :label: sol-race
-# :class: dropdown
-#
-# Write $s=(1+a)/2$. For $y<1-a$ both factors are below 1, and $v=(1+y+a)/2$ runs from $s$ to 1. For $1-a<y<1-a+b$ only the first factor is below 1.
-# Beyond, all are 1:
-#
-# $$
-# \begin{aligned}
-# \mathbb P[E_1]&=\int_s^1v^{d-2}\bigl(v-\tfrac b2\bigr)dv+\int_{1-b/2}^1v\,dv+\frac{a-b}2\\
-# &=\frac{1-s^d}d+\frac a2-\frac{b\,(1-s^{d-1})}{2(d-1)}-\frac{b^2}8 .
-# \end{aligned}
-# $$
-#
-# For the second pattern write $t=(1+b)/2$. Its rival is ahead, so the factor $F(y+b-a)$ stays below 1 up to $y=1$:
-#
-# $$
-# \begin{aligned}
-# \mathbb P[E_2]&=\int_t^1v^{d-2}\bigl(v-\tfrac a2\bigr)dv+\int_{1-a/2}^{1-a/2+b/2}v\,dv\\
-# &=\frac{1-t^d}d+\frac b2-\frac{a\,(1-t^{d-1})}{2(d-1)}-\frac{ab}4+\frac{b^2}8 .
-# \end{aligned}
-# $$
-#
-# The first two terms of each are paper (155): what the pattern would have alone. The rest is what the other favourite takes. For $d\to\infty$ the first
-# loses $b^2/8$ only. The second gains $b/2-ab/4+b^2/8$ over a pattern without advantage, so the patterns without advantage lose
-# $b/2-ab/4$: at least twice as much.
-# ```
-
-
-# %% tags=["solution", "hide-cell"]
-def predicted(a, b, d):
-    s, t, p = (1 + a) / 2, (1 + b) / 2, d - 1
-    first = (1 - s**d) / d + a / 2 - b * (1 - s**p) / (2 * p) - b**2 / 8
-    second = (1 - t**d) / d + b / 2 - a * (1 - t**p) / (2 * p) - a * b / 4 + b**2 / 8
-    return torch.tensor([first, second])
-
-
-# %% tags=["solution", "hide-cell"]
-n = 100_000
-for d, a, b in ((2, 0.6, 0.3), (5, 0.6, 0.3), (20, 0.6, 0.3), (20, 0.6, 0.6)):
-    eps, p = torch.cat([torch.tensor([a, b]), torch.zeros(d - 2)]), predicted(a, b, d)
-    exact = winning_probability(eps)[:2]
-    count = winning_count(eps, n, stream(seed, d, f"exercise race {b}"))[:2]
-    score = count_score(count, n, p)
-    assert float((p - exact).abs().max()) < 1e-12
-    assert float(score.abs().max()) < 6  # luck exceeds 3 once in 370 counts
-    print(f"d = {d}, a = {a}, b = {b}; the first alone: {float(single(eps[0], d)):.4f}")
-    for k in (0, 1):
-        print(f"  P[E_{k + 1}]: predicted {p[k].item():.4f},", end=" ")
-        print(f"counted {count[k].item() / n:.4f}, score {score[k].item():+.1f}")
 
 # %% [markdown]
 # (nl-slips)=

@@ -89,7 +89,7 @@ from contrastive_dynamics.nonlinearity.networks import (
     matching_curves, shows_candidate,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.one_filter import (
-    CRITICAL_Q, FIGURE_8_POINTS, GaussianMixture, angle_between, ascent_limits,
+    CRITICAL_Q, FIGURE_8_POINTS, angle_between, ascent_limits,
     basin_shares, blow_up_time, circle_boundary, circle_energy, circle_fixed_points,
     circle_grid, closed_form_error, contraction, contraction_slack,
     count_energy_maxima, critical_probability, density_fixed_points,
@@ -103,8 +103,8 @@ from contrastive_dynamics.nonlinearity.one_filter import (
     uniform_on_sphere, wins_by, wins_flow,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.two_layers import (
-    between_variance, boosted_tokens, colinearity, common_clock_flow, field_covariances,
-    filter_spread, hidden_outputs, modulated_velocity, output_variance,
+    boosted_tokens, colinearity, common_clock_flow, filter_spread, modulated_velocity,
+    output_variance,
     random_fields_and_filters, rank_one_gram, strength, top_direction,
     top_eigenvalue_gradient, train_unit_filters, two_layer_gradient,
 )  # fmt: skip
@@ -366,6 +366,13 @@ glue.number("nl-maxima", len(maxima))
 glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 
 # %% [markdown]
+# :::{admonition} Quick question: which negatives count most in InfoNCE, and where does `detach` have to stand?
+# :class: dropdown
+#
+# Those nearest to the anchor. `detach` stands around $\alpha$, so that no gradient flows through the importance.
+# :::
+
+# %% [markdown]
 # For its nine points the paper states at least eight maxima for ReLU, no two of them orthogonal, and two for the linear activation. The exact search finds {glue:text}`nl-maxima:.0f` for ReLU, {glue:text}`nl-kinks:.0f` of them at kinks.
 #
 # ## When is a pattern a hilltop?
@@ -535,6 +542,13 @@ glue.figure(fig, "plot-hilltop")
 # ```
 
 # %% [markdown]
+# :::{admonition} Quick question: for which $q_m$ is $u_m$ the top eigenvector, and what does the answer owe to the other patterns?
+# :class: dropdown
+#
+# Where $(1-q_m)^2>q_m$, that is for $q_m<0.382$. The other patterns play no part.
+# :::
+
+# %% [markdown]
 # ## More filters, more patterns
 #
 # The filters of one layer do not influence each other, since the energy is a sum with one term per filter. So a layer is a **lottery**: each filter is a ticket, drawn by its random start, and hill $j$ wins with the probability $b_j$, the share of its basin. In the words of the paper, "the more nonlinear nodes in 1-layer networks with different initialization, the more local optima are likely to be collected". We test this by doubling: how many more distinct limits do $2K$ nodes have than $K$ other nodes? (A node is a filter with its activation. $K$ counts the nodes in this section only, as in the paper; with two layers it will count fields.)
@@ -645,6 +659,13 @@ glue.figure(fig, "plot-finds")
 #
 # What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. (Ours; the paper says that more nodes find more.)
 # ```
+
+# %% [markdown]
+# :::{admonition} Quick question: ten hills with equal basins, ten filters: how many hills are found?
+# :class: dropdown
+#
+# $10\,(1-0.9^{10})\approx6.5$ on average, and fewer if the basins are unequal.
+# :::
 
 # %% [markdown]
 # ## What roughness does, and does not
@@ -1031,6 +1052,13 @@ if lines:  # elsewhere the page shows the record's figure alone
 # ````
 #
 # So in these runs it is the loss that keeps linear filters diverse, and not the speed of the top layer. Nor is it the size of the importances. Those of InfoNCE sum to less and less as training succeeds, beside a fixed weight decay, while uniform ones keep their sum. But InfoNCE whose importances are scaled to the same sum, the star, leaves the filters as diverse as before. What counts is *which* pairs it weighs.
+
+# %% [markdown]
+# :::{admonition} Quick question: what in the gradient of $w_{km}$ depends on $m$?
+# :class: dropdown
+#
+# For linear filters only the factor $s_{km}$; the vector $\eta_k$ is the same for all. For ReLU also the gate of the filter.
+# :::
 
 # %% [markdown]
 # ## The top layer votes
@@ -1567,6 +1595,13 @@ for name, d in filters:
         f"σ/σ1 {singular_values(w)}" if name == "linear" else f"closed {closed(w):.0%}"
     )
     print(f"{name}, d = {d}: {found:.0%} of the candidates shown, {what}")
+
+# %% [markdown]
+# :::{admonition} Quick question: two views share a generator and nothing else; what can be learned at a place?
+# :class: dropdown
+#
+# The tokens that its generators fix. All others differ between the views.
+# :::
 
 # %% [markdown]
 # ReLU filters end at a candidate or closed, except for a few mixtures. A **closed** filter has only negative weights, so no token gets through its gate: nothing moves it any more, and weight decay shrinks it. Linear filters mix the candidates and fill about as many directions as there are candidates. In one layer with uniform importance the reason is plain. Answering a second token as well makes outputs more alike, so a filter lowers that weight. At zero the gate of a ReLU filter closes, and the weight no longer matters. A linear filter goes on to a negative weight, which makes outputs differ still more: it mixes.
@@ -2362,14 +2397,13 @@ if survival:
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Two more are in the [appendix](nl-a-exercises).
-
-# %% [markdown] tags=["solution"]
-# The solutions are folded, and so is their code, which asserts what was derived by hand.
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/nonlinearity.py`. Two more are in the [appendix](nl-a-exercises).
 
 # %% [markdown]
 # ````{exercise} At rest, but no LME
 # :label: ex-rest
+#
+# *Core, 45 minutes, 12 points. Needs: Theorem 1 of the paper, moments of a Gaussian. After it you can tell rest, local optimality and stability apart.*
 #
 # An LME is a fixed point of the flow. The reverse is false. For each of the following, say which of the named directions rest, which of them are
 # LMEs, and how fast a nudge grows or decays in the first moments.
@@ -2387,58 +2421,11 @@ if survival:
 # ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ex-rest
-# :label: sol-rest
-# :class: dropdown
-#
-# At a fixed point with $Aw=\lambda w$, where $A$ does not change nearby, the Jacobian of $P^\perp_wAw$ is $P^\perp(A-\lambda)P^\perp$. A nudge
-# grows at the rate (largest *other* eigenvalue of $A$) $-\ \lambda$.
-#
-# 1. Every $\phi_i$ rests. Only $\phi_1$ is an LME. The rate is $\lambda_2-\lambda_1<0$ there and $\lambda_1-\lambda_i>0$ at any other $\phi_i$.
-# 2. Every $u_m$ rests, by equation (9) of the paper. No input lies on the plane $u_m^\top x=0$, so the gates stay as they are and $A$ is constant nearby. The rate is
-#    $q_m-(1-q_m)^2$. It changes sign at $q_m=(3-\sqrt5)/2$, where $u_m$ stops being an LME.
-# 3. The energy is $\mathcal E(w)=\tfrac14(1-\tfrac1\pi)\,w^\top\Sigma w$: on a centred Gaussian a ReLU filter does PCA. Both axes rest. The long one
-#    is stable, with the rate $-\tfrac12(1-\tfrac1\pi)(a^2-b^2)$; the short one has the opposite rate. But
-#    $A(e_1)=\tfrac12\operatorname{diag}\bigl((1-\tfrac1\pi)a^2,\ b^2\bigr)$: the gate takes a mean off along $w$, and none across it. For
-#    $1-\tfrac1\pi<b^2/a^2<1$ the long axis is stable and no LME.
-#
-# In 1. and 2. no LME means unstable. In 3. it does not: inputs cross the plane $w^\top x=0$, and the term $-\mathbb E[h]B$ of the
-# Jacobian, $B=\int_{w^\top x=0}xx^\top p$ (see Theorem 1 of the paper), adds the stability that the gap lacks.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-u = orthonormal_patterns(6, 6, stream(seed, 0, "exercise rest"))
-q, values = torch.tensor([0.1, 0.2, 0.35, 0.4, 0.6, 0.8]), 6 - torch.arange(6.0)
-a, model = u * values @ u.mT, latent_summation(u, q)
-cases = {  # the field, the predicted rates at the six directions
-    "linear": (lambda w: a.expand(6, 6, 6), torch.tensor([-1.0, 1, 2, 3, 4, 5])),
-    "ReLU": (population_field(*model, relu), q - (1 - q) ** 2),
-}
-for name, (field, rate) in cases.items():
-    check = eigen_check(field, u.mT)
-    found = growth_rate(flow_jacobian(field, u.mT, step=1e-4))
-    assert float(check.residual.max()) < 1e-10
-    assert float((found - rate).abs().max()) < 1e-5
-    assert check.is_lme.tolist() == (rate < 0).tolist()
-    print(f"{name}: LME", ["yes" if yes else "no" for yes in check.is_lme.tolist()])
-    print("rates", [round(r, 4) for r in found.tolist()])
-
-# %% tags=["solution", "hide-cell"]
-sigma = torch.tensor([1.0, 0.8])  # a², b²
-gaussian = torch.zeros(1, 1, 2), torch.diag(sigma)[None, None], torch.ones(1, 1)
-field, axes = GaussianMixture(*gaussian).matrix_field(relu), torch.eye(2)
-for w, sign, axis in zip(axes, (-1, 1), ("long", "short"), strict=True):
-    check = eigen_check(field, w[None])
-    rate = sign * (1 - 1 / math.pi) * (sigma[0] - sigma[1]) / 2
-    found = growth_rate(flow_jacobian(field, w[None], step=1e-4))[0]
-    assert float(check.residual) < 1e-10 and abs(float(found - rate)) < 1e-6
-    assert not bool(check.is_lme)
-    print(f"{axis} axis: no LME, rate {found.item():.4f}, predicted {rate.item():.4f}")
-
 # %% [markdown]
 # ````{exercise} A top layer that keeps more directions
 # :label: ex-rank
+#
+# *Core, 60 minutes, 12 points. Needs: Theorem 4 of the paper. After it you can say what it takes to separate two linear filters.*
 #
 # Theorem 4 of the paper has a top layer of rank one. Let it keep $r$ directions: $S=\sum_{i\le r}s^i{s^i}^\top$ with the orthonormal eigenvectors $s^i$ of
 # the $r$ largest eigenvalues $\lambda_i>0$ of $\mathbb C_\alpha[f_1]$. Filters are linear. Let $G_k$ be the $M\times d$ matrix whose rows are the
@@ -2456,78 +2443,11 @@ for w, sign, axis in zip(axes, (-1, 1), ("long", "short"), strict=True):
 # ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ex-rank
-# :label: sol-rank
-# :class: dropdown
-#
-# 1. $\dot w_{km}=\sum_{i\le r}s^i_{km}\eta^i_k$, that is $G_k=\sum_{i\le r}s^i_k{\eta^i_k}^\top$, a sum of $r$ matrices of rank one. The rank is
-#    $\min(r,M,d)$ at most, and in general exactly that.
-# 2. Every gradient of field $k$ is a combination of $\eta^1_k,\dots,\eta^r_k$, with coefficients $s^i_{km}$ that differ from filter to filter. After
-#    the first step the filters of a field lie in a space of $r$ dimensions. For $r=2$ it is a plane, in which they separate.
-# 3. The eigenvalue equation reads $\lambda_is^i_{km}=\mathbb C_\alpha[f_{km},F_i]=w_{km}^\top\eta^i_k$. Put this into 1.:
-#
-# $$
-# \dot w_{km}=H_kw_{km},\qquad H_k=\sum_{i\le r}\frac{\eta^i_k{\eta^i_k}^\top}{\lambda_i}.
-# $$
-#
-# The matrix $H_k\succeq0$ does not depend on $m$. After $t$ steps $w_{km}$ has the direction of $H_k(t)\cdots H_k(1)w_{km}(0)$: the same product
-# for all filters of a field. Once $H_k$ has settled and has a simple top eigenvalue, each step aligns them further with its top eigenvector. They end on *one line* for
-# every $r$, although $G_k$ has a larger rank at the start. Unequal weights of the $s^i$ in $S$ would only go into the sum for $H_k$. To separate
-# two linear filters a higher rank of $S$ is not enough: the top layer must not follow the filters. The trained networks of the chapter keep several
-# directions although their top layer learns up to ten times as fast as the filters. So there it does not follow closely enough, or another premise
-# fails, such as an $\alpha$ that stays as it is; we have not tested which.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-x, g = fields_of(seed, "exercise rank")  # four fields of six coordinates
-start = normalize(torch.randn(4, 5, 6, generator=g), dim=-1)  # five filters a field
-
-
-def kept(w, r):  # the r largest eigenvalues of C[f_1] and their directions
-    f = hidden_outputs(x, w, linear)[1].flatten(-2)
-    values, s = torch.linalg.eigh(torch.cov(f.mT, correction=0))
-    return values[-r:], s[:, -r:].mT.unflatten(-1, w.shape[:2])
-
-
-def gradients(w, s):
-    return two_layer_gradient(x, w, rank_one_gram(s).sum(0), linear)
-
-
-for r in range(1, 8):
-    values, s = kept(start, r)
-    found = torch.linalg.matrix_rank(gradients(start, s), rtol=1e-9)
-    assert found.tolist() == [min(r, 5)] * 4
-    print(f"r = {r}: rank of the four G_k {found.tolist()}")
-
-# %% tags=["solution", "hide-cell"]
-values, s = kept(start, 2)
-pull = torch.einsum("rkm,kmd->rkd", s, start)
-b = torch.einsum("kdle,rle->rkd", field_covariances(x), pull)
-common = torch.einsum("rkd,rke,r->kde", b, b, 1 / values)
-found = gradients(start, s)
-assert float((start @ common - found).norm() / found.norm()) < 1e-10
-
-
-def ends(r, follow, w=start):
-    s = kept(w, r)[1]
-    for _ in range(200):
-        w = normalize(gradients(w, s), dim=-1)
-        s = kept(w, r)[1] if follow else s
-    sigma = torch.linalg.svdvals(w)
-    return (sigma[:, 1:3] / sigma[:, :1]).amax(0).tolist()  # the worst field
-
-
-# %% tags=["solution", "hide-cell"]
-for r, follow in product((1, 2), (False, True)):
-    second, third = ends(r, follow)
-    assert third < 1e-10 and (r > 1 or second < 1e-10)  # at most r dimensions
-    print(f"r = {r}, top layer {'follows' if follow else 'is held'}:", end=" ")
-    print(f"filters with σ2/σ1 = {second:.0e}, σ3/σ1 = {third:.0e}")
-
 # %% [markdown]
 # ````{exercise} What is there to learn at a place?
 # :label: ex-generators
+#
+# *Core, 45 minutes, 12 points. Needs: the contrastive covariance, total variance. After it you can say what an augmentation leaves to be learned.*
 #
 # Take one place $k$ and a pool of generators. A share $\pi_a$ of them fixes token $a$ there, a share $\pi_*$ has the wildcard. Filters are linear,
 # $\alpha=1$, the batch is large.
@@ -2541,53 +2461,6 @@ for r, follow in product((1, 2), (False, True)):
 # $\mathbb E[x_k|z]$ takes $P+1$ values. For the rank use that the entries of $x_k$ sum to one.
 # ```
 # ````
-
-# %% [markdown] tags=["solution"]
-# ```{solution} ex-generators
-# :label: sol-generators
-# :class: dropdown
-#
-# 1. $\mathbb E[x_k|z]$ is $e_a$ with probability $\pi_a$ and $\tfrac1d\mathbf 1$ with probability $\pi_*$. With the mean $\bar x=\sum_a\pi_ae_a+\tfrac{\pi_*}d\mathbf 1$,
-#
-# $$
-# C=\sum_a\pi_ae_ae_a^\top+\frac{\pi_*}{d^2}\mathbf 1\mathbf 1^\top-\bar x\bar x^\top,\qquad\mathbb V[x_k]=\operatorname{diag}(\bar x)-\bar x\bar x^\top .
-# $$
-#
-# 2. A token that is no candidate has $e_b^\top Ce_b=\pi_*(1-\pi_*)/d^2\approx\tfrac1{1600}$. A candidate has about $\pi_a(1-\pi_a)\approx0.09$, some 140 times as much.
-#    Without augmentation the other token has $\bar x_b(1-\bar x_b)\approx\pi_*/d=0.025$, and the candidate wins by a factor of 4 only. Drawing the second view from the same
-#    generator is what hides the noise.
-# 3. $C$ is a covariance of $P+1$ affinely independent points where all candidates are used, wildcards occur and $P<d$, so its rank is $P$. All its non-zero
-#    directions are candidates, up to one common shift of the others: in the large batch linear filters mix candidates, in $P$ directions. The trained ones do
-#    fill about that many. They also carry some weight on every other token, and not the same on each: what is left of their start, and the noise of finite batches.
-#
-# The first cell checks $C$ for $P=5$, the second looks at the networks with $P=3$.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-model, d, used = pool.fields(), 20, pool.candidates()[0]
-fixed = (pool.patterns[0].unsqueeze(-1) == torch.arange(d)).double().mean(0)
-free = 1 - fixed.sum(-1, keepdim=True)  # π_*, of every place
-m = fixed + free / d
-outer = torch.einsum("ka,kb->kab", m, m)
-c = torch.diag_embed(fixed) + (free / d**2)[..., None] - outer
-blocks = between_variance(model, torch.ones(1, 10, 1, d), linear)[0].view(10, d, 10, d)
-assert all(float((blocks[k, :, k] - c[k]).abs().max()) < 1e-14 for k in range(10))
-assert torch.linalg.matrix_rank(c, rtol=1e-9).tolist() == used.sum(-1).tolist()
-for name, v in (("with augmentation", c), ("without", torch.diag_embed(m) - outer)):
-    on = v.diagonal(dim1=-2, dim2=-1)
-    print(
-        f"{name}: a candidate has {float(on[used].mean() / on[~used].mean()):.1f}",
-        end=" ",
-    )
-    print("times the variance of another token")
-
-# %% tags=["solution", "hide-cell"]
-w, used = (filters["linear", 20][key] for key in ("w", "candidates"))
-other = w * ~used.unsqueeze(-2)
-shift = other.sum(-1).square() / (~used).sum(-1, keepdim=True)  # the common part
-weight, common = other.square().sum() / w.square().sum(), shift.sum() / w.square().sum()
-print(f"{float(weight):.1%} of the squared weight lies on other tokens,", end=" ")
-print(f"{float(common):.1%} in their common shift")
 
 # %% tags=["remove-input"]
 chapter.close()

@@ -390,7 +390,7 @@ missed_prediction = (0.5, 0.3, 0.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: missed_prediction
-# truth: 8 / (8 + 2**3)
+# truth: missed(np.full(3, 1 / 3), 1e4, 8.0)
 # scale: difference
 # widest: 0.4
 # far: 0.25
@@ -657,7 +657,7 @@ ratio_prediction = (1.2, 1.05, 1.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: ratio_prediction
-# truth: 1.1898
+# truth: ratio_for(10**6, 10.0, 4)
 # scale: factor
 # widest: 2
 # far: 1.25
@@ -877,7 +877,7 @@ slower_prediction = (100, 30, 250)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: slower_prediction
-# truth: 106.5
+# truth: slowest_decay(sigma, 4.0, 8.0) / slowest_decay(sigma, 16.0, 8.0)
 # scale: factor
 # widest: 12
 # far: 4
@@ -1135,7 +1135,7 @@ sigma_bad = np.array([1.1, 1.0, 1.0])
 # name: p1_condition
 
 # %% [markdown]
-# Write `condition(sigma, d, tau2, k, t)`: the ratio of the largest to the smallest $\kappa_p$ at time $t$, for $t$ from 0 to $10^{64}$ within one per cent of its distance from one. (Logarithmic time helps.)
+# Write `condition(sigma, d, tau2, k, t)`: the ratio of the largest to the smallest $\kappa_p$ at time $t$, for $t$ from 0 to $10^{64}$ within one per cent of its distance from one. Scales may come in any order; equal ones have the ratio one at all times. (Logarithmic time helps.)
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1199,6 +1199,9 @@ def test_late(condition):
     import numpy as np
 
     sigma = np.array([2.0, 1.6, 1.3, 1.0])
+    assert abs(condition(np.ones(3), 8, 2.0, 8.0, 1e6) - 1) < 1e-9, "equal scales have the ratio 1 at all times"
+    other = condition(sigma[::-1].copy(), 8, 2.0, 8.0, 100.0)
+    assert abs(other - condition(sigma, 8, 2.0, 8.0, 100.0)) < 1e-3, "the order of the scales must not matter"
     for decade, want in ((4, 1.0799), (16, 1.0185), (64, 1.0046)):
         got = condition(sigma, 8, 2.0, 8.0, 10.0**decade)
         assert abs((got - 1) / (want - 1) - 1) < 0.02, f"at 10^{decade} it is {want}, got {got:.4f}"
@@ -1264,7 +1267,7 @@ def condition(sigma, d, tau2, k, t):
 # name: p2_best
 
 # %% [markdown]
-# Write `best_tau2(k, r)`, the $\tau^2$ at which balance is reached fastest from nearby.
+# Write `best_tau2(k, r)`, the $\tau^2$ at which balance is reached fastest from nearby, for $K$ from 0.01 to 1000 and $r$ from 2 to 20.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1315,6 +1318,17 @@ def test_few_signals(best_tau2):
     for k, r, want in ((8.0, 4, 2.24), (127.0, 4, 2.98), (127.0, 10, 4.66)):
         got = best_tau2(k, r)
         assert abs(got / want - 1) < 0.02, f"K = {k:g}, r = {r}: got {got:.3f}, about {want} is best"
+
+    def rate(tau2, k, r):
+        import numpy as np
+
+        odds = k * ((1 + np.exp(-2 * tau2 / r)) / 2) ** r
+        return odds / (1 + odds) * tau2 / np.cosh(tau2 / r) ** 2
+
+    for k, r in ((0.01, 2), (0.01, 20), (1000.0, 2), (1000.0, 20)):
+        got = best_tau2(k, r)
+        best = rate(got, k, r)
+        assert best >= max(rate(0.9 * got, k, r), rate(1.1 * got, k, r)), f"K = {k:g}, r = {r}: {got:.3f} is not best"
 
 
 # %% [raw]

@@ -411,7 +411,7 @@ moons_prediction = (1.93, 1.5, 2.5)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: moons_prediction
-# truth: 1.932952788900908
+# truth: q_star(half_moon_mean, half_moon_covariance, 1)
 # scale: factor
 # widest: 3
 # far: 1.6
@@ -929,7 +929,7 @@ wait_prediction = (1.15, 0.7, 1.8)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: wait_prediction
-# truth: 1.15030115898682
+# truth: np.interp(0.5, [np.sum(closed_form(np.full(3, 0.01), np.array([-1, -0.5, 1 / 3]), t) ** 2) for t in np.linspace(1, 1.3, 301)], np.linspace(1, 1.3, 301))
 # scale: factor
 # widest: 4
 # far: 1.6
@@ -1251,7 +1251,7 @@ start_bad, lam_bad, time_bad = np.array([1.0, 0.0]), np.array([-0.5, 0.5]), 0.4
 # name: p1_flow
 
 # %% [markdown]
-# Write `kernel_velocity(u, k, s)`. The check asks that the constraint is kept.
+# Write `kernel_velocity(u, k, s)`. The check asks that the constraint is kept. Edge cases: one output, and as many outputs as points, where nothing can move.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1315,6 +1315,10 @@ def test_descent(kernel_velocity):
         assert np.allclose(v, -2 * k @ s @ u + 2 * u @ (u.T @ s @ u)), "not the flow of the statement"
         rest = chol @ np.linalg.eigh(chol.T @ s @ chol)[1][:, :2]
         assert np.abs(kernel_velocity(rest, k, s)).max() < 1e-8, "the lowest eigenvectors of KS are at rest"
+        one = kernel_velocity(u[:, :1], k, s)
+        assert one.shape == (5, 1) and abs(u[:, 0] @ np.linalg.solve(k, one[:, 0])) < 1e-8, "one output is a column"
+        full = kernel_velocity(chol, k, s)
+        assert np.abs(full).max() < 1e-7, "as many outputs as points: UUᵀ = K, and nothing can move"
 
 
 # %% [raw]
@@ -1375,7 +1379,7 @@ def kernel_velocity(u, k, s):
 # name: p2_slope
 
 # %% [markdown]
-# Write `slope(x, y)`: the exponent of $y\propto x^b$ by least squares in logarithms, and its standard error.
+# Write `slope(x, y)`: the exponent of $y\propto x^b$ by least squares in logarithms, and its standard error. Neither depends on the order of the points or on the units of $x$ and $y$; three points are enough.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1428,6 +1432,10 @@ def test_error(slope):
     rng, x = np.random.default_rng(51), np.geomspace(1, 100, 8)
     fits = np.array([slope(x, x * np.exp(0.2 * rng.standard_normal(8))) for _ in range(2000)])
     assert abs(fits[:, 0].mean() - 1) < 0.01, "the exponent is biased"
+    y = x * np.exp(0.2 * rng.standard_normal(8))
+    for a, b in ((x[::-1], y[::-1]), (1000 * x, y / 7)):
+        assert np.allclose(slope(a, b), slope(x, y)), "the order of the points and the units must not matter"
+    assert np.all(np.isfinite(slope(x[:3], y[:3]))), "three points are enough"
     spread = fits[:, 0].std() / np.sqrt((fits[:, 1] ** 2).mean())
     assert abs(spread - 1) < 0.1, f"the spread of the slopes is {spread:.2f} times your error: n − 2 degrees of freedom"
 

@@ -420,7 +420,7 @@ factor_prediction = (0.009, 0.004, 0.02)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: factor_prediction
-# truth: 0.05 / (0.09 * 64)
+# truth: least_factor(0.05, 0.09, 64)
 # scale: factor
 # widest: 10
 # far: 4
@@ -668,7 +668,7 @@ lead_prediction = (0.65, 0.4, 0.9)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: lead_prediction
-# truth: 2 / 3
+# truth: least_ratio(0.5)
 # scale: difference
 # widest: 0.6
 # far: 0.25
@@ -915,7 +915,7 @@ oracle_prediction = (0.7, 0.6, 0.85)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: oracle_prediction
-# truth: 0.7005
+# truth: max(oracle_r2(t, 0.1, 0.3) for t in np.linspace(0.5, 1, 501))
 # scale: difference
 # widest: 0.4
 # far: 0.15
@@ -1211,7 +1211,7 @@ found_bad = (0.1, 0.1, 0.5)
 # name: p1_share
 
 # %% [markdown]
-# Write `share_at_growth(growth, d, d1, p, s2, masked)`: the share of the atoms when $\mathbb E\lVert w\rVert^2$ has grown by `growth`², flat atoms, rates as in warm-up 2.
+# Write `share_at_growth(growth, d, d1, p, s2, masked)`: the share of the atoms when $\mathbb E\lVert w\rVert^2$ has grown by `growth`², flat atoms, rates as in warm-up 2. `growth` is at least 1; at 1 nothing has moved.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1269,6 +1269,9 @@ def test_plain(share_at_growth):
         half = np.sqrt(2 * (d1 - d) / d1) * np.exp(s2 * t)
         got = share_at_growth(half, d, d1, p, s2, False)
         assert abs(got - 0.5) < 1e-6, f"d = {d}, d₁ = {d1}: half at W = {half:.0f}, got {got:.3f}"
+        for masked in (True, False):
+            assert abs(share_at_growth(1.0, d, d1, p, s2, masked) - d / d1) < 1e-9, "at a growth of 1 it is d/d₁"
+        assert share_at_growth(1e6, d, d1, p, s2, True) > 1 - 1e-11, "with a mask and a growth of 10⁶ it is nearly 1"
 
 
 # %% [raw]
@@ -1332,7 +1335,7 @@ def share_at_growth(growth, d, d1, p, s2, masked):
 # name: p2_spectrum
 
 # %% [markdown]
-# Write `spectrum(first, second)` for two arrays of views (n × d₁, not centred): the eigenvalues in falling order and their eigenvectors as columns.
+# Write `spectrum(first, second)` for two arrays of views (n × d₁, not centred): the eigenvalues in falling order and their eigenvectors as columns. Swapping the views changes nothing; there may be fewer pairs than dimensions.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1392,6 +1395,11 @@ def test_masks(spectrum):
         "complementary masks leave nothing of white noise"
     )
     assert np.abs(spectrum(x, x)[0] - 1).max() < 0.05, "without a mask white noise grows at σ²"
+    few, other = x[:3], x[3:6]
+    values, vectors = spectrum(few, other)
+    assert values.shape == (6,) and vectors.shape == (6, 6), "six dimensions have six rates, also with three pairs"
+    assert abs(values.sum() - (few * other).sum(axis=1).mean()) < 1e-9, "the rates add up to the mean of ⟨x⁺, x⁺⁺⟩"
+    assert np.allclose(values, spectrum(other, few)[0]), "swapping the views changes nothing"
     values, vectors = spectrum(x + 1, x - 1)
     assert abs(values[-1] + 5) < 0.1 and np.allclose(vectors.T @ vectors, np.eye(6)), (
         "a rate may be negative: the views are not centred"

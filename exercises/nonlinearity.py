@@ -413,7 +413,7 @@ nudge_prediction = (-0.07, -0.15, 0.0)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: nudge_prediction
-# truth: -(1 - 1 / math.pi) * 0.1
+# truth: axis_rates(1.0, 0.8)[0]
 # scale: difference
 # widest: 0.3
 # far: 0.06
@@ -662,7 +662,7 @@ variance_prediction = (140, 50, 300)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: variance_prediction
-# truth: 137
+# truth: np.divide(*shared(np.full(5, 0.1), 20).diagonal()[[0, -1]])
 # scale: factor
 # widest: 10
 # far: 3
@@ -957,7 +957,7 @@ line_prediction = (0.0, 0.0, 0.3)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: line_prediction
-# truth: 0.0
+# truth: np.divide(*np.linalg.svd(ends(fields(np.random.default_rng(0)), filters(np.random.default_rng(0)), 2, True), compute_uv=False).T[[1, 0]]).max()
 # scale: difference
 # widest: 0.5
 # far: 0.1
@@ -1283,7 +1283,7 @@ r_bad, follow_bad = 1, True
 # name: p1_interval
 
 # %% [markdown]
-# Write `interval(values, level, draws, seed)`: the percentile bootstrap interval of the mean over networks, resampled with `np.random.default_rng(seed)`.
+# Write `interval(values, level, draws, seed)`: the percentile bootstrap interval of the mean over networks, resampled with `np.random.default_rng(seed)`. `values` may be a list; a single network has an interval of width zero.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1343,6 +1343,9 @@ def test_levels(interval):
         hit += low <= 0 <= high
     assert 130 <= hit <= 185, f"an 80 % interval held the truth {hit} times of 200"
     assert interval([2.0, 2.0], 0.95, 100, 1) == (2.0, 2.0), "equal values have an interval of width 0"
+    assert interval([3.0], 0.95, 50, 0) == (3.0, 3.0), "a single network has an interval of width 0"
+    wide, narrow = (interval([0.0, 1.0, 5.0, 2.0], level, 2000, 4) for level in (0.99, 0.5))
+    assert wide[0] <= narrow[0] < narrow[1] <= wide[1], "a higher level has a wider interval"
 
 
 # %% [raw]
@@ -1407,7 +1410,7 @@ def interval(values, level, draws, seed):
 # name: p2_alpha
 
 # %% [markdown]
-# Write `mixed_alpha(f, tau, s)` for outputs `f` (n × d): $\alpha_{ij}\propto e^{-s\lVert f_i-f_j\rVert^2/2\tau}$ for $j\ne i$, $\alpha_{ii}=0$, rows that sum to one, without overflow or underflow of a whole row.
+# Write `mixed_alpha(f, tau, s)` for outputs `f` (n × d): $\alpha_{ij}\propto e^{-s\lVert f_i-f_j\rVert^2/2\tau}$ for $j\ne i$, $\alpha_{ii}=0$, rows that sum to one, without overflow or underflow of a whole row. There may be two samples only, or equal ones.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1467,6 +1470,9 @@ def test_weights(mixed_alpha):
     assert abs(np.log(got[0, 1] / got[0, 2]) + 0.5 * distance / 0.6) < 1e-9, (
         "the logarithm of a ratio is −s times the difference of distances over 2τ"
     )
+    assert np.allclose(mixed_alpha(f[:2], 0.3, 1.0), [[0, 1], [1, 0]]), "of two samples each is the other's negative"
+    same = np.asarray(mixed_alpha(f[[0, 0, 1]], 1e-3, 1.0))
+    assert np.allclose(same[0], [0, 1, 0]), "an equal sample is the nearest negative, and no negative of itself"
     assert np.allclose(np.asarray(mixed_alpha(100 * f, 0.01, 1.0)).sum(axis=1), 1), (
         "far negatives and a small τ: a whole row underflows"
     )

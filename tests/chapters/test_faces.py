@@ -1,4 +1,7 @@
-"""A room's face hands on exactly what chapters use, and a notebook imports the names of a room in one statement."""
+"""A room's face hands on exactly what chapters and their solutions use.
+
+A notebook imports the names of a room in one statement.
+"""
 
 import ast
 from importlib import import_module
@@ -47,7 +50,8 @@ def test_a_notebook_imports_a_room_in_one_statement(files):
 @pytest.mark.parametrize("face", FACES)
 def test_a_face_hands_on_what_chapters_use(face):
     module = import_module(face)
-    used = {n for files in NOTEBOOKS for n in bound([i for i in imports(files.source) if i.module == face])}
+    sources = [files.source for files in NOTEBOOKS] + [*(ROOT / "exercises").glob("*/*.py")]
+    used = {n for source in sources for n in bound([i for i in imports(source) if i.module == face])}
     handed = bound(imports(Path(module.__file__)))
     assert module.__all__ == in_order(handed) and set(handed) == used and len(handed) == len(used)
 

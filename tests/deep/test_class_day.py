@@ -2,10 +2,14 @@
 
 import copy
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import nbformat
 import pytest
-from checkout import ROOT
+from checkout import ROOT, files
 from stand_in_exercises import SOURCE, answered
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
@@ -14,6 +18,7 @@ from otter.api import grade_submission  # noqa: E402
 
 from clbook.commands.exercise_grades import by_question, by_student, grade, write_csv  # noqa: E402
 from clbook.commands.exercise_sheets import write_solutions, write_student  # noqa: E402
+from clbook.commands.exercise_solutions import executed  # noqa: E402
 from clbook.commands.exercises import assign, exercise_sources  # noqa: E402
 from clbook.common.errors import BookError  # noqa: E402
 
@@ -52,12 +57,67 @@ def test_the_folders_of_a_class(tmp_path):
     assert [path.stem for path in sorted((tmp_path / "student" / "autograder").iterdir())] == names
     with pytest.raises(BookError, match="student: not empty; give a folder that is empty or does not exist yet"):
         write_student(ROOT, tmp_path / "student")
-    for path in write_solutions(ROOT, tmp_path / "solutions"):
-        notebook = nbformat.read(path, as_version=4)
+    written = {path.stem: nbformat.read(path, as_version=4) for path in write_solutions(ROOT, tmp_path / "solutions")}
+    kinds = [f"{name}-{kind}" for name in names for kind in ("solutions", "chapter-solutions")]
+    assert written.keys() == {*kinds, *(f"exam-{n}{kind}" for n in (1, 2) for kind in ("", "-solutions"))}
+    for name, notebook in written.items():
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-        assert sum("image/png" in output.get("data", {}) for output in outputs) == 3, path.name
-        assert not [output for output in outputs if output.output_type == "error"], path.name
-        assert sum(cell.source.startswith("**Common mistakes**") for cell in notebook.cells) >= 12, path.name
+        assert not [output for output in outputs if output.output_type == "error"], name
+        if name.removesuffix("-solutions") in names:
+            assert sum("image/png" in output.get("data", {}) for output in outputs) == 3, name
+            assert sum(cell.source.startswith("**Common mistakes**") for cell in notebook.cells) >= 12, name
+
+
+def transcript(clone, command, *words):
+    """A command in the clone as a reader of the page would type it, and what it prints."""
+    variables = os.environ | {"PYTHONPATH": str(clone / "lib"), "CLBOOK_ROOT": str(clone), "COLUMNS": "100"}
+    done = subprocess.run([*command, *words], cwd=clone, env=variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return f"$ {command[-1]} {' '.join(words)}\n{done.stdout}"
+
+
+def upto(notebook, question, code):
+    """The cells as far as the check of a question, with this code as the answer to it."""
+    at = next(n for n, c in enumerate(notebook.cells) if c.source.startswith(f'grader.check("{question}")'))
+    shown = copy.deepcopy(notebook)
+    shown.cells = shown.cells[: at + 1]
+    answers = [c for c in shown.cells if "otter_answer_cell" in c.metadata.get("tags", [])]
+    answers[-1].source = code
+    return shown
+
+
+def checked(folder, notebook):
+    """What the last cell of a notebook shows after it was run beside the sheets, as text."""
+    outputs = executed(notebook, "sheet", folder, 300).cells[-1].outputs
+    shown = [o.get("data", {}).get("text/plain", o.get("text", "")) for o in outputs]
+    return f"> {notebook.cells[-1].source}\n{''.join(shown)}\n"
+
+
+def test_a_class_day_from_a_clone(tmp_path):
+    """What git has, one command, a sheet opened, a wrong answer with its hint, the right one, the table of the class.
+
+    `pytest -s` shows the transcript.
+    """
+    clone, clbook = tmp_path / "clone", [sys.executable, "-m", "clbook"]
+    for path in files():
+        (clone / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, clone / path.relative_to(ROOT))
+    said = transcript(clone, clbook, "student", "class")
+    sheets = clone / "class" / "notebooks"
+    handed = nbformat.read(sheets / "nonlinearity-exercises.ipynb", as_version=4)
+    sheet = assign(clone / "exercises" / "nonlinearity.py", tmp_path)
+    right = next(c.source for c in sheet.solved.cells if c.source.startswith("def hills("))
+    (wrong,) = (m.code for m in sheet.mistakes if m.title == "Half of the circle.")
+    said += (no := checked(sheets, upto(handed, "w1_hills", wrong)))
+    said += (yes := checked(sheets, upto(handed, "w1_hills", right)))
+    assert "Test case failed" in no and "the whole circle: w and −w both count" in no
+    assert "visible checks passed, 1 hidden one remains" in yes and "failed" not in yes
+    (clone / "submissions").mkdir()
+    nbformat.write(filled(sheet, lambda k: True), clone / "submissions" / "ada.ipynb")
+    said += transcript(clone, clbook, "grade", "nonlinearity", "submissions", "--out", "grades.csv")
+    print(said)
+    ada = (clone / "grades.csv").read_text().splitlines()[1].split(",")
+    assert "w1_hills" in said and ada[0] == "ada.ipynb" and ada[-2:] == ["76", ""]
 
 
 def test_a_batch_is_graded_whatever_is_in_it(tmp_path):

@@ -1,4 +1,4 @@
-"""Commands for a class: `student`, `solutions`, `grade`."""
+"""Commands for a class: `student`, `solutions`, `handouts`, `grade`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,10 +24,20 @@ def student(out: Folder = Path("student")) -> None:
 @app.command()
 @one_line
 def solutions(out: Folder = Path("solutions")) -> None:
-    """Write the instructor's edition: solved and executed exercises, rubric, common mistakes."""
+    """Write the instructor's edition: solved and executed exercises and exams, rubric, common mistakes."""
     from ..commands.exercise_sheets import write_solutions
 
     for path in write_solutions(find_root(), out):
+        print(path)
+
+
+@app.command()
+@one_line
+def handouts(out: Folder = Path("handouts")) -> None:
+    """Write a handout for each chapter: one page of HTML to print, with the numbers of stored readings."""
+    from ..commands.exercise_handouts import write_handouts
+
+    for path in write_handouts(find_root(), out):
         print(path)
 
 

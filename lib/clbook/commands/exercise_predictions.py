@@ -4,13 +4,14 @@ In a source of exercises a raw cell stands for them, between `# BEGIN TESTS` and
 
     # PREDICTION
     name: ratio_prediction
-    truth: 1.1898
+    truth: ratio_for(10**6, 10.0, 4)
     scale: factor
     widest: 2
     far: 1.25
     near: 1.05
 
-`truth` is an expression, which may use `math`. On the scale `difference` the widest interval and what is far and close
+`truth` is an expression in the names of the solved notebook, so that a changed solution changes it; the student's
+notebook holds its value. On the scale `difference` the widest interval and what is far and close
 are differences, on the scale `factor` ratios of positive numbers.
 """
 
@@ -30,13 +31,20 @@ _SCALES = {
 }
 
 
-def prediction_tests(source: str) -> list[str]:
-    """The cells of tests that a raw cell stands for; raises BookError for fields that are missing or unknown."""
+def prediction_tests(source: str, solved: dict) -> list[str]:
+    """The cells of tests that a raw cell stands for, its truth computed from the names of the solved notebook.
+
+    Raises BookError for fields that are missing or unknown, and for a truth that cannot be computed.
+    """
     import yaml
 
     given = yaml.load(source.removeprefix(MARK), Loader=yaml.BaseLoader)  # all values as they are written
     if not isinstance(given, dict) or given.keys() != FIELDS or given["scale"] not in _SCALES:
         raise BookError(f"a prediction must have {', '.join(sorted(FIELDS))}, scale {' or '.join(_SCALES)}: {source!r}")
+    try:
+        given["truth"] = repr(float(eval(given["truth"], dict(solved))))
+    except Exception as error:  # of whatever kind the expression raises
+        raise BookError(f"{given['name']}: its truth cannot be computed: {type(error).__name__}: {error}") from None
     narrow, width, close, off = _SCALES[given["scale"]]
     narrow, width = narrow.format(given["widest"]), width.format(given["widest"])
     wide = f"the interval is so wide that it says nothing: {width}"

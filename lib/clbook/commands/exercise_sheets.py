@@ -2,11 +2,20 @@
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from ..common.errors import BookError
+from .exercise_solutions import (
+    CHAPTERS,
+    EXAMS,
+    chapter_solutions,
+    exam_sheet,
+    executed,
+    read_solutions,
+    solution_sources,
+)
 from .exercises import Sheet, assign, check_mistake, exercise_sources, hints, run_code
-from .jupyter_kernel import disk_errors, kernel
+from .jupyter_kernel import disk_errors
 from .output_place import check_output, output_folder
 
 _SECONDS = 600  # for one cell of a solution
@@ -34,9 +43,11 @@ def write_student(root: Path, out: Path) -> list[Path]:
 
 
 def write_solutions(root: Path, out: Path) -> list[Path]:
-    """Write the instructor's edition, NAME-solutions.ipynb, with outputs, rubric and common mistakes.
+    """Write the instructor's edition: sheets, the exercises of the chapters, exams; all solved and with outputs.
 
-    Returns the notebooks. Raises BookError as `write_student`, and for a solution that does not run.
+    NAME-solutions.ipynb is the sheet with rubric and common mistakes, NAME-chapter-solutions.ipynb what the chapter
+    asks at its end; EXAM.ipynb is for students, EXAM-solutions.ipynb for the teacher. Returns the notebooks. Raises
+    BookError as `write_student`, and for a solution that does not run.
     """
     import nbformat
 
@@ -46,25 +57,36 @@ def write_solutions(root: Path, out: Path) -> list[Path]:
             with tempfile.TemporaryDirectory(prefix="clbook-") as work:
                 sheet = assign(source, Path(work))
                 nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
-    return [out / f"{source.stem}-solutions.ipynb" for source in exercise_sources(root)]
+        for name, notebook in _solved_elsewhere(root):
+            nbformat.write(notebook, folder / f"{name}.ipynb")
+        names = sorted(path.name for path in folder.glob("*.ipynb"))
+    return [out / name for name in names]
+
+
+def _solved_elsewhere(root: Path) -> Iterator[tuple[str, object]]:
+    """Name and notebook of what no sheet holds: the chapters' exercises, and the exams with and without solutions."""
+    for source in solution_sources(root, CHAPTERS):
+        yield f"{source.stem}-chapter-solutions", _executed(chapter_solutions(root, source), source.name)
+    for source in solution_sources(root, EXAMS):
+        yield source.stem, exam_sheet(read_solutions(source))
+        yield f"{source.stem}-solutions", _executed(read_solutions(source), source.name)
+
+
+def _executed(notebook, name: str):
+    with tempfile.TemporaryDirectory(prefix="clbook-") as work:
+        return executed(notebook, name, Path(work), _SECONDS)
 
 
 def solutions_notebook(sheet: Sheet, work: Path):
     """The solved notebook, run in `work`: a rubric first, and each question's common mistakes after its check."""
     import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
 
     solved = sheet.solved
     solved.cells = [
         c for c in solved.cells if "grader.export(" not in c.source and not c.source.startswith("## Submission")
     ]
     nbformat.write(solved, work / f"{sheet.name}-exercises.ipynb")
-    try:
-        with kernel(work, {}) as manager:
-            NotebookClient(solved, km=manager, timeout=_SECONDS).execute(cleanup_kc=False)
-    except CellExecutionError as error:
-        raise BookError(f"{sheet.name}: a solution does not run: {str(error).strip().splitlines()[-1]}") from None
+    executed(solved, sheet.name, work, _SECONDS)
     names, cells = run_code(solved), []
     for cell in solved.cells:
         cell.source = cell.source.replace(f"{sheet.name}-exercises.ipynb", f"{sheet.name}-solutions.ipynb")

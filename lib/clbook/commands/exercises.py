@@ -78,18 +78,21 @@ def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
             mistakes.append(Mistake(question, title.removeprefix("# "), code.strip("\n")))
         else:
             cells.append(cell)
-    notebook.cells = cells = [each for cell in cells for each in _with_predictions(cell)]
+    notebook.cells = cells
+    if any(cell.source.startswith(MARK) for cell in cells):
+        solved = run_code(notebook)
+        notebook.cells = cells = [each for cell in cells for each in _with_predictions(cell, solved)]
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for tests in _groups(cells, "TESTS"):
         _announce_hidden(tests)
     return notebook, tuple(mistakes)
 
 
-def _with_predictions(cell) -> list:
+def _with_predictions(cell, solved: dict) -> list:
     """The cell, or the tests that stand for it if it is a prediction."""
     from nbformat.v4 import new_code_cell
 
-    return [*map(new_code_cell, prediction_tests(cell.source))] if cell.source.startswith(MARK) else [cell]
+    return [*map(new_code_cell, prediction_tests(cell.source, solved))] if cell.source.startswith(MARK) else [cell]
 
 
 def _groups(cells: list, kind: str) -> Iterator[list]:

@@ -108,4 +108,18 @@ def test_a_folder_without_submissions_is_refused(source, tmp_path):
 def test_a_prediction_with_other_fields_is_refused(wrong):
     cell = f"# PREDICTION\nname: p\ntruth: 1\nwidest: 2\nfar: 2\nnear: 1\n{wrong}"
     with one_line_error(BookError, "a prediction must have far, name, near, scale, truth, widest, scale difference or"):
-        prediction_tests(cell)
+        prediction_tests(cell, {})
+
+
+@pytest.mark.parametrize(
+    "truth, said", [("twice(3)", "NameError: "), ("1 +", "SyntaxError: "), ("max('x')", "ValueError: ")]
+)
+def test_a_truth_that_cannot_be_computed_is_refused(truth, said):
+    cell = f"# PREDICTION\nname: p\ntruth: {truth}\nscale: factor\nwidest: 2\nfar: 2\nnear: 1"
+    with one_line_error(BookError, f"p: its truth cannot be computed: {said}"):
+        prediction_tests(cell, {})
+
+
+def test_a_truth_is_what_the_solution_gives():
+    cell = "# PREDICTION\nname: p\ntruth: twice(3)\nscale: factor\nwidest: 2\nfar: 2\nnear: 1"
+    assert "    truth = 6.0\n" in prediction_tests(cell, {"twice": lambda x: 2 * x})[1]

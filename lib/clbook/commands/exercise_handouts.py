@@ -1,0 +1,140 @@
+"""A handout for each chapter: one printable page of HTML, its formulas drawn, its numbers those of stored readings.
+
+A source, course/handouts/NAME.md, is Markdown with `$…$` in the subset of TeX that matplotlib draws. On lines of their
+own `{claim ID}` stands for what was found and its verdict, `{figure CLAIM: NAME}` for a picture of the notebook, or of
+the record if the claim's verdict is that of the record. The page needs neither network nor script.
+"""
+
+import base64
+import html
+import re
+from functools import cache
+from pathlib import Path
+
+from ..claims.plain import as_html
+from ..common.errors import BookError
+from ..common.formats import read_notebook, text_of
+from ..common.sources import ChapterFiles, chapter_names
+from ..notebook.claim_result import ClaimResult
+from ..notebook.results import load_results
+from .jupyter_kernel import disk_errors
+from .output_place import check_output, output_folder
+
+_PLACE = re.compile(r"^\{(claim|figure) ([^}:]+)(?:: ([^}]+))?\}$", re.MULTILINE)
+_FORMULA = re.compile(r"\$([^$]+)\$")
+_SIZE = 12.5  # of formulas, in CSS pixels for an em
+_STYLE = """@page { size: A4; margin: 13mm }
+body { font: 12.5px/1.36 Georgia, serif; max-width: 184mm; margin: auto; color: #111 }
+h1 { font-size: 21px; margin: 0 0 4px } h2 { font-size: 14px; margin: 9px 0 2px } p { margin: 4px 0 }
+ul, ol { margin: 2px 0; padding-left: 17px } li { margin: 2px 0 } svg { overflow: visible }
+img { display: block; margin: 5px auto; max-width: 100%; max-height: 76mm } footer { margin-top: 9px; color: #444 }"""
+
+
+def write_handouts(root: Path, out: Path) -> list[Path]:
+    """Write NAME.html for each chapter that has a source into a new folder; returns the pages.
+
+    Raises BookError for a folder that is not empty, a claim or picture that does not exist, a formula that is not read.
+    """
+    out = check_output(out.absolute())
+    results = {(result.chapter, result.claim.id): result for result in load_results(root)}
+    names = [name for name in chapter_names(root) if handout_source(root, name).is_file()]
+    with disk_errors(out), output_folder(out) as folder:
+        for name in names:
+            page = handout(root, name, {claim: r for (chapter, claim), r in results.items() if chapter == name})
+            (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    return [out / f"{name}.html" for name in names]
+
+
+def handout_source(root: Path, name: str) -> Path:
+    return root / "course" / "handouts" / f"{name}.md"
+
+
+def handout(root: Path, name: str, results: dict[str, ClaimResult]) -> str:
+    """The page of one chapter as HTML, from its source and the results of its claims."""
+    from markdown_it import MarkdownIt
+
+    files, source = ChapterFiles(root, name), handout_source(root, name)
+    text = text_of(source)
+    title = text.partition("\n")[0].removeprefix("# ")
+    kept: list[str] = []  # HTML that Markdown must not touch
+
+    def keep(made: str) -> str:
+        kept.append(made)
+        return f"\x01{len(kept) - 1}\x02"
+
+    def place(match: re.Match) -> str:
+        if match[2] not in results:
+            raise BookError(f"{source.name}: no claim {match[2]!r}")
+        if match[1] == "claim":
+            return f"- {keep(_finding(results[match[2]]))}"
+        return keep(_picture(files, match[3], results[match[2]], source))
+
+    text = _PLACE.sub(place, text)
+    text = _FORMULA.sub(lambda match: keep(drawn_formula(match[1], source.name)), text)
+    body = MarkdownIt("commonmark").render(text)
+    body = re.sub("\x01(\\d+)\x02", lambda match: kept[int(match[1])], body)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f"<style>{_STYLE}</style></head>\n<body>\n{body}<footer>Numbers are those of the book's stored runs. "
+        "Text under CC BY 4.0.</footer>\n</body></html>\n"
+    )
+
+
+def _finding(result: ClaimResult) -> str:
+    """What was found, the first two sentences, and the verdict with the size of its run."""
+    if not result.sentences:
+        raise BookError(f"{result.chapter}: {result.claim.id} has no stored result in plain sentences")
+    said = " ".join(as_html(parts) for parts in result.sentences[:2])
+    return f"{said} <i>{html.escape(result.verdict)}, profile {html.escape(result.profile)}</i>"
+
+
+def _picture(files: ChapterFiles, name: str, result: ClaimResult, source: Path) -> str:
+    """The picture as an element, of the record where the result is that of the record and it has the picture."""
+    recorded = files.record(result.profile).with_suffix("") / f"{name}.png"
+    data = base64.b64encode(recorded.read_bytes()).decode("ascii") if recorded.is_file() else _shown(files, name)
+    if data is None:
+        raise BookError(f"{source.name}: no picture {name!r} in the chapter")
+    alt = re.search(rf":alt: (.+)\n(?:# )?:name: {re.escape(name)}\n", text_of(files.source))
+    words = html.escape(
+        alt[1].replace("$", "") if alt else "; ".join(as_html(parts) for parts in result.sentences[:1]), quote=True
+    )
+    return f'<img alt="{words}" src="data:image/png;base64,{data}">'
+
+
+def _shown(files: ChapterFiles, name: str) -> str | None:
+    """A picture of the committed notebook, in base64."""
+    for cell in read_notebook(files.notebook).cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if data.get("text/plain") == f"<figure {name}>":
+                return "".join(data["image/png"].split())
+    return None
+
+
+@cache
+def drawn_formula(tex: str, where: str = "") -> str:
+    """A formula as SVG on the baseline of its line, with its TeX as the text for screen readers.
+
+    Raises BookError for TeX that matplotlib does not read.
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    try:
+        path = TextPath((0, 0), f"${tex}$", size=_SIZE, prop=FontProperties(math_fontfamily="cm"))
+    except ValueError as error:
+        raise BookError(
+            f"{where}: a formula cannot be drawn: {tex!r} ({str(error).splitlines()[-1].strip()})"
+        ) from None
+    box, commands = path.get_extents(), []
+    for points, code in path.iter_segments(simplify=False, curves=True):
+        pairs = [f"{x:.2f} {-y:.2f}" for x, y in points.reshape(-1, 2)]
+        commands.append(
+            "Z" if code == path.CLOSEPOLY else {1: "M", 2: "L", 3: "Q", 4: "C"}[int(code)] + " ".join(pairs)
+        )
+    left, low, width, height = box.x0 - 0.3, box.y0, box.width + 0.6, box.height
+    return (
+        f'<svg role="img" aria-label="{html.escape(tex, quote=True)}" width="{width:.2f}" height="{height:.2f}" '
+        f'viewBox="{left:.2f} {-low - height:.2f} {width:.2f} {height:.2f}" style="vertical-align:{low:.2f}px">'
+        f'<path d="{"".join(commands)}"/></svg>'
+    )

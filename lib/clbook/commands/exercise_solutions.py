@@ -1,0 +1,116 @@
+"""Solutions that no page shows: of the exercises at the end of a chapter, and of exams.
+
+A source, exercises/chapters/NAME.py or exercises/exams/NAME.py, is a notebook in the percent format. In the first kind
+a heading `## LABEL` stands for an exercise of the chapter; in the second the cells of a solution have the tag
+"solution". Code asserts what a solution derives; it needs the library, no grader.
+"""
+
+import re
+from pathlib import Path
+
+from ..common.errors import BookError
+from ..common.formats import text_of
+from ..common.sources import ChapterFiles
+from .jupyter_kernel import kernel
+from .notebooks import build
+
+CHAPTERS, EXAMS = "chapters", "exams"
+SOLUTION = "solution"
+_EXERCISE = re.compile(
+    r"(`{3,})\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n(?P<body>[\s\S]*?)\n\1$", re.MULTILINE
+)
+_HINT = re.compile(r"```\{hint\}\n(?::\S+: .*\n)*([\s\S]*?)\n```")
+_EQUATION = re.compile(r"\$\$\n([^$]+)\n\s*\$\$ \((?P<label>\S+)\)")
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")  # of a terminal, in IPython's tracebacks
+_HEADING = re.compile(r"## (\S+)\n")
+
+
+def solution_sources(root: Path, kind: str) -> list[Path]:
+    """The sources of a kind, CHAPTERS or EXAMS, sorted by name."""
+    return sorted((root / "exercises" / kind).glob("*.py"))
+
+
+def read_solutions(path: Path):
+    """A source as a notebook without outputs."""
+    import jupytext
+
+    notebook = jupytext.reads(text_of(path), fmt="py:percent")
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return notebook
+
+
+def statements(root: Path, chapter: str) -> dict[str, tuple[str, str]]:
+    """Label → (title, statement) of the exercises of a chapter and its appendix, as plain Markdown with the hint."""
+    found = {}
+    for cell in _prose(root, chapter):
+        for match in _EXERCISE.finditer(cell):
+            body = _HINT.sub(lambda hint: f"*Hint.* {hint[1]}", match["body"].strip())
+            found[match["label"]] = match["title"], body
+    return found
+
+
+def chapter_solutions(root: Path, path: Path):
+    """The notebook of a chapter's solutions, each below its statement; not executed.
+
+    Raises BookError for a heading that names no exercise of the chapter, and for an exercise without a solution.
+    """
+    from nbformat.v4 import new_markdown_cell
+
+    notebook, known = read_solutions(path), statements(root, path.stem)
+    solved = [m[1] for cell in notebook.cells if (m := _HEADING.match(cell.source))]
+    if sorted(solved) != sorted(known):
+        unlike = ", ".join(sorted(set(solved) ^ set(known))) or "one is solved twice"
+        raise BookError(f"{path.name}: solutions and exercises of the chapter differ: {unlike}")
+    equations = {m["label"]: m[1].strip() for cell in _prose(root, path.stem) for m in _EQUATION.finditer(cell)}
+    for cell in notebook.cells:
+        if match := _HEADING.match(cell.source):
+            title, statement = known[match[1]]
+            cell.source = f"## {title}\n\n{statement}\n\n### Solution\n{cell.source[match.end() :]}"
+    used = sorted({label for cell in notebook.cells for label in re.findall(r"\{eq\}`(\S+?)`", cell.source)})
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _plain(cell.source)
+    rows = [f"`{label}`:\n\n$$\n{equations[label]}\n$$" for label in used if label in equations]
+    if rows:
+        notebook.cells.append(new_markdown_cell("\n\n".join(["## Equations of the chapter", *rows])))
+    return notebook
+
+
+def exam_sheet(notebook):
+    """An exam as students get it: without solutions and code."""
+    from nbformat.v4 import new_notebook
+
+    kept = [c for c in notebook.cells if c.cell_type == "markdown" and SOLUTION not in c.metadata.get("tags", [])]
+    return new_notebook(cells=kept, metadata=notebook.metadata)
+
+
+def executed(notebook, name: str, work: Path, seconds: int):
+    """The notebook with its outputs, run in `work`; raises BookError for a cell that fails."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    try:
+        with kernel(work, {}) as manager:
+            NotebookClient(notebook, km=manager, timeout=seconds).execute(cleanup_kc=False)
+    except CellExecutionError as error:
+        last = _COLOUR.sub("", str(error)).strip().splitlines()[-1]
+        raise BookError(f"{name}: a solution does not run: {last}") from None
+    return notebook
+
+
+def _prose(root: Path, chapter: str) -> list[str]:
+    """The Markdown cells of a chapter and its appendix."""
+    return [
+        cell.source
+        for files in ChapterFiles(root, chapter).notebooks
+        for cell in build(files).cells
+        if cell.cell_type == "markdown"
+    ]
+
+
+def _plain(text: str) -> str:
+    """MyST's references as words, which a notebook shows as they are."""
+    text = re.sub(r"\{eq\}`(\S+?)`", r"(`\1`)", text)
+    text = re.sub(r" \(([a-z]{2}-eq-\S+|eq-\S+)\)$", r" (`\1`)", text, flags=re.MULTILINE)
+    text = re.sub(r"\{\w+(?::\w+)?\}`(?:([^`<]+?) <[^`]+>|([^`]+))`", lambda m: m[1] or m[2], text)
+    return re.sub(r"\[([^]]+)\]\((?!https?:)[^)]*\)", r"\1", text)
