@@ -898,7 +898,8 @@ def after_t1(run):
 
 def best_share(run, time=-1):
     """Mean share of a neuron's best atom, one per run."""
-    return best_atom(run, time).values.mean(-1)
+    m, c = run
+    return atom_shares(c.weights[time], m.dictionary).amax(-1).mean(-1)
 
 
 glue.number("fd-atoms", atoms)
