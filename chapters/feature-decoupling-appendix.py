@@ -1664,6 +1664,8 @@ chapter.judge(
 # - **Dense directions shrink** with a mask, at the rate $-p\,d/d_1$ in the first stage. The paper needs only that they grow little.
 # - **Once the bias is above zero they grow again**, at a rate that does not fall with $d_1$ {eq}`fd-eq-biased`: a neuron learns the noise that helped it to fire.
 # - **The noise of a batch** in the first stage {eq}`fd-eq-noise`, and with it the batch that a dimension needs.
+# - **How steps and the largest bias go with $d$**: as $1/p$ and as $\sqrt{\log d/d}$ (`more-atoms`).
+# - **What a linear encoder learns first**: growth rates say it, variances do not (`order`).
 # - **A louder direction** is learned first and given up again, if it is flat.
 # - **How the loss goes to zero.** Among $d$ atoms a datum has none with the probability $(1-p)^d$, which is about $1/\log d$ at $p=\log\log d/d$ and $1/\sqrt{\log d}$ at half of this, as on this page; and a network that is silent on noise cannot tell such data apart. The loss falls, but slowly (`thm-3.4-f`).
 # - **How many neurons may have the same atom.** The number is lost in our copy. If no neuron is left without an atom, the mean over atoms is $m/d$ or more, so the bound is of this order or larger; neurons without an atom would allow a smaller one (`thm-3.4-d`).
@@ -1692,7 +1694,7 @@ chapter.judge(
 # (fd-record)=
 # ## The same with more seeds, and photographs
 #
-# The cards show the verdict of the stored run, and that of this run where it differs. The profile `paper` has more seeds, larger dimensions and batches, a larger $d$ of the constructed learner, and a map of four ratios, three noises and three batches. For Figures 1 to 4 of the paper, and for the directions that augmentations leave, it has exact pixels of CIFAR-10: the 8,068 images of the compact copy, with WRN-10-1, a small thing beside the 50,000 images and the large network of the paper. The profile `jpeg` is a second row to it: 20,000 images of the JPEG copy, in which fine differences of colour are lost, with the same network and as many steps. All of CIFAR-10, `data=cifar10`, with a larger network wants a GPU and was not run. See [Data](../book/data.md). How often verdicts recur on other blocks of seeds was counted with the profile `recurrence`, which is smaller.
+# The cards show the verdict of the stored run, and that of this run where it differs. The profile `paper` has more seeds, larger dimensions and batches, a larger $d$ of the constructed learner, networks with [more atoms](fd-a-atoms), linear encoders on images, and a map of four ratios, two noises and three batches. For Figures 1 to 4 of the paper, and for the directions that augmentations leave, it has exact pixels of CIFAR-10: the 8,068 images of the compact copy, with WRN-10-1, a small thing beside the 50,000 images and the large network of the paper. The profile `jpeg` is a second row to it: 20,000 images of the JPEG copy, in which fine differences of colour are lost, with the same network and as many steps. All of CIFAR-10, `data=cifar10`, with a larger network wants a GPU and was not run. See [Data](../book/data.md). How often verdicts recur on other blocks of seeds was counted with the profile `recurrence`, which is smaller.
 #
 # ```{include} ../book/_generated/feature-decoupling-record.md
 # ```

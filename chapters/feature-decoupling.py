@@ -2167,7 +2167,7 @@ glue.figure(fig, "fd-plot-late")
 # - *How fast the signals are forgotten.* {eq}`fd-eq-contrast` says why; the number of negatives matters, and the [appendix](fd-a-beyond) finds no simple law.
 # - *How biases move by themselves.* The paper leaves it open, and {numref}`fd-fig-energy` is an observation.
 # - *Noise with structure.* A mask decouples what is independent from number to number, and nothing else; the [second exercise](fd-exercises) breaks it.
-# - *More atoms.* Every trained network here has $d=16$. At $d=32$ a first look found the same first stage, and neurons that were not yet sorted after as many steps; we have not followed it.
+# - *More atoms.* Every trained network on this page has $d=16$. At $d=32$ and 64 neurons are sorted, too, if the largest bias falls as $\sqrt{\log d/d}$ and steps grow as $1/p$ ([appendix](fd-a-atoms)). Larger $d$ we have not seen.
 # - *Finite data.* Every step here sees fresh data. With a data set, noise could also be memorised.
 # - *Images.* Which property of a deep network decides how densely it fires.
 #
