@@ -42,10 +42,13 @@ energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..100
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
 late_steps: int = 1800  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
+larger_seeds: int = 0  # networks at each of larger_atoms; 0: none, 0..1000
+larger_atoms: list[int] = [32, 64]  # d of larger trained networks, 4..1024
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
 map_batches: list[int] = [64, 512]  # batches of the map, 16..65536
 map_steps: int = 300  # steps of a point of the map, 50..1000000
+order_steps: int = 0  # of linear encoders on images; 0: none, 0..1000000
 data: str = "coloured-digits"  # one of feature_decoupling.figure_arms.DATA
 depth: int = 10  # layers of the Wide-ResNet, 6n + 4, 10..22
 width: int = 1  # its widening factor, 1..4
@@ -70,13 +73,14 @@ from contrastive_dynamics.feature_decoupling import (
     collision_floor, colour_directions, complement, contrastive_gradient,
     contrastive_loss_value, cross_moment, decoding_error, direction_rates,
     downstream_labels, draw_w_star, enumerated_cross_moment, features, flat_dictionary,
-    flat_rates, follow, follow_multiples, growth_rates, growth_spectrum,
-    initial_weights, labelled_images, labels_to_reach, linear_labels, linear_share,
-    local_dictionary, logits, loud_directions, mask_overlap, masked_pair, neurons_won,
-    noise_dominance, paper_scales, probe_curve, random_dictionary, random_masks,
-    regression_probe, require_room, require_sizes, share_with_batch_noise,
-    shared_moment, silent_share, singleton_learner, slopes, span_share,
-    split_coefficients, stream_gradient, threshold_rates, train,
+    flat_rates, follow, follow_multiples, growth_rates, growth_spectrum, in_order,
+    initial_weights, labelled_images, labels_to_reach, learning_times, linear_labels,
+    linear_share, local_dictionary, logits, loud_directions, mask_overlap, masked_pair,
+    neurons_won, noise_dominance, paper_scales, probe_curve, random_dictionary,
+    random_masks, rate_exponent, regression_probe, require_room, require_sizes,
+    scaled_setting, share_with_batch_noise, shared_moment, silent_share,
+    singleton_learner, slopes, span_share, split_coefficients, stream_gradient,
+    threshold_rates, train,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
@@ -120,6 +124,11 @@ recipe = chapter.check(
 unmasked = replace(recipe, views="plain", bias="zero")
 sizes = block, atoms, dim, neurons, active, noise, start_norm
 setting = chapter.check(Setting, *sizes, recipe)
+room = max(dims[0], atoms + neurons)  # d1 here, which grows in proportion to d
+chapter.check(require_sizes, 1, larger_atoms=larger_atoms)
+if larger_seeds:
+    for larger_d in larger_atoms:
+        chapter.check(scaled_setting, setting, larger_d, room)
 
 # %% [markdown]
 # (fd-a-data)=
@@ -836,6 +845,100 @@ chapter.judge(
 )
 
 # %% [markdown]
+# (fd-a-atoms)=
+# ### Trained with more atoms
+#
+# All other trained networks of these pages have $d=${glue:text}`fd-atoms:.0f`. What has to change with $d$, so that a threshold still sorts the neurons? Two things, both from the paper's scales.
+#
+# *The steps.* An atom is there with probability $p$, so whatever a neuron learns of it comes at a rate in proportion to $p$. We take as many steps as $1/p$ asks for.
+#
+# *The largest bias.* At $T_1$ the best atom of a neuron has a coefficient of about $\sqrt{2\log d/d}\,\lVert w\rVert$, and a view brings noise of the size $\sqrt2\sigma_\xi\lVert w\rVert$ along $w$. Up to logarithms both fall like $1/\sqrt d$. A bias of a fixed part of $\lVert w\rVert$ is soon out of their reach: the neuron hardly fires, and weight decay makes it shrink. The paper lets biases grow to $\operatorname{polylog}(d)/\sqrt d$ in units of $\lVert w\rVert$. We let the largest one fall as $\sqrt{\log d/d}$, from {glue:text}`fd-cap:.2g`$\,\lVert w\rVert$ at our $d$.
+#
+# The ratios $d_1/d$ and $m/d$ and the batch stay as they are. The card takes the best atom's share, at each $d$. The controls are the same networks before training and after $T_1$, and networks without a mask and a bias at the smaller $d$. Outside is the larger $d$ with the largest bias of our $d$. These runs take long, so only the [record](fd-record) has them.
+
+# %% [markdown]
+# ```{strip}
+# $\sqrt{\log d/d}$ over its value here | setting.scaled_setting: lower =
+# $d_1/d$ and $m/d$ as they are | setting.scaled_setting: sizes =
+# ```
+
+
+# %% tags=["hide-input"]
+def larger_run(d, runs, **changes):
+    """The model with d atoms and a training of it, by steps as 1/p: as `trained`."""
+    who = replace(setting, seeds=range(first_seed, first_seed + runs))
+    scaled = scaled_setting(who, d, room)
+    begun = scaled.begin(scaled.dim, replace(scaled.training, **changes))
+    length = round(steps * p / paper_scales(d, active, noise)[0])
+    label = ", ".join([f"d = {d}", *(f"{k} {v}" for k, v in changes.items())])
+
+    def run():
+        watch = lambda items: chapter.progress(items, label)  # noqa: E731
+        times = sorted({k * length // 24 for k in range(25)})
+        return train(*begun, times, watch)._asdict()
+
+    return begun.model, Course(**chapter.piece(label, run))
+
+
+some_seeds = min(3, larger_seeds)  # of what misses by far
+larger = {d: larger_run(d, larger_seeds) for d in larger_atoms if larger_seeds}
+without = [
+    larger_run(d, some_seeds, views="plain", bias="zero")
+    for d in larger_atoms[:1]
+    if some_seeds
+]
+as_here = [larger_run(d, some_seeds, cap=cap) for d in larger_atoms[-1:] if some_seeds]
+
+
+# %% tags=["hide-input"]
+def after_t1(run):
+    """Index of the first record at which all runs have passed T1."""
+    return int((run[1].steps[:, None] >= run[1].grown_at).all(-1).long().argmax())
+
+
+def best_share(run, time=-1):
+    """Mean share of a neuron's best atom, one per run."""
+    m, c = run
+    return atom_shares(c.weights[time], m.dictionary).amax(-1).mean(-1)
+
+
+glue.number("fd-atoms", atoms)
+all_larger = [*larger.values(), *without, *as_here]
+passed = all(bool((c.grown_at >= 0).all()) for _, c in all_larger)
+columns = ("steps", "largest bias", "in span(M)", "best atom", "atoms won")
+if larger_seeds:
+    print(f"{'':20}", *(f"{k:>12}" for k in columns))
+labels = [f"d = {d}" for d in larger]
+labels += [f"d = {larger_atoms[0]}, b = 0, no mask"] * len(without)
+labels += [f"d = {larger_atoms[-1]}, bias as here"] * len(as_here)
+for label, (m, c) in zip(labels, all_larger, strict=True):
+    w = c.weights[-1]
+    row = (
+        span_share(w, m.dictionary).mean(-1),
+        best_share((m, c)),
+        (neurons_won(w, m.dictionary) > 0).double().mean(-1),
+    )
+    ratio = float((c.bias[-1] / w.norm(dim=-1)).max())
+    shown = (f"{with_spread(v):>12}" for v in row)
+    print(f"{label:20}", f"{int(c.steps[-1]):>12} {ratio:>12.2f}", *shown)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "more-atoms",
+    observed=lambda: {f"d = {d}": best_share(run) for d, run in larger.items()},
+    control=lambda: (
+        {f"d = {d}, untrained": best_share(run, 0) for d, run in larger.items()}
+        | {
+            f"d = {d}, after T₁": best_share(run, after_t1(run))
+            for d, run in larger.items()
+        }
+        | {"no mask, b = 0": best_share(without[0])}
+    ),
+    outside=lambda: best_share(as_here[0]),
+    regime=larger_seeds >= 3 and passed,
+)
+
+# %% [markdown]
 # (fd-a-grows)=
 # ### As the number of signals grows
 #
@@ -1454,6 +1557,104 @@ glue.figure(fig, "fd-plot-spectrum")
 # ```
 
 # %% [markdown]
+# (fd-a-order)=
+# ### Do growth rates say what is learned first?
+#
+# At the start a linear encoder $f(x)=Wx$ takes the step $W\leftarrow W+\kappa WC$ in the mean. Along an eigenvector $v$ of $C$, the length $\lVert Wv\rVert$ grows by the factor $1+\kappa\,v^\top Cv$ a step, whatever the start is. So it has grown by a factor $g$ after about $\log g/(\kappa\,v^\top Cv)$ steps. The direction with the larger growth rate is learned first, and how much the images vary along it does not matter.
+#
+# This is derived for small weights. A direction whose rate is a hundredth of the largest is learned when others have long been large, and there the softmax is no longer flat. So we train linear encoders on images of 8 × 8 pixels, by batches, until directions with a rate of {glue:text}`fd-order-floor:.1%` of the largest have grown by a factor of {glue:text}`fd-order-factor:.1f`. Of the time at which a direction gets there we fit the powers of its rate and of its variance together. The derivation says $-1$ and 0. The control is an encoder that sees each image twice, without augmentation, and is read along the same directions: there the variance is the rate, which says 0 and $-1$. Masks are left out, since under them rate and variance have nearly the same order. Only the [record](fd-record) has these runs.
+#
+# Printed beside the powers is the order itself. In most pairs of directions rate and variance agree, and these tell nothing. Of the pairs that tell, with the larger rate on one side, by a fifth or more, and the larger variance on the other, it is the share that is learned in the order of the rates.
+
+# %% [markdown]
+# ```{strip}
+# a step of $W$ | linear_encoder.learning_times: weights = weights
+# when $\lVert Wv\rVert$ has grown by $g$ | linear_encoder.learning_times: times = torch.where
+# the power of the rate | linear_encoder.rate_exponent: fits =
+# ```
+
+# %% tags=["hide-input"]
+ORDER_FLOOR, ORDER_FACTOR, APART = 0.005, 2.5, 1.2
+glue.number("fd-order-floor", ORDER_FLOOR)
+glue.number("fd-order-factor", ORDER_FACTOR)
+thumbnails = avg_pool2d(pictures, max(1, side // 8))
+linear_training = DecoupledTraining(
+    batch=256, negatives=128, temperature=1.0, learning_rate=0.25
+)
+
+
+def small_pairs(name, draw):
+    """One pair of views of every small image, `[n, d1]` twice."""
+    if name == "the image twice":
+        return (thumbnails.flatten(1),) * 2
+    if name == "masks of blocks":
+        return masked_pair(thumbnails, draw, thumbnails.shape[-1] // 4)
+    return augmented_pair(
+        thumbnails, draw, jitter["crop" if name == "crops" else "full"]
+    )
+
+
+def own_directions(name):
+    """Growth rates of C's eigenvectors, down to the floor, and these, from the largest."""
+    draw = stream(seed, 0, f"rates {name}")
+    drawn = shared_moment([small_pairs(name, draw) for _ in range(2)])
+    found, vectors = growth_spectrum(drawn)
+    kept = found >= ORDER_FLOOR * found[0]
+    return found[kept], vectors[kept]
+
+
+ordered = ("crops", "crops and colours")
+spectra = {name: own_directions(name) for name in ordered if order_steps}
+unchanged = shared_moment([small_pairs("the image twice", None)])
+unit = float(growth_spectrum(unchanged)[0][0]) ** 0.5  # with it the largest rate is 1
+
+
+# %% tags=["hide-input"]
+def times_learned(name, kind):
+    """`learning_times` along the directions of `name` of encoders on pairs of a kind, `[run, k]`."""
+    pairs = [small_pairs(kind, g) for g in one_per_seed(f"views {kind}")]
+    first, second = (torch.stack(v).to(single) / unit for v in zip(*pairs, strict=True))
+    draws = one_per_seed("linear start")
+    shape = 64, first.shape[-1]
+    begin = [torch.randn(shape, generator=g, dtype=single) / 48 for g in draws]
+    given = first, second, spectra[name][1], torch.stack(begin), linear_training
+    rest = one_per_seed("linear batches"), order_steps, ORDER_FACTOR
+
+    def run():
+        return {"at": learning_times(*given, *rest)}
+
+    return chapter.piece(f"linear encoders on {kind}, along {name}", run)["at"]
+
+
+augmented = {name: times_learned(name, name) for name in spectra}
+plainly = {name: times_learned(name, "the image twice") for name in spectra}
+
+
+def power_of_rate(times, name):
+    """Of the time to learn a direction, at equal variance, one per run."""
+    rates, along = spectra[name]
+    return rate_exponent(times[name], rates, direction_rates(unchanged, along)[0])
+
+
+# %% tags=["hide-input"]
+for name, (rates, along) in spectra.items():
+    variances = direction_rates(unchanged, along)[0]
+    print(f"{name}: {len(rates)} directions")
+    for how, times in (("with it", augmented), ("without", plainly)):
+        right, told = in_order(times[name], rates, variances, APART)
+        power = with_spread(power_of_rate(times, name))
+        share = with_spread(right / max(told, 1))
+        print(f"  {how}: power {power}, in order {share} of {told} pairs that tell")
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "order",
+    observed=lambda: {name: power_of_rate(augmented, name) for name in spectra},
+    control=lambda: {name: power_of_rate(plainly, name) for name in spectra},
+    regime=order_steps > 0,
+)
+
+# %% [markdown]
 # (fd-slips)=
 # ## What we add
 #
@@ -1463,6 +1664,8 @@ glue.figure(fig, "fd-plot-spectrum")
 # - **Dense directions shrink** with a mask, at the rate $-p\,d/d_1$ in the first stage. The paper needs only that they grow little.
 # - **Once the bias is above zero they grow again**, at a rate that does not fall with $d_1$ {eq}`fd-eq-biased`: a neuron learns the noise that helped it to fire.
 # - **The noise of a batch** in the first stage {eq}`fd-eq-noise`, and with it the batch that a dimension needs.
+# - **How steps and the largest bias go with $d$**: as $1/p$ and as $\sqrt{\log d/d}$ (`more-atoms`).
+# - **What a linear encoder learns first**: growth rates say it, variances do not (`order`).
 # - **A louder direction** is learned first and given up again, if it is flat.
 # - **How the loss goes to zero.** Among $d$ atoms a datum has none with the probability $(1-p)^d$, which is about $1/\log d$ at $p=\log\log d/d$ and $1/\sqrt{\log d}$ at half of this, as on this page; and a network that is silent on noise cannot tell such data apart. The loss falls, but slowly (`thm-3.4-f`).
 # - **How many neurons may have the same atom.** The number is lost in our copy. If no neuron is left without an atom, the mean over atoms is $m/d$ or more, so the bound is of this order or larger; neurons without an atom would allow a smaller one (`thm-3.4-d`).
@@ -1491,7 +1694,7 @@ glue.figure(fig, "fd-plot-spectrum")
 # (fd-record)=
 # ## The same with more seeds, and photographs
 #
-# The cards show the verdict of the stored run, and that of this run where it differs. The profile `paper` has more seeds, larger dimensions and batches, a larger $d$ of the constructed learner, and a map of four ratios, three noises and three batches. For Figures 1 to 4 of the paper, and for the directions that augmentations leave, it has exact pixels of CIFAR-10: the 8,068 images of the compact copy, with WRN-10-1, a small thing beside the 50,000 images and the large network of the paper. The profile `jpeg` is a second row to it: 20,000 images of the JPEG copy, in which fine differences of colour are lost, with the same network and as many steps. All of CIFAR-10, `data=cifar10`, with a larger network wants a GPU and was not run. See [Data](../book/data.md). How often verdicts recur on other blocks of seeds was counted with the profile `recurrence`, which is smaller.
+# The cards show the verdict of the stored run, and that of this run where it differs. The profile `paper` has more seeds, larger dimensions and batches, a larger $d$ of the constructed learner, networks with [more atoms](fd-a-atoms), linear encoders on images, and a map of four ratios, two noises and three batches. For Figures 1 to 4 of the paper, and for the directions that augmentations leave, it has exact pixels of CIFAR-10: the 8,068 images of the compact copy, with WRN-10-1, a small thing beside the 50,000 images and the large network of the paper. The profile `jpeg` is a second row to it: 20,000 images of the JPEG copy, in which fine differences of colour are lost, with the same network and as many steps. All of CIFAR-10, `data=cifar10`, with a larger network wants a GPU and was not run. See [Data](../book/data.md). How often verdicts recur on other blocks of seeds was counted with the profile `recurrence`, which is smaller.
 #
 # ```{include} ../book/_generated/feature-decoupling-record.md
 # ```

@@ -51,10 +51,13 @@ energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..100
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
 late_steps: int = 1800  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
+larger_seeds: int = 0  # networks at each of larger_atoms; 0: none, 0..1000
+larger_atoms: list[int] = [32, 64]  # d of larger trained networks, 4..1024
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
 map_batches: list[int] = [64, 512]  # batches of the map, 16..65536
 map_steps: int = 300  # steps of a point of the map, 50..1000000
+order_steps: int = 0  # of linear encoders on images; 0: none, 0..1000000
 data: str = "coloured-digits"  # one of feature_decoupling.figure_arms.DATA
 depth: int = 10  # layers of the Wide-ResNet, 6n + 4, 10..22
 width: int = 1  # its widening factor, 1..4
@@ -2199,7 +2202,7 @@ glue.figure(fig, "fd-plot-late")
 # - *How fast the signals are forgotten.* {eq}`fd-eq-contrast` says why; the number of negatives matters, and the [appendix](fd-a-beyond) finds no simple law.
 # - *How biases move by themselves.* The paper leaves it open, and {numref}`fd-fig-energy` is an observation.
 # - *Noise with structure.* A mask decouples what is independent from number to number, and nothing else; the [second exercise](fd-exercises) breaks it.
-# - *More atoms.* Every trained network here has $d=16$. At $d=32$ a first look found the same first stage, and neurons that were not yet sorted after as many steps; we have not followed it.
+# - *More atoms.* Every trained network on this page has $d=16$. At $d=32$ and 64 neurons are sorted, too, if the largest bias falls as $\sqrt{\log d/d}$ and steps grow as $1/p$ ([appendix](fd-a-atoms)). Larger $d$ we have not seen.
 # - *Finite data.* Every step here sees fresh data. With a data set, noise could also be memorised.
 # - *Images.* Which property of a deep network decides how densely it fires.
 #

@@ -1,5 +1,6 @@
 """The setting that chapter and appendix share: models, beginnings, losses and checks of sizes."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from contrastive_dynamics.feature_decoupling.constructed_learners import singleton_learner
 from contrastive_dynamics.feature_decoupling.decoupled_training import train
 from contrastive_dynamics.feature_decoupling.dictionaries import flat_dictionary
-from contrastive_dynamics.feature_decoupling.setting import Setting, require_room, require_sizes, slopes
+from contrastive_dynamics.feature_decoupling.setting import Setting, require_room, require_sizes, scaled_setting, slopes
 from contrastive_dynamics.feature_decoupling.sparse_coding import paper_scales
 from contrastive_dynamics.feature_decoupling.training_schedule import DecoupledTraining
 
@@ -31,6 +32,18 @@ def test_a_beginning_is_what_train_takes_and_its_batch_grows_with_the_dimension(
     assert begun.weights.shape == (3, 6, 16) and train(*begun, [0, 1]).weights.shape == (2, 3, 6, 16)
     assert SETTING.begin(32, replace(TRAINING, views="plain")).training.batch == 64
     assert SETTING.begin(2 * 4, replace(TRAINING, batch=1)).training.batch == 1
+
+
+def test_at_another_d_sizes_are_in_proportion_and_the_largest_bias_falls():
+    larger = scaled_setting(SETTING, 8, 16)
+    assert (larger.atoms, larger.dim, larger.neurons) == (8, 32, 12)
+    assert larger.training.batch == 32  # that of d1 = 16
+    assert larger.training.cap == pytest.approx(TRAINING.cap * (math.log(8) / 8 / (math.log(4) / 4)) ** 0.5)
+    assert scaled_setting(SETTING, 4, 32) == SETTING
+    begun = larger.begin(larger.dim)
+    assert begun.weights.shape == (3, 12, 32) and begun.training.batch == 32
+    with pytest.raises(ValueError, match="^atoms and dim must be ≥ 2 and ≥ 10, got 8 and 9$"):
+        scaled_setting(SETTING, 8, 9)
 
 
 def test_equal_outputs_have_the_loss_one_and_the_yardstick_is_below():

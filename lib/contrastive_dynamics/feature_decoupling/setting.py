@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import log, sqrt
 from typing import NamedTuple
 
 import torch
@@ -109,6 +109,30 @@ class Setting:
         drawn = [torch.randn(dictionary.shape[1], count, generator=g, dtype=torch.float64) for g in self.draws("dense")]
         both = torch.cat([dictionary, torch.stack(drawn).to(dictionary)], -1)
         return torch.linalg.qr(both)[0][..., dictionary.shape[-1] :]
+
+
+def scaled_setting(setting: Setting, atoms: int, dim: int) -> Setting:
+    """The setting at another number of atoms: d1 and m in proportion to d, and the largest bias as √(log d/d).
+
+    At T1 a neuron has its best atom at about √(2 log d/d) ‖w‖, and in a view the noise √2 σ_ξ ‖w‖ ~ (log d)^¼ ‖w‖/√d.
+    A largest bias that stays the same part of ‖w‖ is out of the reach of both once d is large. The batch is that of
+    d1 = `dim` here: the noise that it adds depends on d1/d.
+    Source: wen-li-2021, Section 2.2: biases up to polylog(d)/√d, in units of ‖w‖.
+    Args:
+        setting: at its own d.
+        atoms: the other d, ≥ 2.
+        dim: d1 at the setting's own d, to which that of the result is in proportion; ≥ d + m.
+    Returns: a Setting whose `begin(its dim)` has m·(atoms/d) neurons.
+    Raises: ValueError for fewer atoms or a smaller dim.
+    """
+    least = setting.atoms + setting.neurons
+    if atoms < 2 or dim < least:
+        raise ValueError(f"atoms and dim must be ≥ 2 and ≥ {least}, got {atoms} and {dim}")
+    lower = sqrt(log(atoms) / atoms / (log(setting.atoms) / setting.atoms))
+    batch = max(1, setting.training.batch * dim // setting.dim)
+    training = replace(setting.training, batch=batch, cap=setting.training.cap * lower)
+    sizes = {"dim": dim * atoms // setting.atoms, "neurons": setting.neurons * atoms // setting.atoms}
+    return replace(setting, atoms=atoms, training=training, **sizes)
 
 
 def require_sizes(least: int, **lists: list) -> None:
