@@ -14,7 +14,8 @@ PSD of trace 1 and C counts only by its symmetric part. With S = Σ_j s_j p_j q_
     L(G) − L(S) = τ⁴‖G − S‖² − 2τ²⟨C − τ²S, G − S⟩ ≥ τ⁴‖G − S‖²,
 
 as ⟨C − τ²S, G − S⟩ = Σ_j(ρ_j − τ²s_j)(p_jᵀGq_j − s_j) ≤ μ(Σ_j|p_jᵀGq_j| − 1) ≤ μ(‖G‖_* − 1) ≤ 0, one inequality per
-direction (`direction_gap`). At a learned τ² the loss is ‖H − C‖² − ‖C‖² in H = τ²G with ‖H‖_* ≤ τ²: the optimum is H = C.
+direction (`direction_gap`). At a learned τ² the loss is ‖H − C‖² − ‖C‖² in H = τ²G with ‖H‖_* ≤ τ²: the optimum is
+H = C.
 """
 
 import math
