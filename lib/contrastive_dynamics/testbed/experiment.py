@@ -78,6 +78,7 @@ def train(
     """
     _check(world, seeds, steps, batch, strangers)
     params = _begin(world, network, loss, seeds, start, dtype)
+    _require_fit(network, params, world.inputs)
     params = _constrained(params, constraint)
     data, others = (streams(seeds, 1, purpose) for purpose in ("data", "strangers"))
     state, losses = {}, []
@@ -142,6 +143,17 @@ def _constrained(params: Parameters, constraint: Constraint) -> Parameters:
 
 def _as(view: Tensor, encoder: Parameters) -> Tensor:
     return view.to(next(iter(encoder.values())).dtype)
+
+
+def _require_fit(network: Network, params: Parameters, inputs: int) -> None:
+    """Raise ValueError unless every encoder takes the world's views."""
+    for encoder in split(params)[0]:
+        some = next(iter(encoder.values()))
+        try:
+            network(encoder, some.new_ones(len(some), 2, inputs))
+        except RuntimeError as error:
+            sizes = ", ".join(f"{name} {list(w.shape)}" for name, w in encoder.items())
+            raise ValueError(f"train: network and views must fit, got {sizes} and views of {inputs} inputs") from error
 
 
 def _require_finite(value: Tensor, step: int) -> None:
