@@ -13,6 +13,7 @@ from contrastive_dynamics.testbed.soft_threshold import (
     effective_rank_of_shares,
     learned_temperature,
     population_loss,
+    share_velocity,
     water_filling,
     water_level,
 )
@@ -100,6 +101,18 @@ def test_any_other_point_costs_at_least_its_squared_distance():
         g = torch.stack([shrunk(x) for x in normal("points", 200, 6, 6)])
         excess = population_loss(g, c, tau) - population_loss(s, c, tau)
         assert (excess - tau**2 * (g - s).square().sum((-2, -1))).min() > -1e-12
+
+
+def test_the_flow_on_the_sphere_is_a_replicator_equation_that_ends_at_the_shares():
+    g, tau = torch.full((6,), 1 / 6, dtype=torch.float64), 1.5
+    u = torch.diag(g.sqrt()).requires_grad_()
+    (slope,) = torch.autograd.grad(population_loss(u.mT @ u, torch.diag(RHO), tau), u)
+    velocity = u.detach() * (slope * u).sum() - slope
+    of_shares = 2 * (u.detach() * velocity).sum(-2)
+    assert torch.allclose(share_velocity(g, RHO, tau), of_shares, atol=1e-13)
+    for _ in range(4000):
+        g = g + 0.02 * share_velocity(g, RHO, tau)
+    assert (g - water_filling(RHO, tau)).abs().max() < 1e-9
 
 
 def sample_loss(u, v, first, second, tau):

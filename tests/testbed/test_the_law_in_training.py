@@ -54,7 +54,7 @@ def test_a_learned_temperature_counts_the_correlations():
     assert (torch.cat(at) - tau).abs().max() < 0.12
 
 
-def test_the_spectral_loss_is_the_law_for_signs_and_positives_alone_collapse():
+def test_the_spectral_loss_is_the_law_for_sparse_views_and_positives_alone_collapse():
     world = GivenCorrelations(RHO, 5, "sparse")
     law = water_filling(canonical_correlations(world.moments(), tied=True), 0.8)
     assert (shares(ended(world, Spectral(0.8)), world.moments()) - law).abs().max() < 0.06

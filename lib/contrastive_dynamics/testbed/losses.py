@@ -13,6 +13,7 @@ from torch import Tensor
 from ..feature_decoupling.symmetrised_relu import contrastive_loss_value
 from ..losses.named_losses import contrastive_loss, unit_outputs
 from ..losses.pairwise_importance import half_squared_distances, infonce_loss
+from .log_sums import both_log_sums
 
 Strangers = tuple[Tensor, Tensor] | None
 NORMS = ("mean", "unit", "none")
@@ -44,7 +45,7 @@ class InfoNCE:
         sides: 1 for S_A alone, or 2.
         divided: whether the loss is divided by τ², as in the paper.
     Raises: ValueError for another value.
-    Cost: 2·n²·z flops and 2·n² exponentials per run.
+    Cost: 2·n²·z flops and n² exponentials per run.
     """
 
     tau_squared: float | tuple[float, ...] = 1.0
@@ -99,7 +100,7 @@ class InfoNCE:
         if self.negatives is not None:
             off = 1 - torch.eye(n, dtype=logits.dtype, device=logits.device)
             logits = logits + math.log(self.negatives / (n - 1)) * off
-        return [logits.logsumexp(side) for side in (-1, -2)[: self.sides]], own
+        return [logits.logsumexp(-1)] if self.sides == 1 else list(both_log_sums(logits)), own
 
     def _among(self, first: Tensor, second: Tensor, strangers: list[Tensor]) -> tuple[list[Tensor], Tensor]:
         """The same with separate negatives."""

@@ -94,6 +94,24 @@ def population_loss(g: Tensor, c: Tensor, tau_squared: float | Tensor) -> Tensor
     return tau.square() * g.square().sum((-2, -1)) - 2 * tau * (g * c).sum((-2, -1))
 
 
+def share_velocity(g: Tensor, rho: Tensor, tau_squared: float | Tensor) -> Tensor:
+    """dg_j/dt = 8τ²g_j(ρ_j − τ²g_j − μ(t)), μ(t) = Σ_k g_k(ρ_k − τ²g_k): the flow of one encoder on the sphere ‖U‖ = 1.
+
+    A replicator equation with the fitness ρ_j − τ²g_j; its rest point with all fitnesses at or below μ is the soft
+    threshold. A direction that stays out leaves at the rate 8τ²(μ − ρ_j), so the time is one over the gap.
+    Source: derived: U̇ = 4τ²U(C − τ²G − μ), for G in the canonical directions, where it stays.
+    Args:
+        g: shares ≥ 0 of sum 1, `[..., S]`.
+        rho: ρ, `[..., S]`.
+        tau_squared: τ² > 0, a number or `[...]`.
+    Returns: `[..., S]`, of sum 0.
+    Cost: 6·S flops.
+    """
+    tau = _column(tau_squared, rho)
+    fitness = rho - tau * g
+    return 8 * tau * g * (fitness - (g * fitness).sum(-1, keepdim=True))
+
+
 def direction_gap(rho, tau_squared, level, share, size=None, *, cut=None):
     """μ(|g| − s) − (ρ − τ²s)(g − s) with s = (ρ − μ)₊/τ²: ≥ 0 for all real g if 0 ≤ ρ ≤ 1 and μ ≥ 0.
 
