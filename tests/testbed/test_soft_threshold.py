@@ -130,17 +130,17 @@ def gaussian_pairs(n):
 
 
 def test_the_loss_of_a_large_sample_is_the_population_loss_and_its_gradient_vanishes_at_the_shares():
-    first, second = gaussian_pairs(4000)
+    first, second = gaussian_pairs(2500)
     tau = 1.0
     root = torch.diag(water_filling(RHO, tau, tied=False).sqrt()).requires_grad_()
     other = root.detach().clone().requires_grad_()
     loss = sample_loss(root, other, first, second, tau)
     at_the_shares = torch.autograd.grad(loss, [root, other])
     exact = population_loss((root.mT @ other).detach(), torch.diag(RHO), tau)
-    assert abs(float(loss.detach() - exact)) < 0.05  # the sample's error is about 0.02
+    assert abs(float(loss.detach() - exact)) < 0.06  # the sample's error is about 0.02
     others = [normal(name, 6, 6).div(6).requires_grad_() for name in ("u", "v")]
     at_others = torch.autograd.grad(sample_loss(*others, first, second, tau), others)
-    assert max(float(x.norm()) for x in at_the_shares) < 0.08 < 0.3 < min(float(x.norm()) for x in at_others)
+    assert max(float(x.norm()) for x in at_the_shares) < 0.1 < 0.3 < min(float(x.norm()) for x in at_others)
 
 
 def cases(one_encoder):

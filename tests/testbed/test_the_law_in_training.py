@@ -64,12 +64,12 @@ def test_the_spectral_loss_is_the_law_for_sparse_views_and_positives_alone_colla
 
 def test_scores_see_collapse_and_private_features():
     world = Moons([1.5, 1.0], 6, streams(SEEDS, 1, "rotation"))
-    many = score(ended(world, InfoNCE(2.0)), Native(), 2000, SEEDS)
-    alone = score(ended(world, Alignment()), Native(), 2000, SEEDS)
+    many = score(ended(world, InfoNCE(2.0), steps=120), Native(), 2000, SEEDS)
+    alone = score(ended(world, Alignment(), steps=120), Native(), 2000, SEEDS)
     assert (alone.rank < 1.3).all() and (many.rank > 2).all() and (many.kept > alone.kept + 0.2).all()
     assert (many.align > 0.8).all() and (alone.balance < many.balance).all()
     assert (many.drop > 1).all() and (alone.drop > 2).all()  # negatives widen, they do not denoise
-    mixed = train(world, Shuffled(), Linear(4), InfoNCE(2.0), **TRAINED)
+    mixed = train(world, Shuffled(), Linear(4), InfoNCE(2.0), **(TRAINED | {"steps": 60}))
     assert score(mixed, Shuffled(), 2000, SEEDS).align.abs().max() < 0.1
 
 
@@ -158,6 +158,10 @@ def test_a_new_world_a_new_loss_and_a_new_network_in_under_25_lines():
         (
             lambda: ended(Moons([1.0], 4, streams([1], 1, "r")), InfoNCE(1.0), start=[{"w": torch.ones(1, 3, 5)}]),
             r"train: network and views must fit, got w \[1, 3, 5\] and views of 4 inputs",
+        ),
+        (
+            lambda: ended(GivenCorrelations(RHO), lambda f, g: -(f * g).mean()),
+            r"train: a loss must be one number per run, \[2\], got \[\]",
         ),
         (
             lambda: linear_map(Threshold(3, 0.5), {"w": torch.randn(1, 3, 4)}, 4),

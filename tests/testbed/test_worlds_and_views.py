@@ -102,6 +102,15 @@ def test_one_encoder_and_two_agree_on_symmetric_views_without_negative_correlati
     assert canonical_correlations(tokens, tied=True).shape[-1] == rank <= 3 * (4 - 1)
 
 
+def test_two_tensors_are_a_sample_and_runs_may_differ():
+    world = GivenCorrelations([[0.9, 0.4], [0.2, 0.6]], 3)
+    pairs = Native()(world, SAMPLE, streams(SEEDS, 1, "differ"))
+    for run, rho in enumerate(([0.9, 0.4, 0.0], [0.6, 0.2, 0.0])):
+        found = canonical_correlations((pairs.first[run], pairs.second[run]))
+        assert (found - torch.tensor(rho)).abs().max() < 0.03
+        assert torch.allclose(canonical_correlations(world.moments())[run], torch.tensor(rho).double())
+
+
 def test_samples_show_correlations_that_are_not_there_and_held_out_pairs_do_not():
     world = GivenCorrelations([0.0] * 40)
     fitted, other = (Native()(world, 2000, streams(SEEDS, 1, name)) for name in ("a", "b"))
@@ -146,6 +155,9 @@ def test_a_world_that_breaks_its_promise_is_refused():
         require_world(Crooked(1.5), streams(SEEDS, 1, "promise"))
     with pytest.raises(ValueError, match=r"^Crooked: shared and render must give \[run, n, S\] and \[run, n, 3\], got"):
         require_world(Crooked(width=2), streams(SEEDS, 1, "promise"))
+    three = Moons([1.0], 4, streams([1, 2, 3], 1, "rotation"))
+    with pytest.raises(ValueError, match="^Moons: must be made for 2 runs, or for any, got .*$"):
+        require_world(three, streams(SEEDS, 1, "promise"))
     with pytest.raises(ValueError, match="^Crooked has no exact moments: use sample_moments of pairs of it$"):
         exact_moments(Crooked())
 
@@ -155,7 +167,10 @@ def test_a_world_that_breaks_its_promise_is_refused():
     [
         (lambda: Masked(1.0), r"Masked: rate must be in \(0, 1\), got 1.0"),
         (lambda: Noisy(-1.0), "Noisy: std must be ≥ 0 and finite, got -1.0"),
-        (lambda: GivenCorrelations([1.2]), r"rho and inputs must be 0 to 1 and ≥ 1, got \[1.2\] and None"),
+        (
+            lambda: GivenCorrelations([1.2]),
+            r"rho and inputs must be 0 to 1, \[S\] or \[run, S\], and ≥ S, got 1.2 to 1.2, 1 of them, and None",
+        ),
         (lambda: GivenCorrelations([0.5], law="laplace"), "law must be one of normal, signs, .*, got 'laplace'"),
         (lambda: Moons([1.0], 1, streams([0], 1, "r")), "Moons: sizes, inputs and variance must be .*"),
         (

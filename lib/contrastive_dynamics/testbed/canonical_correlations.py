@@ -12,6 +12,8 @@ from torch import Tensor
 
 from .pairs import Moments, Pairs, sample_moments
 
+Views = Pairs | Moments | tuple[Tensor, Tensor]
+
 
 class CanonicalAxes(NamedTuple):
     """ρ, descending, and the directions: aᵀx_A and bᵀx_B have variance 1 and correlation ρ."""
@@ -21,13 +23,13 @@ class CanonicalAxes(NamedTuple):
     second: Tensor  # b, [..., D_B, k]
 
 
-def canonical_correlations(views: Pairs | Moments, *, tied: bool = False) -> Tensor:
+def canonical_correlations(views: Views, *, tied: bool = False) -> Tensor:
     """ρ_1 ≥ ρ_2 ≥ … of two views.
 
     From n samples every ρ is estimated too high: see `noise_correlation` and `held_out_correlations`.
     Source: Hotelling, Relations between two sets of variates (1936); for one encoder derived, see `soft_threshold`.
     Args:
-        views: moments, or a sample of pairs.
+        views: Moments, or a sample: Pairs, or both views `[..., n, D_A]` and `[..., n, D_B]`.
         tied: whether one encoder serves both views.
     Returns: `[..., k]`, k the largest rank of a view over the runs, at most min(D_A, D_B); runs of lower rank end with
         0, or with −1 if tied, as a direction without variance is no private one.
@@ -38,9 +40,9 @@ def canonical_correlations(views: Pairs | Moments, *, tied: bool = False) -> Ten
     return canonical_axes(views, tied=tied).rho
 
 
-def canonical_axes(views: Pairs | Moments, *, tied: bool = False) -> CanonicalAxes:
+def canonical_axes(views: Views, *, tied: bool = False) -> CanonicalAxes:
     """Canonical correlations with their directions; arguments as `canonical_correlations`."""
-    moments = sample_moments(views) if isinstance(views, Pairs) else views
+    moments = views if isinstance(views, Moments) else sample_moments(views)
     _check(moments, tied)
     first, second, cross = moments
     if tied:

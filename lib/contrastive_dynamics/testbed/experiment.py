@@ -129,6 +129,8 @@ def _gradients(network, loss, params: Parameters, pairs: Pairs, negatives: Pairs
         if of_loss:
             more["params"] = of_loss
         value = loss(*outputs(pairs), **more)
+        if value.shape != pairs.first.shape[:1]:
+            raise ValueError(f"train: a loss must be one number per run, [{len(pairs.first)}], got {list(value.shape)}")
         found = torch.autograd.grad(value.sum(), list(leaves.values()), allow_unused=True)
     filled = [torch.zeros_like(w) if g is None else g for w, g in zip(leaves.values(), found, strict=True)]
     return value.detach(), dict(zip(leaves, filled, strict=True))

@@ -154,7 +154,7 @@ def finite_batch_shares(
     Error: see `FiniteBatch.correction`; worst where few negatives meet large h.
     Cost: a table of 10⁶ to 10⁷ exponentials, then 10⁵ per iteration.
     """
-    rho = rho.to(torch.float64)
+    rho = rho.to("cpu", torch.float64)
     exact, h = FiniteBatch(batch, rho.shape[-1], batch_norm), rho.clamp(min=0)
     tau = float(h.sum()) if tau_squared is None else float(tau_squared)
     h = water_filling(rho, tau) * tau

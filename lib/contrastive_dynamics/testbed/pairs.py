@@ -21,25 +21,25 @@ class Pairs(NamedTuple):
 class Moments(NamedTuple):
     """Second moments of centred views."""
 
-    first: Tensor  # [run, D_A, D_A], of the first view
-    second: Tensor  # [run, D_B, D_B]
-    cross: Tensor  # [run, D_A, D_B], E x_A x_Bᵀ
+    first: Tensor  # [..., D_A, D_A], of the first view
+    second: Tensor  # [..., D_B, D_B]
+    cross: Tensor  # [..., D_A, D_B], E x_A x_Bᵀ
 
 
-def sample_moments(pairs: Pairs) -> Moments:
+def sample_moments(views: Pairs | tuple[Tensor, Tensor]) -> Moments:
     """The moments of a sample, its means taken out, divided by n − 1.
 
     Args:
-        pairs: n ≥ 2.
+        views: Pairs, or both views `[..., n, D_A]` and `[..., n, D_B]`, n ≥ 2.
     Raises: ValueError for views of other shapes.
     Cost: 2n(D_A² + D_B² + D_A·D_B) flops per run.
     """
-    first, second = pairs[:2]
-    if first.ndim != 3 or first.shape[:2] != second.shape[:2] or first.shape[1] < 2:
+    first, second = views[:2]
+    if first.ndim < 2 or first.shape[:-1] != second.shape[:-1] or first.shape[-2] < 2:
         got = f"{list(first.shape)} and {list(second.shape)}"
-        raise ValueError(f"views must be [run, n, D_A] and [run, n, D_B], n ≥ 2, got {got}")
-    first, second = (x - x.mean(1, keepdim=True) for x in (first, second))
-    count = first.shape[1] - 1
+        raise ValueError(f"views must be [..., n, D_A] and [..., n, D_B], n ≥ 2, got {got}")
+    first, second = (x - x.mean(-2, keepdim=True) for x in (first, second))
+    count = first.shape[-2] - 1
     return Moments(first.mT @ first / count, second.mT @ second / count, first.mT @ second / count)
 
 

@@ -42,7 +42,7 @@ class GivenCorrelations:
     normal: x = √ρ s + √(1 − ρ) p. Other laws keep their marginals: x = s with probability √ρ and p otherwise,
     separately in each view, so that the correlation is ρ.
     Args:
-        rho: ρ in [0, 1], one each, S of them.
+        rho: ρ in [0, 1], `[S]`, or `[run, S]` if the runs differ.
         inputs: D ≥ S; the other coordinates are private.
         law: one of LAWS.
         tied: whether one encoder serves both views.
@@ -51,13 +51,14 @@ class GivenCorrelations:
 
     def __init__(self, rho, inputs: int | None = None, law: str = "normal", tied: bool = True):
         rho = torch.as_tensor(rho, dtype=torch.float64)
-        self.inputs, self.tied, self.law = len(rho) if inputs is None else inputs, tied, law
-        if self.inputs < len(rho) or not bool(((rho >= 0) & (rho <= 1)).all()):
-            raise ValueError(f"rho and inputs must be 0 to 1 and ≥ {len(rho)}, got {rho.tolist()} and {inputs}")
+        self.count = rho.shape[-1] if rho.ndim else 0
+        self.inputs, self.tied, self.law = self.count if inputs is None else inputs, tied, law
+        if not 1 <= self.count <= self.inputs or not bool(((rho >= 0) & (rho <= 1)).all()):
+            got = f"{float(rho.min()):g} to {float(rho.max()):g}, {self.count} of them, and {inputs}"
+            raise ValueError(f"rho and inputs must be 0 to 1, [S] or [run, S], and ≥ S, got {got}")
         if law not in LAWS:
             raise ValueError(f"law must be one of {', '.join(LAWS)}, got {law!r}")
-        self.rho = torch.nn.functional.pad(rho, (0, self.inputs - len(rho)))
-        self.count = len(rho)
+        self.rho = torch.nn.functional.pad(rho, (0, self.inputs - self.count)).view(-1, 1, self.inputs)
 
     def shared(self, n, generators):
         return LAWS[self.law](n, self.count, generators)
@@ -78,8 +79,9 @@ class GivenCorrelations:
         return torch.where(coins < weight, shared, values)
 
     def moments(self) -> Moments:
-        unit = torch.eye(self.inputs, dtype=self.rho.dtype).unsqueeze(0)
-        return Moments(unit, unit, torch.diag(self.rho).unsqueeze(0))
+        cross = torch.diag_embed(self.rho.squeeze(1))
+        unit = torch.eye(self.inputs, dtype=cross.dtype).expand_as(cross)
+        return Moments(unit, unit, cross)
 
 
 def _normal(n: int, size: int, generators: list[torch.Generator]) -> Tensor:
@@ -129,8 +131,11 @@ def require_world(world: World, generators: list[torch.Generator]) -> None:
     Cost: 4096 samples per run.
     """
     name = type(world).__name__
-    shared = world.shared(_SAMPLES, generators)
-    view = world.render(shared, world.private(_SAMPLES, generators), 1)
+    try:
+        shared = world.shared(_SAMPLES, generators)
+        view = world.render(shared, world.private(_SAMPLES, generators), 1)
+    except RuntimeError as error:
+        raise ValueError(f"{name}: must be made for {len(generators)} runs, or for any, got {error}") from error
     if shared.shape[:2] != (len(generators), _SAMPLES) or view.shape != (*shared.shape[:2], world.inputs):
         got = f"{list(shared.shape)} and {list(view.shape)}"
         raise ValueError(f"{name}: shared and render must give [run, n, S] and [run, n, {world.inputs}], got {got}")
