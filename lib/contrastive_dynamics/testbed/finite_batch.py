@@ -87,7 +87,7 @@ class FiniteBatch:
     """Δ_N for one N: tables of δ and the points x, made once.
 
     Args:
-        batch: N ≥ 2.
+        batch: N ≥ 3.
         directions: S, 1 to 64.
         batch_norm: whether outputs are divided by their norm in the batch, or in the population.
     Raises: ValueError for other sizes.
@@ -151,7 +151,9 @@ def finite_batch_shares(
         iterations: ≥ 1; each shrinks the error by about the size of ∂²Δ_N/2.
     Returns: g `[S]` and τ², a number.
     Raises: ValueError for an argument outside its range.
-    Error: see `FiniteBatch.correction`; worst where few negatives meet large h.
+    Error: at learned τ² within 1 % of τ² for N ≥ 64 by the gradient of the loss there, over five spectra; single
+        trainings agree within 2 %, and 4 % for one direction of ρ = 0.95 at N = 64. At N = 16 it is 2 % too high. Views
+        that are not Gaussian and the unused norm of two encoders are not covered.
     Cost: a table of 10⁶ to 10⁷ exponentials, then 10⁵ per iteration.
     """
     rho = rho.to("cpu", torch.float64)

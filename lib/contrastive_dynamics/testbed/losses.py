@@ -21,6 +21,8 @@ NORMS = ("mean", "unit", "none")
 
 def normalised(first: Tensor, second: Tensor, strangers: Strangers, norm: str) -> tuple[Tensor, Tensor, Strangers]:
     """Outputs with E‖f‖² = 1 over the positives of each view (mean), of length 1 (unit), or as they are (none)."""
+    if norm not in NORMS:
+        raise ValueError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
     if norm == "unit":
         strangers = strangers and tuple(unit_outputs(y)[0] for y in strangers)
         return unit_outputs(first)[0], unit_outputs(second)[0], strangers
