@@ -8,6 +8,7 @@ meets no direction that is merely slow.
 from collections.abc import Callable
 from copy import copy
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -111,9 +112,9 @@ def image_draw(data: str, split: str = "train") -> Draw:
     if data not in DATA or split not in ("train", "test"):
         raise ValueError(f"image_draw: data must be one of {', '.join(DATA)}, train or test, got {data!r}, {split!r}")
     if data == "digits":
-        images = torch.from_numpy(catalogue.digits().images[split == "test" :: 2]).float() / 16
+        images = _here(catalogue.digits().images[split == "test" :: 2]).float() / 16
         return lambda n, generators: _twice(_digit_view, _picked(images, n, generators), generators, 0.2)
-    images = torch.from_numpy(catalogue.cifar10(split, name=data).images).permute(0, 3, 1, 2)
+    images = _here(catalogue.cifar10(split, name=data).images).permute(0, 3, 1, 2)
     change = Augmentation("full", scale=(0.5, 1.0))
     return lambda n, generators: _twice(change, _patches(images, n, generators), generators, 0.1)
 
@@ -128,7 +129,7 @@ def from_samples(first: Tensor, second: Tensor) -> Draw:
         raise ValueError(f"from_samples: both views must be [n, D] of one size, got {got}")
 
     def draw(n: int, generators: list[torch.Generator]) -> tuple[Tensor, Tensor]:
-        rows = torch.stack([torch.randint(len(first), (n,), generator=g) for g in generators])
+        rows = torch.stack([torch.randint(len(first), (n,), generator=g, device=g.device) for g in generators])
         return first[rows], second[rows]
 
     return draw
@@ -137,6 +138,11 @@ def from_samples(first: Tensor, second: Tensor) -> Draw:
 def shuffled(draw: Draw) -> Draw:
     """A control: both views of a pair come from different images."""
     return lambda n, generators: (lambda views: (views[0].roll(1, 1), views[1]))(draw(n, generators))
+
+
+def _here(images: np.ndarray) -> Tensor:
+    """On the device that the generators of `streams` are on."""
+    return torch.from_numpy(np.ascontiguousarray(images)).to(torch.get_default_device())
 
 
 def _twice(view, images: Tensor, generators: list[torch.Generator], noise: float) -> tuple[Tensor, Tensor]:
@@ -153,7 +159,7 @@ def _digit_view(images: Tensor, generators: list[torch.Generator]) -> Tensor:
 
 
 def _picked(images: Tensor, n: int, generators: list[torch.Generator]) -> Tensor:
-    return images[torch.stack([torch.randint(len(images), (n,), generator=g) for g in generators])]
+    return images[torch.stack([torch.randint(len(images), (n,), generator=g, device=g.device) for g in generators])]
 
 
 def _patches(images: Tensor, n: int, generators: list[torch.Generator]) -> Tensor:
@@ -161,7 +167,7 @@ def _patches(images: Tensor, n: int, generators: list[torch.Generator]) -> Tenso
     count, _, size, _ = images.shape
     found, side = [], torch.arange(_SIDE)
     for g in generators:
-        which = torch.randint(count, (n, 1, 1, 1), generator=g)
-        rows, columns = torch.randint(size - _SIDE + 1, (2, n, 1), generator=g) + side
+        which = torch.randint(count, (n, 1, 1, 1), generator=g, device=g.device)
+        rows, columns = torch.randint(size - _SIDE + 1, (2, n, 1), generator=g, device=g.device) + side
         found.append(images[which, torch.arange(3)[:, None, None], rows[:, None, :, None], columns[:, None, None, :]])
     return torch.stack(found).float() / 255

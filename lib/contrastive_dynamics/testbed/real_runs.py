@@ -17,7 +17,7 @@ from .experiment import train
 from .image_pairs import Draw, DrawnPairs, sampled, shuffled
 from .losses import InfoNCE
 from .optimisers import Adam
-from .pairs import Moments, sample_moments
+from .pairs import Moments, per_run, sample_moments
 from .sampled_law import sampled_shares
 from .sampling_bias import split_correlations, total_correlation
 from .soft_threshold import learned_temperature, water_filling
@@ -98,7 +98,7 @@ def spectra_at(
         seeds: one run each at every τ².
         outputs, steps, batch: of the training.
         watch: wraps the steps in a progress bar.
-    Cost: as `train`, and 40 times 4·_LAW_SAMPLE²·z flops per τ².
+    Cost: as `train`, and 25 times 4·_LAW_SAMPLE²·z flops per τ².
     """
     loss = InfoNCE(tuple(temperatures) * len(seeds))
     network, params, start = _trained(views, Linear(outputs), loss, seeds, len(temperatures), steps, batch, watch)[:3]
@@ -194,18 +194,17 @@ def noise_shown(inputs: int, count: int, seeds: Sequence[int]) -> tuple[Tensor, 
     """Of unrelated Gaussian views: largest ρ̂, Σ(ρ̂)₊, and the sum of the split estimate's positive part, `[seed]`."""
     rows = []
     for g in streams(seeds, 1, "noise"):
-        views = [torch.randn(count, inputs, generator=g) for _ in range(2)]
+        views = [per_run(torch.randn, [g], count, inputs, dtype=torch.float32)[0] for _ in range(2)]
         rho = canonical_axes(sample_moments(tuple(views)), tied=True).rho
         rows.append((rho[0], rho.clamp(min=0).sum(), split_correlations(*views).clamp(min=0).sum()))
     return tuple(torch.stack(part).double() for part in zip(*rows, strict=True))
 
 
 def totals_of_known(rho: Tensor, count: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Σρ_j of Gaussian views with known ρ `[D]`, estimated from `count` pairs by the trace and by Σ(ρ̂)₊, `[seed]`."""
-    world = GivenCorrelations(rho.clamp(min=0))
-    pairs = Native()(world, count, streams(seeds, 1, "known"))
+    """Σρ_j of Gaussian views with known ρ `[D]`, from `count` pairs by the trace and by Σ(ρ̂)₊; `[seed]`, means of 4."""
+    pairs = Native()(GivenCorrelations(rho), count, streams(seeds, 4, "known"))
     clipped = canonical_axes(pairs, tied=True).rho.clamp(min=0).sum(-1)
-    return total_correlation(pairs.first, pairs.second), clipped
+    return tuple(x.view(-1, 4).mean(1) for x in (total_correlation(pairs.first, pairs.second), clipped))
 
 
 def _trained(views, network: Network, loss, seeds, repeat, steps, batch, watch):
@@ -239,7 +238,7 @@ def _sampled(views: RealViews, tau: float | None, outputs: int) -> tuple[Tensor,
     """Shares in descending order and τ² by the views' own log moments, in the z most correlated directions."""
     top = views.rho.argsort(descending=True)[:outputs]
     anchors, negatives = views.coordinates[:, top].float().chunk(2)
-    shares, total = sampled_shares(views.rho[top].float(), anchors, negatives, tau)
+    shares, total = sampled_shares(views.rho[top].float(), anchors, negatives, tau, iterations=25)
     return shares.sort(descending=True).values.double(), total.double()
 
 
