@@ -20,19 +20,131 @@
 # %% [markdown]
 # # Appendix: One testbed
 #
-# Further checks of [One testbed](one-testbed.ipynb).
+# What a doubter of [One testbed](one-testbed.ipynb) may ask for. It runs by itself, with the parameters of the chapter, and uses its [symbols](ot-symbols).
+
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
 seeds: int = 8  # seeds of a claim that is decided by chance, 3..1000
-temperatures: list[float] = [0.5, 1.0, 2.0, 3.0]  # inverse temperatures, 0.05..20
+image_data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
+image_seeds: int = 5  # encoders per inverse temperature, 3..100
+image_temperatures: list[float] = [0.5, 1.0, 3.0]  # τ² of these, 0.05..20
+image_steps: int = 400  # of these trainings, 50..100000
+image_batch: int = 256  # pairs per step, 16..16384
+image_outputs: int = 32  # outputs of these encoders, 2..512
+image_count: int = 50000  # pairs on which correlations are measured, 2000..10000000
+own_world: str = "moons"  # of your own run, one of testbed.own_runs.WORLDS
+own_views: str = "native"  # its views, one of testbed.own_runs.VIEWS
+own_network: str = "linear"  # its network, one of testbed.own_runs.NETWORKS
+own_loss: str = "infonce"  # its loss, one of testbed.own_runs.LOSSES
+own_taus: list[float] = [0.5, 1.0, 2.0, 4.0]  # its inverse temperatures, 0.05..20
+own_noises: list[float] = [0.0, 0.3, 0.6]  # noise added to both views, 0..10
+own_seeds: int = 2  # networks at each of these, 1..1000
+own_steps: int = 200  # of each training, 1..100000
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
+
 # %% tags=["hide-input"]
-from clbook.notebook import open_chapter
+import torch
+
+from clbook.notebook import glue, open_chapter
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from contrastive_dynamics.testbed import (
+    image_draw, measured_views, noise_correlation, noise_shown, noise_total,
+    totals_of_known, water_filling,
+)  # fmt: skip
+
 
 # %% tags=["hide-input"]
 chapter = open_chapter("one-testbed-appendix", globals())
+torch_defaults(chapter.device)
+
+
+# %% [markdown]
+# (ot-a-projection)=
+# ## The closed form of the level
+#
+# `water_level` takes the largest of $(\rho_1+\dots+\rho_k-\tau^2)/k$. That this is where $\sum_j(\rho_j-\mu)_+=\tau^2$ can be checked by halving an interval.
+#
+# ````{prf:proposition} the level in closed form
+# :label: ot-projection
+# :nonumber:
+# ```{claim} projection
+# ```
+# ````
+
+# %% tags=["hide-input"]
+spectrum = torch.tensor([0.9, 0.7, 0.5, 0.3, 0.1, 0.0])
+
+
+def by_bisection(rho, tau):
+    """Shares whose level is found by halving an interval."""
+    low, high = rho.min() - tau, rho.max()
+    for _ in range(60):
+        level = (low + high) / 2
+        too_much = (rho - level).clamp(min=0).sum() > tau
+        low, high = (level, high) if too_much else (low, level)
+    return (rho - high).clamp(min=0) / tau
+
+
+def largest_difference(rho):
+    """Of the closed form for one spectrum from the bisection for the true one."""
+    taus = (0.05, 0.5, 1.0, 2.5, 20.0)
+    pairs = ((water_filling(rho, tau), by_bisection(spectrum, tau)) for tau in taus)
+    return max(float((a - b).abs().max()) for a, b in pairs)
+
+
+error, mistake = (largest_difference(rho) for rho in (spectrum, spectrum.square()))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("projection", observed=error, control=mistake)
+
+
+# %% [markdown]
+# (ot-a-sampling)=
+# ## Measure ρ without fooling yourself
+#
+# Samples show correlations where there are none. Of $n$ pairs of unrelated views with $D$ inputs one encoder sees a semicircle of them up to $\sqrt{2D/n}$ (two encoders: up to about $2\sqrt{D/n}$, {glue:text}`ot-noise-two:.2f` for $D=128$ and $n=60\,000$). Each is small, but a learned $\tau^2$ adds them all up. Two remedies follow from one fact: over pairs, the $k$ largest sampled correlations sum to too much on average, those of directions found on *other* pairs to too little, and the sum of all is the same in both, a trace. So split the pairs, find directions on one half and correlations on the other; and to estimate $\sum_j\rho_j$, add the negative ones, too.
+
+# %% tags=["hide-input"]
+image_block = list(range(first_seed, first_seed + image_seeds))
+fitted, kept = (chapter.check(image_draw, image_data, s) for s in ("train", "test"))
+real_views = measured_views(fitted, kept, image_count, first_seed)
+
+# %% tags=["hide-input"]
+edge_inputs, edge_pairs = 128, 60_000
+largest, clipped, split_sum = noise_shown(edge_inputs, edge_pairs, image_block)
+expected_sum = noise_total(edge_pairs, edge_inputs)
+two_encoders = expected_sum * 2**0.5  # 2√(D/n) in place of √(2D/n)
+glue.number("ot-noise-two", noise_correlation(edge_pairs, edge_inputs, edge_inputs))
+glue.number("ot-noise-sum", clipped.mean())
+glue.number("ot-noise-split", split_sum.mean())
+known = real_views.rho.clamp(min=0)
+by_trace, by_clipping = (
+    x / known.sum() - 1 for x in totals_of_known(known, 2000, image_block)
+)
+
+# %% [markdown]
+# ````{prf:proposition} correlations of nothing
+# :label: ot-noise-sum
+# :nonumber:
+# ```{claim} noise-sum
+# ```
+# ```{claim} real-sum
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "noise-sum", observed=clipped / expected_sum - 1, control=clipped / two_encoders - 1
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("real-sum", observed=by_trace, control=by_clipping)
+
+# %% [markdown]
+# Of pure noise the positive correlations sum to {glue:text}`ot-noise-sum:.2f`. With the split, {glue:text}`ot-noise-split:.2f` are left.
+
 
 # %% tags=["remove-cell"]
 chapter.close()

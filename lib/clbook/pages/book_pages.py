@@ -63,7 +63,7 @@ def load_chapters(root: Path) -> dict[str, dict]:
     chapters, _ = yaml_of(root / "book" / "chapters.yaml")
     for name, front in chapters.items():
         needed = {"title", "stage", "symbol", "question"}
-        needed |= {"cite", "paper"} if front.keys() & {"cite", "paper"} else set()
+        needed |= {"cite", "paper"} if front.keys() & {"cite", "paper"} and front.get("cite") != name else set()
         if missing := needed - front.keys():
             raise BookError(f"book/chapters.yaml: {name} lacks {', '.join(sorted(missing))}")
         front.setdefault("cite", name)

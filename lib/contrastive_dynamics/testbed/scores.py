@@ -63,6 +63,7 @@ def _of_shared(f: Tensor, x: Tensor, shared: Tensor) -> tuple[Tensor, Tensor, Te
     gains = torch.linalg.svdvals(f.mT @ s / n)
     gains = torch.nn.functional.pad(gains, (0, max(0, count - gains.shape[-1])))[..., :count]
     balance = gains.square().sum(-1) / (count * gains[..., 0].square())
+    x, s = (y.to(torch.promote_types(x.dtype, s.dtype)) for y in (x, s))  # views may be finer than outputs
     return noisy / _r_squared(x.mT @ x / n, x.mT @ s / n, s), balance, gains[..., 0] / gains[..., -1]
 
 
