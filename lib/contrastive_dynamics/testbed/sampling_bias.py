@@ -38,7 +38,8 @@ def noise_total(count: int, inputs: int) -> float:
 
     By as much a learned τ² is expected too high where Σ(ρ̂_j)₊ is put for Σρ_j and all ρ_j are 0.
     Source: derived above: the positive half of a semicircle of radius R has the mean 4R/3π.
-    Args and Error: as `noise_edge`.
+    Args: as `noise_edge`.
+    Error: of order D/n of itself on average; one sample varies by about 2/D of it.
     """
     return 2 * inputs * noise_edge(count, inputs) / (3 * math.pi)
 
