@@ -108,7 +108,7 @@ def correlation_errors(learned: Learned) -> Arms:
 
 def finite_batch_errors(learned: Learned, batch: int) -> Arms:
     """|τ²/τ_N² − 1| with τ_N² of `finite_batch_shares`, mean over spectra, for each start; control: Σρ_j for τ_N²."""
-    corrected = torch.stack([finite_batch_shares(rho, batch)[1] for rho in learned["ρ"]])
+    corrected = torch.stack([finite_batch_shares(rho, batch)[1] for rho in learned["ρ"]]).to(learned["τ²"])
 
     def error(of: Tensor) -> Tensor:
         return (learned["τ²"] / of.view(1, -1, 1) - 1).abs().mean(1)

@@ -84,7 +84,7 @@ def mean_log_deficit(root: Tensor, n: int) -> Tensor:
 
 
 class FiniteBatch:
-    """Δ_N for one N: tables of δ and the points x, made once.
+    """Δ_N for one N: tables of δ and the points x, made once, on the CPU.
 
     Args:
         batch: N ≥ 3.
@@ -97,11 +97,12 @@ class FiniteBatch:
         if batch < 3 or not 1 <= directions <= 64:
             raise ValueError(f"FiniteBatch: batch must be ≥ 3 and directions 1 to 64, got {batch} and {directions}")
         self.batch, self.batch_norm = batch, batch_norm
+        cpu = {"dtype": torch.float64, "device": "cpu"}  # Sobol points are drawn there
         uniform = torch.quasirandom.SobolEngine(directions, scramble=True, seed=0).draw(_POINTS, dtype=torch.float64)
         self.squares = 2 * torch.erfinv(2 * uniform.clamp(1e-12, 1 - 1e-12) - 1).square()  # x²
-        angles = math.pi * (torch.arange(_DEGREE + 1, dtype=torch.float64) + 0.5) / (_DEGREE + 1)
+        angles = math.pi * (torch.arange(_DEGREE + 1, **cpu) + 0.5) / (_DEGREE + 1)
         values = mean_log_deficit(_LARGEST * (1 + angles.cos()) / 2, batch - 1)
-        orders = torch.arange(_DEGREE + 1, dtype=torch.float64).unsqueeze(-1)
+        orders = torch.arange(_DEGREE + 1, **cpu).unsqueeze(-1)
         self.coefficients = 2 / (_DEGREE + 1) * (orders * angles).cos() @ values
         self.coefficients[0] /= 2
         self.nodes, self.weights = _hermite(20)
@@ -176,6 +177,6 @@ def _threshold(rho: Tensor, tau: float) -> Tensor:
 
 def _hermite(count: int) -> tuple[Tensor, Tensor]:
     """Nodes and weights of E f(ξ), ξ ~ N(0, 1), by the eigenproblem of Golub and Welsch."""
-    off = torch.arange(1, count, dtype=torch.float64).sqrt()
+    off = torch.arange(1, count, dtype=torch.float64, device="cpu").sqrt()
     nodes, vectors = torch.linalg.eigh(torch.diag(off, 1) + torch.diag(off, -1))
     return nodes, vectors[0].square()
