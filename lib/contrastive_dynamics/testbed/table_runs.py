@@ -1,6 +1,6 @@
 """The trainings behind the table: in each of the four worlds the arms that its rows compare."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import torch
@@ -70,12 +70,17 @@ def whitened(world: World, name: str, how: Training) -> Arms:
 
 
 def deep(world: World, name: str, how: Training, act: str = "linear") -> Arms:
-    """Two layers, z = S: a loss linear in similarities, without and with negatives; InfoNCE; and the constraint."""
+    """Two layers, z = S: a loss linear in similarities, without and with negatives; InfoNCE; and the constraint.
+
+    A loss without a norm only grows, so that twice the rate is twice the time.
+    """
     size, native = (max(world.inputs, SHARED[name]), SHARED[name], act), NATIVE[name]
     network, alone = TwoLayers(*size), Arm(native, Bilinear(False))
-    arms = {"positives": alone, "negatives": Arm(native, Bilinear(True)), "infonce": Arm(native, InfoNCE(3.0))}
-    held = trained_arms(world, {"orthogonal": alone}, TwoLayers(*size, orthogonal=True), how, semi_orthogonal)
-    return trained_arms(world, arms, network, how) | held | {"untrained": untrained(world, network, how)}
+    unbounded = {"positives": alone, "negatives": Arm(native, Bilinear(True))}
+    ended = trained_arms(world, unbounded, network, replace(how, rate=2 * how.rate))
+    ended |= trained_arms(world, {"infonce": Arm(native, InfoNCE(3.0))}, network, how)
+    held = {"orthogonal": alone}
+    return ended | trained_arms(world, held, TwoLayers(*size, orthogonal=True), how, semi_orthogonal)
 
 
 def deep_relu(world: World, name: str, how: Training) -> Arms:
@@ -160,11 +165,20 @@ def plan(seeds: tuple[int, ...]) -> dict[str, tuple[World, tuple[str, ...]]]:
     }
 
 
-def trainings(how: Training) -> Trainings:
-    """Everything that the table needs, trained once: world or variant -> group -> arms."""
-    jobs = [(name, world, group) for name, (world, groups) in plan(how.seeds).items() for group in groups]
+def trainings(how: Training, column: str, watch: Callable[[Iterable], Iterable] = iter) -> Trainings:
+    """Everything that a column of the table needs, trained once: world or variant -> group -> arms.
+
+    Args:
+        how: seeds, steps, batch and rate.
+        column: one of WORLDS.
+        watch: wraps an iterable in a progress bar.
+    Raises: ValueError for another column, and as `train`.
+    """
+    if column not in SHARED:
+        raise ValueError(f"column must be one of {', '.join(SHARED)}, got {column!r}")
+    planned = {name: of for name, of in plan(how.seeds).items() if name.partition(",")[0] == column}
+    jobs = [(name, world, group) for name, (world, groups) in planned.items() for group in groups]
     ended: Trainings = {}
-    for name, world, group in how.watch(jobs):
-        of = _longer(how) if group == "fields" else how
-        ended.setdefault(name, {})[group] = GROUPS[group](world, name.partition(",")[0], of)
+    for name, world, group in watch(jobs):
+        ended.setdefault(name, {})[group] = GROUPS[group](world, column, _longer(how) if group == "fields" else how)
     return ended

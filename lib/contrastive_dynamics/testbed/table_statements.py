@@ -3,6 +3,7 @@
 A statistic has one value per seed, and so has its control, a plausible mistake that has to miss the rule.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -37,7 +38,7 @@ def one_direction_is_left(t: Trainings) -> dict[str, Cell]:
         ranks = [arms[name].scores.rank for name in ("positives", "negatives")]
         return Cell(torch.maximum(*ranks), arms["orthogonal"].scores.rank)
 
-    return {_named(w, of): cell(t[w][group]) for w in WORLDS for of, group in _DEEP}
+    return {_named(w, of): cell(t[w][group]) for w in _worlds(t) for of, group in _DEEP}
 
 
 def constraint_keeps(t: Trainings) -> dict[str, Cell]:
@@ -47,7 +48,7 @@ def constraint_keeps(t: Trainings) -> dict[str, Cell]:
         kept = {name: arms[name].scores.kept for name in ("orthogonal", "infonce", "positives")}
         return Cell(kept["orthogonal"] - kept["infonce"], kept["positives"] - kept["infonce"])
 
-    return {_named(w, of): cell(t[w][group]) for w in WORLDS for of, group in _DEEP}
+    return {_named(w, of): cell(t[w][group]) for w in _worlds(t) for of, group in _DEEP}
 
 
 def constraint_does_not_balance(t: Trainings) -> dict[str, Cell]:
@@ -60,7 +61,7 @@ def constraint_does_not_balance(t: Trainings) -> dict[str, Cell]:
         expected = constrained_rank(held, name)
         return Cell(*((ended.scores.rank / expected - 1).abs() for ended in (held, free)))
 
-    return {w: cell(w) for w in WORLDS}
+    return {w: cell(w) for w in _worlds(t)}
 
 
 def constrained_rank(ended: Ended, name: str) -> Tensor:
@@ -89,7 +90,7 @@ def positives_are_unbalanced(t: Trainings) -> dict[str, Cell]:
         many, few = arms["3"].scores, arms[alone].scores
         return many.balance / few.balance * (few.align >= many.align - 0.05)
 
-    return {w: Cell(*(ratio(t[w]["wide"], alone) for alone in ("positives", "untrained"))) for w in WORLDS}
+    return {w: Cell(*(ratio(t[w]["wide"], alone) for alone in ("positives", "untrained"))) for w in _worlds(t)}
 
 
 def negatives_balance_fully(t: Trainings) -> dict[str, Cell]:
@@ -97,13 +98,13 @@ def negatives_balance_fully(t: Trainings) -> dict[str, Cell]:
 
     Control: positives alone.
     """
-    cells = {w: t[w]["wide"] for w in WORLDS} | {"moons, hardly any noise": t["moons, hardly any noise"]["balanced"]}
+    cells = {w: t[w]["wide"] for w in _worlds(t)} | _groups(t, "balanced")
     return {w: Cell(*(_conditioning(arms[arm], w) for arm in ("8", "positives"))) for w, arms in cells.items()}
 
 
 def _conditioning(ended: Ended, name: str) -> Tensor:
     name = name.partition(",")[0]
-    g = shares(ended.trained, NATIVE[name].moments(ended.trained.world))[:, : SHARED[name]]
+    g = shares(ended.trained, NATIVE[name].moments(ended.trained.world)).double()[:, : SHARED[name]]
     return (g.amax(1) / g.amin(1).clamp(min=1e-9)).sqrt().clamp(max=MOST_UNEQUAL)
 
 
@@ -116,7 +117,7 @@ def dropped_unless_shared(t: Trainings) -> dict[str, Cell]:
     def cell(arms: Arms) -> Cell:
         return Cell(*(_purity(arms[arm]) - _purity(arms["coupled"]) for arm in ("1", "untrained")))
 
-    return {w: cell(t[w]["wide"]) for w in WORLDS}
+    return {w: cell(t[w]["wide"]) for w in _worlds(t)}
 
 
 def _purity(ended: Ended) -> Tensor:
@@ -127,7 +128,8 @@ def _purity(ended: Ended) -> Tensor:
 
 def noise_alone_is_kept(t: Trainings) -> dict[str, Cell]:
     """W2: kept features with coupled views. Control: views with private latents of their own."""
-    cells = {w: t[w]["wide"] for w in WORLDS} | {"modal, many inputs": t["modal, many inputs"]["masked"]}
+    cells = {w: t[w]["wide"] for w in _worlds(t)}
+    cells |= {w: arms for w, arms in _groups(t, "masked").items() if w == "modal, many inputs"}
     return {w: Cell(arms["coupled"].scores.kept, arms["1"].scores.kept) for w, arms in cells.items()}
 
 
@@ -141,7 +143,7 @@ def a_neuron_for_each_feature(t: Trainings) -> dict[str, Cell]:
         on, off, none = (won(arms[name]) for name in ("level 1", "level 0", "untrained"))
         return Cell(on - off, none - off)
 
-    return {w: cell(t[w]["thresholds"]) for w in (*WORLDS, "modal, sparse signal")}
+    return {w: cell(arms) for w, arms in _groups(t, "thresholds").items()}
 
 
 def won(ended: Ended) -> Tensor:
@@ -151,12 +153,10 @@ def won(ended: Ended) -> Tensor:
 
 def masks_decouple(t: Trainings) -> dict[str, Cell]:
     """W4: log10 of drop where the views are masks. Control: the same without masks."""
-    cells = {
-        "tokens": (t["tokens"]["wide"], "masked"), "moons": (t["moons"]["wide"], "masked"),
-        "modal": (t["modal, one modality"]["masked"], "masked"), "sparse": (t["sparse"]["wide"], "1"),
-        "modal, many inputs": (t["modal, many inputs"]["masked"], "masked"),
-    }  # fmt: skip
-    return {w: Cell(_decades(arms[arm]), _decades(arms["coupled"])) for w, (arms, arm) in cells.items()}
+    cells = {w: t[w]["wide"] for w in _worlds(t) if w != "modal"} | _groups(t, "masked")
+    cells = {w.removesuffix(", one modality"): arms for w, arms in cells.items()}
+    masks = {w: arms["1"] if w == "sparse" else arms["masked"] for w, arms in cells.items()}  # masks are its own views
+    return {w: Cell(_decades(masks[w]), _decades(arms["coupled"])) for w, arms in cells.items()}
 
 
 def _decades(ended: Ended) -> Tensor:
@@ -202,7 +202,7 @@ def noise_enters(t: Trainings) -> dict[str, Cell]:
 
     Control: τ² = 1, which is below Σρ.
     """
-    return {w: Cell(*(_entered(t[w], tau) for tau in ("20", "1"))) for w in WORLDS}
+    return {w: Cell(*(_entered(t[w], tau) for tau in ("20", "1"))) for w in _worlds(t)}
 
 
 def _entered(groups: dict[str, Arms], tau: str) -> Tensor:
@@ -226,7 +226,7 @@ def coupled_views_whiten(t: Trainings) -> dict[str, Cell]:
     Coupled views have ρ = 1 in all directions, so that the optimum is white; ρ is that of views apart, D the
     rank of x. Control: views apart.
     """
-    cells = {name: groups["whitened"] for name, groups in t.items() if "whitened" in groups}
+    cells = _groups(t, "whitened")
     return {name: Cell(*(_from_white(arms[arm]) for arm in ("coupled", "apart"))) for name, arms in cells.items()}
 
 
@@ -248,5 +248,22 @@ def _named(world: str, variant: str) -> str:
 
 def _neurons(t: Trainings) -> dict[str, Arms]:
     """Fully connected layers in four worlds, and with places where a world has them."""
-    cells = {w: t[w]["neurons"] for w in WORLDS}
-    return cells | {"tokens, places": t["tokens, places"]["fields"], "sparse, places": t["sparse, places"]["fields"]}
+    return _groups(t, "neurons") | _groups(t, "fields")
+
+
+def _worlds(t: Trainings) -> list[str]:
+    return [w for w in WORLDS if w in t]
+
+
+def _groups(t: Trainings, name: str) -> dict[str, Arms]:
+    """The arms of a group wherever it was trained."""
+    return {w: groups[name] for w, groups in t.items() if name in groups}
+
+
+STATEMENTS: dict[str, Callable[[Trainings], dict[str, Cell]]] = {
+    "e1": one_direction_is_left, "e2": constraint_keeps, "e3": constraint_does_not_balance,
+    "r1": positives_are_unbalanced, "r2": negatives_balance_fully,
+    "w1": dropped_unless_shared, "w2": noise_alone_is_kept, "w3": a_neuron_for_each_feature, "w4": masks_decouple,
+    "t1": width_helps_relu, "t2": relu_shows_single_features, "t3": relu_keeps_more,
+    "noise-enters": noise_enters, "coupled": coupled_views_whiten,
+}  # fmt: skip
