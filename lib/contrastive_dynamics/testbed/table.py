@@ -13,7 +13,7 @@ from .canonical_correlations import canonical_correlations
 from .table_arms import Training
 from .table_runs import trainings
 from .table_statements import STATEMENTS, Cell
-from .table_worlds import NATIVE, WORLDS
+from .table_worlds import COLUMNS, NATIVE
 
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 TRAVELS, CONDITIONS, STAYS, ABSENT = "travels", "with conditions", "does not travel", "does not apply"
@@ -51,45 +51,45 @@ class Row:
 
 
 ROWS = {
-    "e1": Row("moons", at_most=1.2, met=(*WORLDS, *(f"{w}, ReLU" for w in WORLDS))),
-    "e2": Row("moons", at_least=-0.05, met=WORLDS, missed=("sparse, ReLU",)),
-    "e3": Row("moons", at_most=0.05, met=WORLDS),
-    "r1": Row("modal", at_least=2.0, met=("tokens", "moons", "modal")),
+    "e1": Row("moons", at_most=1.2, met=(*COLUMNS, *(f"{w}, ReLU" for w in COLUMNS))),
+    "e2": Row("moons", at_least=-0.05, met=COLUMNS, missed=("sparse codes, ReLU",)),
+    "e3": Row("moons", at_most=0.05, met=COLUMNS),
+    "r1": Row("modalities", at_least=2.0, met=("tokens", "moons", "modalities")),
     "r2": Row(
-        "modal", at_most=1.2, reading=True,
-        met=("modal", "sparse", "moons, hardly any noise"), missed=("tokens", "moons"),
+        "modalities", at_most=1.2, reading=True,
+        met=("modalities", "sparse codes", "moons, hardly any noise"), missed=("tokens", "moons"),
     ),
-    "w1": Row("sparse", at_least=1.0, met=WORLDS),
+    "w1": Row("sparse codes", at_least=1.0, met=COLUMNS),
     "w2": Row(
-        "sparse", at_most=0.5, reading=True,
-        met=("sparse", "modal, many inputs"), missed=("tokens", "moons", "modal"),
+        "sparse codes", at_most=0.5, reading=True,
+        met=("sparse codes", "modalities, many inputs"), missed=("tokens", "moons", "modalities"),
     ),
     "w3": Row(
-        "sparse", at_least=0.3,
-        met=("sparse", "modal, sparse signal"), missed=("tokens", "moons", "modal"),
+        "sparse codes", at_least=0.3,
+        met=("sparse codes", "modalities, sparse signal"), missed=("tokens", "moons", "modalities"),
     ),
     "w4": Row(
-        "sparse", at_least=0.5,
-        met=("tokens", "moons", "sparse", "modal, many inputs"), missed=("modal",),
+        "sparse codes", at_least=0.5,
+        met=("tokens", "moons", "sparse codes", "modalities, many inputs"), missed=("modalities",),
     ),
     "t1": Row(
         "tokens, places", at_least=0.05,
-        met=("tokens, places",), missed=("tokens", "sparse", "sparse, places"),
+        met=("tokens, places",), missed=("tokens", "sparse codes", "sparse codes, places"),
     ),
     "t2": Row(
         "tokens, places", at_least=0.1,
-        met=("tokens, places",), missed=("tokens", "moons", "sparse"),
+        met=("tokens, places",), missed=("tokens", "moons", "sparse codes"),
     ),
     "t3": Row(
         None, at_least=0.0, reading=True,
-        met=("tokens",), missed=("moons", "sparse", "sparse, places"),
+        met=("tokens",), missed=("moons", "sparse codes", "sparse codes, places"),
     ),
-    "noise-enters": Row(None, at_least=0.01, met=("tokens", "moons", "sparse")),
+    "noise-enters": Row(None, at_least=0.01, met=("tokens", "moons", "sparse codes")),
     "coupled": Row(
         None, at_most=0.2,
         met=(
-            "moons", "moons, louder noise", "modal", "modal, louder noise",
-            "sparse, few inputs", "sparse, few inputs and louder noise",
+            "moons", "moons, louder noise", "modalities", "modalities, louder noise",
+            "sparse codes, few inputs", "sparse codes, few inputs and louder noise",
         ),
         absent={"tokens": "tokens have no noise whose strength could change"},
     ),
@@ -98,13 +98,13 @@ ROWS = {
 Table = dict[str, dict[str, Cell]]  # row -> world or variant -> cell
 
 
-def column(
+def table_column(
     world: str, seeds: Sequence[int], steps: int, batch: int, rate: float = 0.1, *, watch: Callable = iter
 ) -> dict[str, dict]:
     """One world's cells of the table, from one training of all arms, and what negatives do in it.
 
     Args:
-        world: one of WORLDS.
+        world: one of COLUMNS.
         seeds: ≥ 2 of them, one network per arm each; receptive fields take half as many more.
         steps: of most trainings; thresholds, fields and whitening take 2.5, 1.5 and 2 times as many.
         batch: pairs per step.
@@ -116,7 +116,7 @@ def column(
     Cost: 20 to 30 CPU seconds for 8 seeds, 160 steps and batches of 128.
     """
     if len(seeds) < 2:
-        raise ValueError(f"column: seeds must be ≥ 2, got {len(seeds)}")
+        raise ValueError(f"table_column: seeds must be ≥ 2, got {len(seeds)}")
     t = trainings(Training(tuple(seeds), steps, batch, rate), world, watch)
     cells = {row: {c: tuple(cell) for c, cell in of(t).items()} for row, of in STATEMENTS.items()}
     wide = {arm: ended.scores for arm, ended in t[world]["wide"].items()}
@@ -126,7 +126,7 @@ def column(
     return {"cells": cells, "scores": shown, "sum": float(rho.clamp(min=0).sum(-1).mean())}
 
 
-def table(columns: Iterable[dict[str, dict]]) -> Table:
+def table_of(columns: Iterable[dict[str, dict]]) -> Table:
     """Row -> world or variant -> cell, from columns."""
     joined: Table = {row: {} for row in ROWS}
     for of in columns:
@@ -143,18 +143,18 @@ def p_value(values: Tensor, line: float) -> float:
     return float(2 * stats.t.sf(distance / error, n - 1))
 
 
-def interval(values: Tensor, level: float) -> tuple[float, float]:
+def seed_interval(values: Tensor, level: float) -> tuple[float, float]:
     """Two-sided interval of confidence 1 − level for the mean over seeds."""
     half = float(stats.t.ppf(1 - level / 2, len(values) - 1)) * float(values.std()) / len(values) ** 0.5
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def outcomes(cells: Table, level: float = FAMILY_LEVEL) -> dict[str, dict[str, str]]:
+def cell_outcomes(cells: Table, level: float = FAMILY_LEVEL) -> dict[str, dict[str, str]]:
     """met, missed or undecided for every cell, by Holm's procedure over all cells of the table.
 
     A cell whose control does not miss the rule, at level over the number of cells, is undecided.
     Args:
-        cells: of `table`.
+        cells: of `table_of`.
         level: the probability that any cell's word is luck.
     """
     flat = {(r, c): p_value(cell.value, ROWS[r].line) for r, of in cells.items() for c, cell in of.items()}
@@ -172,21 +172,21 @@ def _missed(control: Tensor, row: Row, level: float) -> bool:
     return not row.meets(float(control.mean())) and p_value(control, row.line) <= level
 
 
-def words(found: dict[str, str], row: Row) -> dict[str, str]:
+def row_words(found: dict[str, str], row: Row) -> dict[str, str]:
     """The word of each world in a row, from the outcomes of its cells and variants.
 
     Met in all: travels; met in some and missed in others: with conditions; missed in all: does not travel. A row is not
     read abroad unless its home cell is met: if that is missed, home is not reproduced, if it is open, all is.
     Args:
-        found: of the row's cells, see `outcomes`.
+        found: of the row's cells, see `cell_outcomes`.
         row: the row.
     Returns: world -> word.
     """
     absent = row.absent or {}
     if row.home and found[row.home] != MET:
         unread = UNREAD if found[row.home] == MISSED else UNDECIDED
-        return {w: ABSENT if w in absent else unread for w in WORLDS}
-    return {w: ABSENT if w in absent else _word({found[c] for c in found if _world(c) == w}) for w in WORLDS}
+        return {w: ABSENT if w in absent else unread for w in COLUMNS}
+    return {w: ABSENT if w in absent else _word({found[c] for c in found if _world(c) == w}) for w in COLUMNS}
 
 
 def _word(of: set[str]) -> str:
@@ -227,6 +227,6 @@ def robustness(world: str, seeds: Sequence[int], steps: int, batch: int, *, watc
     Cost: four columns.
     """
     return {
-        name: column(world, seeds, round(longer * steps), batch, 0.1 * rate, watch=watch)["cells"]
+        name: table_column(world, seeds, round(longer * steps), batch, 0.1 * rate, watch=watch)["cells"]
         for name, (longer, rate) in VARIANTS.items()
     }

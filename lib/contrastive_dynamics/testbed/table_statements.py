@@ -9,16 +9,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .canonical_correlations import canonical_axes, canonical_correlations
-from .scores import linear_map, shares
-from .table_arms import Ended
-from .table_runs import Arms, Trainings, matched
-from .table_worlds import NATIVE, SHARED, WORLDS
-from .view_makers import Apart
-
-WON = 0.8  # cos² from which on a neuron is a single feature's
-MOST_UNEQUAL = 100.0  # of shares: larger ratios only say that a direction is not learned
-MOST = 1e6  # of a ratio of private to shared variance: beyond it float32 sees no private part
+from .table_runs import Arms, Trainings
+from .table_scores import (
+    constrained_rank, distance_from_white, dropped, matched, private_share, purity, strength_ratio, won,
+)  # fmt: skip
+from .table_worlds import COLUMNS
 
 
 class Cell(NamedTuple):
@@ -64,22 +59,6 @@ def constraint_does_not_balance(t: Trainings) -> dict[str, Cell]:
     return {w: cell(w) for w in _worlds(t)}
 
 
-def constrained_rank(ended: Ended, name: str) -> Tensor:
-    """Effective rank of x in the space of the z largest singular values of the cross moment, `[run or 1]`.
-
-    The limit of descent on −tr(W C Wᵀ) over WWᵀ = I. Source: derived; z = S of the world.
-    """
-    world = ended.trained.world
-    cross, second = NATIVE[name].moments(world).cross.double(), Apart().moments(world).second.double()
-    if world.tied:
-        values, vectors = torch.linalg.eigh((cross + cross.mT) / 2)
-        space = vectors[..., -SHARED[name] :]
-    else:
-        space = torch.linalg.svd(cross).Vh.mT[..., : SHARED[name]]
-    p = torch.linalg.eigvalsh(space.mT @ second @ space)
-    return torch.special.entr(p / p.sum(-1, keepdim=True)).sum(-1).exp()
-
-
 def positives_are_unbalanced(t: Trainings) -> dict[str, Cell]:
     """R1: balance of InfoNCE over that of positives alone, and 0 if these align less, by more than 0.05.
 
@@ -99,13 +78,7 @@ def negatives_balance_fully(t: Trainings) -> dict[str, Cell]:
     Control: positives alone.
     """
     cells = {w: t[w]["wide"] for w in _worlds(t)} | _groups(t, "balanced")
-    return {w: Cell(*(_conditioning(arms[arm], w) for arm in ("8", "positives"))) for w, arms in cells.items()}
-
-
-def _conditioning(ended: Ended, name: str) -> Tensor:
-    name = name.partition(",")[0]
-    g = shares(ended.trained, NATIVE[name].moments(ended.trained.world)).double()[:, : SHARED[name]]
-    return (g.amax(1) / g.amin(1).clamp(min=1e-9)).sqrt().clamp(max=MOST_UNEQUAL)
+    return {w: Cell(*(strength_ratio(arms[arm], w) for arm in ("8", "positives"))) for w, arms in cells.items()}
 
 
 def dropped_unless_shared(t: Trainings) -> dict[str, Cell]:
@@ -115,21 +88,15 @@ def dropped_unless_shared(t: Trainings) -> dict[str, Cell]:
     """
 
     def cell(arms: Arms) -> Cell:
-        return Cell(*(_purity(arms[arm]) - _purity(arms["coupled"]) for arm in ("1", "untrained")))
+        return Cell(*(purity(arms[arm]) - purity(arms["coupled"]) for arm in ("1", "untrained")))
 
     return {w: cell(t[w]["wide"]) for w in _worlds(t)}
-
-
-def _purity(ended: Ended) -> Tensor:
-    """log10 of the variance in directions that the views share over that in private ones, at most 6."""
-    private = private_share(ended).clamp(1 / MOST, 1 - 1 / MOST)
-    return ((1 - private) / private).log10()
 
 
 def noise_alone_is_kept(t: Trainings) -> dict[str, Cell]:
     """W2: kept features with coupled views. Control: views with private latents of their own."""
     cells = {w: t[w]["wide"] for w in _worlds(t)}
-    cells |= {w: arms for w, arms in _groups(t, "masked").items() if w == "modal, many inputs"}
+    cells |= {w: arms for w, arms in _groups(t, "masked").items() if w == "modalities, many inputs"}
     return {w: Cell(arms["coupled"].scores.kept, arms["1"].scores.kept) for w, arms in cells.items()}
 
 
@@ -146,22 +113,12 @@ def a_neuron_for_each_feature(t: Trainings) -> dict[str, Cell]:
     return {w: cell(arms) for w, arms in _groups(t, "thresholds").items()}
 
 
-def won(ended: Ended) -> Tensor:
-    """Share of features with a neuron of cos² > 0.8, `[run]`."""
-    return (matched(ended) > WON).double().mean(-1)
-
-
 def masks_decouple(t: Trainings) -> dict[str, Cell]:
     """W4: log10 of drop where the views are masks. Control: the same without masks."""
-    cells = {w: t[w]["wide"] for w in _worlds(t) if w != "modal"} | _groups(t, "masked")
-    cells = {w.removesuffix(", one modality"): arms for w, arms in cells.items()}
-    masks = {w: arms["1"] if w == "sparse" else arms["masked"] for w, arms in cells.items()}  # masks are its own views
-    return {w: Cell(_decades(masks[w]), _decades(arms["coupled"])) for w, arms in cells.items()}
-
-
-def _decades(ended: Ended) -> Tensor:
-    """log10 of drop, at most 6."""
-    return ended.scores.drop.clamp(1 / MOST, MOST).log10()
+    cells = {w: t[w]["wide"] for w in _worlds(t) if w != "modalities"} | _groups(t, "masked")
+    cells = {w.removesuffix(", one encoder"): arms for w, arms in cells.items()}
+    of = {w: "1" if w == "sparse codes" else "masked" for w in cells}  # whose own views are masks
+    return {w: Cell(dropped(arms[of[w]]), dropped(arms["coupled"])) for w, arms in cells.items()}
 
 
 def width_helps_relu(t: Trainings) -> dict[str, Cell]:
@@ -209,17 +166,6 @@ def _entered(groups: dict[str, Arms], tau: str) -> Tensor:
     return private_share(groups["wide"][tau]) - private_share(groups["narrow"][tau])
 
 
-def private_share(ended: Ended) -> Tensor:
-    """Share of the variance of a linear network's outputs in the directions with ρ = 0, `[run]`."""
-    trained = ended.trained
-    moments = Apart().moments(trained.world)
-    axes = canonical_axes(moments, tied=trained.world.tied)
-    w = linear_map(trained.network, trained.encoders[-1], trained.world.inputs).to(axes.second.dtype)
-    along = (w @ (moments.second @ axes.second)).square().sum(-2)  # the variance of each direction
-    private = (axes.rho < 1e-3).to(along)  # float32 rounds a zero
-    return ((along * private).sum(-1) / along.sum(-1)).double()
-
-
 def coupled_views_whiten(t: Trainings) -> dict[str, Cell]:
     """L3: relative distance of shared over private variance of the outputs, coupled views, from its law Σρ/(D − Σρ).
 
@@ -227,16 +173,9 @@ def coupled_views_whiten(t: Trainings) -> dict[str, Cell]:
     rank of x. Control: views apart.
     """
     cells = _groups(t, "whitened")
-    return {name: Cell(*(_from_white(arms[arm]) for arm in ("coupled", "apart"))) for name, arms in cells.items()}
-
-
-def _from_white(ended: Ended) -> Tensor:
-    world = ended.trained.world
-    moments = Apart().moments(world)
-    rho = canonical_correlations(moments, tied=world.tied).double().clamp(min=0)
-    cross, second = (m.double().diagonal(dim1=-2, dim2=-1).sum(-1) for m in (moments.cross, moments.second))
-    shared_over_private = ended.scores.drop * cross / (second - cross)
-    return (shared_over_private / (rho.sum(-1) / (rho.shape[-1] - rho.sum(-1))) - 1).abs()
+    return {
+        name: Cell(*(distance_from_white(arms[arm]) for arm in ("coupled", "apart"))) for name, arms in cells.items()
+    }
 
 
 _DEEP = (("", "deep"), ("ReLU", "deep relu"))
@@ -252,7 +191,7 @@ def _neurons(t: Trainings) -> dict[str, Arms]:
 
 
 def _worlds(t: Trainings) -> list[str]:
-    return [w for w in WORLDS if w in t]
+    return [w for w in COLUMNS if w in t]
 
 
 def _groups(t: Trainings, name: str) -> dict[str, Arms]:
