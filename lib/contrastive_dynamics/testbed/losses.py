@@ -119,25 +119,36 @@ class Spectral:
     Only the norms over the batch add a term of order 1/n.
     Source: HaoChen et al., Provable guarantees for self-supervised deep learning with spectral contrastive loss (2021).
     Args:
-        tau_squared: τ² > 0.
-        norm: one of NORMS.
+        tau_squared, learned, norm: as in `InfoNCE`.
     """
 
-    tau_squared: float = 1.0
+    tau_squared: float | tuple[float, ...] = 1.0
     norm: str = "mean"
+    learned: bool = False
 
     def __post_init__(self):
-        InfoNCE(self.tau_squared, norm=self.norm)
+        self._infonce()
 
-    def __call__(self, first: Tensor, second: Tensor, strangers: Strangers = None) -> Tensor:
+    def _infonce(self) -> InfoNCE:
+        """The loss with the same inverse temperature, which it keeps."""
+        return InfoNCE(self.tau_squared, learned=self.learned, norm=self.norm)
+
+    def start(self, runs: int) -> dict[str, Tensor]:
+        """log τ² `[run]`, if it is learned."""
+        return self._infonce().start(runs)
+
+    def __call__(
+        self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
+    ) -> Tensor:
         first, second, strangers = normalised(first, second, strangers, self.norm)
+        tau = self._infonce().inverse_temperature(params or {}, first)
         own, n = (first * second).sum(-1), first.shape[-2]
         if strangers is None:  # Σ_ij s_ij² = ⟨FᵀF, GᵀG⟩: no n×n matrix
             total = ((first.mT @ first) * (second.mT @ second)).sum((-2, -1)) - own.square().sum(-1)
             squares = total / (n * (n - 1))
         else:
             squares = (first @ strangers[1].mT).square().mean((-2, -1))
-        return self.tau_squared**2 * squares - 2 * self.tau_squared * own.mean(-1)
+        return tau.square() * squares - 2 * tau * own.mean(-1)
 
 
 @dataclass(frozen=True)
