@@ -11,7 +11,14 @@ from torch import Tensor
 
 from .table_runs import Arms, Trainings
 from .table_scores import (
-    constrained_rank, distance_from_white, dropped, matched, private_share, purity, strength_ratio, won,
+    constrained_rank,
+    distance_from_white,
+    dropped,
+    matched,
+    private_share,
+    purity,
+    strength_ratio,
+    won,
 )  # fmt: skip
 from .table_worlds import COLUMNS
 
