@@ -12,6 +12,7 @@ from torch import Tensor
 from .canonical_correlations import canonical_correlations
 from .table_arms import Training
 from .table_runs import trainings
+from .table_scores import private_share
 from .table_statements import STATEMENTS, Cell
 from .table_worlds import COLUMNS, NATIVE
 
@@ -84,7 +85,10 @@ ROWS = {
         None, at_least=0.0, reading=True,
         met=("tokens",), missed=("moons", "sparse codes", "sparse codes, places"),
     ),
-    "noise-enters": Row(None, at_least=0.014, met=("tokens", "moons", "sparse codes")),
+    "noise-enters": Row(
+        None, at_least=0.014, met=("tokens", "moons", "sparse codes"),
+        absent={"modalities": "two encoders may leave norm unused, so that nothing private has to come in"},
+    ),
     "coupled": Row(
         None, at_most=0.2,
         met=(
@@ -111,7 +115,7 @@ def table_column(
         rate: η of `Relative`.
         watch: wraps the trainings in a progress bar.
     Returns: "cells": row -> world or variant -> (statistic, control), `[seed]` each; "scores": arm -> score -> `[seed]`
-        for positives alone and each τ², "sum": Σρ.
+        kept, drop, rank and private share of the arms of one layer, "sum": Σρ.
     Raises: ValueError for another world, fewer seeds, and as `train`.
     Cost: 20 to 30 CPU seconds for 8 seeds, 160 steps and batches of 128.
     """
@@ -121,6 +125,8 @@ def table_column(
     cells = {row: {c: tuple(cell) for c, cell in of(t).items()} for row, of in STATEMENTS.items()}
     wide = {arm: ended.scores for arm, ended in t[world]["wide"].items()}
     shown = {arm: {of: getattr(scores, of) for of in ("kept", "drop", "rank")} for arm, scores in wide.items()}
+    for arm, ended in t[world]["wide"].items():
+        shown[arm]["private"] = private_share(ended)
     given = t[world]["wide"]["1"].trained.world
     rho = canonical_correlations(NATIVE[world].moments(given), tied=given.tied)
     return {"cells": cells, "scores": shown, "sum": float(rho.clamp(min=0).sum(-1).mean())}
