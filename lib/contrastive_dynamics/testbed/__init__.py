@@ -36,9 +36,13 @@ from .real_runs import (
 from .sampling_bias import noise_total
 from .scores import score
 from .soft_threshold import effective_rank_of_shares, learned_temperature, water_filling, water_level
+from .table import ROWS, arms_of_claim, cell_outcomes, robustness, row_words, seed_interval, table_column, table_of
+from .table_worlds import COLUMNS
 from .view_makers import Apart, Coupled, Masked
 
 __all__ = [
+    "COLUMNS",
+    "ROWS",
     "SPECTRA",
     "WORLDS",
     "Apart",
@@ -47,6 +51,8 @@ __all__ = [
     "Linear",
     "Masked",
     "Plan",
+    "arms_of_claim",
+    "cell_outcomes",
     "correlation_errors",
     "count_errors",
     "distance",
@@ -69,12 +75,17 @@ __all__ = [
     "private_shares",
     "rank_errors",
     "refuted_cases",
+    "robustness",
+    "row_words",
     "score",
+    "seed_interval",
     "share_errors",
     "sign_counts",
     "slow_directions",
     "spectra_at",
     "spectral_counts",
+    "table_column",
+    "table_of",
     "temperature_learned",
     "totals_of_known",
     "train",

@@ -3,7 +3,7 @@
 Every arm has the same seeds, so that arms are paired: the same world, start and, for the same views, the same pairs.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,7 +38,6 @@ class Training:
         batch: pairs per step, ≥ 2.
         rate: η of `Relative`.
         scored: fresh pairs on which the scores are taken.
-        watch: wraps an iterable in a progress bar.
     """
 
     seeds: tuple[int, ...]
@@ -46,7 +45,6 @@ class Training:
     batch: int = 128
     rate: float = 0.1
     scored: int = 2000
-    watch: Callable[[Iterable], Iterable] = iter
 
 
 class Repeated:

@@ -1,10 +1,7 @@
 """The trainings behind the table: in each of the four worlds the arms that its rows compare."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-
-import torch
-from torch import Tensor
 
 from ..numerics.random_streams import streams
 from .encoders import Fields, Linear, TwoLayers
@@ -17,7 +14,6 @@ from .table_worlds import (
     SHARED,
     SparseModalities,
     SpreadModality,
-    feature_directions,
     moons,
     placed_sparse_codes,
     signal,
@@ -70,12 +66,17 @@ def whitened(world: World, name: str, how: Training) -> Arms:
 
 
 def deep(world: World, name: str, how: Training, act: str = "linear") -> Arms:
-    """Two layers, z = S: a loss linear in similarities, without and with negatives; InfoNCE; and the constraint."""
+    """Two layers, z = S: a loss linear in similarities, without and with negatives; InfoNCE; and the constraint.
+
+    A loss without a norm only grows, so that twice the rate is twice the time.
+    """
     size, native = (max(world.inputs, SHARED[name]), SHARED[name], act), NATIVE[name]
     network, alone = TwoLayers(*size), Arm(native, Bilinear(False))
-    arms = {"positives": alone, "negatives": Arm(native, Bilinear(True)), "infonce": Arm(native, InfoNCE(3.0))}
-    held = trained_arms(world, {"orthogonal": alone}, TwoLayers(*size, orthogonal=True), how, semi_orthogonal)
-    return trained_arms(world, arms, network, how) | held | {"untrained": untrained(world, network, how)}
+    unbounded = {"positives": alone, "negatives": Arm(native, Bilinear(True))}
+    ended = trained_arms(world, unbounded, network, replace(how, rate=2 * how.rate))
+    ended |= trained_arms(world, {"infonce": Arm(native, InfoNCE(3.0))}, network, how)
+    held = {"orthogonal": alone}
+    return ended | trained_arms(world, held, TwoLayers(*size, orthogonal=True), how, semi_orthogonal)
 
 
 def deep_relu(world: World, name: str, how: Training) -> Arms:
@@ -99,7 +100,7 @@ def neurons(world: World, name: str, how: Training) -> Arms:
 
 def fields(world: World, name: str, how: Training) -> Arms:
     """The same with disjoint receptive fields, 3 or 4 features in each."""
-    places = {"tokens": 6, "sparse": 4}[name]
+    places = {"tokens": 6, "sparse codes": 4}[name]
     return _over_widths(world, name, how, lambda count, act: Fields(places, count // places, SHARED[name], act))
 
 
@@ -111,17 +112,6 @@ def _over_widths(world: World, name: str, how: Training, network: Callable) -> A
             ended[f"{act} {beta}"] = trained_arms(world, {"": Arm(NATIVE[name], USUAL)}, layers, how)[""]
         ended[f"untrained {beta}"] = untrained(world, of["relu"], how)
     return ended
-
-
-def matched(ended: Ended) -> Tensor:
-    """cos² of each shared feature's direction with the neuron next to it, `[run, S]`."""
-    params = ended.trained.encoders[-1]
-    w = params["w1"] if "w1" in params else params["w"]
-    if w.ndim == 4:  # [run, place, filter, d]: each filter sees its place alone
-        w = torch.stack([torch.block_diag(*of) for of in w])
-    directions = feature_directions(ended.trained.world).to(w)
-    cosines = torch.nn.functional.normalize(w, dim=-1) @ torch.nn.functional.normalize(directions, dim=-1).mT
-    return cosines.square().amax(1).double()
 
 
 GROUPS = {
@@ -144,27 +134,36 @@ def plan(seeds: tuple[int, ...]) -> dict[str, tuple[World, tuple[str, ...]]]:
     more = more_seeds(seeds)
     worlds, loud = table_worlds(seeds), table_worlds(seeds, 3.0)
     in_each = ("wide", "narrow", "deep", "deep relu", "thresholds", "neurons")
-    own = {"moons": ("whitened",), "modal": ("whitened",)}
+    own = {"moons": ("whitened",), "modalities": ("whitened",)}
     rotations = streams(list(seeds), 1, "rotation of a modality")
     return {name: (world, in_each + own.get(name, ())) for name, world in worlds.items()} | {
         "moons, louder noise": (loud["moons"], ("whitened",)),
-        "modal, louder noise": (loud["modal"], ("whitened",)),
-        "sparse, few inputs": (small_sparse_codes(seeds), ("whitened",)),
-        "sparse, few inputs and louder noise": (small_sparse_codes(seeds, 3.0), ("whitened",)),
+        "modalities, louder noise": (loud["modalities"], ("whitened",)),
+        "sparse codes, few inputs": (small_sparse_codes(seeds), ("whitened",)),
+        "sparse codes, few inputs and louder noise": (small_sparse_codes(seeds, 3.0), ("whitened",)),
         "moons, hardly any noise": (moons(seeds, 1e-4), ("balanced",)),
-        "modal, sparse signal": (SparseModalities(signal(), 0.8, 16), ("thresholds",)),
-        "modal, one modality": (Modalities(signal(), 0.8, 16, tied=True), ("masked",)),
-        "modal, many inputs": (SpreadModality(64, rotations), ("masked",)),
+        "modalities, sparse signal": (SparseModalities(signal(), 0.8, 16), ("thresholds",)),
+        "modalities, one encoder": (Modalities(signal(), 0.8, 16, tied=True), ("masked",)),
+        "modalities, many inputs": (SpreadModality(64, rotations), ("masked",)),
         "tokens, places": (table_worlds(more)["tokens"], ("fields",)),
-        "sparse, places": (placed_sparse_codes(more), ("fields",)),
+        "sparse codes, places": (placed_sparse_codes(more), ("fields",)),
     }
 
 
-def trainings(how: Training) -> Trainings:
-    """Everything that the table needs, trained once: world or variant -> group -> arms."""
-    jobs = [(name, world, group) for name, (world, groups) in plan(how.seeds).items() for group in groups]
+def trainings(how: Training, column: str, watch: Callable[[Iterable], Iterable] = iter) -> Trainings:
+    """Everything that a column of the table needs, trained once: world or variant -> group -> arms.
+
+    Args:
+        how: seeds, steps, batch and rate.
+        column: one of COLUMNS.
+        watch: wraps an iterable in a progress bar.
+    Raises: ValueError for another column, and as `train`.
+    """
+    if column not in SHARED:
+        raise ValueError(f"column must be one of {', '.join(SHARED)}, got {column!r}")
+    planned = {name: of for name, of in plan(how.seeds).items() if name.partition(",")[0] == column}
+    jobs = [(name, world, group) for name, (world, groups) in planned.items() for group in groups]
     ended: Trainings = {}
-    for name, world, group in how.watch(jobs):
-        of = _longer(how) if group == "fields" else how
-        ended.setdefault(name, {})[group] = GROUPS[group](world, name.partition(",")[0], of)
+    for name, world, group in watch(jobs):
+        ended.setdefault(name, {})[group] = GROUPS[group](world, column, _longer(how) if group == "fields" else how)
     return ended

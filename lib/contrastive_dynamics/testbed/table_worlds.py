@@ -14,10 +14,10 @@ from .view_makers import Apart, Native
 from .worlds import LAWS, World
 
 SINGLE = torch.float32
-SHARED = {"tokens": 18, "moons": 12, "modal": 6, "sparse": 16}  # S; of tokens the rank of what views share
+SHARED = {"tokens": 18, "moons": 12, "modalities": 6, "sparse codes": 16}  # S; of tokens the rank of what views share
 # how the paper makes its pairs: masks of sparse codes, private latents redrawn elsewhere
-NATIVE = {"tokens": Apart(), "moons": Apart(), "modal": Apart(), "sparse": Native()}
-WORLDS = tuple(SHARED)
+NATIVE = {"tokens": Apart(), "moons": Apart(), "modalities": Apart(), "sparse codes": Native()}
+COLUMNS = tuple(SHARED)
 
 
 def table_worlds(seeds: tuple[int, ...], noise: float = 1.0) -> dict[str, World]:
@@ -31,8 +31,8 @@ def table_worlds(seeds: tuple[int, ...], noise: float = 1.0) -> dict[str, World]
     return {
         "tokens": Tokens(pool, SINGLE),
         "moons": moons(seeds, 0.1 * noise**2),
-        "modal": Modalities(signal(), 0.8 * noise, 16),
-        "sparse": SparseCodes(SparseCoding(_haar(seeds, 128, 16), 0.064, noise * 0.104**0.5)),
+        "modalities": Modalities(signal(), 0.8 * noise, 16),
+        "sparse codes": SparseCodes(SparseCoding(_haar(seeds, 128, 16), 0.064, noise * 0.104**0.5)),
     }
 
 
