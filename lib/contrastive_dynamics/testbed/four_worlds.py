@@ -13,6 +13,8 @@ from .paper_worlds import Modalities, Moons, SparseCodes, Tokens
 from .view_makers import Native
 from .worlds import World
 
+WORLDS = ("tokens", "moons", "modalities", "sparse codes")
+
 
 class Setting(NamedTuple):
     """A world and its pairs; `views.moments(world)` are their exact moments."""

@@ -88,7 +88,7 @@ def optimum_errors(
     spectrum = torch.tensor(rho, dtype=torch.float64)
     p, q, start = (haar(streams(seeds, 1, name), len(rho), len(rho)) for name in ("left", "right", "descent"))
     c = p @ torch.diag(spectrum) @ q.mT
-    arms = Arms({}, {})
+    arms: Arms = {"observed": {}, "control": {}}
     for tau in taus:
         g = on_nuclear_ball(start)
         for _ in range(steps):
@@ -98,7 +98,8 @@ def optimum_errors(
         found = p.mT @ g @ q
         shares = {"law": water_filling(spectrum, tau, tied=False), "∝ ρ": min(1 / tau, 1 / sum(rho)) * spectrum}
         errors = {name: float((found - torch.diag(of)).abs().max()) for name, of in shares.items()}
-        arms.observed[f"τ² = {tau:g}"], arms.control[f"shares ∝ ρ, τ² = {tau:g}"] = errors["law"], errors["∝ ρ"]
+        for arm, of in (("observed", "law"), ("control", "∝ ρ")):
+            arms[arm][f"{of}, τ² = {tau:g}"] = errors[of]
     return arms
 
 

@@ -1,11 +1,11 @@
 """Runs of the law at a fixed temperature: trained networks beside shares that follow from ρ and τ² alone.
 
-Each run returns what a claim reads, per seed. In an arm's name "untrained" is the network's start.
+Runs return plain dictionaries, which a record can keep. `Arms` is what a claim reads, `observed` and `control`: the
+statistic by case, `[seed]` each.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,40 +24,20 @@ from .view_makers import Apart
 from .worlds import GivenCorrelations
 
 Watch = Callable[[Iterable], Iterable]
-
-
-class Arms(NamedTuple):
-    """What a claim reads: the statistic of the claim and of its control, by case, `[seed]` each."""
-
-    observed: dict[str, Tensor]
-    control: dict[str, Tensor]
-
-
-class Cells(NamedTuple):
-    """Networks of one world at several τ². Shares are in the order of ρ, ranks those of the outputs' covariance."""
-
-    rho: Tensor  # [seed, k]
-    shares: dict[str, Tensor]  # [tau, seed, k]: trained, untrained, law, and variances in place of ρ
-    ranks: dict[str, Tensor]  # [tau, seed], by the same names
-
-    def share_error(self, of: str = "trained", law: str = "law") -> Tensor:
-        """½Σ_j|difference of shares|, the share that is elsewhere: the largest over τ², `[seed]`, 0 to 1."""
-        return (self.shares[of] - self.shares[law]).abs().sum(-1).amax(0) / 2
-
-    def rank_error(self, of: str = "trained", law: str = "law") -> Tensor:
-        """|Relative difference| of the effective ranks, its mean over τ², `[seed]`."""
-        return (self.ranks[of] / self.ranks[law] - 1).abs().mean(0)
+Arms = dict[str, dict[str, Tensor]]
+Cells = dict[str, dict[str, Tensor]]
 
 
 def law_in_a_world(
     name: str,
     seeds: Sequence[int],
     taus: Sequence[float],
-    *,
-    network: Network = Linear(32),  # noqa: B008, it is frozen
     steps: int = 300,
     batch: int = 192,
     rate: float = 0.1,
+    network: Network = Linear(32),  # noqa: B008, it is frozen
+    *,
+    watch: Watch = iter,
 ) -> Cells:
     """Linear networks trained by InfoNCE at each τ², all in one batch, and what the law predicts of them.
 
@@ -65,16 +45,19 @@ def law_in_a_world(
         name: a key of `four_worlds`.
         seeds: one network each at every τ².
         taus: τ² > 0.
-        network: linear, of any depth, z ≥ 2.
         steps, batch, rate: of the training, N pairs and `Relative` steps η.
-    Returns: Cells.
+        network: linear, of any depth, z ≥ 2.
+        watch: wraps the steps in a progress bar.
+    Returns: "shares" `[tau, seed, k]` in the order of ρ and "ranks" `[tau, seed]`, effective ranks of the outputs, each
+        of networks "trained" and "untrained", and predicted by the "law", and with "variances" in place of ρ. And
+        "spectrum", ρ `[seed, k]`.
     Raises: ValueError as `train`.
     Cost: as `train`; a second per four networks at the default sizes.
     """
     every = list(seeds) * len(taus)  # the runs of a seed have one world, one start and the same pairs
     world, views = four_worlds(every)[name]
     loss = InfoNCE(tuple(tau for tau in taus for _ in seeds))
-    how = {"steps": steps, "batch": batch, "optimiser": Relative(rate), "dtype": torch.float32}
+    how = {"steps": steps, "batch": batch, "optimiser": Relative(rate), "dtype": torch.float32, "watch": watch}
     trained = train(world, views, network, loss, seeds=every, **how)
     moments = views.moments(world)
     rho = canonical_correlations(moments, tied=world.tied)
@@ -85,44 +68,41 @@ def law_in_a_world(
     g |= {of: water_filling(r, tau, network.outputs, tied=world.tied) for of, r in spectra.items()}
     ranks = {of: output_rank(one, moments) for of, one in found.items()}
     ranks |= {of: effective_rank_of_shares(g[of]) for of in spectra}
-    shape = len(taus), len(seeds)
-    cells = ({of: x.unflatten(0, shape) for of, x in part.items()} for part in (g, ranks))
-    return Cells(rho.expand(len(every), -1)[: len(seeds)], *cells)
+    cells = {
+        part: {of: x.unflatten(0, (len(taus), len(seeds))) for of, x in values.items()}
+        for part, values in (("shares", g), ("ranks", ranks))
+    }
+    return cells | {"spectrum": {"ρ": rho.expand(len(every), -1)[: len(seeds)]}}
 
 
-def law_in_four_worlds(
-    seeds: Sequence[int], taus: Sequence[float], sparse_taus: Sequence[float], *, watch: Watch = iter, **sizes
-) -> dict[str, Cells]:
-    """`law_in_a_world` of every world.
-
-    Args:
-        seeds: one network each at every τ².
-        taus: τ² of the worlds whose correlations are far apart.
-        sparse_taus: τ² of sparse codes, whose 16 largest ρ lie within 0.01.
-        watch: wraps the worlds in a progress bar.
-        sizes: steps, batch and rate.
-    """
-    grids = {name: taus for name in four_worlds(seeds)} | {"sparse codes": sparse_taus}
-    return {name: law_in_a_world(name, seeds, grid, **sizes) for name, grid in watch(grids.items())}
-
-
-def law_in_two_layers(seeds: Sequence[int], tau_squared: float = 1.0, **sizes) -> dict[str, Cells]:
+def law_in_two_layers(
+    seeds: Sequence[int], tau_squared: float = 1.0, steps: int = 300, batch: int = 192, *, watch: Watch = iter
+) -> Cells:
     """`law_in_a_world` of two linear layers, 48 hidden units and 32 outputs, in the world of moons.
 
-    Steps are half as long: both layers move.
+    Steps are half as long, as both layers move.
     """
-    cells = law_in_a_world("moons", seeds, [tau_squared], network=TwoLayers(48, 32), rate=0.05, **sizes)
-    return {"moons, two layers": cells}
+    return law_in_a_world("moons", seeds, [tau_squared], steps, batch, 0.05, TwoLayers(48, 32), watch=watch)
+
+
+def rank_error(cells: Cells, of: str = "trained", law: str = "law") -> Tensor:
+    """|Relative difference| of the effective ranks, its mean over τ², `[seed]`."""
+    return (cells["ranks"][of] / cells["ranks"][law] - 1).abs().mean(0)
+
+
+def share_error(cells: Cells, of: str = "trained", law: str = "law") -> Tensor:
+    """½Σ_j|difference of shares|, the share that is elsewhere: the largest over τ², `[seed]`, 0 to 1."""
+    return (cells["shares"][of] - cells["shares"][law]).abs().sum(-1).amax(0) / 2
 
 
 def rank_errors(cells: dict[str, Cells]) -> Arms:
-    """Each world's `rank_error`; controls, the best world of each: variances in place of ρ, and untrained networks."""
-    return _errors(cells, Cells.rank_error)
+    """`rank_error` of each case; controls, each in the case where it does best: variances for ρ, untrained networks."""
+    return _errors(cells, rank_error)
 
 
 def share_errors(cells: dict[str, Cells]) -> Arms:
-    """Each world's `share_error`, with the controls of `rank_errors`."""
-    return _errors(cells, Cells.share_error)
+    """`share_error` of each case, with the controls of `rank_errors`."""
+    return _errors(cells, share_error)
 
 
 def _errors(cells: dict[str, Cells], error: Callable[..., Tensor]) -> Arms:
@@ -130,11 +110,11 @@ def _errors(cells: dict[str, Cells], error: Callable[..., Tensor]) -> Arms:
         "variances in place of ρ": torch.stack([error(one, law="variances") for one in cells.values()]).amin(0),
         "untrained": torch.stack([error(one, of="untrained") for one in cells.values()]).amin(0),
     }
-    return Arms({name: error(one) for name, one in cells.items()}, control)
+    return {"observed": {name: error(one) for name, one in cells.items()}, "control": control}
 
 
 def slow_directions(
-    seeds: Sequence[int], *, tau_squared: float = 3.0, steps: int = 100, batch: int = 128, rate: float = 0.1
+    seeds: Sequence[int], tau_squared: float = 3.0, steps: int = 100, batch: int = 128, rate: float = 0.1
 ) -> Arms:
     """Sparse codes near τ² = Σρ_j, where noise lies just below the level: what twice the steps leave of the error.
 
@@ -143,23 +123,21 @@ def slow_directions(
     Args:
         seeds: one network each.
         tau_squared: τ², below Σρ_j = 3.15.
-        steps, batch, rate: as in `law_in_a_world`.
+        steps, batch, rate: as in `law_in_a_world`; so few that the error is still large.
     Returns: Arms, of the error over that without doubling.
     """
 
-    def excess(**sizes) -> Tensor:
-        ranks = law_in_a_world("sparse codes", seeds, [tau_squared], rate=rate, **sizes).ranks
+    def excess(steps: int, batch: int) -> Tensor:
+        ranks = law_in_a_world("sparse codes", seeds, [tau_squared], steps, batch, rate)["ranks"]
         return (ranks["trained"] / ranks["law"] - 1)[0]
 
-    base = excess(steps=steps, batch=batch)
-    longer, larger = excess(steps=2 * steps, batch=batch), excess(steps=steps, batch=2 * batch)
-    return Arms({"twice the steps": longer / base}, {"twice the pairs": larger / base})
+    base, longer, larger = excess(steps, batch), excess(2 * steps, batch), excess(steps, 2 * batch)
+    return {"observed": {"twice the steps": longer / base}, "control": {"twice the pairs": larger / base}}
 
 
 def private_shares(
     seeds: Sequence[int],
     rho: Sequence[float] = (0.5, 0.4, 0.3, 0.2),
-    *,
     inputs: int = 12,
     factors: Sequence[float] = (0.5, 2.0),
     steps: int = 300,
@@ -190,7 +168,7 @@ def private_shares(
             observed[f"τ² = {factor:g} Σρ, z = {z}"] = (of - predicted).abs()
             if z == inputs:
                 alone = of
-    return Arms(observed, {"no private directions in the law": alone})
+    return {"observed": observed, "control": {"no private directions in the law": alone}}
 
 
 def untrained(trained: Trained, seeds: Sequence[int]) -> Trained:
