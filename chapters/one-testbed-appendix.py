@@ -236,7 +236,7 @@ print(
 # (ot-a-sampling)=
 # ## Measure ρ without fooling yourself
 #
-# Samples show correlations where there are none. Of $n$ pairs of unrelated views with $D$ inputs one encoder sees a semicircle of them up to $\sqrt{2D/n}$ (two encoders: up to about $2\sqrt{D/n}$, {glue:text}`ot-noise-two:.2f` for $D=128$ and $n=60\,000$). Each is small, but a learned $\tau^2$ adds them all up. Two remedies follow from one fact: over pairs, the $k$ largest sampled correlations sum to too much on average, those of directions found on *other* pairs to too little, and the sum of all is the same in both, a trace. So split the pairs, find directions on one half and correlations on the other; and to estimate $\sum_j\rho_j$, add the negative ones, too.
+# Samples show correlations where there are none. Of $n$ pairs of unrelated views with $D$ inputs one encoder sees a semicircle of them up to $\sqrt{2D/n}$ (two encoders: up to about $2\sqrt{D/n}$, {glue:text}`ot-noise-two:.2f` for $D=128$ and $n=60\,000$). Each is small, but a learned $\tau^2$ adds them all up. Two remedies follow from one fact: over pairs, the $k$ largest sampled correlations sum to too much on average, those of directions found on *other* pairs to too little, and the sum of all, a trace, is nearly right. So split the pairs, find directions on one half and correlations on the other; and to estimate $\sum_j\rho_j$, add the negative ones, too.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))

@@ -71,7 +71,7 @@ def test_moments_of_blocks_are_those_of_the_whole(monkeypatch):
 
 
 def test_gaussian_views_have_the_soft_threshold_and_signs_their_own_law():
-    anchors, negatives = (torch.randn(6000, 4, dtype=torch.float64, generator=stream(1, k, "x")) for k in range(2))
+    anchors, negatives = (torch.randn(2000, 4, dtype=torch.float64, generator=stream(1, k, "x")) for k in range(2))
     h = torch.tensor([0.4, 0.3, 0.1, 0.0], dtype=torch.float64)
     assert torch.allclose(tilted_moments(h, anchors, negatives), h, atol=0.05)
     shares, tau = sampled_shares(RHO, anchors, negatives, 0.8)
@@ -86,7 +86,7 @@ def test_skewed_views_lower_a_learned_temperature_by_their_third_moments():
     """D(h) = h + κ²h²/2 for one skewed coordinate: signs of unequal chance, of variance 1."""
     p = 0.2
     coins = [torch.rand(20000, 1, dtype=torch.float64, generator=stream(2, k, "x")) for k in range(2)]
-    anchors, negatives = (torch.where(c < p, ((1 - p) / p) ** 0.5, -((p / (1 - p)) ** 0.5)) for c in coins)
+    anchors, negatives = (torch.where(c < p, ((1 - p) / p) ** 0.5, -((p / (1 - p)) ** 0.5)).double() for c in coins)
     skew = (1 - 2 * p) / math.sqrt(p * (1 - p))
     h = torch.tensor([0.1], dtype=torch.float64)
     negatives = negatives[:3000]
@@ -96,7 +96,7 @@ def test_skewed_views_lower_a_learned_temperature_by_their_third_moments():
 
 
 def test_true_correlations_lie_between_two_estimates():
-    """Sums of the k largest: split ≤ true ≤ in one sample, on average; the trace has no bias."""
+    """Sums of the k largest: split ≤ true ≤ in one sample, on average; the trace lacks (D − Σρ²)/2n of itself."""
     rho = torch.linspace(0.9, 0.0, 30, dtype=torch.float64)
     kept = []
     for k in range(12):
@@ -105,16 +105,17 @@ def test_true_correlations_lie_between_two_estimates():
         kept.append(torch.stack([split_correlations(*pairs), sample]).cumsum(-1))
     split, sample = torch.stack(kept).mean(0)
     true = rho.cumsum(0)
-    assert bool((split[:29] < true[:29]).all()) and bool((sample[:29] > true[:29]).all())
+    assert bool((split[:20] < true[:20]).all()) and bool((sample[:20] > true[:20]).all())
     totals = [total_correlation(*gaussian_pairs(rho, 500, f"bracket {k}")) for k in range(12)]
-    assert abs(float(torch.stack(totals).mean()) / float(rho.sum()) - 1) < 0.04
+    bias = -(30 - float(rho.square().sum())) / 1000
+    assert abs(float(torch.stack(totals).mean()) / float(rho.sum()) - 1 - bias) < 0.015
 
 
 def test_noise_shows_a_semicircle():
     largest, total, split = noise_shown(40, 4000, [1, 2, 3])
     assert noise_edge(4000, 40) == pytest.approx(math.sqrt(0.02))
     assert abs(float(largest.mean()) / noise_edge(4000, 40) - 1) < 0.12
-    assert abs(float(total.mean()) / noise_total(4000, 40) - 1) < 0.05
+    assert abs(float(total.mean()) / noise_total(4000, 40) - 1) < 0.1  # one sample: ± 2/D
     assert float(split.mean()) < 0.35 * float(total.mean())
     by_trace, clipped = totals_of_known(RHO, 1000, [1, 2])
     assert (by_trace / RHO.sum() - 1).abs().max() < 0.1 and (clipped > by_trace).all()
