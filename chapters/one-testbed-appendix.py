@@ -32,6 +32,9 @@ law_steps: int = 300  # of a training at a fixed temperature, 10..100000
 law_batch: int = 192  # pairs per step, 16..4096
 count_steps: int = 400  # of one with a learned temperature, 10..100000
 count_batch: int = 128  # pairs per step; the papers' worlds get twice as many, 32..4096
+table_steps: int = 160  # of most trainings of the table, 20..100000
+table_batch: int = 128  # pairs per step, 16..4096
+robust_seeds: int = 0  # of the table at other rates and in doubled time, 0..100
 image_data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
 image_seeds: int = 5  # encoders per inverse temperature, 3..100
 image_temperatures: list[float] = [0.5, 1.0, 3.0]  # τ² of these, 0.05..20
@@ -177,7 +180,7 @@ chapter.judge("few", **few_pairs(block))
 # %% [markdown]
 # ### Two encoders
 #
-# Two encoders may leave norm unused, in outputs that their partner never meets. So any $\tau^2$ above the count is as good as the count, and where training ends depends on where it began. Users of CLIP know a temperature that stays where it was clamped.
+# Two encoders may leave norm unused, in outputs that their partner never meets. So any $\tau^2$ above the count is as good as the count, and where training ends depends on where it began.
 #
 # ````{prf:proposition} from above it stays above
 # :label: ot-two-encoders
@@ -229,7 +232,7 @@ print(
 )
 
 # %% [markdown]
-# For unequal correlations we have no formula. The line above shows one case: strong directions are exaggerated about twofold, weak ones come out right. A temperature of CLIP is thus no count, but it grows with what there is to count.
+# For unequal correlations we have no formula. The line above shows one case: the strongest direction is exaggerated about twofold, and weak ones come out nearly right. With outputs of unit length the temperature is no longer a count.
 
 
 # %% [markdown]
