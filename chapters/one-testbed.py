@@ -549,7 +549,7 @@ glue.figure(fig, "ot-plot-real")
 # Spectra of linear encoders that are trained on two random views of real images. Bars: the soft threshold of the correlations of held-out pairs. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
 # ```
 #
-# The law is exact for Gaussian views, and these are not: in the ten most correlated directions the excess kurtosis is {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`. It is of second order in $\tau^2$, so it should fail as $\tau^2$ grows. On digits, whose kurtosis is near 0, it still holds at $\tau^2=3$. On patches of photographs it is off by a tenth of the variance there, and first in the leading direction, which takes more than its share.
+# The law is exact for Gaussian views, and these are not: in the ten most correlated directions the excess kurtosis is {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`. It is of second order in $\tau^2$, so it should fail as $\tau^2$ grows. On digits, whose kurtosis is near 0, it still holds at $\tau^2=3$. On patches of photographs it misplaces more than a tenth of the variance there, first in the leading direction, which takes more than its share.
 #
 # ### What a learned temperature counts
 #
