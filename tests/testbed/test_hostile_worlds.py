@@ -59,7 +59,7 @@ def test_views_are_seen_through_maps():
 
 def test_small_runs_break_hold_and_are_mended():
     runs = hostile_runs([1, 2], steps=120, batch=96)
-    assert set(runs) == set(DRAWS) and runs["normal"]["h"].shape == (2, 6)
+    assert set(runs) == set(DRAWS) and runs["normal"]["H"].shape == (2, 6, 6)
     broken, unbroken, mended = broken_worlds(runs), unbroken_worlds(runs), mended_worlds(runs, 1)
     assert set(broken["observed"]) == set(BROKEN) and set(unbroken["observed"]) == set(DEPENDENT)
     assert (
@@ -79,6 +79,14 @@ def test_a_fixed_temperature_hides_little_of_it():
     runs = hostile_runs([1], ("normal", "not centred"), 1.0, steps=120)
     law = torch.tensor([0.8, 0.5, 0.2, 0, 0, 0]).double() / 1.5  # μ = 1/6
     assert float(law_error(runs["normal"], law, 1.0)) < 0.05 < 0.3 < float(law_error(runs["not centred"], law, 1.0))
+
+
+def test_the_error_sees_what_lies_off_the_diagonal():
+    """A network of one output can have every share right, and is no soft threshold."""
+    root = SPECTRUM.sqrt()
+    one = {"τ²": SPECTRUM.sum().view(1), "H": torch.outer(root, root)[None]}
+    right = {"τ²": SPECTRUM.sum().view(1), "H": torch.diag(SPECTRUM)[None]}
+    assert float(law_error(right, SPECTRUM, 1.6)) < 1e-12 < 0.5 < float(law_error(one, SPECTRUM, 1.6))
 
 
 @pytest.mark.parametrize("name", ["not centred", "unequal views"])

@@ -178,7 +178,7 @@ def hostile_runs(
         names: keys of DRAWS.
         tau_squared: τ² > 0, or None if it is learned.
         batch, steps, rate: N pairs a step, and Adam's η.
-    Returns: by world "τ²" `[seed]` and "h", τ²g `[seed, 6]` in the canonical directions.
+    Returns: by world "τ²" `[seed]` and "H", τ²G `[seed, 6, 6]` in the canonical directions.
     Raises: ValueError as `train`; KeyError for an unknown name.
     Cost: as `train`.
     """
@@ -190,14 +190,16 @@ def hostile_runs(
     )  # fmt: skip
     fixed = torch.full((len(world.names),), float(tau_squared or 1))
     tau = (fixed if trained.tau_squared is None else trained.tau_squared).double()
-    h = tau.unsqueeze(-1) * _shares(trained)
-    each = zip(names, tau.split(len(seeds)), h.split(len(seeds)), strict=True)
-    return {name: {"τ²": one, "h": scaled} for name, one, scaled in each}
+    each = zip(names, tau.split(len(seeds)), (tau.view(-1, 1, 1) * _between(trained)).split(len(seeds)), strict=True)
+    return {name: {"τ²": one, "H": scaled} for name, one, scaled in each}
 
 
 def law_error(run: dict[str, Tensor], h: Tensor, tau_squared: float) -> Tensor:
-    """The larger of |τ²/predicted − 1| and max_j |τ²g_j − h_j|, `[seed]`."""
-    return torch.maximum((run["τ²"] / tau_squared - 1).abs(), (run["h"] - h).abs().amax(-1))
+    """The larger of |τ²/predicted − 1| and the largest entry of |τ²G − diag h|, `[seed]`.
+
+    The diagonal alone would be blind: of rank one, G = √g√gᵀ has the right shares on its diagonal.
+    """
+    return torch.maximum((run["τ²"] / tau_squared - 1).abs(), (run["H"] - torch.diag(h)).abs().amax((-2, -1)))
 
 
 def broken_worlds(runs: Runs) -> Arms:
@@ -261,13 +263,13 @@ def _by_law(run: dict[str, Tensor]) -> Tensor:
     return law_error(run, _rho(), sum(RHO))
 
 
-def _shares(trained: Trained) -> Tensor:
-    """Diagonal of G = UᵀV/(‖U‖‖V‖) `[run, 6]`, U and V the encoder after A and after B."""
+def _between(trained: Trained) -> Tensor:
+    """G = UᵀV/(‖U‖‖V‖) `[run, 6, 6]`, U and V the encoder after A and after B."""
     w = linear_map(trained.network, trained.encoders[0], SIZE).double()
     u, v = w @ trained.world.first, w @ trained.world.second
     means = torch.tensor([MEAN if name == "not centred" else 0.0 for name in trained.world.names])
     sizes = [x.square().sum((-2, -1)) + (means * x[..., 0].mT).square().sum(0) for x in (u, v)]  # E‖f‖², mean and all
-    return (u * v).sum(-2) / (sizes[0] * sizes[1]).sqrt().unsqueeze(-1)
+    return u.mT @ v / (sizes[0] * sizes[1]).sqrt().view(-1, 1, 1)
 
 
 def _copied(values: Callable[[], Tensor], n: int, generators: Generators) -> tuple[Tensor, Tensor]:
