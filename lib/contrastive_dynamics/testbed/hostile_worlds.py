@@ -159,8 +159,7 @@ class Hostile:
 
     def _views(self, n, generators):
         drawn = [DRAWS[name](n, [g]) for name, g in zip(self.names, generators, strict=True)]
-        maps = (self.first, self.second)
-        return tuple(torch.cat([d[k] for d in drawn]) @ m.mT for k, m in enumerate(maps))
+        return tuple(torch.cat([d[k] for d in drawn]) @ m.mT for k, m in enumerate((self.first, self.second)))
 
 
 def hostile_runs(
