@@ -2263,7 +2263,7 @@ chapter.judge(
 # - *Which projection to take.* From the same outputs, projecting the weights lowers the loss faster at first; over a whole run it need not. Whether it helps a task is not known.
 # - *Which data the constraint helps.* With noise as augmentation it keeps the directions of most variance. An exercise builds data where these are the wrong ones.
 #
-# **Where to go next.** [Alignment and balance](alignment-and-balance.ipynb) has a loss under which negatives do help: there negative pairs level signals of unequal strength, where here it takes a constraint. In [Nonlinearity](nonlinearity.ipynb) a linear layer ends at the top eigenvector of a contrastive covariance, which is $-C$ with fixed weights, and ReLU escapes to other optima without any constraint. [Feature decoupling](feature-decoupling.ipynb) changes the augmentation instead: additive noise leaves $\mathbb E[xx^{+\top}]$ as it is and keeps what is loud; a mask and its complement [take the noise out of it](fd-fig-views).
+# **Where to go next.** [Alignment and balance](alignment-and-balance.ipynb) has a loss under which negatives do help: there negative pairs level signals of unequal strength, where here it takes a constraint. In [Nonlinearity](nonlinearity.ipynb) a linear layer ends at the top eigenvector of a contrastive covariance, which is $-C$ with fixed weights, and ReLU escapes to other optima without any constraint. [Feature decoupling](feature-decoupling.ipynb) changes the augmentation instead: additive noise leaves $\mathbb E[xx^{+\top}]$ as it is and keeps what is loud; a mask and its complement [take the noise out of it](fd-fig-views). [One testbed](one-testbed.ipynb) tries collapse and constraint in the other papers' worlds.
 
 # %% [markdown]
 # (cc-symbols)=

@@ -168,6 +168,7 @@ FAULTS = [
     ("labels", _yaml("theorem: 1", "theorem: [4.10]"), "labels: theorem: got [4.1], allowed are a count or a list"),
     ("labels", _yaml("theorem: 1", "theorem: []"), "labels: theorem: got [], allowed are a count or a list"),
     ("labels", _yaml("labels: {theorem: 1, lemma: 1, figure: 1}", "labels: {}"), "labels: none are counted"),
+    ("labels", _yaml("paper: nobody-2020\n", ""), "thm-1: no paper, but not marked as beyond"),
     ("controls", _reading("thm-1", control=0.0), "thm-1: control does not miss the rule ≤ 1e-10"),
     ("controls", _reading("thm-1", control={"a": 1.0, "b": 0.0}), "thm-1: control b does not miss"),
     ("controls", _change_stamp(lambda s: s["readings"]["thm-1"].update(control={})), "thm-1: no control"),

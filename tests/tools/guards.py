@@ -152,8 +152,13 @@ def readings(chapter: Committed) -> list[str]:
 def labels(chapter: Committed) -> list[str]:
     """Every numbered statement, figure and table of the paper has a claim.
 
-    Where the paper numbers a kind from 1, the YAML holds the count; else a list of the labels as printed, in quotes.
+    Where the paper numbers a kind from 1, the YAML holds the count; else a list of the labels as printed, in quotes. A
+    chapter without a paper has no labels, and each of its claims is marked as ours.
     """
+    if chapter.claims.paper == chapter.claims.chapter:
+        rows = chapter.claims.rows.items()
+        theirs = [f"{i}: no paper, but not marked as beyond" for i, row in rows if not row.beyond]
+        return theirs + ["labels: there is no paper"] * bool(chapter.claims.labels)
     if not chapter.claims.labels:
         return ["labels: none are counted"]
     found = []

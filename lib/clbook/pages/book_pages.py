@@ -56,11 +56,17 @@ def data_files() -> str:
 
 
 def load_chapters(root: Path) -> dict[str, dict]:
-    """`book/chapters.yaml`; raises BookError for a missing key, or one that occurs twice."""
+    """`book/chapters.yaml`; raises BookError for a missing key, or one that occurs twice.
+
+    A chapter without a paper has neither `cite` nor `paper`; its own name takes the place of `cite`, as in `Claims`.
+    """
     chapters, _ = yaml_of(root / "book" / "chapters.yaml")
     for name, front in chapters.items():
-        if missing := {"title", "cite", "paper", "stage", "symbol", "question"} - front.keys():
+        needed = {"title", "stage", "symbol", "question"}
+        needed |= {"cite", "paper"} if front.keys() & {"cite", "paper"} and front.get("cite") != name else set()
+        if missing := needed - front.keys():
             raise BookError(f"book/chapters.yaml: {name} lacks {', '.join(sorted(missing))}")
+        front.setdefault("cite", name)
         if front.get("edition", 1) not in (1, 2):
             raise BookError(f"book/chapters.yaml: the edition of {name} must be 1 or 2, got {front['edition']!r}")
     return chapters
@@ -96,7 +102,7 @@ def generate(
     own = {name: [result for result in results if result.chapter == name] for name in sorted(written)}
     for name, rows in own.items():
         _check_front(name, chapters[name], rows)
-    titles = {front["cite"]: front["paper"] for front in chapters.values()}
+    titles = {front["cite"]: front.get("paper", front["title"]) for front in chapters.values()}
     files = {
         "claims.md": claims_page(results, titles, pictures),
         "errata.md": errata_page(results, notes, titles),

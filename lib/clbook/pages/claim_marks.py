@@ -85,7 +85,7 @@ def verdict_line(verdicts: Iterable[tuple[str, bool]]) -> Html:
 
     verdicts = list(verdicts)
     theirs, ours = ([verdict for verdict, beyond in verdicts if beyond == own] for own in (False, True))
-    parts = [line(theirs), f"beyond the paper: {line(ours)}" if ours else ""]
+    parts = [line(theirs), f"beyond the paper{'' if theirs else 's'}: {line(ours)}" if ours else ""]
     return Html(" ".join(filter(None, parts)) or "no claims")
 
 

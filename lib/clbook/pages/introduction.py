@@ -1,6 +1,5 @@
-"""Generated parts of the introduction: a training step with its four chapters, and the state of the book."""
+"""Generated parts of the introduction: a training step with its chapters, and the state of the book."""
 
-import shutil
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -10,22 +9,24 @@ from ..notebook.claim_result import ClaimResult
 from .claim_marks import count_line
 from .record_gallery import Placed, figures
 from .template import fill
+from .thumbnails import notebook_pictures_of
 
 HEROES = "heroes"  # the folder, among the static files of the pages, of the pictures that stand for a chapter
 HOLDS = ("reproduced", "with conditions")
 
 
 def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "paper") -> Placed | None:
-    """Copy the recorded picture that stands for a chapter into the static files; its place, if there is a picture.
+    """Copy the picture that stands for a chapter into the static files; its place, if there is a picture.
 
-    `hero` in `book/chapters.yaml` names one of the chapter's figures.
+    `hero` in `book/chapters.yaml` names one of the chapter's figures: that of the record, or else of the default run.
     """
     name = front.get("hero")
-    picture, placed = files.record(profile).with_suffix("") / f"{name}.png", figures(files).get(name)
-    if not placed or not picture.is_file():
+    recorded, placed = files.record(profile).with_suffix("") / f"{name}.png", figures(files).get(name)
+    picture = recorded.read_bytes() if recorded.is_file() else notebook_pictures_of(files).get(name) if placed else None
+    if not placed or not picture:
         return None
     (folder / HEROES).mkdir(parents=True, exist_ok=True)
-    shutil.copy(picture, folder / HEROES / f"{files.name}.png")
+    (folder / HEROES / f"{files.name}.png").write_bytes(picture)
     return placed
 
 
@@ -35,7 +36,7 @@ def chapter_map(
     results: list[ClaimResult],
     heroes: Mapping[str, Placed] | None = None,
 ) -> str:
-    """The four chapters, each beside the part of a training step that it studies.
+    """The chapters, each beside the part of a training step that it studies.
 
     `heroes` is chapter → where its picture stands, to which the picture leads, for the chapters that have one.
     """

@@ -71,7 +71,7 @@ def claim_pictures(files: ChapterFiles) -> dict[str, str]:
     return nearest(claims, pictures, [at for at, lines in prose.items() if any(map(_SECTION.match, lines))])
 
 
-def _notebook_pictures(files: ChapterFiles) -> dict[str, bytes]:
+def notebook_pictures_of(files: ChapterFiles) -> dict[str, bytes]:
     """Name → PNG of every picture that the committed notebooks show; raises BookError for a damaged notebook."""
     paths = [part.notebook for part in files.notebooks if part.notebook.is_file()]
     return {name: png for path in paths for name, png in notebook_pictures(read_notebook(path))}
@@ -84,7 +84,7 @@ def _address(placed: Placed) -> str:
 def thumbnails(files: ChapterFiles, runs: dict[str, StoredRun]) -> tuple[dict[str, Thumbnail], dict[str, bytes]]:
     """(claim → thumbnail, file → content) of one chapter; a picture of the record comes before the default run's."""
     placed, folder = figures(files), files.record("paper").with_suffix("")
-    own = _notebook_pictures(files) if "default" in runs else {}
+    own = notebook_pictures_of(files) if "default" in runs else {}
     small: dict[str, tuple[bytes, int, int]] = {}
     by_claim = {}
     for claim, name in claim_pictures(files).items():

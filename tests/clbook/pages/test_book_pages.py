@@ -26,7 +26,7 @@ STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "cells": {}, "peak_mb": 
 
 def test_the_picture_says_which_chapters_stand():
     files = book_pages.generate(ROOT, ALL, STAMPS)
-    assert files["chapter-map.md"].count("planned, not written yet") == 3
+    assert files["chapter-map.md"].count("planned, not written yet") == 4
     assert files["chapter-map.md"].count('href="../chapters/') == 1
     assert 'aria-label="' in files["chapter-map.md"]
     assert "7 of 8 claims" in files["counts.md"]
@@ -53,9 +53,20 @@ def test_a_chapter_without_front_matter_is_refused(tmp_path):
     (tmp_path / "book" / "chapters.yaml").write_text(yaml.safe_dump({"feature-decoupling": planned}))
     with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites, shows"):
         book_pages.generate(tmp_path, ALL, {"feature-decoupling": {}})
-    (tmp_path / "book" / "chapters.yaml").write_text("a: {title: T}")
-    with pytest.raises(BookError, match="a lacks cite, paper"):
-        book_pages.load_chapters(tmp_path)
+    for text, lacks in (("a: {title: T}", "question, stage, symbol"), ("a: {cite: b}", "paper, question, stage")):
+        (tmp_path / "book" / "chapters.yaml").write_text(text)
+        with pytest.raises(BookError, match=f"a lacks {lacks}"):
+            book_pages.load_chapters(tmp_path)
+
+
+def test_a_chapter_without_a_paper_stands_under_its_own_name(tmp_path):
+    (tmp_path / "book").mkdir()
+    front = dict.fromkeys(("title", "stage", "symbol", "question"), "Two views") | {"shows": [], "prerequisites": []}
+    (tmp_path / "book" / "chapters.yaml").write_text(yaml.safe_dump({"together": front}))
+    ours = [result(paper="together", chapter="together", beyond=True)]
+    pages = book_pages.generate(tmp_path, ours, {"together": {}})
+    assert "### Two views\n\nbeyond the papers: " in pages["claims.md"] and "cite:t" not in pages["claims.md"]
+    assert "</a></b><br>Two views" in pages["chapter-map.md"] and "beyond the papers: " in pages["together-box.md"]
 
 
 def test_a_chapter_cites_the_paper_of_its_claims(tmp_path):

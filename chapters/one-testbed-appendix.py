@@ -1,0 +1,285 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% tags=["active-ipynb", "remove-cell"]
+# # On Google Colab: the book, and what Colab lacks beside its own torch. Elsewhere this cell does nothing.
+# import sys
+# from importlib.metadata import version
+# from importlib.util import find_spec
+#
+# if "google.colab" in sys.modules and not find_spec("contrastive_dynamics"):
+#     !git clone --quiet --depth 1 --branch main https://github.com/contrastive-dynamics/book book
+#     !pip install --quiet "./book[kernels]" "torch=={version('torch')}"
+#     %cd -q book/chapters
+
+# %% [markdown]
+# # Appendix: One testbed
+#
+# What a doubter of [One testbed](one-testbed.ipynb) may ask for. It runs by itself, with the parameters of the chapter, and uses its [symbols](ot-symbols).
+
+
+# %% tags=["hide-input", "parameters"]
+first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
+seeds: int = 8  # seeds of a claim that is decided by chance, 3..1000
+law_taus: list[float] = [0.2, 0.5, 1.0, 3.0]  # inverse temperatures of the law, 0.05..5
+sparse_taus: list[float] = [1.0, 2.0]  # those of sparse codes, 0.05..3
+law_steps: int = 300  # of a training at a fixed temperature, 10..100000
+law_batch: int = 192  # pairs per step, 16..4096
+count_steps: int = 400  # of one with a learned temperature, 10..100000
+count_batch: int = 128  # pairs per step; the papers' worlds get twice as many, 32..4096
+table_steps: int = 160  # of most trainings of the table, 20..100000
+table_batch: int = 128  # pairs per step, 16..4096
+robust_seeds: int = 0  # of the table at other rates and in doubled time, 0..100
+image_data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
+image_seeds: int = 5  # encoders per inverse temperature, 3..100
+image_temperatures: list[float] = [0.5, 1.0, 3.0]  # τ² of these, 0.05..20
+image_steps: int = 400  # of these trainings, 50..100000
+image_batch: int = 256  # pairs per step, 16..16384
+image_outputs: int = 32  # outputs of these encoders, 2..512
+image_count: int = 50000  # pairs on which correlations are measured, 2000..10000000
+own_world: str = "moons"  # of your own run, one of testbed.own_runs.WORLDS
+own_views: str = "native"  # its views, one of testbed.own_runs.VIEWS
+own_network: str = "linear"  # its network, one of testbed.own_runs.NETWORKS
+own_loss: str = "infonce"  # its loss, one of testbed.own_runs.LOSSES
+own_taus: list[float] = [0.5, 1.0, 2.0, 4.0]  # its inverse temperatures, 0.05..20
+own_noises: list[float] = [0.0, 0.3, 0.6]  # noise added to both views, 0..10
+own_seeds: int = 2  # networks at each of these, 1..1000
+own_steps: int = 200  # of each training, 1..100000
+device: str = "cpu"  # where the runs stand, auto|cpu|cuda
+
+
+# %% tags=["hide-input"]
+import torch
+
+from clbook.notebook import glue, open_chapter
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from contrastive_dynamics.testbed import (
+    SPECTRA, few_pairs, finite_batch_errors, image_draw, learned_temperatures,
+    measured_views, noise_correlation, noise_shown, noise_total, optimum_errors,
+    sign_counts, slow_directions, totals_of_known, two_encoders, unit_length_counts,
+    water_filling,
+)  # fmt: skip
+
+
+# %% tags=["hide-input"]
+chapter = open_chapter("one-testbed-appendix", globals())
+torch_defaults(chapter.device)
+block = list(chapter.seeds)
+
+
+# %% [markdown]
+# (ot-a-projection)=
+# ## The closed form of the level
+#
+# `water_level` takes the largest of $(\rho_1+\dots+\rho_k-\tau^2)/k$. That this is where $\sum_j(\rho_j-\mu)_+=\tau^2$ can be checked by halving an interval.
+#
+# ````{prf:proposition} the level in closed form
+# :label: ot-projection
+# :nonumber:
+# ```{claim} projection
+# ```
+# ````
+
+# %% tags=["hide-input"]
+spectrum = torch.tensor([0.9, 0.7, 0.5, 0.3, 0.1, 0.0])
+
+
+def by_bisection(rho, tau):
+    """Shares whose level is found by halving an interval."""
+    low, high = rho.min() - tau, rho.max()
+    for _ in range(60):
+        level = (low + high) / 2
+        too_much = (rho - level).clamp(min=0).sum() > tau
+        low, high = (level, high) if too_much else (low, level)
+    return (rho - high).clamp(min=0) / tau
+
+
+def largest_difference(rho):
+    """Of the closed form for one spectrum from the bisection for the true one."""
+    taus = (0.05, 0.5, 1.0, 2.5, 20.0)
+    pairs = ((water_filling(rho, tau), by_bisection(spectrum, tau)) for tau in taus)
+    return max(float((a - b).abs().max()) for a, b in pairs)
+
+
+error, mistake = (largest_difference(rho) for rho in (spectrum, spectrum.square()))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("projection", observed=error, control=mistake)
+
+
+# %% [markdown]
+# (ot-a-optimum)=
+# ## The optimum, found without the formula
+#
+# ````{prf:proposition} the optimum
+# :label: ot-law-optimum
+# :nonumber:
+# ```{claim} law-optimum
+# ```
+# ````
+
+# %% tags=["hide-input"]
+spectra = list(SPECTRA.values())
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("law-optimum", **optimum_errors(spectra[0], [0.4, 1.0, 2.2], block))
+
+# %% [markdown]
+# (ot-a-slow)=
+# ## Small gaps take time
+#
+# Sparse codes are judged at a $\tau^2$ of their own, for their sixteen correlations lie within 0.01. Far below the count, batches blur who is first. Just below it, noise directions lie so little below the level that they leave slowly.
+#
+# ````{prf:proposition} small gaps take time
+# :label: ot-law-slow
+# :nonumber:
+# ```{claim} law-slow
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("law-slow", **slow_directions(block))
+
+# %% [markdown]
+# (ot-a-beyond)=
+# ## Beyond the assumptions
+#
+# (ot-a-few)=
+# ### Few pairs
+#
+# The proof has infinitely many negatives. With $N$ pairs the law keeps its form, and each correlation is replaced by $\tilde\rho_j=\rho_j-\tfrac12\partial\Delta_N/\partial h_j$, where $\Delta_N$ is what the loss of $N$ pairs lacks of its limit. To first order $N\Delta_N=2\prod_j(1-h_j\rho_j)^{-1}-\prod_j(1-2h_j^2)^{-1/2}-1$ with $h=\tau^2g$, and a term from norms that are taken over the batch; `finite_batch` computes it beyond the first order. It grows with $v=\sum_jh_j^2$, the variance of a stranger's logit.
+#
+# ````{prf:proposition} the correction
+# :label: ot-finite
+# :nonumber:
+# ```{claim} finite
+# ```
+# ````
+#
+# ````{prf:proposition} what few means
+# :label: ot-few
+# :nonumber:
+# ```{claim} few
+# ```
+# ````
+
+# %% tags=["hide-input"]
+of_64 = chapter.library_piece("64 pairs", learned_temperatures, spectra, block, 64, 400)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("finite", **finite_batch_errors(of_64, 64))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("few", **few_pairs(block))
+
+# %% [markdown]
+# ### Two encoders
+#
+# Two encoders may leave norm unused, in outputs that their partner never meets. So any $\tau^2$ above the count is as good as the count, and where training ends depends on where it began.
+#
+# ````{prf:proposition} from above it stays above
+# :label: ot-two-encoders
+# :nonumber:
+# ```{claim} two-encoders
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("two-encoders", **two_encoders(block, count_batch, count_steps))
+
+# %% [markdown]
+# ### Views that are not Gaussian
+#
+# Step 2 of the [proof](ot-proof) then has the views' own log moment function in place of half the variance. For independent coordinates the level stays, and $\tau^2g_j$ becomes another function of $\rho_j$. For signs it is $\operatorname{artanh}\rho_j$, and it is infinite at $\rho=1$.
+#
+# ````{prf:proposition} signs
+# :label: ot-signs
+# :nonumber:
+# ```{claim} signs
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("signs", **sign_counts(block, count_batch, count_steps))
+
+# %% [markdown]
+# ### Outputs of unit length
+#
+# Outputs of unit length, as CLIP has them, are another loss: every output has norm 1, and not only their mean. For $r$ directions of equal $\rho$ outputs are uniform on a sphere, and a stranger that is weighted by its similarity follows a von Mises–Fisher law. At a learned temperature its mean cosine is that of a positive pair.
+#
+# ````{prf:proposition} unit length
+# :label: ot-unit
+# :nonumber:
+# ```{claim} unit
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("unit", **unit_length_counts(block, count_batch, count_steps))
+
+# %% tags=["hide-input"]
+unequal = learned_temperatures(
+    [(0.9, 0.7, 0.5, 0.3, 0.1)], block, count_batch, count_steps, norm="unit"
+)
+scaled = " ".join(f"{x:.2f}" for x in unequal["τ²g"].mean((0, 1, 2)).tolist())
+print(
+    f"unit length, ρ = .9 .7 .5 .3 .1: τ² = {float(unequal['τ²'].mean()):.2f} (Σρ = 2.5), τ²g = {scaled}"
+)
+
+# %% [markdown]
+# For unequal correlations we have no formula. The line above shows one case: the strongest direction is exaggerated about twofold, and weak ones come out nearly right. With outputs of unit length the temperature is no longer a count.
+
+
+# %% [markdown]
+# (ot-a-sampling)=
+# ## Measure ρ without fooling yourself
+#
+# Samples show correlations where there are none. Of $n$ pairs of unrelated views with $D$ inputs one encoder sees a semicircle of them up to $\sqrt{2D/n}$ (two encoders: up to about $2\sqrt{D/n}$, {glue:text}`ot-noise-two:.2f` for $D=128$ and $n=60\,000$). Each is small, but a learned $\tau^2$ adds them all up. Two remedies follow from one fact: over pairs, the $k$ largest sampled correlations sum to too much on average, those of directions found on *other* pairs to too little, and the sum of all, a trace, is nearly right. So split the pairs, find directions on one half and correlations on the other; and to estimate $\sum_j\rho_j$, add the negative ones, too.
+
+# %% tags=["hide-input"]
+image_block = list(range(first_seed, first_seed + image_seeds))
+fitted, kept = (chapter.check(image_draw, image_data, s) for s in ("train", "test"))
+real_views = measured_views(fitted, kept, image_count, first_seed)
+
+# %% tags=["hide-input"]
+edge_inputs, edge_pairs = 128, 60_000
+largest, clipped, split_sum = noise_shown(edge_inputs, edge_pairs, image_block)
+expected_sum = noise_total(edge_pairs, edge_inputs)
+of_two = expected_sum * 2**0.5  # 2√(D/n) in place of √(2D/n)
+glue.number("ot-noise-two", noise_correlation(edge_pairs, edge_inputs, edge_inputs))
+glue.number("ot-noise-sum", clipped.mean())
+glue.number("ot-noise-split", split_sum.mean())
+known = real_views.rho.clamp(min=0)
+by_trace, by_clipping = (
+    x / known.sum() - 1 for x in totals_of_known(known, 2000, image_block)
+)
+
+# %% [markdown]
+# ````{prf:proposition} correlations of nothing
+# :label: ot-noise-sum
+# :nonumber:
+# ```{claim} noise-sum
+# ```
+# ```{claim} real-sum
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "noise-sum", observed=clipped / expected_sum - 1, control=clipped / of_two - 1
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("real-sum", observed=by_trace, control=by_clipping)
+
+# %% [markdown]
+# Of pure noise the positive correlations sum to {glue:text}`ot-noise-sum:.2f`. With the split, {glue:text}`ot-noise-split:.2f` are left.
+
+
+# %% tags=["remove-cell"]
+chapter.close()

@@ -1,0 +1,246 @@
+"""Losses with one signature: outputs of both views `[run, n, z]` twice, to one number per run.
+
+Where a run draws separate negatives, their outputs come as `strangers=(first, second)`, `[run, l, z]` each; else the
+other pairs of the batch serve. A loss with parameters of its own has `start(runs)`, and gets them as `params`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..feature_decoupling.symmetrised_relu import contrastive_loss_value
+from ..losses.named_losses import contrastive_loss, unit_outputs
+from ..losses.pairwise_importance import half_squared_distances, infonce_loss
+from .log_sums import both_log_sums
+
+Strangers = tuple[Tensor, Tensor] | None
+NORMS = ("mean", "unit", "none")
+
+
+def normalised(first: Tensor, second: Tensor, strangers: Strangers, norm: str) -> tuple[Tensor, Tensor, Strangers]:
+    """Outputs with E‖f‖² = 1 over the positives of each view (mean), of length 1 (unit), or as they are (none)."""
+    if norm not in NORMS:
+        raise ValueError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
+    if norm == "unit":
+        strangers = strangers and tuple(unit_outputs(y)[0] for y in strangers)
+        return unit_outputs(first)[0], unit_outputs(second)[0], strangers
+    if norm == "none":
+        return first, second, strangers
+    scales = [y.square().sum(-1).mean(-1).rsqrt().view(-1, 1, 1) for y in (first, second)]
+    strangers = strangers and tuple(y * scale for y, scale in zip(strangers, scales, strict=True))
+    return first * scales[0], second * scales[1], strangers
+
+
+@dataclass(frozen=True)
+class InfoNCE:
+    """L = −mean_i(log S_A,i + log S_B,i), S_A,i = e^{τ²s_ii}/(e^{τ²s_ii} + K mean_j e^{τ²s_ij}), S_B mirrored.
+
+    Source: ren-li-2023, eq. (3); with K = n − 1 and unit outputs it is CLIP's; sides=1 is van den Oord, Li and
+    Vinyals (2018).
+    Args:
+        tau_squared: the inverse temperature τ² > 0, a number or one per run; where it starts, if learned.
+        learned: whether log τ² is a parameter, as in CLIP. Then the loss may not be divided.
+        norm: one of NORMS.
+        negatives: K > 0; by default the number of negatives, so that they are summed.
+        sides: 1 for S_A alone, or 2.
+        divided: whether the loss is divided by τ², as in the paper.
+    Raises: ValueError for another value.
+    Cost: 2·n²·z flops and n² exponentials per run.
+    """
+
+    tau_squared: float | tuple[float, ...] = 1.0
+    learned: bool = False
+    norm: str = "mean"
+    negatives: float | None = None
+    sides: int = 2
+    divided: bool = False
+
+    def __post_init__(self):
+        tau = torch.as_tensor(self.tau_squared, dtype=torch.float64)
+        if not bool((tau > 0).all() & tau.isfinite().all()) or self.sides not in (1, 2):
+            got = f"{self.tau_squared} and {self.sides}"
+            raise ValueError(f"InfoNCE: tau_squared and sides must be > 0 and 1 or 2, got {got}")
+        if self.norm not in NORMS or (self.learned and self.divided):
+            got = f"{self.norm!r}, learned={self.learned} and divided={self.divided}"
+            raise ValueError(
+                f"InfoNCE: norm must be one of {', '.join(NORMS)}, learned or divided, not both, got {got}"
+            )
+        if self.negatives is not None and not self.negatives > 0:
+            raise ValueError(f"InfoNCE: negatives must be > 0 or None, got {self.negatives}")
+
+    def start(self, runs: int) -> dict[str, Tensor]:
+        """log τ² `[run]`, if it is learned."""
+        tau = torch.as_tensor(self.tau_squared, dtype=torch.float64).log()
+        return {"log_tau_squared": tau.expand(runs).clone()} if self.learned else {}
+
+    def inverse_temperature(self, params: dict[str, Tensor], like: Tensor) -> Tensor:
+        """τ² `[run or 1]`."""
+        if self.learned:
+            return params["log_tau_squared"].exp().to(like)
+        return torch.as_tensor(self.tau_squared, dtype=like.dtype, device=like.device).view(-1)
+
+    def __call__(
+        self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
+    ) -> Tensor:
+        first, second, strangers = normalised(first, second, strangers, self.norm)
+        tau = self.inverse_temperature(params or {}, first).view(-1, 1, 1)
+        root = tau.sqrt()
+        if strangers is None:
+            sums, own = self._within(root * first, root * second)
+        else:
+            sums, own = self._among(root * first, root * second, [root * y for y in strangers])
+        loss = (sum(sums) - self.sides * own).mean(-1)
+        return loss / tau.view(-1) if self.divided else loss
+
+    def _within(self, first: Tensor, second: Tensor) -> tuple[list[Tensor], Tensor]:
+        """log denominators of each side and τ²s_ii, `[run, n]`; negatives are the other pairs of the batch."""
+        logits = first @ second.mT
+        own = logits.diagonal(dim1=-2, dim2=-1)
+        n = logits.shape[-1]
+        if self.negatives is not None:
+            off = 1 - torch.eye(n, dtype=logits.dtype, device=logits.device)
+            logits = logits + math.log(self.negatives / (n - 1)) * off
+        return [logits.logsumexp(-1)] if self.sides == 1 else list(both_log_sums(logits)), own
+
+    def _among(self, first: Tensor, second: Tensor, strangers: list[Tensor]) -> tuple[list[Tensor], Tensor]:
+        """The same with separate negatives."""
+        own, count = (first * second).sum(-1), strangers[0].shape[-2]
+        weight = math.log((self.negatives or count) / count)
+        others = [(first @ strangers[1].mT).logsumexp(-1), (second @ strangers[0].mT).logsumexp(-1)][: self.sides]
+        return [torch.logaddexp(own, other + weight) for other in others], own
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """−2τ² mean s_ii + τ⁴ mean_{i≠j} s_ij²: its mean is the law's quadratic form for views of any law and any n.
+
+    Only the norms over the batch add a term of order 1/n.
+    Source: HaoChen et al., Provable guarantees for self-supervised deep learning with spectral contrastive loss (2021).
+    Args:
+        tau_squared, learned, norm: as in `InfoNCE`.
+    """
+
+    tau_squared: float | tuple[float, ...] = 1.0
+    norm: str = "mean"
+    learned: bool = False
+
+    def __post_init__(self):
+        self._infonce()
+
+    def _infonce(self) -> InfoNCE:
+        """The loss with the same inverse temperature, which it keeps."""
+        return InfoNCE(self.tau_squared, learned=self.learned, norm=self.norm)
+
+    def start(self, runs: int) -> dict[str, Tensor]:
+        """log τ² `[run]`, if it is learned."""
+        return self._infonce().start(runs)
+
+    def __call__(
+        self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
+    ) -> Tensor:
+        first, second, strangers = normalised(first, second, strangers, self.norm)
+        tau = self._infonce().inverse_temperature(params or {}, first)
+        own, n = (first * second).sum(-1), first.shape[-2]
+        if strangers is None:  # Σ_ij s_ij² = ⟨FᵀF, GᵀG⟩: no n×n matrix
+            total = ((first.mT @ first) * (second.mT @ second)).sum((-2, -1)) - own.square().sum(-1)
+            squares = total / (n * (n - 1))
+        else:
+            squares = (first @ strangers[1].mT).square().mean((-2, -1))
+        return tau.square() * squares - 2 * tau * own.mean(-1)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """−mean_i f_i·g_i: positives alone. Source: ren-li-2023, eq. (4), with mean norms."""
+
+    norm: str = "mean"
+
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        first, second, _ = normalised(first, second, None, self.norm)
+        return -(first * second).sum(-1).mean(-1)
+
+
+@dataclass(frozen=True)
+class Bilinear:
+    """Σ_i f_i·(g_i⁻ − g_i), g⁻ of a stranger per anchor or of the next pair; −Σ_i f_i·g_i without negatives.
+
+    Linear in the similarities and without a norm: it needs a constraint.
+    Source: esser-2023, eqs. (1), (2), one positive and one negative per anchor.
+    """
+
+    negatives: bool = True
+
+    def __call__(self, first: Tensor, second: Tensor, strangers: Strangers = None) -> Tensor:
+        if not self.negatives:
+            return -(first * second).sum((-2, -1))
+        others = second.roll(1, -2) if strangers is None else strangers[1]
+        if others.shape != second.shape:
+            raise ValueError(f"Bilinear: strangers must be as many as pairs, {second.shape[1]}, got {others.shape[1]}")
+        return (first * (others - second)).sum((-2, -1))
+
+
+@dataclass(frozen=True)
+class AnchorInfoNCE:
+    """Mean cross entropy of the positive f_i·f_i'/τ among the first views' f_i·f_j/τ, unit outputs: the author's form.
+
+    Source: tian-2023, eq. (1) over τN with ε = 1; negatives are first views only, and only they are compared.
+    Args:
+        tau: τ > 0.
+    """
+
+    tau: float = 0.1
+
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        first, second, _ = normalised(first, second, None, "unit")
+        return infonce_loss(first, second, self.tau, 1.0) / (self.tau * first.shape[-2])
+
+
+@dataclass(frozen=True)
+class PairWeighted:
+    """−weight(n)·E_α of unit outputs with α held constant: a loss of `named_losses`, right in its gradient.
+
+    Source: tian-2023, eqs. (2), (3).
+    Args:
+        name: infonce, quadratic, quadratic_over_tau, gaussian or triplet.
+        norm: unit or none.
+    """
+
+    name: str = "quadratic"
+    norm: str = "unit"
+
+    def __post_init__(self):
+        contrastive_loss(self.name)
+
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        first, second, _ = normalised(first, second, None, self.norm)
+        loss, n = contrastive_loss(self.name), first.shape[-2]
+        own = (first - second).square().sum(-1, keepdim=True) / 2
+        gaps = half_squared_distances(first) - own
+        if loss.importance is not None:
+            gaps = loss.importance(first.detach(), second.detach()) * gaps
+        return -loss.weight(n) * gaps.sum((-2, -1)) / (2 * n * n)
+
+
+@dataclass(frozen=True)
+class StoppedInfoNCE:
+    """−τ mean log ℓ_p over raw inner products, whose second arguments are held fixed; needs strangers.
+
+    Source: wen-li-2021, eq. (2.2) and Appendix A.1.
+    Args:
+        temperature: τ > 0.
+    """
+
+    temperature: float = 8.0
+
+    def __call__(self, first: Tensor, second: Tensor, strangers: Strangers = None) -> Tensor:
+        if strangers is None:
+            raise ValueError("StoppedInfoNCE: strangers must be given, got None: its negatives are drawn separately")
+        return contrastive_loss_value(first, second.detach(), strangers[0].detach(), self.temperature)
+
+
+LOSSES = {
+    "infonce": InfoNCE, "spectral": Spectral, "alignment": Alignment, "bilinear": Bilinear,
+    "anchor infonce": AnchorInfoNCE, "pair weighted": PairWeighted, "stopped infonce": StoppedInfoNCE,
+}  # fmt: skip

@@ -1,0 +1,131 @@
+"""What a trained network keeps and drops: the same scores in every world, and the shares that the law predicts.
+
+Shapes: outputs f of the second view `[run, n, z]`, centred; s the whitened shared latents; K = E[f sᵀ].
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..numerics.random_streams import streams
+from ..numerics.ranks import effective_rank
+from .canonical_correlations import canonical_axes
+from .encoders import Network, Parameters
+from .experiment import Trained, Views
+from .pairs import Moments
+from .worlds import World
+
+NOISE = 0.1  # variance of a noisy probe's noise, of tr Cov(f)/S
+
+
+class Scores(NamedTuple):
+    """Each `[run]`."""
+
+    align: Tensor  # correlation of f(x⁺) and f(x⁺⁺), tr Cov(f_A, f_B) over the root of both variances
+    rank: Tensor  # effective rank of the outputs
+    kept: Tensor  # mean R² of s from f with noise, over that from x without: plain R² cannot see a collapse
+    balance: Tensor  # ‖K‖_F²/(S‖K‖₂²)
+    cond: Tensor  # largest over smallest of the S singular values of K
+    drop: Tensor  # private over shared variance in x, over the same in f
+
+
+def score(trained: Trained, views: Views, n: int, seeds: list[int]) -> Scores:
+    """Scores on n fresh pairs of each run.
+
+    Args:
+        trained: the networks.
+        views: what makes the pairs; `drop` takes pairs with private latents of their own, whatever the views.
+        n: ≥ 2, well above the number of inputs.
+        seeds: those of the training.
+    Returns: Scores; kept, balance and cond are nan where a sampler does not record its latents.
+    Error: an R² is too high by D/n.
+    Cost: 2n(D² + z²) flops per run.
+    """
+    world = trained.world
+    pairs = views(world, n, streams(seeds, 1, "scores"))
+    first, second = (_centred(y) for y in trained.outputs(pairs))
+    spread = [y.square().sum((-2, -1)) for y in (first, second)]
+    align = (first * second).sum((-2, -1)) / (spread[0] * spread[1]).sqrt()
+    kept, balance, cond = _of_shared(second, _centred(pairs.second), pairs.shared)
+    return Scores(align, effective_rank(second), kept, balance, cond, _drop(trained, n, seeds))
+
+
+def _of_shared(f: Tensor, x: Tensor, shared: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """kept, balance and cond."""
+    count = shared.shape[-1]
+    if not count:
+        return (torch.full((len(f),), torch.nan, dtype=f.dtype, device=f.device),) * 3
+    s, n = _centred(shared).to(f.dtype), f.shape[1]
+    second = f.mT @ f / n
+    noise = NOISE * second.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None, None] / count
+    noisy = _r_squared(second + noise * torch.eye(f.shape[-1]).to(f), f.mT @ s / n, s)
+    gains = torch.linalg.svdvals(f.mT @ s / n)
+    gains = torch.nn.functional.pad(gains, (0, max(0, count - gains.shape[-1])))[..., :count]
+    balance = gains.square().sum(-1) / (count * gains[..., 0].square())
+    x, s = (y.to(torch.promote_types(x.dtype, s.dtype)) for y in (x, s))  # views may be finer than outputs
+    return noisy / _r_squared(x.mT @ x / n, x.mT @ s / n, s), balance, gains[..., 0] / gains[..., -1]
+
+
+def _r_squared(second: Tensor, cross: Tensor, s: Tensor) -> Tensor:
+    """Mean share of the variance of s that a linear probe explains."""
+    explained = (cross * (torch.linalg.pinv(second, hermitian=True) @ cross)).sum((-2, -1))
+    return explained / s.square().mean(1).sum(-1)
+
+
+def _drop(trained: Trained, n: int, seeds: list[int]) -> Tensor:
+    world: World = trained.world
+    generators = streams(seeds, 1, "scores of private latents")
+    shared = world.shared(n, generators)
+    views = [world.render(shared, world.private(n, generators), 1) for _ in range(2)]
+    outputs = [trained.network(trained.encoders[-1], _like(x, trained))[0] for x in views]
+    return _private_to_shared(*views) / _private_to_shared(*outputs)
+
+
+def _private_to_shared(first: Tensor, second: Tensor) -> Tensor:
+    """Of two samples with the same shared latents: variance of what they do not share over that of what they do."""
+    first, second = _centred(first), _centred(second)
+    shared = (first * second).sum((-2, -1))
+    return ((first.square() + second.square()).sum((-2, -1)) / 2 - shared) / shared
+
+
+def linear_map(network: Network, params: Parameters, inputs: int) -> Tensor:
+    """W `[run, z, D]` of a linear network, from its outputs on unit vectors.
+
+    Raises: ValueError if its output on their sum is not the sum of the outputs.
+    """
+    some = next(iter(params.values()))
+    unit = torch.eye(inputs, dtype=some.dtype, device=some.device)
+    points = torch.cat([unit, unit.sum(0, keepdim=True)]).expand(len(some), -1, -1)
+    outputs = network(params, points)[0]
+    columns, whole = outputs[:, :-1], outputs[:, -1]
+    if not torch.allclose(columns.sum(1), whole, rtol=1e-3, atol=1e-3 * float(whole.abs().max())):
+        raise ValueError(f"linear_map: the network must be linear, got {type(network).__name__} that is not")
+    return columns.mT
+
+
+def shares(trained: Trained, moments: Moments) -> Tensor:
+    """g_j `[run, k]` of linear networks: p_jᵀGq_j in the canonical directions of the views, in the order of ρ.
+
+    G = UᵀV/(‖U‖‖V‖) of the whitened maps; `water_filling` of `canonical_correlations` of the same moments predicts it.
+    Source: derived, see `soft_threshold`; G is `alignment_and_balance.model.correlation` in whitened coordinates.
+    Args:
+        trained: of linear networks.
+        moments: of the views that it was trained on.
+    Raises: ValueError for a network that is not linear.
+    Cost: as `canonical_correlations`, and 2·z·D² flops.
+    """
+    axes = canonical_axes(moments, tied=trained.world.tied)
+    network, inputs = trained.network, trained.world.inputs
+    maps = [linear_map(network, trained.encoders[k], inputs).to(axes.rho.dtype) for k in (0, -1)]
+    on = [w @ (m @ a) for w, m, a in zip(maps, moments[:2], axes[1:], strict=True)]  # [run, z, k]
+    sizes = [((w @ m) * w).sum((-2, -1)) for w, m in zip(maps, moments[:2], strict=True)]
+    return (on[0] * on[1]).sum(-2) / (sizes[0] * sizes[1]).sqrt().unsqueeze(-1)
+
+
+def _centred(x: Tensor) -> Tensor:
+    return x - x.mean(1, keepdim=True)
+
+
+def _like(x: Tensor, trained: Trained) -> Tensor:
+    return x.to(next(iter(trained.encoders[-1].values())).dtype)
