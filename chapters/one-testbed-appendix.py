@@ -54,15 +54,17 @@ device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
 
 # %% tags=["hide-input"]
+import matplotlib.pyplot as plt
+import numpy as np
 import torch
 
-from clbook.notebook import glue, open_chapter
+from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import (
     SPECTRA, few_pairs, finite_batch_errors, image_draw, learned_temperatures,
     measured_views, noise_correlation, noise_shown, noise_total, optimum_errors,
-    sign_counts, slow_directions, totals_of_known, two_encoders, unit_length_counts,
-    water_filling,
+    sign_counts, slow_directions, temperature_learned, totals_of_known, two_encoders,
+    unit_length_counts, water_filling,
 )  # fmt: skip
 
 
@@ -236,15 +238,86 @@ print(
 
 
 # %% [markdown]
-# (ot-a-sampling)=
-# ## Measure ρ without fooling yourself
+# (ot-a-real-temperature)=
+# ## What a learned temperature counts on real images
 #
-# Samples show correlations where there are none. Of $n$ pairs of unrelated views with $D$ inputs one encoder sees a semicircle of them up to $\sqrt{2D/n}$ (two encoders: up to about $2\sqrt{D/n}$, {glue:text}`ot-noise-two:.2f` for $D=128$ and $n=60\,000$). Each is small, but a learned $\tau^2$ adds them all up. Two remedies follow from one fact: over pairs, the $k$ largest sampled correlations sum to too much on average, those of directions found on *other* pairs to too little, and the sum of all, a trace, is nearly right. So split the pairs, find directions on one half and correlations on the other; and to estimate $\sum_j\rho_j$, add the negative ones, too.
+# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian. Let $x_j$ be the views in canonical coordinates and $h_j=\tau^2g_j$. For any views the soft threshold becomes
+#
+# $$
+# D_j(h)=(\rho_j-\mu)_+,\qquad D_j(h)=\mathbb E_x\,x_j\,\frac{\mathbb E_{x'}x_j'e^{\sum_kh_kx_kx_k'}}{\mathbb E_{x'}e^{\sum_kh_kx_kx_k'}}=h_j+\tfrac12\sum_{kl}\kappa_{jkl}^2h_kh_l+\dots
+# $$ (ot-eq-tilted)
+#
+# with $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$, as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$. We estimate $D$ from held-out views and solve for $h$.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
 fitted, kept = (chapter.check(image_draw, image_data, s) for s in ("train", "test"))
 real_views = measured_views(fitted, kept, image_count, first_seed)
+sizes = {"outputs": image_outputs, "steps": image_steps, "batch": image_batch}
+shown = min(16, image_outputs)
+place = np.arange(1, shown + 1)
+
+
+def watched(label):
+    return {**sizes, "watch": lambda steps: chapter.progress(steps, label)}
+
+
+# %% tags=["hide-input"]
+starts = (1.0, 10.0)
+learned = temperature_learned(
+    real_views, starts, image_block, **watched("images, τ² learned")
+)
+names = [f"from {s:g}" for s in starts]
+off = dict(zip(names, learned.tau_squared / learned.sampled - 1, strict=True))
+off_sum = dict(zip(names, learned.tau_squared / learned.law - 1, strict=True))
+glue.number("ot-real-sum", learned.law)
+glue.number("ot-real-sampled", learned.sampled)
+glue.number("ot-real-learned", learned.tau_squared.mean())
+
+# %% [markdown]
+# ````{prf:proposition} what a learned temperature counts on real images
+# :label: ot-real-temperature
+# :nonumber:
+# ```{claim} real-temperature
+# ```
+# ````
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("real-temperature", observed=off, control=off_sum)
+
+# %% tags=["hide-input", "remove-output"]
+fig, ax = plt.subplots(figsize=(5.2, 3.0), layout="constrained")
+sorted_rho = real_views.rho.sort(descending=True).values[:shown].cpu()
+ax.plot(place, sorted_rho, **colours.THEORY, label="ρ: Gaussian views")
+ax.plot(
+    place,
+    learned.sampled_scaled[:shown].cpu(),
+    color=colours.GREEN,
+    label="own log moments",
+)
+every = learned.scaled[..., :shown].flatten(0, 1)
+ax.plot(
+    np.tile(place, (len(every), 1)).T, every.T.cpu(), color="k", ls="", marker="o", ms=3
+)
+ax.plot([], [], "ko", ms=3, label="trained, every seed and start")
+ax.set(xlabel="direction", ylabel="τ² × share of the variance", ylim=(0, None))
+ax.legend()
+ax.set_title("A learned temperature counts less than ρ", loc="left")
+glue.figure(fig, "ot-plot-real-learned")
+
+# %% [markdown]
+# ```{glue:figure} ot-plot-real-learned
+# :alt: Three falling curves over the directions. Black points of trained encoders lie below the dotted curve of the correlations, near the green curve of the views' own log moments.
+# :name: ot-fig-real-learned
+#
+# With a learned $\tau^2$: the spectrum times $\tau^2$. Gaussian views would put it at $\rho_j$ (dotted). Equation {eq}`ot-eq-tilted` with the log moments of the views themselves (green) says where it ends. The correlations sum to {glue:text}`ot-real-sum:.1f`, the green values to {glue:text}`ot-real-sampled:.1f`; the encoders end at {glue:text}`ot-real-learned:.1f`, from below as from above.
+# ```
+
+# %% [markdown]
+# (ot-a-sampling)=
+# ## Measure ρ without fooling yourself
+#
+# Samples show correlations where there are none. Of $n$ pairs of unrelated views with $D$ inputs one encoder sees a semicircle of them up to $\sqrt{2D/n}$ (two encoders: up to about $2\sqrt{D/n}$, {glue:text}`ot-noise-two:.2f` for $D=128$ and $n=60\,000$). Each is small, but a learned $\tau^2$ adds them all up. Two remedies follow from one fact: over pairs, the $k$ largest sampled correlations sum to too much on average, those of directions found on *other* pairs to too little, and the sum of all, a trace, is nearly right. So split the pairs, find directions on one half and correlations on the other; and to estimate $\sum_j\rho_j$, add the negative ones, too.
 
 # %% tags=["hide-input"]
 edge_inputs, edge_pairs = 128, 60_000

@@ -18,6 +18,7 @@ from contrastive_dynamics.testbed.table import (
     arms_of_claim,
     cell_outcomes,
     p_value,
+    robustness,
     row_words,
     seed_interval,
     table_column,
@@ -147,3 +148,15 @@ def test_bad_input():
         ValueError, match="^column must be one of tokens, moons, modalities, sparse codes, got 'planes'$"
     ):
         table_column("planes", SEEDS, 2, 16)
+
+
+def test_negative_cells_are_tried_at_other_rates_and_in_doubled_time(monkeypatch):
+    asked = []
+
+    def recorded(world, seeds, steps, batch, rate, *, watch):
+        asked.append((steps, round(rate, 4)))
+        return {"cells": {}}
+
+    monkeypatch.setattr("contrastive_dynamics.testbed.table.table_column", recorded)
+    assert len(robustness("moons", SEEDS, 160, 128)) == 3
+    assert asked == [(160, 0.0333), (160, 0.3), (320, 0.1)]
