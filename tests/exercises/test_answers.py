@@ -75,6 +75,11 @@ TRUTHS = {
         "lead_prediction": 2 / 3,
         "oracle_prediction": 0.7005,
     },
+    "one-testbed": {
+        "three_outputs_prediction": 2.1,
+        "noise_prediction": 2 * np.sqrt(0.05 * 0.95),
+        "flood_prediction": 1 / 3,
+    },
 }
 
 

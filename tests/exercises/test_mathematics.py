@@ -9,10 +9,13 @@ from clbook.commands.exercises import exercise_source, read_source, run_code
 from contrastive_dynamics import alignment_and_balance as balance_room
 from contrastive_dynamics import collapse_and_constraints as collapse_room
 from contrastive_dynamics import feature_decoupling as decoupling_room
+from contrastive_dynamics import testbed
 from contrastive_dynamics.data.half_moons import half_moon_law
 from contrastive_dynamics.feature_decoupling import stage_one
 from contrastive_dynamics.losses import activation, infonce_importance
 from contrastive_dynamics.nonlinearity import one_filter
+from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations, held_out_correlations
+from contrastive_dynamics.testbed.independent_latents import latent_shares
 
 RNG = np.random.default_rng(1)
 
@@ -143,3 +146,38 @@ def test_feature_decoupling(names):
     v, w = RNG.standard_normal((9, 64)), RNG.standard_normal(4)
     limit = decoupling_room.linear_limit(tensor(v)[None], m, p, noise, tensor(w)[None, None])
     close(solved["linear_r2"](v, solved["flat_atoms"], p, noise**2, w), limit[0, 0], 1e-8)
+
+
+def test_one_testbed_shares_and_entries(names):
+    solved = names("one-testbed")
+    rho = RNG.uniform(0, 1, 7)
+    for tau2 in (0.1, 1.0, 3.0, 9.0):
+        close(solved["level"](rho, tau2), testbed.water_level(tensor(rho), tau2))
+        close(solved["shares"](rho, tau2), testbed.water_filling(tensor(rho), tau2))
+        two = testbed.water_filling(tensor(rho), tau2, 3, tied=False)
+        close(solved["unused"](rho, 3, tau2), 1 - two.sum())
+        every = tensor(np.append(rho, np.zeros(20)))
+        close(solved["private_share"](rho, 20, 15, tau2), testbed.water_filling(every, tau2, 15)[7:].sum())
+    close(solved["effective_rank"](rho), testbed.effective_rank_of_shares(tensor(rho)))
+    for j in range(7):
+        edge = solved["entry"](rho, j)
+        at, above = (testbed.water_filling(tensor(rho), max(edge + step, 1e-9))[j] for step in (-1e-6, 1e-6))
+        assert above > 0 and (at == 0 or edge == 0), j
+    tau2, h = solved["settle"](rho, 0.3)
+    close(tau2, testbed.learned_temperature(tensor(rho)), 0.02)
+    close(h, rho, 0.02)
+
+
+def test_one_testbed_correlations_and_signs(names):
+    solved = names("one-testbed")
+    views = [RNG.standard_normal((500, d)) for d in (9, 4)]
+    views[1] += 0.7 * views[0][:, :4]
+    close(solved["correlations"](*views), canonical_correlations(tuple(map(tensor, views))), 1e-8)
+    fit, new = ([v[part] for v in views] for part in (slice(250), slice(250, 500)))
+    theirs = held_out_correlations(tuple(map(tensor, fit)), tuple(map(tensor, new)))
+    close(solved["held_out"](fit, new), theirs, 1e-8)
+    close(solved["noise_edge"](1000, 50, 20), testbed.noise_correlation(1000, 50, 20))
+    rho = np.array([0.9, 0.5, 0.2])
+    close(solved["sign_temperature"](rho), latent_shares(tensor(rho), None, "signs")[1])
+    for tau2 in (0.4, 1.0, 5.0):
+        close(solved["sign_shares"](rho, tau2), latent_shares(tensor(rho), tau2, "signs")[0], 1e-8)

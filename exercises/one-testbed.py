@@ -1,0 +1,1522 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [raw]
+# # ASSIGNMENT CONFIG
+# name: one-testbed
+# init_cell: true
+# export_cell:
+#   pdf: false
+# tests:
+#   ok_format: false
+# generate:
+#   show_hidden: true
+# requirements: [numpy, scipy, matplotlib]
+
+# %% [markdown]
+# # Exercises: one testbed
+#
+# Three warm-ups (10 minutes each), three core exercises (30 minutes each) and two projects (a week each), 100 points. Every exercise names what it needs and what you can do after it. Replace each `...`, run the cell, then the check below it. A visible check costs nothing and may be repeated. Hidden checks run when the sheet is graded; they use other numbers.
+#
+# A **prediction** is a number and an interval, `(value, low, high)`, written down *before* you compute. It is scored by its distance from the truth, so that an honest guess with an honest interval earns points.
+#
+# Notation as in the chapter: $\rho_j$ are the canonical correlations of two views, a *private* direction has $\rho=0$, $\tau^2$ is the inverse temperature, $z$ the number of outputs. Linear encoders have mean norm 1, views are Gaussian unless stated otherwise, and there are many pairs. Direction $j$ then has the share $g_j=(\rho_j-\mu)_+/\tau^2$ of the outputs, with the level $\mu$ for which $\sum_jg_j=1$. Unless stated otherwise one encoder serves both views, so that $\mu$ may be negative.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.optimize import brentq
+
+depths = np.array([0.9, 0.7, 0.5, 0.3, 0.1])  # five correlations
+
+# %% [markdown]
+# ## Warm-up 1: the level
+#
+# *10 minutes, 6 points. Needs: the formula of the shares. After it you can say which directions a network gives up.*
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: w1_shares
+
+# %% [markdown]
+# Write `level(rho, tau2)`, the level $\mu$ of one encoder with outputs enough, and `shares(rho, tau2)`, the shares $g$ in the order of `rho`, which may be in any order.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# If the $k$ largest directions are in, $\mu_k=(\rho_1+\dots+\rho_k-\tau^2)/k$. Going from $k$ to $k+1$ raises $\mu_k$ exactly if $\rho_{k+1}>\mu_k$, so the level is the largest of them.
+
+
+# %%
+def level(rho, tau2):
+    """μ, at which Σ(ρ − μ)₊ = τ²."""
+    # BEGIN SOLUTION
+    top = np.sort(np.asarray(rho, dtype=float))[::-1]
+    return np.max((np.cumsum(top) - tau2) / np.arange(1, len(top) + 1))
+    # END SOLUTION
+
+
+def shares(rho, tau2):
+    """g_j = (ρ_j − μ)₊/τ²."""
+    # BEGIN SOLUTION
+    return np.maximum(np.asarray(rho, dtype=float) - level(rho, tau2), 0) / tau2
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'with two directions in, the level is (ρ₁ + ρ₂ − τ²)/2'
+"""  # END TEST CONFIG
+
+
+def test_two_are_in(level, shares):
+    import numpy as np
+
+    rho = [0.9, 0.7, 0.5, 0.3]
+    got = float(level(rho, 0.4))
+    assert abs(got - 0.5) > 1e-9, "that is ρ₁ − τ²: at this level the second direction is above it, too"
+    assert abs(got - 0.6) < 1e-12, f"got {got:.4f}, the parts of ρ above the level must add up to τ² = 0.4"
+    g = np.asarray(shares(rho, 0.4), dtype=float)
+    assert g.min() >= 0, "a direction below the level gets nothing, and none gets less"
+    assert abs(g.sum() - 1) < 1e-9, f"shares add up to one, got {g.sum():.4f}: divide by τ²"
+    assert np.abs(g - [0.75, 0.25, 0, 0]).max() < 1e-12, f"got {np.round(g, 3)}, it is 3/4, 1/4, 0, 0"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 4
+hidden: true
+failure_message: 'other correlations, in any order, and a level below zero'
+"""  # END TEST CONFIG
+
+
+def test_other_levels(level, shares):
+    import numpy as np
+    from scipy.optimize import brentq
+
+    rng = np.random.default_rng(51)
+    for tau2 in (0.05, 0.7, 2.0, 9.0):
+        rho = rng.uniform(0, 1, 7)
+        want = brentq(lambda m: np.maximum(rho - m, 0).sum() - tau2, -20, 1)
+        assert abs(level(rho, tau2) - want) < 1e-9, f"τ² = {tau2}: the level is {want:.4f}, which may be below zero"
+        g = shares(rho, tau2)
+        assert np.allclose(g, np.maximum(rho - want, 0) / tau2), "shares stand in the order of rho"
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# The level of all directions, also of those below it.
+def level(rho, tau2):
+    return (np.sum(rho) - tau2) / len(rho)
+
+
+def shares(rho, tau2):
+    return (np.asarray(rho) - level(rho, tau2)) / tau2
+
+
+# %% tags=["mistake"]
+# The winner alone.
+def level(rho, tau2):
+    return max(rho) - tau2
+
+
+# %% tags=["mistake"]
+# A level that stops at zero.
+def level(rho, tau2):
+    top = np.sort(np.asarray(rho, dtype=float))[::-1]
+    return max(0.0, np.max((np.cumsum(top) - tau2) / np.arange(1, len(top) + 1)))
+
+
+# %% tags=["mistake"]
+# Shares in proportion to ρ.
+def shares(rho, tau2):
+    return np.asarray(rho) / np.sum(rho)
+
+
+# %% tags=["mistake"]
+# Not divided by τ².
+def shares(rho, tau2):
+    return np.maximum(np.asarray(rho) - level(rho, tau2), 0)
+
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Warm-up 2: how many directions are there
+#
+# *10 minutes, 6 points. Needs: entropy. After it you can say how many directions a spectrum has.*
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: w2_rank
+
+# %% [markdown]
+# Write `effective_rank(values)`, $\exp\bigl(-\sum_jp_j\log p_j\bigr)$ with $p_j$ the part of the $j$-th value in the sum of all. Values are 0 or larger, may contain zeros, and need not add up to one.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# A part of 0 adds nothing, since $p\log p\to0$. Equal parts $\frac1k$ give $\exp(\log k)=k$.
+
+
+# %%
+def effective_rank(values):
+    """exp of the entropy of the values, taken as parts of their sum."""
+    # BEGIN SOLUTION
+    p = np.asarray(values, dtype=float)
+    p = p[p > 0] / p.sum()
+    return np.exp(-np.sum(p * np.log(p)))
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'five equal values are five directions'
+"""  # END TEST CONFIG
+
+
+def test_equal_values(effective_rank):
+    import numpy as np
+
+    got = float(effective_rank(np.full(5, 3.0)))
+    assert got > 1, f"got {got:.3g}: take the values as parts of their sum first"
+    assert abs(got - 5) < 1e-9, f"five equal values are five directions, got {got:.4f}"
+    got = float(effective_rank([1.0, 1.0, 0.0]))
+    assert not np.isnan(got), "a value of 0 adds nothing: p log p goes to 0"
+    assert abs(got - 2) < 1e-9, f"two equal values beside a zero are two directions, got {got:.4f}"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 4
+hidden: true
+failure_message: 'values that are not equal'
+"""  # END TEST CONFIG
+
+
+def test_unequal_values(effective_rank):
+    import numpy as np
+
+    got = float(effective_rank([0.4, 0.4, 0.2]))
+    assert abs(got - 1 / 0.36) > 1e-6, "that is the participation ratio 1/Σp², another count"
+    assert abs(got - 2.8717) < 1e-4, f".4, .4, .2 have 2.87, got {got:.4f}: natural logarithms and exp belong together"
+    values = np.array([5.0, 2, 1, 0, 0.5])
+    assert abs(effective_rank(np.repeat(values, 3)) / effective_rank(values) - 3) < 1e-9, (
+        "each value three times is three times as many directions"
+    )
+    assert abs(effective_rank(7 * values) - effective_rank(values)) < 1e-9, "the scale of the values does not count"
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# The participation ratio.
+def effective_rank(values):
+    p = np.asarray(values, dtype=float) / np.sum(values)
+    return 1 / np.sum(p**2)
+
+
+# %% tags=["mistake"]
+# Values not taken as parts.
+def effective_rank(values):
+    p = np.asarray(values, dtype=float)
+    p = p[p > 0]
+    return np.exp(-np.sum(p * np.log(p)))
+
+
+# %% tags=["mistake"]
+# Zeros left in.
+def effective_rank(values):
+    p = np.asarray(values, dtype=float) / np.sum(values)
+    with np.errstate(all="ignore"):
+        return np.exp(-np.sum(p * np.log(p)))
+
+
+# %% tags=["mistake"]
+# Bits under an exponential of base e.
+def effective_rank(values):
+    p = np.asarray(values, dtype=float)
+    p = p[p > 0] / p.sum()
+    return np.exp(-np.sum(p * np.log2(p)))
+
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Warm-up 3: who comes in when
+#
+# *10 minutes, 6 points. Needs: warm-up 1. After it you can say at which temperature a direction is learned.*
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: w3_entry
+
+# %% [markdown]
+# Write `entry(rho, j)`, the $\tau^2$ above which direction `j` has a share (`rho` in any order, `j` counts from 0; a direction with the largest $\rho$ enters at 0).
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# The level passes $\rho_j$ where the parts above it add up to $\tau^2=\sum_k(\rho_k-\rho_j)_+$. For a private direction this is $\sum_k\rho_k$.
+
+
+# %%
+def entry(rho, j):
+    """τ² above which direction j has a share."""
+    # BEGIN SOLUTION
+    rho = np.asarray(rho, dtype=float)
+    return np.maximum(rho - rho[j], 0).sum()
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'raise τ² until the level has sunk to ρⱼ'
+"""  # END TEST CONFIG
+
+
+def test_third_of_four(entry):
+    got = float(entry([0.9, 0.7, 0.5, 0.3], 2))
+    assert abs(got - 0.4) > 1e-9, "the second direction is filled, too, before the third comes in"
+    assert abs(got - 0.2) > 1e-9, "the leader is to be filled as well, not the nearest one alone"
+    assert got > 0.5, "weaker directions are not filled yet: they count nothing"
+    assert abs(got - 0.6) < 1e-12, f"(.9 − .5) + (.7 − .5) = .6, got {got:.4f}"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 4
+hidden: true
+failure_message: 'ties, private directions, any order'
+"""  # END TEST CONFIG
+
+
+def test_other_entries(entry):
+    import numpy as np
+
+    rng = np.random.default_rng(52)
+    rho = np.append(rng.uniform(0.1, 1, 6), [0.0, 0.0])[rng.permutation(8)]
+    for j in range(8):
+        want = sum(max(r - rho[j], 0) for r in rho)
+        assert abs(entry(rho, j) - want) < 1e-9, f"ρ = {rho[j]:.2f} enters at {want:.3f}: sum what stands above it"
+    assert abs(entry([0.8, 0.8, 0.1], 1)) < 1e-12, "two that are largest come in together, at 0"
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# The distance to the leader alone.
+def entry(rho, j):
+    return max(rho) - rho[j]
+
+
+# %% tags=["mistake"]
+# Weaker directions counted, too.
+def entry(rho, j):
+    return np.sum(np.asarray(rho) - rho[j])
+
+
+# %% tags=["mistake"]
+# The sum for every direction.
+def entry(rho, j):
+    return np.sum(rho)
+
+
+# %% tags=["mistake"]
+# The order of rho taken for granted.
+def entry(rho, j):
+    return np.sum(np.asarray(rho)[:j] - rho[j])
+
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Core 1: a temperature that counts
+#
+# *30 minutes, 14 points. Needs: warm-up 1, gradients. After it you can say where a learned temperature stops.*
+#
+# The loss of one linear encoder, less a constant, is $L=-2\tau^2\sum_j\rho_jg_j+\tau^4\sum_jg_j^2$ over shares $g_j\ge0$ with $\sum_jg_j=1$. Now $\tau^2$ is learned beside the weights.
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c1_prediction
+
+# %% [markdown]
+# **Predict first.** The correlations are .9, .7, .5, .3, .1; the encoder has only *three* outputs, so that three directions at most can have a share. At which $\tau^2$ does training stop?
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+three_outputs_prediction = (2.2, 1.8, 2.6)  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %% [raw]
+# # PREDICTION
+# name: three_outputs_prediction
+# truth: settle(depths[:3], 1.0)[0]
+# scale: difference
+# widest: 1
+# far: 0.45
+# near: 0.15
+
+# %% [raw]
+# # END TESTS
+
+# %% tags=["mistake"]
+# All five are counted, with an interval that excludes anything else.
+three_outputs_prediction = (2.5, 2.4, 2.6)
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c1_settle
+
+# %% [markdown]
+# Write `slopes(g, rho, tau2)`, the pair of $\partial L/\partial g$ (an array) and $\partial L/\partial\tau^2$, and `settle(rho, tau2)`, which starts from equal shares and the given $\tau^2$, goes down $L$ in both and returns where it ends: the pair of $\tau^2$ and the array $\tau^2g$, to within 0.02. *Hint:* with $g_j=u_j^2/\sum_ku_k^2$ and $\log\tau^2$ as variables nothing leaves its range.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# In $h=\tau^2g\ge0$ the loss is $\sum_j(h_j-\rho_j)^2-\sum_j\rho_j^2$, and $\tau^2=\sum_jh_j$ is free. So $h_j=\rho_j$ and $\tau^2=\sum_j\rho_j$; of negative $\rho_j$ nothing is taken. With three outputs the sum runs over the three largest.
+
+
+# %%
+def slopes(g, rho, tau2):
+    """∂L/∂g and ∂L/∂τ²."""
+    # BEGIN SOLUTION
+    g, rho = np.asarray(g, dtype=float), np.asarray(rho, dtype=float)
+    return 2 * tau2 * (tau2 * g - rho), 2 * np.sum(g * (tau2 * g - rho))
+    # END SOLUTION
+
+
+def settle(rho, tau2):
+    """τ² and τ²g at the end of a descent in both."""
+    # BEGIN SOLUTION
+    u = np.full(len(rho), len(rho) ** -0.5)
+    for _ in range(6000):
+        by_share, by_tau2 = slopes(u**2, rho, tau2)
+        u = u - 0.02 * 2 * u * by_share
+        u = u / np.linalg.norm(u)
+        tau2 = tau2 * np.exp(-0.02 * tau2 * by_tau2)
+    return tau2, tau2 * u**2
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'compare with a difference quotient of L'
+"""  # END TEST CONFIG
+
+
+def test_slopes(slopes, depths):
+    import numpy as np
+
+    def loss(g, tau2):
+        return -2 * tau2 * depths @ g + tau2**2 * g @ g
+
+    g, tau2, step = np.array([0.4, 0.3, 0.15, 0.1, 0.05]), 1.3, 1e-6
+    by_share, by_tau2 = slopes(g, depths, tau2)
+    want = [(loss(g + step * e, tau2) - loss(g - step * e, tau2)) / (2 * step) for e in np.eye(5)]
+    assert np.shape(by_share) == (5,), "one slope for each share"
+    assert np.abs(by_share - want).max() < 1e-6, f"∂L/∂g is {np.round(want, 3)}, got {np.round(by_share, 3)}"
+    want = (loss(g, tau2 + step) - loss(g, tau2 - step)) / (2 * step)
+    assert abs(by_tau2 - want) < 1e-6, f"∂L/∂τ² is {want:.4f}, got {by_tau2:.4f}: the second term goes with τ⁴"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'start below and look where it ends'
+"""  # END TEST CONFIG
+
+
+def test_from_below(settle, depths):
+    import numpy as np
+
+    tau2, h = settle(depths, 0.5)
+    assert abs(tau2 - 0.5) > 1e-9, "τ² has not moved: it is learned, too"
+    assert abs(tau2 - np.sum(depths**2)) > 0.05, (
+        "that is the sum of the squares; where is the slope of each share zero?"
+    )
+    assert abs(tau2 - 2.5) < 0.02, f"from 0.5 it ends at {tau2:.3f}, where no slope is left at the sum of ρ"
+    assert np.abs(np.asarray(h) - depths).max() < 0.02, f"τ²g ends at ρ, got {np.round(h, 3)}"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+hidden: true
+failure_message: 'slopes at other places'
+"""  # END TEST CONFIG
+
+
+def test_other_slopes(slopes):
+    import numpy as np
+
+    rng = np.random.default_rng(53)
+    for d in (2, 6):
+        rho, g, tau2 = rng.uniform(-1, 1, d), rng.dirichlet(np.ones(d)), rng.uniform(0.2, 5)
+        by_share, by_tau2 = slopes(g, rho, tau2)
+        assert np.allclose(by_share, 2 * tau2**2 * g - 2 * tau2 * rho), f"{d} directions: 2τ⁴g − 2τ²ρ"
+        assert abs(by_tau2 - 2 * g @ (tau2 * g - rho)) < 1e-9, f"{d} directions: 2Σg(τ²g − ρ)"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+hidden: true
+failure_message: 'from above, other correlations, also negative ones'
+"""  # END TEST CONFIG
+
+
+def test_other_ends(settle):
+    import numpy as np
+
+    for rho, start in (((0.95, 0.5), 6.0), ((0.6, 0.6, 0.6, 0.2), 0.1), ((0.8, 0.4, -0.5), 1.0)):
+        tau2, h = settle(np.array(rho), start)
+        want = sum(max(r, 0) for r in rho)
+        assert abs(tau2 - want) < 0.02, f"ρ = {rho} from τ² = {start}: it ends at {want:.2f}, got {tau2:.3f}"
+        assert np.abs(np.asarray(h) - np.maximum(rho, 0)).max() < 0.02, f"ρ = {rho}: each share times τ² is its ρ"
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# The penalty forgotten in the slope of the shares.
+def slopes(g, rho, tau2):
+    return -2 * tau2 * np.asarray(rho), 2 * np.sum(g * (tau2 * np.asarray(g) - rho))
+
+
+# %% tags=["mistake"]
+# τ² in place of τ⁴ in the second term.
+def slopes(g, rho, tau2):
+    g, rho = np.asarray(g), np.asarray(rho)
+    return 2 * tau2 * (g - rho), np.sum(g * g - 2 * g * rho)
+
+
+# %% tags=["mistake"]
+# The temperature held.
+def settle(rho, tau2):
+    return tau2, tau2 * shares(rho, tau2)
+
+
+# %% tags=["mistake"]
+# The sum of the squares.
+def settle(rho, tau2):
+    return np.sum(np.asarray(rho) ** 2), np.asarray(rho) ** 2
+
+
+# %% tags=["mistake"]
+# Negative correlations counted.
+def settle(rho, tau2):
+    return np.sum(rho), np.asarray(rho)
+
+
+# %% [raw]
+# # END QUESTION
+
+# %%
+temperatures = np.linspace(0.1, 4, 60)
+plt.figure(figsize=(5, 3))
+plt.plot(temperatures, [np.sum((t * shares(depths, t) - depths) ** 2) for t in temperatures])
+plt.axvline(depths.sum(), color="grey", ls="--")
+plt.xlabel("τ²")
+plt.ylabel("least loss, plus a constant")
+plt.title("The loss is least where τ² counts")
+plt.show()
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c1_refutation
+
+# %% [markdown]
+# **Refute.** A colleague writes: "Two encoders have learned the same temperature. So their outputs have the same effective rank." Give `spectra_bad`, a pair of lists of correlations between 0 and 1 for which the learned $\tau^2$ is the same within $10^{-6}$ (Gaussian views, outputs enough), and the effective ranks of the outputs differ by a factor of 2 or more.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+spectra_bad = ([0.9, 0.05, 0.05], [0.25, 0.25, 0.25, 0.25])  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 3
+failure_message: 'a sum does not say how many there are'
+"""  # END TEST CONFIG
+
+
+def test_counterexample(spectra_bad):
+    import numpy as np
+
+    ranks = []
+    for rho in spectra_bad:
+        rho = np.asarray(rho, dtype=float)
+        assert ((rho >= 0) & (rho <= 1)).all() and rho.sum() > 0, "correlations from 0 to 1, not all of them 0"
+        p = rho[rho > 0] / rho.sum()
+        ranks.append(np.exp(-np.sum(p * np.log(p))))
+    first, second = (float(np.sum(rho)) for rho in spectra_bad)
+    assert abs(first - second) < 1e-6, f"the temperatures differ: {first:.3f} and {second:.3f}"
+    assert max(ranks) >= 2 * min(ranks), (
+        f"the ranks are {ranks[0]:.2f} and {ranks[1]:.2f}: one strong direction against many weak ones"
+    )
+
+
+# %% [raw]
+# # END TESTS
+
+# %% tags=["mistake"]
+# One spectrum twice.
+spectra_bad = ([0.5, 0.5], [0.5, 0.5])
+
+# %% tags=["mistake"]
+# Ranks that differ, and temperatures, too.
+spectra_bad = ([0.9], [0.9, 0.9, 0.9])
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Core 2: correlations that are not there
+#
+# *30 minutes, 14 points. Needs: singular values, correlation. After it you can measure canonical correlations without fooling yourself.*
+#
+# Canonical correlations of $n$ pairs are the singular values of the cross moment after each view is centred and whitened. They are found by looking for what correlates best, so they find something in pure noise, too.
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c2_prediction
+
+# %% [markdown]
+# **Predict first.** A thousand pairs of views of 50 numbers each, all of them independent Gaussian noise. How large is the largest of the 50 sample canonical correlations?
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+noise_prediction = (0.4, 0.25, 0.55)  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %% [raw]
+# # PREDICTION
+# name: noise_prediction
+# truth: noise_edge(1000, 50, 50)
+# scale: difference
+# widest: 0.4
+# far: 0.15
+# near: 0.05
+
+# %% [raw]
+# # END TESTS
+
+# %% tags=["mistake"]
+# Noise of a single correlation, one over the root of n.
+noise_prediction = (0.03, 0.0, 0.1)
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c2_correlations
+
+# %% [markdown]
+# Write `correlations(first, second)` for two arrays of views ($n\times p$ and $n\times q$, not centred), the $\min(p,q)$ sample canonical correlations in falling order. Write `held_out(fit, new)`, where `fit` and `new` are pairs of such arrays: directions are found on `fit`, and their correlations measured on `new`, in the order of the directions; they may be negative. Write `noise_edge(n, p, q)`, the largest sample canonical correlation of pure noise for $p+q<n$ and large $n$.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# Two random subspaces of dimensions $p$ and $q$ in $\mathbb R^n$ have the cosines of their angles below $\cos(\alpha-\beta)$, $\sin^2\alpha=\frac pn$, $\cos^2\beta=\frac qn$, that is below $\sqrt{\frac pn(1-\frac qn)}+\sqrt{\frac qn(1-\frac pn)}$ (Wachter, 1980). New pairs know nothing of the search, so the correlation of what is found in noise is 0 on average.
+
+
+# %%
+def whitened(x):
+    """The matrix W for which the centred x @ W has the identity as covariance."""
+    # BEGIN SOLUTION
+    x = x - x.mean(axis=0)
+    values, vectors = np.linalg.eigh(x.T @ x / len(x))
+    return vectors / np.sqrt(values)
+    # END SOLUTION
+
+
+def correlations(first, second):
+    """Sample canonical correlations, falling."""
+    # BEGIN SOLUTION
+    a, b = ((x - x.mean(axis=0)) @ whitened(x) for x in (first, second))
+    return np.linalg.svd(a.T @ b / len(a), compute_uv=False)
+    # END SOLUTION
+
+
+def held_out(fit, new):
+    """Correlations on new pairs of the directions found on others."""
+    # BEGIN SOLUTION
+    maps = [whitened(x) for x in fit]
+    a, b = ((x - x.mean(axis=0)) @ w for x, w in zip(fit, maps, strict=True))
+    left, _, right = np.linalg.svd(a.T @ b, full_matrices=False)
+    u, v = new[0] @ maps[0] @ left, new[1] @ maps[1] @ right.T
+    return np.array([np.corrcoef(x, y)[0, 1] for x, y in zip(u.T, v.T, strict=True)])
+    # END SOLUTION
+
+
+def noise_edge(n, p, q):
+    """Largest canonical correlation of n pairs of pure noise."""
+    # BEGIN SOLUTION
+    a, b = p / n, q / n
+    return np.sqrt(a * (1 - b)) + np.sqrt(b * (1 - a))
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'build views whose correlations you know'
+"""  # END TEST CONFIG
+
+
+def test_known_correlations(correlations):
+    import numpy as np
+
+    rng, n = np.random.default_rng(14), 400
+    q = rng.standard_normal((n, 6))
+    q = np.linalg.qr(q - q.mean(axis=0))[0]
+    rho = np.array([0.9, 0.5, 0.2])
+    first, second = q[:, :3], rho * q[:, :3] + np.sqrt(1 - rho**2) * q[:, 3:]
+    mix = rng.standard_normal((3, 3)) + 2 * np.eye(3)
+    got = np.asarray(correlations(first @ mix + 5, second[:, ::-1]))
+    assert got.shape == (3,), "one for each dimension of the smaller view"
+    assert got[0] >= got[-1], "in falling order"
+    assert np.abs(got**2 - rho).max() > 1e-6, "these are roots of the correlations"
+    assert np.abs(got - rho**2).max() > 1e-6, "these are squares of the correlations: take the root"
+    assert np.abs(got - rho).max() < 1e-8, f"they are {rho}, got {np.round(got, 3)}: centre and whiten each view"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'draw noise and look'
+"""  # END TEST CONFIG
+
+
+def test_edge_by_drawing(noise_edge):
+    import numpy as np
+
+    rng, n, p = np.random.default_rng(15), 1000, 50
+    a, b = (np.linalg.qr(rng.standard_normal((n, p)))[0] for _ in range(2))
+    drawn = np.linalg.svd(a.T @ b, compute_uv=False)[0]
+    got = float(noise_edge(n, p, p))
+    assert got > 0.3, f"drawn {drawn:.2f}, got {got:.2f}: the best of 50 × 50 directions, not a given one"
+    assert abs(got - drawn) < 0.03, f"drawn {drawn:.3f}, got {got:.3f}"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 1
+failure_message: 'noise is no longer correlated on new pairs'
+"""  # END TEST CONFIG
+
+
+def test_new_pairs(held_out):
+    import numpy as np
+
+    rng = np.random.default_rng(16)
+    fit, new = ([rng.standard_normal((400, 20)) for _ in range(2)] for _ in range(2))
+    got = np.asarray(held_out(fit, new))
+    assert got.shape == (20,), "one for each pair of directions"
+    assert abs(got.mean()) < 0.05, (
+        f"in noise it is 0 on average, got {got.mean():.2f}: the directions come from fit alone"
+    )
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+hidden: true
+failure_message: 'views of unlike sizes'
+"""  # END TEST CONFIG
+
+
+def test_other_views(correlations):
+    import numpy as np
+
+    rng = np.random.default_rng(54)
+    x, y = rng.standard_normal((300, 5)) + 3, rng.standard_normal((300, 2))
+    y = y + x[:, :2]
+    a, b = (np.linalg.qr(v - v.mean(axis=0))[0] for v in (x, y))
+    want = np.linalg.svd(a.T @ b, compute_uv=False)
+    assert np.allclose(correlations(x, y), want), f"5 and 2 numbers: {np.round(want, 3)}"
+    assert np.allclose(correlations(10 * x, y - 7), want), "neither scale nor mean of a view counts"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 1
+hidden: true
+failure_message: 'other sizes, and what is shared stays on new pairs'
+"""  # END TEST CONFIG
+
+
+def test_edges_and_new_pairs(held_out, noise_edge):
+    import numpy as np
+
+    for n, p, q in ((1000, 100, 20), (400, 150, 150), (5000, 10, 3)):
+        angle = np.arcsin(np.sqrt(p / n)) + np.arcsin(np.sqrt(q / n))
+        assert abs(noise_edge(n, p, q) - np.sin(angle)) < 1e-9, f"n = {n}, p = {p}, q = {q}: {np.sin(angle):.3f}"
+    rng = np.random.default_rng(55)
+    shared = rng.standard_normal((4000, 1))
+    views = [np.hstack([shared, rng.standard_normal((4000, 7))]) for _ in range(2)]
+    views[1][:, 0] = 0.6 * views[1][:, 0] + 0.8 * rng.standard_normal(4000)
+    got = held_out([v[:2000] for v in views], [v[2000:] for v in views])
+    assert abs(got[0] - 0.6) < 0.06, f"a shared direction with ρ = .6 comes first and stays, got {got[0]:.2f}"
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# Not whitened.
+def correlations(first, second):
+    a, b = (x - x.mean(axis=0) for x in (first, second))
+    return np.linalg.svd(a.T @ b / len(a), compute_uv=False)
+
+
+# %% tags=["mistake"]
+# Squares.
+def correlations(first, second):
+    a, b = (np.linalg.qr(x - x.mean(axis=0))[0] for x in (first, second))
+    return np.linalg.svd(a.T @ b, compute_uv=False) ** 2
+
+
+# %% tags=["mistake"]
+# Not centred.
+def correlations(first, second):
+    a, b = (np.linalg.qr(x)[0] for x in (first, second))
+    return np.linalg.svd(a.T @ b, compute_uv=False)
+
+
+# %% tags=["mistake"]
+# Measured where the directions were found.
+def held_out(fit, new):
+    return correlations(*fit)
+
+
+# %% tags=["mistake"]
+# Directions found anew on the new pairs.
+def held_out(fit, new):
+    return correlations(*new)
+
+
+# %% tags=["mistake"]
+# The noise of one correlation.
+def noise_edge(n, p, q):
+    return 1 / np.sqrt(n)
+
+
+# %% tags=["mistake"]
+# Small dimensions taken for granted.
+def noise_edge(n, p, q):
+    return np.sqrt(p / n) + np.sqrt(q / n)
+
+
+# %% [raw]
+# # END QUESTION
+
+# %%
+rng = np.random.default_rng(3)
+noise = [rng.standard_normal((1000, 50)) for _ in range(2)]
+plt.figure(figsize=(5, 3))
+plt.plot(correlations(*noise), label="where they were found")
+plt.plot(held_out(noise, [rng.standard_normal((1000, 50)) for _ in range(2)]), label="on new pairs")
+plt.axhline(noise_edge(1000, 50, 50), color="grey", ls="--")
+plt.xlabel("direction")
+plt.ylabel("correlation")
+plt.title("Pure noise, a thousand pairs")
+plt.legend()
+plt.show()
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c2_refutation
+
+# %% [markdown]
+# **Refute.** A colleague writes: "On a thousand pairs my largest canonical correlation is 0.9. Chance cannot do that." Give `size_bad`, a pair $(n,d)$ with $n\ge1000$ and $2d<n$, for which pure noise with $d$ numbers in each view has a largest sample correlation of 0.9 or more (for large $n$).
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+size_bad = (1000, 320)  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 3
+failure_message: 'what counts is the number of dimensions for each pair'
+"""  # END TEST CONFIG
+
+
+def test_counterexample(size_bad):
+    n, d = size_bad
+    assert n >= 1000 and 1 <= d and 2 * d < n, "a thousand pairs or more, fewer than half as many dimensions"
+    edge = 2 * (d / n * (1 - d / n)) ** 0.5
+    assert edge >= 0.9, f"here chance reaches {edge:.2f}: more dimensions for each pair"
+
+
+# %% [raw]
+# # END TESTS
+
+# %% tags=["mistake"]
+# Too few dimensions.
+size_bad = (1000, 50)
+
+# %% tags=["mistake"]
+# Too few pairs.
+size_bad = (100, 40)
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Core 3: when noise comes in
+#
+# *30 minutes, 14 points. Needs: warm-ups 1 and 3. After it you can say what a temperature that is set too high does, with one encoder and with two.*
+#
+# `rho` are the correlations of the shared directions, all above 0. There are `private` directions with $\rho=0$, and $z\ge2$ outputs: at most $z$ directions have a share, those with the largest $\rho$. *One* encoder has to spend its norm, $\sum_jg_j=1$. *Two* encoders, one for each view, may leave norm unused: $\sum_jg_j\le1$, and their level is never below 0.
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c3_prediction
+
+# %% [markdown]
+# **Predict first.** $\rho=.5,.4,.3,.2$, eight private directions, twelve outputs, one encoder, and $\tau^2$ is twice as large as $\sum_j\rho_j$. Which part of the outputs is noise?
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+flood_prediction = (0.35, 0.25, 0.5)  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %% [raw]
+# # PREDICTION
+# name: flood_prediction
+# truth: private_share([0.5, 0.4, 0.3, 0.2], 8, 12, 2.8)
+# scale: difference
+# widest: 0.4
+# far: 0.15
+# near: 0.05
+
+# %% [raw]
+# # END TESTS
+
+# %% tags=["mistake"]
+# Whatever is not shared.
+flood_prediction = (0.67, 0.6, 0.75)
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c3_private
+
+# %% [markdown]
+# Write `private_share(rho, private, outputs, tau2)`, the part of the outputs of *one* encoder that shows private directions, and `unused(rho, outputs, tau2)`, the part $1-\sum_jg_j$ of their norm that *two* encoders leave unused.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# Only the $z$ largest count, so private directions need $z>S$. For $\tau^2>\sum\rho_j$ all $m=\min(z,S+P)$ are in, $\mu=(\sum\rho_j-\tau^2)/m<0$, and $(m-S)$ private ones have $-\mu/\tau^2$ each. Two encoders stop at $\mu=0$, where $\tau^2g_j=\rho_j$; of the budget $\sum_{j\le z}\rho_j/\tau^2$ is spent.
+
+
+# %%
+def private_share(rho, private, outputs, tau2):
+    """Part of the private directions, one encoder."""
+    # BEGIN SOLUTION
+    every = np.append(np.sort(np.asarray(rho, dtype=float))[::-1], np.zeros(private))[:outputs]
+    return shares(every, tau2)[len(rho) :].sum()
+    # END SOLUTION
+
+
+def unused(rho, outputs, tau2):
+    """1 − Σg of two encoders."""
+    # BEGIN SOLUTION
+    return max(0.0, 1 - np.sort(rho)[::-1][:outputs].sum() / tau2)
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'below the sum of ρ there is no noise; above it the level is negative'
+"""  # END TEST CONFIG
+
+
+def test_flood(private_share):
+    rho = [0.5, 0.4, 0.3, 0.2]
+    got = float(private_share(rho, 8, 12, 1.0))
+    assert abs(got) < 1e-12, f"τ² = 1 is below Σρ = 1.4: no private direction is in, got {got:.3f}"
+    got = float(private_share(rho, 8, 12, 2.8))
+    assert abs(got - 0.5) > 1e-9, "what is left of τ² goes to shared directions, too: the level sinks for all"
+    assert abs(got - 1 / 3) < 1e-12, (
+        f"twelve directions share 1.4 evenly, eight of them are private: 1/3, got {got:.4f}"
+    )
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+failure_message: 'two encoders stop at the level 0'
+"""  # END TEST CONFIG
+
+
+def test_two_encoders(unused):
+    got = float(unused([0.5, 0.4, 0.3, 0.2], 8, 2.8))
+    assert got > 0, "the norm need not be spent: above Σρ nothing is gained by it"
+    assert abs(got - 0.5) < 1e-12, f"τ²g = ρ, so Σg = 1.4/2.8, and half is unused; got {got:.4f}"
+    assert abs(float(unused([0.5, 0.4, 0.3, 0.2], 8, 0.7))) < 1e-12, "below Σρ all is spent: never less than 0"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+hidden: true
+failure_message: 'few outputs and many private directions'
+"""  # END TEST CONFIG
+
+
+def test_other_floods(private_share):
+    rho = [0.2, 0.9, 0.6]
+    assert abs(private_share(rho, 50, 3, 9.0)) < 1e-12, "three outputs are taken by three shared directions"
+    for private, outputs, tau2 in ((50, 8, 4.0), (2, 40, 3.0), (100, 103, 30.0)):
+        kept = min(outputs, 3 + private)
+        want = (kept - 3) * (tau2 - 1.7) / kept / tau2
+        got = private_share(rho, private, outputs, tau2)
+        assert abs(got - want) < 1e-9, f"{private} private, {outputs} outputs, τ² = {tau2}: {want:.4f}, got {got:.4f}"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 2
+hidden: true
+failure_message: 'two encoders with few outputs'
+"""  # END TEST CONFIG
+
+
+def test_other_unused(unused):
+    rho = [0.2, 0.9, 0.6]
+    for outputs, tau2, spent in ((2, 3.0, 1.5), (3, 3.0, 1.7), (9, 3.0, 1.7), (2, 1.2, 1.2)):
+        got = unused(rho, outputs, tau2)
+        assert abs(got - (1 - spent / tau2)) < 1e-9, (
+            f"{outputs} outputs, τ² = {tau2}: the {min(outputs, 3)} largest ρ count, got {got:.4f}"
+        )
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# What exceeds Σρ goes to noise alone.
+def private_share(rho, private, outputs, tau2):
+    return max(0.0, 1 - np.sum(rho) / tau2)
+
+
+# %% tags=["mistake"]
+# The outputs forgotten.
+def private_share(rho, private, outputs, tau2):
+    return shares(np.append(rho, np.zeros(private)), tau2)[len(rho) :].sum()
+
+
+# %% tags=["mistake"]
+# Two encoders in place of one: noise never comes in.
+def private_share(rho, private, outputs, tau2):
+    return 0.0
+
+
+# %% tags=["mistake"]
+# Noise at every temperature, by number of directions.
+def private_share(rho, private, outputs, tau2):
+    return private / (private + len(rho)) / 2
+
+
+# %% tags=["mistake"]
+# One encoder in place of two: all is spent.
+def unused(rho, outputs, tau2):
+    return 0.0
+
+
+# %% tags=["mistake"]
+# Negative where the budget is short.
+def unused(rho, outputs, tau2):
+    return 1 - np.sort(rho)[::-1][:outputs].sum() / tau2
+
+
+# %% tags=["mistake"]
+# All correlations, with however few outputs.
+def unused(rho, outputs, tau2):
+    return max(0.0, 1 - np.sum(rho) / tau2)
+
+
+# %% [raw]
+# # END QUESTION
+
+# %%
+temperatures = np.linspace(0.2, 8, 80)
+plt.figure(figsize=(5, 3))
+plt.plot(temperatures, [private_share(depths, 20, 25, t) for t in temperatures], label="one encoder: noise")
+plt.plot(temperatures, [unused(depths, 25, t) for t in temperatures], "--", label="two encoders: unused")
+plt.axvline(depths.sum(), color="grey", ls=":")
+plt.xlabel("τ²")
+plt.ylabel("part of the norm")
+plt.title("Beyond the count")
+plt.legend()
+plt.show()
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c3_refutation
+
+# %% [markdown]
+# **Refute.** A colleague writes: "All my shared features have $\rho=0.9$, and the noise has 0. So most of the outputs shows features, at whatever temperature." Give `flood_bad`, a tuple (number of shared directions, number of private ones, outputs, $\tau^2$) with one shared direction at least and $\tau^2\le20$, for which more than half of the outputs of one encoder is noise.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+flood_bad = (2, 30, 32, 8.0)  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 3
+failure_message: 'raise τ² beyond the count, with outputs to spare'
+"""  # END TEST CONFIG
+
+
+def test_counterexample(flood_bad):
+    shared, private, outputs, tau2 = flood_bad
+    assert shared >= 1 and private >= 0 and outputs >= 2, "one shared direction and two outputs at least"
+    assert 0 < tau2 <= 20, "τ² is at most 20"
+    assert tau2 > 0.9 * shared, f"τ² = {tau2} is below Σρ = {0.9 * shared:.1f}: here the colleague is right"
+    assert outputs > shared, "no output is to spare for noise"
+    kept = min(outputs, shared + private)
+    noise = (kept - shared) * (tau2 - 0.9 * shared) / kept / tau2
+    assert noise > 0.5, f"here {noise:.2f} of the outputs is noise: more private directions, or a higher τ²"
+
+
+# %% [raw]
+# # END TESTS
+
+# %% tags=["mistake"]
+# Below the count, where he is right.
+flood_bad = (10, 100, 110, 5.0)
+
+# %% tags=["mistake"]
+# No outputs to spare.
+flood_bad = (4, 100, 4, 20.0)
+
+# %% tags=["mistake"]
+# Few private directions.
+flood_bad = (4, 2, 6, 20.0)
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Project 1: a world that breaks the law
+#
+# *A week, 20 points. Needs: core 1, the logarithm of a mean exponential. After it you can say what the law owes to Gaussian views.*
+#
+# Shared features are now independent *signs*, one for each direction, and the two views of a sample have equal signs with probability $\frac{1+\rho_j}2$, $0\le\rho_j<1$. The positives earn $\sum_j\rho_jh_j$ with $h_j=\tau^2g_j$, as before; the negatives cost the logarithm of the mean of $e^{\sum_jh_jx_jx_j'}$ over independent signs. You may assume that each output shows one direction.
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: p1_signs
+
+# %% [markdown]
+# Write `sign_temperature(rho)`, where a learned $\tau^2$ of one encoder settles, and `sign_shares(rho, tau2)`, the shares at a fixed $\tau^2$; a direction with $\rho=0$ is private.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# Products of independent signs are independent signs, so the cost is $\sum_j\log\cosh h_j$. One more bit of $h_j$ earns $\rho_j-\tanh h_j$. If $\tau^2$ is free this is 0, $h_j=\operatorname{artanh}\rho_j$. At a fixed $\tau^2$ it is the same $\mu$ for all that have a share: $h_j=\operatorname{artanh}(\rho_j-\mu)_+$, with $\mu$ between $\rho_1-1$ and $\rho_1$.
+
+
+# %%
+def sign_temperature(rho):
+    """Learned τ² of one encoder on signs."""
+    # BEGIN SOLUTION
+    return np.arctanh(rho).sum()
+    # END SOLUTION
+
+
+def sign_shares(rho, tau2):
+    """Shares of one encoder on signs at a fixed τ²."""
+    # BEGIN SOLUTION
+    rho = np.asarray(rho, dtype=float)
+
+    def filled(level):
+        return np.arctanh(np.minimum(np.maximum(rho - level, 0), 1 - 1e-15))
+
+    level = brentq(lambda m: filled(m).sum() - tau2, rho.max() - 1, rho.max(), xtol=1e-15)
+    return filled(level) / tau2
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 3
+failure_message: 'what does one more bit of h earn, and what does it cost'
+"""  # END TEST CONFIG
+
+
+def test_one_direction(sign_temperature):
+    import math
+
+    got = float(sign_temperature([0.6]))
+    assert abs(got - 0.6) > 1e-6, "that is the law of Gaussian views: the cost of signs is log cosh h, not h²/2"
+    assert abs(got - math.tanh(0.6)) > 1e-6, "the other way round: tanh h is what equals ρ"
+    assert abs(got - math.log(2)) < 1e-9, f"ρ = .6 gives artanh .6 = log 2, got {got:.4f}"
+    got = float(sign_temperature([0.6, 0.6, 0.0]))
+    assert abs(got - 2 * math.log(2)) < 1e-9, f"directions add up, and private ones add nothing; got {got:.4f}"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 5
+hidden: true
+failure_message: 'marginal gains by enumerating all signs'
+"""  # END TEST CONFIG
+
+
+def test_marginal_gains(sign_shares):
+    import itertools
+
+    import numpy as np
+
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=4)))
+    for rho, tau2 in (((0.9, 0.6, 0.3, 0.0), 0.5), ((0.3, 0.9, 0.0, 0.6), 2.0), ((0.5, 0.4, 0.0, 0.0), 4.0)):
+        g = np.asarray(sign_shares(np.array(rho), tau2), dtype=float)
+        assert abs(g.sum() - 1) < 1e-6 and g.min() >= -1e-12, f"shares are 0 or more and add up to one, got {g}"
+        weights = np.exp(signs @ (tau2 * g))
+        gain = np.array(rho) - weights @ signs / weights.sum()
+        best = gain.max()
+        assert np.all(gain[g > 1e-9] > best - 1e-6), (
+            f"ρ = {rho}, τ² = {tau2}: one more bit earns {np.round(gain, 4)}; it must be equal where there is a share"
+        )
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# The law of Gaussian views.
+def sign_temperature(rho):
+    return np.sum(rho)
+
+
+def sign_shares(rho, tau2):
+    return shares(rho, tau2)
+
+
+# %% tags=["mistake"]
+# tanh in place of its inverse.
+def sign_temperature(rho):
+    return np.tanh(rho).sum()
+
+
+# %% tags=["mistake"]
+# Shares in proportion to artanh ρ at every temperature.
+def sign_shares(rho, tau2):
+    return np.arctanh(rho) / np.arctanh(rho).sum()
+
+
+# %% tags=["mistake"]
+# The level subtracted after artanh.
+def sign_shares(rho, tau2):
+    return shares(np.arctanh(rho), tau2)
+
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: p1_report
+# manual: true
+# points: 12
+
+# %% [markdown]
+# **Report** (two pages). Train linear encoders by InfoNCE on signs, at a learned and at three fixed temperatures, and compare with both laws. Then design views of your own that are neither Gaussian nor signs, and predict whether a learned $\tau^2$ counts too much or too little *before* you train.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# **Rubric.** Predictions dated before the runs, 2 points. Both laws beside trained values with intervals over seeds, 3. The effect of few pairs told apart from that of the distribution, by a larger batch, 2. Own views with a derivation of the sign, 3. A case in which the encoder mixes directions discussed, 2.
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # END QUESTION
+
+# %% [markdown]
+# ## Project 2: the spectrum of your own encoder
+#
+# *A week, 20 points. Needs: core 2, an encoder that you have trained. After it you can say how many directions your encoder should have kept.*
+#
+# If the last layer is linear and at its optimum, the spectrum of the outputs is the soft threshold of the canonical correlations of the *hidden units* in the two views. Compare the two.
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: p2_misplaced
+
+# %% [markdown]
+# Write `misplaced(outputs, first, second, tau2)` for outputs of one view ($n\times z$) and hidden units of two views ($n\times d$ each): half of $\sum_j\lvert s_j-g_j\rvert$, where $s$ are the eigenvalues of the covariance of the outputs as parts of their sum, in falling order, and $g$ the shares that the $z$ largest sample correlations of the hidden units predict. Fill the shorter of the two with zeros.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+
+# %%
+def misplaced(outputs, first, second, tau2):
+    """Part of the outputs' variance that is not where the law puts it."""
+    # BEGIN SOLUTION
+    outputs = np.asarray(outputs, dtype=float)
+    z, d = outputs.shape[1], first.shape[1]
+    measured, predicted = np.zeros(max(z, d)), np.zeros(max(z, d))
+    values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False).reshape(z, z))[::-1]
+    measured[:z] = values / values.sum()
+    rho = correlations(first, second)[:z]
+    predicted[: len(rho)] = shares(rho, tau2)
+    return np.abs(measured - predicted).sum() / 2
+    # END SOLUTION
+
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 3
+failure_message: 'build outputs that obey the law'
+"""  # END TEST CONFIG
+
+
+def test_exact_outputs(misplaced):
+    import numpy as np
+
+    rng, n = np.random.default_rng(17), 500
+    q = rng.standard_normal((n, 8))
+    q = np.linalg.qr(q - q.mean(axis=0))[0]
+    rho = np.array([0.9, 0.7, 0.5, 0.3])
+    first, second = q[:, :4], rho * q[:, :4] + np.sqrt(1 - rho**2) * q[:, 4:]
+    turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    scales = np.array([5.0, 1, 0.2, 3])
+    outputs = first * np.sqrt([0.75, 0.25, 0, 0]) @ turn + 2
+    got = float(misplaced(30 * outputs, first * scales, second, 0.4))
+    assert abs(got - 0.75) > 1e-6, "these outputs have the shares 3/4, 1/4: take eigenvalues as parts of their sum"
+    assert got < 1e-8, f"these outputs obey the law, got {got:.3f}: centre them, and use correlations, not variances"
+
+
+# %%
+""" # BEGIN TEST CONFIG
+points: 5
+hidden: true
+failure_message: 'outputs that do not obey, and unlike numbers of outputs'
+"""  # END TEST CONFIG
+
+
+def test_other_outputs(misplaced):
+    import numpy as np
+
+    rng, n = np.random.default_rng(56), 600
+    q = rng.standard_normal((n, 6))
+    q = np.linalg.qr(q - q.mean(axis=0))[0]
+    rho = np.array([0.8, 0.6, 0.1])
+    first, second = q[:, :3], rho * q[:, :3] + np.sqrt(1 - rho**2) * q[:, 3:]
+    flat = first @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    got = misplaced(flat, first, second, 0.6)
+    assert abs(got - 1 / 3) < 1e-8, (
+        f"white outputs where the law gives 2/3, 1/3, 0: a third is misplaced, got {got:.4f}"
+    )
+    got = misplaced(first[:, :2] * np.sqrt([0.75, 0.25]), first, second, 0.4)
+    assert abs(got) < 1e-8, f"two outputs with 3/4 and 1/4 obey the law at τ² = .4, got {got:.4f}"
+    wide = np.hstack([first * np.sqrt([0.75, 0.25, 0]), np.zeros((n, 2))])
+    assert abs(misplaced(wide, first, second, 0.4)) < 1e-8, "more outputs than units: fill the shares with zeros"
+    two = first[:, :2] * np.sqrt([0.6, 0.4])
+    assert abs(misplaced(two, first, second, 5.0) - (0.6 - 0.52)) < 1e-8, (
+        "two outputs at a high τ²: only the two largest correlations count"
+    )
+
+
+# %% [raw]
+# # END TESTS
+
+
+# %% tags=["mistake"]
+# Variances of the hidden units in place of correlations.
+def misplaced(outputs, first, second, tau2):
+    values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False))[::-1]
+    variances = np.linalg.eigvalsh(np.cov(first, rowvar=False))[::-1]
+    return np.abs(values / values.sum() - shares(variances / variances.max(), tau2)).sum() / 2
+
+
+# %% tags=["mistake"]
+# Eigenvalues in rising order.
+def misplaced(outputs, first, second, tau2):
+    values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False))
+    return np.abs(values / values.sum() - shares(correlations(first, second), tau2)).sum() / 2
+
+
+# %% tags=["mistake"]
+# Outputs not centred.
+def misplaced(outputs, first, second, tau2):
+    values = np.linalg.svd(outputs, compute_uv=False) ** 2
+    return np.abs(values / values.sum() - shares(correlations(first, second), tau2)).sum() / 2
+
+
+# %% tags=["mistake"]
+# Shares cut after the threshold, not before.
+def misplaced(outputs, first, second, tau2):
+    z = outputs.shape[1]
+    measured, predicted = np.zeros(max(z, first.shape[1])), np.zeros(max(z, first.shape[1]))
+    values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False))[::-1]
+    measured[:z] = values / values.sum()
+    predicted[: first.shape[1]] = shares(correlations(first, second), tau2)
+    predicted[z:] = 0
+    return np.abs(measured - predicted).sum() / 2
+
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: p2_report
+# manual: true
+# points: 12
+
+# %% [markdown]
+# **Report** (two pages). Take an encoder that you have trained and two random views of its inputs. Measure the correlations of its hidden units on held-out pairs, predict the spectrum of its outputs at its $\tau^2$, and compare. Give two controls that should be off, and say what outputs of unit length or few pairs change.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %% [markdown]
+# **Rubric.** A case with a known answer first, 2 points. Directions and correlations from different pairs, and how many of these it takes, 3. Two controls that miss, such as shuffled pairs and variances, 3. A change of $\tau^2$ predicted and tested, 3. Limits, 1.
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # END QUESTION
