@@ -17,6 +17,16 @@ from .count_runs import (
 from .encoders import Linear
 from .experiment import train
 from .four_worlds import WORLDS
+from .hostile_worlds import (
+    BROKEN,
+    MENDED,
+    broken_worlds,
+    hostile_runs,
+    law_error,
+    mended_law,
+    mended_worlds,
+    unbroken_worlds,
+)
 from .image_pairs import image_draw
 from .law_proof import optimum_errors, refuted_cases, unproved_cases
 from .law_runs import law_in_a_world, law_in_two_layers, private_shares, rank_errors, share_errors, slow_directions
@@ -41,7 +51,9 @@ from .table_worlds import COLUMNS
 from .view_makers import Apart, Coupled, Masked
 
 __all__ = [
+    "BROKEN",
     "COLUMNS",
+    "MENDED",
     "ROWS",
     "SPECTRA",
     "WORLDS",
@@ -52,6 +64,7 @@ __all__ = [
     "Masked",
     "Plan",
     "arms_of_claim",
+    "broken_worlds",
     "cell_outcomes",
     "correlation_errors",
     "count_errors",
@@ -60,12 +73,16 @@ __all__ = [
     "few_pairs",
     "finite_batch_errors",
     "hidden_layer",
+    "hostile_runs",
     "image_draw",
+    "law_error",
     "law_in_a_world",
     "law_in_two_layers",
     "learned_temperature",
     "learned_temperatures",
     "measured_views",
+    "mended_law",
+    "mended_worlds",
     "noise_correlation",
     "noise_shown",
     "noise_total",
@@ -90,6 +107,7 @@ __all__ = [
     "totals_of_known",
     "train",
     "two_encoders",
+    "unbroken_worlds",
     "unit_length_counts",
     "unproved_cases",
     "water_filling",
