@@ -341,7 +341,7 @@ glue.figure(fig, "ot-plot-level")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-level
-# :alt: Three panels of columns, the correlations of sixteen directions in the world of moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
+# :alt: Three panels of columns, the correlations of sixteen directions in the world of half moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
 # :name: ot-fig-level
 #
 # Half moons: twelve shared directions and the first four of twenty private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law, $\tau^2$ in all; dots, $\mu+\tau^2g_j$ of the trained networks. As $\tau^2$ rises the level falls, and weaker directions come in. At $\tau^2=\sum_j\rho_j$ it reaches 0.
