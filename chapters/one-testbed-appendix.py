@@ -155,7 +155,7 @@ chapter.judge("law-slow", **slow_directions(block))
 # (ot-a-few)=
 # ### Few pairs
 #
-# The proof has infinitely many negatives. With $N$ pairs the law keeps its form, and each correlation is replaced by $\tilde\rho_j=\rho_j-\tfrac12\partial\Delta_N/\partial h_j$, where $\Delta_N$ is what the loss of $N$ pairs lacks of its limit. To first order $N\Delta_N=2\prod_j(1-h_j\rho_j)^{-1}-\prod_j(1-2h_j^2)^{-1/2}-1$ with $h=\tau^2g$, and a term from norms that are taken over the batch; `finite_batch` computes it beyond the first order. It grows with $v=\sum_jh_j^2$, the variance of a stranger's logit.
+# The proof has infinitely many negatives. With $N$ pairs the law keeps its form, and each correlation is replaced by $\tilde\rho_j=\rho_j-\tfrac12\partial\Delta_N/\partial h_j$, where $\Delta_N$ is the loss of $N$ pairs less its limit. To first order $N\Delta_N=2\prod_j(1-h_j\rho_j)^{-1}-\prod_j(1-2h_j^2)^{-1/2}-1$ with $h=\tau^2g$, and a term from norms that are taken over the batch; `finite_batch` computes it beyond the first order. It grows with $v=\sum_jh_j^2$, the variance of a stranger's logit, and the first order is infinite from $h_j=2^{-1/2}$ on, where it is of no use.
 #
 # ````{prf:proposition} the correction
 # :label: ot-finite
@@ -242,13 +242,13 @@ print(
 # (ot-a-real-temperature)=
 # ## What a learned temperature counts on real images
 #
-# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian. Let $x_j$ be the views in canonical coordinates and $h_j=\tau^2g_j$. For any views the soft threshold becomes
+# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian. Let $x_j$ be the views in canonical coordinates and $h_j=\tau^2g_j$. For two views of one distribution, Gaussian or not, the soft threshold becomes
 #
 # $$
-# D_j(h)=(\rho_j-\mu)_+,\qquad D_j(h)=\mathbb E_x\,x_j\,\frac{\mathbb E_{x'}x_j'e^{\sum_kh_kx_kx_k'}}{\mathbb E_{x'}e^{\sum_kh_kx_kx_k'}}=h_j+\tfrac12\sum_{kl}\kappa_{jkl}^2h_kh_l+\dots
+# h_j=\bigl(h_j+\rho_j-D_j(h)-\mu\bigr)_+,\qquad D_j(h)=\mathbb E_x\,x_j\,\frac{\mathbb E_{x'}x_j'e^{\sum_kh_kx_kx_k'}}{\mathbb E_{x'}e^{\sum_kh_kx_kx_k'}}=h_j+\tfrac12\sum_{kl}\kappa_{jkl}^2h_kh_l+\dots
 # $$ (ot-eq-tilted)
 #
-# with $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$, as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$. We estimate $D$ from held-out views and solve for $h$.
+# that is, $D_j(h)=\rho_j-\mu$ where $h_j>0$. Here $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$. This holds as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$. We estimate $D$ from held-out views and solve for $h$.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))

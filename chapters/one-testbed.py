@@ -23,9 +23,9 @@
 # ```{include} ../book/_generated/one-testbed-box.md
 # ```
 #
-# The four papers of this book explain contrastive learning in four worlds: two modalities, half moons, tokens, sparse codes. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. **A world in which a prediction fails says nothing against its paper**: a theorem speaks of the world for which it is proved, and there it comes out here, too, before any other world is looked at. The question is which explanation *travels*, and what it needs for the journey.
+# The four papers of this book explain contrastive learning in four worlds: two modalities, half moons, tokens, sparse codes. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. **A world in which a prediction fails says nothing against its paper**: a theorem speaks of the world for which it is proved, and in its own world our version of the statement has to hold, at our size, before any other world is looked at. The question is which explanation *travels*, and what it needs for the journey.
 #
-# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for Gaussian views, and for any views under the spectral loss. If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove are corners of one formula. The fourth paper is about what the formula leaves out, non-linearity.
+# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for one encoder of mean norm 1, many negatives and Gaussian views, and under the spectral loss for any views; two encoders count from below only. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
 # **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. It is judged at the strictest level of the correction for many claims; the last line of the page and the [claims page](../book/claims.md) apply the whole correction, and may decide what a card leaves open. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
@@ -115,83 +115,30 @@ alt = "Three vessels with six shafts of depth 0.9, 0.7, 0.5, 0.3, 0 and 0. At an
 glue.explorable(fig, "vessel", alt)
 
 # %% [markdown]
-# The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the formula of the next section but one, and the network is trained in your browser. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes nearly all; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim.
+# The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the formula of the next section but one, and the network is trained in your browser. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim.
 #
 # ## Four worlds, one experiment
 #
 # | world | from | shared, in both views | private, in one view |
 # |---|---|---|---|
-# | modalities | [Alignment and balance](alignment-and-balance.ipynb) | 6 signs of unequal strength | 10 signs of each modality |
-# | moons | [Collapse and constraints](collapse-and-constraints.ipynb) | where on each of 6 pairs of half moons, rotated into 32 numbers | noise on all numbers |
+# | two modalities | [Alignment and balance](alignment-and-balance.ipynb) | 6 signs of unequal strength | 10 signs of each modality |
+# | half moons | [Collapse and constraints](collapse-and-constraints.ipynb) | where on each of 6 pairs of half moons, rotated into 32 numbers | noise on all numbers |
 # | tokens | [Nonlinearity](nonlinearity.ipynb) | which of 20 generators wrote the sequence | its free places |
 # | sparse codes | [Feature decoupling](feature-decoupling.ipynb) | 16 signals, each seldom there, spread over 128 numbers | dense noise; one view is what the mask hides from the other |
 #
-# A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it, in any world: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; where a paper's room has an exact kernel, a test holds one step of the loop to it, to ten digits. A world, a loss and a network of your own take the following lines.
-
-
-# %%
-class Clusters:
-    """A world: clusters at the corners of a box; private: Gaussian spread."""
-
-    tied, inputs = True, 12  # one encoder for both views
-
-    def shared(self, n, generators):
-        return per_run(torch.rand, generators, n, 3).sub(0.5).sign()
-
-    def private(self, n, generators):
-        return 0.7 * per_run(torch.randn, generators, n, self.inputs)
-
-    def render(self, shared, private, modality):
-        return pad(shared * torch.tensor([2.0, 1.5, 1.0]), (0, 9)) + private
-
-
-# %%
-def barlow(first, second):
-    """A loss: the correlations of two outputs towards the identity."""
-    f, g = (
-        (y - y.mean(1, keepdim=True)) / y.std(1, keepdim=True) for y in (first, second)
-    )
-    one = torch.eye(f.shape[-1])
-    return ((f.mT @ g / f.shape[1] - one).square() * (0.05 + 0.95 * one)).sum((1, 2))
-
-
-class Squashed:
-    """A network: one layer of four tanh neurons."""
-
-    def start(self, inputs, generators):
-        return {"w": per_run(torch.randn, generators, 4, inputs) / inputs**0.5}
-
-    def __call__(self, params, x):
-        hidden = (x @ params["w"].mT).tanh()
-        return hidden, hidden
-
-
-# %%
-def learned_from(views):
-    """How much of the shared features is kept, and what becomes of noise over signal."""
-    trained = train(
-        Clusters(), views, Squashed(), barlow, seeds=block, steps=200, batch=128
-    )
-    scores = score(trained, Apart(), 2000, block)
-    return float(scores.kept.mean()), float(1 / scores.drop.mean())
-
-
-for one_way in (Apart(), Coupled()):
-    share, factor = learned_from(one_way)
-    print(
-        f"{type(one_way).__name__}: {share:.0%} kept, noise over signal × {factor:.2f}"
-    )
-
-# %% [markdown]
-# Views that share no noise make even this network drop noise; equal views make it drop the signal: what *Feature decoupling* proves of sparse codes is a fact about views. The [kernels page](../book/kernels.md) has the same program outside the book.
+# A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it, in any world: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; where a paper's room has an exact kernel, a test holds one step of the loop to it, to ten digits. A world, a loss and a network of your own take [a few lines](ot-program).
 
 
 # %% [markdown]
 # ## A temperature that counts
 #
-# InfoNCE multiplies the similarity of two outputs by a number, the inverse temperature $\tau^2$. CLIP lets it be learned, beside the weights. What does it learn? For linear encoders there is an answer in closed form.
+# InfoNCE multiplies the similarity of two outputs by a number, the inverse temperature $\tau^2$. CLIP lets it be learned, beside the weights. What does it learn? For a pair of outputs $f_A$, $f_B$ the loss is
 #
-# Let two views be linear mixtures of Gaussian numbers. A linear encoder of mean norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop?
+# $$-\log\frac{e^{\tau^2f_A\cdot f_B}}{\sum_{B'}e^{\tau^2f_A\cdot f_{B'}}},$$
+#
+# averaged over the pairs of a batch, and the same with A and B exchanged. For linear encoders there is an answer in closed form.
+#
+# Let two views be linear mixtures of Gaussian numbers. A linear encoder of mean norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
 #
 # ````{prf:proposition} a learned temperature counts
 # :label: ot-count
@@ -261,18 +208,18 @@ chapter.judge("measure", **correlation_errors(learned))
 #
 # This is a *soft threshold*. Pictured: $\tau^2$ is an amount of water, poured into shafts whose depths are the correlations. If the temperature itself may move, the water rises until it is no longer worth it, at $\mu=0$. Then every shaft is full: $\tau^2g_j=\rho_j$, and together they hold $\tau^2=\sum_j\rho_j$.
 #
-# **Proof.** Write outputs in whitened coordinates, $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$.
+# **Proof.** Let views be centred, and let there be at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. For one encoder, whose two views have one covariance, only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
 #
 # 1. *Positives.* The mean logit of a positive pair is $\tau^2\langle C,G\rangle$.
 # 2. *Negatives.* Given $x_A$, the logit of a stranger is Gaussian with the variance $\tau^4\lVert G^\top\tilde x_A\rVert^2$. The logarithm of the mean of an exponential of a Gaussian is half its variance. Averaged over $x_A$ this is $\tfrac12\tau^4\lVert G\rVert^2$.
 # 3. So for many negatives the loss of both sides, less $2\log N$, is $L(G)=-2\tau^2\langle C,G\rangle+\tau^4\lVert G\rVert^2=\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$.
-# 4. *What the norms allow.* $\lVert G\rVert_*\le\lVert U\rVert_F\lVert V\rVert_F=1$. With at least two outputs every $G$ in this ball, of rank at most the number of outputs, is reached: give row $j$ of $U$ and of $V$ the norm $\sqrt{g_j}$, and spend what is left of the two norms where the partner has little. One encoder for both views reaches exactly the positive semidefinite $G$ of trace 1.
-# 5. Let $S=\sum_js_jp_jq_j^\top$ with $s_j=(\rho_j-\mu)_+/\tau^2$ and $\sum_js_j=1$, and let $g_j=p_j^\top Gq_j$. The loss is quadratic, so $L(G)-L(S)=\tau^4\lVert G-S\rVert^2-2\tau^2\sum_j(\rho_j-\tau^2s_j)(g_j-s_j)$.
+# 4. *What the norms allow.* $\lVert G\rVert_*\le\lVert U\rVert_F\lVert V\rVert_F=1$. With at least two outputs every $G$ in this ball, of rank at most the number of outputs, is reached. Let $\gamma_j$, $u_j$, $v_j$ be singular values and vectors of $G$, row $j$ of $U$ be $c_j\sqrt{\gamma_j}\,u_j$ and that of $V$ $\sqrt{\gamma_j}\,v_j/c_j$. Unequal $c_j$ use up spare norm, and if at most one $\gamma_j$ is positive, a second row of one encoder does. One encoder for both views reaches exactly the positive semidefinite $G$ of trace 1.
+# 5. If two encoders have $\tau^2\ge\sum_j\rho_j$, then $\tau^2G=C$ is allowed and optimal, and $\mu=0$. Else let $S=\sum_js_jp_jq_j^\top$ with $s_j=(\rho_j-\mu)_+/\tau^2$ and $\sum_js_j=1$, where $\mu>0$ for two encoders, and let $g_j=p_j^\top Gq_j$. The loss is quadratic, so $L(G)-L(S)=\tau^4\lVert G-S\rVert^2-2\tau^2\sum_j(\rho_j-\tau^2s_j)(g_j-s_j)$.
 # 6. *One inequality per direction.* If $\rho\ge\mu$, then $\rho-\tau^2s=\mu$, and $\mu(g-s)\le\mu(\lvert g\rvert-s)$. If $\rho<\mu$, then $s=0$, and $\rho g\le\mu\lvert g\rvert$. In both cases $(\rho-\tau^2s)(g-s)\le\mu(\lvert g\rvert-s)$.
-# 7. The sum over directions is at most $\mu(\sum_j\lvert g_j\rvert-1)\le\mu(\lVert G\rVert_*-1)\le0$, as a diagonal never exceeds the nuclear norm. For one encoder $g\ge0$ and $\sum_jg_j=1$, and the same holds for $\mu$ of either sign. Hence $L(G)\ge L(S)+\tau^4\lVert G-S\rVert^2$. The soft threshold is the only optimum, and a small excess of loss means a small distance. ∎
-# 8. *Learned temperature.* In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2-\lVert C\rVert^2$, and all that $\tau^2$ does is to bound $\lVert H\rVert_*\le\tau^2$. The optimum is $H=C$. One encoder has $\operatorname{tr}H=\tau^2$, so $\tau^2=\sum_j\rho_j$. ∎
+# 7. The sum over directions is at most $\mu(\sum_j\lvert g_j\rvert-1)\le\mu(\lVert G\rVert_*-1)\le0$, as $\sum_j\lvert g_j\rvert=\langle G,\sum_j\pm p_jq_j^\top\rangle\le\lVert G\rVert_*$. For one encoder $g\ge0$ and $\sum_jg_j=1$, and the same holds for $\mu$ of either sign. Hence $L(G)\ge L(S)+\tau^4\lVert G-S\rVert^2$. The soft threshold is the only optimal $G$, and a small excess of loss means a small distance. ∎
+# 8. *Learned temperature.* In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2-\lVert C\rVert^2$, and all that $\tau^2$ does is to bound $\lVert H\rVert_*\le\tau^2$. The optimum of two encoders is $H=C$. One encoder has $\operatorname{tr}H=\tau^2$, and its best $H$ is the positive part of $C$, so $\tau^2=\sum_j(\rho_j)_+$. ∎
 #
-# If $\tau^2\ge\sum_j\rho_j$ at a fixed temperature, two encoders have $\mu=0$ and leave norm unused. One encoder cannot: its $\mu$ falls below 0, and [private directions fill](ot-private). What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is proved by machine, too, together with its false twin.
+# If $\tau^2\ge\sum_j\rho_j$ at a fixed temperature, two encoders have $\mu=0$ and norm to spare. One encoder cannot: its $\mu$ falls below 0, and [private directions fill](ot-private). What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is proved by machine, too, together with its false twin.
 #
 # ````{prf:proposition} one inequality per direction
 # :label: ot-law-proof
@@ -302,7 +249,9 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # (ot-fixed)=
 # ## One curve, four worlds
 #
-# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We try it where it is not at home: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted.
+# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We try it where it is not at home: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
+#
+# Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law.
 #
 # ````{prf:proposition} the effective rank
 # :label: ot-law-rank
@@ -392,10 +341,10 @@ glue.figure(fig, "ot-plot-level")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-level
-# :alt: Three panels of columns, the correlations of sixteen directions in the world of moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
+# :alt: Three panels of columns, the correlations of sixteen directions in the world of half moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
 # :name: ot-fig-level
 #
-# Moons: twelve shared directions and the first four of twenty private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law, $\tau^2$ in all; dots, $\mu+\tau^2g_j$ of the trained networks. As $\tau^2$ rises the level falls, and weaker directions come in. At $\tau^2=\sum_j\rho_j$ it reaches 0.
+# Half moons: twelve shared directions and the first four of twenty private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law, $\tau^2$ in all; dots, $\mu+\tau^2g_j$ of the trained networks. As $\tau^2$ rises the level falls, and weaker directions come in. At $\tau^2=\sum_j\rho_j$ it reaches 0.
 # ```
 
 # %% [markdown]
@@ -418,7 +367,14 @@ chapter.judge("private", **private_shares(block))
 # (ot-stops)=
 # ## Where the law stops
 #
-# The law speaks of linear encoders of mean norm 1, of Gaussian views, and of many pairs. The [appendix](ot-a-beyond) leaves each of these and says what then holds. **Few pairs** lift a learned $\tau^2$, by an amount that can be computed; what is "few" depends on how strong the strongest directions are. **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above. **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated: a temperature of CLIP grows with what there is to count, and is no count. And **views that are not Gaussian** have their own log moment function in place of half the variance in step 2. At a fixed $\tau^2$ of a few, shares are small, and so is this; that is why four worlds lay on one curve. A learned temperature is not small, and in the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly. With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for views of any distribution. It counts right in all of them.
+# The law speaks of linear encoders of mean norm 1, of Gaussian views, and of many pairs. The [appendix](ot-a-beyond) leaves each of these and says what then holds.
+#
+# - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. What is "few" depends on how strong the strongest directions are.
+# - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
+# - **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated. A temperature of CLIP grows with what there is to count, and is no count.
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. At a fixed $\tau^2$ of a few, shares are small, and so is the difference; this may be why four worlds lay on one curve. A learned temperature is not small, and in the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly.
+#
+# With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for views of any distribution. It counts nearly right in all four worlds; in two modalities, with two encoders, because it starts from below.
 #
 # ````{prf:proposition} the spectral loss
 # :label: ot-spectral
@@ -446,18 +402,18 @@ chapter.judge("spectral", **counted)
 
 # %% [markdown]
 # (ot-corners)=
-# ## Four effects, four corners
+# ## Four effects in one formula
 #
 # Read the formula at its ends.
 #
 # | effect | paper | in the formula |
 # |---|---|---|
-# | Positive pairs alone collapse | {cite:t}`esser-2023` | $\tau^2\to0$: the largest $\rho$ takes everything ([chapter](collapse-and-constraints.ipynb)) |
+# | Without a constraint outputs collapse, with negatives or without | {cite:t}`esser-2023` | a counterpart: at $\tau^2\to0$ one direction is left, too, the one of the largest $\rho$; theirs is that of the largest cross moment, as their loss has no norm ([chapter](collapse-and-constraints.ipynb)) |
 # | Negative pairs balance | {cite:t}`ren-li-2023` | a larger $\tau^2$ fills more shafts; shares are equal exactly where correlations are, as with their $\rho_j=1$ ([chapter](alignment-and-balance.ipynb)) |
-# | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it every direction has $\rho=1$ and the network whitens ([chapter](feature-decoupling.ipynb)) |
+# | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it every direction has $\rho=1$, and with enough outputs the network whitens ([chapter](feature-decoupling.ipynb)) |
 # | Non-linearity finds patterns | {cite:t}`tian-2023` | not in it: the formula speaks of linear networks ([chapter](nonlinearity.ipynb)) |
 #
-# The first two look opposite in the introduction of this book: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. A loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they are what fills the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. A larger $\tau^2$ widens the spectrum, and beyond $\sum_j\rho_j$ lets the noise back in.
+# The first two look opposite in the introduction of this book: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. For centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they are what fills the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. A larger $\tau^2$ widens the spectrum, and beyond $\sum_j\rho_j$ lets the noise back in.
 #
 # These are readings of optima. The papers prove more, about the way there: which direction comes first, at which rate, in which stage.
 
@@ -466,11 +422,11 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# Now the four papers. From each we take its main statements and write them in words of no world: "one direction is left", "a private feature is dropped unless both views show it". Three rows say more than the papers do and are marked as our readings. Two rows at the end are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# Now the four papers. From each we take two to four statements that can be said in words of no world (of Tian's paper, of its figures and not its theorems): "one direction is left", "a private feature is dropped unless both views show it". Three kinds of rows are marked. R2 and W2 are proved in the papers for their own data; without these conditions they are our reading. E2 and E3 compare a constraint with InfoNCE and with balance, which the paper does not do. T3 is a popular reading that no paper states. Two rows at the end are ours, L2 and L3; L1 is the law itself, above. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
 # Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which ones?
 #
-# For each row there is a number, a line that it has to reach, and a *control*, a plausible mistake that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. All networks start alike and move by steps of the same relative length, so that arms are compared by the length of their path and not by a learning rate that suits one of them. The row of a paper is read abroad only if it holds at home, in the same code.
+# For each row there is a number, a line that it has to reach, and a *control*, a plausible mistake that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. All networks start alike and move by steps of the same relative length (each step moves the weights by the same fraction of their norm, a tenth at first and ever less towards the end), so that arms are compared by the length of their path and not by a learning rate that suits one of them. The row of a paper is read abroad only if it holds at home, in the same code.
 #
 # One column takes about 25 seconds. Its arms share one training wherever they share a network.
 
@@ -553,10 +509,10 @@ glue.figure(fig, "ot-plot-table")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-table
-# :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have them in tokens only.
+# :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have a full dot in tokens only.
 # :name: ot-fig-table
 #
-# Fourteen statements in four worlds: mean over seeds with its 95 % interval, and the control in grey, 999 at most. Under each statement stands the line that it has to reach. Framed: the paper's own world. \*: our reading, which the paper does not state. W1 and W4 count factors of ten. Look along the rows: E and W1 are facts about losses, R2, W2 and W3 about data, T1 and T2 about networks.
+# Fourteen statements in four worlds: mean over seeds with its 95 % interval, and the control in grey, 999 at most. Under each statement stands the line that it has to reach. Framed: the paper's own world. \*: ours in part, see above. W1 and W4 count factors of ten. In a frame stands the word of the paper's own setting; T1 and T2 hold there, with receptive fields, and fully connected layers, which the paper does not treat, miss them. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
 # ```
 #
 # ### Esser et al.: what a constraint does
@@ -567,7 +523,7 @@ glue.figure(fig, "ot-plot-table")
 chapter.judge("e1", **arms_of_claim("e1", table_cells["e1"]), regime=in_regime)
 
 # %% [markdown]
-# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in every world. It does not balance: the network turns the data and shows the spectrum that it finds there.
+# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in the three worlds that are decided. It does not change the balance: the network turns the data and shows the spectrum that it finds there.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
@@ -576,13 +532,13 @@ chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
 chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 
 # %% [markdown]
-# The rule of E2 was frozen before the run, and the run leaves two modalities open. Of the InfoNCE networks there one is late: at the end of the run it still lacks one of the six features, so that the constrained network beats it and the interval becomes wide. In twice the time it learns the sixth and the difference falls back to that of the others. We show the cell as it came out, and leave it to the longer record.
+# The rule of E2 was frozen before the run, and the run leaves two modalities open. Of the InfoNCE networks there one is late: at the end of the run it still lacks one of the six features, so that the constrained network beats it and the interval becomes wide. We show the cell as it came out, and leave it to the longer record.
 #
-# With ReLU the constraint fails in sparse codes, where noise is dense. Negatives pick the neurons that agree across views. A constraint that holds all neurons alike cannot.
+# Proposition 3 of the paper is about linear layers. With ReLU, of which it does not speak, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; half moons and two modalities are open. A reason that we did not test: negatives pick the neurons that agree across views, and a constraint holds all neurons alike.
 #
 # ### Ren and Li: what negatives do
 #
-# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Negatives spread the norm, and they make all features equal exactly if all correlations are equal. That is so in the paper's world, where $\rho_j=1$. In half moons noise makes correlations unequal, and full balance returns once the noise is taken out.
+# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), every division is as good, and the law is silent: there the imbalance is made by training, from features of unequal strength, and this is what the paper proves. Negatives spread the norm, and at the optimum they make all features equal exactly if all correlations are equal. In half moons noise makes correlations unequal, and full balance returns once the noise is taken out.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("r1", **arms_of_claim("r1", table_cells["r1"]), regime=in_regime)
@@ -614,10 +570,10 @@ glue.figure(fig, "ot-plot-negatives")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-negatives
-# :alt: Three rows of four panels against the inverse temperature: features kept, private variance dropped, and effective rank, in four worlds. Kept and rank rise with the temperature, drop falls. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
+# :alt: Three rows of four panels against the inverse temperature: features kept, private variance dropped, and effective rank, in four worlds. Kept and rank rise in tokens and half moons, with a fall of kept at the end in tokens; in two modalities both are flat. Drop falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do, in four worlds: features kept, private variance dropped (times, at most 10⁵) and effective rank. Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the middle row: within noise, no temperature removes more private variance than positives alone. Negatives widen. They do not clean.
+# What negatives do, in four worlds: features kept, private variance dropped (times, at most 10⁵) and effective rank. *Kept*: how much of the shared features a linear probe reads, the R² of E2. *Drop*: unshared over shared variance, before over after. It counts noise along shared directions, too, so it is smaller than in the figure of coupled views, which counts private directions alone. Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the middle row: in tokens and half moons drop falls as $\tau^2$ rises; in sparse codes it starts level; in two modalities positives alone drop more than can be measured. No claim judges this figure.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -628,9 +584,11 @@ chapter.judge(
 )
 
 # %% [markdown]
+# The direction is the law's, the size is not: in these batches private directions get a tenth to two fifths of what the law gives them.
+#
 # ### Wen and Li: what augmentation does
 #
-# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for everything, signal and noise, and the optimum is white. Noise then wins by the number of its directions, and its strength plays no part. So "noise alone" is what remains in a world of many private directions, and in a world of few most of the signal stays.
+# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for everything, signal and noise, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, and its strength plays no part (L3). With fewer outputs, as in W2, all choices are equally good by the law, and training decides. So "noise alone" is what remains in a world of many private directions, and in a world of few most of the signal stays.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("w1", **arms_of_claim("w1", table_cells["w1"]), regime=in_regime)
@@ -674,14 +632,14 @@ glue.figure(fig, "ot-plot-coupled")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-coupled
-# :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower by factors of fifty to a hundred thousand with views apart. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
+# :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange, 10⁻⁶ at least) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and the same for views apart (grey). On the left, nothing but the sharing of noise has changed between blue and orange. Look at the pairs on the right: with noise three times as strong the law holds as well.
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange, 10⁻⁶ at least) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and the same for views apart (grey). On the left, in tokens, half moons and two modalities nothing but the sharing of noise has changed between blue and orange; in sparse codes the orange views are the paper's masks. Look at the pairs on the right: with noise three times as strong the law holds as well.
 # ```
 
 # %% [markdown]
-# A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise in every world whose features are spread, and in a modality whose features are single inputs it removes the features as well. Turn that modality, and masks work.
+# A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise in every world whose features are spread, and in a modality whose features are single inputs it removes the features as well. A modality of 64 inputs, turned so that each feature is spread, is masked with success.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("w4", **arms_of_claim("w4", table_cells["w4"]), regime=in_regime)
@@ -736,7 +694,7 @@ glue.figure(fig, "ot-plot-beyond")
 # Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. From left to right W3, T1, T2, and E2 with ReLU. Full dots reach the line, empty ones fall short of it, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
 # ```
 #
-# Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone breaks it to no one's use: fully connected, it keeps fewer of the features in half moons and sparse codes than a linear network does.
+# Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone, fully connected, shows no more single features than linear neurons do (T2). What it keeps is another matter: more than a linear network in tokens, less in the other three worlds (T3).
 
 # %% tags=["hide-input"]
 still = {}
@@ -851,7 +809,7 @@ glue.figure(fig, "ot-plot-real")
 # Spectra of linear encoders that are trained on two random views of real images. Bars: the soft threshold of the correlations of held-out pairs. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
 # ```
 #
-# The law is exact for Gaussian views, and these are not: in the ten most correlated directions the excess kurtosis is {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`. It is of second order in $\tau^2$, so it should fail as $\tau^2$ grows. On digits, whose kurtosis is near 0, it still holds at $\tau^2=3$. On patches of photographs it misplaces more than a tenth of the variance there, first in the leading direction, which takes more than its share.
+# The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$. Values of $\tau^2$ above 1 are shown and not judged. At $\tau^2=3$ the law still fits on digits; on patches of photographs, in pilots, it misplaced more than a tenth of the variance there, first in the leading direction, which took more than its share.
 #
 # At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on real images $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
 #
@@ -946,29 +904,94 @@ glue.figure(fig, "ot-plot-own")
 
 
 # %% [markdown]
+# (ot-program)=
+# ### A program of your own
+#
+# What the names do not offer takes a few lines: a world, a loss and a network that the library does not have. Each draws from the generators of its run (`per_run`), so that networks of several seeds train side by side.
+
+
+# %%
+class Clusters:
+    """A world: clusters at the corners of a box; private: Gaussian spread."""
+
+    tied, inputs = True, 12  # one encoder for both views
+
+    def shared(self, n, generators):
+        return per_run(torch.rand, generators, n, 3).sub(0.5).sign()
+
+    def private(self, n, generators):
+        return 0.7 * per_run(torch.randn, generators, n, self.inputs)
+
+    def render(self, shared, private, modality):
+        return pad(shared * torch.tensor([2.0, 1.5, 1.0]), (0, 9)) + private
+
+
+# %%
+def barlow(first, second):
+    """A loss: the correlations of two outputs towards the identity."""
+    f, g = (
+        (y - y.mean(1, keepdim=True)) / y.std(1, keepdim=True) for y in (first, second)
+    )
+    one = torch.eye(f.shape[-1])
+    return ((f.mT @ g / f.shape[1] - one).square() * (0.05 + 0.95 * one)).sum((1, 2))
+
+
+class Squashed:
+    """A network: one layer of four tanh neurons."""
+
+    def start(self, inputs, generators):
+        return {"w": per_run(torch.randn, generators, 4, inputs) / inputs**0.5}
+
+    def __call__(self, params, x):
+        hidden = (x @ params["w"].mT).tanh()
+        return hidden, hidden
+
+
+# %%
+def learned_from(views):
+    """How much of the shared features is kept, and what becomes of noise over signal."""
+    trained = train(
+        Clusters(), views, Squashed(), barlow, seeds=block, steps=200, batch=128
+    )
+    scores = score(trained, Apart(), 2000, block)
+    return float(scores.kept.mean()), float(1 / scores.drop.mean())
+
+
+for one_way in (Apart(), Coupled()):
+    share, factor = learned_from(one_way)
+    print(
+        f"{type(one_way).__name__}: {share:.0%} kept, noise over signal × {factor:.2f}"
+    )
+
+# %% [markdown]
+# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It is one run without a rule. The [kernels page](../book/kernels.md) has the same program outside the book.
+
+
+# %% [markdown]
 # (ot-who)=
 # ## Who else is here
 #
 # The formula is a short corollary, and most of its parts are known. We list what the nearest works state, as far as we could read it (of some only the abstract, which we say), and what this chapter adds. Of the law of shares and of $\tau^2=\sum_j\rho_j$ we can say no more than that *we did not find it stated*; the search was finite.
 #
-# - {cite:t}`kamai-2026` come first for what views decide. In a linear model with signal and nuisance in each modality, each with its own correlation across the modalities, they find when alignment recovers the signal: when every correlation of the signal exceeds every one of the nuisance. Our statement that noise is dropped if views do not share it is this threshold with nuisance at 0; *coupled* views are its other end, all correlations 1. Their theory is about subspaces at a fixed temperature; shares and a learned temperature are what is added here.
+# - {cite:t}`kamai-2026` come first for what views decide (abstract and opening read). In a linear model with signal and nuisance in each modality, each with its own correlation across the modalities, they find when alignment recovers the signal: when every correlation of the signal exceeds every one of the nuisance. Our statement that noise is dropped if views do not share it is this threshold with nuisance at 0; *coupled* views are its other end, all correlations 1. Their theory is about subspaces at a fixed temperature; shares and a learned temperature are what is added here.
 # - **"A theory of contrastive learning with natural images"** ([arXiv 2607.07470](https://arxiv.org/abs/2607.07470), ICML 2026): its abstract says that small convolutional networks learn to whiten in part, with frequencies and weights from a "simple 'waterfilling' algorithm given the dataset's expected power spectrum". We could not read the paper. It may hold a law like ours with frequencies for directions; so we keep the word *soft threshold* for the formula, and water for the picture.
-# - {cite:t}`haochen-2021` introduce the spectral loss, whose optimum is a truncated spectral decomposition; for linear maps its quadratic form is ours for views of any law. The norm of one, and with it the threshold, is the difference. {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of the quadratic form in the abstract of [arXiv 2606.26617](https://arxiv.org/abs/2606.26617).
-# - {cite:t}`gui-2025` prove, for networks beyond linear ones, that contrastive learning with an optimised temperature adapts to the intrinsic dimension of what is shared (abstract read). The learned temperature that counts correlations reads like a linear case of this, found in another way.
-# - {cite:t}`ziyin-2023` derive the landscape of linear self-supervised models and its collapses; {cite:t}`ji-2023` show that linear contrastive learning beats principal components in unequal noise, which is why principal components fail as our control. Of both we know the abstract alone. {cite:t}`betser-2026` show that InfoNCE makes outputs Gaussian (abstract read), which makes the law's assumption plausible for what a network hands on, not for its inputs.
+# - {cite:t}`haochen-2021` introduce the spectral loss (abstract and opening read), whose optimum is a truncated spectral decomposition; for linear maps its quadratic form is ours for views of any law. The norm of one, and with it the threshold, is the difference. {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of the quadratic form in the abstract of Chen, Zhou and Zhou ([arXiv 2606.26617](https://arxiv.org/abs/2606.26617)).
+# - {cite:t}`gui-2025` prove, for networks beyond linear ones, that contrastive learning with an optimised temperature adapts to the intrinsic dimension of what is shared (abstract read). The learned temperature that counts correlations may be a linear case of this; we have read the abstract alone.
+# - {cite:t}`ziyin-2023` derive the landscape of linear self-supervised models and its collapses; {cite:t}`ji-2023` show that linear contrastive learning beats principal components in unequal noise, which is why principal components fail as our control. Of both we know the abstract alone. {cite:t}`betser-2026` show that InfoNCE makes outputs Gaussian in high dimension (abstract read), which makes the law's assumption plausible for what a network hands on, not for its inputs.
 # - The map from $\rho/\tau^2$ to shares is *sparsemax* {cite}`martins-astudillo-2016`, a projection onto the simplex, and the optimum a projection onto a ball of the nuclear norm; the same function is found in reverse water-filling, of a different quantity.
+# - From memory, and not reopened: Nakada et al. (2023) minimise the linear loss with a penalty $\lVert G\rVert^2$, the same objective with the penalty chosen; Tian (2022) treats fixed pair weights, our $\tau^2\to0$; Jing et al. (2022) a collapse by strong augmentation; in the Gaussian information bottleneck (Chechik et al., 2005) canonical directions enter one by one as well, with other weights.
 
 
 # %% [markdown]
 # (ot-surprises)=
 # ## What surprised us
 #
-# 1. **The law itself.** It was not looked for. Arms at a small $\tau^2$ stopped at a rank that more time did not raise, and then one formula gave most of the linear cells of the table.
-# 2. **Negatives never denoise.** They widen the spectrum, and beyond $\tau^2=\sum\rho_j$ they flood private directions.
-# 3. **"Without augmentation, noise wins" is whitening.** It depends on how many directions of noise there are, and not on how strong it is.
-# 4. **Neurons with one feature each come from sparsity**, not from masks and not from dense noise: sparse signals in two modalities give them with no mask at all, dense ones do not.
-# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes. And ReLU keeps more of the shared features in tokens, whose features are no linear function of the views, and fewer in half moons and sparse codes.
-# 6. **A temperature is a count**, for Gaussian views: a learned $\tau^2$ of 2.5 says that their correlations add up to 2.5. One that depends on the size of the batch says that the batch is too small for it. On real images it counts less, as their views are not Gaussian.
+# 1. **The law itself.** It was not looked for. Arms at a small $\tau^2$ stopped at a rank that more time did not raise, and then one formula explained R2, L3 and the direction of L2.
+# 2. **We saw no negatives that denoise.** They widen the spectrum, and beyond $\tau^2=\sum\rho_j$ they flood private directions.
+# 3. **"Without augmentation, noise wins" is whitening**, with enough outputs. It depends on how many directions of noise there are, and not on how strong it is.
+# 4. **With a threshold, neurons with one feature each need sparse features**, not masks or dense noise: sparse signals in two modalities give them with no mask at all, dense ones do not.
+# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes and in tokens. And ReLU keeps more of the shared features in tokens, whose features are no linear function of the views, and fewer in the other three.
+# 6. **A temperature is a count**, for one linear encoder of mean norm 1 and Gaussian views: a learned $\tau^2$ of 2.5 says that their correlations add up to 2.5. One that depends on the size of the batch says that the batch is too small for it. On real images it counts less, as their views are not Gaussian.
 #
 # ## What is open
 #
@@ -990,7 +1013,8 @@ glue.figure(fig, "ot-plot-own")
 # | $g_j$ | share of direction $j$ in the outputs, $\sum_jg_j\le1$ | `shares` |
 # | $\mu$ | level of the threshold | `water_level` |
 # | $G$ | $U^\top V$, the two linear maps in whitened coordinates | |
-# | $C$ | cross moment of the whitened views; its singular values are $\rho_j$ | |
+# | $C$ | cross moment of the whitened views; its singular values (one encoder: eigenvalues) are $\rho_j$ | |
+# | $\lVert G\rVert_*$ | sum of the singular values | |
 # | $z$, $D$ | numbers of outputs and of inputs | `outputs`, `inputs` |
 # | $N$ | pairs in a batch; each has $N-1$ negatives | `batch` |
 # | $S$, $P$ | numbers of shared and of private directions | |
