@@ -4,7 +4,7 @@ Whitened views z_A, z_B `[run, n, 6]` with E z_A z_Bᵀ = diag(RHO), seen throug
 marginals, mean 0, negatives of its own and A = B, step 2 of the proof holds whatever the joint distribution is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -169,6 +169,8 @@ def hostile_runs(
     batch: int = 128,
     steps: int = 200,
     rate: float = 0.05,
+    *,
+    watch: Callable[[Iterable], Iterable] = iter,
 ) -> Runs:
     """One linear encoder per world and seed, trained by InfoNCE at a learned τ², from 1, or at a fixed one.
 
@@ -177,6 +179,7 @@ def hostile_runs(
         names: keys of DRAWS.
         tau_squared: τ² > 0, or None if it is learned.
         batch, steps, rate: N pairs a step, and Adam's η.
+        watch: wraps the steps in a progress bar.
     Returns: by world "τ²" `[seed]` and "H", τ²G `[seed, 6, 6]` in the canonical directions.
     Raises: ValueError as `train`; KeyError for an unknown name.
     Cost: as `train`.
@@ -185,7 +188,7 @@ def hostile_runs(
     loss = InfoNCE(tau_squared or 1.0, learned=tau_squared is None)
     trained = train(
         world, Native(), Linear(SIZE), loss, seeds=list(seeds) * len(names), steps=steps, batch=batch,
-        optimiser=Adam(rate), dtype=torch.float32,
+        optimiser=Adam(rate), dtype=torch.float32, watch=watch,
     )  # fmt: skip
     fixed = torch.full((len(world.names),), float(tau_squared or 1))
     tau = (fixed if trained.tau_squared is None else trained.tau_squared).double()
