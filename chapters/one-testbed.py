@@ -27,7 +27,7 @@
 #
 # The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for Gaussian views, and for any views under the spectral loss. If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove are corners of one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
-# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
+# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. It is judged at the strictest level of the correction for many claims; the last line of the page and the [claims page](../book/claims.md) apply the whole correction, and may decide what a card leaves open. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% tags=["hide-input", "parameters"]
@@ -977,7 +977,7 @@ glue.figure(fig, "ot-plot-own")
 # ## What is open
 #
 # - **Non-linear networks.** The canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
-# - **Outputs of unit length**, as CLIP has them. For equal correlations we can say where $\tau^2$ settles ([appendix](ot-unit)); for unequal ones we measure and do not prove.
+# - **Outputs of unit length**, as CLIP has them. For equal correlations we can say where $\tau^2$ settles ([appendix](ot-a-beyond)); for unequal ones we measure and do not prove.
 # - **Few negatives.** The correction for $N$ negatives is an expansion, and it breaks down where single negatives dominate the sum.
 # - **Time.** The law is about the end. How long a weak direction takes depends on the gap $\mu-\rho_j$ or $\rho_j-\mu$, and gaps close to 0 take as long as you like.
 # - **The order of events.** Stages and rates, which the papers prove, are not in a law of optima.
