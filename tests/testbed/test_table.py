@@ -1,9 +1,12 @@
 """The table: arms do not depend on each other, scores of made networks, words from numbers, every planned cell."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from contrastive_dynamics.numerics.random_streams import streams
+from contrastive_dynamics.testbed.canonical_correlations import canonical_axes
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.losses import Alignment, InfoNCE
 from contrastive_dynamics.testbed.pairs import sample_moments
@@ -26,7 +29,7 @@ from contrastive_dynamics.testbed.table import (
 )  # fmt: skip
 from contrastive_dynamics.testbed.table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
 from contrastive_dynamics.testbed.table_runs import plan
-from contrastive_dynamics.testbed.table_scores import constrained_rank, matched, private_share
+from contrastive_dynamics.testbed.table_scores import constrained_rank, matched, private_share, strength_ratio
 from contrastive_dynamics.testbed.table_worlds import SHARED, SpreadModality, table_worlds
 from contrastive_dynamics.testbed.view_makers import Apart, Coupled
 from contrastive_dynamics.testbed.worlds import require_world
@@ -67,6 +70,23 @@ def test_scores_of_a_network_that_is_made(worlds):
     x = worlds["modalities"].scales.double() ** 2
     p = x[:6] / x[:6].sum()
     assert torch.allclose(constrained_rank(made(unit), "modalities"), torch.exp(-(p * p.log()).sum()))
+
+
+def test_strengths_are_compared_over_shared_directions_alone(worlds):
+    """Tokens share fewer directions than places have candidates; equal shares of these are a ratio of 1."""
+    axes = canonical_axes(Apart().moments(worlds["tokens"]), tied=True)
+    shared = axes.rho > 1e-3
+    assert int(shared.sum(-1).max()) < SHARED["tokens"]
+    start = untrained(worlds["tokens"], Linear(axes.rho.shape[-1]), HOW)
+
+    def ratio(w):
+        encoders = ({"w": w + 1},)  # a constant output: the numbers of a place sum to 0
+        return strength_ratio(start._replace(trained=replace(start.trained, encoders=encoders)), "tokens")
+
+    w = axes.second.where(shared.unsqueeze(-2), 0.0).mT.clone()
+    assert torch.allclose(ratio(w), torch.ones(2).double(), atol=1e-4)
+    w[:, 0] *= 2  # the shares are squares, and their root is taken
+    assert torch.allclose(ratio(w), torch.full((2,), 2.0).double(), atol=1e-4)
 
 
 def test_a_relative_threshold_has_no_scale():

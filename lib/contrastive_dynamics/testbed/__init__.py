@@ -46,7 +46,17 @@ from .real_runs import (
 from .sampling_bias import noise_total
 from .scores import score
 from .soft_threshold import effective_rank_of_shares, learned_temperature, water_filling, water_level
-from .table import ROWS, arms_of_claim, cell_outcomes, robustness, row_words, seed_interval, table_column, table_of
+from .table import (
+    READINGS,
+    ROWS,
+    arms_of_claim,
+    cell_outcomes,
+    robustness,
+    row_words,
+    seed_interval,
+    table_column,
+    table_of,
+)
 from .table_worlds import COLUMNS
 from .view_makers import Apart, Coupled, Masked
 
@@ -54,6 +64,7 @@ __all__ = [
     "BROKEN",
     "COLUMNS",
     "MENDED",
+    "READINGS",
     "ROWS",
     "SPECTRA",
     "WORLDS",

@@ -32,7 +32,6 @@ class Row:
         met: cells that should meet it.
         missed: cells that should miss it; the others are open.
         absent: worlds to which the row does not apply, and why.
-        reading: whether the row is our reading, and not the paper's statement.
     """
 
     home: str | None
@@ -41,7 +40,6 @@ class Row:
     at_least: float | None = None
     at_most: float | None = None
     absent: dict[str, str] | None = None
-    reading: bool = False
 
     @property
     def line(self) -> float:
@@ -57,12 +55,12 @@ ROWS = {
     "e3": Row("moons", at_most=0.05, met=COLUMNS),
     "r1": Row("modalities", at_least=2.0, met=("tokens", "moons", "modalities")),
     "r2": Row(
-        "modalities", at_most=1.2, reading=True,
+        "modalities", at_most=1.2,
         met=("modalities", "sparse codes", "moons, hardly any noise"), missed=("tokens", "moons"),
     ),
     "w1": Row("sparse codes", at_least=1.0, met=COLUMNS),
     "w2": Row(
-        "sparse codes", at_most=0.5, reading=True,
+        "sparse codes", at_most=0.5,
         met=("sparse codes", "modalities, many inputs"), missed=("tokens", "moons", "modalities"),
     ),
     "w3": Row(
@@ -82,7 +80,7 @@ ROWS = {
         met=("tokens, places",), missed=("tokens", "moons", "sparse codes"),
     ),
     "t3": Row(
-        None, at_least=0.0, reading=True,
+        None, at_least=0.0,
         met=("tokens",), missed=("moons", "sparse codes", "sparse codes, places"),
     ),
     "noise-enters": Row(
@@ -98,6 +96,10 @@ ROWS = {
         absent={"tokens": "tokens have no noise whose strength could change"},
     ),
 }  # fmt: skip
+
+# Rows that are our reading in part: e2 and e3 compare with InfoNCE and with balance, which the paper does not do; r2
+# and w2 are proved at home and read abroad; t3 is a popular reading.
+READINGS = frozenset({"e2", "e3", "r2", "w2", "t3"})
 
 Table = dict[str, dict[str, Cell]]  # row -> world or variant -> cell
 

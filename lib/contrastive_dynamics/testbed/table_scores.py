@@ -10,12 +10,16 @@ from .table_worlds import NATIVE, SHARED, feature_directions
 from .view_makers import Apart
 
 WON = 0.8  # cos² from which on a neuron is a single feature's
+UNSHARED = 1e-3  # ρ from which on views share a direction: float32 rounds a zero
 MOST_UNEQUAL = 100.0  # of shares: larger ratios only say that a direction is not learned
 MOST = 1e6  # of a ratio of private to shared variance: beyond it float32 sees no private part
 
 
 def matched(ended: Ended) -> Tensor:
-    """cos² of each shared feature's direction with the neuron next to it, `[run, S]`."""
+    """cos² of each shared feature's direction with the neuron next to it, `[run, S]`.
+
+    A pool of tokens may leave one or two of 18 candidates unused; they count as features that no training can find.
+    """
     params = ended.trained.encoders[-1]
     w = params["w1"] if "w1" in params else params["w"]
     if w.ndim == 4:  # [run, place, filter, d]: each filter sees its place alone
@@ -33,7 +37,8 @@ def won(ended: Ended) -> Tensor:
 def constrained_rank(ended: Ended, name: str) -> Tensor:
     """Effective rank of x in the space of the z largest singular values of the cross moment, `[run or 1]`.
 
-    The limit of descent on −tr(W C Wᵀ) over WWᵀ = I. Source: derived; z = S of the world.
+    The limit of descent on −tr(W C Wᵀ) over WWᵀ = I. Source: derived; z = S of the world. In tokens 1 to 3 of the z
+    singular values are 0, and their directions may be any.
     """
     world = ended.trained.world
     cross, second = NATIVE[name].moments(world).cross.double(), Apart().moments(world).second.double()
@@ -47,10 +52,12 @@ def constrained_rank(ended: Ended, name: str) -> Tensor:
 
 
 def strength_ratio(ended: Ended, name: str) -> Tensor:
-    """Root of the largest over the smallest share of the S shared directions, at most 100, `[run]`."""
-    name = name.partition(",")[0]
-    g = shares(ended.trained, NATIVE[name].moments(ended.trained.world)).double()[:, : SHARED[name]]
-    return (g.amax(1) / g.amin(1).clamp(min=1e-9)).sqrt().clamp(max=MOST_UNEQUAL)
+    """Root of the largest over the smallest share of a shared direction, ρ > 1e-3, at most 100, `[run]`."""
+    moments = NATIVE[name.partition(",")[0]].moments(ended.trained.world)
+    shared = canonical_correlations(moments, tied=ended.trained.world.tied) > UNSHARED
+    g = shares(ended.trained, moments).double()
+    most, least = g.where(shared, -torch.inf).amax(1), g.where(shared, torch.inf).amin(1)
+    return (most / least.clamp(min=1e-9)).sqrt().clamp(max=MOST_UNEQUAL)
 
 
 def private_share(ended: Ended) -> Tensor:
@@ -60,7 +67,7 @@ def private_share(ended: Ended) -> Tensor:
     axes = canonical_axes(moments, tied=trained.world.tied)
     w = linear_map(trained.network, trained.encoders[-1], trained.world.inputs).to(axes.second.dtype)
     along = (w @ (moments.second @ axes.second)).square().sum(-2)  # the variance of each direction
-    private = (axes.rho < 1e-3).to(along)  # float32 rounds a zero
+    private = (axes.rho < UNSHARED).to(along)
     return ((along * private).sum(-1) / along.sum(-1)).double()
 
 

@@ -14,7 +14,8 @@ from .view_makers import Apart, Native
 from .worlds import LAWS, World
 
 SINGLE = torch.float32
-SHARED = {"tokens": 18, "moons": 12, "modalities": 6, "sparse codes": 16}  # S; of tokens the rank of what views share
+SHARED = {"tokens": 18, "moons": 12, "modalities": 6, "sparse codes": 16}
+# S. Tokens: places × candidates; views share 15 to 17 directions, as places depend and a pool may leave one unused
 # how the paper makes its pairs: masks of sparse codes, private latents redrawn elsewhere
 NATIVE = {"tokens": Apart(), "moons": Apart(), "modalities": Apart(), "sparse codes": Native()}
 COLUMNS = tuple(SHARED)
