@@ -59,7 +59,7 @@ def test_the_decks_are_read_without_a_warning(tmp_path):
             if match["kind"] == "picture":
                 wanted.add(f"{match['name']}{'-paper' if ':profile: paper' in match['body'] else ''}.png")
     assert figures == wanted | {"LICENSE-text"}
-    assert len(list((tmp_path / "out" / "live").iterdir())) == 8
+    assert len(list((tmp_path / "out" / "live").iterdir())) == 11
 
 
 MISTAKES = {
