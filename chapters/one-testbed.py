@@ -964,7 +964,7 @@ for one_way in (Apart(), Coupled()):
     )
 
 # %% [markdown]
-# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It is one run without a rule. The [kernels page](../book/kernels.md) has the same program outside the book.
+# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
 
 
 # %% [markdown]
