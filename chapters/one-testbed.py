@@ -724,7 +724,7 @@ if robust_seeds:
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [stored run](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the profile `paper` ([its run](ot-record)) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
