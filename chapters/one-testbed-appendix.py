@@ -248,7 +248,7 @@ print(
 # h_j=\bigl(h_j+\rho_j-D_j(h)-\mu\bigr)_+,\qquad D_j(h)=\mathbb E_x\,x_j\,\frac{\mathbb E_{x'}x_j'e^{\sum_kh_kx_kx_k'}}{\mathbb E_{x'}e^{\sum_kh_kx_kx_k'}}=h_j+\tfrac12\sum_{kl}\kappa_{jkl}^2h_kh_l+\dots
 # $$ (ot-eq-tilted)
 #
-# that is, $D_j(h)=\rho_j-\mu$ where $h_j>0$. Here $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$. This holds as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$. We estimate $D$ from held-out views and solve for $h$.
+# that is, $D_j(h)=\rho_j-\mu$ where $h_j>0$. Here $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$. The form holds as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$. We estimate $D$ from held-out views and solve for $h$.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))

@@ -25,7 +25,7 @@
 #
 # The four papers of this book explain contrastive learning in four worlds: two modalities, half moons, tokens, sparse codes. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. **A world in which a prediction fails says nothing against its paper**: a theorem speaks of the world for which it is proved, and in its own world our version of the statement has to hold, at our size, before any other world is looked at. The question is which explanation *travels*, and what it needs for the journey.
 #
-# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for one encoder of mean norm 1, many negatives and Gaussian views, and under the spectral loss for any views; two encoders count from below only. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for one encoder of mean norm 1, many negatives and centred Gaussian views of one covariance, and under the spectral loss for such views of any distribution; two encoders count from below only. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
 # **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. It is judged at the strictest level of the correction for many claims; the last line of the page and the [claims page](../book/claims.md) apply the whole correction, and may decide what a card leaves open. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
@@ -138,7 +138,7 @@ glue.explorable(fig, "vessel", alt)
 #
 # averaged over the pairs of a batch, and the same with A and B exchanged. For linear encoders there is an answer in closed form.
 #
-# Let two views be linear mixtures of Gaussian numbers. A linear encoder of mean norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
+# Let two views be linear mixtures of Gaussian numbers, centred and of one covariance. A linear encoder of mean norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
 #
 # ````{prf:proposition} a learned temperature counts
 # :label: ot-count
@@ -154,7 +154,7 @@ glue.explorable(fig, "vessel", alt)
 # ```
 # ````
 #
-# We train on eight spectra, from a temperature far below the answer and from one far above it. Nothing is told to the network but pairs of views.
+# We train on eight spectra, from a temperature far below the answer and from one far above it. Beyond this start nothing is told to the network but pairs of views.
 
 # %%
 spectra = list(SPECTRA.values())
@@ -208,7 +208,7 @@ chapter.judge("measure", **correlation_errors(learned))
 #
 # This is a *soft threshold*. Pictured: $\tau^2$ is an amount of water, poured into shafts whose depths are the correlations. If the temperature itself may move, the water rises until it is no longer worth it, at $\mu=0$. Then every shaft is full: $\tau^2g_j=\rho_j$, and together they hold $\tau^2=\sum_j\rho_j$.
 #
-# **Proof.** Let views be centred, and let there be at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. For one encoder, whose two views have one covariance, only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
+# **Proof.** Let views be centred and pairs independent, and let there be at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. One encoder needs views of one covariance. For it only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
 #
 # 1. *Positives.* The mean logit of a positive pair is $\tau^2\langle C,G\rangle$.
 # 2. *Negatives.* Given $x_A$, the logit of a stranger is Gaussian with the variance $\tau^4\lVert G^\top\tilde x_A\rVert^2$. The logarithm of the mean of an exponential of a Gaussian is half its variance. Averaged over $x_A$ this is $\tfrac12\tau^4\lVert G\rVert^2$.
@@ -251,7 +251,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 #
 # Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We try it where it is not at home: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
 #
-# Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law.
+# Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules are wide: they do not fix the scale of $\tau^2$ to better than a fifth.
 #
 # ````{prf:proposition} the effective rank
 # :label: ot-law-rank
@@ -367,14 +367,14 @@ chapter.judge("private", **private_shares(block))
 # (ot-stops)=
 # ## Where the law stops
 #
-# The law speaks of linear encoders of mean norm 1, of Gaussian views, and of many pairs. The [appendix](ot-a-beyond) leaves each of these and says what then holds.
+# The law speaks of linear encoders of mean norm 1, of centred Gaussian views (of one covariance for one encoder), and of many independent pairs. The [appendix](ot-a-beyond) leaves these one by one and says what then holds.
 #
 # - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. What is "few" depends on how strong the strongest directions are.
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
 # - **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated. A temperature of CLIP grows with what there is to count, and is no count.
-# - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. At a fixed $\tau^2$ of a few, shares are small, and so is the difference; this may be why four worlds lay on one curve. A learned temperature is not small, and in the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly.
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. In these worlds, at a fixed $\tau^2$ of a few, the difference is small; this may be why four worlds lay on one curve. In pilots with rare features or heavy tails it was large at $\tau^2=1$ already. A learned temperature is not small, and in three of the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly.
 #
-# With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for views of any distribution. It counts nearly right in all four worlds; in two modalities, with two encoders, because it starts from below.
+# With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds; in two modalities, with two encoders, because it starts from below.
 #
 # ````{prf:proposition} the spectral loss
 # :label: ot-spectral
@@ -728,7 +728,7 @@ if robust_seeds:
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [stored run](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the profile `paper` ([its run](ot-record)) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -810,7 +810,7 @@ glue.figure(fig, "ot-plot-real")
 # :alt: One panel per inverse temperature. Bars fall from left to right, more of them the larger the inverse temperature; black points of trained encoders sit on the tops of the bars. A dotted grey line of the control leaves them.
 # :name: ot-fig-real
 #
-# Spectra of linear encoders that are trained on two random views of real images. Bars: the soft threshold of the correlations of held-out pairs. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
+# Spectra of linear encoders that are trained on two random views of real images. They are sorted by size: the figure compares how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
 # ```
 #
 # The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$. Values of $\tau^2$ above 1 are shown and not judged. At $\tau^2=3$ the law still fits on digits; on patches of photographs, in pilots, it misplaced more than a tenth of the variance there, first in the leading direction, which took more than its share.
@@ -968,7 +968,7 @@ for one_way in (Apart(), Coupled()):
     )
 
 # %% [markdown]
-# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It is one run without a rule. The [kernels page](../book/kernels.md) has the same program outside the book.
+# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
 
 
 # %% [markdown]
