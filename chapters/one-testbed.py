@@ -484,7 +484,7 @@ for y, (row, label) in enumerate(short.items()):
     ax.text(-1.85, y + 0.22, needed, va="center", size=7, color=colours.GREY)
     for x, world in enumerate(COLUMNS):
         cell, word = shown_cell(row, world), table_words[row][world]
-        if rule.home == cell and outcomes_found[row][cell] == "met":
+        if cell and cell == rule.home and outcomes_found[row][cell] == "met":
             word = "travels"  # a frame shows the paper's own cell, without its variants
         look = {"marker": "o", "ms": 9, "mew": 1.4} | faces[word]
         ax.plot(x - 0.28, y, **look)
