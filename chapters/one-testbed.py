@@ -71,11 +71,11 @@ from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import (
     COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Apart, Coupled, InfoNCE, Linear, Masked,
     Plan, arms_of_claim, cell_outcomes, correlation_errors, count_errors, distance,
-    effective_rank_of_shares, hidden_layer, image_draw, law_in_a_world,
-    law_in_two_layers, learned_temperature, learned_temperatures, measured_views,
-    own_map, per_run, private_shares, rank_errors, refuted_cases, robustness,
-    row_words, score, seed_interval, share_errors, spectra_at, spectral_counts,
-    table_column, table_of, train, unproved_cases, water_filling, water_level,
+    hidden_layer, image_draw, law_in_a_world, law_in_two_layers, learned_temperature,
+    learned_temperatures, measured_views, own_map, per_run, private_shares, rank_errors,
+    refuted_cases, robustness, row_words, score, seed_interval, share_errors,
+    spectra_at, spectral_counts, table_column, table_of, train, unproved_cases,
+    water_filling, water_level,
 )  # fmt: skip
 
 
@@ -197,6 +197,13 @@ chapter.judge("count", **count_errors(learned))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("measure", **correlation_errors(learned))
+
+# %% [markdown]
+# :::{admonition} Quick question: two encoders start far above $\sum_j\rho_j$. Where does their learned $\tau^2$ end?
+# :class: dropdown
+#
+# Above it. The norm that is not needed goes to outputs to which the partner does not answer, and from there $\tau^2$ has no reason to fall. One encoder has to spend its norm, so its $\tau^2$ comes down to the sum.
+# :::
 
 # %% [markdown]
 # (ot-proof)=
@@ -348,6 +355,13 @@ glue.figure(fig, "ot-plot-level")
 # ```
 
 # %% [markdown]
+# :::{admonition} Quick question: the correlations are .9, .7, .5 and .3. From which $\tau^2$ on does the third direction have a share?
+# :class: dropdown
+#
+# From $(.9-.5)+(.7-.5)=.6$ on: everything above $\rho_3$ has to be filled first. A private direction comes in at the sum of all, $2.4$.
+# :::
+
+# %% [markdown]
 # (ot-private)=
 # ### Too much of it: noise comes in
 #
@@ -417,6 +431,12 @@ chapter.judge("spectral", **counted)
 #
 # These are readings of optima. The papers prove more, about the way there: which direction comes first, at which rate, in which stage.
 
+# %% [markdown]
+# :::{admonition} Quick question: which of the four effects needs a mask, and what does the mask change in the formula?
+# :class: dropdown
+#
+# The third. It sets the $\rho$ of noise to 0 and leaves the formula as it is.
+# :::
 
 # %% [markdown]
 # (ot-table)=
@@ -641,6 +661,13 @@ glue.figure(fig, "ot-plot-coupled")
 #
 # Left: private share of the outputs' variance with coupled views (blue), with views apart (orange, 10⁻⁶ at least) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and the same for views apart (grey). On the left, in tokens, half moons and two modalities nothing but the sharing of noise has changed between blue and orange; in sparse codes the orange views are the paper's masks. Look at the pairs on the right: with noise three times as strong the law holds as well.
 # ```
+
+# %% [markdown]
+# :::{admonition} Quick question: both views are equal, and the noise is three times as strong as before. What becomes of its share?
+# :class: dropdown
+#
+# Nothing: all correlations are 1, so all directions have equal shares. The noise wins or loses by the number of its directions.
+# :::
 
 # %% [markdown]
 # A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise in every world whose features are spread, and in a modality whose features are single inputs it removes the features as well. A modality of 64 inputs, turned so that each feature is spread, is masked with success.
@@ -1026,91 +1053,89 @@ for one_way in (Apart(), Coupled()):
 # %% [markdown]
 # ## Exercises
 #
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are a notebook of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/one-testbed.py`.
+
+# %% [markdown]
 # ````{exercise} Which arm collapses?
 # :label: ot-ex-arm
 #
-# (easy) Four directions have $\rho=0.8,0.8,0.4,0$. One network is trained at $\tau^2=0.4$, one at $2$, one at $6$, all with eight outputs and one encoder. Predict the effective rank of each before you run `water_filling`.
-# ````
+# *Core, 45 minutes, 12 points. Needs: the soft threshold. After it you can predict a spectrum before you train.*
 #
+# Four directions have $\rho=.8,.8,.4,0$. One encoder with four outputs is trained at $\tau^2=.4$, one at $2$, one at $6$.
+#
+# 1. Predict the effective rank of each before you run `water_filling`.
+# 2. From which $\tau^2$ on does the third direction have a share, and from which the fourth?
+# 3. Each view now has an encoder of its own. What is different at $\tau^2=6$?
+# ````
+
+# %% [markdown]
 # ````{exercise} Why the sum?
 # :label: ot-ex-sum
 #
-# (medium) Show that a learned $\tau^2$ of two encoders that starts above $\sum_j\rho_j$ may stay where it is, while that of one encoder comes down. Which constraint is not active?
-# ````
+# *Core, 45 minutes, 12 points. Needs: step 8 of the proof. After it you can say which constraint makes a temperature count.*
 #
-# ````{exercise} The spectral loss
+# The loss is $\lVert H-C\rVert^2$ up to a constant, with $H=\tau^2G$.
+#
+# 1. Two encoders have learned $H=C$ at a $\tau^2$ above $\sum_j\rho_j$. Show that the loss has no slope in $\tau^2$ there. Where is the norm that is left?
+# 2. Show that one encoder comes down to $\tau^2=\sum_j\rho_j$ from above, and up to it from below.
+# 3. An encoder has two outputs. Where does its $\tau^2$ end, and how far above its least value does the loss stay?
+#
+# ```{hint}
+# :class: dropdown
+# For 1. ask which inequality between $\lVert H\rVert_*$ and $\tau^2$ is strict. For 2. take the trace of $H$.
+# ```
+# ````
+
+# %% [markdown]
+# ````{exercise} The spectral loss without a norm
 # :label: ot-ex-spectral
 #
-# (medium) For the spectral loss without a norm, $-2\operatorname{tr}(CG^\top)+\lVert G\rVert^2$ and $z$ outputs, what replaces the soft threshold?
-# ````
+# *Core, 45 minutes, 8 points. Needs: the theorem of Eckart and Young. After it you can say what the norm of one does to the law.*
 #
+# Two encoders with $z$ outputs minimise $-2\langle C,G\rangle+\lVert G\rVert^2$, and nothing limits their norm.
+#
+# 1. What replaces the soft threshold?
+# 2. Compare with the soft threshold with $z$ outputs: at which $\tau^2$ do the two agree, and which directions does each give up?
+# ````
+
+# %% [markdown]
 # ````{exercise} A world in which masks hurt
 # :label: ot-ex-mask
 #
-# (hard) Write a world of at most fifteen lines in which `Masked` views keep less of the shared features than `Apart` ones. What must a signal be like?
+# *Advanced, 60 minutes, 8 points. Needs: canonical correlations with one encoder, the four lines of a world. After it you can say what a signal must be like for a mask to keep it.*
+#
+# 1. A sign is spread evenly over $n$ inputs, without noise. A fair coin for each input decides which of two views shows it, and each view is doubled. Which $\rho$ has the sign, with one encoder for both views?
+# 2. Write a world of at most fifteen lines in which `Masked` views keep less of the shared features than `Apart` ones, and train.
+#
+# ```{hint}
+# :class: dropdown
+# By symmetry both moments of the views are combinations of the identity and the matrix of ones.
+# ```
 # ````
 
-# %% [markdown] tags=["solution"]
-# ```{solution} ot-ex-arm
-# :label: ot-sol-arm
-# :class: dropdown
+# %% [markdown]
+# ````{exercise} Why plain R² is blind
+# :label: ot-ex-blind
 #
-# At $0.4$ the two equal ones share all: $\mu=0.6$, rank 2. At $2=\sum_j\rho_j$ the level is 0, and the shares are $0.4,0.4,0.2$: rank 2.87. At $6$ the level is $-1$, and the shares are $0.3,0.3,0.233,0.167$: rank 3.90. The cell below checks this.
-# ```
-
-# %% tags=["solution", "hide-cell"]
-given = torch.tensor([0.8, 0.8, 0.4, 0.0])
-ranks = [
-    float(effective_rank_of_shares(water_filling(given, t))) for t in (0.4, 2.0, 6.0)
-]
-print(", ".join(f"{rank:.2f}" for rank in ranks))
-assert all(abs(a - b) < 0.006 for a, b in zip(ranks, (2.0, 2.87, 3.90), strict=True))
-
-# %% [markdown] tags=["solution"]
-# ```{solution} ot-ex-sum
-# :label: ot-sol-sum
-# :class: dropdown
+# *Core, 45 minutes, 8 points. Needs: best linear prediction. After it you can say why a collapse may pass every linear probe.*
 #
-# In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2$ up to a constant, and $\tau^2$ occurs in the constraint alone. Two encoders: $\lVert H\rVert_*\le\tau^2$. For $\tau^2\ge\sum\rho_j$ it is not active, $H=C$ for each such $\tau^2$, and the gradient in $\tau^2$ at fixed $H$ is 0: the spare norm stands in outputs of one encoder to which the other does not answer. One encoder: $G=U^\top U$ has trace exactly one, so $\operatorname{tr}H=\tau^2$; $H=C$ is possible only at $\tau^2=\sum\rho_j$.
-# ```
+# The table measures how much of the shared features is *kept*: it probes outputs to which noise of variance $\frac{\varepsilon}S$ of the total is added in each output.
 #
-# ```{solution} ot-ex-spectral
-# :label: ot-sol-spectral
-# :class: dropdown
+# 1. Outputs are $f=Ux$ with an invertible $U$, however ill-conditioned. Show that the best linear probe predicts from $f$ what it predicts from $x$.
+# 2. Let $f_j=\sqrt{g_j}\,s_j$ show $S$ uncorrelated features of variance 1, $\sum_jg_j=1$. What is the mean $R^2$ with the noise? What is it for equal shares, and what after a collapse to one direction?
+# ````
+
+# %% [markdown]
+# ````{exercise} Noise by number
+# :label: ot-ex-coupled
 #
-# A hard one. Without a norm $G$ is any matrix of rank $z$ or less, and the nearest to $C$ is its truncated singular value decomposition: the $z$ largest $\rho_j$ are kept as they are, the others dropped.
-# ```
+# *Core, 45 minutes, 8 points. Needs: the soft threshold. After it you can say what an augmentation that changes noise only a little is worth.*
 #
-# ```{solution} ot-ex-mask
-# :label: ot-sol-mask
-# :class: dropdown
+# A world has $S$ shared directions with $\rho=1$ and $P$ private ones; one encoder has $S+P$ outputs.
 #
-# A signal that sits in one number. A mask that shows the number to one view hides it from the other, so the views never share it: its $\rho$ is 0, as that of noise. The world below has three such signals, in noise that is weaker than each of them.
-# ```
-
-
-# %% tags=["solution", "hide-cell"]
-class OneNumberEach(Clusters):
-    """Three signs, each in a number of its own."""
-
-    def private(self, n, generators):
-        return 0.5 * per_run(torch.randn, generators, n, self.inputs)
-
-
-hurt = {}
-for name, views in (("masked", Masked()), ("apart", Apart())):
-    ended = train(
-        OneNumberEach(),
-        views,
-        Linear(4),
-        InfoNCE(1.0),
-        seeds=block,
-        steps=150,
-        batch=128,
-    )
-    hurt[name] = float(score(ended, Apart(), 2000, block).kept.mean())
-print(", ".join(f"{name} {kept:.2f}" for name, kept in hurt.items()))
-assert hurt["masked"] < hurt["apart"] - 0.1
+# 1. Both views are equal. Which shares do the private directions have, at which $\tau^2$, and what does the strength of the noise change?
+# 2. An augmentation redraws part of the noise, so that its correlation is $c<1$. From which $\tau^2$ on does noise come in? Find signal over noise in the outputs beyond it.
+# ````
 
 # %% [markdown]
 # (ot-record)=
