@@ -69,13 +69,13 @@ from torch.nn.functional import pad
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import (
-    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Apart, Coupled, InfoNCE, Linear, Masked,
-    Plan, arms_of_claim, cell_outcomes, correlation_errors, count_errors, distance,
-    hidden_layer, image_draw, law_in_a_world, law_in_two_layers, learned_temperature,
-    learned_temperatures, measured_views, own_map, per_run, private_shares, rank_errors,
-    refuted_cases, robustness, row_words, score, seed_interval, share_errors,
-    spectra_at, spectral_counts, table_column, table_of, train, unproved_cases,
-    water_filling, water_level,
+    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Apart, Coupled, Plan, arms_of_claim,
+    cell_outcomes, correlation_errors, count_errors, distance, hidden_layer, image_draw,
+    law_in_a_world, law_in_two_layers, learned_temperature, learned_temperatures,
+    measured_views, own_map, per_run, private_shares, rank_errors, refuted_cases,
+    robustness, row_words, score, seed_interval, share_errors, spectra_at,
+    spectral_counts, table_column, table_of, train, unproved_cases, water_filling,
+    water_level,
 )  # fmt: skip
 
 
