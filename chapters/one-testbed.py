@@ -95,7 +95,7 @@ PURPLE, GREY = colours.PURPLE, colours.GREY
 # Draw every direction as a shaft as deep as its $\rho$, and pour in water. How much is set by the *inverse temperature* $\tau^2$, by which a loss multiplies its similarities. Guess where the water goes.
 
 # %% tags=["hide-input"]
-depths = torch.tensor([0.9, 0.7, 0.5, 0.3, 0.0, 0.0])
+depths = torch.tensor([0.9, 0.7, 0.5, 0.3, 0.0, 0.0], device="cpu")
 fig, axes = plt.subplots(1, 3, figsize=(7.8, 2.7), sharey=True, layout="constrained")
 for ax, poured in zip(
     axes, (1.0, float(learned_temperature(depths)), 4.0), strict=True
@@ -492,6 +492,7 @@ def shown_cell(row, world):
 
 def number_text(value):
     """Three digits, without an exponent."""
+    value = float(value)
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
@@ -634,7 +635,7 @@ looks = {
 }
 for x, of in enumerate(columns.values()):
     for arm, look in looks.items():
-        values = of["scores"][arm]["private"].clamp(min=1e-6)
+        values = of["scores"][arm]["private"].clamp(min=1e-6).cpu()
         left.plot(
             [x] * len(values), values, **(look | {"linestyle": "none", "alpha": 0.6})
         )
@@ -642,9 +643,9 @@ left.set_xticks(range(4), [c.replace(" ", "\n") for c in COLUMNS])
 left.set(ylabel="private share of the outputs", yscale="log")
 left.set_title("▼ coupled, ▲ apart, – untrained", weight="normal")
 for y, cell in enumerate(table_cells["coupled"].values()):
-    values = cell.value
+    values = cell.value.cpu()
     right.plot(values, [y] * len(values), "o", color=colours.BLUE, alpha=0.6)
-    right.plot(cell.control, [y] * len(values), "x", color=colours.GREY)
+    right.plot(cell.control.cpu(), [y] * len(values), "x", color=colours.GREY)
 right.axvline(ROWS["coupled"].line, **colours.THEORY)
 right.set_yticks(
     range(len(table_cells["coupled"])),
@@ -906,10 +907,12 @@ fig, axes = plt.subplots(1, 2, figsize=(7.8, 2.9), layout="constrained")
 inks = [plt.get_cmap("viridis")(k / len(own_noises)) for k in range(len(own_noises))]
 for row, (std, ink) in enumerate(zip(own_noises, inks, strict=True)):
     marker = "osD^v<>p"[row % 8]
-    axes[0].plot(own_taus, mine.rank[row], marker, color=ink, label=f"noise {std:g}")
-    axes[1].plot(own_taus, mine.kept[row], f"{marker}-", color=ink)
+    axes[0].plot(
+        own_taus, mine.rank[row].cpu(), marker, color=ink, label=f"noise {std:g}"
+    )
+    axes[1].plot(own_taus, mine.kept[row].cpu(), f"{marker}-", color=ink)
     if mine.law is not None:
-        axes[0].plot(own_taus, mine.law[row], "--", color=ink)
+        axes[0].plot(own_taus, mine.law[row].cpu(), "--", color=ink)
 for ax, name in zip(
     axes, ("effective rank", "kept of the shared features"), strict=True
 ):
