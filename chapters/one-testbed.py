@@ -101,7 +101,7 @@ for ax, poured in zip(
     axes, (1.0, float(learned_temperature(depths)), 4.0), strict=True
 ):
     water = poured * water_filling(depths, poured)
-    places = torch.arange(len(depths))
+    places = range(len(depths))
     ax.bar(places, 1.05 - depths, 0.9, bottom=-1.05, color="0.88")
     ink = [colours.BLUE] * 4 + [colours.VERMILION] * 2
     ax.bar(places, water, 0.9, bottom=-depths, color=ink, alpha=0.8)
