@@ -133,7 +133,7 @@ chapter-named:
 
 $(BUILT): | .venv/.book-installed
 	.venv/bin/python -m clbook.pages.book_pages
-	@mkdir -p _build; find _build -mindepth 1 -maxdepth 1 ! -name slides -exec rm -rf {} +  # slides are built apart
+	rm -rf _build
 	.venv/bin/jupyter-book build . -q -W -n --keep-going
 	.venv/bin/python -m clbook.pages.site_check _build/html
 	@touch $@

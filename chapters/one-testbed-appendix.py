@@ -35,7 +35,7 @@ count_batch: int = 128  # pairs per step; the papers' worlds get twice as many, 
 table_steps: int = 160  # of most trainings of the table, 20..100000
 table_batch: int = 128  # pairs per step, 16..4096
 robust_seeds: int = 0  # of the table at other rates and in doubled time, 0..100
-image_data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
+data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
 image_seeds: int = 5  # encoders per inverse temperature, 3..100
 image_temperatures: list[float] = [0.5, 1.0, 3.0]  # τ² of these, 0.05..20
 image_steps: int = 400  # of these trainings, 50..100000
@@ -252,7 +252,7 @@ print(
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
-fitted, kept = (chapter.check(image_draw, image_data, s) for s in ("train", "test"))
+fitted, kept = (chapter.check(image_draw, data, s) for s in ("train", "test"))
 real_views = measured_views(fitted, kept, image_count, first_seed)
 sizes = {"outputs": image_outputs, "steps": image_steps, "batch": image_batch}
 shown = min(16, image_outputs)

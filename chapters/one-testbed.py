@@ -42,7 +42,7 @@ count_batch: int = 128  # pairs per step; the papers' worlds get twice as many, 
 table_steps: int = 160  # of most trainings of the table, 20..100000
 table_batch: int = 128  # pairs per step, 16..4096
 robust_seeds: int = 0  # of the table at other rates and in doubled time, 0..100
-image_data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
+data: str = "digits"  # of the real pairs, one of testbed.image_pairs.DATA
 image_seeds: int = 5  # encoders per inverse temperature, 3..100
 image_temperatures: list[float] = [0.5, 1.0, 3.0]  # τ² of these, 0.05..20
 image_steps: int = 400  # of these trainings, 50..100000
@@ -496,13 +496,13 @@ def number_text(value):
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
-fig, ax = plt.subplots(figsize=(7.8, 7.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(7.8, 8.2), layout="constrained")
 for y, (row, label) in enumerate(short.items()):
     rule, star = ROWS[row], "*" if row in READINGS else ""
     sign = "≥" if rule.at_most is None else "≤"
-    ax.text(-1.85, y - 0.16, label[:2] + star + label[2:], va="center", size=8.5)
+    ax.text(-2.05, y - 0.16, label[:2] + star + label[2:], va="center", size=9)
     needed = f"needs {sign} {rule.line:g}"
-    ax.text(-1.85, y + 0.22, needed, va="center", size=7, color=colours.GREY)
+    ax.text(-2.05, y + 0.22, needed, va="center", size=9, color=colours.GREY)
     for x, world in enumerate(COLUMNS):
         cell, word = shown_cell(row, world), table_words[row][world]
         if cell and cell == rule.home and outcomes_found[row][cell] == "met":
@@ -514,15 +514,15 @@ for y, (row, label) in enumerate(short.items()):
         value, control = table_cells[row][cell]
         low, high = seed_interval(value, 0.05)
         text = f"{number_text(value.mean())} ±{number_text((high - low) / 2)}"
-        ax.text(x - 0.12, y - 0.16, text, va="center", size=7.5)
+        ax.text(x - 0.12, y - 0.16, text, va="center", size=9)
         mistake = f"control {number_text(control.mean().clamp(max=999))}"
-        ax.text(x - 0.12, y + 0.2, mistake, va="center", size=7, color=colours.GREY)
+        ax.text(x - 0.12, y + 0.2, mistake, va="center", size=9, color=colours.GREY)
         if rule.home == cell:
             outline = plt.Rectangle((x - 0.42, y - 0.45), 0.96, 0.9, fill=False, lw=1.2)
             ax.add_patch(outline)
 for name, face in faces.items():
     ax.plot([], [], ls="none", **({"marker": "o", "ms": 8} | face), label=name)
-ax.set(xlim=(-1.9, 3.65), ylim=(len(short) - 0.4, -0.6), yticks=[])
+ax.set(xlim=(-2.1, 3.65), ylim=(len(short) - 0.4, -0.6), yticks=[])
 ax.set_xticks(range(4), COLUMNS)
 ax.xaxis.tick_top()
 ax.spines[:].set_visible(False)
@@ -651,7 +651,7 @@ right.set_yticks(
     range(len(table_cells["coupled"])),
     [c.replace(", ", ",\n") for c in table_cells["coupled"]],
 )
-right.tick_params(axis="y", labelsize=7)
+right.tick_params(axis="y", labelsize=9)
 right.set(xscale="log", xlabel="distance from the law")
 glue.figure(fig, "ot-plot-coupled")
 
@@ -713,7 +713,7 @@ for ax, (row, title) in zip(axes, titles.items(), strict=True):
     ax.set_yticks(
         range(len(names)), [n.replace("sparse codes", "sparse") for n in labels]
     )
-    ax.tick_params(axis="y", labelsize=7)
+    ax.tick_params(axis="y", labelsize=9)
     ax.set(ylim=(len(names) - 0.5, -0.5))
     ax.set_title(title, weight="normal", size=9)
 glue.figure(fig, "ot-plot-beyond")
@@ -760,7 +760,7 @@ if robust_seeds:
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
-fitted, kept = (chapter.check(image_draw, image_data, s) for s in ("train", "test"))
+fitted, kept = (chapter.check(image_draw, data, s) for s in ("train", "test"))
 real_views = measured_views(fitted, kept, image_count, first_seed)
 sizes = {"outputs": image_outputs, "steps": image_steps, "batch": image_batch}
 

@@ -15,6 +15,7 @@ from contrastive_dynamics.data import catalogue, coco, generated_scenes, registr
 from contrastive_dynamics.data.catalogue import DataError
 from contrastive_dynamics.feature_decoupling import figure_arms
 from contrastive_dynamics.nonlinearity.networks import image_training
+from contrastive_dynamics.testbed import image_pairs
 
 FILES = {name: ChapterFiles(ROOT, name) for name in chapter_names(ROOT)}
 RANGES = {name: read_parameters(files.cells(), name)["data"].choices for name, files in FILES.items()}
@@ -23,6 +24,7 @@ LOADERS = {  # chapter → where the names of its data sets become tensors, and 
     "feature-decoupling": ("DATA of feature_decoupling/figure_arms.py", figure_arms.DATA),
     "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", NAMES),
     "collapse-and-constraints": ("the set-up cell that binds `source`", ("digits", "mnist")),
+    "one-testbed": ("DATA of testbed/image_pairs.py", image_pairs.DATA),
 }
 
 
@@ -53,6 +55,7 @@ LOAD = {
     "feature-decoupling": lambda data: figure_arms.labelled_images(data, 0),
     "alignment-and-balance": lambda data: image_caption_pairs(data, 2, 0, "cpu"),
     "collapse-and-constraints": source_of_collapse,
+    "one-testbed": lambda data: image_pairs.image_draw(data),
 }
 
 
