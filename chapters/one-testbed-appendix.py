@@ -181,7 +181,7 @@ chapter.judge("finite", **finite_batch_errors(of_64, 64))
 chapter.judge("few", **few_pairs(block))
 
 # %% [markdown]
-# ### Two encoders
+# ### An encoder for each view
 #
 # Two encoders may leave norm unused, in outputs that their partner never meets. So any $\tau^2$ above the count is as good as the count, and where training ends depends on where it began.
 #
