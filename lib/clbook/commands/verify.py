@@ -153,13 +153,7 @@ def command(
             whole = replace(job, wanted=unreached, part=None)
             checked = [outcome for outcome in checked if outcome.message != UNREACHED] + check_job(whole, deadline)
         outcomes += checked
-        in_part = " in part" if job.part else ""
-        print(
-            f"{job.stored.where}: {_readings(checked)} readings{in_part}, {sum(o.wrong for o in checked)} wrong",
-            flush=True,
-        )
-    for outcome in (o for o in outcomes if o.wrong or o.output or o.message.startswith(("stale", ABSENT, LATE))):
-        print(f"{outcome.where}, {outcome.claim}: {outcome.message}")
+        _print_job(job, checked)
     names = [chapter] if chapter else chapter_names(root)
     changed = [line for name in names for line in changed_outputs(ChapterFiles.find(name, root))]
     print(*changed, sep="\n", end="\n" if changed else "")
@@ -168,6 +162,16 @@ def command(
     if nothing:
         print(NOTHING)
     return 1 if changed or nothing or any(outcome.wrong for outcome in outcomes) else 0
+
+
+def _print_job(job: Job, checked: list[Outcome]) -> None:
+    """Print a job's counts and at once what differs in it: the next job may take an hour, or be interrupted."""
+    in_part = " in part" if job.part else ""
+    wrong = sum(outcome.wrong for outcome in checked)
+    print(f"{job.stored.where}: {_readings(checked)} readings{in_part}, {wrong} wrong", flush=True)
+    for outcome in checked:
+        if outcome.wrong or outcome.output or outcome.message.startswith(("stale", ABSENT, LATE)):
+            print(f"{outcome.where}, {outcome.claim}: {outcome.message}", flush=True)
 
 
 def _readings(outcomes: list[Outcome]) -> int:
