@@ -1,4 +1,4 @@
-"""Products of matrices of every shape against numpy."""
+"""Products of matrices of every shape, and sums of their rows, against numpy."""
 
 from itertools import product
 
@@ -8,7 +8,15 @@ import pytest
 pytest.importorskip("numba", reason="compiled products need numba")
 from numba import njit
 
-from contrastive_dynamics.numerics.register_tiles import LANES, add_product, dot
+from contrastive_dynamics.numerics.register_tiles import (
+    LANES,
+    add_product,
+    add_rows,
+    add_to_rows,
+    dot,
+    row_dots,
+    transpose,
+)
 
 
 def drawn(*shape, kind=np.float64):
@@ -50,3 +58,55 @@ def test_dot():
 
     x, y = drawn(1, 5 * LANES), drawn(1, 5 * LANES) ** 2
     assert of(x, y) == pytest.approx(float(x[0] @ y[0]), rel=1e-13)
+
+
+def test_a_fresh_product_does_not_read_what_was_there():
+    a, b = drawn(9, 3), drawn(3, 3 * LANES)
+    out = np.full((9, 3 * LANES), np.nan)
+    add_product(a, b, out, True)
+    assert np.allclose(out, a @ b, rtol=1e-12)
+
+
+def test_longer_rows_of_the_second_matrix_are_not_read():
+    a, b, out = drawn(5, 3), drawn(3, 3 * LANES), np.zeros((5, 2 * LANES))
+    b[:, 2 * LANES :] = np.nan
+    add_product(a, b, out)
+    assert np.allclose(out, a @ b[:, : 2 * LANES], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_rows_are_gathered_and_scattered_in_order(kind):
+    """To the last bit as plain loops: pairs of rows are summed first, and row after row is reached."""
+    for n, vectors in product((1, 2, 5, 10), (1, 3, 4, 7)):
+        table, g = drawn(11, vectors * LANES, kind=kind), drawn(6, vectors * LANES, kind=kind)
+        at, out = np.random.default_rng(n).integers(0, 11, (6, n)), g.copy()
+        add_rows(table, at, out)
+        expected = g.copy()
+        for i in range(6):
+            for k in range(0, n - 1, 2):
+                expected[i] += table[at[i, k]] + table[at[i, k + 1]]
+            if n % 2:
+                expected[i] += table[at[i, -1]]
+        assert np.array_equal(out, expected)
+        reached, plain = table.copy(), table.copy()
+        add_to_rows(g, at, reached)
+        for i, k in product(range(6), range(n)):
+            plain[at[i, k]] += g[i]
+        assert np.array_equal(reached, plain)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_transposes_and_inner_products_of_rows(kind):
+    a, b = drawn(3 * LANES, 5 * LANES, kind=kind), drawn(3 * LANES, 5 * LANES, kind=kind)
+    turned = np.zeros((5 * LANES, 3 * LANES), kind)
+    transpose(a, turned)
+    assert np.array_equal(turned, a.T)
+
+    @njit
+    def of(x, y):
+        return dot(x, y)
+
+    for rows in (1, LANES, 2 * LANES + 3):
+        out = np.zeros(rows, kind)
+        row_dots(a[:rows], b[:rows], out)
+        assert np.array_equal(out, np.array([of(a[i : i + 1], b[i : i + 1]) for i in range(rows)], kind))

@@ -1,11 +1,13 @@
 """The library as a graph, whose nodes are definitions and whose edges the global names that they read; its digests.
 
 A module contains only imports, definitions and assignments of names (a test checks this), so a definition's tokens and
-what they refer to determine everything that it does.
+what they refer to determine everything that it does. Another text may do the same: a definition that `same_bits.json`
+lists counts as the earlier one with which it agrees to the last bit, until either it or what it reaches changes again.
 """
 
 import ast
 import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +21,7 @@ PACKAGE, MACHINERY = project.kernels(), "clbook"
 OWN = Path(__file__).parents[1]  # the machinery's folder; the kernels lie beside it
 FOLDER = OWN.parent / PACKAGE
 COLOURS, STYLE = f"{MACHINERY}.notebook.colours", "notebook/book.mplstyle"  # what a picture shows of the machinery
+SAME_BITS = "same_bits.json"  # beside the kernels: rows of a definition, its digest `now`, and the one it counts `as`
 SUMS = "SUMS"  # data set → file → sum, or file → sum in a module named after its data sets
 Target = Definition | LibraryModule | External
 
@@ -104,6 +107,12 @@ class Library:
         for name in (*self.names(), COLOURS):
             self.module(name)
         return self
+
+    @cached_property
+    def same_bits(self) -> dict[str, str]:
+        """Digest of a definition → that of the earlier text which gives the same bits."""
+        path = self.folder / SAME_BITS
+        return {row["now"]: row["as"] for row in json.loads(text_of(path))} if path.is_file() else {}
 
     def module(self, name: str) -> Module | None:
         """A module of the library, or None if there is no such file."""
@@ -211,7 +220,8 @@ class Digests:
                 raise BookError(f"{definition}: calls itself through {above[-1]}; only a direct call is allowed")
             inside = (*above, definition)
             texts = [t if isinstance(t, str) else self.closure_digest(t, inside) for t in self._tokens(definition)]
-            self._closure_digests[definition] = sha(*texts)
+            own = sha(*texts)
+            self._closure_digests[definition] = self.library.same_bits.get(own, own)
         return self._closure_digests[definition]
 
     def text_digest(self, definition: Definition) -> str:

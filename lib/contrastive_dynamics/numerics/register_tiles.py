@@ -1,7 +1,7 @@
-"""Products of small matrices for compiled code, whose sums stay in registers until they are complete.
+"""Products of small matrices and sums of their rows for compiled code, which stay in registers until they are complete.
 
-Compiled loops write a row of a product back after every few terms, and half of the time goes into that. Here a tile of
-the product is summed as vectors, in the language of LLVM. The order of the terms is fixed and each product is rounded
+Compiled loops write a row of a sum back after every few terms, and half of the time goes into that. Here a tile of
+the sum is made of vectors, in the language of LLVM. The order of the terms is fixed and each product is rounded
 before it is added, so every processor gets the same bits.
 """
 
@@ -18,15 +18,16 @@ INDEX = ir.IntType(32)
 
 
 class View:
-    """An array `[rows, columns]` of compiled code: where its entries are."""
+    """An array `[rows, columns]` of compiled code from some row and column on: where its entries are."""
 
-    def __init__(self, context, builder, kind, value):
+    def __init__(self, context, builder, kind, value, row=0, column=0):
         array = context.make_array(kind)(context, builder, value)
         self.builder, self.number = builder, array.data.type.pointee
         self.vector = ir.VectorType(self.number, LANES)
         self.steps = cgutils.unpack_tuple(builder, array.strides, 2)
         self.columns = cgutils.unpack_tuple(builder, array.shape, 2)[1]
         self.start = builder.ptrtoint(array.data, self.columns.type)
+        self.start = builder.ptrtoint(self.at(row, column, self.number), self.columns.type)
 
     def at(self, row, column, kind):
         """The address of an entry, of which row and column may be numbers or values."""
@@ -40,9 +41,13 @@ class View:
         """The vector whose first number is at this place."""
         return self.builder.load(self.at(row, column, self.vector), align=1)
 
+    def entry(self, row, column):
+        """The number at this place."""
+        return self.builder.load(self.at(row, column, self.number))
+
     def spread(self, row, column):
         """A number, in every lane of a vector."""
-        number = self.builder.load(self.at(row, column, self.number))
+        number = self.entry(row, column)
         one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), number, INDEX(0))
         return self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(INDEX, LANES), [0] * LANES))
 
@@ -65,13 +70,14 @@ def _summed(builder, count, step: int, sums: list, terms: Callable) -> list:
 
 
 def _tile(rows: int, vectors: int) -> Callable:
-    """A compiled function of a `[rows, n]`, b `[n, vectors·LANES]` and out, shaped as their product: out += a·b."""
+    """A compiled function that adds to rows from r and columns from q on of `out`, or of 0 if fresh, those of a·b."""
 
     @intrinsic
-    def tile(typing, a, b, out):
+    def tile(typing, a, b, out, fresh, r, q):
         def generated(context, builder, signature, arguments):
-            pairs = zip(signature.args, arguments, strict=True)
-            a, b, out = (View(context, builder, *pair) for pair in pairs)
+            *arrays, (_, fresh), r, q = zip(signature.args, arguments, strict=True)
+            starts = (r[1], 0), (0, q[1]), (r[1], q[1])
+            a, b, out = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
             places = [(r, c * LANES) for r in range(rows) for c in range(vectors)]
 
             def terms(k):
@@ -79,12 +85,13 @@ def _tile(rows: int, vectors: int) -> Callable:
                 of_a = [a.spread(r, k) for r in range(rows)]
                 return [builder.fmul(of_a[r], of_b[c]) for r, c in places]
 
-            sums = _summed(builder, a.columns, 1, [out.lanes(*place) for place in places], terms)
-            for place, value in zip(places, sums, strict=True):
+            nothing, fresh = ir.Constant(out.vector, [0.0] * LANES), cgutils.is_true(builder, fresh)
+            starts = [builder.select(fresh, nothing, out.lanes(*place)) for place in places]
+            for place, value in zip(places, _summed(builder, a.columns, 1, starts, terms), strict=True):
                 builder.store(value, out.at(*place, out.vector), align=1)
             return context.get_dummy_value()
 
-        return types.void(a, b, out), generated
+        return types.void(a, b, out, fresh, r, q), generated
 
     return tile
 
@@ -93,22 +100,191 @@ _four_by_two, _four_by_one, _one_by_two, _one_by_one = _tile(4, 2), _tile(4, 1),
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_product(a, b, out):
-    """out += a·b for a `[rows, n]`, n ≥ 1, in any order; rows of b and out are whole, a multiple of LANES long."""
+def add_product(a, b, out, fresh=False):
+    """out += a·b, or out = a·b if fresh, for a `[rows, n]`, n ≥ 1, in any order.
+
+    Rows of b and out are whole, a multiple of LANES long; those of b may be longer.
+    """
     rows, width = out.shape
     whole, paired = rows - rows % 4, width - width % (2 * LANES)
     for q in range(0, paired, 2 * LANES):
-        strip = b[:, q : q + 2 * LANES]
         for r in range(0, whole, 4):
-            _four_by_two(a[r : r + 4], strip, out[r : r + 4, q : q + 2 * LANES])
+            _four_by_two(a, b, out, fresh, r, q)
         for r in range(whole, rows):
-            _one_by_two(a[r : r + 1], strip, out[r : r + 1, q : q + 2 * LANES])
+            _one_by_two(a, b, out, fresh, r, q)
     if paired < width:
-        strip = b[:, paired:]
         for r in range(0, whole, 4):
-            _four_by_one(a[r : r + 4], strip, out[r : r + 4, paired:])
+            _four_by_one(a, b, out, fresh, r, paired)
         for r in range(whole, rows):
-            _one_by_one(a[r : r + 1], strip, out[r : r + 1, paired:])
+            _one_by_one(a, b, out, fresh, r, paired)
+
+
+def _gathered(vectors: int, together: int) -> Callable:
+    """A compiled function that adds to out_i, from column q on, rows of `table`, `together` of them at a time.
+
+    The rows are the `count` of at_i from column k on.
+    """
+
+    @intrinsic
+    def gather(typing, table, at, out, i, k, count, q):
+        def generated(context, builder, signature, arguments):
+            *arrays, i, k, count, q = zip(signature.args, arguments, strict=True)
+            starts = (0, q[1]), (i[1], k[1]), (i[1], q[1])
+            table, at, out = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
+            columns = [c * LANES for c in range(vectors)]
+
+            def terms(k):
+                rows = [at.entry(0, builder.add(k, k.type(n))) for n in range(together)]
+                return [reduce(builder.fadd, [table.lanes(row, c) for row in rows]) for c in columns]
+
+            sums = _summed(builder, count[1], together, [out.lanes(0, c) for c in columns], terms)
+            for c, value in zip(columns, sums, strict=True):
+                builder.store(value, out.at(0, c, out.vector), align=1)
+            return context.get_dummy_value()
+
+        return types.void(table, at, out, i, k, count, q), generated
+
+    return gather
+
+
+_four_pairs, _one_pair, _four_single, _one_single = _gathered(4, 2), _gathered(1, 2), _gathered(4, 1), _gathered(1, 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_rows(table, at, out):
+    """out_i += Σ_k table[at_ik] for at `[rows, n]`, two terms at a time; rows of table and out as in `add_product`."""
+    (rows, n), width = at.shape, out.shape[1]
+    even, wide = n - n % 2, width - width % (4 * LANES)
+    for i in range(rows):
+        if even:
+            for q in range(0, wide, 4 * LANES):
+                _four_pairs(table, at, out, i, 0, even, q)
+            for q in range(wide, width, LANES):
+                _one_pair(table, at, out, i, 0, even, q)
+        if n > even:
+            for q in range(0, wide, 4 * LANES):
+                _four_single(table, at, out, i, even, 1, q)
+            for q in range(wide, width, LANES):
+                _one_single(table, at, out, i, even, 1, q)
+
+
+def _scattered(vectors: int) -> Callable:
+    """A compiled function that adds g_i, from column q on, to the rows at_i of `table`."""
+
+    @intrinsic
+    def scatter(typing, g, at, table, i, q):
+        def generated(context, builder, signature, arguments):
+            *arrays, i, q = zip(signature.args, arguments, strict=True)
+            starts = (i[1], q[1]), (i[1], 0), (0, q[1])
+            g, at, table = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
+            held = [(c * LANES, g.lanes(0, c * LANES)) for c in range(vectors)]
+
+            def added(k):
+                row = at.entry(0, k)
+                for c, value in held:
+                    builder.store(builder.fadd(table.lanes(row, c), value), table.at(row, c, table.vector), align=1)
+                return []
+
+            _summed(builder, at.columns, 1, [], added)
+            return context.get_dummy_value()
+
+        return types.void(g, at, table, i, q), generated
+
+    return scatter
+
+
+_four_to_rows, _one_to_rows = _scattered(4), _scattered(1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_to_rows(g, at, table):
+    """table[at_ik] += g_i for all k of at `[rows, n]`, n ≥ 1, i after i; rows of g and table as in `add_product`."""
+    width = g.shape[1]
+    wide = width - width % (4 * LANES)
+    for i in range(len(at)):
+        for q in range(0, wide, 4 * LANES):
+            _four_to_rows(g, at, table, i, q)
+        for q in range(wide, width, LANES):
+            _one_to_rows(g, at, table, i, q)
+
+
+def _turned(builder, vectors: list) -> list:
+    """LANES vectors as rows of a square: its columns."""
+    half = 1
+    while half < LANES:  # 2·half by 2·half blocks exchange the two of their quarters that are off the diagonal
+        lower = [n // half % 2 == 0 for n in range(LANES)]
+        first = ir.Constant(ir.VectorType(INDEX, LANES), [n if lower[n] else n - half + LANES for n in range(LANES)])
+        second = ir.Constant(ir.VectorType(INDEX, LANES), [n + half if lower[n] else n + LANES for n in range(LANES)])
+        vectors = [
+            builder.shuffle_vector(vectors[n], vectors[n + half], first)
+            if lower[n]
+            else builder.shuffle_vector(vectors[n - half], vectors[n], second)
+            for n in range(LANES)
+        ]
+        half *= 2
+    return vectors
+
+
+@intrinsic
+def _square(typing, a, out, r, q):
+    """Entries from (r, q) on of a, LANES by LANES, become those from (q, r) on of `out`, rows as columns."""
+
+    def generated(context, builder, signature, arguments):
+        (a, out, (_, r), (_, q)) = zip(signature.args, arguments, strict=True)
+        a, out = View(context, builder, *a, r, q), View(context, builder, *out, q, r)
+        for n, vector in enumerate(_turned(builder, [a.lanes(n, 0) for n in range(LANES)])):
+            builder.store(vector, out.at(n, 0, out.vector), align=1)
+        return context.get_dummy_value()
+
+    return types.void(a, out, r, q), generated
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def transpose(a, out):
+    """Aᵀ into out; both sides of a, whose rows are whole, are multiples of LANES."""
+    for r in range(0, a.shape[0], LANES):
+        for q in range(0, a.shape[1], LANES):
+            _square(a, out, r, q)
+
+
+def _dots(rows: int) -> Callable:
+    """A compiled function of aᵢᵀbᵢ for rows from r on, as in `row_dots`; either one row or LANES."""
+
+    @intrinsic
+    def dots(typing, a, b, out, r):
+        def generated(context, builder, signature, arguments):
+            (a, b, (kind, out), (_, r)) = zip(signature.args, arguments, strict=True)
+            a, b = View(context, builder, *a, r, 0), View(context, builder, *b, r, 0)
+            out = context.make_array(kind)(context, builder, out)
+            place, zero = builder.gep(out.data, [r]), ir.Constant(a.vector, [0.0] * LANES)
+
+            def terms(k):
+                return [builder.fmul(a.lanes(n, k), b.lanes(n, k)) for n in range(rows)]
+
+            sums = _summed(builder, a.columns, LANES, [zero] * rows, terms)
+            if rows == LANES:
+                lanes, place = _turned(builder, sums), builder.bitcast(place, a.vector.as_pointer())
+            else:
+                lanes = [builder.extract_element(sums[0], INDEX(q)) for q in range(LANES)]
+            builder.store(reduce(builder.fadd, lanes), place, align=1)
+            return context.get_dummy_value()
+
+        return types.void(a, b, out, r), generated
+
+    return dots
+
+
+_eight_dots, _one_dot = _dots(LANES), _dots(1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def row_dots(a, b, out):
+    """aᵢᵀbᵢ into out `[rows]`, contiguous, of whole rows: first lane by lane, then the lanes in turn."""
+    whole = len(out) - len(out) % LANES
+    for r in range(0, whole, LANES):
+        _eight_dots(a, b, out, r)
+    for r in range(whole, len(out)):
+        _one_dot(a, b, out, r)
 
 
 @intrinsic

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ...numerics.register_tiles import add_product, dot
+from ...numerics.register_tiles import LANES, add_product, row_dots, transpose
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -32,14 +32,18 @@ def exponentiate(x):
 def infonce_pull(z, s, zt, alpha, row_sum, g):
     """Σ_j (α_ij + α_ji) z_j of InfoNCE's importance into g `[N, j']`, and Σ_j α_ij into row_sum `[N]`."""
     n, one = len(g), z.dtype.type(1)
+    whole = n - n % LANES
+    transpose(z[:whole], zt)
     for j in range(s.outputs):
+        for i in range(whole, n):
+            zt[j, i] = z[i, j]
         for i in range(n):
-            zt[j, i] = s.inverse_tau * z[i, j]
-    alpha[:] = 0
-    add_product(z[:n, : s.outputs], zt[: s.outputs], alpha)
-    total, inverse = np.zeros(n, z.dtype), np.empty(n, z.dtype)
+            zt[j, i] *= s.inverse_tau
+    add_product(z[:n, : s.outputs], zt[: s.outputs], alpha, True)
+    total, inverse, paired = np.zeros(n, z.dtype), np.empty(n, z.dtype), np.empty(n, z.dtype)
+    row_dots(z[:n], z[n:], paired)
     for i in range(n):
-        alpha[i, i] = s.inverse_tau * dot(z[i : i + 1], z[n + i : n + i + 1])
+        alpha[i, i] = s.inverse_tau * paired[i]
         exponentiate(alpha[i, :n])
         inverse[i], alpha[i, i] = s.positive * alpha[i, i], 0
         for j in range(n):  # the sum of column j is that of row j, since similarities are symmetric
@@ -61,11 +65,11 @@ def on_outputs(f, s, zt, alpha, g):
     ∂L/∂z_i' = −r_i z_i/τN up to multiples of z, which ∂L/∂f = (I − zzᵀ)(∂L/∂z)/‖f‖ removes.
     """
     n, width, one = len(f) // 2, f.shape[1], f.dtype.type(1)
-    length, row_sum, mean = np.empty(2 * n, f.dtype), np.zeros(n, f.dtype), np.zeros(width, f.dtype)
+    length, along = np.empty(2 * n, f.dtype), np.empty(2 * n, f.dtype)
+    row_sum, mean = np.zeros(n, f.dtype), np.zeros(width, f.dtype)
+    row_dots(f, f, length)
     for i in range(2 * n):
-        length[i] = np.sqrt(dot(f[i : i + 1], f[i : i + 1]))
-        if length[i] == 0:
-            length[i] = np.inf
+        length[i] = np.sqrt(length[i]) if length[i] != 0 else np.inf
         for j in range(width):
             f[i, j] /= length[i]
     g[:] = 0
@@ -81,7 +85,7 @@ def on_outputs(f, s, zt, alpha, g):
             both = (one - s.uniform) * g[i, j] + s.uniform * (mean[j] + mean[j])
             g[i, j] = scale * (both - r * f[n + i, j])
             g[n + i, j] = -scale * r * f[i, j]
+    row_dots(f, g, along)
     for i in range(2 * n):
-        along = dot(f[i : i + 1], g[i : i + 1])
         for j in range(width):
-            g[i, j] = (g[i, j] - along * f[i, j]) / length[i]
+            g[i, j] = (g[i, j] - along[i] * f[i, j]) / length[i]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ...numerics.register_tiles import add_product
+from ...numerics.register_tiles import add_product, add_rows, add_to_rows, transpose
 from .fused_loss import exponentiate, on_outputs
 
 KINDS = ("linear", "relu", "leaky_relu", "quadratic", "sigmoid")
@@ -64,7 +64,7 @@ class Tables(NamedTuple):
     table: np.ndarray  # cᵀV, then the gradient with respect to it `[K, G·d, j']`
     f: np.ndarray
     g: np.ndarray  # as f
-    zt: np.ndarray  # zᵀ of the first views `[j', N']`
+    zt: np.ndarray  # zᵀ of the first views `[j', ≥ N']`
     alpha: np.ndarray  # [N, N']
     vt: np.ndarray  # Vᵀ of a place `[j', M']`
     pull: np.ndarray  # ∂L/∂c `[G·d, M']`
@@ -75,7 +75,7 @@ class Tables(NamedTuple):
 @njit(cache=True, nogil=True, error_model="numpy")
 def activate(w, norms, s, h, slope):
     """h(x) and h'(x) of x = ‖u_a‖·w_a, what the filters w `[d, M']` of one place make of each token."""
-    one = w.dtype.type(1)
+    one, zero = w.dtype.type(1), w.dtype.type(0)
     for a in range(len(w)):
         x, y, z, norm = w[a], h[a], slope[a], norms[a]
         if s.kind == 0:
@@ -83,10 +83,11 @@ def activate(w, norms, s, h, slope):
                 y[m], z[m] = norm * x[m], one
         elif s.kind == 1:
             for m in range(len(x)):
-                y[m], z[m] = (norm * x[m], 1) if x[m] > 0 else (0, 0)
+                z[m] = one if x[m] > 0 else zero
+                y[m] = norm * x[m] if x[m] > 0 else zero
         elif s.kind == 2:
             for m in range(len(x)):
-                z[m] = one if x[m] > 0 else (s.leak if x[m] < 0 else one - one)
+                z[m] = one if x[m] > 0 else (s.leak if x[m] < 0 else zero)
                 y[m] = z[m] * (norm * x[m])
         elif s.kind == 3:
             for m in range(len(x)):
@@ -158,49 +159,33 @@ def descend(x, speed, gradient, s, pace):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def forward(w, v, rows, norms, s, t):
-    """Outputs f = Σ_k V_kᵀ c_k of every view into t.f; rows `[2N, K]`, where a view stands in the tables."""
+    """Outputs f = Σ_k V_kᵀ c_k of every view into t.f; rows `[2N, K]`, where a view stands in all tables."""
     places, groups, d = len(w), t.inverse.shape[1], w.shape[1]
-    t.shares[:], t.table[:], t.f[:] = 0, 0, 0
+    t.shares[:], t.f[:] = 0, 0
+    shares = t.shares.reshape(-1)
     for i in range(len(rows)):
         for k in range(places):
-            t.shares[k, rows[i, k]] += 1
+            shares[rows[i, k]] += 1
     t.shares[:] /= len(rows) // groups
     for k in range(places):
         activate(w[k], norms, s, t.h, t.slope[k])
         for g in range(groups):
             of = slice(g * d, g * d + d)
             normalise(t.h, t.shares[k, of], s, t.c[k, of], t.inverse[k, g])
-        add_product(t.c[k, :, : s.filters], v[k], t.table[k])
-    for i in range(len(rows)):
-        f = t.f[i]
-        for k in range(0, places - 1, 2):  # two at a time: f is read and written half as often
-            row, other = t.table[k, rows[i, k]], t.table[k + 1, rows[i, k + 1]]
-            for j in range(len(f)):
-                f[j] += row[j] + other[j]
-        if places % 2:
-            row = t.table[places - 1, rows[i, places - 1]]
-            for j in range(len(f)):
-                f[j] += row[j]
+        add_product(t.c[k, :, : s.filters], v[k], t.table[k], True)
+    add_rows(t.table.reshape(-1, t.table.shape[2]), rows, t.f)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def backward(v, rows, norms, s, t):
     """∂L/∂w and ∂L/∂v into t.on_w and t.on_v, from ∂L/∂f in t.g."""
     places, groups, d = len(v), t.inverse.shape[1], t.h.shape[0]
-    t.table[:], t.on_w[:], t.on_v[:] = 0, 0, 0
-    for i in range(len(rows)):
-        g = t.g[i]
-        for k in range(places):
-            row = t.table[k, rows[i, k]]
-            for j in range(len(g)):
-                row[j] += g[j]
+    t.table[:], t.on_w[:] = 0, 0
+    add_to_rows(t.g, rows, t.table.reshape(-1, t.table.shape[2]))
     for k in range(places):
-        for j in range(s.outputs):
-            for m in range(s.filters):
-                t.vt[j, m] = v[k, m, j]
-        t.pull[:] = 0
-        add_product(t.table[k, :, : s.outputs], t.vt[: s.outputs], t.pull)
-        add_product(t.c[k, :, : s.filters].T, t.table[k], t.on_v[k, : s.filters])
+        transpose(v[k], t.vt)
+        add_product(t.table[k, :, : s.outputs], t.vt[: s.outputs], t.pull, True)
+        add_product(t.c[k, :, : s.filters].T, t.table[k], t.on_v[k, : s.filters], True)
         for g in range(groups):
             of = slice(g * d, g * d + d)
             through_statistics(
@@ -217,12 +202,13 @@ def steps(w, v, speed_w, speed_v, patterns, pick, fill, norms, s, t):
     """
     minibatches, _, n, places = fill.shape
     rows, one = np.empty((2 * n, places), np.int64), w.dtype.type(1)
-    d, views = w.shape[1], 2 * n // t.inverse.shape[1]
+    d, table, views = w.shape[1], t.table.shape[1], 2 * n // t.inverse.shape[1]
     for b in range(minibatches):
         for i in range(2 * n):
+            view, sample, group = i // n, i % n, i // views * d
+            pattern, filled = patterns[pick[b, sample]], fill[b, view, sample]
             for k in range(places):
-                fixed = patterns[pick[b, i % n], k]
-                rows[i, k] = i // views * d + (fill[b, i // n, i % n, k] if fixed < 0 else fixed)
+                rows[i, k] = k * table + group + (filled[k] if pattern[k] < 0 else pattern[k])
         forward(w, v, rows, norms, s, t)
         on_outputs(t.f, s, t.zt, t.alpha, t.g)
         backward(v, rows, norms, s, t)

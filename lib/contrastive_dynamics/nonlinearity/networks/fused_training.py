@@ -142,13 +142,11 @@ def _settings(training: TokenTraining, filters: int, variation: Variation | None
 
 def _tables(places: int, d: int, groups: int, m: int, j: int, n: int, wide: int, number: type):
     """Tables for networks of one size."""
-    rows, extra = groups * d, compiled().lanes
+    rows, extra = groups * d, compiled().lanes  # rows of zt a power of two apart would share the sets of a cache
     shapes = {
         "shares": (places, rows), "h": (d, m), "slope": (places, d, m), "c": (places, rows, m),
         "inverse": (places, groups, m), "table": (places, rows, j), "f": (2 * n, j), "g": (2 * n, j),
         "zt": (j, wide + extra), "alpha": (n, wide), "vt": (j, m), "pull": (rows, m), "on_w": (places, d, m),
         "on_v": (places, m, j),
     }  # fmt: skip
-    made = {name: np.zeros(shape, number) for name, shape in shapes.items()}
-    made["zt"] = made["zt"][:, :wide]  # rows a power of two apart would share the sets of a cache
-    return compiled().tables(**made)
+    return compiled().tables(**{name: np.zeros(shape, number) for name, shape in shapes.items()})

@@ -1,0 +1,21 @@
+"""Definitions that count as earlier texts of theirs make the same bits as these."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from same_bits import FOLDER, library_of, printed, rows
+
+pytest.importorskip("numba", reason="compiled code needs numba")
+
+
+@pytest.mark.parametrize(("commit", "program"), sorted({(row["commit"], row["program"]) for row in rows()}))
+def test_both_texts_print_the_same(commit, program, tmp_path):
+    try:
+        earlier = library_of(commit, tmp_path)
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        pytest.skip(f"needs git and the commit {commit[:7]}")
+    now = tmp_path / "now"
+    now.mkdir()
+    (now / "lib").symlink_to(Path(FOLDER).parent)
+    assert printed(program, earlier) == printed(program, now / "lib") != ""

@@ -1,0 +1,67 @@
+"""Rows of `same_bits.json`: definitions that make the same bits as an earlier text of theirs.
+
+`python tests/tools/same_bits.py COMMIT PROGRAM DEFINITION…` runs a program of `tests/deep/bits` on the library of a
+commit and on the present one. If both print the same, the definitions, by dotted name, count as they did there.
+"""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from clbook.provenance.library import FOLDER, SAME_BITS, Definition, Digests, Library
+
+ROOT = Path(__file__).resolve().parents[2]
+PATH = FOLDER / SAME_BITS
+
+
+def rows() -> list[dict[str, str]]:
+    return json.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else []
+
+
+def digest(dotted: str, folder: Path | None = None) -> str:
+    """The digest of a definition without its own row; for a library in a folder, what it counts as there."""
+    library = Library(folder or FOLDER)
+    if folder is None:
+        library.same_bits = {row["now"]: row["as"] for row in rows() if row["definition"] != dotted}
+    return Digests(library, "generated").closure_digest(Definition(*dotted.rsplit(".", 1)))
+
+
+def library_of(commit: str, folder: Path) -> Path:
+    """The folder `lib` of a commit, unpacked into a folder; raises CalledProcessError where git lacks the commit."""
+    command = ["git", "-C", str(ROOT), "archive", commit, "lib"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    packed = subprocess.run(command, env=own, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "lib"
+
+
+def printed(program: str, lib: Path) -> str:
+    """What a program of `tests/deep/bits` prints on a library."""
+    command = [sys.executable, str(ROOT / "tests" / "deep" / "bits" / f"{program}.py")]
+    env = os.environ | {"PYTHONPATH": str(lib), "NUMBA_CACHE_DIR": str(lib.parent / "compiled")}
+    return subprocess.run(command, env=env, cwd=lib.parent, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def main(commit: str, program: str, *definitions: str) -> int:
+    with tempfile.TemporaryDirectory() as before, tempfile.TemporaryDirectory() as now:
+        earlier = library_of(commit, Path(before))
+        (Path(now) / "lib").symlink_to(FOLDER.parent)
+        if printed(program, earlier) != printed(program, Path(now) / "lib"):
+            print(f"same_bits: {program} prints something else on the library of {commit}")
+            return 1
+        for dotted in definitions:
+            row = {"definition": dotted, "now": digest(dotted), "as": digest(dotted, earlier / FOLDER.name)}
+            others = [other for other in rows() if other["definition"] != dotted]
+            made = [*others, row | {"commit": commit, "program": program}]
+            PATH.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
