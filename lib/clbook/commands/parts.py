@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ..provenance.digests import ChapterDigests
 from ..provenance.spelling import BLOCK
 
+# The last word of a parameter that counts runs. Another number, of epochs say, may happen to equal their number.
+COUNTS = "seeds", "networks", "starts", "splits", "populations"
 SMALLEST = 3  # values of a sample to recompute if the range allows even fewer; the chapters judge no fewer
 
 
@@ -37,18 +39,23 @@ def _few(arms: dict, start: int, count: int) -> dict:
     return {arm: {case: of(values) for case, values in cases.items()} for arm, cases in arms.items()}
 
 
+def counts_runs(parameter: str) -> bool:
+    return parameter.rpartition("_")[2] in COUNTS
+
+
 def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part | None:
     """A part of a reading, with seeds drawn by `by`, if every sample has one value per seed; otherwise None.
 
-    A parameter counts runs if a sample has that many values; it is set to the least that its range allows. If the claim
-    reads the block of seeds but not the first seed itself, consecutive seeds are drawn; otherwise the first are taken.
+    A parameter counts runs if its name says so (COUNTS) and a sample has that many values; it is set to the least that
+    its range allows. If the claim reads the block of seeds but not the first seed itself, consecutive seeds are drawn;
+    otherwise the first are taken.
     """
     parameters, known = stamp["parameters"], digests.code.parameters
     reads = digests.claim(claim).parameters
     values = [v for cases in stamp["readings"][claim].values() for v in cases.values()]
     sizes = {len(v) for v in values if isinstance(v, list)}
     counted = {"seeds"} if BLOCK in reads else set()
-    counted |= {p for p in reads if p in known and known[p].type == "int"}
+    counted |= {p for p in reads if p in known and known[p].type == "int" and counts_runs(p)}
     counts = {p: parameters[p] for p in counted if p in known and parameters[p] in sizes and p != "first_seed"}
     if len(sizes) != 1 or not all(isinstance(v, list) for v in values) or not counts:
         return None

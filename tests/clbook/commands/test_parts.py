@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from checkout import ROOT
 from stand_in_record import GRID, GRID_CLAIMS, SEEDED, recorded
 
-from clbook.commands.parts import part_of
+from clbook.commands.parts import counts_runs, part_of
+from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.slices import ChapterCode
 
@@ -35,3 +37,24 @@ def test_of_a_grid_a_few_networks_per_cell_are_a_part(tmp_path, monkeypatch):
     assert (few.parameters["networks"], few.start, few.count, few.share) == (3, 0, 3, 0.25)
     stored, _ = few.cut(stamp["readings"]["fig-1"], stamp["readings"]["fig-1"])
     assert stored["observed"] == {"wide: β = 1": [1.0, 1.01, 1.02], "wide: β = 2": [2.0, 2.01, 2.02]}
+
+
+def test_a_number_that_happens_to_equal_that_of_the_runs_is_left_alone(tmp_path, monkeypatch):
+    """Eight epochs of eight networks: fewer epochs would make other networks."""
+    source = GRID.replace("networks: int", "epochs: int = 12  # of a training, 2..100\nnetworks: int")
+    source = source.replace("sign * (b + 0.01 * n)", "sign * (b + 0.01 * n + 1e-6 * epochs)")
+    files = recorded(tmp_path, monkeypatch, source, "networks: 12\n", GRID_CLAIMS)
+    stamp = json.loads(files.record("paper").read_text())["run"]
+    few = part_of(ChapterDigests(ChapterCode(files), stamp["parameters"]), stamp, "fig-1", "x")
+    assert (few.parameters["networks"], few.parameters["epochs"]) == (3, 12)
+
+
+def test_the_book_counts_runs_by_parameters_that_say_so():
+    """A new parameter that counts runs under another name would be computed whole, for hours."""
+    small = {p.name for c in chapter_names(ROOT) for p in ChapterCode(ChapterFiles.find(c, ROOT)).parameters.values()}
+    assert {name for name in small if counts_runs(name)} == {
+        *("seeds", "map_seeds", "grid_seeds", "grid_quadratic_seeds", "grid_norm_seeds", "grid_text_seeds"),
+        *("coverage_seeds", "ticket_seeds", "line_seeds", "larger_seeds", "image_seeds", "robust_seeds", "own_seeds"),
+        *("sgd_seeds", "head_seeds", "networks", "starts", "many_starts", "race_starts", "splits", "network_splits"),
+        "populations",
+    }
