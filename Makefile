@@ -16,7 +16,7 @@ SOURCES := find -L book chapters lib records _config.yml _toc.yml constraints.tx
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample deep check lint outcomes reach gpu run execute student solutions slides dist pins portability clean chapter-named
+.PHONY: book test sample deep check lint outcomes reach gpu run execute student solutions slides handouts dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -70,16 +70,20 @@ run: chapter-named .venv/.run-installed
 execute: .venv/.run-installed
 	.venv/bin/clbook execute
 
-# Exercises and slides in one folder.
+# Exercises, slides and handouts in one folder.
 student: .venv/.class-installed .venv/.slides-installed
 	.venv/bin/clbook student $(OUT)
 	.venv/bin/python -m clbook.pages.slide_decks $(or $(OUT),student)/slides
+	.venv/bin/clbook handouts $(or $(OUT),student)/handouts
 
 solutions: .venv/.class-installed
 	.venv/bin/clbook solutions $(OUT)
 
 slides: .venv/.slides-installed
 	.venv/bin/python -m clbook.pages.slide_decks $(OUT)
+
+handouts: .venv/.run-installed
+	.venv/bin/clbook handouts $(OUT)
 
 dist: $(ZIP)
 	@cat $(ZIP).sha256

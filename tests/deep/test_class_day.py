@@ -48,6 +48,45 @@ def test_the_bundle_grades_a_right_a_half_right_and_an_empty_notebook(source, tm
     assert scores["right"] == 76 and scores["empty"] == 0 and 20 < scores["half"] < 60, scores
 
 
+def on_a_platform(folder, bundle, notebook):
+    """What a course platform shows of a submission: the bundle's own entry point in the folders that it expects.
+
+    `folder` stands for /autograder, and a command that does nothing for the conda that the bundle's setup.sh installs.
+    """
+    for name in ("source", "submission", "results", "bin"):
+        (folder / name).mkdir(parents=True)
+    shutil.unpack_archive(bundle, folder / "source")
+    nbformat.write(notebook, folder / "submission" / "ada.ipynb")
+    (folder / "submission_metadata.json").write_text("{}")
+    for path in (folder / "source" / "run_autograder", folder / "source" / "run_otter.py"):
+        assert "/autograder" in path.read_text()
+        path.write_text(path.read_text().replace("/autograder", str(folder)))
+    for name, does in (("mamba", "true"), ("python", f'exec "{sys.executable}" "$@"')):
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+        (folder / "bin" / name).chmod(0o755)
+    variables = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "JUPYTER_PREFER_ENV_PATH": "1"}
+    command = ["bash", str(folder / "source" / "run_autograder")]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "results" / "results.json").read_text())["tests"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+def test_a_course_platform_runs_the_bundle(tmp_path):
+    """By its own entry point on a right, a half-right and an empty notebook; points wait until grades are published."""
+    (tmp_path / "made").mkdir()
+    sheet, totals = assign(ROOT / "exercises" / "nonlinearity.py", tmp_path / "made"), {}
+    for name, keep in (("right", lambda k: True), ("half", lambda k: k % 2 == 0), ("empty", lambda k: False)):
+        public, *graded = on_a_platform(tmp_path / name, sheet.bundle, filled(sheet, keep))
+        assert public["name"] == "Public Tests" and public["visibility"] == "visible" and "score" not in public
+        assert public["status"] == ("passed" if name == "right" else "failed")
+        assert {each["name"] for each in graded} == set(sheet.tests)
+        assert {each["visibility"] for each in graded} == {"after_published"}
+        assert sum(each["max_score"] for each in graded) == 76
+        totals[name] = sum(each["score"] for each in graded)
+    assert totals["right"] == 76 and totals["empty"] == 0 and 20 < totals["half"] < 60, totals
+
+
 def test_the_folders_of_a_class(tmp_path):
     """Nothing that is handed out has a solution or a hidden test; what the teacher keeps has both, and figures."""
     names = [source.stem for source in exercise_sources(ROOT)]

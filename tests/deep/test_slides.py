@@ -1,5 +1,7 @@
 """The slides in a browser at 1280 x 720 px: nothing leaves a slide or lies on something else, and all can be read."""
 
+import re
+
 import pytest
 from browser import browser
 from checkout import ROOT
@@ -9,10 +11,13 @@ pytest.importorskip("sphinx_revealjs", reason="sphinx-revealjs is not installed:
 
 from clbook.pages.slide_decks import build, decks  # noqa: E402
 
+TYPE = 18  # px of the smallest label in a figure, 9 pt on its page: can be read from six heights of the screen away
 FRAME = (1200, 604)  # of a live picture, as slides.css has it
 OUTSIDE = """[...document.querySelectorAll(".explorable *")].filter((e) => e.checkVisibility()).map((e) => [e,
   e.getBoundingClientRect()]).filter(([, b]) => b.width && (b.right > innerWidth + 1 || b.bottom > innerHeight + 1))
   .map(([e]) => e.outerHTML.slice(0, 80))"""
+LIVE = re.compile(r"^```\{live\} (\w+)\n(?::question: (\d))?", re.MULTILINE)
+LIVE_PAGES = [f"{m[1]}{m[2] or ''}" for path in decks(ROOT) for m in LIVE.finditer(path.read_text(encoding="utf-8"))]
 REMOTE = "dispatchEvent(new KeyboardEvent('keydown', { key: 'PageDown' }))"
 
 
@@ -37,7 +42,14 @@ def test_every_slide_holds_what_is_on_it(page, built, name):
     assert page.complaints == []
 
 
-@pytest.mark.parametrize("name", ["clouds", "clouds2", "arrows", "arrows2", "circle", "circle3", "masks", "masks2"])
+@pytest.mark.parametrize("name", [path.stem for path in decks(ROOT)])
+def test_labels_in_figures_can_be_read_from_the_last_row(built, name):
+    text = (built / f"{name}.html").read_text(encoding="utf-8")
+    sizes = {m[2]: 12 * float(m[1]) for m in re.finditer(r'data-scale="([\d.]+)"><img src="([^"]+)"', text)}
+    assert len(sizes) >= 4 and {file: size for file, size in sizes.items() if size < TYPE} == {}
+
+
+@pytest.mark.parametrize("name", LIVE_PAGES)
 def test_a_live_picture_fits_its_frame_and_hears_a_remote(page, built, name):
     """While it asks, and once it has been answered."""
     open_page(page, built / "live" / f"{name}.html", *FRAME)

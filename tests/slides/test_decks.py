@@ -8,6 +8,7 @@ from checkout import ROOT
 
 from clbook.common.errors import BookError
 from clbook.common.sources import chapter_names
+from clbook.pages import slide_decks
 from clbook.pages.slide_decks import build, decks
 
 PLAIN = {"extensions": ["myst_parser", "sphinx.ext.mathjax", "sphinxcontrib.bibtex", "clbook.pages.slides"]}
@@ -92,6 +93,14 @@ def test_a_mistake_is_named_in_one_line(tmp_path, monkeypatch, text):
     with pytest.raises(BookError, match=re.escape(MISTAKES[text])) as raised:
         build(book, tmp_path / "out", "dummy", **PLAIN)
     assert "collapse-and-constraints.md" in str(raised.value)
+
+
+def test_a_build_of_the_pages_does_not_remove_the_decks(monkeypatch, capsys):
+    """It empties _build; by default the decks are elsewhere."""
+    written = []
+    monkeypatch.setattr(slide_decks, "build", lambda root, out: written.append(out))
+    assert slide_decks.main([]) == 0 and written == [ROOT / "dist" / "slides"]
+    assert capsys.readouterr().out.splitlines()[0].startswith(str(ROOT / "dist"))
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path):

@@ -1,4 +1,4 @@
-"""Write the slides of all chapters: `python -m clbook.pages.slide_decks [FOLDER]`, `_build/slides` by default.
+"""Write the slides of all chapters: `python -m clbook.pages.slide_decks [FOLDER]`, `dist/slides` by default.
 
 The folder needs no network: reveal.js comes with sphinx-revealjs, MathJax with the book. In `figures` lie the figures
 that the slides show, at the resolution at which they are stored (192 dpi), with the licence of text and figures;
@@ -53,7 +53,7 @@ def build(root: Path, out: Path, builder: str = "revealjs", **settings: object) 
 def main(arguments: list[str]) -> int:
     """Build the decks of the book around the working folder; returns an exit status."""
     root = find_root()
-    out = Path(arguments[0]) if arguments else root / "_build" / "slides"
+    out = Path(arguments[0]) if arguments else root / "dist" / "slides"  # a build of the pages empties _build
     try:
         build(root, out)
     except BookError as error:

@@ -10,7 +10,7 @@
     :scene: t=8&nu=2.5                or opens at a scene
     ```
     ```{vote}                         a question
-    ```{answer}                       what the next step shows
+    ```{answer}                       what the next step shows; below a picture of the whole width the question goes
     ```{notes}                        what the lecturer alone sees
 
 The role {number}`cc-gap-wide:.3f` is a number that the notebook stores, {verdict}`thm-2` the verdict of a claim. The
