@@ -99,7 +99,7 @@ def test_seeds_that_agree_to_the_last_bit_are_no_interval_of_width_zero_on_anoth
     row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["lem-2"]
     stored, here, other = (
         {"observed": {"L = 1": [-0.2, -0.21, -0.19]}, "control": {"": [value] * 3}}
-        for value in (-2.9e-17, -3.2e-17, 1e-9)
+        for value in (-2.9e-17, -3.2e-17, 1e-3)
     )
     assert max(distances(row, stored, here, chance=True)) < 1
     assert max(distances(row, stored, other, chance=True)) > 1
@@ -128,6 +128,14 @@ def test_a_count_and_a_number_that_may_be_large_keep_their_tolerance():
     assert rows["fig-1"].residue == rows["fig-1-b"].residue == rows["prop-2-a"].residue == rows["lem-2"].residue == 0
     assert max(distances(rows["fig-1"], {"observed": {"": 0.0}}, {"observed": {"": 1.0}}, chance=True)) > 1
     assert max(distances(rows["prop-2-a"], {"observed": {"": 1e-3}}, {"observed": {"": 2e-3}}, chance=True)) > 1
+
+
+def test_elsewhere_a_ten_thousandth_of_the_rule_is_rounding():
+    """A factor measured on steps that shrink to nothing loses digits, as `make portability` found."""
+    row = Claims.load(ROOT / "chapters" / "claims" / "nonlinearity.yaml").rows["fig-1"]
+    before, after, far = ({"observed": {"": value}} for value in (0.367628, 0.367635, 0.3679))
+    assert max(distances(row, before, after, chance=True)) < 1 < max(distances(row, before, after, chance=False))
+    assert max(distances(row, before, far, chance=True)) > 1
 
 
 @pytest.mark.parametrize("chance", [False, True])
