@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from same_bits import FOLDER, library_of, printed, rows
+from checkout import unpack
+from same_bits import FOLDER, printed, rows
 
 pytest.importorskip("numba", reason="compiled code needs numba")
 
@@ -12,7 +13,7 @@ pytest.importorskip("numba", reason="compiled code needs numba")
 @pytest.mark.parametrize(("commit", "program"), sorted({(row["commit"], row["program"]) for row in rows()}))
 def test_both_texts_print_the_same(commit, program, tmp_path):
     try:
-        earlier = library_of(commit, tmp_path)
+        earlier = unpack(commit, "lib", tmp_path)
     except (subprocess.CalledProcessError, FileNotFoundError):
         pytest.skip(f"needs git and the commit {commit[:7]}")
     now = tmp_path / "now"

@@ -1,7 +1,9 @@
-"""The files of this repository that git has or would add."""
+"""The files of this repository that git has or would add, and those of an earlier commit."""
 
+import io
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,12 @@ def files() -> list[Path]:
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def unpack(commit: str, name: str, folder: Path) -> Path:
+    """A folder of this repository as of a commit, inside another one; raises CalledProcessError if git lacks it."""
+    command = ["git", "-C", str(ROOT), "archive", "--format=zip", commit, name]
+    own = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    packed = subprocess.run(command, env=own, capture_output=True, check=True).stdout
+    zipfile.ZipFile(io.BytesIO(packed)).extractall(folder)
+    return folder / name

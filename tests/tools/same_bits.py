@@ -4,18 +4,17 @@
 commit and on the present one. If both print the same, the definitions, by dotted name, count as they did there.
 """
 
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
+from checkout import ROOT, unpack
+
 from clbook.provenance.library import FOLDER, SAME_BITS, Definition, Digests, Library
 
-ROOT = Path(__file__).resolve().parents[2]
 PATH = FOLDER / SAME_BITS
 
 
@@ -31,16 +30,6 @@ def digest(dotted: str, folder: Path | None = None) -> str:
     return Digests(library, "generated").closure_digest(Definition(*dotted.rsplit(".", 1)))
 
 
-def library_of(commit: str, folder: Path) -> Path:
-    """The folder `lib` of a commit, unpacked into a folder; raises CalledProcessError where git lacks the commit."""
-    command = ["git", "-C", str(ROOT), "archive", commit, "lib"]
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    packed = subprocess.run(command, env=own, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "lib"
-
-
 def printed(program: str, lib: Path) -> str:
     """What a program of `tests/deep/bits` prints on a library."""
     command = [sys.executable, str(ROOT / "tests" / "deep" / "bits" / f"{program}.py")]
@@ -50,7 +39,7 @@ def printed(program: str, lib: Path) -> str:
 
 def main(commit: str, program: str, *definitions: str) -> int:
     with tempfile.TemporaryDirectory() as before, tempfile.TemporaryDirectory() as now:
-        earlier = library_of(commit, Path(before))
+        earlier = unpack(commit, "lib", Path(before))
         (Path(now) / "lib").symlink_to(FOLDER.parent)
         if printed(program, earlier) != printed(program, Path(now) / "lib"):
             print(f"same_bits: {program} prints something else on the library of {commit}")

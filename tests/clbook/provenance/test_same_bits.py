@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from same_bits import ROOT, digest, rows
+from checkout import ROOT
+from same_bits import digest, rows
 
 from clbook.provenance.library import SAME_BITS, Definition, Digests, Library
 
