@@ -30,18 +30,18 @@ def digest(dotted: str, folder: Path | None = None) -> str:
     return Digests(library, "generated").closure_digest(Definition(*dotted.rsplit(".", 1)))
 
 
-def printed(program: str, lib: Path) -> str:
-    """What a program of `tests/deep/bits` prints on a library."""
+def printed(program: str, lib: Path, compiled: Path) -> str:
+    """What a program of `tests/deep/bits` prints on a library, whose compiled functions are kept in a folder."""
     command = [sys.executable, str(ROOT / "tests" / "deep" / "bits" / f"{program}.py")]
-    env = os.environ | {"PYTHONPATH": str(lib), "NUMBA_CACHE_DIR": str(lib.parent / "compiled")}
-    return subprocess.run(command, env=env, cwd=lib.parent, check=True, text=True, stdout=subprocess.PIPE).stdout
+    env = os.environ | {"PYTHONPATH": str(lib), "NUMBA_CACHE_DIR": str(compiled)}
+    return subprocess.run(command, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def main(commit: str, program: str, *definitions: str) -> int:
-    with tempfile.TemporaryDirectory() as before, tempfile.TemporaryDirectory() as now:
-        earlier = unpack(commit, "lib", Path(before))
-        (Path(now) / "lib").symlink_to(FOLDER.parent)
-        if printed(program, earlier) != printed(program, Path(now) / "lib"):
+    with tempfile.TemporaryDirectory() as scratch:
+        earlier = unpack(commit, "lib", Path(scratch))
+        before, now = (printed(program, lib, Path(scratch) / "compiled") for lib in (earlier, FOLDER.parent))
+        if before != now:
             print(f"same_bits: {program} prints something else on the library of {commit}")
             return 1
         for dotted in definitions:

@@ -56,7 +56,7 @@ def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part |
     sizes = {len(v) for v in values if isinstance(v, list)}
     counted = {"seeds"} if BLOCK in reads else set()
     counted |= {p for p in reads if p in known and known[p].type == "int" and counts_runs(p)}
-    counts = {p: parameters[p] for p in counted if p in known and parameters[p] in sizes and p != "first_seed"}
+    counts = {p: parameters[p] for p in counted if p in known and parameters[p] in sizes}
     if len(sizes) != 1 or not all(isinstance(v, list) for v in values) or not counts:
         return None
     reduced = {p: max(int(known[p].low or 1), SMALLEST) for p in counts}

@@ -22,16 +22,16 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
     """The distance of each sample from the stored one in units of its tolerance; infinite if arms or cases differ.
 
     Rounding is tolerated, also in a number that is zero up to rounding beside the others of its reading; with `chance`
-    (on another processor) so are a ten-thousandth of the rule's smallest number and, if seeds decide the claim, any
-    difference that other seeds would make. With `other_steps` so is what an adaptive integrator, whose steps all runs
-    of a batch share, makes of a smaller batch.
+    (on another processor) so is any difference that other seeds would make, if seeds decide the claim, and otherwise a
+    ten-thousandth of the rule's smallest number. With `other_steps` so is what an adaptive integrator, whose steps all
+    runs of a batch share, makes of a smaller batch.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
         return
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
     noise = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
-    if chance and row.rule is not None:
+    if chance and not row.seeds_decide and row.rule is not None:
         noise = max(noise, RULE_RELATIVE * min((abs(t) for t in row.rule.thresholds if t), default=0.0))
     level = FAMILY_LEVEL if chance and row.seeds_decide else None
     if level and row.clear is not None:

@@ -247,46 +247,6 @@ def transpose(a, out):
             _square(a, out, r, q)
 
 
-def _dots(rows: int) -> Callable:
-    """A compiled function of aᵢᵀbᵢ for rows from r on, as in `row_dots`; either one row or LANES."""
-
-    @intrinsic
-    def dots(typing, a, b, out, r):
-        def generated(context, builder, signature, arguments):
-            (a, b, (kind, out), (_, r)) = zip(signature.args, arguments, strict=True)
-            a, b = View(context, builder, *a, r, 0), View(context, builder, *b, r, 0)
-            out = context.make_array(kind)(context, builder, out)
-            place, zero = builder.gep(out.data, [r]), ir.Constant(a.vector, [0.0] * LANES)
-
-            def terms(k):
-                return [builder.fmul(a.lanes(n, k), b.lanes(n, k)) for n in range(rows)]
-
-            sums = _summed(builder, a.columns, LANES, [zero] * rows, terms)
-            if rows == LANES:
-                lanes, place = _turned(builder, sums), builder.bitcast(place, a.vector.as_pointer())
-            else:
-                lanes = [builder.extract_element(sums[0], INDEX(q)) for q in range(LANES)]
-            builder.store(reduce(builder.fadd, lanes), place, align=1)
-            return context.get_dummy_value()
-
-        return types.void(a, b, out, r), generated
-
-    return dots
-
-
-_eight_dots, _one_dot = _dots(LANES), _dots(1)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def row_dots(a, b, out):
-    """aᵢᵀbᵢ into out `[rows]`, contiguous, of whole rows: first lane by lane, then the lanes in turn."""
-    whole = len(out) - len(out) % LANES
-    for r in range(0, whole, LANES):
-        _eight_dots(a, b, out, r)
-    for r in range(whole, len(out)):
-        _one_dot(a, b, out, r)
-
-
 @intrinsic
 def dot(typing, a, b):
     """aᵀb of whole rows `[1, n]`, n a multiple of LANES: first lane by lane, then the lanes in turn."""
@@ -299,3 +259,33 @@ def dot(typing, a, b):
         return reduce(builder.fadd, [builder.extract_element(total, INDEX(q)) for q in range(LANES)])
 
     return a.dtype(a, b), generated
+
+
+@intrinsic
+def _eight_dots(typing, a, b, out, r):
+    """`dot` of the LANES rows from r on into out."""
+
+    def generated(context, builder, signature, arguments):
+        (a, b, (kind, out), (_, r)) = zip(signature.args, arguments, strict=True)
+        a, b = View(context, builder, *a, r, 0), View(context, builder, *b, r, 0)
+        place = builder.gep(context.make_array(kind)(context, builder, out).data, [r])
+        zero = ir.Constant(a.vector, [0.0] * LANES)
+
+        def terms(k):
+            return [builder.fmul(a.lanes(n, k), b.lanes(n, k)) for n in range(LANES)]
+
+        lanes = _turned(builder, _summed(builder, a.columns, LANES, [zero] * LANES, terms))
+        builder.store(reduce(builder.fadd, lanes), builder.bitcast(place, a.vector.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(a, b, out, r), generated
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def row_dots(a, b, out):
+    """`dot` of every row of a and b into out `[rows]`, contiguous."""
+    whole = len(out) - len(out) % LANES
+    for r in range(0, whole, LANES):
+        _eight_dots(a, b, out, r)
+    for r in range(whole, len(out)):
+        out[r] = dot(a[r : r + 1], b[r : r + 1])

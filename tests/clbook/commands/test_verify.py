@@ -99,7 +99,7 @@ def test_seeds_that_agree_to_the_last_bit_are_no_interval_of_width_zero_on_anoth
     row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["lem-2"]
     stored, here, other = (
         {"observed": {"L = 1": [-0.2, -0.21, -0.19]}, "control": {"": [value] * 3}}
-        for value in (-2.9e-17, -3.2e-17, 1e-3)
+        for value in (-2.9e-17, -3.2e-17, 1e-9)
     )
     assert max(distances(row, stored, here, chance=True)) < 1
     assert max(distances(row, stored, other, chance=True)) > 1
