@@ -1907,16 +1907,38 @@ chapter.judge(
     ),
 )
 
+# %% [markdown]
+# "Remain" is a word about what full augmentation takes away, so the next two rows compare crops with full augmentation. Random filters see colour, too, and the table above says how much an untrained network holds. What remains need not have been learned. As a control the network of crops alone is made blind to colour: each filter of its first layer is averaged over the three colours.
+
+
+# %% tags=["hide-input"]
+def colour_blind(weights):
+    """The same networks, to which an image and its grey version are the same."""
+    stem = weights["stem.conv"]  # [run, out, colour, 3, 3]
+    return weights | {"stem.conv": stem.mean(2, keepdim=True).expand_as(stem)}
+
+
+blind = studied(colour_blind(encoders["crop"]))
+
+
+def colour_left(name, planted=None):
+    """Crops alone minus full augmentation; as a control, crops alone made blind to colour minus it."""
+    full = one_a_start(name, "full")
+    return {
+        "observed": one_a_start(name, "crop") - full,
+        "control": blind[name] - full,
+        "planted": planted,
+    }
+
+
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-2-a", **compared("colour index", "crop", "full"))
+chapter.judge("fig-2-a", **colour_left("colour index"))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-2-b",
-    **compared(
+    **colour_left(
         "colour of pictures",
-        "crop",
-        "full",
         planted=all_colour - one_a_start("colour of pictures", "full"),
     ),
 )
