@@ -1908,14 +1908,17 @@ chapter.judge(
 )
 
 # %% [markdown]
-# "Remain" is a word about what full augmentation takes away, so the next two rows compare crops with full augmentation. Random filters see colour, too, and the table above says how much an untrained network holds. What remains need not have been learned. As a control the network of crops alone is made blind to colour: each filter of its first layer is averaged over the three colours.
+# "Remain" is a word about what full augmentation takes away, so the next two rows compare crops with full augmentation. Random filters see colour, too, and the table above says how much an untrained network holds. What remains need not have been learned. As a control the network of crops alone is made blind to colour: its first layer sees the grey version of every image.
 
 
 # %% tags=["hide-input"]
 def colour_blind(weights):
-    """The same networks, to which an image and its grey version are the same."""
+    """The same networks with every image seen through its grey version."""
     stem = weights["stem.conv"]  # [run, out, colour, 3, 3]
-    return weights | {"stem.conv": stem.mean(2, keepdim=True).expand_as(stem)}
+    grey = rgb_to_grayscale(torch.eye(3)[..., None, None]).to(stem)[
+        ..., 0
+    ]  # of each colour
+    return weights | {"stem.conv": stem.sum(2, keepdim=True) * grey}
 
 
 blind = studied(colour_blind(encoders["crop"]))
