@@ -18,6 +18,7 @@ from contrastive_dynamics.testbed.law_proof import on_nuclear_ball, optimum_erro
 from contrastive_dynamics.testbed.law_runs import (
     law_in_a_world,
     law_in_two_layers,
+    map_errors,
     private_shares,
     rank_errors,
     share_errors,
@@ -42,7 +43,7 @@ def test_the_law_in_a_world_and_in_two_layers():
     assert cells["moons"]["spectrum"]["ρ"].shape == (2, 32)
     assert cells["moons"]["shares"]["trained"].shape == (2, 2, 32) and cells["moons"]["ranks"]["law"].shape == (2, 2)
     cells["two layers"] = law_in_two_layers(SEEDS, 1.0, 150, 96)
-    for arms in (rank_errors(cells), share_errors(cells)):
+    for arms in (rank_errors(cells), share_errors(cells), map_errors(cells)):
         assert worst(arms["observed"]) < 0.1 and least(arms["control"]) > 0.15
         assert set(arms["observed"]) == set(cells) and all(x.shape == (2,) for x in arms["control"].values())
 

@@ -29,7 +29,15 @@ from .hostile_worlds import (
 )
 from .image_pairs import image_draw
 from .law_proof import optimum_errors, refuted_cases, unproved_cases
-from .law_runs import law_in_a_world, law_in_two_layers, private_shares, rank_errors, share_errors, slow_directions
+from .law_runs import (
+    law_in_a_world,
+    law_in_two_layers,
+    map_errors,
+    private_shares,
+    rank_errors,
+    share_errors,
+    slow_directions,
+)
 from .losses import InfoNCE
 from .other_loss_runs import sign_counts, unit_length_counts
 from .own_runs import Plan, own_map
@@ -91,6 +99,7 @@ __all__ = [
     "law_in_two_layers",
     "learned_temperature",
     "learned_temperatures",
+    "map_errors",
     "measured_views",
     "mended_law",
     "mended_worlds",
