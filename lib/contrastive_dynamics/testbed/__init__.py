@@ -59,12 +59,12 @@ from .table import (
     ROWS,
     arms_of_claim,
     cell_outcomes,
-    robustness,
     row_words,
     seed_interval,
     table_column,
     table_of,
 )
+from .table_robustness import negative_arms, robustness, standings, with_changes
 from .table_worlds import COLUMNS
 from .view_makers import Apart, Coupled, Masked
 
@@ -103,6 +103,7 @@ __all__ = [
     "measured_views",
     "mended_law",
     "mended_worlds",
+    "negative_arms",
     "noise_correlation",
     "noise_shown",
     "noise_total",
@@ -121,6 +122,7 @@ __all__ = [
     "slow_directions",
     "spectra_at",
     "spectral_counts",
+    "standings",
     "table_column",
     "table_of",
     "temperature_learned",
@@ -132,4 +134,5 @@ __all__ = [
     "unproved_cases",
     "water_filling",
     "water_level",
+    "with_changes",
 ]
