@@ -343,7 +343,7 @@ in_sparse_codes = cells["sparse codes"]["maps"]["trained"].mean(-1)
 glue.number("ot-map-sparse", in_sparse_codes.max())
 
 # %% [markdown]
-# In sparse codes {glue:text}`ot-map-sparse:.2f` is elsewhere; in pilots four times the pairs halved it.
+# In sparse codes {glue:text}`ot-map-sparse:.2f` of the norm is elsewhere; in pilots four times the pairs halved it.
 
 # %% tags=["hide-input", "remove-output"]
 moons = cells["moons"]
