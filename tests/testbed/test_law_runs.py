@@ -18,6 +18,7 @@ from contrastive_dynamics.testbed.law_proof import on_nuclear_ball, optimum_erro
 from contrastive_dynamics.testbed.law_runs import (
     law_in_a_world,
     law_in_two_layers,
+    map_errors,
     private_shares,
     rank_errors,
     share_errors,
@@ -42,7 +43,7 @@ def test_the_law_in_a_world_and_in_two_layers():
     assert cells["moons"]["spectrum"]["ρ"].shape == (2, 32)
     assert cells["moons"]["shares"]["trained"].shape == (2, 2, 32) and cells["moons"]["ranks"]["law"].shape == (2, 2)
     cells["two layers"] = law_in_two_layers(SEEDS, 1.0, 150, 96)
-    for arms in (rank_errors(cells), share_errors(cells)):
+    for arms in (rank_errors(cells), share_errors(cells), map_errors(cells)):
         assert worst(arms["observed"]) < 0.1 and least(arms["control"]) > 0.15
         assert set(arms["observed"]) == set(cells) and all(x.shape == (2,) for x in arms["control"].values())
 
@@ -68,7 +69,7 @@ def test_learned_temperatures():
     assert torch.allclose(found["τ²g"].sum(-1), found["τ²"], rtol=0.02)
     for arms, within, beyond in (
         (count_errors(found), 0.15, 0.3),
-        (correlation_errors(found), 0.08, 0.12),
+        (correlation_errors(found), 0.17, 0.22),
         (finite_batch_errors(found, 64), 0.06, 0.03),
     ):
         assert worst(arms["observed"]) < within and least(arms["control"]) > beyond

@@ -21,7 +21,6 @@ from contrastive_dynamics.testbed.table import (
     arms_of_claim,
     cell_outcomes,
     p_value,
-    robustness,
     row_words,
     seed_interval,
     table_column,
@@ -138,6 +137,12 @@ def test_a_claim_reads_nothing_abroad_if_its_home_is_not_reproduced():
     assert set(arms_of_claim("w3", failed)["observed"]) == {"sparse codes"}
 
 
+def test_a_shortfall_is_positive_where_the_line_is_missed():
+    values = torch.tensor([0.0, 2.0])
+    assert Row(None, (), at_least=0.5).shortfall(values).tolist() == [0.5, -1.5]
+    assert Row(None, (), at_most=0.5).shortfall(values).tolist() == [-0.5, 1.5]
+
+
 def test_intervals_are_those_of_student():
     values = torch.tensor([1.0, 2.0, 3.0, 4.0]).double()
     low, high = seed_interval(values, 0.05)
@@ -168,15 +173,3 @@ def test_bad_input():
         ValueError, match="^column must be one of tokens, moons, modalities, sparse codes, got 'planes'$"
     ):
         table_column("planes", SEEDS, 2, 16)
-
-
-def test_negative_cells_are_tried_at_other_rates_and_in_doubled_time(monkeypatch):
-    asked = []
-
-    def recorded(world, seeds, steps, batch, rate, *, watch):
-        asked.append((steps, round(rate, 4)))
-        return {"cells": {}}
-
-    monkeypatch.setattr("contrastive_dynamics.testbed.table.table_column", recorded)
-    assert len(robustness("moons", SEEDS, 160, 128)) == 3
-    assert asked == [(160, 0.0333), (160, 0.3), (320, 0.1)]

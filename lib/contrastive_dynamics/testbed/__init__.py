@@ -29,7 +29,15 @@ from .hostile_worlds import (
 )
 from .image_pairs import image_draw
 from .law_proof import optimum_errors, refuted_cases, unproved_cases
-from .law_runs import law_in_a_world, law_in_two_layers, private_shares, rank_errors, share_errors, slow_directions
+from .law_runs import (
+    law_in_a_world,
+    law_in_two_layers,
+    map_errors,
+    private_shares,
+    rank_errors,
+    share_errors,
+    slow_directions,
+)
 from .losses import InfoNCE
 from .other_loss_runs import sign_counts, unit_length_counts
 from .own_runs import Plan, own_map
@@ -51,12 +59,12 @@ from .table import (
     ROWS,
     arms_of_claim,
     cell_outcomes,
-    robustness,
     row_words,
     seed_interval,
     table_column,
     table_of,
 )
+from .table_robustness import negative_arms, robustness, standings, with_changes
 from .table_worlds import COLUMNS
 from .view_makers import Apart, Coupled, Masked
 
@@ -91,9 +99,11 @@ __all__ = [
     "law_in_two_layers",
     "learned_temperature",
     "learned_temperatures",
+    "map_errors",
     "measured_views",
     "mended_law",
     "mended_worlds",
+    "negative_arms",
     "noise_correlation",
     "noise_shown",
     "noise_total",
@@ -112,6 +122,7 @@ __all__ = [
     "slow_directions",
     "spectra_at",
     "spectral_counts",
+    "standings",
     "table_column",
     "table_of",
     "temperature_learned",
@@ -123,4 +134,5 @@ __all__ = [
     "unproved_cases",
     "water_filling",
     "water_level",
+    "with_changes",
 ]

@@ -96,11 +96,11 @@ def count_errors(learned: Learned) -> Arms:
 
 
 def correlation_errors(learned: Learned) -> Arms:
-    """Root mean square of τ²g_j − ρ_j over directions and spectra, for each start; controls: ρ_j², and Σρ/S in all."""
+    """Largest |τ²g_j − ρ_j| over directions and spectra, for each start; controls: ρ_j², and Σρ/S in all."""
     rho = learned["ρ"].unsqueeze(1)
 
     def error(of: Tensor) -> Tensor:
-        return (learned["τ²g"] - of).square().mean((1, 3)).sqrt()
+        return (learned["τ²g"] - of).abs().amax((1, 3))
 
     control = {"ρ²": error(rho.square()).amin(0), "all alike": error(rho.mean(-1, keepdim=True)).amin(0)}
     return {"observed": dict(zip(STARTS, error(rho), strict=True)), "control": control}

@@ -18,9 +18,10 @@ from .four_worlds import four_worlds
 from .losses import InfoNCE
 from .optimisers import Relative
 from .pairs import Moments
-from .scores import linear_map, shares
+from .scores import canonical_map, linear_map, shares
 from .soft_threshold import effective_rank_of_shares, water_filling
 from .view_makers import Apart
+from .whole_map import map_distance, principal_map
 from .worlds import GivenCorrelations
 
 Watch = Callable[[Iterable], Iterable]
@@ -49,8 +50,9 @@ def law_in_a_world(
         network: linear, of any depth, z ≥ 2.
         watch: wraps the steps in a progress bar.
     Returns: "shares" `[tau, seed, k]` in the order of ρ and "ranks" `[tau, seed]`, effective ranks of the outputs, each
-        of networks "trained" and "untrained", and predicted by the "law", and with "variances" in place of ρ. And
-        "spectrum", ρ `[seed, k]`.
+        of networks "trained" and "untrained", and predicted by the "law", and with "variances" in place of ρ. "maps"
+        `[tau, seed]`, how far all of G is from the law's, of networks "trained" and "untrained", and of trained ones
+        from the prediction of "variances" in principal axes. And "spectrum", ρ `[seed, k]`.
     Raises: ValueError as `train`.
     Cost: as `train`; a second per four networks at the default sizes.
     """
@@ -68,11 +70,20 @@ def law_in_a_world(
     g |= {of: water_filling(r, tau, network.outputs, tied=world.tied) for of, r in spectra.items()}
     ranks = {of: output_rank(one, moments) for of, one in found.items()}
     ranks |= {of: effective_rank_of_shares(g[of]) for of in spectra}
+    parts = {"shares": g, "ranks": ranks, "maps": _map_distances(found, moments, g)}
     cells = {
         part: {of: x.unflatten(0, (len(taus), len(seeds))) for of, x in values.items()}
-        for part, values in (("shares", g), ("ranks", ranks))
+        for part, values in parts.items()
     }
     return cells | {"spectrum": {"ρ": rho.expand(len(every), -1)[: len(seeds)]}}
+
+
+def _map_distances(found: dict[str, Trained], moments: Moments, g: dict[str, Tensor]) -> dict[str, Tensor]:
+    """½‖G − Ĝ‖_* `[run]` of networks from the law, and of trained ones from variances in principal axes."""
+    maps = {of: canonical_map(one, moments) for of, one in found.items()}
+    by_variance = principal_map(moments, g["variances"], tied=found["trained"].world.tied)
+    of_law = {of: map_distance(one, torch.diag_embed(g["law"])) for of, one in maps.items()}
+    return of_law | {"variances": map_distance(maps["trained"], by_variance)}
 
 
 def law_in_two_layers(
@@ -95,6 +106,11 @@ def share_error(cells: Cells, of: str = "trained", law: str = "law") -> Tensor:
     return (cells["shares"][of] - cells["shares"][law]).abs().sum(-1).amax(0) / 2
 
 
+def map_error(cells: Cells, of: str = "trained", law: str = "law") -> Tensor:
+    """½‖G − Ĝ‖_*, the share that is elsewhere in any directions: the largest over τ², `[seed]`, 0 to 1."""
+    return cells["maps"][of if law == "law" else law].amax(0)
+
+
 def rank_errors(cells: dict[str, Cells]) -> Arms:
     """`rank_error` of each case; controls, each in the case where it does best: variances for ρ, untrained networks."""
     return _errors(cells, rank_error)
@@ -103,6 +119,11 @@ def rank_errors(cells: dict[str, Cells]) -> Arms:
 def share_errors(cells: dict[str, Cells]) -> Arms:
     """`share_error` of each case, with the controls of `rank_errors`."""
     return _errors(cells, share_error)
+
+
+def map_errors(cells: dict[str, Cells]) -> Arms:
+    """`map_error` of each case, with the controls of `rank_errors`; variances are in principal axes."""
+    return _errors(cells, map_error)
 
 
 def _errors(cells: dict[str, Cells], error: Callable[..., Tensor]) -> Arms:

@@ -115,12 +115,27 @@ def shares(trained: Trained, moments: Moments) -> Tensor:
     Raises: ValueError for a network that is not linear.
     Cost: as `canonical_correlations`, and 2·z·D² flops.
     """
+    first, second, size = _on_axes(trained, moments)
+    return (first * second).sum(-2) / size.unsqueeze(-1)
+
+
+def canonical_map(trained: Trained, moments: Moments) -> Tensor:
+    """All of G `[run, k, k]`: p_iᵀGq_j in the canonical directions of the views; its diagonal are the shares.
+
+    Args, Raises and Cost: as `shares`.
+    """
+    first, second, size = _on_axes(trained, moments)
+    return first.mT @ second / size[:, None, None]
+
+
+def _on_axes(trained: Trained, moments: Moments) -> tuple[Tensor, Tensor, Tensor]:
+    """What both whitened maps make of the canonical directions, `[run, z, k]`, and the product of their norms."""
     axes = canonical_axes(moments, tied=trained.world.tied)
     network, inputs = trained.network, trained.world.inputs
     maps = [linear_map(network, trained.encoders[k], inputs).to(axes.rho.dtype) for k in (0, -1)]
-    on = [w @ (m @ a) for w, m, a in zip(maps, moments[:2], axes[1:], strict=True)]  # [run, z, k]
+    on = [w @ (m @ a) for w, m, a in zip(maps, moments[:2], axes[1:], strict=True)]
     sizes = [((w @ m) * w).sum((-2, -1)) for w, m in zip(maps, moments[:2], strict=True)]
-    return (on[0] * on[1]).sum(-2) / (sizes[0] * sizes[1]).sqrt().unsqueeze(-1)
+    return *on, (sizes[0] * sizes[1]).sqrt()
 
 
 def _centred(x: Tensor) -> Tensor:

@@ -48,6 +48,10 @@ class Row:
     def meets(self, value: float) -> bool:
         return value >= self.line if self.at_most is None else value <= self.line
 
+    def shortfall(self, values: Tensor) -> Tensor:
+        """By how much values miss the line, in their own units; negative where they meet it."""
+        return self.line - values if self.at_most is None else values - self.line
+
 
 ROWS = {
     "e1": Row("moons", at_most=1.2, met=(*COLUMNS, *(f"{w}, ReLU" for w in COLUMNS))),
@@ -224,17 +228,3 @@ def arms_of_claim(name: str, cells: dict[str, Cell]) -> dict[str, dict[str, list
     arms = {"observed": {c: cells[c].value.tolist() for c in met}}
     arms["control"] = {c: cells[c].control.tolist() for c in met}
     return arms | ({"outside": {c: cells[c].value.tolist() for c in missed}} if missed else {})
-
-
-VARIANTS = {"a third of the rate": (1, 1 / 3), "thrice the rate": (1, 3), "twice the steps": (2, 1)}  # steps, rate
-
-
-def robustness(world: str, seeds: Sequence[int], steps: int, batch: int, *, watch: Callable = iter) -> dict[str, dict]:
-    """A world's cells at other rates and in doubled time, by VARIANTS: a negative cell must stay one.
-
-    Cost: four columns.
-    """
-    return {
-        name: table_column(world, seeds, round(longer * steps), batch, 0.1 * rate, watch=watch)["cells"]
-        for name, (longer, rate) in VARIANTS.items()
-    }

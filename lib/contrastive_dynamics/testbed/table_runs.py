@@ -41,6 +41,13 @@ def wide(world: World, name: str, how: Training) -> Arms:
     return trained_arms(world, arms, network, how) | {"untrained": untrained(world, network, how)}
 
 
+def few(world: World, name: str, how: Training) -> Arms:
+    """Of `wide` what the table's negatives, and the home cells of their rows, compare."""
+    arms = {"positives": Arm(NATIVE[name], Alignment()), "coupled": Arm(Coupled(), USUAL)}
+    arms |= {f"{tau:g}": Arm(NATIVE[name], InfoNCE(tau)) for tau in (1.0, 8.0)}
+    return trained_arms(world, arms, Linear(OUTPUTS), how)
+
+
 def narrow(world: World, name: str, how: Training) -> Arms:
     """The same with as many outputs as shared features."""
     arms = {f"{tau:g}": Arm(NATIVE[name], InfoNCE(tau)) for tau in (1.0, 20.0)}
@@ -115,8 +122,8 @@ def _over_widths(world: World, name: str, how: Training, network: Callable) -> A
 
 
 GROUPS = {
-    "wide": wide, "narrow": narrow, "balanced": balanced, "masked": masked, "whitened": whitened, "deep": deep,
-    "deep relu": deep_relu, "thresholds": thresholds, "neurons": neurons, "fields": fields,
+    "wide": wide, "few": few, "narrow": narrow, "balanced": balanced, "masked": masked, "whitened": whitened,
+    "deep": deep, "deep relu": deep_relu, "thresholds": thresholds, "neurons": neurons, "fields": fields,
 }  # fmt: skip
 
 
@@ -150,20 +157,40 @@ def plan(seeds: tuple[int, ...]) -> dict[str, tuple[World, tuple[str, ...]]]:
     }
 
 
-def trainings(how: Training, column: str, watch: Callable[[Iterable], Iterable] = iter) -> Trainings:
+# What the negatives of `table.ROWS` and the home cells of their rows need: a quarter of the table's arms.
+FOR_NEGATIVES = {
+    "tokens": ("few", "thresholds", "neurons"),
+    "tokens, places": ("fields",),
+    "moons": ("few", "deep", "thresholds", "neurons"),
+    "modalities": ("few", "thresholds"),
+    "modalities, one encoder": ("masked",),
+    "sparse codes": ("few", "deep relu", "thresholds", "neurons"),
+    "sparse codes, places": ("fields",),
+}
+
+
+def trainings(
+    how: Training,
+    column: str,
+    watch: Callable[[Iterable], Iterable] = iter,
+    only: dict[str, tuple[str, ...]] | None = None,
+) -> Trainings:
     """Everything that a column of the table needs, trained once: world or variant -> group -> arms.
 
     Args:
         how: seeds, steps, batch and rate.
         column: one of COLUMNS.
         watch: wraps an iterable in a progress bar.
+        only: world or variant -> groups, where fewer are wanted; None for all.
     Raises: ValueError for another column, and as `train`.
     """
     if column not in SHARED:
         raise ValueError(f"column must be one of {', '.join(SHARED)}, got {column!r}")
     planned = {name: of for name, of in plan(how.seeds).items() if name.partition(",")[0] == column}
-    jobs = [(name, world, group) for name, (world, groups) in planned.items() for group in groups]
+    wanted = {name: groups for name, (_, groups) in planned.items()} if only is None else only
+    jobs = [(name, world, group) for name, (world, _) in planned.items() for group in wanted.get(name, ())]
     ended: Trainings = {}
     for name, world, group in watch(jobs):
-        ended.setdefault(name, {})[group] = GROUPS[group](world, column, _longer(how) if group == "fields" else how)
+        arms = GROUPS[group](world, column, _longer(how) if group == "fields" else how)
+        ended.setdefault(name, {})["wide" if group == "few" else group] = arms
     return ended

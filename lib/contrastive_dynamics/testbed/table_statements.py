@@ -50,7 +50,7 @@ def constraint_keeps(t: Trainings) -> dict[str, Cell]:
         kept = {name: arms[name].scores.kept for name in ("orthogonal", "infonce", "positives")}
         return Cell(kept["orthogonal"] - kept["infonce"], kept["positives"] - kept["infonce"])
 
-    return {_named(w, of): cell(t[w][group]) for w in _worlds(t) for of, group in _DEEP}
+    return {_named(w, of): cell(arms) for of, group in _DEEP for w, arms in _groups(t, group).items()}
 
 
 def constraint_shows_the_data(t: Trainings) -> dict[str, Cell]:
