@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from ..common.pictures import size_on_page
 from ..common.sources import ChapterFiles
 from ..notebook.claim_result import ClaimResult
 from .claim_marks import count_line, in_markdown, one_line
@@ -44,10 +43,9 @@ def first_picture(files: ChapterFiles, front: dict) -> str:
     picture = files.record(profile).with_suffix("") / f"{name}.png"
     if not (placed and caption and picture.is_file()):
         return ""
-    source, width = picture.relative_to(files.root).as_posix(), size_on_page(picture.read_bytes())[0]
-    options = f":alt: {one_line(caption.alt or placed.alt)}\n:name: first-picture\n:width: {width}px\n"
+    source, alt = picture.relative_to(files.root).as_posix(), one_line(caption.alt or placed.alt)
     text = f"{in_markdown(caption.look)} [What it says, and the runs behind it]({opens['section']})."
-    return f"```{{figure}} ../{source}\n{options}\n{text}\n```\n"
+    return f"```{{figure}} ../{source}\n:alt: {alt}\n:name: first-picture\n\n{text}\n```\n"
 
 
 def chapter_map(
