@@ -70,7 +70,7 @@ def learned_temperatures(
     rows = rho.unsqueeze(1).expand(size[0], *size[1:], rho.shape[-1]).flatten(0, 2)
     begin = rows.sum(-1).view(size) * torch.tensor(starts, dtype=torch.float64).view(-1, 1, 1)
     loss = InfoNCE(tuple(begin.flatten().tolist()), learned=True, norm=norm)
-    world = GivenCorrelations(rows, law=law, tied=tied)
+    world = GivenCorrelations(rows, law=law, tied=tied, dtype=torch.float32)
     trained = train(
         world, Apart(), Linear(outputs), loss, seeds=list(seeds) * (size[0] * size[1]), steps=steps, batch=batch,
         optimiser=Adam(rate), dtype=torch.float32, watch=watch,
