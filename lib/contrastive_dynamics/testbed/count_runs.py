@@ -163,11 +163,12 @@ def spectral_counts(
     for name, (world, views) in watch(four_worlds(seeds).items()):
         rho = canonical_correlations(views.moments(world), tied=world.tied)
         count = learned_temperature(rho).expand(len(seeds))
+        begin = tuple((count / 2).tolist())
         losses = [(Spectral, "observed")] + [(InfoNCE, "control")] * (float(rho.max()) > 0.9)
-        for loss, arm in losses:
-            trained = train(
-                world, views, Linear(32), loss(tuple((count / 2).tolist()), learned=True), seeds=seeds, steps=steps,
-                batch=batch, optimiser=Adam(rate), dtype=torch.float32,
-            )  # fmt: skip
-            arms[arm][name] = trained.tau_squared / count - 1
+        trained = train(
+            world, views, Linear(32), [loss(begin, learned=True) for loss, _ in losses], seeds=seeds, steps=steps,
+            batch=batch, optimiser=Adam(rate), dtype=torch.float32,
+        )  # fmt: skip
+        for (_, arm), of in zip(losses, trained.arms(len(losses)), strict=True):
+            arms[arm][name] = of.tau_squared / count - 1
     return arms

@@ -70,8 +70,8 @@ def train(
     arms, each with views and a loss, are trained side by side: arms of a seed have one start and, where their views are
     equal, the same pairs, which are drawn once.
     Args:
-        world, views, network, loss: parts that fit; see their modules. Lists of views and losses, or of losses alone, have an
-            entry for each arm.
+        world, views, network, loss: parts that fit; see their modules. Lists of views and losses, or of losses alone,
+            have an entry for each arm.
         seeds: one run each, in every arm; the world's random parts have as many runs, or one.
         steps: ≥ 1.
         batch: pairs per step, ≥ 2.

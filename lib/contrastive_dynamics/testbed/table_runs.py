@@ -8,6 +8,7 @@ from .encoders import Fields, Linear, TwoLayers
 from .losses import Alignment, Bilinear, InfoNCE
 from .optimisers import semi_orthogonal
 from .paper_worlds import Modalities
+from .side_by_side import side_by_side
 from .table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
 from .table_worlds import (
     NATIVE,
@@ -151,7 +152,7 @@ def plan(seeds: tuple[int, ...]) -> dict[str, tuple[World, tuple[str, ...]]]:
 
 
 def trainings(how: Training, column: str, watch: Callable[[Iterable], Iterable] = iter) -> Trainings:
-    """Everything that a column of the table needs, trained once: world or variant -> group -> arms.
+    """Everything that a column of the table needs, trained once, side by side: world or variant -> group -> arms.
 
     Args:
         how: seeds, steps, batch and rate.
@@ -162,8 +163,14 @@ def trainings(how: Training, column: str, watch: Callable[[Iterable], Iterable] 
     if column not in SHARED:
         raise ValueError(f"column must be one of {', '.join(SHARED)}, got {column!r}")
     planned = {name: of for name, of in plan(how.seeds).items() if name.partition(",")[0] == column}
-    jobs = [(name, world, group) for name, (world, groups) in planned.items() for group in groups]
-    ended: Trainings = {}
-    for name, world, group in watch(jobs):
-        ended.setdefault(name, {})[group] = GROUPS[group](world, column, _longer(how) if group == "fields" else how)
+    jobs = [(name, group) for name, (_, groups) in planned.items() for group in groups][::-1]  # the longest are last
+    cases = [(group, planned[name][0], column, _longer(how) if group == "fields" else how) for name, group in jobs]
+    ended: Trainings = {name: {} for name in planned}
+    for (name, group), arms in zip(jobs, side_by_side(train_group, cases, watch), strict=True):
+        ended[name][group] = arms
     return ended
+
+
+def train_group(group: str, world: World, column: str, how: Training) -> Arms:
+    """A group of arms, by its name in GROUPS."""
+    return GROUPS[group](world, column, how)
