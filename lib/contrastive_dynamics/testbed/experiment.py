@@ -70,8 +70,8 @@ def train(
     arms, each with views and a loss, are trained side by side: arms of a seed have one start and, where their views are
     equal, the same pairs, which are drawn once.
     Args:
-        world, views, network, loss: parts that fit; see their modules. Lists of views and losses, or of losses alone,
-            have an entry for each arm.
+        world, views, network, loss: parts that fit; see their modules. Views and losses are one for all arms, or a list
+            with one per arm.
         seeds: one run each, in every arm; the world's random parts have as many runs, or one.
         steps: ≥ 1.
         batch: pairs per step, ≥ 2.
@@ -87,8 +87,7 @@ def train(
     Cost: per step and run, for a linear network and InfoNCE, 8·n·D·z + 6·n²·z flops and the draws.
     """
     _check(world, seeds, steps, batch, strangers)
-    losses = list(loss) if isinstance(loss, Sequence) else [loss]
-    seen = list(views) if isinstance(views, Sequence) else [views] * len(losses)
+    seen, losses = _arms(views, loss)
     params = _begin(world, network, losses, seeds, start, dtype)
     _require_fit(network, params, world.inputs)
     params = _constrained(params, constraint)
@@ -116,6 +115,16 @@ def split(params: Parameters) -> tuple[tuple[Parameters, ...], Parameters]:
         groups.setdefault(group, {})[short] = value
     of_loss = groups.pop("loss", {})
     return tuple(groups.values()), of_loss
+
+
+def _arms(views: Views | Sequence[Views], loss: Loss | Sequence[Loss]) -> tuple[list[Views], list[Loss]]:
+    """Views and loss of each arm."""
+    given = [list(of) if isinstance(of, Sequence) else [of] for of in (views, loss)]
+    count = max(len(of) for of in given)
+    if not all(len(of) in (1, count) for of in given):
+        got = " and ".join(str(len(of)) for of in given)
+        raise ValueError(f"train: views and losses must be one, or one per arm, got {got}")
+    return tuple(of * (count // len(of)) for of in given)
 
 
 def _begin(world, network, losses: list[Loss], seeds, start, dtype) -> Parameters:

@@ -110,15 +110,16 @@ class InfoNCE:
             shift = math.log((self.negatives or n - 1) / (n - 1))
             loss = infonce_of_batch(tau * first, second, shift, self.sides)
         else:
-            sums, own = self._among(tau * first, tau * second, second, strangers)
+            sums, own = self._among(first, second, strangers, tau)
             loss = (sum(sums) - self.sides * own).mean(-1)
         return loss / tau.view(-1) if self.divided else loss
 
-    def _among(self, anchors: Tensor, scaled: Tensor, second: Tensor, strangers: Strangers) -> tuple[list, Tensor]:
-        """log denominators of each side and τ²s_ii, `[run, n]`, of τ²f, τ²g and g with separate negatives."""
-        own, count = (anchors * second).sum(-1), strangers[0].shape[-2]
+    def _among(self, first: Tensor, second: Tensor, strangers: Strangers, tau: Tensor) -> tuple[list[Tensor], Tensor]:
+        """log denominators of each side and τ²s_ii, `[run, n]`, with separate negatives."""
+        own, count = (tau * first * second).sum(-1), strangers[0].shape[-2]
         weight = math.log((self.negatives or count) / count)
-        others = [(anchors @ strangers[1].mT).logsumexp(-1), (scaled @ strangers[0].mT).logsumexp(-1)][: self.sides]
+        sides = list(zip((first, second), strangers[::-1], strict=True))[: self.sides]
+        others = [(tau * f @ g.mT).logsumexp(-1) for f, g in sides]
         return [torch.logaddexp(own, other + weight) for other in others], own
 
 
