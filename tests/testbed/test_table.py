@@ -10,6 +10,7 @@ from contrastive_dynamics.testbed.canonical_correlations import canonical_axes
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.losses import Alignment, InfoNCE
 from contrastive_dynamics.testbed.pairs import sample_moments
+from contrastive_dynamics.testbed.side_by_side import side_by_side
 from contrastive_dynamics.testbed.table import (
     COLUMNS,
     MET,
@@ -27,7 +28,7 @@ from contrastive_dynamics.testbed.table import (
     table_of,
 )  # fmt: skip
 from contrastive_dynamics.testbed.table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
-from contrastive_dynamics.testbed.table_runs import plan
+from contrastive_dynamics.testbed.table_runs import plan, train_group
 from contrastive_dynamics.testbed.table_scores import constrained_rank, matched, private_share, strength_ratio
 from contrastive_dynamics.testbed.table_worlds import SHARED, SpreadModality, table_worlds
 from contrastive_dynamics.testbed.view_makers import Apart, Coupled
@@ -152,8 +153,9 @@ def test_intervals_are_those_of_student():
 
 
 @pytest.mark.parametrize("world", COLUMNS)
-def test_a_column_has_every_cell_that_rows_name(world):
+def test_a_column_has_every_cell_that_rows_name(world, monkeypatch):
     """Two steps: the numbers say nothing, but are there, one per seed."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     of = table_column(world, SEEDS, 2, 16)
     assert set(of["scores"]) > {"positives", "0.2", "20"} and 0 < of["sum"] < SHARED[world] + 1
     cells = table_of([of])
@@ -164,6 +166,16 @@ def test_a_column_has_every_cell_that_rows_name(world):
             assert cell.value.shape == cell.control.shape and len(cell.value) in (2, 3)
             assert bool(cell.value.isfinite().all()) and bool(cell.control.isfinite().all())
             assert cell.value.dtype == torch.float64
+
+
+def test_workers_change_no_bit(worlds):
+    cases = [("narrow", worlds[name], name, HOW) for name in ("moons", "modalities")]
+    seen = []
+    alone, apart = (side_by_side(train_group, cases, lambda of: seen.append(of) or of, n) for n in (1, 2))
+    assert seen == [cases, cases]
+    for one, other in zip(alone, apart, strict=True):
+        for arm in ("1", "20"):
+            assert all(torch.equal(a, b) for a, b in zip(one[arm].scores, other[arm].scores, strict=True))
 
 
 def test_bad_input():

@@ -41,6 +41,19 @@ def test_infonce_ends_at_the_soft_threshold(network, tied):
     assert (found - law).abs().max() < 0.05 and float(law[0, 2]) == 0
 
 
+def test_arms_learn_what_each_learns_alone():
+    """Their order aside: views that are equal are drawn once, and τ² is each arm's own."""
+    world, short = GivenCorrelations(RHO, 5), {"seeds": SEEDS, "steps": 5, "batch": 16}
+    losses = [InfoNCE(0.5, learned=True), Spectral(2.0, learned=True), InfoNCE(1.5, learned=True)]
+    views = [Native(), Shuffled(), Native()]
+    arms = train(world, views, Linear(3), losses, **short).arms(3)
+    for arm, seen, loss in zip(arms, views, losses, strict=True):
+        alone = train(world, seen, Linear(3), loss, **short)
+        torch.testing.assert_close(arm.encoders, alone.encoders, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(arm.tau_squared, alone.tau_squared, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(arm.losses, alone.losses, rtol=1e-12, atol=1e-12)
+
+
 def test_a_learned_temperature_counts_the_correlations():
     """From both sides it comes to the corrected sum, and τ²g to ρ."""
     world, at = GivenCorrelations(RHO, 5), []
@@ -163,6 +176,14 @@ def test_a_new_world_a_new_loss_and_a_new_network_in_under_25_lines():
         (
             lambda: ended(GivenCorrelations(RHO), lambda f, g: -(f * g).mean()),
             r"train: a loss must be one number per run, \[2\], got \[\]",
+        ),
+        (
+            lambda: ended(GivenCorrelations(RHO), [InfoNCE(1.0), InfoNCE(1.0, learned=True)]),
+            r"train: losses of all arms must learn the same parameters, got \[\[\], \['log_tau_squared'\]\]",
+        ),
+        (
+            lambda: train(GivenCorrelations(RHO), [Native()] * 2, Linear(2), [Alignment()] * 3, **TRAINED),
+            "train: views and losses must be one, or one per arm, got 2 and 3",
         ),
         (
             lambda: linear_map(Threshold(3, 0.5), {"w": torch.randn(1, 3, 4)}, 4),

@@ -70,7 +70,7 @@ def learned_temperatures(
     rows = rho.unsqueeze(1).expand(size[0], *size[1:], rho.shape[-1]).flatten(0, 2)
     begin = rows.sum(-1).view(size) * torch.tensor(starts, dtype=torch.float64).view(-1, 1, 1)
     loss = InfoNCE(tuple(begin.flatten().tolist()), learned=True, norm=norm)
-    world = GivenCorrelations(rows, law=law, tied=tied)
+    world = GivenCorrelations(rows, law=law, tied=tied, dtype=torch.float32)
     trained = train(
         world, Apart(), Linear(outputs), loss, seeds=list(seeds) * (size[0] * size[1]), steps=steps, batch=batch,
         optimiser=Adam(rate), dtype=torch.float32, watch=watch,
@@ -163,11 +163,12 @@ def spectral_counts(
     for name, (world, views) in watch(four_worlds(seeds).items()):
         rho = canonical_correlations(views.moments(world), tied=world.tied)
         count = learned_temperature(rho).expand(len(seeds))
+        begin = tuple((count / 2).tolist())
         losses = [(Spectral, "observed")] + [(InfoNCE, "control")] * (float(rho.max()) > 0.9)
-        for loss, arm in losses:
-            trained = train(
-                world, views, Linear(32), loss(tuple((count / 2).tolist()), learned=True), seeds=seeds, steps=steps,
-                batch=batch, optimiser=Adam(rate), dtype=torch.float32,
-            )  # fmt: skip
-            arms[arm][name] = trained.tau_squared / count - 1
+        trained = train(
+            world, views, Linear(32), [loss(begin, learned=True) for loss, _ in losses], seeds=seeds, steps=steps,
+            batch=batch, optimiser=Adam(rate), dtype=torch.float32,
+        )  # fmt: skip
+        for (_, arm), of in zip(losses, trained.arms(len(losses)), strict=True):
+            arms[arm][name] = of.tau_squared / count - 1
     return arms

@@ -17,6 +17,7 @@ from .pairs import Pairs
 from .worlds import World, require_world
 
 Views = Callable[[World, int, list[torch.Generator]], Pairs]
+Loss = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Trained:
         first, second = (_as(pairs[k], self.encoders[0]) for k in (0, 1))
         return self.network(self.encoders[0], first)[0], self.network(self.encoders[-1], second)[0]
 
+    def arms(self, count: int) -> list["Trained"]:
+        """The networks of each of `count` arms."""
+        encoders = zip(*(_chunks(of, count) for of in self.encoders), strict=True)
+        parts = zip(encoders, _chunks(self.loss_params, count), self.losses.chunk(count, 1), strict=True)
+        return [Trained(self.world, self.network, *part) for part in parts]
+
     @property
     def tau_squared(self) -> Tensor | None:
         """The learned inverse temperature `[run]`, or None."""
@@ -43,9 +50,9 @@ class Trained:
 
 def train(
     world: World,
-    views: Views,
+    views: Views | Sequence[Views],
     network: Network,
-    loss: Callable[..., Tensor],
+    loss: Loss | Sequence[Loss],
     *,
     seeds: Sequence[int],
     steps: int,
@@ -59,39 +66,45 @@ def train(
 ) -> Trained:
     """Train one network, or one per view, on fresh pairs at every step.
 
-    The losses of all runs are added and differentiated at once; constraint and optimiser act on each run alone.
+    The losses of all runs are added and differentiated at once; constraint and optimiser act on each run alone. Several
+    arms, each with views and a loss, are trained side by side: arms of a seed have one start and, where their views are
+    equal, the same pairs, which are drawn once.
     Args:
-        world, views, network, loss: parts that fit; see their modules.
-        seeds: one run each; the world's random parts have as many runs, or one.
+        world, views, network, loss: parts that fit; see their modules. Views and losses are one for all arms, or a list
+            with one per arm.
+        seeds: one run each, in every arm; the world's random parts have as many runs, or one.
         steps: ≥ 1.
         batch: pairs per step, ≥ 2.
         constraint: of the weights, also at the start.
         optimiser: an object with step(params, gradients, state, progress).
         strangers: a view maker and the number of separate negatives per step; by default none are drawn.
-        start: parameters of each encoder, in place of the network's start.
+        start: parameters of each encoder, one run per seed, in place of the network's start.
         dtype: in which outputs and steps are computed.
         watch: wraps the steps in a progress bar.
-    Returns: Trained.
+    Returns: Trained, with the runs of one arm after those of another; `Trained.arms` parts them.
     Raises: ValueError, in one line, for sizes that do not fit, shared latents that are not whitened, before the first
         step; for a run whose loss is no longer finite, at once.
-    Cost: per step and run, for a linear network and InfoNCE, 12·n·D·z + 6·n²·z flops and the draws.
+    Cost: per step and run, for a linear network and InfoNCE, 8·n·D·z + 6·n²·z flops and the draws.
     """
     _check(world, seeds, steps, batch, strangers)
-    params = _begin(world, network, loss, seeds, start, dtype)
+    seen, losses = _arms(views, loss)
+    params = _begin(world, network, losses, seeds, start, dtype)
     _require_fit(network, params, world.inputs)
     params = _constrained(params, constraint)
-    data, others = (streams(seeds, 1, purpose) for purpose in ("data", "strangers"))
-    state, losses = {}, []
+    makers = [of for k, of in enumerate(seen) if of not in seen[:k]]
+    data, others = [streams(seeds, 1, "data") for _ in makers], streams(seeds, 1, "strangers")
+    state, values = {}, []
     keep_freed_memory()
     for step in watch(range(steps)):
-        pairs = views(world, batch, data)
-        negatives = strangers[0](world, strangers[1], others) if strangers else None
-        value, gradients = _gradients(network, loss, params, pairs, negatives)
+        drawn = [_drawn(of, world, batch, generators, dtype) for of, generators in zip(makers, data, strict=True)]
+        negatives = _drawn(strangers[0], world, strangers[1], others, dtype) if strangers else None
+        pairs = [drawn[makers.index(of)] for of in seen]
+        value, gradients = _gradients(network, losses, params, pairs, negatives)
         _require_finite(value, step)
-        losses.append(value)
+        values.append(value)
         params = _constrained(optimiser.step(params, gradients, state, step / steps), constraint)
     encoders, of_loss = split(params)
-    return Trained(world, network, encoders, of_loss, torch.stack(losses))
+    return Trained(world, network, encoders, of_loss, torch.stack(values))
 
 
 def split(params: Parameters) -> tuple[tuple[Parameters, ...], Parameters]:
@@ -104,36 +117,68 @@ def split(params: Parameters) -> tuple[tuple[Parameters, ...], Parameters]:
     return tuple(groups.values()), of_loss
 
 
-def _begin(world, network, loss, seeds, start, dtype) -> Parameters:
+def _arms(views: Views | Sequence[Views], loss: Loss | Sequence[Loss]) -> tuple[list[Views], list[Loss]]:
+    """Views and loss of each arm."""
+    given = [list(of) if isinstance(of, Sequence) else [of] for of in (views, loss)]
+    count = max(len(of) for of in given)
+    if not all(len(of) in (1, count) for of in given):
+        got = " and ".join(str(len(of)) for of in given)
+        raise ValueError(f"train: views and losses must be one, or one per arm, got {got}")
+    return tuple(of * (count // len(of)) for of in given)
+
+
+def _begin(world, network, losses: list[Loss], seeds, start, dtype) -> Parameters:
     if start is None:
         count = 1 if world.tied else 2
         purposes = ("start", "start of the second")[:count]
         start = [network.start(world.inputs, streams(seeds, 1, purpose)) for purpose in purposes]
-    names = ("first", "second")
+    names, arms = ("first", "second"), len(losses)
     params = {f"{a}/{b}": w.to(dtype) for a, part in zip(names, start, strict=False) for b, w in part.items()}
-    own = loss.start(len(seeds)) if hasattr(loss, "start") else {}
-    return params | {f"loss/{name}": value.to(dtype) for name, value in own.items()}
+    own = [of.start(len(seeds)) if hasattr(of, "start") else {} for of in losses]
+    if any(of.keys() != own[0].keys() for of in own):
+        raise ValueError(f"train: losses of all arms must learn the same parameters, got {[sorted(of) for of in own]}")
+    params = {name: w.repeat(arms, *[1] * (w.ndim - 1)) for name, w in params.items()}
+    return params | {f"loss/{name}": torch.cat([of[name] for of in own]).to(dtype) for name in own[0]}
 
 
-def _gradients(network, loss, params: Parameters, pairs: Pairs, negatives: Pairs | None) -> tuple[Tensor, Parameters]:
+def _chunks(params: Parameters, count: int) -> list[Parameters]:
+    """Parameters of each of `count` arms."""
+    parts = {name: value.chunk(count) for name, value in params.items()}
+    return [{name: of[k] for name, of in parts.items()} for k in range(count)]
+
+
+def _drawn(views: Views, world: World, n: int, generators: list[torch.Generator], dtype: torch.dtype) -> Pairs:
+    pairs = views(world, n, generators)
+    return pairs._replace(first=pairs.first.to(dtype), second=pairs.second.to(dtype))
+
+
+def _gradients(
+    network, losses: list[Loss], params: Parameters, pairs: list[Pairs], negatives: Pairs | None
+) -> tuple[Tensor, Parameters]:
     """The loss of every run, and its gradient in every parameter."""
     with torch.enable_grad():
         leaves = {name: w.detach().requires_grad_() for name, w in params.items()}
-        encoders, of_loss = split(leaves)
-
-        def outputs(of: Pairs) -> tuple[Tensor, Tensor]:
-            both = ((encoders[0], of.first), (encoders[-1], of.second))
-            return tuple(network(encoder, _as(view, encoder))[0] for encoder, view in both)
-
-        more = {} if negatives is None else {"strangers": outputs(negatives)}
-        if of_loss:
-            more["params"] = of_loss
-        value = loss(*outputs(pairs), **more)
-        if value.shape != pairs.first.shape[:1]:
-            raise ValueError(f"train: a loss must be one number per run, [{len(pairs.first)}], got {list(value.shape)}")
+        arms = zip(losses, _chunks(leaves, len(losses)), pairs, strict=True)
+        value = torch.cat([_values(network, loss, own, of, negatives) for loss, own, of in arms])
         found = torch.autograd.grad(value.sum(), list(leaves.values()), allow_unused=True)
     filled = [torch.zeros_like(w) if g is None else g for w, g in zip(leaves.values(), found, strict=True)]
     return value.detach(), dict(zip(leaves, filled, strict=True))
+
+
+def _values(network, loss: Loss, params: Parameters, pairs: Pairs, negatives: Pairs | None) -> Tensor:
+    """The loss of every run of an arm."""
+    encoders, of_loss = split(params)
+
+    def outputs(of: Pairs) -> tuple[Tensor, Tensor]:
+        return network(encoders[0], of.first)[0], network(encoders[-1], of.second)[0]
+
+    more = {} if negatives is None else {"strangers": outputs(negatives)}
+    if of_loss:
+        more["params"] = of_loss
+    value = loss(*outputs(pairs), **more)
+    if value.shape != pairs.first.shape[:1]:
+        raise ValueError(f"train: a loss must be one number per run, [{len(pairs.first)}], got {list(value.shape)}")
+    return value
 
 
 def _constrained(params: Parameters, constraint: Constraint) -> Parameters:

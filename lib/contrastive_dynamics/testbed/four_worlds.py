@@ -13,6 +13,7 @@ from .paper_worlds import Modalities, Moons, SparseCodes, Tokens
 from .view_makers import Native
 from .worlds import World
 
+SINGLE = torch.float32  # of views; moments are in double precision
 WORLDS = ("tokens", "moons", "modalities", "sparse codes")
 
 
@@ -35,9 +36,9 @@ def four_worlds(seeds: Sequence[int]) -> dict[str, Setting]:
     sizes = torch.linspace(1.5, 0.6, 6).tolist()
     sparse = SparseCoding(random_dictionary(128, 16, streams(seeds, 1, "dictionary")), 0.064, 0.104**0.5)
     worlds = {
-        "tokens": Tokens(draw_generators(streams(seeds, 1, "pool"), 20, 6, 3, 10, 3)),
-        "moons": Moons(sizes, 32, streams(seeds, 1, "rotation")),
+        "tokens": Tokens(draw_generators(streams(seeds, 1, "pool"), 20, 6, 3, 10, 3), SINGLE),
+        "moons": Moons(sizes, 32, streams(seeds, 1, "rotation"), dtype=SINGLE),
         "modalities": Modalities(torch.linspace(2, 1, 6, dtype=torch.float64), 0.8, 16),
-        "sparse codes": SparseCodes(sparse),
+        "sparse codes": SparseCodes(sparse, SINGLE),
     }
     return {name: Setting(world, Native()) for name, world in worlds.items()}

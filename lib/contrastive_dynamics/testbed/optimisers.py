@@ -93,13 +93,15 @@ class Relative:
         weights = [name for name in params if not name.startswith("loss/")]
 
         def size(parts: Parameters) -> Tensor:
-            return sum(parts[name].flatten(1).square().sum(1) for name in weights).sqrt()
+            return torch.stack([torch.linalg.vector_norm(parts[name].flatten(1), dim=1) for name in weights]).norm(
+                dim=0
+            )
 
         factor = eta * size(params) / size(gradients).clamp(min=torch.finfo(torch.float32).tiny)
         moved = {name: w - eta * gradients[name] for name, w in params.items() if name not in weights}
         for name in weights:
             w = params[name]
-            moved[name] = w - factor.to(w).view(-1, *[1] * (w.ndim - 1)) * gradients[name]
+            moved[name] = torch.addcmul(w, factor.to(w).view(-1, *[1] * (w.ndim - 1)), gradients[name], value=-1)
         return moved
 
 

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from .canonical_correlations import canonical_correlations
 from .encoders import Linear, Threshold, TwoLayers
-from .experiment import train
+from .experiment import Trained, train
 from .four_worlds import four_worlds
 from .losses import Alignment, InfoNCE, Spectral
 from .optimisers import Relative
-from .scores import score
+from .scores import Sample, Scores, draw_sample, score_on
 from .soft_threshold import effective_rank_of_shares, water_filling
 from .view_makers import Apart, Coupled, Masked, Native, Noisy, Shuffled
 
@@ -104,21 +104,21 @@ def own_map(plan: Plan, watch: Callable[[Iterable], Iterable] = iter) -> Map:
 
 def _at(plan: Plan, noise: float) -> tuple[Tensor, Tensor, Tensor | None]:
     """A row of the map: every τ² and seed in one batch."""
-    runs, every = len(plan.seeds), list(plan.seeds) * len(plan.taus)
-    world = plan._setting(every).world
+    world = plan._setting(plan.seeds).world
     views = VIEWS[plan.views] if noise == 0 else Noisy(noise, VIEWS[plan.views])
     losses = [LOSSES[plan.loss](tau) for tau in plan.taus]
-
-    def loss(first: Tensor, second: Tensor) -> Tensor:
-        parts = zip(losses, first.split(runs), second.split(runs), strict=True)
-        return torch.cat([one(f, g) for one, f, g in parts])
-
     trained = train(
-        world, views, NETWORKS[plan.network], loss, seeds=every, steps=plan.steps, batch=plan.batch,
+        world, views, NETWORKS[plan.network], losses, seeds=plan.seeds, steps=plan.steps, batch=plan.batch,
         optimiser=Relative(0.1), dtype=torch.float32,
     )  # fmt: skip
-    rank, kept = score(trained, views, _SCORED, every).rank, score(trained, Apart(), _SCORED, every).kept
-    return *(of.double().view(-1, runs).mean(-1) for of in (rank, kept)), _law(plan, world, views)
+    arms = trained.arms(len(losses))
+    rank, kept = (_means(arms, draw_sample(world, of, _SCORED, plan.seeds)) for of in (views, Apart()))
+    return rank.rank, kept.kept, _law(plan, world, views)
+
+
+def _means(arms: list[Trained], sample: Sample) -> Scores:
+    """Scores `[tau]`, means over seeds."""
+    return Scores(*(torch.stack(of).double().mean(-1) for of in zip(*(score_on(a, sample) for a in arms), strict=True)))
 
 
 def _law(plan: Plan, world, views) -> Tensor | None:
@@ -130,7 +130,7 @@ def _law(plan: Plan, world, views) -> Tensor | None:
     except ValueError:  # views whose moments are not known exactly
         return None
     tau = torch.tensor(plan.taus, dtype=rho.dtype)
-    each = rho.expand(len(plan.taus) * len(plan.seeds), -1)
+    each = rho.expand(len(plan.seeds), -1).repeat(len(plan.taus), 1)
     shares = water_filling(each, tau.repeat_interleave(len(plan.seeds)), OUTPUTS, tied=world.tied)
     if float(shares.sum(-1).min()) < 1 - 1e-9:
         return None

@@ -4,6 +4,7 @@ Shapes as in `worlds`; every world has exact moments.
 """
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -23,7 +24,7 @@ class Tokens:
     Source: tian-2023, Section 5.
     Args:
         pool: `[run, G, K]` patterns over d tokens, as `draw_generators` makes them.
-        dtype: of the views.
+        dtype: of the views; moments are in double precision.
     """
 
     tied = True
@@ -55,8 +56,9 @@ class Tokens:
         return self._one_hot(torch.where(patterns == WILDCARD, private.to(patterns.dtype), patterns))
 
     def _one_hot(self, tokens: Tensor) -> Tensor:
-        one_hot = torch.nn.functional.one_hot(tokens.long(), self.pool.d).flatten(-2)
-        return (one_hot - self.centre).to(self.dtype)
+        letters = torch.arange(self.pool.d, dtype=tokens.dtype, device=tokens.device)
+        one_hot = (tokens.unsqueeze(-1) == letters).flatten(-2)
+        return one_hot.to(self.dtype).sub_(self.centre.to(self.dtype))
 
     def pairs(self, n, generators):
         """The batches of tian-2023, in their stream; the latents are not recorded there."""
@@ -84,12 +86,16 @@ class Moons:
         generators: of the rotations, one per run.
         variance: of the noise, ≥ 0.
         points: on the moons of each plane, even.
+        dtype: of the views; moments are in double precision.
     Raises: ValueError for other sizes.
     """
 
     tied = True
 
-    def __init__(self, sizes, inputs: int, generators: list[torch.Generator], variance: float = 0.1, points: int = 200):
+    def __init__(
+        self, sizes, inputs: int, generators: list[torch.Generator], variance: float = 0.1, points: int = 200,
+        dtype: torch.dtype = torch.float64,
+    ):  # fmt: skip
         if 2 * len(sizes) > inputs or not min(sizes) > 0 or not 0 <= variance < math.inf:
             got = f"{list(sizes)}, {inputs} and {variance}"
             raise ValueError(f"Moons: sizes, inputs and variance must be > 0, ≥ 2·planes and ≥ 0, got {got}")
@@ -102,6 +108,7 @@ class Moons:
         planes = torch.block_diag(*(size * self.root for size in scales))
         self.patterns = haar(generators, inputs, 2 * len(sizes)) @ planes  # [run, D, S]
         self.directions = self.patterns.mT
+        self.points, self.shown = self.points.to(dtype), self.directions.to(dtype)
 
     def shared(self, n, generators):
         size = (n, self.patterns.shape[-1] // 2)
@@ -109,10 +116,10 @@ class Moons:
         return self.points[torch.stack(picked)].flatten(-2)
 
     def private(self, n, generators):
-        return per_run(torch.randn, generators, n, self.inputs).mul_(self.variance**0.5)
+        return per_run(torch.randn, generators, n, self.inputs, dtype=self.shown.dtype).mul_(self.variance**0.5)
 
     def render(self, shared, private, modality):
-        return shared @ self.patterns.mT + private
+        return shared @ self.shown + private
 
     def moments(self):
         cross = self.patterns @ self.patterns.mT
@@ -168,27 +175,29 @@ class SparseCodes:
     Source: wen-li-2021, Definitions 2.1 and 2.3.
     Args:
         model: with a dictionary per run.
+        dtype: of the views, by default the model's; moments are in its precision.
     """
 
     tied = True
 
-    def __init__(self, model: SparseCoding):
+    def __init__(self, model: SparseCoding, dtype: torch.dtype | None = None):
+        self.drawn = replace(model, dictionary=model.dictionary.to(dtype or model.dtype))
         self.model, self.inputs, self.directions = model, model.dictionary.shape[-2], model.dictionary.mT
 
     def shared(self, n, generators):
-        return self.model.latents(n, generators) / self.model.active**0.5
+        return self.drawn.latents(n, generators) / self.model.active**0.5
 
     def private(self, n, generators):
-        return self.model.dense_noise(n, generators)
+        return self.drawn.dense_noise(n, generators)
 
     def render(self, shared, private, modality):
-        return self.model.active**0.5 * shared @ self.model.dictionary.mT + private
+        return self.model.active**0.5 * shared @ self.drawn.dictionary.mT + private
 
     def pairs(self, n, generators):
         """Masked pairs of `SparseCoding.views`, in its stream."""
-        latents, x = self.model.sample(n, generators)
-        noise = x - latents @ self.model.dictionary.mT
-        return Pairs(*self.model.views(x, generators), latents / self.model.active**0.5, noise)
+        latents, x = self.drawn.sample(n, generators)
+        noise = x - latents @ self.drawn.dictionary.mT
+        return Pairs(*self.drawn.views(x, generators), latents / self.model.active**0.5, noise)
 
     def moments(self):
         auto = cross_moment(self.model, "plain")

@@ -3,6 +3,7 @@
 Shapes: outputs f of the second view `[run, n, z]`, centred; s the whitened shared latents; K = E[f sᵀ].
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -13,7 +14,7 @@ from ..numerics.ranks import effective_rank
 from .canonical_correlations import canonical_axes
 from .encoders import Network, Parameters
 from .experiment import Trained, Views
-from .pairs import Moments
+from .pairs import Moments, Pairs
 from .worlds import World
 
 NOISE = 0.1  # variance of a noisy probe's noise, of tr Cov(f)/S
@@ -30,7 +31,30 @@ class Scores(NamedTuple):
     drop: Tensor  # private over shared variance in x, over the same in f
 
 
-def score(trained: Trained, views: Views, n: int, seeds: list[int]) -> Scores:
+class Sample(NamedTuple):
+    """Fresh pairs of a world, and what of the scores depends on them alone."""
+
+    pairs: Pairs
+    explained: Tensor | None  # R² of s from x, `[run]`; None where a sampler does not record its latents
+    again: tuple[Tensor, Tensor]  # two second views with private latents of their own, whatever the pairs are
+    private: Tensor  # private over shared variance in these, `[run]`
+
+
+def draw_sample(world: World, views: Views, n: int, seeds: Sequence[int]) -> Sample:
+    """What `score` needs to see of a world; arguments as there. Several networks may be scored on one sample."""
+    pairs = views(world, n, streams(seeds, 1, "scores"))
+    explained = None
+    if pairs.shared.shape[-1]:
+        x, s = _centred(pairs.second), _centred(pairs.shared)
+        x, s = (y.to(torch.promote_types(x.dtype, s.dtype)) for y in (x, s))
+        explained = _r_squared(x.mT @ x / n, x.mT @ s / n, s)
+    generators = streams(seeds, 1, "scores of private latents")
+    shared = world.shared(n, generators)
+    again = world.render(shared, world.private(n, generators), 1), world.render(shared, world.private(n, generators), 1)
+    return Sample(pairs, explained, again, _private_to_shared(*again))
+
+
+def score(trained: Trained, views: Views, n: int, seeds: Sequence[int]) -> Scores:
     """Scores on n fresh pairs of each run.
 
     Args:
@@ -42,29 +66,31 @@ def score(trained: Trained, views: Views, n: int, seeds: list[int]) -> Scores:
     Error: an R² is too high by D/n.
     Cost: 2n(D² + z²) flops per run.
     """
-    world = trained.world
-    pairs = views(world, n, streams(seeds, 1, "scores"))
-    first, second = (_centred(y) for y in trained.outputs(pairs))
+    return score_on(trained, draw_sample(trained.world, views, n, seeds))
+
+
+def score_on(trained: Trained, sample: Sample) -> Scores:
+    """Scores on pairs that are drawn already, with the runs of the networks. Cost: 2n(D·z + z²) flops per run."""
+    first, second = (_centred(y) for y in trained.outputs(sample.pairs))
     spread = [y.square().sum((-2, -1)) for y in (first, second)]
     align = (first * second).sum((-2, -1)) / (spread[0] * spread[1]).sqrt()
-    kept, balance, cond = _of_shared(second, _centred(pairs.second), pairs.shared)
-    return Scores(align, effective_rank(second), kept, balance, cond, _drop(trained, n, seeds))
+    outputs = [trained.network(trained.encoders[-1], _like(x, trained))[0] for x in sample.again]
+    drop = sample.private / _private_to_shared(*outputs)
+    return Scores(align, effective_rank(second), *_of_shared(second, sample), drop)
 
 
-def _of_shared(f: Tensor, x: Tensor, shared: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _of_shared(f: Tensor, sample: Sample) -> tuple[Tensor, Tensor, Tensor]:
     """kept, balance and cond."""
-    count = shared.shape[-1]
-    if not count:
+    if sample.explained is None:
         return (torch.full((len(f),), torch.nan, dtype=f.dtype, device=f.device),) * 3
-    s, n = _centred(shared).to(f.dtype), f.shape[1]
-    second = f.mT @ f / n
+    s, n = _centred(sample.pairs.shared).to(f.dtype), f.shape[1]
+    count, second, cross = s.shape[-1], f.mT @ f / n, f.mT @ s / n
     noise = NOISE * second.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None, None] / count
-    noisy = _r_squared(second + noise * torch.eye(f.shape[-1]).to(f), f.mT @ s / n, s)
-    gains = torch.linalg.svdvals(f.mT @ s / n)
+    noisy = _r_squared(second + noise * torch.eye(f.shape[-1]).to(f), cross, s)
+    gains = torch.linalg.svdvals(cross)
     gains = torch.nn.functional.pad(gains, (0, max(0, count - gains.shape[-1])))[..., :count]
     balance = gains.square().sum(-1) / (count * gains[..., 0].square())
-    x, s = (y.to(torch.promote_types(x.dtype, s.dtype)) for y in (x, s))  # views may be finer than outputs
-    return noisy / _r_squared(x.mT @ x / n, x.mT @ s / n, s), balance, gains[..., 0] / gains[..., -1]
+    return noisy / sample.explained, balance, gains[..., 0] / gains[..., -1]
 
 
 def _r_squared(second: Tensor, cross: Tensor, s: Tensor) -> Tensor:
@@ -73,20 +99,11 @@ def _r_squared(second: Tensor, cross: Tensor, s: Tensor) -> Tensor:
     return explained / s.square().mean(1).sum(-1)
 
 
-def _drop(trained: Trained, n: int, seeds: list[int]) -> Tensor:
-    world: World = trained.world
-    generators = streams(seeds, 1, "scores of private latents")
-    shared = world.shared(n, generators)
-    views = [world.render(shared, world.private(n, generators), 1) for _ in range(2)]
-    outputs = [trained.network(trained.encoders[-1], _like(x, trained))[0] for x in views]
-    return _private_to_shared(*views) / _private_to_shared(*outputs)
-
-
 def _private_to_shared(first: Tensor, second: Tensor) -> Tensor:
     """Of two samples with the same shared latents: variance of what they do not share over that of what they do."""
     first, second = _centred(first), _centred(second)
     shared = (first * second).sum((-2, -1))
-    return ((first.square() + second.square()).sum((-2, -1)) / 2 - shared) / shared
+    return ((first - second).square().sum((-2, -1)) / 2) / shared
 
 
 def linear_map(network: Network, params: Parameters, inputs: int) -> Tensor:

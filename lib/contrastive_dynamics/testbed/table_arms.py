@@ -4,7 +4,8 @@ Every arm has the same seeds, so that arms are paired: the same world, start and
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -15,8 +16,7 @@ from ..numerics.random_streams import streams
 from .encoders import Linear, Network
 from .experiment import Trained, Views, train
 from .optimisers import Constraint, Relative, free
-from .pairs import Pairs
-from .scores import Scores, score
+from .scores import Sample, Scores, draw_sample, score_on
 from .view_makers import Apart
 from .worlds import World
 
@@ -47,26 +47,6 @@ class Training:
     scored: int = 2000
 
 
-class Repeated:
-    """A world whose runs are those of another, once for each arm."""
-
-    def __init__(self, world: World, arms: int):
-        self.world, self.arms, self.tied, self.inputs = world, arms, world.tied, world.inputs
-
-    def shared(self, n, generators):
-        return self._repeat(self.world.shared(n, generators[: len(generators) // self.arms]))
-
-    def private(self, n, generators):
-        return self._repeat(self.world.private(n, generators[: len(generators) // self.arms]))
-
-    def render(self, shared, private, modality):
-        parts = zip(shared.chunk(self.arms), private.chunk(self.arms), strict=True)
-        return torch.cat([self.world.render(*part, modality) for part in parts])
-
-    def _repeat(self, latents: Tensor) -> Tensor:
-        return latents.repeat(self.arms, *[1] * (latents.ndim - 1))
-
-
 class Ended(NamedTuple):
     """The networks of an arm, and their scores on whole views with private latents of their own."""
 
@@ -79,7 +59,6 @@ def trained_arms(
 ) -> dict[str, Ended]:
     """Train one network on every arm, all in one batch; an arm's numbers do not depend on the others.
 
-    Views that several arms share are drawn once.
     Args:
         world: with one run per seed, or one for all.
         arms: by name.
@@ -89,41 +68,31 @@ def trained_arms(
     Returns: what became of each arm.
     Raises: ValueError as `train`.
     """
-    runs, chosen = len(how.seeds), list(arms.values())
-    data = {arm.views: streams(list(how.seeds), 1, "data") for arm in chosen}
-    parts = [slice(k * runs, (k + 1) * runs) for k in range(len(chosen))]
-
-    def views(repeated: Repeated, n: int, _: list[torch.Generator]) -> Pairs:
-        drawn = {of: of(repeated.world, n, generators) for of, generators in data.items()}
-        return Pairs(*(torch.cat(of) for of in zip(*(drawn[arm.views] for arm in chosen), strict=True)))
-
-    def loss(first: Tensor, second: Tensor) -> Tensor:
-        return torch.cat([arm.loss(first[part], second[part]) for arm, part in zip(chosen, parts, strict=True)])
-
-    seeds = list(how.seeds) * len(chosen)
+    views, losses = zip(*arms.values(), strict=True)
     done = train(
-        Repeated(world, len(chosen)), views, network, loss, seeds=seeds, steps=how.steps, batch=how.batch,
-        constraint=constraint, optimiser=Relative(how.rate), dtype=torch.float32,
+        world, views, network, losses, seeds=how.seeds, steps=how.steps, batch=how.batch, constraint=constraint,
+        optimiser=Relative(how.rate), dtype=torch.float32,
     )  # fmt: skip
-    scores = score(done, Apart(), how.scored, seeds)
-    return {
-        name: Ended(_part(done, world, part), Scores(*(of[part].double() for of in scores)))
-        for name, part in zip(arms, parts, strict=True)
-    }
-
-
-def _part(done: Trained, world: World, part: slice) -> Trained:
-    encoders = tuple({name: w[part] for name, w in encoder.items()} for encoder in done.encoders)
-    return replace(done, world=world, encoders=encoders, losses=done.losses[:, part])
+    return {name: _ended(of, how) for name, of in zip(arms, done.arms(len(arms)), strict=True)}
 
 
 def untrained(world: World, network: Network, how: Training) -> Ended:
     """The same networks at their start."""
     purposes = ("start", "start of the second")[: 1 if world.tied else 2]
-    starts = (network.start(world.inputs, streams(list(how.seeds), 1, purpose)) for purpose in purposes)
+    starts = (network.start(world.inputs, streams(how.seeds, 1, purpose)) for purpose in purposes)
     encoders = tuple({name: w.float() for name, w in start.items()} for start in starts)
-    start = Trained(world, network, encoders, {}, torch.zeros(0, len(how.seeds)))
-    return Ended(start, Scores(*(of.double() for of in score(start, Apart(), how.scored, list(how.seeds)))))
+    return _ended(Trained(world, network, encoders, {}, torch.zeros(0, len(how.seeds))), how)
+
+
+def _ended(trained: Trained, how: Training) -> Ended:
+    scores = score_on(trained, _sample(trained.world, how.scored, how.seeds))
+    return Ended(trained, Scores(*(of.double() for of in scores)))
+
+
+@lru_cache(maxsize=1)
+def _sample(world: World, n: int, seeds: tuple[int, ...]) -> Sample:
+    """One sample for all arms of a world, which are scored one after the other."""
+    return draw_sample(world, Apart(), n, seeds)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from .encoders import Fields, Linear, TwoLayers
 from .losses import Alignment, Bilinear, InfoNCE
 from .optimisers import semi_orthogonal
 from .paper_worlds import Modalities
+from .side_by_side import side_by_side
 from .table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
 from .table_worlds import (
     NATIVE,
@@ -175,7 +176,7 @@ def trainings(
     watch: Callable[[Iterable], Iterable] = iter,
     only: dict[str, tuple[str, ...]] | None = None,
 ) -> Trainings:
-    """Everything that a column of the table needs, trained once: world or variant -> group -> arms.
+    """Everything that a column of the table needs, trained once, side by side: world or variant -> group -> arms.
 
     Args:
         how: seeds, steps, batch and rate.
@@ -188,9 +189,14 @@ def trainings(
         raise ValueError(f"column must be one of {', '.join(SHARED)}, got {column!r}")
     planned = {name: of for name, of in plan(how.seeds).items() if name.partition(",")[0] == column}
     wanted = {name: groups for name, (_, groups) in planned.items()} if only is None else only
-    jobs = [(name, world, group) for name, (world, _) in planned.items() for group in wanted.get(name, ())]
+    jobs = [(name, group) for name in planned for group in wanted.get(name, ())][::-1]  # the longest are last
+    cases = [(group, planned[name][0], column, _longer(how) if group == "fields" else how) for name, group in jobs]
     ended: Trainings = {}
-    for name, world, group in watch(jobs):
-        arms = GROUPS[group](world, column, _longer(how) if group == "fields" else how)
+    for (name, group), arms in zip(jobs, side_by_side(train_group, cases, watch), strict=True):
         ended.setdefault(name, {})["wide" if group == "few" else group] = arms
     return ended
+
+
+def train_group(group: str, world: World, column: str, how: Training) -> Arms:
+    """A group of arms, by its name in GROUPS."""
+    return GROUPS[group](world, column, how)

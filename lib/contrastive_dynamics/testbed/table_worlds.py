@@ -45,7 +45,7 @@ def signal() -> Tensor:
 def moons(seeds: tuple[int, ...], variance: float = 0.1) -> Moons:
     """Six planes of two moons each, in 32 inputs."""
     sizes = torch.linspace(1.5, 0.6, 6).tolist()
-    return Moons(sizes, 32, streams(list(seeds), 1, "rotation"), variance)
+    return Moons(sizes, 32, streams(list(seeds), 1, "rotation"), variance, dtype=SINGLE)
 
 
 def small_sparse_codes(seeds: tuple[int, ...], noise: float = 1.0) -> SparseCodes:
@@ -68,7 +68,7 @@ class SparseModalities(Modalities):
     """Two modalities whose shared latents are sparse, ±√10 with probability 1/10, and not signs."""
 
     def shared(self, n, generators):
-        return LAWS["sparse"](n, self.rank, generators).to(self.scales.dtype)
+        return LAWS["sparse"](n, self.rank, generators, self.scales.dtype)
 
     def pairs(self, n, generators):
         """Private latents redrawn, as the paper's sampler has signs."""

@@ -70,7 +70,8 @@ class Masked:
 
     def __call__(self, world: World, n: int, generators: list[torch.Generator]) -> Pairs:
         whole = Coupled()(world, n, generators)
-        kept = (per_run(torch.rand, generators, *whole.second.shape[1:]) < self.rate).to(whole.first.dtype)
+        dtype = whole.first.dtype
+        kept = (per_run(torch.rand, generators, *whole.second.shape[1:], dtype=dtype) < self.rate).to(dtype)
         return whole._replace(first=whole.first * kept / self.rate, second=whole.second * (1 - kept) / (1 - self.rate))
 
     def moments(self, world: World) -> Moments:
@@ -100,7 +101,7 @@ class Noisy:
 
     def __call__(self, world: World, n: int, generators: list[torch.Generator]) -> Pairs:
         pairs = self.views(world, n, generators)
-        added = [self.std * per_run(torch.randn, generators, *x.shape[1:]).to(x.dtype) for x in pairs[:2]]
+        added = [self.std * per_run(torch.randn, generators, *x.shape[1:], dtype=x.dtype) for x in pairs[:2]]
         return pairs._replace(first=pairs.first + added[0], second=pairs.second + added[1])
 
     def moments(self, world: World) -> Moments:

@@ -46,13 +46,17 @@ class GivenCorrelations:
         inputs: D ≥ S; the other coordinates are private.
         law: one of LAWS.
         tied: whether one encoder serves both views.
+        dtype: of the views; moments are in double precision.
     Raises: ValueError for another argument.
     """
 
-    def __init__(self, rho, inputs: int | None = None, law: str = "normal", tied: bool = True):
+    def __init__(
+        self, rho, inputs: int | None = None, law: str = "normal", tied: bool = True, dtype: torch.dtype = torch.float64
+    ):
         rho = torch.as_tensor(rho, dtype=torch.float64)
         self.count = rho.shape[-1] if rho.ndim else 0
-        self.inputs, self.tied, self.law = self.count if inputs is None else inputs, tied, law
+        self.inputs, self.tied = self.count if inputs is None else inputs, tied
+        self.law, self.dtype = law, dtype
         if not 1 <= self.count <= self.inputs or not bool(((rho >= 0) & (rho <= 1)).all()):
             got = f"{float(rho.min()):g} to {float(rho.max()):g}, {self.count} of them, and {inputs}"
             raise ValueError(f"rho and inputs must be 0 to 1, [S] or [run, S], and ≥ S, got {got}")
@@ -61,14 +65,14 @@ class GivenCorrelations:
         self.rho = torch.nn.functional.pad(rho, (0, self.inputs - self.count)).view(-1, 1, self.inputs)
 
     def shared(self, n, generators):
-        return LAWS[self.law](n, self.count, generators)
+        return LAWS[self.law](n, self.count, generators, self.dtype)
 
     def private(self, n, generators):
         """The private values, and after them the coins that choose, unless the law is normal."""
-        values = LAWS[self.law](n, self.inputs, generators)
+        values = LAWS[self.law](n, self.inputs, generators, self.dtype)
         if self.law == "normal":
             return values
-        return torch.cat([values, per_run(torch.rand, generators, n, self.inputs)], -1)
+        return torch.cat([values, per_run(torch.rand, generators, n, self.inputs, dtype=self.dtype)], -1)
 
     def render(self, shared, private, modality):
         shared = torch.nn.functional.pad(shared, (0, self.inputs - self.count))
@@ -84,25 +88,28 @@ class GivenCorrelations:
         return Moments(unit, unit, cross)
 
 
-def _normal(n: int, size: int, generators: list[torch.Generator]) -> Tensor:
-    return per_run(torch.randn, generators, n, size)
+Generators = list[torch.Generator]
 
 
-def _signs(n: int, size: int, generators: list[torch.Generator]) -> Tensor:
-    return torch.where(per_run(torch.rand, generators, n, size) < 0.5, -1.0, 1.0).double()
+def _normal(n: int, size: int, generators: Generators, dtype: torch.dtype) -> Tensor:
+    return per_run(torch.randn, generators, n, size, dtype=dtype)
 
 
-def _uniform(n: int, size: int, generators: list[torch.Generator]) -> Tensor:
-    return (2 * per_run(torch.rand, generators, n, size) - 1) * 3**0.5
+def _signs(n: int, size: int, generators: Generators, dtype: torch.dtype) -> Tensor:
+    return torch.where(per_run(torch.rand, generators, n, size, dtype=dtype) < 0.5, -1.0, 1.0).to(dtype)
 
 
-def _sparse(n: int, size: int, generators: list[torch.Generator]) -> Tensor:
+def _uniform(n: int, size: int, generators: Generators, dtype: torch.dtype) -> Tensor:
+    return (2 * per_run(torch.rand, generators, n, size, dtype=dtype) - 1) * 3**0.5
+
+
+def _sparse(n: int, size: int, generators: Generators, dtype: torch.dtype) -> Tensor:
     """±√10 with probability 1/10, else 0."""
-    uniform = per_run(torch.rand, generators, n, size)
-    return ((uniform < 0.05).double() - (uniform > 0.95).double()) * 10**0.5
+    uniform = per_run(torch.rand, generators, n, size, dtype=dtype)
+    return ((uniform < 0.05).to(dtype) - (uniform > 0.95).to(dtype)) * 10**0.5
 
 
-LAWS: dict[str, Callable[[int, int, list[torch.Generator]], Tensor]] = {
+LAWS: dict[str, Callable[[int, int, Generators, torch.dtype], Tensor]] = {
     "normal": _normal, "signs": _signs, "uniform": _uniform, "sparse": _sparse,
 }  # fmt: skip
 
