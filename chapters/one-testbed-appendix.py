@@ -315,15 +315,10 @@ glue.figure(fig, "ot-plot-real-learned")
 # ```
 
 # %% [markdown]
-# (ot-a-photographs)=
-# ### Photographs, and features of a frozen network
+# (ot-a-features)=
+# ### Features of a frozen network
 #
-# Two more records hold the runs on real images with other pairs. In `photographs` a view is a part of a patch of a CIFAR-10 photograph, in other colours and with noise.
-#
-# ```{include} ../book/_generated/one-testbed-photographs.md
-# ```
-#
-# In `features` each view is a whole photograph, cut and recoloured at random, as EfficientNet-Lite0 sees it. This network was trained on labels of ImageNet and stays as it is; we keep the 48 largest principal components of its output. Correlations come from photographs that neither the axes nor the encoders have seen ([the data](../book/data.md)).
+# Most linear encoders are trained on what another network makes of an image. In the record `features` each view is a whole photograph, cut and recoloured at random, as EfficientNet-Lite0 sees it. This network was trained on labels of ImageNet and stays as it is; we keep the 48 largest principal components of its output. Correlations come from photographs that neither the axes nor the encoders have seen ([the data](../book/data.md)).
 #
 # ```{include} ../book/_generated/one-testbed-features.md
 # ```

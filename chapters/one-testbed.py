@@ -780,7 +780,7 @@ chapter.judge(
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the profile `photographs` of a patch of a CIFAR-10 photograph, where colours change, too ([pictures](ot-a-photographs)). Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -900,7 +900,7 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs, in pilots, the leading direction took more than its soft threshold at $\tau^2=3$. The profile `features` trains the linear encoder of everyday use, on a frozen network's features of whole photographs. In pilots these were nearly Gaussian, and the spectra followed the law; the learned temperature did not ([appendix](ot-a-photographs)).
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs, in pilots, the leading direction took more than its soft threshold at $\tau^2=3$. The [record `features`](ot-a-features) trains the linear encoder of everyday use, on a frozen network's features of whole photographs. In pilots these were nearly Gaussian, and the spectra followed the law; the learned temperature did not ([appendix](ot-a-features)).
 #
 # At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on real images $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
 #
