@@ -37,8 +37,15 @@ def test_value_and_gradient_are_those_of_logsumexp(dtype, scale, shift, sides, r
 
 def test_gradients_are_those_of_differences():
     assert torch.autograd.gradcheck(lambda f, g: infonce_of_batch(f, g, 0.7), outputs(1.0))
-    assert torch.autograd.gradcheck(lambda f, g: normalised(f, g, None, "mean")[:2], outputs(1.0))
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        assert check(lambda f, g: normalised(f, g, None, "mean")[:2], outputs(1.0))
 
 
 def test_nothing_finite_comes_of_nan():
     assert not infonce_of_batch(torch.full((1, 2, 3), torch.nan), torch.ones(1, 2, 3)).isfinite().any()
+
+
+def test_a_second_derivative_is_refused():
+    f, g = outputs(1.0)
+    with pytest.raises(ValueError, match="^infonce_of_batch: create_graph must be False, .*, got True$"):
+        torch.autograd.grad(infonce_of_batch(f, g).sum(), f, create_graph=True)

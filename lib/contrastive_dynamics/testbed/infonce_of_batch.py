@@ -6,7 +6,6 @@ cache, some runs at a time, so that no `[run, n, n]` is kept until the backward 
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 _BYTES = 2**20  # of the matrices that are handled at a time, within a core's level-2 cache
 
@@ -15,12 +14,13 @@ def infonce_of_batch(first: Tensor, second: Tensor, shift: float = 0.0, sides: i
     """mean_i(log Σ_j e^{s_ij + c[j≠i]} + log Σ_j e^{s_ji + c[j≠i]} − 2s_ii), s_ij = f_i·g_j, of each run.
 
     The gradient in f_i is (1/n)Σ_j(p_ij + q_ij − 2δ_ij)g_j, p the softmax of rows and q that of columns, and in g the
-    same transposed. There is no second derivative.
+    same transposed.
     Args:
         first, second: f and g, `[run, n, z]`.
         shift: c of the negatives.
         sides: 1 for the first logarithm alone and −s_ii, or 2.
     Returns: `[run]`.
+    Raises: ValueError where a second derivative is asked for.
     Error: rounding, relative to the sums.
     Cost: 6·n²·z flops, n² exponentials and 7 passes over n² numbers per run; 2·n·z numbers are kept for the gradient.
     """
@@ -40,8 +40,9 @@ class _InfoNCE(torch.autograd.Function):
         return value
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, on_value: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            raise ValueError("infonce_of_batch: create_graph must be False, as it has no second derivative, got True")
         return *(on_value.view(-1, 1, 1) * slope for slope in ctx.saved_tensors), None, None
 
 

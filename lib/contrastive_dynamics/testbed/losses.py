@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ..feature_decoupling.symmetrised_relu import contrastive_loss_value
 from ..losses.named_losses import contrastive_loss, unit_outputs
@@ -30,8 +29,7 @@ def normalised(first: Tensor, second: Tensor, strangers: Strangers, norm: str) -
     if norm == "none":
         return first, second, strangers
     if strangers is not None:
-        scales = [y.shape[-2] ** 0.5 / torch.linalg.vector_norm(y, dim=(-2, -1), keepdim=True) for y in (first, second)]
-        strangers = tuple(y * scale for y, scale in zip(strangers, scales, strict=True))
+        strangers = tuple(y * _scale(of) for y, of in zip(strangers, (first, second), strict=True))
     return _MeanNorm.apply(first), _MeanNorm.apply(second), strangers
 
 
@@ -40,16 +38,18 @@ class _MeanNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, y: Tensor) -> Tensor:
-        scale = y.shape[-2] ** 0.5 / torch.linalg.vector_norm(y, dim=(-2, -1), keepdim=True)
-        ctx.save_for_backward(unit := y * scale, scale)
+        ctx.save_for_backward(y, unit := y * _scale(y))
         return unit
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, slope: Tensor) -> Tensor:
-        unit, scale = ctx.saved_tensors
+        y, unit = ctx.saved_tensors
         along = (slope * unit).sum((-2, -1), keepdim=True) / unit.shape[-2]
-        return torch.addcmul(slope, along, unit, value=-1).mul_(scale)
+        return torch.addcmul(slope, along, unit, value=-1) * _scale(y)
+
+
+def _scale(y: Tensor) -> Tensor:
+    return y.shape[-2] ** 0.5 / torch.linalg.vector_norm(y, dim=(-2, -1), keepdim=True)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ Every arm has the same seeds, so that arms are paired: the same world, start and
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -38,6 +37,7 @@ class Training:
         batch: pairs per step, ≥ 2.
         rate: η of `Relative`.
         scored: fresh pairs on which the scores are taken.
+        sample: these pairs, where several trainings in one world share them; else each draws them.
     """
 
     seeds: tuple[int, ...]
@@ -45,6 +45,7 @@ class Training:
     batch: int = 128
     rate: float = 0.1
     scored: int = 2000
+    sample: Sample | None = None
 
 
 class Ended(NamedTuple):
@@ -69,6 +70,7 @@ def trained_arms(
     Raises: ValueError as `train`.
     """
     views, losses = zip(*arms.values(), strict=True)
+    how = with_sample(how, world)
     done = train(
         world, views, network, losses, seeds=how.seeds, steps=how.steps, batch=how.batch, constraint=constraint,
         optimiser=Relative(how.rate), dtype=torch.float32,
@@ -81,18 +83,16 @@ def untrained(world: World, network: Network, how: Training) -> Ended:
     purposes = ("start", "start of the second")[: 1 if world.tied else 2]
     starts = (network.start(world.inputs, streams(how.seeds, 1, purpose)) for purpose in purposes)
     encoders = tuple({name: w.float() for name, w in start.items()} for start in starts)
-    return _ended(Trained(world, network, encoders, {}, torch.zeros(0, len(how.seeds))), how)
+    return _ended(Trained(world, network, encoders, {}, torch.zeros(0, len(how.seeds))), with_sample(how, world))
 
 
 def _ended(trained: Trained, how: Training) -> Ended:
-    scores = score_on(trained, _sample(trained.world, how.scored, how.seeds))
-    return Ended(trained, Scores(*(of.double() for of in scores)))
+    return Ended(trained, Scores(*(of.double() for of in score_on(trained, how.sample))))
 
 
-@lru_cache(maxsize=1)
-def _sample(world: World, n: int, seeds: tuple[int, ...]) -> Sample:
-    """One sample for all arms of a world, which are scored one after the other."""
-    return draw_sample(world, Apart(), n, seeds)
+def with_sample(how: Training, world: World) -> Training:
+    """The same with its sample drawn, if it is not: whole views with private latents of their own."""
+    return replace(how, sample=how.sample or draw_sample(world, Apart(), how.scored, how.seeds))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from .losses import Alignment, Bilinear, InfoNCE
 from .optimisers import semi_orthogonal
 from .paper_worlds import Modalities
 from .side_by_side import side_by_side
-from .table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
+from .table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained, with_sample
 from .table_worlds import (
     NATIVE,
     SHARED,
@@ -199,4 +199,4 @@ def trainings(
 
 def train_group(group: str, world: World, column: str, how: Training) -> Arms:
     """A group of arms, by its name in GROUPS."""
-    return GROUPS[group](world, column, how)
+    return GROUPS[group](world, column, with_sample(how, world))
