@@ -56,26 +56,32 @@ def law_in_a_world(
     Raises: ValueError as `train`.
     Cost: as `train`; a second per four networks at the default sizes.
     """
-    every = list(seeds) * len(taus)  # the runs of a seed have one world, one start and the same pairs
-    world, views = four_worlds(every)[name]
-    loss = InfoNCE(tuple(tau for tau in taus for _ in seeds))
+    world, views = four_worlds(seeds)[name]
+    losses = [InfoNCE(tau) for tau in taus]
     how = {"steps": steps, "batch": batch, "optimiser": Relative(rate), "dtype": torch.float32, "watch": watch}
-    trained = train(world, views, network, loss, seeds=every, **how)
+    trained = train(world, views, network, losses, seeds=seeds, **how)
     moments = views.moments(world)
-    rho = canonical_correlations(moments, tied=world.tied)
-    tau = torch.tensor(taus, dtype=rho.dtype).repeat_interleave(len(seeds))
-    found = {"trained": trained, "untrained": untrained(trained, every)}
+    rho = canonical_correlations(moments, tied=world.tied).expand(len(seeds), -1)
+    arms = [
+        _beside_the_law(arm, untrained(arm, seeds), moments, rho, tau)
+        for arm, tau in zip(trained.arms(len(taus)), taus, strict=True)
+    ]
+    cells = {
+        part: {of: torch.stack([arm[part][of] for arm in arms]) for of in found} for part, found in arms[0].items()
+    }
+    return cells | {"spectrum": {"ρ": rho}}
+
+
+def _beside_the_law(trained: Trained, start: Trained, moments: Moments, rho: Tensor, tau: float) -> Cells:
+    """Shares, effective ranks and distances of G at one τ², measured and predicted, `[seed]` first."""
+    found = {"trained": trained, "untrained": start}
     spectra = {"law": rho, "variances": variances_as_correlations(moments, rho)}
     g = {of: shares(one, moments) for of, one in found.items()}
-    g |= {of: water_filling(r, tau, network.outputs, tied=world.tied) for of, r in spectra.items()}
+    outputs, tied = trained.network.outputs, trained.world.tied
+    g |= {of: water_filling(r.expand_as(rho), tau, outputs, tied=tied) for of, r in spectra.items()}
     ranks = {of: output_rank(one, moments) for of, one in found.items()}
     ranks |= {of: effective_rank_of_shares(g[of]) for of in spectra}
-    parts = {"shares": g, "ranks": ranks, "maps": _map_distances(found, moments, g)}
-    cells = {
-        part: {of: x.unflatten(0, (len(taus), len(seeds))) for of, x in values.items()}
-        for part, values in parts.items()
-    }
-    return cells | {"spectrum": {"ρ": rho.expand(len(every), -1)[: len(seeds)]}}
+    return {"shares": g, "ranks": ranks, "maps": _map_distances(found, moments, g)}
 
 
 def _map_distances(found: dict[str, Trained], moments: Moments, g: dict[str, Tensor]) -> dict[str, Tensor]:
