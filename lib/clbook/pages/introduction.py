@@ -33,8 +33,9 @@ def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "pa
 def first_picture(files: ChapterFiles, front: dict) -> str:
     """The picture with which the book opens, its caption and a link; empty unless a record holds the picture.
 
-    `opens` in `book/chapters.yaml` names a figure of the chapter, the record's profile and the section behind it. The
-    caption is that of `chapters/captions/`: it speaks of the record, so the default run's picture takes no turn here.
+    `opens` in `book/chapters.yaml` names a figure of the chapter, the record's profile, the section behind it and the
+    words that lead to it. The caption is that of `chapters/captions/`: it speaks of the record, so the default run's
+    picture takes no turn here.
     """
     if not (opens := front.get("opens")):
         return ""
@@ -45,7 +46,8 @@ def first_picture(files: ChapterFiles, front: dict) -> str:
         return ""
     source, alt = picture.relative_to(files.root).as_posix(), one_line(caption.alt or placed.alt)
     text = f"{in_markdown(caption.look)} [What it says, and the runs behind it]({opens['section']})."
-    return f"```{{figure}} ../{source}\n:alt: {alt}\n:name: first-picture\n\n{text}\n```\n"
+    figure = f"```{{figure}} ../{source}\n:alt: {alt}\n:name: first-picture\n\n{text}\n```\n"
+    return f"{opens['lead']}\n\n{figure}"
 
 
 def chapter_map(

@@ -146,7 +146,7 @@ def test_another_profile_has_a_gallery_of_the_pictures_with_a_caption(files):
 
 
 def test_the_book_opens_with_a_picture_of_a_record_or_with_none(files):
-    front = {"opens": {"figure": "plot-a", "profile": "large", "section": "xx-real"}}
+    front = {"opens": {"figure": "plot-a", "profile": "large", "section": "xx-real", "lead": "Before any training."}}
     files.captions("large").parent.mkdir()
     files.captions("large").write_text(CAPTION, encoding="utf-8")
     assert first_picture(files, front) == ""
@@ -154,7 +154,9 @@ def test_the_book_opens_with_a_picture_of_a_record_or_with_none(files):
     picture.parent.mkdir(parents=True)
     picture.write_bytes(b"png")
     shown = first_picture(files, front)
-    assert shown.startswith("```{figure} ../records/stand-in/large/plot-a.png\n:alt: A line of many points.\n")
+    assert shown.startswith(
+        "Before any training.\n\n```{figure} ../records/stand-in/large/plot-a.png\n:alt: A line of many points.\n"
+    )
     assert "\nLook at the slope. [" in shown and "](xx-real)" in shown
     assert first_picture(files, {}) == first_picture(files, {"opens": front["opens"] | {"figure": "plot-b"}}) == ""
     files.captions("large").unlink()
