@@ -198,7 +198,7 @@ def row_words(found: dict[str, str], row: Row) -> dict[str, str]:
     if row.home and found[row.home] != MET:
         unread = UNREAD if found[row.home] == MISSED else UNDECIDED
         return {w: ABSENT if w in absent else unread for w in COLUMNS}
-    return {w: ABSENT if w in absent else _word({found[c] for c in found if _world(c) == w}) for w in COLUMNS}
+    return {w: ABSENT if w in absent else _word({found[c] for c in found if world_of(c) == w}) for w in COLUMNS}
 
 
 def _word(of: set[str]) -> str:
@@ -209,7 +209,8 @@ def _word(of: set[str]) -> str:
     return STAYS if MISSED in of else UNDECIDED
 
 
-def _world(cell: str) -> str:
+def world_of(cell: str) -> str:
+    """The world of a cell or of its variant."""
     return cell.partition(",")[0]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from torch import Tensor
 
-from .table import MET, MISSED, ROWS, UNDECIDED, UNREAD, Row, seed_interval
+from .table import MET, MISSED, ROWS, UNDECIDED, UNREAD, Row, seed_interval, world_of
 from .table_arms import Training
 from .table_runs import FOR_NEGATIVES, trainings
 from .table_statements import STATEMENTS
@@ -82,15 +82,17 @@ def standings(worlds: Iterable[Changed]) -> dict[tuple[str, str, str], str]:
 def with_changes(found: dict[str, Outcomes], worlds: Iterable[Changed]) -> dict[str, Outcomes]:
     """Outcomes of the table, of which `row_words` then knows the negatives that turn.
 
-    A negative that some change leaves open is undecided. One that meets its line under a change keeps its outcome and
-    gets a further cell, so that its world reads "with conditions".
+    A negative that some change leaves open is undecided, unless another cell of its world is met: then the world reads
+    "with conditions", as before, and not as if nothing had been missed in it. A negative that meets its line under a
+    change keeps its outcome and gets a further cell, so that its world reads "with conditions".
     Args:
         found: of `cell_outcomes`.
         worlds: of `robustness`; without them nothing changes.
     """
     after = {name: dict(cells) for name, cells in found.items()}
     for (change, name, cell), outcome in standings(worlds).items():
-        if found[name][cell] == MISSED and outcome == UNDECIDED:
+        met = any(of == MET and world_of(c) == world_of(cell) for c, of in found[name].items())
+        if found[name][cell] == MISSED and outcome == UNDECIDED and not met:
             after[name][cell] = UNDECIDED
         if found[name][cell] == MISSED and outcome == MET:
             after[name][f"{cell}, {change}"] = MET
