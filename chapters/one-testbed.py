@@ -586,7 +586,7 @@ chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 # %% [markdown]
 # The rule of E2 was frozen before the run, and the run leaves two modalities open. Of the InfoNCE networks there one is late: at the end of the run it still lacks one of the six features, so that the constrained network beats it and the interval becomes wide. We show the cell as it came out, and leave it to the longer record.
 #
-# Proposition 3 of the paper is about linear layers. With ReLU, of which it does not speak, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; half moons and two modalities are open. A reason that we did not test: negatives pick the neurons that agree across views, and a constraint holds all neurons alike.
+# Proposition 3 of the paper is about linear layers. With ReLU, of which it does not speak, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; half moons and two modalities are open. In sparse codes the gap depends on the rate: at thrice the rate it shrinks to about the line itself ([record](ot-record)). A reason that we did not test: negatives pick the neurons that agree across views, and a constraint holds all neurons alike.
 #
 # ### Ren and Li: what negatives do
 #
@@ -900,7 +900,7 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs, in pilots, the leading direction took more than its soft threshold at $\tau^2=3$. The [record `features`](ot-a-features) trains the linear encoder of everyday use, on a frozen network's features of whole photographs. In pilots these were nearly Gaussian, and the spectra followed the law; the learned temperature did not ([appendix](ot-a-features)).
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains the linear encoder of everyday use, on a frozen network's features of whole photographs. There the spectra follow the law, and the learned temperature does not.
 #
 # At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on real images $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
 #
