@@ -468,7 +468,7 @@ chapter.judge("spectral", **counted)
 #
 # For each row there is a number, a line that it has to reach, and a *control*, a plausible mistake that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. All networks start alike and move by steps of the same relative length (each step moves the weights by the same fraction of their norm, a tenth at first and ever less towards the end), so that arms are compared by the length of their path and not by a learning rate that suits one of them. The row of a paper is read abroad only if it holds at home, in the same code.
 #
-# One column takes about 25 seconds. Its arms share one training wherever they share a network.
+# One column takes about ten seconds. Its arms share one training wherever they share a network.
 
 # %%
 columns = {}
