@@ -1201,7 +1201,7 @@ for one_way in (Apart(), Coupled()):
 
 # %% [markdown]
 # (ot-record)=
-# ## The run at the paper's size
+# ## The larger run, on photographs
 #
 # ```{include} ../book/_generated/one-testbed-record.md
 # ```
