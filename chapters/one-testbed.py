@@ -900,7 +900,7 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains the linear encoder of everyday use, on a frozen network's features of whole photographs. There the spectra follow the law, and the learned temperature does not.
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains the linear encoder of everyday use, on a frozen network's features of whole photographs. There the spectra follow the law, too; what a learned temperature should be, no sample of this size can say.
 #
 # At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on real images $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
 #
@@ -1090,7 +1090,7 @@ for one_way in (Apart(), Coupled()):
 #
 # - **Non-linear networks.** The canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
 # - **Outputs of unit length**, as CLIP has them. For equal correlations we can say where $\tau^2$ settles ([appendix](ot-a-beyond)); for unequal ones we measure and do not prove.
-# - **Few negatives.** The correction for $N$ negatives is an expansion, and it breaks down where single negatives dominate the sum, as for a learned temperature on features of a frozen network.
+# - **Few negatives.** The correction for $N$ negatives is an expansion, and it breaks down where single negatives dominate the sum.
 # - **Time.** The law is about the end. How long a weak direction takes depends on the gap $\mu-\rho_j$ or $\rho_j-\mu$, and gaps close to 0 take as long as you like.
 # - **The order of events.** Stages and rates, which the papers prove, are not in a law of optima.
 #

@@ -14,6 +14,7 @@ from contrastive_dynamics.testbed.independent_latents import latent_shares
 from contrastive_dynamics.testbed.pairs import sample_moments
 from contrastive_dynamics.testbed.real_runs import (
     distance,
+    distinct,
     hidden_layer,
     measured_views,
     noise_shown,
@@ -56,6 +57,21 @@ def test_real_pairs_are_a_world(views):
     parted = Shuffled()(world, 2000, streams([3], 1, "data"))
     first_of = [float(canonical_correlations(p, tied=True)[0, 0]) for p in (coupled, parted)]
     assert first_of[0] > 0.7 and first_of[1] < 0.4
+
+
+def test_no_view_is_its_own_stranger():
+    """No pair is in a batch twice, and no view in the sample of log moments, though fewer are there than asked for."""
+    first, second = (x.float() for x in gaussian_pairs(RHO, 301))
+    draw = from_samples(first, second)
+    for n, there in ((301, 301), (40, 40), (900, 301)):
+        views, partners = (x[0] for x in draw(n, streams([4], 1, "rows")))
+        assert len(torch.unique(views, dim=0)) <= there and (n > 301 or len(torch.unique(views, dim=0)) == n)
+        assert torch.equal(partners, torch.stack([second[(first == v).all(1)][0] for v in views]))
+    kept = distinct(torch.tensor([[2.0, 1.0], [0.0, 3.0], [2.0, 1.0], [0.0, 3.0], [1.0, 1.0]]))
+    assert kept.tolist() == [[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]]
+    known = measured_views(draw, draw, 2000, 5)
+    assert len(torch.unique(known.coordinates, dim=0)) == len(known.coordinates) <= 301
+    assert temperature_learned(known, (1.0,), [0], outputs=4, steps=5, batch=64).sampled > 0
 
 
 def test_moments_of_blocks_are_those_of_the_whole(monkeypatch):

@@ -126,6 +126,7 @@ def image_draw(data: str, split: str = "train") -> Draw:
 def from_samples(first: Tensor, second: Tensor) -> Draw:
     """Pairs at random from samples `[n, D]` of your own two views, such as features of a frozen network.
 
+    No pair is drawn twice at once while there are enough: a stranger that equals the anchor would be no stranger.
     Raises: ValueError for samples of other shapes.
     """
     if first.ndim != 2 or first.shape != second.shape:
@@ -133,10 +134,16 @@ def from_samples(first: Tensor, second: Tensor) -> Draw:
         raise ValueError(f"from_samples: both views must be [n, D] of one size, got {got}")
 
     def draw(n: int, generators: list[torch.Generator]) -> tuple[Tensor, Tensor]:
-        rows = torch.stack([torch.randint(len(first), (n,), generator=g, device=g.device) for g in generators])
+        rows = torch.stack([_rows(len(first), n, g) for g in generators])
         return first[rows], second[rows]
 
     return draw
+
+
+def _rows(count: int, n: int, generator: torch.Generator) -> Tensor:
+    if n <= count:
+        return torch.randperm(count, generator=generator, device=generator.device)[:n]
+    return torch.randint(count, (n,), generator=generator, device=generator.device)
 
 
 def shuffled(draw: Draw) -> Draw:

@@ -35,7 +35,7 @@ class RealViews(NamedTuple):
     held_out: DrawnPairs  # of other images
     moments: Moments  # of held-out pairs, [D, D] each
     rho: Tensor  # [D], correlations of held-out pairs along directions found on training images
-    coordinates: Tensor  # [2·_LAW_SAMPLE, D], held-out views in these directions, of variance 1
+    coordinates: Tensor  # [≤ 2·_LAW_SAMPLE, D], held-out views in these directions, of variance 1, none twice
 
     def excess_kurtosis(self) -> Tensor:
         """E x⁴/(E x²)² − 3 `[D]` of each canonical direction; 0 for Gaussian views."""
@@ -59,9 +59,22 @@ def measured_views(draw: Draw, held_out: Draw, count: int, seed: int) -> RealVie
     )
     axes = canonical_axes(fitted, tied=True).first
     sizes, shared = ((axes * (m @ axes)).sum(0) for m in ((moments.first + moments.second) / 2, moments.cross))
-    views = other.whitened(2 * _LAW_SAMPLE, streams([seed], 1, "coordinates"))[0][0].double() @ axes
+    views = distinct(other.whitened(2 * _LAW_SAMPLE, streams([seed], 1, "coordinates"))[0][0]).double() @ axes
     views = (views - views.mean(0)) / views.std(0)
     return RealViews(world, other, moments, (shared / sizes).clamp(-1, 1), views)
+
+
+def distinct(views: Tensor) -> Tensor:
+    """The rows of views `[n, D]` that equal none before them, in their order.
+
+    Views of finitely many images come back, and an anchor among its own negatives, of exponent h·x² and not h·x·x′,
+    would decide a log moment alone.
+    Cost: a sort of the rows.
+    """
+    group = torch.unique(views, dim=0, return_inverse=True)[1]
+    places = torch.arange(len(views), device=views.device)
+    first = torch.full_like(places, len(views)).scatter_reduce(0, group, places, "amin")
+    return views[first[first < len(views)].sort().values]
 
 
 def distance(first: Tensor, second: Tensor) -> Tensor:

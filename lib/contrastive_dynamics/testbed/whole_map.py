@@ -3,7 +3,7 @@
 For views with independent signs in canonical coordinates, as Gaussian ones, nothing changes if coordinate j of both
 views is multiplied by −1. So the loss of N pairs has its optimum on the diagonal, too, with other shares
 (`finite_batch`), and off it entries of mean 0 fluctuate from step to step, as 1/√N. If r directions have shares and
-entries fluctuate by s, they add (4/3π)·r^{3/2}·s to the distance (Wigner's semicircle): most where many weak directions
+entries fluctuate by s, they add 4/(3π)·r^{3/2}·s to the distance (Wigner's semicircle): most where many weak directions
 share the norm.
 """
 
