@@ -21,10 +21,11 @@ from plain_network import PlainNetwork, plain_loss
 
 from contrastive_dynamics.nonlinearity.networks.ensemble_training import Run, starting_weights, train
 from contrastive_dynamics.nonlinearity.networks.fused_training import compiled, fused_weights
-from contrastive_dynamics.nonlinearity.networks.matching_curves import Block, default_workers, train_blocks
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.nonlinearity.networks.token_generators import CHUNK
 from contrastive_dynamics.numerics.random_streams import stream
+from contrastive_dynamics.numerics.side_by_side import default_workers
+from experiments.nonlinearity.matching_curves import Block, train_blocks
 
 STEPS = 2 * CHUNK  # minibatches of a call
 LONG = 10 * STEPS  # those of a call of processes, which start new networks each time

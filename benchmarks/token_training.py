@@ -28,11 +28,8 @@ from token_calls import AUTHOR, by_torch, calls_to_time, in_torch, missing, seed
 from clbook.common.environment import peak_megabytes
 from contrastive_dynamics.losses.activations import TRAINED
 from contrastive_dynamics.nonlinearity.networks.fused_training import compiled
-from contrastive_dynamics.nonlinearity.networks.matching_curves import (
-    default_workers,
-    matching_curves,
-    training_blocks,
-)
+from contrastive_dynamics.numerics.side_by_side import default_workers
+from experiments.nonlinearity.matching_curves import matching_curves, training_blocks
 
 REPEATS, GRID_STEPS, FULL = 7, 250, 5000
 CELLS = list(product((1, 3, 5, 10), (1, 2, 5, 10)))

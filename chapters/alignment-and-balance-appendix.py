@@ -58,21 +58,23 @@ import torch
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.alignment_and_balance import (
-    ArmPlan, PredictorMaps, TwoStages, WideState, alignment_condition, all_signs,
-    both_times, column_alignment, column_rates, column_ratio,
-    condition_number, condition_rate_bound, contrastive_flow, contrastive_force,
-    correlation, discretisation_errors, ends_without_negatives, exact_alignment,
-    exact_alignment_by_distance, image_caption_pairs, initial_maps, lumped_maps, model_scales,
-    nearly_equal_maps, negative_factors, noise_signal_ratio, non_contrastive_flow,
-    non_contrastive_force, non_contrastive_solution, power_with_and_without,
-    predictor_flow, require_sizes, some_pairs, stopped, train_arms,
-    train_two_stages, velocity, wide_condition_number, wide_start,
-    worst_alignment_map,
+    PredictorMaps, WideState, alignment_condition, all_signs, column_alignment,
+    column_rates, column_ratio, condition_number, condition_rate_bound, contrastive_flow,
+    contrastive_force, correlation, discretisation_errors, exact_alignment,
+    exact_alignment_by_distance, image_caption_pairs, initial_maps, lumped_maps,
+    model_scales, negative_factors, noise_signal_ratio, non_contrastive_flow,
+    non_contrastive_force, non_contrastive_solution, predictor_flow, velocity,
+    wide_condition_number, wide_start, worst_alignment_map,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.alignment_and_balance import (
+    ArmPlan, TwoStages, both_times, ends_without_negatives, nearly_equal_maps,
+    power_with_and_without, require_sizes, some_pairs, stopped, train_arms,
+    train_two_stages,
+)  # fmt: skip
 
 # %% tags=["hide-input"]
 chapter = open_chapter("alignment-and-balance-appendix", globals())

@@ -66,26 +66,27 @@ from matplotlib.ticker import LogLocator, ScalarFormatter
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.alignment_and_balance import (
-    ArmPlan, DescentStage, RacePlan, TwoStages, WideStage, WideState, aligned_state,
-    alignment_by_distance, all_signs, balance, balancing_time, best_constant_answer, best_tau_squared,
-    best_tau_squared_many_signals, both_times, column_alignment,
-    comparison_closed_form, condition_growth_bound, condition_number,
-    condition_rate_bound, contrastive_flow, contrastive_force,
-    convergence_time_bound, correlation, coupled_growth_bound, descend,
-    distance_from_limit, draw_comparison, ends_without_negatives,
-    exact_alignment_by_distance, gronwall_bound, group_means, image_caption_pairs,
+    DescentStage, WideStage, WideState, aligned_state, alignment_by_distance, all_signs,
+    balance, balancing_time, best_constant_answer, best_tau_squared,
+    best_tau_squared_many_signals, column_alignment, comparison_closed_form,
+    condition_growth_bound, condition_number, condition_rate_bound, contrastive_flow,
+    contrastive_force, convergence_time_bound, correlation, coupled_growth_bound, descend,
+    draw_comparison, exact_alignment_by_distance, gronwall_bound, image_caption_pairs,
     image_weights, initial_maps, initial_maps_of_widths, jackknife_values, model_scales,
-    nearly_equal_maps, negative_factors, noise_signal_ratio,
-    non_contrastive_exponent, non_contrastive_flow, non_contrastive_force,
-    non_contrastive_solution, percentile_interval, power_with_and_without,
-    require_sizes, resampled_means, resampled_starts, solve_comparison, train_arms,
-    train_two_stages, two_stage_descent, unrelated_pairs, updates_to_half, velocity,
-    wide_condition_number, wide_flow, wide_start, wide_training, wide_velocity,
+    negative_factors, noise_signal_ratio, non_contrastive_exponent, non_contrastive_flow,
+    non_contrastive_force, non_contrastive_solution, percentile_interval, resampled_means,
+    resampled_starts, solve_comparison, two_stage_descent, velocity, wide_condition_number,
+    wide_flow, wide_start, wide_training, wide_velocity,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.alignment_and_balance import (
+    ArmPlan, RacePlan, TwoStages, both_times, distance_from_limit, ends_without_negatives,
+    group_means, nearly_equal_maps, power_with_and_without, require_sizes, train_arms,
+    train_two_stages, unrelated_pairs, updates_to_half,
+)  # fmt: skip
 
 # %% tags=["hide-input"]
 chapter = open_chapter("alignment-and-balance", globals())

@@ -67,19 +67,17 @@ from sklearn.svm import LinearSVC
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints import (
-    CURVATURE, FORMS, WIDE, Descent, Pairs, Weights, axis_distance, ball_points,
-    blow_up, descend, descend_frobenius, descend_infonce, descend_operator_norms,
+    CURVATURE, FORMS, WIDE, Descent, Pairs, Weights, axis_distance, ball_points, blow_up,
+    descend, descend_frobenius, descend_infonce, descend_operator_norms,
     descend_product_norm, descend_ratio, draw_weights, exponent, flow_map, free_flow,
-    frobenius_optimum, gaussian_layers,
-    gaussian_pairs, gaussian_views, gaussian_weights, grow_outputs, half_moon_gap,
-    half_moon_spectrum, indefinite_matrix, infonce_matrix, iterate, kernel_change,
-    kernel_flow, linear_flow, mean_factor, network_outputs, new_point,
-    off_diagonal_share, operator_optimum, output_end, output_flow, output_velocity,
-    output_velocity_by_kernel, outputs_at, pair_loss, pairing, pairing_product,
-    polar_map, polar_velocity, projected_flow, projected_map, random_tangent_kernel,
-    regression_flow, regression_velocity, require_sizes, rotated_start,
-    signed_eigenvalues, spectral_flow, stacked, tangent_kernel, tangent_shares,
-    three_rules, trace_loss, trace_matrix, train, wide_starts,
+    frobenius_optimum, gaussian_layers, gaussian_pairs, gaussian_views, gaussian_weights,
+    indefinite_matrix, infonce_matrix, iterate, kernel_change, kernel_flow, linear_flow,
+    mean_factor, network_outputs, new_point, off_diagonal_share, operator_optimum,
+    output_end, output_flow, output_velocity, output_velocity_by_kernel, outputs_at,
+    pair_loss, pairing, pairing_product, polar_map, polar_velocity, projected_flow,
+    projected_map, random_tangent_kernel, regression_flow, regression_velocity,
+    require_sizes, signed_eigenvalues, spectral_flow, stacked, tangent_kernel,
+    tangent_shares, trace_loss, trace_matrix, train, wide_starts,
 )  # fmt: skip
 from contrastive_dynamics.data.catalogue import (
     check as check_data, digits as load_digits, mnist as load_mnist,
@@ -94,6 +92,9 @@ from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar, qr
+from experiments.collapse_and_constraints import (
+    grow_outputs, half_moon_gap, half_moon_spectrum, rotated_start, three_rules,
+)  # fmt: skip
 
 # %% tags=["hide-input"]
 chapter = open_chapter("collapse-and-constraints", globals())

@@ -68,24 +68,26 @@ from torch.nn.functional import avg_pool2d
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.feature_decoupling import (
-    AtMultiples, Course, DecoupledTraining, Learner, LouderNoise, Readouts, Setting,
-    SparseCoding, arm_training, atom_shares, augmented_pair, classification_probe,
-    collision_floor, colour_directions, complement, contrastive_gradient,
-    contrastive_loss_value, cross_moment, decoding_error, direction_rates,
-    downstream_labels, draw_w_star, enumerated_cross_moment, features, flat_dictionary,
-    flat_rates, follow, follow_multiples, growth_rates, growth_spectrum, in_order,
-    initial_weights, labelled_images, labels_to_reach, learning_times, linear_labels,
-    linear_share, local_dictionary, logits, loud_directions, mask_overlap, masked_pair,
-    neurons_won, noise_dominance, paper_scales, probe_curve, random_dictionary,
-    random_masks, rate_exponent, regression_probe, require_room, require_sizes,
-    scaled_setting, share_with_batch_noise, shared_moment, silent_share,
-    singleton_learner, slopes, span_share, split_coefficients, stream_gradient,
-    threshold_rates, train,
+    Course, DecoupledTraining, Learner, LouderNoise, SparseCoding, atom_shares,
+    augmented_pair, classification_probe, collision_floor, colour_directions, complement,
+    contrastive_gradient, contrastive_loss_value, cross_moment, decoding_error,
+    direction_rates, downstream_labels, draw_w_star, enumerated_cross_moment, features,
+    flat_dictionary, flat_rates, growth_rates, growth_spectrum, initial_weights,
+    labels_to_reach, linear_labels, linear_share, local_dictionary, logits, loud_directions,
+    mask_overlap, masked_pair, neurons_won, noise_dominance, paper_scales, probe_curve,
+    random_dictionary, random_masks, regression_probe, share_with_batch_noise,
+    shared_moment, silent_share, singleton_learner, span_share, split_coefficients,
+    stream_gradient, threshold_rates, train,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.feature_decoupling import (
+    AtMultiples, Readouts, Setting, arm_training, follow, follow_multiples, in_order,
+    labelled_images, learning_times, rate_exponent, require_room, require_sizes,
+    scaled_setting, slopes,
+)  # fmt: skip
 
 # %% tags=["hide-input"]
 chapter = open_chapter("feature-decoupling-appendix", globals())

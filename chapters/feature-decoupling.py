@@ -80,23 +80,24 @@ from scipy.optimize import brentq
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.data.catalogue import data_folder
 from contrastive_dynamics.feature_decoupling import (
-    ARMS, Course, DecoupledTraining, Setting, SparseCoding, active_share, arm_training,
-    atom_shares, best_match, classification_probe, colour_selectivity, colour_share,
-    complement, cross_moment, decoupling_clock, dense_learner, downstream_labels,
-    draw_w_star, enumerated_cross_moment, factor_of_half, features, flat_rates,
-    high_frequency_share, hoyer_sparsity, labelled_images,
-    local_dictionary, logistic_share, matched_neurons,
-    neighbour_accuracy, neurons_won, noise_dominance, paper_scales, planar_embedding,
-    planted_clusters, planted_sparse_firing, random_dictionary, regression_probe,
-    require_room, require_sizes, second_moment,
+    Course, DecoupledTraining, SparseCoding, active_share, atom_shares, best_match,
+    classification_probe, colour_selectivity, colour_share, complement, cross_moment,
+    decoupling_clock, dense_learner, downstream_labels, draw_w_star,
+    enumerated_cross_moment, factor_of_half, features, flat_rates, high_frequency_share,
+    hoyer_sparsity, local_dictionary, logistic_share, matched_neurons, neighbour_accuracy,
+    neurons_won, noise_dominance, paper_scales, planar_embedding, planted_clusters,
+    planted_sparse_firing, random_dictionary, regression_probe, second_moment,
     share_with_batch_noise, shuffled_match, silhouette, singleton_learner, span_share,
-    split_coefficients, train, train_supervised, trained_encoders, visualised_filters,
-    white_share,
+    split_coefficients, train, train_supervised, visualised_filters, white_share,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.feature_decoupling import (
+    ARMS, Setting, arm_training, labelled_images, require_room, require_sizes,
+    trained_encoders,
+)  # fmt: skip
 
 # %% tags=["hide-input"]
 chapter = open_chapter("feature-decoupling", globals())

@@ -79,24 +79,21 @@ from contrastive_dynamics.losses import (
     uniform_contrastive_covariance, uniform_importance,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.networks import (
-    ARMS, ImageTraining, TokenTraining, alive_filters, coupon_coverage, coverage,
-    digit_images, filter_pictures, high_frequency_share, independent_throws,
-    letters, matching_curves, mean_of_kept, principal_components,
-    relative_dispersion, share_within, shows_candidate, ticket_coverage,
+    ImageTraining, TokenTraining, alive_filters, coupon_coverage, coverage, digit_images,
+    filter_pictures, high_frequency_share, independent_throws, letters, mean_of_kept,
+    principal_components, relative_dispersion, share_within, shows_candidate,
     trained_filters, unit_filters,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.one_filter import (
     FIGURE_8_POINTS, AffineField, DiscPopulation, angle_between, ascend_bound_ratio,
-    augmentation_angles, augmented_energy, blurred_landscape,
-    categorical_covariance, categorical_optima, check_region, check_theorem,
-    circle_fixed_points, circle_grid, circle_objective, closed_form_error,
-    cone_angle_bound, count_maxima, count_score, density_fixed_points,
-    displacement_ratio, earliest_blow_up, eigen_check, expansion_limit,
-    expansion_ratio, free_race_winner, frozen_gaussian_field, irregularity,
-    jittered_population, largest_rate, latent_categorical, latent_summation,
-    leader_bound, leader_bound_mended, leader_excess, lme_roughness, noisy_views,
-    on_circle, optimum_depths, orbit_variation, orthonormal_patterns,
-    plane_generator, population_field, power_step, race_winner,
+    augmentation_angles, augmented_energy, blurred_landscape, categorical_covariance,
+    categorical_optima, check_region, check_theorem, circle_fixed_points, circle_grid,
+    circle_objective, closed_form_error, cone_angle_bound, count_maxima, count_score,
+    displacement_ratio, earliest_blow_up, eigen_check, expansion_limit, expansion_ratio,
+    free_race_winner, frozen_gaussian_field, irregularity, jittered_population,
+    largest_rate, latent_categorical, latent_summation, leader_bound, leader_bound_mended,
+    leader_excess, lme_roughness, noisy_views, on_circle, optimum_depths, orbit_variation,
+    orthonormal_patterns, plane_generator, population_field, power_step, race_winner,
     random_disc_population, random_gaussian_mixture, rank_bound, rank_bound_mended,
     rank_excess, relu_off_plane, rotations, sample_pairs, shortfall_ratio,
     single_modulation, spectral_matrix, sphere_flow, starts_near, tilted_patterns,
@@ -120,6 +117,12 @@ from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.relative_error import relative_errors
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.nonlinearity import (
+    ARMS,
+    density_fixed_points,
+    matching_curves,
+    ticket_coverage,
+)
 
 # %% tags=["hide-input"]
 chapter = open_chapter("nonlinearity-appendix", globals())

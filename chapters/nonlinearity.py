@@ -85,22 +85,21 @@ from contrastive_dynamics.losses import (
     infonce_loss, one_layer_velocity, project_out, uniform_importance,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.networks import (
-    FILTERS, TokenTraining, default_workers, filter_history, letters, line_ends,
-    matching_curves, shows_candidate,
-)  # fmt: skip
+    TokenTraining,
+    letters,
+    shows_candidate,
+)
 from contrastive_dynamics.nonlinearity.one_filter import (
-    CRITICAL_Q, FIGURE_8_POINTS, angle_between, ascent_limits,
-    basin_shares, blow_up_time, circle_boundary, circle_energy, circle_fixed_points,
-    circle_grid, closed_form_error, contraction, contraction_slack,
-    count_energy_maxima, critical_probability, density_fixed_points,
+    CRITICAL_Q, FIGURE_8_POINTS, angle_between, ascent_limits, basin_shares, blow_up_time,
+    circle_boundary, circle_energy, circle_fixed_points, circle_grid, closed_form_error,
+    contraction, contraction_slack, count_energy_maxima, critical_probability,
     distinct_points, earliest_blow_up, eigen_check, energy_maxima, expected_finds,
-    first_finds, first_wins, flow_jacobian, growth_rate, integrated_blow_up,
-    largest_rate, latent_summation, leading_share, leads, lme_roughness,
-    modulated_growth, newton_fixed_points, on_circle, orthonormal_patterns,
-    pattern_angle_bound, pattern_contraction, pattern_eigenvalues, population_field,
-    power_iteration, random_gaussian_mixture, relu_off_plane, sphere_flow,
-    starts_near, stretched_summation, summation_covariance, tilted_summation,
-    uniform_on_sphere, wins_by, wins_flow,
+    first_finds, first_wins, flow_jacobian, growth_rate, integrated_blow_up, largest_rate,
+    latent_summation, leading_share, leads, lme_roughness, modulated_growth,
+    newton_fixed_points, on_circle, orthonormal_patterns, pattern_angle_bound,
+    pattern_contraction, pattern_eigenvalues, population_field, power_iteration,
+    random_gaussian_mixture, relu_off_plane, sphere_flow, starts_near, stretched_summation,
+    summation_covariance, tilted_summation, uniform_on_sphere, wins_by, wins_flow,
 )  # fmt: skip
 from contrastive_dynamics.nonlinearity.two_layers import (
     boosted_tokens, colinearity, common_clock_flow, filter_spread, modulated_velocity,
@@ -111,6 +110,10 @@ from contrastive_dynamics.nonlinearity.two_layers import (
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.relative_error import relative_errors
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from contrastive_dynamics.numerics.side_by_side import default_workers
+from experiments.nonlinearity import (
+    FILTERS, density_fixed_points, filter_history, line_ends, matching_curves,
+)  # fmt: skip
 
 # %% tags=["hide-input"]
 chapter = open_chapter("nonlinearity", globals())

@@ -42,10 +42,10 @@ image_steps: int = 400  # of these trainings, 50..100000
 image_batch: int = 256  # pairs per step, 16..16384
 image_outputs: int = 32  # outputs of these encoders, 2..512
 image_count: int = 50000  # pairs on which correlations are measured, 2000..10000000
-own_world: str = "moons"  # of your own run, one of testbed.own_runs.WORLDS
-own_views: str = "native"  # its views, one of testbed.own_runs.VIEWS
-own_network: str = "linear"  # its network, one of testbed.own_runs.NETWORKS
-own_loss: str = "infonce"  # its loss, one of testbed.own_runs.LOSSES
+own_world: str = "moons"  # of your own run, one of one_testbed.own_runs.WORLDS
+own_views: str = "native"  # its views, one of one_testbed.own_runs.VIEWS
+own_network: str = "linear"  # its network, one of one_testbed.own_runs.NETWORKS
+own_loss: str = "infonce"  # its loss, one of one_testbed.own_runs.LOSSES
 own_taus: list[float] = [0.5, 1.0, 2.0, 4.0]  # its inverse temperatures, 0.05..20
 own_noises: list[float] = [0.0, 0.3, 0.6]  # noise added to both views, 0..10
 own_seeds: int = 2  # networks at each of these, 1..1000
@@ -63,11 +63,16 @@ import torch
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import (
-    BROKEN, MENDED, SPECTRA, broken_worlds, few_pairs, finite_batch_errors,
-    hostile_runs, image_draw, law_error, learned_temperatures, measured_views,
-    mended_law, mended_worlds, noise_correlation, noise_shown, noise_total,
+    image_draw,
+    noise_correlation,
+    noise_total,
+    water_filling,
+)
+from experiments.one_testbed import (
+    BROKEN, MENDED, SPECTRA, broken_worlds, few_pairs, finite_batch_errors, hostile_runs,
+    law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
     optimum_errors, sign_counts, slow_directions, temperature_learned, totals_of_known,
-    two_encoders, unbroken_worlds, unit_length_counts, water_filling,
+    two_encoders, unbroken_worlds, unit_length_counts,
 )  # fmt: skip
 
 

@@ -49,10 +49,10 @@ image_steps: int = 400  # of these trainings, 50..100000
 image_batch: int = 256  # pairs per step, 16..16384
 image_outputs: int = 32  # outputs of these encoders, 2..512
 image_count: int = 50000  # pairs on which correlations are measured, 2000..10000000
-own_world: str = "moons"  # of your own run, one of testbed.own_runs.WORLDS
-own_views: str = "native"  # its views, one of testbed.own_runs.VIEWS
-own_network: str = "linear"  # its network, one of testbed.own_runs.NETWORKS
-own_loss: str = "infonce"  # its loss, one of testbed.own_runs.LOSSES
+own_world: str = "moons"  # of your own run, one of one_testbed.own_runs.WORLDS
+own_views: str = "native"  # its views, one of one_testbed.own_runs.VIEWS
+own_network: str = "linear"  # its network, one of one_testbed.own_runs.NETWORKS
+own_loss: str = "infonce"  # its loss, one of one_testbed.own_runs.LOSSES
 own_taus: list[float] = [0.5, 1.0, 2.0, 4.0]  # its inverse temperatures, 0.05..20
 own_noises: list[float] = [0.0, 0.3, 0.6]  # noise added to both views, 0..10
 own_seeds: int = 2  # networks at each of these, 1..1000
@@ -69,13 +69,16 @@ from torch.nn.functional import pad
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import (
-    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Apart, Coupled, Plan, arms_of_claim,
-    cell_outcomes, correlation_errors, count_errors, distance, hidden_layer,
-    image_draw, law_in_a_world, law_in_two_layers, learned_temperature,
-    learned_temperatures, map_errors, measured_views, negative_arms, own_map, per_run,
-    private_shares, rank_errors, refuted_cases, robustness, row_words, score,
+    Apart, Coupled, image_draw, learned_temperature, per_run, score, train, water_filling,
+    water_level,
+)  # fmt: skip
+from experiments.one_testbed import (
+    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Plan, arms_of_claim, cell_outcomes,
+    correlation_errors, count_errors, distance, hidden_layer, law_in_a_world,
+    law_in_two_layers, learned_temperatures, map_errors, measured_views, negative_arms,
+    own_map, private_shares, rank_errors, refuted_cases, robustness, row_words,
     seed_interval, share_errors, spectra_at, spectral_counts, standings, table_column,
-    table_of, train, unproved_cases, water_filling, water_level, with_changes,
+    table_of, unproved_cases, with_changes,
 )  # fmt: skip
 
 

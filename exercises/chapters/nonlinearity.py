@@ -22,7 +22,7 @@ from torch.nn.functional import normalize
 from contrastive_dynamics.losses import (
     activation, contrastive_energy, half_squared_distances, infonce_importance, infonce_loss,
 )  # fmt: skip
-from contrastive_dynamics.nonlinearity.networks import TokenTraining, matching_curves
+from contrastive_dynamics.nonlinearity.networks import TokenTraining
 from contrastive_dynamics.nonlinearity.one_filter import (
     GaussianMixture, count_score, eigen_check, flow_jacobian, growth_rate, latent_summation, orthonormal_patterns,
     population_field, single_modulation, winning_count, winning_probability,
@@ -32,6 +32,7 @@ from contrastive_dynamics.nonlinearity.two_layers import (
 )  # fmt: skip
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.nonlinearity import matching_curves
 
 torch_defaults("cpu")
 seed, author = 1000, TokenTraining()

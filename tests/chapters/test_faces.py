@@ -14,9 +14,10 @@ from clbook.common import project
 from clbook.common.sources import ChapterFiles, chapter_names
 
 PACKAGE = project.kernels()
-ROOMS = ["alignment_and_balance", "collapse_and_constraints", "feature_decoupling", "losses"]
+ROOMS = ["alignment_and_balance", "collapse_and_constraints", "feature_decoupling", "losses", "testbed"]
 ROOMS += [f"nonlinearity.{part}" for part in ("networks", "one_filter", "two_layers")]
 FACES = [f"{PACKAGE}.{room}" for room in ROOMS]
+FACES += [f"experiments.{name.replace('-', '_')}" for name in chapter_names(ROOT)]
 BARE = [f"{PACKAGE}.{room}" for room in ("data", "numerics", "nonlinearity")]  # the first two are read without torch
 NOTEBOOKS = [one for name in chapter_names(ROOT) for one in ChapterFiles(ROOT, name).notebooks]
 
@@ -25,7 +26,7 @@ def imports(path: Path) -> list[ast.ImportFrom]:
     """The statements that import names of kernels, or of the same room."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return [node for node in found if node.level or node.module.partition(".")[0] == PACKAGE]
+    return [node for node in found if node.level or node.module.partition(".")[0] in project.packages()]
 
 
 def bound(nodes: list[ast.ImportFrom]) -> list[str]:

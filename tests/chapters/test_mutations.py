@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from mutations.mutants import PACKAGE, Mutation, class_per_chapter, load_mutations
+from mutations.mutants import FOLDERS, PACKAGE, Mutation, class_per_chapter, load_mutations
 from mutations.outcome_keys import Keys
 from stand_in import write_stand_in
 
@@ -31,7 +31,11 @@ def unseen(keys: Keys, rows: list[Mutation]) -> list[str]:
 
 def cells(provenance: Provenance) -> dict[str, str]:
     """What a digest of a chapter's cells alone would cover."""
-    return {name: own for name, own in provenance.reaches.items() if not name.startswith(f"{PACKAGE}.")}
+    return {
+        name: own
+        for name, own in provenance.reaches.items()
+        if not name.startswith(tuple(f"{package}." for package in FOLDERS))
+    }
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)

@@ -1,7 +1,7 @@
-"""Three floors: chapters → `clbook` and kernels; kernels never `clbook`; of the kernels it needs the list of data sets.
+"""Four floors: chapters → experiments → `clbook` and kernels; of the kernels `clbook` needs the list of data sets.
 
 Inside the kernels papers' rooms import shared rooms, and no room another paper's; the testbed, where they meet, imports
-any. No circle anywhere. `clbook` imports torch only when it runs.
+any. A chapter's experiments import no other chapter's. No circle anywhere. `clbook` imports torch only when it runs.
 """
 
 import ast
@@ -12,28 +12,29 @@ from pathlib import Path
 
 import pytest
 
-import contrastive_dynamics
 from clbook.common import project
+from clbook.provenance.library import FOLDERS, OWN
 
-PACKAGE, WORKSHOP = project.kernels(), "clbook"
-LIBRARY = Path(contrastive_dynamics.__file__).parents[1]
+PACKAGE, EXPERIMENTS, WORKSHOP = *project.packages(), "clbook"
+PLACES = FOLDERS | {WORKSHOP: OWN}
 SHARED = {"data", "losses", "numerics"}
 PAPERS = {"collapse_and_constraints", "alignment_and_balance", "nonlinearity", "feature_decoupling"}
 MEETING = "testbed"
-ROOMS = {PACKAGE: SHARED | PAPERS | {MEETING}}
+ROOMS = {PACKAGE: SHARED | PAPERS | {MEETING}, EXPERIMENTS: PAPERS | {"one_testbed"}}
 ROOMS[WORKSHOP] = {"common", "claims", "provenance", "notebook", "commands", "sweep", "pages", "cli"}
 DATA_SETS = project.data_sets().__name__
 NOT_IN_KERNELS = {"yaml", "typer", "rich", "papermill", "jupytext", "nbformat", "IPython", "tqdm", "matplotlib"}
 
 
-def dotted(path: Path) -> str:
-    parts = path.relative_to(LIBRARY).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def dotted(package: str, path: Path) -> str:
+    parts = path.relative_to(PLACES[package]).with_suffix("").parts
+    return ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
 
-MODULES = {dotted(path): path for path in sorted(LIBRARY.rglob("*.py"))}
+MODULES = {dotted(package, path): path for package, at in PLACES.items() for path in sorted(at.rglob("*.py"))}
 MACHINERY = [name for name in MODULES if name.partition(".")[0] == WORKSHOP]
 KERNELS = [name for name in MODULES if name.partition(".")[0] == PACKAGE and name.count(".") > 1]
+RUNS = [name for name in MODULES if name.partition(".")[0] == EXPERIMENTS and name.count(".") > 1]
 
 
 def room(module: str) -> str:
@@ -57,14 +58,14 @@ def imported(name: str) -> set[str]:
 
 def ours(name: str) -> set[str]:
     """The modules of both packages that a module imports."""
-    return {other for other in imported(name) if other in MODULES} - {name, PACKAGE, WORKSHOP}
+    return {other for other in imported(name) if other in MODULES} - {name, *PLACES}
 
 
 def test_there_are_these_rooms_and_nothing_lies_outside():
     found = {p: {room(name) for name in MODULES if name.startswith(f"{p}.")} - {"__main__"} for p in ROOMS}
-    assert found == ROOMS and {name.partition(".")[0] for name in MODULES} == {PACKAGE, WORKSHOP}
-    assert len(KERNELS) > 80 and len(MACHINERY) > 40
-    assert {path.name for path in LIBRARY.glob("*/*.py")} == {"__init__.py", "__main__.py"}
+    assert found == ROOMS and {name.partition(".")[0] for name in MODULES} == PLACES.keys()
+    assert len(KERNELS) > 80 and len(MACHINERY) > 40 and len(RUNS) > 20
+    assert {path.name for at in PLACES.values() for path in at.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 def test_the_workshop_names_the_kernels_only_in_the_project_s_settings():
@@ -73,11 +74,25 @@ def test_the_workshop_names_the_kernels_only_in_the_project_s_settings():
     assert DATA_SETS in MODULES
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_imports_its_own_room_and_the_shared_ones(name):
-    allowed = SHARED | {room(name)} | (PAPERS if room(name) == MEETING else set())
-    assert {room(other) for other in ours(name)} <= allowed
-    assert not {other.partition(".")[0] for other in imported(name)} & NOT_IN_KERNELS
+def test_a_kernel_imports_its_own_room_and_the_shared_ones():
+    def allowed(name: str) -> set[str]:
+        return SHARED | {room(name)} | (PAPERS if room(name) == MEETING else set())
+
+    wrong = {name: other for name in KERNELS for other in ours(name) if room(other) not in allowed(name)}
+    wrong |= {name: other for name in KERNELS for other in ours(name) if other.partition(".")[0] != PACKAGE}
+    wrong |= {name: got for name in KERNELS if (got := first_parts(imported(name)) & NOT_IN_KERNELS)}
+    assert wrong == {}
+
+
+def test_an_experiment_imports_its_own_chapter_s_and_what_lies_below():
+    own = {name: {other for other in ours(name) if other.partition(".")[0] == EXPERIMENTS} for name in RUNS}
+    assert {name: o for name, others in own.items() for o in others if room(o) != room(name)} == {}
+    below = {name: first_parts(ours(name)) for name in (*KERNELS, *MACHINERY)}
+    assert {name: parts for name, parts in below.items() if EXPERIMENTS in parts} == {}
+
+
+def first_parts(names: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in names}
 
 
 def test_rooms_of_the_workshop_build_on_each_other_in_one_direction():
@@ -116,8 +131,9 @@ def test_a_circle_is_found(monkeypatch, tmp_path):
 
 def test_tests_lie_in_the_rooms_of_what_they_test():
     tests = Path(__file__).parents[1]
-    kernels = {"/".join(dotted(MODULES[name]).split(".")[1:-1]) for name in KERNELS}
-    workshop = {"/".join(dotted(MODULES[name]).split(".")[:2]) for name in MACHINERY} | {WORKSHOP}
+    kernels = {"/".join(name.split(".")[1:-1]) for name in KERNELS}
+    kernels |= {"/".join(name.split(".")[:2]) for name in RUNS}
+    workshop = {"/".join(name.split(".")[:2]) for name in MACHINERY} | {WORKSHOP}
     found = {str(p.parent.relative_to(tests)) for p in tests.rglob("test_*.py")}
     found -= {path for path in found if path.split("/")[0] == "deep"}  # what takes long, of any room
     assert found <= kernels | workshop | {"chapters", "exercises", "slides"} and len(list(tests.glob("*.py"))) == 1
@@ -127,7 +143,7 @@ def run(code, blocked):
     """Run code in a new interpreter in which some packages cannot be imported."""
     block = f"""
 import sys
-sys.path.insert(0, {str(LIBRARY)!r})
+sys.path[:0] = {sorted({str(at.parent) for at in PLACES.values()})!r}
 class Block:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in {blocked!r}:

@@ -13,15 +13,15 @@ from contrastive_dynamics.alignment_and_balance import pretrained_encoders
 from contrastive_dynamics.alignment_and_balance.image_caption_pairs import NAMES, image_caption_pairs
 from contrastive_dynamics.data import catalogue, coco, generated_scenes, registry
 from contrastive_dynamics.data.catalogue import DataError
-from contrastive_dynamics.feature_decoupling import figure_arms
 from contrastive_dynamics.nonlinearity.networks import image_training
 from contrastive_dynamics.testbed import image_pairs
+from experiments.feature_decoupling import figure_arms
 
 FILES = {name: ChapterFiles(ROOT, name) for name in chapter_names(ROOT)}
 RANGES = {name: read_parameters(files.cells(), name)["data"].choices for name, files in FILES.items()}
 LOADERS = {  # chapter → where the names of its data sets become tensors, and the names known there
     "nonlinearity": ("DIGITS of data/catalogue.py", catalogue.DIGITS),
-    "feature-decoupling": ("DATA of feature_decoupling/figure_arms.py", figure_arms.DATA),
+    "feature-decoupling": ("DATA of experiments/feature_decoupling/figure_arms.py", figure_arms.DATA),
     "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", NAMES),
     "collapse-and-constraints": ("the set-up cell that binds `source`", ("digits", "mnist")),
     "one-testbed": ("DATA of testbed/image_pairs.py", image_pairs.DATA),

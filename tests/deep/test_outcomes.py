@@ -8,11 +8,11 @@ import pytest
 from library_views import with_source
 from mutations import kept_outcomes
 from mutations.kept_outcomes import Elsewhere, Mutations, ends, renew
-from mutations.mutants import PACKAGE, Mutation
+from mutations.mutants import Mutation
 from mutations.outcome_keys import Keys, load, save, sealed
 from stand_in import SOURCE, write_stand_in
 
-from clbook.common import environment
+from clbook.common import environment, project
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles
 from clbook.provenance.library import Library
@@ -96,7 +96,7 @@ def test_a_key_follows_the_cells_that_the_claim_needs(stand_in, old, new, same):
     ],
 )
 def test_a_key_follows_what_the_claim_reaches_in_the_library(stand_in, module, old, new, same):
-    library, module = Library(), f"{PACKAGE}.{module}"
+    library, module = Library(), project.full_name(module)
     assert old in library.module(module).source
     other = with_source(library, module, library.module(module).source.replace(old, new))
     assert (mutation_key(stand_in, library=other) == mutation_key(stand_in, library=library)) is same

@@ -6,9 +6,9 @@ import pytest
 import torch
 from elsewhere import ELSEWHERE, elsewhere
 
-from contrastive_dynamics.feature_decoupling import figure_arms
 from contrastive_dynamics.feature_decoupling.image_augmentations import AUGMENTATIONS, Augmentation, recoloured
 from contrastive_dynamics.numerics.random_streams import stream
+from experiments.feature_decoupling import figure_arms
 
 RUNS, N, S = 2, 40, 8
 

@@ -8,12 +8,12 @@ import torch
 
 from contrastive_dynamics.testbed.canonical_correlations import canonical_axes
 from contrastive_dynamics.testbed.encoders import Linear
-from contrastive_dynamics.testbed.four_worlds import four_worlds
-from contrastive_dynamics.testbed.law_runs import law_in_a_world, map_errors, share_errors
 from contrastive_dynamics.testbed.pairs import Moments
 from contrastive_dynamics.testbed.scores import canonical_map, shares
-from contrastive_dynamics.testbed.table_arms import Training, untrained
 from contrastive_dynamics.testbed.whole_map import map_distance, principal_map
+from experiments.one_testbed.four_worlds import four_worlds
+from experiments.one_testbed.law_runs import law_in_a_world, map_errors, share_errors
+from experiments.one_testbed.table_arms import Training, untrained
 
 
 @pytest.mark.parametrize("world", ["moons", "modalities"])

@@ -6,8 +6,8 @@ import torch
 from checkout import ROOT
 
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import output_velocity, polar_velocity
-from contrastive_dynamics.collapse_and_constraints.three_rules import half_moon_spectrum, rotated_start, three_rules
 from contrastive_dynamics.numerics.ranks import effective_rank
+from experiments.collapse_and_constraints.three_rules import half_moon_spectrum, rotated_start, three_rules
 
 PATH = ROOT / "book" / "_static" / "explorables" / "clouds.vectors.json"
 RTOL, ATOL = 1e-12, 1e-14

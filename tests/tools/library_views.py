@@ -6,7 +6,7 @@ from clbook.provenance.syntax import Definition
 
 def with_source(library: Library, module: str, source: str) -> Library:
     """A copy of a library with one module's source replaced; it shares what was read from the others."""
-    other = Library(library.folder, library.replaced | {module: source}, library.own)
+    other = Library(library.folders, library.replaced | {module: source}, library.own)
     before, after = library.module(module), other.module(module)
     same = before and before.definitions.keys() == after.definitions.keys() and before.imports == after.imports
     for name, read in library._modules.items():

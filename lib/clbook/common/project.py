@@ -1,6 +1,7 @@
-"""The package of kernels and the list of data sets of this book, which `[tool.clbook]` of its pyproject.toml names."""
+"""What `[tool.clbook]` of a book's pyproject.toml names: the packages of kernels and experiments, the data sets."""
 
 import importlib
+import importlib.util
 import os
 import tomllib
 from functools import cache
@@ -29,6 +30,24 @@ def _settings() -> dict[str, str]:
 def kernels() -> str:
     """The name of the package whose definitions results depend on, such as `contrastive_dynamics`."""
     return _settings()["kernels"]
+
+
+def packages() -> tuple[str, ...]:
+    """The packages whose definitions results depend on: the kernels, then the experiments if the book has any."""
+    return tuple(filter(None, (kernels(), _settings().get("experiments"))))
+
+
+def full_name(module: str) -> str:
+    """The dotted name of a module that is written without the kernels' package, such as `losses.named_losses`."""
+    return module if module.partition(".")[0] in packages() else f"{kernels()}.{module}"
+
+
+def folder_of(package: str) -> Path:
+    """The folder of a package, which is not imported; raises BookError if it is not installed."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise BookError(f"the package {package}, which pyproject.toml names under [tool.clbook], is not installed")
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def data_sets() -> ModuleType:

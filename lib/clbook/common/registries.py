@@ -2,26 +2,24 @@
 
 import ast
 from functools import cache
-from pathlib import Path
 
 from . import project
 from .errors import BookError
 from .formats import text_of
 
-_LIBRARY = Path(__file__).parents[2]  # the kernels' package lies beside clbook
-
 
 @cache
 def registered_names(registry: str) -> tuple[str, ...]:
-    """The names in a registry `room.module.NAME` of the kernels' package, in its order.
+    """The names in a registry `room.module.NAME` of the kernels, or else of the experiments, in its order.
 
     A registry is a dictionary by name, or a tuple, list or set of names; `{item.name: item for item in (…)}` takes each
     item's first argument. Unions, unpacking, other registries and re-exports are followed.
 
     Raises: BookError if there is no such registry, or if its names cannot be read from its source.
     """
-    *module, name = f"{project.kernels()}.{registry}".split(".")
-    names = _in_module(tuple(module), name)
+    *module, name = registry.split(".")
+    found = (_in_module((package, *module), name) for package in project.packages())
+    names = next(filter(None, found), [])
     if not names:
         raise BookError(f"{project.kernels()} has no registry {registry}")
     return tuple(dict.fromkeys(names))
@@ -29,7 +27,7 @@ def registered_names(registry: str) -> tuple[str, ...]:
 
 def _in_module(module: tuple[str, ...], name: str) -> list[str]:
     """The names in a registry that a module defines or imports; none if it does neither."""
-    base = _LIBRARY.joinpath(*module)
+    base = project.folder_of(module[0]).joinpath(*module[1:])
     path = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
     for node in ast.parse(text_of(path)).body if path else ():
         match node:

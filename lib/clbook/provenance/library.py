@@ -18,8 +18,9 @@ from ..common.formats import text_of
 from .syntax import IMPORTS, Definition, External, LibraryModule, Speller, Tokens, imported_names
 
 PACKAGE, MACHINERY = project.kernels(), "clbook"
-OWN = Path(__file__).parents[1]  # the machinery's folder; the kernels lie beside it
-FOLDER = OWN.parent / PACKAGE
+OWN = Path(__file__).parents[1]  # the machinery's folder
+FOLDERS = {package: project.folder_of(package) for package in project.packages()}  # kernels first
+FOLDER = FOLDERS[PACKAGE]
 COLOURS, STYLE = f"{MACHINERY}.notebook.colours", "notebook/book.mplstyle"  # what a picture shows of the machinery
 SAME_BITS = "same_bits.json"  # beside the kernels: rows of a definition, its digest `now`, and the one it counts `as`
 SUMS = "SUMS"  # data set → file → sum, or file → sum in a module named after its data sets
@@ -90,14 +91,20 @@ def assigned(target: ast.AST | None, value: ast.AST | None) -> dict[str, ast.AST
 
 def _named(dotted: str) -> Target:
     """The target of a dotted name; a module of the library may turn out to be a definition, see `Library.settle`."""
-    return LibraryModule(dotted) if dotted.partition(".")[0] in (PACKAGE, MACHINERY) else External(dotted)
+    return LibraryModule(dotted) if dotted.partition(".")[0] in (*FOLDERS, MACHINERY) else External(dotted)
 
 
 class Library:
-    """The modules of kernels and machinery, read from files or, for those in `replaced`, from other texts."""
+    """The modules of kernels, experiments and machinery, from files or, for those in `replaced`, from other texts.
 
-    def __init__(self, folder: Path = FOLDER, replaced: dict[str, str] | None = None, own: Path = OWN):
-        self.folder, self.own, self.replaced = folder, own, replaced or {}
+    With a folder, the kernels are read from there, and there are no experiments.
+    """
+
+    def __init__(
+        self, folder: Path | dict[str, Path] = FOLDERS, replaced: dict[str, str] | None = None, own: Path = OWN
+    ):
+        self.folders = {PACKAGE: folder} if isinstance(folder, Path) else folder
+        self.folder, self.own, self.replaced = self.folders[PACKAGE], own, replaced or {}
         self._modules: dict[str, Module | None] = {}
         lines = (own / STYLE).read_text(encoding="utf-8").splitlines() if (own / STYLE).is_file() else []
         self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
@@ -117,20 +124,27 @@ class Library:
     def module(self, name: str) -> Module | None:
         """A module of the library, or None if there is no such file."""
         if name not in self._modules:
-            base = (self.own if is_machinery(name) else self.folder).joinpath(*name.split(".")[1:])
-            path = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
+            path = self.file(name)
             on_disk = text_of(path) if path else None
             text = self.replaced.get(name, on_disk)
             is_package = bool(path) and path.name == "__init__.py"
             self._modules[name] = Module(name, text, is_package) if text is not None else None
         return self._modules[name]
 
+    def file(self, name: str) -> Path | None:
+        """The file of a module, or None if there is none."""
+        package, *parts = name.split(".")
+        folder = self.own if package == MACHINERY else self.folders.get(package)
+        base = folder.joinpath(*parts) if folder else None
+        return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None) if base else None
+
     def names(self) -> list[str]:
-        """Every module of the kernels, by dotted name."""
+        """Every module of the kernels and of the experiments, by dotted name."""
         result = []
-        for path in sorted(self.folder.rglob("*.py")):
-            parts = path.relative_to(self.folder).with_suffix("").parts
-            result.append(".".join((PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts))))
+        for package, folder in self.folders.items():
+            for path in sorted(folder.rglob("*.py")):
+                parts = path.relative_to(folder).with_suffix("").parts
+                result.append(".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts))))
         return result
 
     def settle(self, target: Target) -> Target | None:

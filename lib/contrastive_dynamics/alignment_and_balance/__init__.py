@@ -14,7 +14,6 @@ from .comparative_gronwall import solve as solve_comparison
 from .contrastive_force import force as contrastive_force
 from .contrastive_force import non_contrastive_force
 from .distance_alignment import exact_alignment_by_distance
-from .head_arms import ArmPlan, group_means, train_arms
 from .image_bootstrap import image_weights, jackknife_values, percentile_interval, resampled_means, resampled_starts
 from .image_caption_pairs import image_caption_pairs
 from .infinite_width_flow import (
@@ -40,39 +39,68 @@ from .modality_scores import (
 )
 from .model import all_signs, correlation, initial_maps, lumped_maps, model_scales
 from .predictor_flow import PredictorMaps, predictor_flow
-from .temperature_race import RacePlan, updates_to_half
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
 from .two_stage_descent import DescentStage, initial_maps_of_widths, two_stage_descent
-from .two_stage_training import (
-    TwoStages,
-    both_times,
-    distance_from_limit,
-    ends_without_negatives,
-    nearly_equal_maps,
-    power_with_and_without,
-    require_sizes,
-    some_pairs,
-    stopped,
-    train_two_stages,
-    unrelated_pairs,
-)
 from .wide_training import WideStage, wide_training
 from .zero_shot import alignment_by_distance, best_constant_answer
 
 __all__ = [
-    "ArmPlan", "DescentStage", "PredictorMaps", "RacePlan", "TwoStages", "WideStage", "WideState", "aligned_state",
-    "alignment_by_distance", "alignment_condition", "all_signs", "balance", "balancing_time",
-    "best_constant_answer", "best_tau_squared", "best_tau_squared_many_signals", "both_times", "column_alignment",
-    "column_rates", "column_ratio", "comparison_closed_form", "condition_growth_bound", "condition_number",
-    "condition_rate_bound", "contrastive_flow", "contrastive_force", "convergence_time_bound", "correlation",
-    "coupled_growth_bound", "descend", "discretisation_errors", "distance_from_limit", "draw_comparison",
-    "ends_without_negatives", "exact_alignment", "exact_alignment_by_distance", "gronwall_bound", "group_means",
-    "image_caption_pairs", "image_weights", "initial_maps", "initial_maps_of_widths", "jackknife_values", "lumped_maps",
-    "model_scales", "nearly_equal_maps", "negative_factors", "noise_signal_ratio", "non_contrastive_exponent",
-    "non_contrastive_flow", "non_contrastive_force", "non_contrastive_solution", "percentile_interval",
-    "power_with_and_without", "predictor_flow", "require_sizes", "resampled_means", "resampled_starts",
-    "solve_comparison", "some_pairs", "stopped", "train_arms", "train_two_stages", "two_stage_descent",
-    "unrelated_pairs", "updates_to_half", "velocity", "wide_condition_number", "wide_flow", "wide_start",
-    "wide_training", "wide_velocity", "worst_alignment_map",
-]  # fmt: skip
+    "DescentStage",
+    "PredictorMaps",
+    "WideStage",
+    "WideState",
+    "aligned_state",
+    "alignment_by_distance",
+    "alignment_condition",
+    "all_signs",
+    "balance",
+    "balancing_time",
+    "best_constant_answer",
+    "best_tau_squared",
+    "best_tau_squared_many_signals",
+    "column_alignment",
+    "column_rates",
+    "column_ratio",
+    "comparison_closed_form",
+    "condition_growth_bound",
+    "condition_number",
+    "condition_rate_bound",
+    "contrastive_flow",
+    "contrastive_force",
+    "convergence_time_bound",
+    "correlation",
+    "coupled_growth_bound",
+    "descend",
+    "discretisation_errors",
+    "draw_comparison",
+    "exact_alignment",
+    "exact_alignment_by_distance",
+    "gronwall_bound",
+    "image_caption_pairs",
+    "image_weights",
+    "initial_maps",
+    "initial_maps_of_widths",
+    "jackknife_values",
+    "lumped_maps",
+    "model_scales",
+    "negative_factors",
+    "noise_signal_ratio",
+    "non_contrastive_exponent",
+    "non_contrastive_flow",
+    "non_contrastive_force",
+    "non_contrastive_solution",
+    "percentile_interval",
+    "predictor_flow",
+    "resampled_means",
+    "resampled_starts",
+    "solve_comparison",
+    "two_stage_descent",
+    "velocity",
+    "wide_condition_number",
+    "wide_flow",
+    "wide_start",
+    "wide_training",
+    "wide_velocity",
+    "worst_alignment_map",
+]

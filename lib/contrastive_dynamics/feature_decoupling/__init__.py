@@ -10,7 +10,6 @@ from .augmentation_spectrum import (
     shared_moment,
 )
 from .constructed_learners import collision_floor, dense_learner, silent_share, singleton_learner
-from .course_readouts import AtMultiples, Readouts, follow, follow_multiples
 from .decoupled_training import Course, stream_gradient, train
 from .decoupling_scores import (
     atom_shares,
@@ -22,12 +21,9 @@ from .decoupling_scores import (
 )
 from .dictionaries import complement, flat_dictionary, local_dictionary, random_dictionary
 from .feature_visualisation import colour_share, high_frequency_share, visualised_filters, white_share
-from .figure_arms import ARMS, arm_training, labelled_images, trained_encoders
 from .labels_needed import labels_to_reach, linear_labels, probe_curve
-from .linear_encoder import in_order, learning_times, rate_exponent
 from .linear_probes import classification_probe, downstream_labels, draw_w_star, linear_limit, regression_probe
 from .louder_noise import LouderNoise, loud_directions
-from .setting import Setting, require_room, require_sizes, scaled_setting, slopes
 from .sparse_coding import SparseCoding, paper_scales
 from .stage_one import decoupling_clock, factor_of_half, flat_rates, logistic_share, share_with_batch_noise
 from .supervised_codes import train_supervised
@@ -56,18 +52,75 @@ from .view_correlation import (
 )
 
 __all__ = [
-    "ARMS", "AtMultiples", "Course", "DecoupledTraining", "Learner", "LouderNoise", "Readouts", "Setting",
-    "SparseCoding", "active_share", "arm_training", "atom_shares", "augmented_pair", "best_match",
-    "classification_probe", "collision_floor", "colour_directions", "colour_selectivity", "colour_share", "complement",
-    "contrastive_gradient", "contrastive_loss_value", "cross_moment", "decoding_error", "decoupling_clock",
-    "dense_learner", "direction_rates", "downstream_labels", "draw_w_star", "enumerated_cross_moment", "factor_of_half",
-    "features", "flat_dictionary", "flat_rates", "follow", "follow_multiples", "growth_rates", "growth_spectrum",
-    "high_frequency_share", "hoyer_sparsity", "in_order", "initial_weights", "labelled_images", "labels_to_reach",
-    "learning_times", "linear_labels", "linear_limit", "linear_share", "local_dictionary", "logistic_share", "logits",
-    "loud_directions", "mask_overlap", "masked_pair", "matched_neurons", "neighbour_accuracy", "neurons_won",
-    "noise_dominance", "paper_scales", "planar_embedding", "planted_clusters", "planted_sparse_firing", "probe_curve",
-    "random_dictionary", "random_masks", "rate_exponent", "regression_probe", "require_room", "require_sizes",
-    "scaled_setting", "second_moment", "share_with_batch_noise", "shared_moment", "shuffled_match", "silent_share",
-    "silhouette", "singleton_learner", "slopes", "span_share", "split_coefficients", "stream_gradient",
-    "threshold_rates", "train", "train_supervised", "trained_encoders", "visualised_filters", "white_share",
-]  # fmt: skip
+    "Course",
+    "DecoupledTraining",
+    "Learner",
+    "LouderNoise",
+    "SparseCoding",
+    "active_share",
+    "atom_shares",
+    "augmented_pair",
+    "best_match",
+    "classification_probe",
+    "collision_floor",
+    "colour_directions",
+    "colour_selectivity",
+    "colour_share",
+    "complement",
+    "contrastive_gradient",
+    "contrastive_loss_value",
+    "cross_moment",
+    "decoding_error",
+    "decoupling_clock",
+    "dense_learner",
+    "direction_rates",
+    "downstream_labels",
+    "draw_w_star",
+    "enumerated_cross_moment",
+    "factor_of_half",
+    "features",
+    "flat_dictionary",
+    "flat_rates",
+    "growth_rates",
+    "growth_spectrum",
+    "high_frequency_share",
+    "hoyer_sparsity",
+    "initial_weights",
+    "labels_to_reach",
+    "linear_labels",
+    "linear_limit",
+    "linear_share",
+    "local_dictionary",
+    "logistic_share",
+    "logits",
+    "loud_directions",
+    "mask_overlap",
+    "masked_pair",
+    "matched_neurons",
+    "neighbour_accuracy",
+    "neurons_won",
+    "noise_dominance",
+    "paper_scales",
+    "planar_embedding",
+    "planted_clusters",
+    "planted_sparse_firing",
+    "probe_curve",
+    "random_dictionary",
+    "random_masks",
+    "regression_probe",
+    "second_moment",
+    "share_with_batch_noise",
+    "shared_moment",
+    "shuffled_match",
+    "silent_share",
+    "silhouette",
+    "singleton_learner",
+    "span_share",
+    "split_coefficients",
+    "stream_gradient",
+    "threshold_rates",
+    "train",
+    "train_supervised",
+    "visualised_filters",
+    "white_share",
+]

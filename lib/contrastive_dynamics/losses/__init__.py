@@ -20,8 +20,23 @@ from .pairwise_importance import (
 )
 
 __all__ = [
-    "ACTIVATIONS", "TRAINED", "Activation", "activation", "contrastive_covariance", "contrastive_energy", "gate",
-    "gated_contrastive_covariance", "gated_field", "gaussian_features", "gaussian_importance", "half_squared_distances",
-    "infonce_importance", "infonce_loss", "kernel_contrastive_covariance", "one_layer_velocity", "project_out",
-    "uniform_contrastive_covariance", "uniform_importance",
-]  # fmt: skip
+    "ACTIVATIONS",
+    "TRAINED",
+    "Activation",
+    "activation",
+    "contrastive_covariance",
+    "contrastive_energy",
+    "gate",
+    "gated_contrastive_covariance",
+    "gated_field",
+    "gaussian_features",
+    "gaussian_importance",
+    "half_squared_distances",
+    "infonce_importance",
+    "infonce_loss",
+    "kernel_contrastive_covariance",
+    "one_layer_velocity",
+    "project_out",
+    "uniform_contrastive_covariance",
+    "uniform_importance",
+]

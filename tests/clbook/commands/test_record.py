@@ -200,7 +200,7 @@ def test_pieces_of_library_functions_are_told_apart_by_arithmetic_and_are_not_sh
 
 GRID = """
 # %%
-from contrastive_dynamics.nonlinearity.networks.matching_curves import matching_curves
+from experiments.nonlinearity.matching_curves import matching_curves
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 
 size = dict(candidates=1, places=2, tokens=3, generators=2, length=1, outputs=2, batch=4)

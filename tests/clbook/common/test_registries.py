@@ -3,11 +3,12 @@
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from checkout import ROOT
 
-from clbook.common import project, registries
+from clbook.common import project
 from clbook.common.errors import BookError
 from clbook.common.parameters import read_parameters
 from clbook.common.registries import registered_names
@@ -24,6 +25,7 @@ REGISTRIES = [
     "nonlinearity.two_layers.batch_norm.BATCH_NORM",
     "feature_decoupling.image_augmentations.AUGMENTATIONS",
     "feature_decoupling.figure_arms.DATA",
+    "one_testbed.own_runs.WORLDS",
     "alignment_and_balance.image_caption_pairs.NAMES",
 ]
 
@@ -31,7 +33,9 @@ REGISTRIES = [
 @pytest.mark.parametrize("registry", REGISTRIES)
 def test_the_names_are_those_that_python_gives(registry):
     module, _, name = registry.rpartition(".")
-    assert registered_names(registry) == tuple(getattr(importlib.import_module(f"{project.kernels()}.{module}"), name))
+    file = Path(*module.split(".")).with_suffix(".py")
+    package = next(p for p in project.packages() if (project.folder_of(p) / file).is_file())
+    assert registered_names(registry) == tuple(getattr(importlib.import_module(f"{package}.{module}"), name))
 
 
 @pytest.fixture
@@ -44,7 +48,7 @@ def kernels(monkeypatch, tmp_path):
         for name, text in texts.items():
             (package / f"{name}.py").write_text(text)
 
-    monkeypatch.setattr(registries, "_LIBRARY", tmp_path)
+    monkeypatch.setattr(project, "folder_of", lambda package: tmp_path / package)
     registered_names.cache_clear()
     yield write
     registered_names.cache_clear()

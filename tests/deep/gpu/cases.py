@@ -24,7 +24,7 @@ from clbook.common.sources import ChapterFiles, chapter_names, find_root
 from clbook.notebook.pieces import Keeper, OutOfTime
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.library import FOLDER as KERNELS
-from clbook.provenance.library import Library, sha
+from clbook.provenance.library import FOLDERS, Library, sha
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import notebooks_stamp, read_record
 from clbook.provenance.stamps import seconds_of_record
@@ -61,8 +61,9 @@ def test_on_device(group, case, request):
 
 
 def _groups(root: Path, device: str) -> Iterator[Group]:
-    common, folders = _text(KERNELS, root / "tests" / "tools"), sorted((root / "tests").glob("*"))
-    for folder in [path for path in folders if (KERNELS / path.name).is_dir() and any(path.rglob("test_*.py"))]:
+    common, folders = _text(*FOLDERS.values(), root / "tests" / "tools"), sorted((root / "tests").glob("*"))
+    rooms = [path for path in folders if path.name in FOLDERS or (KERNELS / path.name).is_dir()]
+    for folder in [path for path in rooms if any(path.rglob("test_*.py"))]:
         text = _text(folder)
         yield Group({f"tests/{folder.name}": sha(common, text)}, kernel_tests.run, (root,), LIMITS["tests"], len(text))
     for cost, name in enumerate(PROGRAMS):

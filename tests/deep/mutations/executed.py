@@ -3,16 +3,20 @@
 import contextlib
 import cProfile
 import inspect
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from library_views import definition_at
 
+from clbook.common import project
 from clbook.provenance.digests import Provenance
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
 
-from .mutants import LIBRARY, PACKAGE
+from .mutants import FOLDERS, PACKAGE
+
+_FOLDERS = tuple(f"{folder}{os.sep}" for folder in FOLDERS.values())
 
 
 class Executed:
@@ -37,7 +41,7 @@ class Executed:
         with cProfile.Profile(builtins=False) as profile:
             yield
         codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
-        bodies = {c for c in codes if c.co_filename.startswith(str(LIBRARY)) and c.co_flags & inspect.CO_OPTIMIZED}
+        bodies = {c for c in codes if c.co_filename.startswith(_FOLDERS) and c.co_flags & inspect.CO_OPTIMIZED}
         self._ran.setdefault((n, position), set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
 
     def by(self, units: Iterable[int], claim: str) -> list[str]:
@@ -53,17 +57,18 @@ class Executed:
 
     def _at(self, file: str, line: int) -> str | None:
         if (file, line) not in self._known:
-            parts = Path(file).relative_to(LIBRARY).with_suffix("").parts
-            module = ".".join((PACKAGE, *parts))
+            package, folder = next((p, f) for p, f in FOLDERS.items() if file.startswith(f"{f}{os.sep}"))
+            parts = Path(file).relative_to(folder).with_suffix("").parts
+            module = ".".join((package, *parts))
             is_setup = parts[-1] == "run_defaults"  # it counts as statements of the set-up
             definition = None if is_setup else definition_at(self.code.library, module, line)
-            self._known[file, line] = str(definition).partition(".")[2] if definition else None
+            self._known[file, line] = str(definition).removeprefix(f"{PACKAGE}.") if definition else None
         return self._known[file, line]
 
 
 def uncovered(provenance: Provenance, names: Iterable[str]) -> list[str]:
     """The executed definitions that a digest does not cover."""
-    return [name for name in names if f"{PACKAGE}.{name}" not in provenance.reaches]
+    return [name for name in names if project.full_name(name) not in provenance.reaches]
 
 
 def holes(ran: dict[str, tuple[Provenance, list[str]]]) -> list[str]:

@@ -19,11 +19,11 @@ from library_views import definition_at
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading, judge_all
 from clbook.commands.script import run_unit
+from clbook.common import project
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.common.subprocess_call import run_in_process
-from clbook.provenance.library import FOLDER as LIBRARY
-from clbook.provenance.library import PACKAGE, Library
+from clbook.provenance.library import FOLDERS, Library
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 
@@ -34,7 +34,8 @@ _APART: list[bool] = []  # filled in a process that may compile a mutation, whic
 class Mutation:
     """`old` occurs once in the module's source; with `new` in its place the verdict on the chapter's claim must change.
 
-    `module` is its dotted name in the library; `parameters` differ from the smoke profile if that gives no verdict.
+    `module` is its dotted name, a kernel's without the package. `parameters` differ from the smoke profile if that
+    gives no verdict.
     The first of a claim's `breaks` is its own, the others test a kernel (`for_kernel`).
     """
 
@@ -63,7 +64,7 @@ class Mutation:
 
     @property
     def file(self) -> Path:
-        return LIBRARY.joinpath(*self.module.split(".")).with_suffix(".py")
+        return Library().file(project.full_name(self.module))
 
     @property
     def source(self) -> str:
@@ -87,7 +88,7 @@ def class_per_chapter(make: Callable[[str], type], root: Path) -> dict[str, type
 
 @cache
 def _definition_with(module: str, source: str, text: str) -> Definition | None:
-    name, before = f"{PACKAGE}.{module}", source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
+    name, before = project.full_name(module), source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
     return definition_at(Library(replaced={name: source}), name, 1 + before.count("\n"))
 
 
@@ -119,7 +120,7 @@ class _Finder:
         self.mutation, self.served = mutation, False
 
     def find_spec(self, name: str, path=None, target=None):
-        if name != f"{PACKAGE}.{self.mutation.module}":
+        if name != project.full_name(self.mutation.module):
             return None
         self.served = True
         file = str(self.mutation.file)
@@ -141,7 +142,7 @@ def fresh_library(mutation: Mutation | None = None) -> Iterator[_Finder | None]:
     import torch
 
     def ours() -> list[str]:
-        return [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
+        return [name for name in sys.modules if name.partition(".")[0] in FOLDERS]
 
     kept = {name: sys.modules.pop(name) for name in ours()}
     dtype, threads, finder = torch.get_default_dtype(), torch.get_num_threads(), mutation and _Finder(mutation)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from library_views import with_source
 
-from clbook.common import environment
+from clbook.common import environment, project
 from clbook.common.atomic import atomic_write
 from clbook.common.errors import BookError
 from clbook.common.parameters import profile_parameters
@@ -17,7 +17,7 @@ from clbook.provenance.digests import ChapterDigests, Provenance
 from clbook.provenance.library import Library
 from clbook.provenance.slices import ChapterCode
 
-from .mutants import PACKAGE, Mutation
+from .mutants import Mutation
 
 
 def digest(content: object) -> str:
@@ -54,7 +54,7 @@ class Keys:
 
     def _digests_broken(self, mutation: Mutation) -> ChapterDigests:
         code = copy.copy(self.code)
-        code.library = with_source(self.code.library, f"{PACKAGE}.{mutation.module}", mutation.broken)
+        code.library = with_source(self.code.library, project.full_name(mutation.module), mutation.broken)
         code.__dict__.pop("state", None)  # it depends on what library functions do
         return ChapterDigests(code, self.smoke | mutation.parameters)
 

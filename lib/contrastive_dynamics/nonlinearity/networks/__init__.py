@@ -1,7 +1,5 @@
 """What chapters use of trained networks of tian-2023: filters of images and of tokens."""
 
-from .filter_history import filter_history
-from .filter_lines import line_ends
 from .filter_spectra import alive as alive_filters
 from .filter_spectra import (
     high_frequency_share,
@@ -12,16 +10,27 @@ from .filter_spectra import (
 )
 from .filter_spectra import pictures as filter_pictures
 from .image_training import ImageTraining, digit_images, trained_filters
-from .lottery_tickets import ARMS, ticket_coverage
-from .matching_curves import FILTERS, default_workers, matching_curves
 from .matching_score import shows_candidate
 from .token_configuration import TokenTraining
 from .token_coverage import coupon_coverage, coverage, independent_throws, relative_dispersion
 from .token_generators import letters
 
 __all__ = [
-    "ARMS", "FILTERS", "ImageTraining", "TokenTraining", "alive_filters", "coupon_coverage", "coverage",
-    "default_workers", "digit_images", "filter_history", "filter_pictures", "high_frequency_share",
-    "independent_throws", "letters", "line_ends", "matching_curves", "mean_of_kept", "principal_components",
-    "relative_dispersion", "share_within", "shows_candidate", "ticket_coverage", "trained_filters", "unit_filters",
-]  # fmt: skip
+    "ImageTraining",
+    "TokenTraining",
+    "alive_filters",
+    "coupon_coverage",
+    "coverage",
+    "digit_images",
+    "filter_pictures",
+    "high_frequency_share",
+    "independent_throws",
+    "letters",
+    "mean_of_kept",
+    "principal_components",
+    "relative_dispersion",
+    "share_within",
+    "shows_candidate",
+    "trained_filters",
+    "unit_filters",
+]

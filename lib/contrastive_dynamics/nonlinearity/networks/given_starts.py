@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...numerics.side_by_side import default_workers
 from .ensemble_training import Run
 from .field_network import Weights
 from .importance_mixture import Variation
-from .matching_curves import default_workers
 from .weights_at import weights_at
 
 Ends = dict[str, Tensor]  # what is kept of trainings, by name; the last axis is the seed

@@ -1,0 +1,16 @@
+"""Runs of the chapter Collapse and constraints: plans of arms, scores of a figure; what no other chapter calls.
+
+It re-exports the names that the chapter uses.
+"""
+
+from .half_moon_gap import half_moon_gap
+from .output_divergence import grow_outputs
+from .three_rules import half_moon_spectrum, rotated_start, three_rules
+
+__all__ = [
+    "grow_outputs",
+    "half_moon_gap",
+    "half_moon_spectrum",
+    "rotated_start",
+    "three_rules",
+]
