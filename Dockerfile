@@ -17,7 +17,9 @@ RUN python -m venv .venv
 
 # what is installed changes less often than text: chapters come in a layer of their own
 COPY --chown=reader pyproject.toml constraints.txt README.md LICENSE LICENSE-text ./
+COPY --chown=reader clbook clbook
 COPY --chown=reader lib lib
+COPY --chown=reader chapters/experiments chapters/experiments
 RUN pip install --no-cache-dir -c constraints.txt -e '.[run,cluster]'
 COPY --chown=reader . .
 

@@ -12,7 +12,7 @@ PIP := .venv/bin/python -m pip install --quiet -c constraints.txt -e
 PYTEST := JUPYTER_PREFER_ENV_PATH=1 .venv/bin/python -m pytest --quiet -rfEs --durations=30 -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env --nbval-sanitize-with chapters/nbval-sanitize.cfg
 ZIP := dist/contrastive-dynamics-html.zip
 # The build's stamp is named after what the pages are made of, so that nothing is built twice and no change is missed.
-SOURCES := find -L book chapters lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
+SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constraints.txt -type f ! -path '*/_generated/*' \
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
@@ -54,7 +54,7 @@ reach: .venv/.test-installed
 
 # Nothing is installed here: the machine with the GPU may have no package index. Status 75 says that time is used up.
 gpu:
-	@PYTHONPATH=lib:tests/deep/gpu$${PYTHONPATH:+:$$PYTHONPATH} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
+	@PYTHONPATH=.:lib:chapters:tests/deep/gpu$${PYTHONPATH:+:$$PYTHONPATH} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
 		$(or $(wildcard .venv/bin/python),$(PYTHON)) -m pytest -q -rs --tb=short --confcutdir tests/deep/gpu \
 		-o addopts= -p no:cacheprovider -p on_device tests/deep/gpu/cases.py $(if $(SIZE),-k "$(SIZE)") \
 		$(if $(OUT),--out $(OUT)) $(if $(MINUTES),--minutes $(MINUTES)) \
@@ -73,14 +73,14 @@ execute: .venv/.run-installed
 # Exercises, slides and handouts in one folder.
 student: .venv/.class-installed .venv/.slides-installed
 	.venv/bin/clbook student $(OUT)
-	.venv/bin/python -m clbook.pages.slide_decks $(or $(OUT),student)/slides
+	.venv/bin/python -m clbook.classroom.slide_decks $(or $(OUT),student)/slides
 	.venv/bin/clbook handouts $(or $(OUT),student)/handouts
 
 solutions: .venv/.class-installed
 	.venv/bin/clbook solutions $(OUT)
 
 slides: .venv/.slides-installed
-	.venv/bin/python -m clbook.pages.slide_decks $(OUT)
+	.venv/bin/python -m clbook.classroom.slide_decks $(OUT)
 
 handouts: .venv/.run-installed
 	.venv/bin/clbook handouts $(OUT)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("", "lib", "chapters")]
 from clbook.common import environment
 
 Calls = dict[str, Callable[[], object]]

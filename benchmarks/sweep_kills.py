@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 
 HERE, ROOT = Path(__file__).resolve().parent, Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "tools"), str(ROOT / "lib")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/tools", "", "lib")]
 from measuring import arguments, command_line, machine, report  # noqa: E402
 from stand_in import SOURCE, build_stand_in  # noqa: E402
 
@@ -139,7 +139,7 @@ def main() -> int:
     args = arguments(parser)
     with tempfile.TemporaryDirectory(prefix="kills-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
-        path = f"{ROOT / 'lib'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        path = f"{import_path()}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
         os.environ |= {"CLBOOK_ROOT": scratch, "KILLS_LOG": str(folder / "log"), "PYTHONPATH": path}
         build_stand_in(folder, source=SHORT)
         (folder / "log").write_text("")

@@ -9,7 +9,7 @@ copy_mathjax(STATIC)
 
 project = "Contrastive-learning dynamics, executed"
 author = "the contrastive-dynamics authors"
-extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinxcontrib.bibtex", "clbook.pages.slides", "sphinx_revealjs"]
+extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinxcontrib.bibtex", "clbook.classroom.slides", "sphinx_revealjs"]
 exclude_patterns = ["conf.py"]
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 bibtex_bibfiles = ["../book/references.bib"]

@@ -21,7 +21,7 @@ SHARED = {"data", "losses", "numerics"}
 PAPERS = {"collapse_and_constraints", "alignment_and_balance", "nonlinearity", "feature_decoupling"}
 MEETING = "testbed"
 ROOMS = {PACKAGE: SHARED | PAPERS | {MEETING}, EXPERIMENTS: PAPERS | {"one_testbed"}}
-ROOMS[WORKSHOP] = {"common", "claims", "provenance", "notebook", "commands", "sweep", "pages", "cli"}
+ROOMS[WORKSHOP] = {"common", "claims", "provenance", "notebook", "commands", "classroom", "sweep", "pages", "cli"}
 DATA_SETS = project.data_sets().__name__
 NOT_IN_KERNELS = {"yaml", "typer", "rich", "papermill", "jupytext", "nbformat", "IPython", "tqdm", "matplotlib"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from mutations.kept_outcomes import Mutations
-from mutations.mutants import LIBRARY, Mutation, class_per_chapter, fresh_library, load_mutations, run_script
+from mutations.mutants import FOLDERS, PACKAGE, Mutation, class_per_chapter, fresh_library, load_mutations, run_script
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.errors import BookError
@@ -108,11 +108,11 @@ def test_the_smoke_profile_is_used(stand_in):
 def test_the_library_stands_unbroken_afterwards(stand_in):
     import contrastive_dynamics.losses.activations as before
 
-    text = (LIBRARY / "losses" / "activations.py").read_bytes()
+    text = (FOLDERS[PACKAGE] / "losses" / "activations.py").read_bytes()
     run_script(stand_in, "thm-1", RELU)
     import contrastive_dynamics.losses.activations as after
 
-    assert after is before and (LIBRARY / "losses" / "activations.py").read_bytes() == text
+    assert after is before and (FOLDERS[PACKAGE] / "losses" / "activations.py").read_bytes() == text
 
 
 def test_what_was_imported_and_the_default_dtype_are_put_back_after_a_failure():

@@ -9,17 +9,17 @@ import sys
 
 import nbformat
 import pytest
-from checkout import ROOT, files
+from checkout import ROOT, files, import_path
 from stand_in_exercises import SOURCE, answered
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
 from otter.api import grade_submission  # noqa: E402
 
-from clbook.commands.exercise_grades import by_question, by_student, grade, write_csv  # noqa: E402
-from clbook.commands.exercise_sheets import write_solutions, write_student  # noqa: E402
-from clbook.commands.exercise_solutions import executed  # noqa: E402
-from clbook.commands.exercises import assign, exercise_sources  # noqa: E402
+from clbook.classroom.exercises import assign, exercise_sources
+from clbook.classroom.grades import by_question, by_student, grade, write_csv
+from clbook.classroom.sheets import write_solutions, write_student
+from clbook.classroom.solutions import executed
 from clbook.common.errors import BookError  # noqa: E402
 
 
@@ -109,7 +109,7 @@ def test_the_folders_of_a_class(tmp_path):
 
 def transcript(clone, command, *words):
     """A command in the clone as a reader of the page would type it, and what it prints."""
-    variables = os.environ | {"PYTHONPATH": str(clone / "lib"), "CLBOOK_ROOT": str(clone), "COLUMNS": "100"}
+    variables = os.environ | {"PYTHONPATH": import_path(clone), "CLBOOK_ROOT": str(clone), "COLUMNS": "100"}
     done = subprocess.run([*command, *words], cwd=clone, env=variables, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return f"$ {command[-1]} {' '.join(words)}\n{done.stdout}"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from checkout import ROOT
+from checkout import import_path
 
 pytest.importorskip("numba", reason="the compiled step needs numba")
 TRAINING = """
@@ -25,7 +25,7 @@ print(seen.hexdigest())
 def bits(processor: str, folder) -> str:
     """The digest of a short training compiled for a processor; numba's own name for this one is empty."""
     given = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(folder)}
-    given["PYTHONPATH"] = str(ROOT / "lib")
+    given["PYTHONPATH"] = import_path()
     command = [sys.executable, "-c", TRAINING]
     done = subprocess.run(command, env=os.environ | given, capture_output=True, text=True, check=True)
     return done.stdout.strip()

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from checkout import import_path
 from stand_in import SOURCE, write_stand_in
 from stand_in_pair import APPENDIX, CHAPTER, split
 
@@ -137,4 +138,4 @@ def _runs(process: int) -> bool:
 
 
 def _library() -> dict[str, str]:
-    return {"PYTHONPATH": str(Path(runs.__file__).parents[2])}
+    return {"PYTHONPATH": import_path()}

@@ -3,8 +3,8 @@
 import subprocess
 
 import pytest
-from checkout import unpack
-from same_bits import FOLDER, printed, rows
+from checkout import ROOT, unpack
+from same_bits import printed, rows
 
 pytest.importorskip("numba", reason="compiled code needs numba")
 
@@ -12,8 +12,8 @@ pytest.importorskip("numba", reason="compiled code needs numba")
 @pytest.mark.parametrize(("commit", "program"), sorted({(row["commit"], row["program"]) for row in rows()}))
 def test_both_texts_print_the_same(commit, program, tmp_path):
     try:
-        earlier = unpack(commit, "lib", tmp_path)
+        earlier = unpack(commit, tmp_path)
     except (subprocess.CalledProcessError, FileNotFoundError):
         pytest.skip(f"needs git and the commit {commit[:7]}")
-    before, now = (printed(program, lib, tmp_path / "compiled") for lib in (earlier, FOLDER.parent))
+    before, now = (printed(program, root, tmp_path / "compiled") for root in (earlier, ROOT))
     assert before == now != ""

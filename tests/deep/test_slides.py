@@ -9,7 +9,7 @@ from slide_page import HEIGHT, WIDTH, open_deck, open_page, problems
 
 pytest.importorskip("sphinx_revealjs", reason="sphinx-revealjs is not installed: pip install '.[slides]'")
 
-from clbook.pages.slide_decks import build, decks  # noqa: E402
+from clbook.classroom.slide_decks import build, decks
 
 TYPE = 18  # px of the smallest label in a figure, 9 pt on its page: can be read from six heights of the screen away
 FRAME = (1200, 604)  # of a live picture, as slides.css has it

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 import distributed
 import pytest
-from checkout import ROOT
+from checkout import import_path
 from stand_in import SOURCE, build_stand_in
 
 from clbook.common.errors import BookError
@@ -30,7 +30,6 @@ for line, short in (
     LIGHT = LIGHT.replace(line, short)
 GRID, SEEDS = "scale=0.5,0.8,1,1.2,1.5,2", 2  # twelve points
 HALF, PAIR = "scale=0.5,0.8,1", "scale=0.5,2"
-LIBRARY = ROOT / "lib"
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +129,7 @@ def test_a_killed_client_loses_no_more_than_the_points_in_flight(root, undisturb
     folder = root / "client"
     command = [sys.executable, "-m", "clbook", "sweep", "stand-in", "--grid", HALF]
     command += ["--seeds", str(SEEDS), "--jobs", "2", "--out", str(folder)]
-    environment = os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)}
+    environment = os.environ | {"PYTHONPATH": import_path(), "CLBOOK_ROOT": str(root)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while len(done := {path.parent.name for path in folder.glob("runs/[!.]*/run.json")}) < 2:  # whole, not under way
         assert process.poll() is None
@@ -153,7 +152,7 @@ def test_an_interrupted_sweep_is_one_line_and_leaves_nothing_half_written(root):
         [*command, "--out", str(folder)],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(LIBRARY), "CLBOOK_ROOT": str(root)},
+        env=os.environ | {"PYTHONPATH": import_path(), "CLBOOK_ROOT": str(root)},
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )

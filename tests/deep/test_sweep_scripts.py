@@ -9,7 +9,7 @@ from subprocess import PIPE
 
 import pytest
 import yaml
-from checkout import ROOT
+from checkout import import_path
 from page_code import code_blocks
 from stand_in import build_stand_in
 
@@ -31,7 +31,7 @@ def stand_in(tmp_path, monkeypatch):
         program.chmod(0o755)
     assert shutil.which("dask", path=str(here))
     path = os.pathsep.join([str(programs), str(here), os.environ["PATH"]])
-    return os.environ | {"PATH": path, "PYTHONPATH": str(ROOT / "lib")}
+    return os.environ | {"PATH": path, "PYTHONPATH": import_path()}
 
 
 def changed(script: str, changes: dict[str, str]) -> str:

@@ -6,8 +6,7 @@ from checkout import ROOT
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
-from clbook.commands.exercise_sheets import points  # noqa: E402
-from clbook.commands.exercises import (  # noqa: E402
+from clbook.classroom.exercises import (
     assign,
     check,
     check_mistake,
@@ -15,7 +14,8 @@ from clbook.commands.exercises import (  # noqa: E402
     exercise_sources,
     hints,
     run_code,
-)
+)  # fmt: skip
+from clbook.classroom.sheets import points
 
 
 @pytest.fixture(scope="module", params=exercise_sources(ROOT), ids=lambda path: path.stem)

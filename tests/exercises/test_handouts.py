@@ -8,7 +8,7 @@ from checkout import ROOT
 from one_line_error import one_line_error
 
 from clbook.claims.plain import Number
-from clbook.commands.exercise_handouts import drawn_formula, handout, handout_source, write_handouts
+from clbook.classroom.handouts import drawn_formula, handout, handout_source, write_handouts
 from clbook.common.errors import BookError
 from clbook.common.sources import chapter_names
 from clbook.notebook.results import load_results

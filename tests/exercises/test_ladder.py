@@ -8,7 +8,7 @@ import re
 import pytest
 from checkout import ROOT
 
-from clbook.commands.exercises import exercise_sources, read_source
+from clbook.classroom.exercises import exercise_sources, read_source
 from clbook.common.sources import chapter_names
 
 SOURCES = exercise_sources(ROOT)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from checkout import ROOT
 
-from clbook.commands.exercises import exercise_source, read_source, run_code
+from clbook.classroom.exercises import exercise_source, read_source, run_code
 from contrastive_dynamics import alignment_and_balance as balance_room
 from contrastive_dynamics import collapse_and_constraints as collapse_room
 from contrastive_dynamics import feature_decoupling as decoupling_room

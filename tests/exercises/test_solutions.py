@@ -7,7 +7,7 @@ import pytest
 import torch
 from checkout import ROOT
 
-from clbook.commands.exercise_solutions import (
+from clbook.classroom.solutions import (
     CHAPTERS,
     EXAMS,
     SOLUTION,
@@ -17,7 +17,7 @@ from clbook.commands.exercise_solutions import (
     read_solutions,
     solution_sources,
     statements,
-)
+)  # fmt: skip
 from clbook.commands.notebooks import build
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names

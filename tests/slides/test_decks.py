@@ -6,12 +6,12 @@ import shutil
 import pytest
 from checkout import ROOT
 
+from clbook.classroom import slide_decks
+from clbook.classroom.slide_decks import build, decks
 from clbook.common.errors import BookError
 from clbook.common.sources import chapter_names
-from clbook.pages import slide_decks
-from clbook.pages.slide_decks import build, decks
 
-PLAIN = {"extensions": ["myst_parser", "sphinx.ext.mathjax", "sphinxcontrib.bibtex", "clbook.pages.slides"]}
+PLAIN = {"extensions": ["myst_parser", "sphinx.ext.mathjax", "sphinxcontrib.bibtex", "clbook.classroom.slides"]}
 DECKS = decks(ROOT)
 BLOCK = re.compile(r"^```\{(?P<kind>[\w-]+)\} ?(?P<name>\S*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -80,7 +80,7 @@ MISTAKES = {
 @pytest.mark.parametrize("text", MISTAKES, ids=lambda text: text.partition("\n")[0])
 def test_a_mistake_is_named_in_one_line(tmp_path, monkeypatch, text):
     book = tmp_path / "book"
-    for folder in ("chapters", "records", "book", "lib"):
+    for folder in ("chapters", "records", "book", "lib", "clbook"):
         (book / folder).parent.mkdir(parents=True, exist_ok=True)
         (book / folder).symlink_to(ROOT / folder)
     shutil.copy(ROOT / "LICENSE-text", book)

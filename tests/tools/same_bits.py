@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from checkout import ROOT, unpack
+from checkout import ROOT, import_path, unpack
 
-from clbook.provenance.library import FOLDER, SAME_BITS, Definition, Digests, Library
+from clbook.provenance.library import FOLDER, FOLDERS, SAME_BITS, Definition, Digests, Library
 
 PATH = FOLDER / SAME_BITS
 
@@ -22,30 +22,30 @@ def rows() -> list[dict[str, str]]:
     return json.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else []
 
 
-def digest(dotted: str, folder: Path | None = None) -> str:
-    """The digest of a definition without its own row; for a library in a folder, what it counts as there."""
-    library = Library(folder or FOLDER)
-    if folder is None:
+def digest(dotted: str, earlier: Path | None = None) -> str:
+    """The digest of a definition without its own row; in an earlier checkout, what it counts as there."""
+    library = Library({name: earlier / at.relative_to(ROOT) for name, at in FOLDERS.items()} if earlier else FOLDERS)
+    if earlier is None:
         library.same_bits = {row["now"]: row["as"] for row in rows() if row["definition"] != dotted}
     return Digests(library, "generated").closure_digest(Definition(*dotted.rsplit(".", 1)))
 
 
-def printed(program: str, lib: Path, compiled: Path) -> str:
-    """What a program of `tests/deep/bits` prints on a library, whose compiled functions are kept in a folder."""
+def printed(program: str, root: Path, compiled: Path) -> str:
+    """What a program of `tests/deep/bits` prints on a checkout, whose compiled functions are kept in a folder."""
     command = [sys.executable, str(ROOT / "tests" / "deep" / "bits" / f"{program}.py")]
-    env = os.environ | {"PYTHONPATH": str(lib), "NUMBA_CACHE_DIR": str(compiled)}
+    env = os.environ | {"PYTHONPATH": import_path(root), "NUMBA_CACHE_DIR": str(compiled)}
     return subprocess.run(command, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def main(commit: str, program: str, *definitions: str) -> int:
     with tempfile.TemporaryDirectory() as scratch:
-        earlier = unpack(commit, "lib", Path(scratch))
-        before, now = (printed(program, lib, Path(scratch) / "compiled") for lib in (earlier, FOLDER.parent))
+        earlier = unpack(commit, Path(scratch))
+        before, now = (printed(program, root, Path(scratch) / "compiled") for root in (earlier, ROOT))
         if before != now:
             print(f"same_bits: {program} prints something else on the library of {commit}")
             return 1
         for dotted in definitions:
-            row = {"definition": dotted, "now": digest(dotted), "as": digest(dotted, earlier / FOLDER.name)}
+            row = {"definition": dotted, "now": digest(dotted), "as": digest(dotted, earlier)}
             others = [other for other in rows() if other["definition"] != dotted]
             made = [*others, row | {"commit": commit, "program": program}]
             PATH.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

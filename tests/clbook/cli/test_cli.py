@@ -5,9 +5,9 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkout import import_path
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
@@ -15,8 +15,6 @@ from clbook import cli
 from clbook.cli import application
 from clbook.commands import runs
 from clbook.pages import run_page
-
-LIBRARY = Path(cli.__file__).parents[2]
 
 
 @pytest.fixture
@@ -108,7 +106,7 @@ def test_reading_needs_no_torch_and_no_notebook_packages(files):
         "unwanted = {'torch', 'papermill', 'jupytext', 'jupyter_client', 'matplotlib'} & sys.modules.keys()\n"
         "sys.exit(str(unwanted) if unwanted else 0)"
     )
-    environment = os.environ | {"PYTHONPATH": str(LIBRARY)}
+    environment = os.environ | {"PYTHONPATH": import_path()}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "reproduced" in done.stdout and "NAME=VALUE" in done.stdout
@@ -121,7 +119,7 @@ def test_every_command_reports_a_mistake_in_one_line():
 
 
 def test_it_runs_as_a_module_and_takes_only_what_it_knows(files):
-    environment = os.environ | {"PYTHONPATH": str(LIBRARY)}
+    environment = os.environ | {"PYTHONPATH": import_path()}
     command = [sys.executable, "-m", "clbook", "params", "none"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("clbook: no chapter 'none'")

@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from checkout import ROOT
+from checkout import import_path
 
 from clbook.commands import jupyter_kernel
 from clbook.commands.jupyter_kernel import kernel
@@ -65,7 +65,7 @@ def test_under_nohup_a_lost_terminal_ends_nothing():
 
 @SIGNALS
 def test_a_signal_while_packages_load_is_one_line(sent, by_default):
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "lib")}
+    environment = os.environ | {"PYTHONPATH": import_path()}
     command = [sys.executable, "-c", INTERRUPTED_IMPORT, str(int(sent))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "clbook: interrupted\n")

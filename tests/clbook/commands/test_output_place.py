@@ -8,7 +8,7 @@ import sys
 
 import nbformat
 import pytest
-from checkout import ROOT
+from checkout import import_path
 from one_line_error import one_line_error
 from stand_in import write_stand_in
 
@@ -129,7 +129,7 @@ def test_what_a_killed_run_leaves_is_cleared_by_the_next(tmp_path):
         f"with output_folder(Path({str(tmp_path / 'out')!r})) as folder:\n"
         "    (folder / 'half').write_text(''); (folder / 'animations').mkdir(); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT / "lib")})
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": import_path()})
     assert done.returncode == -signal.SIGKILL and names(tmp_path / "out" / UNFINISHED) > {"half"}
     fill(tmp_path / "out")
     assert names(tmp_path / "out") == WHOLE

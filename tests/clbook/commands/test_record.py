@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from checkout import import_path
 from stand_in import SOURCE, write_stand_in
 
 from clbook.commands import record, verify
@@ -44,7 +45,6 @@ figure(fig, "fig-1")
 BY_CHANCE = ("control=[-1.0,", "control=[-1.0 + 0 * double,")  # the claim that chance decides needs the pieces, too
 SPLIT = '# %% tags=["nbval-check-output"]\nchapter.judge("thm-1",'
 WITH_PIECES = SOURCE.replace(SPLIT, PIECES + "\n" + SPLIT).replace(*BY_CHANCE)
-LIBRARY = Path(record.__file__).parents[2]
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def kept(files):
 
 def test_a_grid_that_is_killed_goes_on_and_outlives_a_change_of_the_text(grid):
     command = [sys.executable, "-m", "clbook.commands.record", "stand-in", "--profile", "smoke"]
-    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(LIBRARY)}, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": import_path()}, stdout=subprocess.DEVNULL)
     while not kept(grid) and process.poll() is None:
         time.sleep(0.01)
     process.kill()
@@ -333,7 +333,7 @@ def test_it_runs_without_the_packages_of_notebooks_and_pages(files, tmp_path):
         "from clbook.commands.record import main; "
         "sys.exit(main(['stand-in', '--profile', 'smoke']))"
     )
-    environment = os.environ | {"PYTHONPATH": str(LIBRARY)}
+    environment = os.environ | {"PYTHONPATH": import_path()}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(files.record("smoke").read_text())["run"]["claims"]["thm-1"]["rule"] is None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from checkout import import_path
 from stand_in import SOURCE, write_stand_in
 
 from clbook.claims.claim_table import Claims
@@ -98,7 +99,7 @@ def test_a_kernel_that_dies_ends_what_it_ran_for_in_one_line_and_leaves_nothing(
 
 
 def _library() -> dict[str, str]:
-    return {"PYTHONPATH": str(Path(runs.__file__).parents[2])}
+    return {"PYTHONPATH": import_path()}
 
 
 def full(*args, **options):

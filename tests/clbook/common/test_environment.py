@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkout import import_path
 from one_line_error import one_line_error
 
 from clbook.common import environment
@@ -33,7 +34,7 @@ print(alone, peak_megabytes("cpu"))
 
 
 def _peaks(code: str) -> list[int]:
-    variables = os.environ | {"PYTHONPATH": str(Path(environment.__file__).parents[2])}
+    variables = os.environ | {"PYTHONPATH": import_path()}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
     return list(map(int, done.stdout.split()))
 

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from checkout import ROOT
+from checkout import ROOT, import_path
 
 from clbook.common.printing import printed
 
@@ -16,7 +16,7 @@ CLI = [sys.executable, "-m", "clbook"]
 
 
 def call(*arguments: str, **options) -> subprocess.CompletedProcess:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "lib"), "PYTHONIOENCODING": "ascii", "CLBOOK_ROOT": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": import_path(), "PYTHONIOENCODING": "ascii", "CLBOOK_ROOT": str(ROOT)}
     return subprocess.run([*CLI, *arguments], env=environment, stderr=subprocess.PIPE, text=True, **options)
 
 

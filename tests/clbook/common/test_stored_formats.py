@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkout import import_path
 from one_line_error import one_line_error
 
-import contrastive_dynamics
 from clbook.common.errors import BookError
 from clbook.common.formats import Format, attempt, fault, intact, list_of, record_of
 
@@ -75,6 +74,6 @@ def test_a_machine_that_only_records_needs_no_schemas():
         "from clbook.common.formats import fault\n"
         "print(repr(fault(3, {'type': 'object'})))"
     )
-    environment = {"PYTHONPATH": str(Path(contrastive_dynamics.__file__).parents[1])}
+    environment = {"PYTHONPATH": import_path()}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.stdout == "''\n", done.stderr

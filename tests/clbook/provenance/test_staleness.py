@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkout import ROOT
+from checkout import ROOT, import_path
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
@@ -134,7 +134,7 @@ def test_it_needs_neither_torch_nor_git():
         "import sys; from clbook.provenance.staleness import all_states; from pathlib import Path; "
         f"print(len(all_states(Path({str(ROOT)!r}), ['collapse-and-constraints'])), 'torch' in sys.modules)"
     )
-    environment = {"PATH": "", "PYTHONPATH": str(ROOT / "lib")}  # no git is found
+    environment = {"PATH": "", "PYTHONPATH": import_path()}  # no git is found
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and int(done.stdout.split()[0]) > 50 and done.stdout.split()[1] == "False", done.stderr
 

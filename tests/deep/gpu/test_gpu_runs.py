@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from bare_machine import write_hook
-from checkout import ROOT
+from checkout import ROOT, import_path
 from claim_row import ROW
 from stand_in import SOURCE, build_stand_in
 
@@ -106,7 +106,7 @@ def with_claims(root: Path, *claims: str) -> Path:
 
 def begun(root: Path, *options: str) -> subprocess.Popen:
     """`make gpu` on a machine with its packages alone."""
-    folders = [write_hook(root.parent / "bare"), ROOT / "lib", HERE]
+    folders = [write_hook(root.parent / "bare"), import_path(), HERE]
     variables = {"PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-p", "on_device"]
     command += ["--confcutdir", HERE, HERE / "cases.py", "--device", "cpu", "--out", root / "out", "--minutes", "60"]
@@ -135,7 +135,7 @@ def outcomes(root: Path) -> dict[str, str]:
 
 def compared(root: Path, *options: str) -> subprocess.CompletedProcess:
     command = [sys.executable, HERE / "compare.py", root / "out", *options]
-    variables = os.environ | {"PYTHONPATH": str(ROOT / "lib")}
+    variables = os.environ | {"PYTHONPATH": import_path()}
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, env=variables)
 
 
@@ -243,7 +243,7 @@ def test_each_test_of_a_kernel_on_another_device_gets_its_outcome(root):
     code = "from kernel_tests import run; from on_device import Task; from pathlib import Path\n"
     code += f"root = Path({str(root)!r}); (root / 'out').mkdir(); held = {{'tests/losses/test_small.py::test_right'}}\n"
     code += "run(Task({'tests/losses': 'digest'}, held, root / 'out', 'meta', 1, 600.0, 600.0), root)"
-    folders = [ROOT / "lib", ROOT / "tests" / "tools", HERE]
+    folders = [import_path(), ROOT / "tests" / "tools", HERE]
     variables = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
     assert {name.rpartition("test_")[2]: outcome for name, outcome in outcomes(root).items()} == {
@@ -268,14 +268,14 @@ def test_what_needs_data_that_is_not_here_is_said(root, monkeypatch):
 
 
 def test_kernel_tests_readings_and_benchmarks_of_the_book_are_collected(tmp_path):
-    variables = {"PYTHONPATH": os.pathsep.join([str(ROOT / "lib"), str(HERE)]), "CLBOOK_ROOT": str(ROOT)}
+    variables = {"PYTHONPATH": os.pathsep.join([import_path(), str(HERE)]), "CLBOOK_ROOT": str(ROOT)}
     options = ["-q", "--collect-only", "-p", "on_device", "--confcutdir", HERE, "--device", "cpu", "--out", tmp_path]
     command = [sys.executable, "-m", "pytest", *map(str, options), str(HERE / "cases.py")]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True)
     cases = [line.partition("[")[2].rstrip("]") for line in done.stdout.splitlines() if "[" in line]
     stages = list(dict.fromkeys(case.partition("/")[0] for case in cases))
     assert stages == ["tests", "smoke", "default", "benchmarks", "paper"], done.stdout + done.stderr
-    kernels = {path.name for path in (ROOT / "lib" / "contrastive_dynamics").iterdir()}
+    kernels = {path.name for path in (ROOT / "lib" / "contrastive_dynamics").iterdir()} | {"experiments"}
     rooms = {path.parent.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob("test_*.py")}
     assert {case for case in cases if case.startswith("tests/")} == {f"tests/{room}" for room in rooms & kernels}
     programs = {path.stem: path.read_text() for path in (ROOT / "benchmarks").glob("*.py")}

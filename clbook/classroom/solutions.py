@@ -8,11 +8,11 @@ a heading `## LABEL` stands for an exercise of the chapter; in the second the ce
 import re
 from pathlib import Path
 
+from ..commands.jupyter_kernel import kernel
+from ..commands.notebooks import build
 from ..common.errors import BookError
 from ..common.formats import text_of
 from ..common.sources import ChapterFiles
-from .jupyter_kernel import kernel
-from .notebooks import build
 
 CHAPTERS, EXAMS = "chapters", "exams"
 SOLUTION = "solution"

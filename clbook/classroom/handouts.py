@@ -12,13 +12,13 @@ from functools import cache
 from pathlib import Path
 
 from ..claims.plain import as_html
+from ..commands.jupyter_kernel import disk_errors
+from ..commands.output_place import check_output, output_folder
 from ..common.errors import BookError
 from ..common.formats import read_notebook, text_of
 from ..common.sources import ChapterFiles, chapter_names
 from ..notebook.claim_result import ClaimResult
 from ..notebook.results import load_results
-from .jupyter_kernel import disk_errors
-from .output_place import check_output, output_folder
 
 _PLACE = re.compile(r"^\{(claim|figure) ([^}:]+)(?:: ([^}]+))?\}$", re.MULTILINE)
 _FORMULA = re.compile(r"\$([^$]+)\$")

@@ -6,11 +6,10 @@ Run k's draws depend only on (seed, k, purpose), so a run with fewer seeds gives
 import hashlib
 from dataclasses import dataclass
 
+from ..common import project
 from ..provenance.digests import ChapterDigests
 from ..provenance.spelling import BLOCK
 
-# The last word of a parameter that counts runs. Another number, of epochs say, may happen to equal their number.
-COUNTS = "seeds", "networks", "starts", "splits", "populations"
 SMALLEST = 3  # values of a sample to recompute if the range allows even fewer; the chapters judge no fewer
 
 
@@ -40,13 +39,13 @@ def _few(arms: dict, start: int, count: int) -> dict:
 
 
 def counts_runs(parameter: str) -> bool:
-    return parameter.rpartition("_")[2] in COUNTS
+    return parameter.rpartition("_")[2] in project.count_words()
 
 
 def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part | None:
     """A part of a reading, with seeds drawn by `by`, if every sample has one value per seed; otherwise None.
 
-    A parameter counts runs if its name says so (COUNTS) and a sample has that many values; it is set to the least that
+    A parameter counts runs if its name says so (`counts` in pyproject.toml) and a sample has that many values; it is set to the least that
     its range allows. If the claim reads the block of seeds but not the first seed itself, consecutive seeds are drawn;
     otherwise the first are taken.
     """

@@ -1,4 +1,4 @@
-"""What `[tool.clbook]` of a book's pyproject.toml names: the packages of kernels and experiments, the data sets."""
+"""What `[tool.clbook]` of a book's pyproject.toml says of it: its packages, its data sets, and a few words."""
 
 import importlib
 import importlib.util
@@ -12,7 +12,7 @@ from .errors import BookError
 
 
 @cache
-def _settings() -> dict[str, str]:
+def _settings() -> dict:
     """`[tool.clbook]` of the nearest pyproject.toml that has it: of the book in use, else of the one around this file.
 
     Raises: BookError if there is none, or if it lacks `kernels` or `data_sets`.
@@ -48,6 +48,21 @@ def folder_of(package: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise BookError(f"the package {package}, which pyproject.toml names under [tool.clbook], is not installed")
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def count_words() -> tuple[str, ...]:
+    """The last words of parameters that count runs; another number, of epochs say, may happen to equal their number."""
+    return tuple(_settings().get("counts", ("seeds",)))
+
+
+def is_costly(definition: str) -> bool:
+    """Whether a definition, by dotted name, takes minutes and cannot be run in part, such as a pretrained encoder."""
+    return any(name in definition for name in _settings().get("costly", ()))
+
+
+def colab_extra() -> str:
+    """The extra of the book's package that a notebook in Colab needs beside torch."""
+    return _settings().get("colab", "kernels")
 
 
 def data_sets() -> ModuleType:

@@ -20,7 +20,7 @@ def commit_or_digest(root: Path) -> str:
         return subprocess.run(command, env=own, capture_output=True, check=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         digest = hashlib.sha256()
-        for path in sorted([*(root / "lib").rglob("*.py"), *(root / "chapters").glob("*.py")]):
+        for path in sorted(path for folder in ("lib", "clbook", "chapters") for path in (root / folder).rglob("*.py")):
             digest.update(path.read_bytes())
         return digest.hexdigest()
 

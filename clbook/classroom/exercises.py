@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..common.errors import BookError
 from ..common.formats import text_of
-from .exercise_predictions import MARK, prediction_tests
+from .predictions import MARK, prediction_tests
 
 MISTAKE = "mistake"
 _NOT_COMPUTED = ("otter.Notebook(", "grader.", "plt.show()")

@@ -33,8 +33,8 @@ from ..common.pictures import size_on_page
 from ..common.sources import ChapterFiles, find_root
 from ..notebook.explorables import live_html
 from ..notebook.results import headlines, verdicts_of
+from ..pages.stored_figures import StoredFigures, stored_figures
 from ..provenance.staleness import notebooks_stamp
-from .stored_figures import StoredFigures, stored_figures
 
 FIGURES, LIVE = "figures", "live"  # folders beside the slides
 _SIZE = (1200, 560)  # px below a slide's title

@@ -15,7 +15,7 @@ Folder = Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="
 @one_line
 def student(out: Folder = Path("student")) -> None:
     """Write the exercises as notebooks that grade themselves, and an autograder bundle for each."""
-    from ..commands.exercise_sheets import write_student
+    from ..classroom.sheets import write_student
 
     for path in write_student(find_root(), out):
         print(path)
@@ -25,7 +25,7 @@ def student(out: Folder = Path("student")) -> None:
 @one_line
 def solutions(out: Folder = Path("solutions")) -> None:
     """Write the instructor's edition: solved and executed exercises and exams, rubric, common mistakes."""
-    from ..commands.exercise_sheets import write_solutions
+    from ..classroom.sheets import write_solutions
 
     for path in write_solutions(find_root(), out):
         print(path)
@@ -35,7 +35,7 @@ def solutions(out: Folder = Path("solutions")) -> None:
 @one_line
 def handouts(out: Folder = Path("handouts")) -> None:
     """Write a handout for each chapter: one page of HTML to print, with the numbers of stored readings."""
-    from ..commands.exercise_handouts import write_handouts
+    from ..classroom.handouts import write_handouts
 
     for path in write_handouts(find_root(), out):
         print(path)
@@ -50,9 +50,9 @@ def grade(
     seconds: Annotated[float, typer.Option(help="The most that one submission may run.")] = 600.0,
 ) -> None:
     """Grade a class: points per question for each submission, and what is missing or doubled in it."""
-    from ..commands.exercise_grades import by_question, by_student, write_csv
-    from ..commands.exercise_grades import grade as grade_all
-    from ..commands.exercises import exercise_source
+    from ..classroom.exercises import exercise_source
+    from ..classroom.grades import by_question, by_student, write_csv
+    from ..classroom.grades import grade as grade_all
 
     result = grade_all(exercise_source(find_root(), chapter), submissions, seconds)
     students = by_student(*result)

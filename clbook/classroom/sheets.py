@@ -5,18 +5,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .exercise_solutions import (
-    CHAPTERS,
-    EXAMS,
-    chapter_solutions,
-    exam_sheet,
-    executed,
-    read_solutions,
-    solution_sources,
-)
+from ..commands.jupyter_kernel import disk_errors
+from ..commands.output_place import check_output, output_folder
 from .exercises import Sheet, assign, check_mistake, exercise_sources, hints, run_code
-from .jupyter_kernel import disk_errors
-from .output_place import check_output, output_folder
+from .solutions import CHAPTERS, EXAMS, chapter_solutions, exam_sheet, executed, read_solutions, solution_sources
 
 _SECONDS = 600  # for one cell of a solution
 

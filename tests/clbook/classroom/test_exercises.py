@@ -7,10 +7,10 @@ import pytest
 from one_line_error import one_line_error
 from stand_in_exercises import SOURCE, answered
 
-from clbook.commands.exercise_grades import cell_notes, grade
-from clbook.commands.exercise_predictions import prediction_tests
-from clbook.commands.exercise_sheets import rubric, solutions_notebook, write_solutions, write_student
-from clbook.commands.exercises import answer_names, assign, exercise_source, read_source
+from clbook.classroom.exercises import answer_names, assign, exercise_source, read_source
+from clbook.classroom.grades import cell_notes, grade
+from clbook.classroom.predictions import prediction_tests
+from clbook.classroom.sheets import rubric, solutions_notebook, write_solutions, write_student
 from clbook.common.errors import BookError
 
 

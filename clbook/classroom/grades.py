@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ..common.errors import BookError, cut
 from ..common.subprocess_call import TookTooLong, death, run_in_process
-from .exercise_sheets import points
 from .exercises import Sheet, answer_names, assign, code_of
+from .sheets import points
 
 _SUFFIXES = (".ipynb", ".zip")
 

@@ -9,6 +9,7 @@ does not know that file, so its first cell contains the address;
 import sys
 from pathlib import Path
 
+from ..common import project
 from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
@@ -25,9 +26,9 @@ import sys
 from importlib.metadata import version
 from importlib.util import find_spec
 
-if "google.colab" in sys.modules and not find_spec("contrastive_dynamics"):
+if "google.colab" in sys.modules and not find_spec("{kernels}"):
     !git clone --quiet --depth 1 --branch {branch} {url} book
-    !pip install --quiet "./book[kernels]" "torch=={{version('torch')}}"
+    !pip install --quiet "./book[{extra}]" "torch=={{version('torch')}}"
     %cd -q book/chapters"""
 
 
@@ -50,7 +51,7 @@ def button_addresses(root: Path, file: str) -> dict[str, str]:
 
 def first_cell(root: Path) -> str:
     """The first cell's code; raises BookError (see `_config.yml`)."""
-    return _CELL.format(**_repository(root))
+    return _CELL.format(kernels=project.kernels(), extra=project.colab_extra(), **_repository(root))
 
 
 def _begins_with_cell(notebook) -> bool:

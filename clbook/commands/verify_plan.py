@@ -18,7 +18,6 @@ from ..provenance.stamps import seconds_of, seconds_of_record
 from .parts import Part, part_of
 from .request import check_data, named_claims
 
-ENCODER = "pretrained_encoders."  # in the names of what runs an encoder: minutes, or a second if it is kept
 INTEGRATOR = "torchdiffeq.odeint"  # adaptive: all runs of a batch share its steps
 START_SECONDS = 2.0  # to start a process, for each reading; the readings of one run share it
 PART_ABOVE_SHARE = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
@@ -54,7 +53,7 @@ class Job:
 
     def needs_encoder(self, claim: str) -> bool:
         """Whether a reading rests on features that a pretrained encoder makes."""
-        return any(ENCODER in name for name in self.digests.claim(claim).reaches)
+        return any(project.is_costly(name) for name in self.digests.claim(claim).reaches)
 
     def shares_steps(self, claim: str) -> bool:
         """Whether a part of a reading is integrated in other steps than the whole run."""

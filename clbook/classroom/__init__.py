@@ -1,0 +1,1 @@
+"""What a class needs: exercise sheets, their grading, predictions and solutions, handouts, slides."""
