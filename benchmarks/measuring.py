@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("", "lib", "chapters")]
-from clbook.common import environment
+from clbook.common import environment  # noqa: E402
 
 Calls = dict[str, Callable[[], object]]
 REPEATS, SHORTEST = 7, 0.005  # SHORTEST: least seconds of a repeat

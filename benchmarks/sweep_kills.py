@@ -24,6 +24,7 @@ from pathlib import Path
 
 HERE, ROOT = Path(__file__).resolve().parent, Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests/tools", "", "lib")]
+from checkout import import_path  # noqa: E402
 from measuring import arguments, command_line, machine, report  # noqa: E402
 from stand_in import SOURCE, build_stand_in  # noqa: E402
 

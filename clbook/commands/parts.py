@@ -45,9 +45,9 @@ def counts_runs(parameter: str) -> bool:
 def part_of(digests: ChapterDigests, stamp: dict, claim: str, by: str) -> Part | None:
     """A part of a reading, with seeds drawn by `by`, if every sample has one value per seed; otherwise None.
 
-    A parameter counts runs if its name says so (`counts` in pyproject.toml) and a sample has that many values; it is set to the least that
-    its range allows. If the claim reads the block of seeds but not the first seed itself, consecutive seeds are drawn;
-    otherwise the first are taken.
+    A parameter counts runs if its name says so (`counts` in pyproject.toml) and a sample has that many values; it is
+    set to the least that its range allows. If the claim reads the block of seeds but not the first seed itself,
+    consecutive seeds are drawn; otherwise the first are taken.
     """
     parameters, known = stamp["parameters"], digests.code.parameters
     reads = digests.claim(claim).parameters
