@@ -1930,7 +1930,7 @@ chapter.judge(
 # %% [markdown]
 # ## Exercises
 #
-# Each asks for a derivation on paper, then for a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/alignment-and-balance.py`. One more is in the [appendix](ab-ex-dominant).
+# Each asks for a derivation on paper, then for a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/alignment-and-balance/solutions.py`. One more is in the [appendix](ab-ex-dominant).
 
 # %% [markdown]
 # ````{exercise} What a negative pair does to a column

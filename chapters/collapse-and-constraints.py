@@ -2295,7 +2295,7 @@ chapter.judge(
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/collapse-and-constraints.py`.
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/collapse-and-constraints/solutions.py`.
 
 # %% [markdown]
 # ````{exercise} The length of the output

@@ -2268,7 +2268,7 @@ glue.number("fd-end", quiet_share[-1])
 # (fd-exercises)=
 # ## Exercises
 #
-# A derivation on paper, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/feature-decoupling.py`.
+# A derivation on paper, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/feature-decoupling/solutions.py`.
 
 # %% [markdown]
 # ````{exercise} Which mask keeps a local signal

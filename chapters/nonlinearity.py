@@ -2400,7 +2400,7 @@ if survival:
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/nonlinearity.py`. Two more are in the [appendix](nl-a-exercises).
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/nonlinearity/solutions.py`. Two more are in the [appendix](nl-a-exercises).
 
 # %% [markdown]
 # ````{exercise} At rest, but no LME

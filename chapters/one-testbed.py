@@ -1118,7 +1118,7 @@ for one_way in (Apart(), Coupled()):
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are a notebook of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `exercises/chapters/one-testbed.py`.
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are a notebook of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/one-testbed/solutions.py`.
 
 # %% [markdown]
 # ````{exercise} Which arm collapses?

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..common import project
 from ..common.errors import BookError, cut
-from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, record_of
+from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, place_of, record_of
 from ..common.yaml_files import yaml_of
 from .rules import Rule, is_finite
 from .sentence_templates import check as check_sentences
@@ -64,7 +64,7 @@ _FILE = record_of("claims", claims={"type": "array"}, paper=_KEY, title=TEXT, la
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of `chapters/claims/NAME.yaml`, written before the run.
+    """One row of `chapters/NAME/claims.yaml`, written before the run.
 
     `rule` is None for a claim that this edition does not run; `needs` then says what it takes.
     `erratum` gives the corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests
@@ -189,21 +189,21 @@ class Claims:
 
     @classmethod
     def load(cls, path: Path) -> "Claims":
-        """Read `chapters/claims/NAME.yaml`; raises BookError with the line."""
+        """Read `chapters/NAME/claims.yaml`; raises BookError with the line."""
         content, lines = read_yaml(path)
         if problem := fault(content, _FILE):
-            raise BookError(f"{path.name}: {problem}")
+            raise BookError(f"{place_of(path)}: {problem}")
         rows: dict[str, Claim] = {}
         for row, line in zip(content["claims"], lines, strict=True):
-            where = f"{path.name}, line {line}"
+            where = f"{place_of(path)}, line {line}"
             if not isinstance(row, dict):
                 raise BookError(f"{where}: must be one claim with its fields, got {row!r}")
             claim = Claim.parse(row, where)
             if claim.id in rows:
                 raise BookError(f"{where}: claim {claim.id} occurs twice")
             rows[claim.id] = claim
-        names = (content.get(key, path.stem) for key in ("paper", "title"))
-        return cls(*names, content.get("labels", {}), rows, path.stem)
+        names = (content.get(key, path.parent.name) for key in ("paper", "title"))
+        return cls(*names, content.get("labels", {}), rows, path.parent.name)
 
     @property
     def by_chance(self) -> int:

@@ -1,8 +1,8 @@
 """The exercises of a class: one source per chapter, of which otter-grader makes notebooks and an autograder bundle.
 
-A source, exercises/NAME.py, is a master notebook of `otter assign` in the percent format: raw cells begin and end
-questions, solutions and tests. In addition a cell with the tag "mistake" holds a plausible wrong answer to its question
-under a comment that names it; otter never sees these cells.
+A source, chapters/NAME/exercises.py, is a master notebook of `otter assign` in the percent format: raw cells begin and
+end questions, solutions and tests. In addition a cell with the tag "mistake" holds a plausible wrong answer to its
+question under a comment that names it; otter never sees these cells.
 """
 
 import ast
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.errors import BookError
-from ..common.formats import text_of
+from ..common.formats import place_of, text_of
+from ..common.sources import ChapterFiles
 from .predictions import MARK, prediction_tests
 
 MISTAKE = "mistake"
@@ -50,17 +51,17 @@ class Sheet:
 
 def exercise_sources(root: Path) -> list[Path]:
     """The sources of a book, sorted by name; raises BookError if there are none."""
-    found = sorted((root / "exercises").glob("*.py"))
+    found = sorted((root / "chapters").glob("*/exercises.py"))
     if not found:
-        raise BookError(f"{root / 'exercises'}: no exercises, a file NAME.py for each chapter")
+        raise BookError(f"{root / 'chapters'}: no exercises, a file NAME/exercises.py for each chapter")
     return found
 
 
 def exercise_source(root: Path, chapter: str) -> Path:
     """The source of one chapter; raises BookError if it has none."""
-    path = root / "exercises" / f"{chapter}.py"
-    if path not in exercise_sources(root):
-        raise BookError(f"no exercises for '{chapter}', got {', '.join(p.stem for p in exercise_sources(root))}")
+    path, known = ChapterFiles(root, chapter).exercises, exercise_sources(root)
+    if path not in known:
+        raise BookError(f"no exercises for '{chapter}', got {', '.join(p.parent.name for p in known)}")
     return path
 
 
@@ -133,20 +134,20 @@ def assign(path: Path, folder: Path) -> Sheet:
         raise BookError("otter-grader is not installed; `make student` installs it") from None
 
     notebook, mistakes = read_source(path)
-    master = folder / f"{path.stem}-exercises.ipynb"
+    master = folder / f"{path.parent.name}-exercises.ipynb"
     nbformat.write(notebook, master)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             otter_assign(str(master), str(folder / "made"), no_run_tests=True, no_pdfs=True)
     except Exception as error:  # of whatever kind its parsers raise
-        raise BookError(f"{path.name}: otter assign refuses it: {error}") from None
+        raise BookError(f"{place_of(path)}: otter assign refuses it: {error}") from None
     made = {kind: folder / "made" / kind for kind in ("autograder", "student")}
     solved, student = (nbformat.read(made[kind] / master.name, as_version=4) for kind in made)
     (bundle,) = made["autograder"].glob("*.zip")
     by_hand = {m[1]: float(m[2]) for cell in notebook.cells if (m := _BY_HAND.match(cell.source))}
     texts = solved.metadata["otter"]["tests"]  # sorted by name
     tests = {m[1]: texts[m[1]] for cell in notebook.cells if (m := _QUESTION.match(cell.source)) and m[1] in texts}
-    return Sheet(path.stem, solved, student, bundle, mistakes, tests, by_hand)
+    return Sheet(path.parent.name, solved, student, bundle, mistakes, tests, by_hand)
 
 
 def code_of(cells: list) -> list[str]:

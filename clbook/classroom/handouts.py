@@ -1,6 +1,6 @@
 """A handout for each chapter: one printable page of HTML, its formulas drawn, its numbers those of stored readings.
 
-A source, course/handouts/NAME.md, is Markdown with `$…$` in the subset of TeX that matplotlib draws. On lines of their
+A source, chapters/NAME/handout.md, is Markdown with `$…$` in the subset of TeX that matplotlib draws. On lines of their
 own `{claim ID}` stands for what was found and its verdict, `{figure CLAIM: NAME}` for a picture of the notebook, or of
 the record if the claim's verdict is that of the record. The page needs neither network nor script.
 """
@@ -15,7 +15,7 @@ from ..claims.plain import as_html
 from ..commands.jupyter_kernel import disk_errors
 from ..commands.output_place import check_output, output_folder
 from ..common.errors import BookError
-from ..common.formats import read_notebook, text_of
+from ..common.formats import place_of, read_notebook, text_of
 from ..common.sources import ChapterFiles, chapter_names
 from ..notebook.claim_result import ClaimResult
 from ..notebook.results import load_results
@@ -37,7 +37,7 @@ def write_handouts(root: Path, out: Path) -> list[Path]:
     """
     out = check_output(out.absolute())
     results = {(result.chapter, result.claim.id): result for result in load_results(root)}
-    names = [name for name in chapter_names(root) if handout_source(root, name).is_file()]
+    names = [name for name in chapter_names(root) if ChapterFiles(root, name).handout.is_file()]
     with disk_errors(out), output_folder(out) as folder:
         for name in names:
             page = handout(root, name, {claim: r for (chapter, claim), r in results.items() if chapter == name})
@@ -45,15 +45,12 @@ def write_handouts(root: Path, out: Path) -> list[Path]:
     return [out / f"{name}.html" for name in names]
 
 
-def handout_source(root: Path, name: str) -> Path:
-    return root / "course" / "handouts" / f"{name}.md"
-
-
 def handout(root: Path, name: str, results: dict[str, ClaimResult]) -> str:
     """The page of one chapter as HTML, from its source and the results of its claims."""
     from markdown_it import MarkdownIt
 
-    files, source = ChapterFiles(root, name), handout_source(root, name)
+    files = ChapterFiles(root, name)
+    source = files.handout
     text = text_of(source)
     title = text.partition("\n")[0].removeprefix("# ")
     kept: list[str] = []  # HTML that Markdown must not touch
@@ -64,13 +61,13 @@ def handout(root: Path, name: str, results: dict[str, ClaimResult]) -> str:
 
     def place(match: re.Match) -> str:
         if match[2] not in results:
-            raise BookError(f"{source.name}: no claim {match[2]!r}")
+            raise BookError(f"{place_of(source)}: no claim {match[2]!r}")
         if match[1] == "claim":
             return f"- {keep(_finding(results[match[2]]))}"
         return keep(_picture(files, match[3], results[match[2]], source))
 
     text = _PLACE.sub(place, text)
-    text = _FORMULA.sub(lambda match: keep(drawn_formula(match[1], source.name)), text)
+    text = _FORMULA.sub(lambda match: keep(drawn_formula(match[1], place_of(source))), text)
     body = MarkdownIt("commonmark").render(text)
     body = re.sub("\x01(\\d+)\x02", lambda match: kept[int(match[1])], body)
     return (
@@ -93,7 +90,7 @@ def _picture(files: ChapterFiles, name: str, result: ClaimResult, source: Path) 
     recorded = files.record(result.profile).with_suffix("") / f"{name}.png"
     data = base64.b64encode(recorded.read_bytes()).decode("ascii") if recorded.is_file() else _shown(files, name)
     if data is None:
-        raise BookError(f"{source.name}: no picture {name!r} in the chapter")
+        raise BookError(f"{place_of(source)}: no picture {name!r} in the chapter")
     alt = re.search(rf":alt: (.+)\n(?:# )?:name: {re.escape(name)}\n", text_of(files.source))
     words = html.escape(
         alt[1].replace("$", "") if alt else "; ".join(as_html(parts) for parts in result.sentences[:1]), quote=True

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..commands.jupyter_kernel import disk_errors
 from ..commands.output_place import check_output, output_folder
+from ..common.formats import place_of
 from .exercises import Sheet, assign, check_mistake, exercise_sources, hints, run_code
 from .solutions import CHAPTERS, EXAMS, chapter_solutions, exam_sheet, executed, read_solutions, solution_sources
 
@@ -58,7 +59,7 @@ def write_solutions(root: Path, out: Path) -> list[Path]:
 def _solved_elsewhere(root: Path) -> Iterator[tuple[str, object]]:
     """Name and notebook of what no sheet holds: the chapters' exercises, and the exams with and without solutions."""
     for source in solution_sources(root, CHAPTERS):
-        yield f"{source.stem}-chapter-solutions", _executed(chapter_solutions(root, source), source.name)
+        yield f"{source.parent.name}-chapter-solutions", _executed(chapter_solutions(root, source), place_of(source))
     for source in solution_sources(root, EXAMS):
         yield source.stem, exam_sheet(read_solutions(source))
         yield f"{source.stem}-solutions", _executed(read_solutions(source), source.name)

@@ -1,6 +1,6 @@
 """Solutions that no page shows: of the exercises at the end of a chapter, and of exams.
 
-A source, exercises/chapters/NAME.py or exercises/exams/NAME.py, is a notebook in the percent format. In the first kind
+A source, chapters/NAME/solutions.py or course/exams/NAME.py, is a notebook in the percent format. In the first kind
 a heading `## LABEL` stands for an exercise of the chapter; in the second the cells of a solution have the tag
 "solution". Code asserts what a solution derives; it needs the library, no grader.
 """
@@ -11,10 +11,10 @@ from pathlib import Path
 from ..commands.jupyter_kernel import kernel
 from ..commands.notebooks import build
 from ..common.errors import BookError
-from ..common.formats import text_of
+from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
 
-CHAPTERS, EXAMS = "chapters", "exams"
+CHAPTERS, EXAMS = "chapters/*/solutions.py", "course/exams/*.py"
 SOLUTION = "solution"
 _EXERCISE = re.compile(
     r"(`{3,})\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n(?P<body>[\s\S]*?)\n\1$", re.MULTILINE
@@ -27,7 +27,7 @@ _HEADING = re.compile(r"## (\S+)\n")
 
 def solution_sources(root: Path, kind: str) -> list[Path]:
     """The sources of a kind, CHAPTERS or EXAMS, sorted by name."""
-    return sorted((root / "exercises" / kind).glob("*.py"))
+    return sorted(root.glob(kind))
 
 
 def read_solutions(path: Path):
@@ -56,12 +56,12 @@ def chapter_solutions(root: Path, path: Path):
     """
     from nbformat.v4 import new_markdown_cell
 
-    notebook, known = read_solutions(path), statements(root, path.stem)
+    notebook, known = read_solutions(path), statements(root, path.parent.name)
     solved = [m[1] for cell in notebook.cells if (m := _HEADING.match(cell.source))]
     if sorted(solved) != sorted(known):
         unlike = ", ".join(sorted(set(solved) ^ set(known))) or "one is solved twice"
-        raise BookError(f"{path.name}: solutions and exercises of the chapter differ: {unlike}")
-    equations = {m["label"]: m[1].strip() for cell in _prose(root, path.stem) for m in _EQUATION.finditer(cell)}
+        raise BookError(f"{place_of(path)}: solutions and exercises of the chapter differ: {unlike}")
+    equations = {m["label"]: m[1].strip() for cell in _prose(root, path.parent.name) for m in _EQUATION.finditer(cell)}
     for cell in notebook.cells:
         if match := _HEADING.match(cell.source):
             title, statement = known[match[1]]

@@ -39,8 +39,8 @@ def check_changes(stamp: dict, claims: Claims, where: str) -> None:
             continue
         if not any(_tells(entry, stored) for entry in _new_entries(row, stored, made_by(stamp, claim)["time"])):
             raise BookError(
-                f"{claims.chapter}.yaml: claim {claim}: its rule is not the one that judged {where}; add to its "
-                f"`changed` an entry with date, why, {_wanted(stored)}"
+                f"chapters/{claims.chapter}/claims.yaml: claim {claim}: its rule is not the one that judged {where}; "
+                f"add to its `changed` an entry with date, why, {_wanted(stored)}"
             )
 
 

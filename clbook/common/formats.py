@@ -142,6 +142,12 @@ def read_notebook(path: Path):
         raise BookError(f"{path}: damaged: {message}; {NOTEBOOK.remedy}") from None
 
 
+def place_of(path: Path) -> str:
+    """How messages name a file: from the root of the book, `chapters/NAME/claims.yaml`; elsewhere by its name."""
+    tops = [at for at, part in enumerate(path.parts) if part in ("chapters", "records")]
+    return "/".join(path.parts[tops[-1] :]) if tops else path.name
+
+
 def text_of(path: Path, remedy: str = "") -> str:
     """The text of a file without a byte-order mark; raises a BookError that ends in the remedy.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import BookError, cut
-from .formats import loads, text_of
+from .formats import loads, place_of, text_of
 from .registries import registered_names
 from .sources import Cell, ChapterFiles
 
@@ -166,14 +166,14 @@ def read_profile(path: Path) -> dict[str, object]:
             continue
         name, colon, value = text.partition(":")
         if name.strip() in values:
-            raise BookError(f"{path.name}, line {number}: {name.strip()} occurs twice")
+            raise BookError(f"{place_of(path)}, line {number}: {name.strip()} occurs twice")
         try:
             values[name.strip()] = loads(value)
         except (ValueError, RecursionError):
             colon = ""
         if not colon:
             shown = cut(line.strip(), 120)
-            raise BookError(f"{path.name}, line {number}: not 'name: value' with a JSON value: {shown}")
+            raise BookError(f"{place_of(path)}, line {number}: not 'name: value' with a JSON value: {shown}")
     return values
 
 
@@ -185,7 +185,7 @@ def profile_parameters(files: ChapterFiles, profile: str) -> dict[str, object]:
     path, there = files.profile(profile), files.profiles()
     if profile not in there:
         raise BookError(f"{files.name} has no profile {profile!r}, there are: {', '.join(['default', *there])}")
-    return effective(known, read_profile(path), path.name)
+    return effective(known, read_profile(path), place_of(path))
 
 
 def seed_block(first: int, count: int) -> range:

@@ -52,7 +52,7 @@ def find_root(start: Path | None = None) -> Path:
         return Path(root).resolve()
     for place in (start or Path.cwd(), Path(__file__)):
         for folder in (place.resolve(), *place.resolve().parents):
-            if (folder / "chapters" / "claims").is_dir():
+            if any((folder / "chapters").glob("*/claims.yaml")):
                 return folder
     raise BookError("the book is not here: run inside its folder, or set CLBOOK_ROOT to it")
 
@@ -62,7 +62,7 @@ class ChapterFiles:
     """The files of one chapter, or of one of its notebooks.
 
     A chapter is written in `chapters/NAME.py`, with steps of proofs and checks in `chapters/NAME-appendix.py` if there
-    is one. Both notebooks share claims, profiles and records.
+    is one. Both notebooks share claims, profiles and records; what else belongs to the chapter is in `chapters/NAME/`.
     """
 
     root: Path
@@ -117,20 +117,38 @@ class ChapterFiles:
         return self.root / "chapters" / "animations" / self.stem
 
     @property
+    def folder(self) -> Path:
+        """What belongs to the chapter beside its notebooks."""
+        return self.root / "chapters" / self.name
+
+    @property
     def claims(self) -> Path:
-        return self.root / "chapters" / "claims" / f"{self.name}.yaml"
+        return self.folder / "claims.yaml"
 
     def profile(self, profile: str) -> Path:
-        return self.root / "chapters" / "profiles" / f"{self.name}.{profile}.yaml"
+        return self.folder / "profiles" / f"{profile}.yaml"
 
     def profiles(self) -> list[str]:
         """The names of its profiles, without `default`, which is the parameters cell itself."""
-        pattern = self.profile("*")
-        return sorted(path.stem.removeprefix(f"{self.name}.") for path in pattern.parent.glob(pattern.name))
+        return sorted(path.stem for path in self.profile("").parent.glob("*.yaml"))
 
     def captions(self, profile: str) -> Path:
         """The captions of a record's pictures that the chapter's prose does not show."""
-        return self.root / "chapters" / "captions" / f"{self.name}.{profile}.yaml"
+        return self.folder / "captions" / f"{profile}.yaml"
+
+    @property
+    def exercises(self) -> Path:
+        """The source of the sheet that grades itself."""
+        return self.folder / "exercises.py"
+
+    @property
+    def solutions(self) -> Path:
+        """Solutions of the exercises on the chapter's page."""
+        return self.folder / "solutions.py"
+
+    @property
+    def handout(self) -> Path:
+        return self.folder / "handout.md"
 
     def record(self, profile: str) -> Path:
         return self.root / "records" / self.name / f"{profile}.json"
@@ -153,7 +171,7 @@ def chapter_names(root: Path) -> list[str]:
     A source without claims, profiles and records is somebody's scratch, and no chapter.
     """
     stems = {path.stem for path in (root / "chapters").glob("*.py")}
-    known = {path.stem for path in (root / "chapters" / "claims").glob("*.yaml")}
-    known |= {path.name.split(".")[0] for path in (root / "chapters" / "profiles").glob("*.yaml")}
+    known = {path.parent.name for path in (root / "chapters").glob("*/claims.yaml")}
+    known |= {path.parents[1].name for path in (root / "chapters").glob("*/profiles/*.yaml")}
     known |= {path.parent.name for path in (root / "records").glob("*/*.json")}
     return sorted(name for name in stems & known if name.removesuffix(APPENDIX) not in stems - {name})

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .errors import BookError, cut
-from .formats import fault, text_of
+from .formats import fault, place_of, text_of
 
 
 def yaml_of(path: Path) -> tuple[object, object]:
@@ -15,12 +15,12 @@ def yaml_of(path: Path) -> tuple[object, object]:
         _check_keys(tree, path)
         return (yaml.SafeLoader("").construct_document(tree) if tree else None), tree
     except RecursionError:
-        raise BookError(f"{path.name}: nested too deeply") from None
+        raise BookError(f"{place_of(path)}: nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # a ValueError for dates such as 2020-13-45
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise BookError(f"{path.name}{line}: not readable as YAML: {problem}") from None
+        raise BookError(f"{place_of(path)}{line}: not readable as YAML: {problem}") from None
 
 
 def _check_keys(tree: object, path: Path) -> None:
@@ -39,7 +39,7 @@ def _check_keys(tree: object, path: Path) -> None:
         keys = set()
         for key, value in node.value:
             if isinstance(key.value, str) and key.value in keys:
-                raise BookError(f"{path.name}, line {key.start_mark.line + 1}: {cut(key.value, 100)} occurs twice")
+                raise BookError(f"{place_of(path)}, line {key.start_mark.line + 1}: {cut(key.value, 100)} occurs twice")
             keys |= {key.value} if isinstance(key.value, str) else set()
             nodes.append(value)
 
@@ -48,5 +48,5 @@ def read_yaml(path: Path, schema: dict) -> object:
     """The content of a file that satisfies a schema; raises BookError for any other."""
     content, _ = yaml_of(path)
     if problem := fault(content, schema):
-        raise BookError(f"{path.name}: {problem}")
+        raise BookError(f"{place_of(path)}: {problem}")
     return content

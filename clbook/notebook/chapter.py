@@ -12,7 +12,7 @@ from ..claims.statistics import FAMILY_LEVEL
 from ..common import environment
 from ..common.environment import device_of
 from ..common.errors import BookError, Refused
-from ..common.formats import loads, text_of
+from ..common.formats import loads, place_of, text_of
 from ..common.parameters import effective, seed_block
 from ..common.progress import progress, write_progress
 from ..common.sources import ChapterFiles
@@ -103,7 +103,7 @@ class Chapter:
         if self.claims is None:
             return Claim(claim, "", "", "")
         if claim not in self.claims.rows:
-            raise BookError(f"claim {claim!r} is not in {self.files.claims.name}")
+            raise BookError(f"claim {claim!r} is not in {place_of(self.files.claims)}")
         return self.claims.rows[claim]
 
     def _verdict(self, claim: str) -> Verdict:

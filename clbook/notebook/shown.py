@@ -9,7 +9,7 @@ from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge, judge_all
 from ..claims.statistics import FAMILY_LEVEL
 from ..common.errors import BookError
-from ..common.formats import read_notebook
+from ..common.formats import place_of, read_notebook
 from ..common.pictures import plain_png
 from ..common.sources import ChapterFiles
 from ..provenance.digests import SHORT
@@ -50,7 +50,7 @@ def _lines(
     """(number, cell, line) of each cell that ends with a line about a claim or the run; raises BookError."""
     cells = code_cells(notebook)
     if unknown := [claim for claim in code.claims if claim not in claims.rows]:
-        raise BookError(f"{code.files.claims.name}: no row for {', '.join(unknown)}, which a cell judges")
+        raise BookError(f"{place_of(code.files.claims)}: no row for {', '.join(unknown)}, which a cell judges")
     for unit in code.units:
         if unit.line:
             yield unit.cell, cells[unit.cell], line_of(unit, stamp, claims, headlines)

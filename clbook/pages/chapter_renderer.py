@@ -71,9 +71,10 @@ def _write_book(source: Path, root: Path, config: dict) -> None:
     for path in (source / "book").iterdir():
         if path.suffix != ".md" and path.name != "_generated":
             (root / "book" / path.name).symlink_to(path)
-    for name in ("records", "chapters/claims"):  # pictures of records, and what claims state
-        if (source / name).is_dir():
-            (root / name).symlink_to(source / name)
+    for path in (source / "records", *(source / "chapters").glob("*/claims.yaml")):  # pictures, and what claims state
+        if path.exists():
+            (root / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+            (root / path.relative_to(source)).symlink_to(path)
     copy_mathjax(root / "book" / "_generated" / "static")
 
 

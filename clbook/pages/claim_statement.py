@@ -29,7 +29,7 @@ class ClaimStatement(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         chapter, wanted = PurePosixPath(self.env.docname).name.removesuffix(APPENDIX), self.arguments[0]
-        source = f"chapters/claims/{chapter}.yaml"
+        source = f"chapters/{chapter}/claims.yaml"
         path = Path(self.env.srcdir, source)
         rows = _claims(path, path.stat().st_mtime_ns).rows if path.is_file() else {}
         if wanted not in rows:

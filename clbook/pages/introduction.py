@@ -34,8 +34,8 @@ def first_picture(files: ChapterFiles, front: dict) -> str:
     """The picture with which the book opens, its caption and a link; empty unless a record holds the picture.
 
     `opens` in `book/chapters.yaml` names a figure of the chapter, the record's profile, the section behind it and the
-    words that lead to it. The caption is that of `chapters/captions/`: it speaks of the record, so the default run's
-    picture takes no turn here.
+    words that lead to it. The caption is that of `chapters/NAME/captions/`: it speaks of the record, so the picture of
+    the default run takes no turn here.
     """
     if not (opens := front.get("opens")):
         return ""

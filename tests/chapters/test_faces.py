@@ -51,7 +51,8 @@ def test_a_notebook_imports_a_room_in_one_statement(files):
 @pytest.mark.parametrize("face", FACES)
 def test_a_face_hands_on_what_chapters_use(face):
     module = import_module(face)
-    sources = [files.source for files in NOTEBOOKS] + [*(ROOT / "exercises").glob("*/*.py")]
+    sources = [*(files.source for files in NOTEBOOKS), *(ROOT / "chapters").glob("*/*.py")]
+    sources += (ROOT / "course" / "exams").glob("*.py")
     used = {n for source in sources for n in bound([i for i in imports(source) if i.module == face])}
     handed = bound(imports(Path(module.__file__)))
     assert module.__all__ == in_order(handed) and set(handed) == used and len(handed) == len(used)

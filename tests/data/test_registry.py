@@ -79,7 +79,7 @@ def test_every_name_is_registered_and_every_registered_name_is_offered():
 @pytest.mark.parametrize("chapter", FILES)
 def test_a_claim_names_a_data_set_that_its_chapter_offers(chapter):
     named = {claim.data for claim in Claims.load(FILES[chapter].claims).rows.values()} - {"generated"}
-    assert named <= set(RANGES[chapter]), f"chapters/claims/{chapter}.yaml: no run of the chapter reads this data set"
+    assert named <= set(RANGES[chapter]), f"chapters/{chapter}/claims.yaml: no run of the chapter reads this data set"
 
 
 @pytest.mark.parametrize(("chapter", "name"), [(chapter, name) for chapter in RANGES for name in RANGES[chapter]])

@@ -75,7 +75,7 @@ def on_a_platform(folder, bundle, notebook):
 def test_a_course_platform_runs_the_bundle(tmp_path):
     """By its own entry point on a right, a half-right and an empty notebook; points wait until grades are published."""
     (tmp_path / "made").mkdir()
-    sheet, totals = assign(ROOT / "exercises" / "nonlinearity.py", tmp_path / "made"), {}
+    sheet, totals = assign(ROOT / "chapters" / "nonlinearity" / "exercises.py", tmp_path / "made"), {}
     for name, keep in (("right", lambda k: True), ("half", lambda k: k % 2 == 0), ("empty", lambda k: False)):
         public, *graded = on_a_platform(tmp_path / name, sheet.bundle, filled(sheet, keep))
         assert public["name"] == "Public Tests" and public["visibility"] == "visible" and "score" not in public
@@ -144,7 +144,7 @@ def test_a_class_day_from_a_clone(tmp_path):
     said = transcript(clone, clbook, "student", "class")
     sheets = clone / "class" / "notebooks"
     handed = nbformat.read(sheets / "nonlinearity-exercises.ipynb", as_version=4)
-    sheet = assign(clone / "exercises" / "nonlinearity.py", tmp_path)
+    sheet = assign(clone / "chapters" / "nonlinearity" / "exercises.py", tmp_path)
     right = next(c.source for c in sheet.solved.cells if c.source.startswith("def hills("))
     (wrong,) = (m.code for m in sheet.mistakes if m.title == "Half of the circle.")
     said += (no := checked(sheets, upto(handed, "w1_hills", wrong)))

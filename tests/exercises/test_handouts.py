@@ -8,9 +8,9 @@ from checkout import ROOT
 from one_line_error import one_line_error
 
 from clbook.claims.plain import Number
-from clbook.classroom.handouts import drawn_formula, handout, handout_source, write_handouts
+from clbook.classroom.handouts import drawn_formula, handout, write_handouts
 from clbook.common.errors import BookError
-from clbook.common.sources import chapter_names
+from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
 
 
@@ -24,7 +24,7 @@ def results():
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_a_handout_shows_the_stored_numbers(results, name):
-    page, source = handout(ROOT, name, results[name]), handout_source(ROOT, name).read_text()
+    page, source = handout(ROOT, name, results[name]), ChapterFiles(ROOT, name).handout.read_text()
     assert "http" not in page and "<script" not in page and not re.search(r"\$|\{(claim|figure) ", page)
     claims = re.findall(r"^\{claim (\S+)\}$", source, re.MULTILINE)
     assert 4 <= len(claims) <= 6 and page.count("<img alt=") == 1
@@ -49,9 +49,8 @@ def test_a_formula_stands_on_its_line():
 )
 def test_what_a_handout_names_must_be_there(results, tmp_path, line, said):
     name = "collapse-and-constraints"
-    for part in ("chapters", "course"):
-        shutil.copytree(ROOT / part, tmp_path / part)
-    handout_source(tmp_path, name).write_text(f"# Title\n\n{line}\n")
+    shutil.copytree(ROOT / "chapters", tmp_path / "chapters")
+    ChapterFiles(tmp_path, name).handout.write_text(f"# Title\n\n{line}\n")
     with pytest.raises(BookError, match=said):
         handout(tmp_path, name, results[name])
 

@@ -62,7 +62,7 @@ def test_what_is_derived_by_hand_holds(path):
 @pytest.mark.parametrize("name", chapter_names(ROOT))
 def test_a_chapter_shows_no_solution_and_names_the_rung_of_each_exercise(name):
     text = "\n".join(prose(name))
-    assert "{solution}" not in text and f"exercises/chapters/{name}.py" in text
+    assert "{solution}" not in text and f"chapters/{name}/solutions.py" in text
     tagged = [
         c for f in ChapterFiles(ROOT, name).notebooks for c in build(f).cells if SOLUTION in c.metadata.get("tags", [])
     ]

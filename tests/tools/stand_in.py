@@ -108,9 +108,8 @@ claims:
 
 def write_stand_in(root: Path, source: str = SOURCE, claims: str = CLAIMS, name: str = "stand-in") -> ChapterFiles:
     """Write source, claims and smoke profile below a root, without a notebook; under other names with the same ids."""
-    for folder in ("chapters/claims", "chapters/profiles"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
     files = ChapterFiles(root, name)
+    files.profile("smoke").parent.mkdir(parents=True, exist_ok=True)
     files.source.write_text(source.replace('open_chapter("stand-in"', f'open_chapter("{name}"'), encoding="utf-8")
     files.claims.write_text(claims, encoding="utf-8")
     files.profile("smoke").write_text("seeds: 3  # few\n", encoding="utf-8")

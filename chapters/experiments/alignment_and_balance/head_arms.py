@@ -6,7 +6,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.alignment_and_balance.head_training import Recipe, Snapshot, train_heads
 from contrastive_dynamics.alignment_and_balance.image_bootstrap import (
     resampled_alignment,
@@ -24,6 +23,7 @@ from contrastive_dynamics.alignment_and_balance.zero_shot import (
     predictions,
     zero_shot_accuracy,
 )
+from contrastive_dynamics.numerics.random_streams import stream
 
 LARGEST_BATCH, DIRECTIONS, GROUPS = 128, 10, 40
 

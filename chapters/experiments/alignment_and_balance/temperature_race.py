@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.alignment_and_balance.head_training import Recipe, Snapshot, train_heads
 from contrastive_dynamics.alignment_and_balance.projection_heads import Heads, apply_heads, init_heads
 from contrastive_dynamics.alignment_and_balance.zero_shot import output_balance
+from contrastive_dynamics.numerics.random_streams import stream
 
 
 class RacePlan(NamedTuple):

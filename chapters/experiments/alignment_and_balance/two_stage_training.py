@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.numerics.power_laws import fitted_power
 from contrastive_dynamics.alignment_and_balance.infinite_width_flow import WideState
 from contrastive_dynamics.alignment_and_balance.model import Signs, initial_maps, model_scales
 from contrastive_dynamics.alignment_and_balance.two_modality_flow import contrastive_flow, non_contrastive_flow
+from contrastive_dynamics.numerics.power_laws import fitted_power
 
 
 class TwoStages(NamedTuple):

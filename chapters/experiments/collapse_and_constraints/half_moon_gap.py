@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.data.half_moons import half_moon_pairs
-from contrastive_dynamics.losses.activations import activation
-from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import draw_weights
 from contrastive_dynamics.collapse_and_constraints.pair_losses import stacked
 from contrastive_dynamics.collapse_and_constraints.smooth_activations import WIDE
 from contrastive_dynamics.collapse_and_constraints.wide_training import Pairs, linear_gap
+from contrastive_dynamics.data.half_moons import half_moon_pairs
+from contrastive_dynamics.losses.activations import activation
+from contrastive_dynamics.numerics.random_streams import stream
 
 AT_ONCE = 10  # networks between two ticks of a progress bar
 

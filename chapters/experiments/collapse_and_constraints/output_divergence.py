@@ -9,8 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.losses.activations import Activation
 from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import Weights
+from contrastive_dynamics.losses.activations import Activation
 
 
 def grow_outputs(

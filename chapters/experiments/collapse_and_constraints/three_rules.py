@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.data.half_moons import half_moon_law
 from contrastive_dynamics.collapse_and_constraints.constrained_flow import Velocity, output_flow, output_velocity
 from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import linear_flow
+from contrastive_dynamics.data.half_moons import half_moon_law
 
 
 class Spectrum(NamedTuple):

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from contrastive_dynamics.data import catalogue
 from contrastive_dynamics.data.coloured_digits import coloured_digits
-from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.feature_decoupling.encoder_training import EncoderTraining, Streams, train_encoders
 from contrastive_dynamics.feature_decoupling.image_augmentations import Augmentation
 from contrastive_dynamics.feature_decoupling.wide_resnet import WideResNet
+from contrastive_dynamics.numerics.random_streams import stream
 
 ARMS = ("none", "crop", "full", "supervised")
 DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")

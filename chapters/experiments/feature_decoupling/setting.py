@@ -8,13 +8,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.numerics.power_laws import fitted_power
-from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.feature_decoupling.constructed_learners import singleton_learner
 from contrastive_dynamics.feature_decoupling.decoupled_training import stream_gradient
 from contrastive_dynamics.feature_decoupling.dictionaries import random_dictionary
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding, paper_scales
 from contrastive_dynamics.feature_decoupling.training_schedule import DecoupledTraining, Learner, initial_weights
+from contrastive_dynamics.numerics.power_laws import fitted_power
+from contrastive_dynamics.numerics.random_streams import streams
 
 YARDSTICK_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # of the constructed learner, over √τ
 YARDSTICK_BATCH = 1024

@@ -10,13 +10,14 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.numerics.ranks import stable_rank
 from contrastive_dynamics.nonlinearity.networks.ensemble_training import starting_weights
 from contrastive_dynamics.nonlinearity.networks.field_network import Weights
 from contrastive_dynamics.nonlinearity.networks.given_starts import chunks, side_by_side, trained_from
 from contrastive_dynamics.nonlinearity.networks.importance_mixture import Variation, check_variations
-from .matching_curves import BLOCK
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
+from contrastive_dynamics.numerics.ranks import stable_rank
+
+from .matching_curves import BLOCK
 
 
 def off_line(w: Tensor) -> Tensor:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.nonlinearity.networks.ensemble_training import starting_weights
 from contrastive_dynamics.nonlinearity.networks.field_network import Weights
 from contrastive_dynamics.nonlinearity.networks.given_starts import chunks, side_by_side, trained_from
 from contrastive_dynamics.nonlinearity.networks.matching_score import cosines, shows_candidate
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.nonlinearity.networks.token_coverage import coverage
+from contrastive_dynamics.numerics.random_streams import stream
 
 ARMS = ("one per candidate", "magnitude", "shortest", "random", "fresh")
 AT_ONCE = 5  # seeds whose tickets, one network per arm, are trained as one program

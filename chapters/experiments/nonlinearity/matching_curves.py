@@ -18,8 +18,8 @@ from contrastive_dynamics.nonlinearity.networks.ensemble_training import Run, st
 from contrastive_dynamics.nonlinearity.networks.fused_training import AS_MIXTURE
 from contrastive_dynamics.nonlinearity.networks.matching_score import matching_scores
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
-from contrastive_dynamics.numerics.side_by_side import default_workers
 from contrastive_dynamics.nonlinearity.networks.weights_at import weights_at
+from contrastive_dynamics.numerics.side_by_side import default_workers
 
 BLOCK = 10  # networks trained together on a CPU: as many as fit a cache
 PADDING = 1e-3  # in the author's score

@@ -9,14 +9,15 @@ from contrastive_dynamics.testbed.canonical_correlations import canonical_correl
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.finite_batch import finite_batch_shares
-from .four_worlds import four_worlds
-from .law_runs import Arms
 from contrastive_dynamics.testbed.losses import InfoNCE, Spectral
 from contrastive_dynamics.testbed.optimisers import Adam
 from contrastive_dynamics.testbed.scores import shares
 from contrastive_dynamics.testbed.soft_threshold import learned_temperature
 from contrastive_dynamics.testbed.view_makers import Apart
 from contrastive_dynamics.testbed.worlds import GivenCorrelations
+
+from .four_worlds import four_worlds
+from .law_runs import Arms
 
 SPECTRA = {
     "falling": (0.9, 0.7, 0.5, 0.3, 0.1, 0.0),

@@ -12,13 +12,14 @@ from torch import Tensor
 from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.experiment import Trained, train
-from .law_runs import Arms
 from contrastive_dynamics.testbed.losses import InfoNCE
 from contrastive_dynamics.testbed.optimisers import Adam
 from contrastive_dynamics.testbed.pairs import Pairs, per_run
 from contrastive_dynamics.testbed.sampled_law import sampled_shares
 from contrastive_dynamics.testbed.scores import linear_map
 from contrastive_dynamics.testbed.view_makers import Native
+
+from .law_runs import Arms
 
 RHO = (0.7, 0.5, 0.3, 0.1, 0.0, 0.0)
 SIZE = len(RHO)

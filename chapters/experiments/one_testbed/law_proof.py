@@ -9,8 +9,9 @@ from torch import Tensor
 
 from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.numerics.stiefel import haar
-from .law_runs import Arms
 from contrastive_dynamics.testbed.soft_threshold import direction_gap, population_loss, water_filling
+
+from .law_runs import Arms
 
 
 def proof_cases() -> dict[str, tuple]:

@@ -14,7 +14,6 @@ from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
 from contrastive_dynamics.testbed.encoders import Linear, Network, TwoLayers
 from contrastive_dynamics.testbed.experiment import Trained, train
-from .four_worlds import four_worlds
 from contrastive_dynamics.testbed.losses import InfoNCE
 from contrastive_dynamics.testbed.optimisers import Relative
 from contrastive_dynamics.testbed.pairs import Moments
@@ -23,6 +22,8 @@ from contrastive_dynamics.testbed.soft_threshold import effective_rank_of_shares
 from contrastive_dynamics.testbed.view_makers import Apart
 from contrastive_dynamics.testbed.whole_map import map_distance, principal_map
 from contrastive_dynamics.testbed.worlds import GivenCorrelations
+
+from .four_worlds import four_worlds
 
 Watch = Callable[[Iterable], Iterable]
 Arms = dict[str, dict[str, Tensor]]

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import torch
 
-from .count_runs import STARTS, learned_temperatures
 from contrastive_dynamics.testbed.independent_latents import latent_shares
-from .law_runs import Arms
 from contrastive_dynamics.testbed.unit_length import unit_length_temperature
+
+from .count_runs import STARTS, learned_temperatures
+from .law_runs import Arms
 
 
 def sign_counts(

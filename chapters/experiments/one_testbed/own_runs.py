@@ -10,12 +10,13 @@ from torch import Tensor
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
 from contrastive_dynamics.testbed.encoders import Linear, Threshold, TwoLayers
 from contrastive_dynamics.testbed.experiment import Trained, train
-from .four_worlds import four_worlds
 from contrastive_dynamics.testbed.losses import Alignment, InfoNCE, Spectral
 from contrastive_dynamics.testbed.optimisers import Relative
 from contrastive_dynamics.testbed.scores import Sample, Scores, draw_sample, score_on
 from contrastive_dynamics.testbed.soft_threshold import effective_rank_of_shares, water_filling
 from contrastive_dynamics.testbed.view_makers import Apart, Coupled, Masked, Native, Noisy, Shuffled
+
+from .four_worlds import four_worlds
 
 OUTPUTS, _SCORED = 16, 2000  # outputs of every network, and fresh pairs on which it is scored
 WORLDS = ("tokens", "moons", "modalities", "sparse-codes")

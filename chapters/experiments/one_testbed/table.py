@@ -10,6 +10,7 @@ from scipy import stats
 from torch import Tensor
 
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
+
 from .table_arms import Training
 from .table_runs import trainings
 from .table_scores import private_share

@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from contrastive_dynamics.numerics.random_streams import streams
+from contrastive_dynamics.numerics.side_by_side import side_by_side
 from contrastive_dynamics.testbed.encoders import Fields, Linear, TwoLayers
 from contrastive_dynamics.testbed.losses import Alignment, Bilinear, InfoNCE
 from contrastive_dynamics.testbed.optimisers import semi_orthogonal
 from contrastive_dynamics.testbed.paper_worlds import Modalities
-from contrastive_dynamics.numerics.side_by_side import side_by_side
+from contrastive_dynamics.testbed.view_makers import Apart, Coupled, Masked, Shuffled
+from contrastive_dynamics.testbed.worlds import World
+
 from .table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained, with_sample
 from .table_worlds import (
     NATIVE,
@@ -21,8 +24,6 @@ from .table_worlds import (
     small_sparse_codes,
     table_worlds,
 )
-from contrastive_dynamics.testbed.view_makers import Apart, Coupled, Masked, Shuffled
-from contrastive_dynamics.testbed.worlds import World
 
 OUTPUTS = 32  # z of the wide networks, above the number of shared features of every world
 TEMPERATURES = (0.2, 1.0, 3.0, 8.0, 20.0)  # τ²

@@ -5,9 +5,10 @@ from torch import Tensor
 
 from contrastive_dynamics.testbed.canonical_correlations import canonical_axes, canonical_correlations
 from contrastive_dynamics.testbed.scores import linear_map, shares
+from contrastive_dynamics.testbed.view_makers import Apart
+
 from .table_arms import Ended
 from .table_worlds import NATIVE, SHARED, feature_directions
-from contrastive_dynamics.testbed.view_makers import Apart
 
 WON = 0.8  # cos² from which on a neuron is a single feature's
 UNSHARED = 1e-3  # ρ from which on views share a direction: float32 rounds a zero

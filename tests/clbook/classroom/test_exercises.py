@@ -16,8 +16,8 @@ from clbook.common.errors import BookError
 
 @pytest.fixture
 def source(tmp_path):
-    path = tmp_path / "exercises" / "sums.py"
-    path.parent.mkdir()
+    path = tmp_path / "chapters" / "sums" / "exercises.py"
+    path.parent.mkdir(parents=True)
     path.write_text(SOURCE)
     return path
 

@@ -126,7 +126,7 @@ def test_a_source_without_its_last_cell(book):
 def test_a_cell_that_judges_a_claim_without_a_row(book):
     files = ChapterFiles(book, "stand-in")
     write(files.claims, CLAIMS.replace("id: thm-1\n", "id: thm-9\n"))
-    refused("stand-in.yaml: no row for thm-1, which a cell judges", "execute", "stand-in")
+    refused("chapters/stand-in/claims.yaml: no row for thm-1, which a cell judges", "execute", "stand-in")
 
 
 def test_a_notebook_that_nbformat_refuses(book):
@@ -151,8 +151,8 @@ def test_half_of_a_character_and_numbers_without_bounds(book):
 
 
 YAML = [
-    ("", "stand-in.yaml: it must be an object, got null"),
-    ("- a\n", "stand-in.yaml: it must be an object, got a list"),
+    ("", "chapters/stand-in/claims.yaml: it must be an object, got null"),
+    ("- a\n", "chapters/stand-in/claims.yaml: it must be an object, got a list"),
     ("claims:", "claims must be a list, got null"),
     ("claims: {a: 1}", "claims must be a list, got an object"),
     ("claims: text", "claims must be a list, got 'text'"),

@@ -67,7 +67,7 @@ RULES = ["{at_most: %s}", "{at_least: -%s}", "{between: [0, %s]}", "{rate: {pred
 @pytest.mark.parametrize("rule", RULES)
 def test_a_bound_of_400_digits(files, rule):
     write(files.claims, CLAIMS.replace("{at_most: 1.0e-10}", rule % ("9" * 400), 1))
-    refused("stand-in.yaml, line 5: claim thm-1: rule ", "claims")
+    refused("chapters/stand-in/claims.yaml, line 5: claim thm-1: rule ", "claims")
     write(files.claims, CLAIMS.replace("by_chance: true", f"clear: {'9' * 400}"))
     refused("claim fig-1: clear must be a finite number", "claims")
 
@@ -205,4 +205,4 @@ def test_a_stray_source_is_no_chapter(files, name):
 
 def test_a_chapter_whose_claims_are_lost_is_not_passed_over(files):
     files.claims.unlink()
-    refused("stand-in.yaml: cannot be read (No such file or directory)", "claims")
+    refused("chapters/stand-in/claims.yaml: cannot be read (No such file or directory)", "claims")

@@ -51,7 +51,8 @@ def test_a_misprint_does_not_become_reproduced_by_another_rule(files, force):
     done = CliRunner().invoke(app, ["record", "stand-in", "--profile", "smoke", *["--force"] * force])
     assert done.exit_code == 2 and path.read_bytes() == before
     assert done.stderr == (
-        "clbook: stand-in.yaml: claim thm-1-a: its rule is not the one that judged records/stand-in/smoke.json; "
+        "clbook: chapters/stand-in/claims.yaml: claim thm-1-a: "
+        "its rule is not the one that judged records/stand-in/smoke.json; "
         f'{WANTED} "in [1e-13, 1e-10]" and old_verdict "misprint"\n'
     )
 

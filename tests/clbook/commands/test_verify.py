@@ -86,7 +86,7 @@ def test_what_refuses_to_run_is_said_and_the_rest_goes_on(files, monkeypatch, en
 
 
 def test_a_number_that_is_zero_but_for_rounding_may_differ_by_rounding():
-    row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["fig-2-d"]
+    row = Claims.load(ROOT / "chapters" / "collapse-and-constraints" / "claims.yaml").rows["fig-2-d"]
     stored = {"observed": {"relu": [-0.5, -0.4]}, "mended": {"half": [2.9e-17, 2.9e-17]}}
     now = {"observed": {"relu": [-0.5, -0.4]}, "mended": {"half": [-8.6e-18, -8.6e-18]}}
     assert max(distances(row, stored, now, chance=False)) < 1
@@ -96,7 +96,7 @@ def test_a_number_that_is_zero_but_for_rounding_may_differ_by_rounding():
 
 def test_seeds_that_agree_to_the_last_bit_are_no_interval_of_width_zero_on_another_processor():
     """Ones at every width have a slope of a few 1e-17 for all seeds; `make portability` gave these two for `lem-2`."""
-    row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows["lem-2"]
+    row = Claims.load(ROOT / "chapters" / "collapse-and-constraints" / "claims.yaml").rows["lem-2"]
     stored, here, other = (
         {"observed": {"L = 1": [-0.2, -0.21, -0.19]}, "control": {"": [value] * 3}}
         for value in (-2.9e-17, -3.2e-17, 1e-9)
@@ -117,14 +117,14 @@ RESIDUES = [
 
 @pytest.mark.parametrize(("claim", "stored", "now"), RESIDUES)
 def test_what_is_left_of_a_zero_is_compared_in_the_size_of_its_rule(claim, stored, now):
-    row = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows[claim]
+    row = Claims.load(ROOT / "chapters" / "collapse-and-constraints" / "claims.yaml").rows[claim]
     before, after, far = ({"observed": {"": value}} for value in (stored, now, 2.1 * row.rule.numbers[0]))
     assert max(distances(row, before, after, chance=True)) < 1
     assert max(distances(row, before, far, chance=True)) > 1
 
 
 def test_a_count_and_a_number_that_may_be_large_keep_their_tolerance():
-    rows = Claims.load(ROOT / "chapters" / "claims" / "collapse-and-constraints.yaml").rows
+    rows = Claims.load(ROOT / "chapters" / "collapse-and-constraints" / "claims.yaml").rows
     assert rows["fig-1"].residue == rows["fig-1-b"].residue == rows["prop-2-a"].residue == rows["lem-2"].residue == 0
     assert max(distances(rows["fig-1"], {"observed": {"": 0.0}}, {"observed": {"": 1.0}}, chance=True)) > 1
     assert max(distances(rows["prop-2-a"], {"observed": {"": 1e-3}}, {"observed": {"": 2e-3}}, chance=True)) > 1
@@ -132,7 +132,7 @@ def test_a_count_and_a_number_that_may_be_large_keep_their_tolerance():
 
 def test_elsewhere_a_ten_thousandth_of_the_rule_is_rounding():
     """A factor measured on steps that shrink to nothing loses digits, as `make portability` found."""
-    row = Claims.load(ROOT / "chapters" / "claims" / "nonlinearity.yaml").rows["fig-1"]
+    row = Claims.load(ROOT / "chapters" / "nonlinearity" / "claims.yaml").rows["fig-1"]
     before, after, far = ({"observed": {"": value}} for value in (0.367628, 0.367635, 0.3679))
     assert max(distances(row, before, after, chance=True)) < 1 < max(distances(row, before, after, chance=False))
     assert max(distances(row, before, far, chance=True)) > 1
@@ -140,7 +140,7 @@ def test_elsewhere_a_ten_thousandth_of_the_rule_is_rounding():
 
 @pytest.mark.parametrize("chance", [False, True])
 def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run(chance):
-    row = Claims.load(ROOT / "chapters" / "claims" / "alignment-and-balance.yaml").rows["lem-5.3-a"]
+    row = Claims.load(ROOT / "chapters" / "alignment-and-balance" / "claims.yaml").rows["lem-5.3-a"]
     stored, steps, other = ({"control": {"": [value, -4.8e-05, -3.1e-05]}} for value in (-5.0554e-05, -5.0587e-05, 0.5))
     assert max(distances(row, stored, steps, chance=False)) > 1
     assert max(distances(row, stored, steps, chance, other_steps=True)) < 1

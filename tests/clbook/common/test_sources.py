@@ -54,8 +54,8 @@ def test_the_files_of_a_chapter(tmp_path):
     assert [p.relative_to(tmp_path).as_posix() for p in paths] == [
         "chapters/stand-in.py",
         "chapters/stand-in.ipynb",
-        "chapters/claims/stand-in.yaml",
-        "chapters/profiles/stand-in.smoke.yaml",
+        "chapters/stand-in/claims.yaml",
+        "chapters/stand-in/profiles/smoke.yaml",
         "records/stand-in/paper.json",
     ]
     assert chapter_names(tmp_path) == ["stand-in"]

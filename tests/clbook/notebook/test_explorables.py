@@ -93,8 +93,8 @@ def test_a_notebook_gets_the_present_scripts_and_keeps_the_rest(scripts, tmp_pat
 
 
 def test_the_command_rewrites_notebooks_that_are_behind(scripts, tmp_path, capsys):
-    (tmp_path / "chapters" / "claims").mkdir()
-    (tmp_path / "chapters" / "claims" / "first.yaml").write_text("{}", encoding="utf-8")
+    (tmp_path / "chapters" / "first").mkdir()
+    (tmp_path / "chapters" / "first" / "claims.yaml").write_text("{}", encoding="utf-8")
     path = tmp_path / "chapters" / "first.ipynb"
     (tmp_path / "chapters" / "first.py").write_text("", encoding="utf-8")
     nbformat.write(notebook(live_bundle("one", "UE5H", ALT)), path)
@@ -129,8 +129,8 @@ def test_a_script_keeps_nothing_of_it(scripts, monkeypatch):
 def test_names_of_its_cell_must_not_be_read_later(tmp_path):
     cell = '# %% tags=["hide-input"]\nsize = 3\nglue.explorable(draw(size), "one", "text")\n'
     head = '# %% tags=["parameters"]\nseeds: int = 3  # of all, 1..5\n\n# %%\nchapter = open_chapter("x", globals())\n'
-    (tmp_path / "chapters" / "claims").mkdir(parents=True)
-    (tmp_path / "chapters" / "claims" / "x.yaml").write_text("{}", encoding="utf-8")
+    (tmp_path / "chapters" / "x").mkdir(parents=True)
+    (tmp_path / "chapters" / "x" / "claims.yaml").write_text("{}", encoding="utf-8")
     files = ChapterFiles(tmp_path, "x")
     tail = '\n# %%\nchapter.judge("a", observed=size, control=2)\n'
     files.source.write_text(f"{head}\n# %% [markdown]\n# Prose\n\n{cell}{tail}", encoding="utf-8")

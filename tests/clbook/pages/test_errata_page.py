@@ -55,7 +55,7 @@ def test_a_note_is_shown_in_the_words_of_the_claims_file_alone():
 
 
 def test_the_book_s_notes_are_words_of_its_claims_files():
-    papers = [Claims.load(path) for path in (ROOT / "chapters" / "claims").glob("*.yaml")]
+    papers = [Claims.load(path) for path in (ROOT / "chapters").glob("*/claims.yaml")]
     said = {f"{claims.paper}/{row.id}": row.note for claims in papers for row in claims.rows.values()}
     notes = load_notes(ROOT)
     assert len(notes) > 2 and all(note["words"] in said[note["claim"]] for note in notes)

@@ -174,8 +174,8 @@ def test_what_a_record_figure_lacks_is_said(book):
 
 
 def test_a_row_s_statement_and_locator_stand_where_the_chapter_names_it(book):
-    (book / "chapters" / "claims").mkdir(parents=True)
-    (book / "chapters" / "claims" / "two.yaml").write_text(CLAIMS)
+    (book / "chapters" / "two").mkdir(parents=True)
+    (book / "chapters" / "two" / "claims.yaml").write_text(CLAIMS)
     for name in ("one", "two-appendix"):  # an appendix shows its chapter's rows, and a chapter none of another's
         with (book / f"{name}.md").open("a") as page:
             page.write(STATED.replace("thm-stated", f"stated-{name}"))
@@ -188,8 +188,8 @@ def test_a_row_s_statement_and_locator_stand_where_the_chapter_names_it(book):
         "So is the rest. (Theorem 3)",
     ]
     assert [span.get_text() for span in block.select(".locator")] == ["(Theorem 3, (a))", "(Theorem 3)"]
-    assert "claim thm-4: must be a claim of chapters/claims/two.yaml, which has none of this name" in warnings
-    assert warnings.count("must be a claim of chapters/claims/one.yaml") == 3
+    assert "claim thm-4: must be a claim of chapters/two/claims.yaml, which has none of this name" in warnings
+    assert warnings.count("must be a claim of chapters/one/claims.yaml") == 3
 
 
 def flat(element) -> str:

@@ -97,9 +97,9 @@ def with_claims(root: Path, *claims: str) -> Path:
         judged = f'measured\nchapter.judge("{claim}", observed=0.0, advocate=1.0, control=1.0)'
         cells += f'# %%\n{CELLS[claim]}\nmeasured = 1\n\n# %% tags=["nbval-check-output"]\n{judged}\n\n'
     (root / "chapters" / "stand-in.py").write_text(SOURCE.replace(LAST, cells + LAST), encoding="utf-8")
-    with (root / "chapters" / "claims" / "stand-in.yaml").open("a", encoding="utf-8") as file:
+    with (root / "chapters" / "stand-in" / "claims.yaml").open("a", encoding="utf-8") as file:
         file.write(yaml.safe_dump([ROW | {"id": claim, "advocate": "another reading"} for claim in claims]))
-    for name in ("chapters/profiles/stand-in.smoke.yaml", "tests/losses/test_small.py", "benchmarks/sparse_codes.py"):
+    for name in ("chapters/stand-in/profiles/smoke.yaml", "tests/losses/test_small.py", "benchmarks/sparse_codes.py"):
         (root / name).unlink()
     return root / "out"
 
@@ -169,14 +169,14 @@ def change(root: Path, claim: str, **changes) -> None:
 
 def test_another_verdict_is_an_error_unless_the_claim_is_near_the_line(root):
     assert compared(root).stderr.strip().endswith("out: holds no results of make gpu")
-    (root / "chapters/profiles/stand-in.smoke.yaml").unlink()
+    (root / "chapters/stand-in/profiles/smoke.yaml").unlink()
     assert measured(root, "-k", "default")[0] == 0
     change(root, "thm-1", arms={"observed": {"": 1.0}, "advocate": {"": 1.0}, "control": {"": 1.0}})
     change(root, "fig-1", digest="another")
     done = compared(root)
     turned = "default/stand-in/thm-1: reproduced on the CPU, not reproduced here, another verdict; observed:"
     assert done.returncode == 1 and turned in done.stdout and "1 made by other code" in done.stdout
-    path = root / "chapters/claims/stand-in.yaml"
+    path = root / "chapters/stand-in/claims.yaml"
     path.write_text(path.read_text().replace("  advocate: twice", "  near: five starts\n  advocate: twice"))
     done = compared(root)
     assert done.returncode == 0 and "near the line" in done.stdout

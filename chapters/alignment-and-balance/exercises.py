@@ -89,7 +89,9 @@ def test_one_map(balance):
     assert abs(got - 1.75) > 1e-9, (
         "7/4 is the stable rank of the map; its covariance has the squares of these eigenvalues"
     )
-    assert abs(got - 49 / 19) > 1e-9, "(Σκ²)²/Σκ⁴ is another measure, the participation ratio"
+    assert abs(got - 49 / 19) > 1e-9, (
+        "(Σκ²)²/Σκ⁴ is another measure, the participation ratio"
+    )
     assert abs(got - 1.1875) < 1e-12, f"got {got:.4f} for the lengths (2, 1, 1, 1)"
 
 
@@ -108,8 +110,12 @@ def test_maps(balance, short_length):
     for r in range(2, 9):
         kappa = rng.uniform(0.1, 3, r)
         want = np.linalg.norm(kappa**2) ** 2 / np.max(kappa**2) ** 2
-        assert abs(balance(kappa) - want) < 1e-9, "the ratio of ‖Σ‖_F² to the square of the largest eigenvalue"
-        assert abs(balance(7 * kappa) - want) < 1e-9, "a common factor of all lengths does not matter"
+        assert abs(balance(kappa) - want) < 1e-9, (
+            "the ratio of ‖Σ‖_F² to the square of the largest eigenvalue"
+        )
+        assert abs(balance(7 * kappa) - want) < 1e-9, (
+            "a common factor of all lengths does not matter"
+        )
         target = rng.uniform(1, r)
         x = short_length(target, r)
         assert 0 <= x <= 1 and abs(1 + (r - 1) * x**4 - target) < 1e-9, (
@@ -172,8 +178,12 @@ def end_condition(sigma, d):
     """max κ / min κ at the end of training on positive pairs alone."""
     # BEGIN SOLUTION
     square = np.sort(np.asarray(sigma, dtype=float) ** 2)
-    theta = brentq(lambda x: np.exp(square * x).sum() - 2 * d, 0, np.log(2 * d) / square[-1] + 1)
-    return np.sqrt(square[-1] / square[0]) * np.exp((square[-1] - square[0]) * theta / 2)
+    theta = brentq(
+        lambda x: np.exp(square * x).sum() - 2 * d, 0, np.log(2 * d) / square[-1] + 1
+    )
+    return np.sqrt(square[-1] / square[0]) * np.exp(
+        (square[-1] - square[0]) * theta / 2
+    )
     # END SOLUTION
 
 
@@ -196,7 +206,9 @@ def test_the_chapter(end_condition, sigma):
         "the columns are σ_p e^…: mind their first factor"
     )
     assert abs(got**0.5 - 4.379440) > 0.05, "that is the ratio of the squares κ²"
-    assert abs(got - 4.379440) < 1e-5, f"got {got:.6f} for the chapter's scales and d = 8"
+    assert abs(got - 4.379440) < 1e-5, (
+        f"got {got:.6f} for the chapter's scales and d = 8"
+    )
 
 
 # %%
@@ -211,10 +223,12 @@ def test_other_ends(end_condition):
     import numpy as np
 
     for d, want in ((10**3, 33.565558), (10**6, 460.25503)):
-        assert abs(end_condition(np.array([1.3, 2.0, 1.0, 1.6]), d) / want - 1) < 1e-6, (
-            f"d = {d}, scales in another order"
-        )
-    assert abs(end_condition(np.array([1.5, 1.5]), 100) - 1) < 1e-9, "equal scales stay balanced"
+        assert (
+            abs(end_condition(np.array([1.3, 2.0, 1.0, 1.6]), d) / want - 1) < 1e-6
+        ), f"d = {d}, scales in another order"
+    assert abs(end_condition(np.array([1.5, 1.5]), 100) - 1) < 1e-9, (
+        "equal scales stay balanced"
+    )
     assert np.isfinite(end_condition(np.array([3.0, 1.0]), 10**12)), "d may be 10¹²"
 
 
@@ -226,7 +240,9 @@ def test_other_ends(end_condition):
 # The squares κ² in place of the lengths.
 def end_condition(sigma, d):
     square = np.sort(np.asarray(sigma, dtype=float) ** 2)
-    theta = brentq(lambda x: np.exp(square * x).sum() - 2 * d, 0, np.log(2 * d) / square[-1] + 1)
+    theta = brentq(
+        lambda x: np.exp(square * x).sum() - 2 * d, 0, np.log(2 * d) / square[-1] + 1
+    )
     return square[-1] / square[0] * np.exp((square[-1] - square[0]) * theta)
 
 
@@ -234,7 +250,9 @@ def end_condition(sigma, d):
 # The factor σ_p of each column forgotten.
 def end_condition(sigma, d):
     square = np.sort(np.asarray(sigma, dtype=float) ** 2)
-    theta = brentq(lambda x: np.exp(square * x).sum() - 2 * d, 0, np.log(2 * d) / square[-1] + 1)
+    theta = brentq(
+        lambda x: np.exp(square * x).sum() - 2 * d, 0, np.log(2 * d) / square[-1] + 1
+    )
     return np.exp((square[-1] - square[0]) * theta / 2)
 
 
@@ -243,7 +261,9 @@ def end_condition(sigma, d):
 def end_condition(sigma, d):
     square = np.sort(np.asarray(sigma, dtype=float) ** 2)
     theta = np.log(d) / square[-1]
-    return np.sqrt(square[-1] / square[0]) * np.exp((square[-1] - square[0]) * theta / 2)
+    return np.sqrt(square[-1] / square[0]) * np.exp(
+        (square[-1] - square[0]) * theta / 2
+    )
 
 
 # %% [raw]
@@ -299,7 +319,9 @@ def test_one_state(growing):
 
     got = np.asarray(growing([3.0, 2.0, 1.0], [1.0, 1.5, 2.0], 2.0))
     assert got.shape == (3,), "one answer for each column"
-    assert got.tolist() != [True, False, False], "the other way round: negatives push the long columns down"
+    assert got.tolist() != [True, False, False], (
+        "the other way round: negatives push the long columns down"
+    )
     assert got.tolist() == [False, True, True], (
         f"got {got.tolist()} for κ = (3, 2, 1): compare each T with the mean weighted by g"
     )
@@ -323,9 +345,9 @@ def test_states(growing):
         g = kappa**2 / (kappa @ kappa)
         t = np.tanh(tau2 * g)
         rate = 4 * sigma**2 * (g @ t - t)
-        assert np.asarray(growing(kappa, sigma, tau2)).tolist() == (rate > 0).tolist(), (
-            "T̄ weighs each column with its g, and σ changes no sign"
-        )
+        assert (
+            np.asarray(growing(kappa, sigma, tau2)).tolist() == (rate > 0).tolist()
+        ), "T̄ weighs each column with its g, and σ changes no sign"
 
 
 # %% [raw]
@@ -455,11 +477,15 @@ def test_missed(missed):
     import numpy as np
 
     g, tau2, k = np.array([0.5, 0.3, 0.2]), 1.7, 8.0
-    mean = np.mean([np.exp(tau2 * g @ np.array(s)) for s in itertools.product((-1, 1), repeat=3)])
+    mean = np.mean(
+        [np.exp(tau2 * g @ np.array(s)) for s in itertools.product((-1, 1), repeat=3)]
+    )
     want = k * mean / (np.exp(tau2 * g.sum()) + k * mean)
     got = missed(g, tau2, k)
     assert abs(got - (1 - want)) > 1e-9, "that is S; asked is 1 − S"
-    assert abs(got - want) < 1e-10, f"got {got:.6f}, by summing over all signs {want:.6f}"
+    assert abs(got - want) < 1e-10, (
+        f"got {got:.6f}, by summing over all signs {want:.6f}"
+    )
 
 
 # %%
@@ -478,7 +504,9 @@ def test_push(push):
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))
 
     def loss(g):
-        return 2 * np.log(1 + k * np.mean(np.exp(tau2 * signs @ g)) * np.exp(-tau2 * g.sum()))
+        return 2 * np.log(
+            1 + k * np.mean(np.exp(tau2 * signs @ g)) * np.exp(-tau2 * g.sum())
+        )
 
     step = 1e-5 * np.eye(3)
     want = np.array([(loss(g - h) - loss(g + h)) / 2e-5 for h in step]) / tau2
@@ -509,8 +537,12 @@ def test_missed_elsewhere(missed):
             want = k * mean / (np.exp(tau2) + k * mean)
             assert abs(missed(g, tau2, k) - want) < 1e-9, f"r = {r}, τ² = {tau2}"
     got = missed(np.full(4, 0.25), 5000.0, 8.0)
-    assert np.isfinite(got), "overflow at a large τ²: take the factor exp(−τ²g) into each cosh"
-    assert abs(got - 1 / 3) < 1e-9, "with probability 2^−r a negative has the very same signal"
+    assert np.isfinite(got), (
+        "overflow at a large τ²: take the factor exp(−τ²g) into each cosh"
+    )
+    assert abs(got - 1 / 3) < 1e-9, (
+        "with probability 2^−r a negative has the very same signal"
+    )
 
 
 # %%
@@ -526,11 +558,19 @@ def test_push_elsewhere(push):
 
     rng = np.random.default_rng(64)
     for r in (1, 2, 5):
-        g, k, tau2 = rng.dirichlet(np.ones(r)), float(np.exp(rng.uniform(-1, 4))), float(rng.uniform(0.1, 4))
+        g, k, tau2 = (
+            rng.dirichlet(np.ones(r)),
+            float(np.exp(rng.uniform(-1, 4))),
+            float(rng.uniform(0.1, 4)),
+        )
         odds = k * np.prod(np.cosh(tau2 * g)) / np.exp(tau2)
         want = 2 * odds / (1 + odds) * (1 - np.tanh(tau2 * g))
-        assert np.abs(np.asarray(push(g, tau2, k)) - want).max() < 1e-9, f"r = {r}: the push is 2(1 − S)(1 − T)"
-    assert np.all(np.isfinite(push(np.full(3, 1 / 3), 5000.0, 8.0))), "overflow at a large τ²"
+        assert np.abs(np.asarray(push(g, tau2, k)) - want).max() < 1e-9, (
+            f"r = {r}: the push is 2(1 − S)(1 − T)"
+        )
+    assert np.all(np.isfinite(push(np.full(3, 1 / 3), 5000.0, 8.0))), (
+        "overflow at a large τ²"
+    )
 
 
 # %% [raw]
@@ -569,8 +609,12 @@ def missed(g, tau2, k):
 # %%
 temperatures, g = np.geomspace(0.1, 100, 60), np.array([0.6, 0.3, 0.1])
 plt.figure(figsize=(5, 3))
-plt.semilogx(temperatures, [push(g, t, 8.0) for t in temperatures], label=[f"g = {x}" for x in g])
-plt.semilogx(temperatures, [missed(g, t, 8.0) for t in temperatures], "k--", label="1 − S")
+plt.semilogx(
+    temperatures, [push(g, t, 8.0) for t in temperatures], label=[f"g = {x}" for x in g]
+)
+plt.semilogx(
+    temperatures, [missed(g, t, 8.0) for t in temperatures], "k--", label="1 − S"
+)
 plt.xlabel("τ²")
 plt.ylabel("push on a column")
 plt.title("A sharp contrast pushes only what is short")
@@ -608,10 +652,14 @@ def test_counterexample(g_bad, k_bad):
     import numpy as np
 
     g = np.asarray(g_bad, dtype=float)
-    assert 1 <= g.size <= 6 and g.min() > 0 and abs(g.sum() - 1) < 1e-9, "positive numbers of sum 1, at most six"
+    assert 1 <= g.size <= 6 and g.min() > 0 and abs(g.sum() - 1) < 1e-9, (
+        "positive numbers of sum 1, at most six"
+    )
     assert 0 < k_bad <= 1000, "K at most 1000"
     odds = k_bad * np.prod((1 + np.exp(-1e4 * g)) / 2)
-    assert odds / (1 + odds) >= 0.9, f"here 1 − S = {odds / (1 + odds):.3f}: more negatives, or fewer signals"
+    assert odds / (1 + odds) >= 0.9, (
+        f"here 1 − S = {odds / (1 + odds):.3f}: more negatives, or fewer signals"
+    )
 
 
 # %% [raw]
@@ -718,10 +766,14 @@ def test_one_dimension(ratio_for):
     from scipy.optimize import brentq
 
     s = ratio_for(8, 10.0, 4)
-    assert 1 < s < 10, "s lies between 1 and the target: without training the ratio would be s already"
+    assert 1 < s < 10, (
+        "s lies between 1 and the target: without training the ratio would be s already"
+    )
     theta = brentq(lambda x: np.exp(s**2 * x) + 3 * np.exp(x) - 16, 0, 3)
     end = s * np.exp((s**2 - 1) * theta / 2)
-    assert abs(end - 10) < 1e-6, f"with your s = {s:.4f} the condition number ends at {end:.3f}; d = 8, r = 4"
+    assert abs(end - 10) < 1e-6, (
+        f"with your s = {s:.4f} the condition number ends at {end:.3f}; d = 8, r = 4"
+    )
 
 
 # %%
@@ -738,9 +790,15 @@ def test_other_dimensions(ratio_for):
 
     for d, target, r in ((10**6, 10.0, 4), (50, 5.0, 3), (8, 2.0, 2), (10**9, 30.0, 6)):
         s = ratio_for(d, target, r)
-        theta = brentq(lambda x: np.exp(s**2 * x) + (r - 1) * np.exp(x) - 2 * d, 0, np.log(2 * d) / s**2 + 1)
+        theta = brentq(
+            lambda x: np.exp(s**2 * x) + (r - 1) * np.exp(x) - 2 * d,
+            0,
+            np.log(2 * d) / s**2 + 1,
+        )
         end = s * np.exp((s**2 - 1) * theta / 2)
-        assert abs(end / target - 1) < 1e-5, f"d = {d}, r = {r}: ends at {end:.4f}, not at {target:g}"
+        assert abs(end / target - 1) < 1e-5, (
+            f"d = {d}, r = {r}: ends at {end:.4f}, not at {target:g}"
+        )
 
 
 # %% [raw]
@@ -827,11 +885,19 @@ def test_counterexample(scales_bad, d_bad):
     from scipy.optimize import brentq
 
     square = np.sort(np.asarray(scales_bad, dtype=float) ** 2)
-    assert 2 <= square.size <= 6 and square[0] >= 1 and square[-1] <= 1.69 + 1e-9, "two to six scales between 1 and 1.3"
+    assert 2 <= square.size <= 6 and square[0] >= 1 and square[-1] <= 1.69 + 1e-9, (
+        "two to six scales between 1 and 1.3"
+    )
     assert square.size <= d_bad <= 10**12, "d from the number of signals to 10¹²"
-    theta = brentq(lambda x: np.exp(square * x).sum() - 2 * d_bad, 0, np.log(2 * d_bad) / square[-1] + 1)
+    theta = brentq(
+        lambda x: np.exp(square * x).sum() - 2 * d_bad,
+        0,
+        np.log(2 * d_bad) / square[-1] + 1,
+    )
     end = np.sqrt(square[-1] / square[0]) * np.exp((square[-1] - square[0]) * theta / 2)
-    assert end >= 10, f"this ends at {end:.2f}: more noise dimensions, or a larger ratio of the scales"
+    assert end >= 10, (
+        f"this ends at {end:.2f}: more noise dimensions, or a larger ratio of the scales"
+    )
 
 
 # %% [raw]
@@ -994,7 +1060,9 @@ def test_missing_elsewhere(growth_of_missing):
     for present, tau2, k in ((1, 0.5, 2.0), (3, 6.0, 8.0), (5, 64.0, 127.0)):
         odds = k * np.prod((1 + np.exp(-2 * tau2 / np.full(present, present))) / 2)
         want = 4 * odds / (1 + odds) * 1.69 / present * np.tanh(tau2 / present)
-        assert abs(growth_of_missing(1.3, present, tau2, k) / want - 1) < 1e-9, f"{present} columns, τ² = {tau2}"
+        assert abs(growth_of_missing(1.3, present, tau2, k) / want - 1) < 1e-9, (
+            f"{present} columns, τ² = {tau2}"
+        )
 
 
 # %%
@@ -1013,7 +1081,9 @@ def test_decay_elsewhere(slowest_decay):
         sigma = rng.uniform(0.7, 2, r)
         odds = k * ((1 + np.exp(-2 * tau2 / r)) / 2) ** r
         rho = 4 * odds / (1 + odds) * tau2 / r / np.cosh(tau2 / r) ** 2
-        basis = np.linalg.qr(np.column_stack([np.ones(r), rng.standard_normal((r, r - 1))]))[0][:, 1:]
+        basis = np.linalg.qr(
+            np.column_stack([np.ones(r), rng.standard_normal((r, r - 1))])
+        )[0][:, 1:]
         want = rho / r * np.linalg.eigvalsh(basis.T * sigma**2 @ basis)[0]
         assert abs(slowest_decay(sigma, tau2, k) / want - 1) < 1e-8, (
             f"r = {r}, τ² = {tau2}: the rates are eigenvalues of P diag(σ²)P"
@@ -1053,7 +1123,14 @@ def slowest_decay(sigma, tau2, k):
     r = len(sigma)
     odds = k * ((1 + np.exp(-2 * tau2 / r)) / 2) ** r
     project = np.eye(r) - 1 / r
-    return -4 * odds / (1 + odds) * tau2 / r**2 * np.linalg.eigvalsh(project * np.asarray(sigma) ** 2 @ project)[1]
+    return (
+        -4
+        * odds
+        / (1 + odds)
+        * tau2
+        / r**2
+        * np.linalg.eigvalsh(project * np.asarray(sigma) ** 2 @ project)[1]
+    )
 
 
 # %% [raw]
@@ -1062,8 +1139,16 @@ def slowest_decay(sigma, tau2, k):
 # %%
 temperatures = np.geomspace(0.2, 64, 60)
 plt.figure(figsize=(5, 3))
-plt.loglog(temperatures, [growth_of_missing(1.0, 3, t, 8.0) for t in temperatures], label="a lost column grows")
-plt.loglog(temperatures, [slowest_decay(sigma, t, 8.0) for t in temperatures], label="an imbalance decays")
+plt.loglog(
+    temperatures,
+    [growth_of_missing(1.0, 3, t, 8.0) for t in temperatures],
+    label="a lost column grows",
+)
+plt.loglog(
+    temperatures,
+    [slowest_decay(sigma, t, 8.0) for t in temperatures],
+    label="an imbalance decays",
+)
 plt.xlabel("τ²")
 plt.ylabel("rate")
 plt.title("A sharp contrast revives, and does not balance")
@@ -1100,7 +1185,9 @@ def test_counterexample(sigma_bad):
     import numpy as np
 
     sigma = np.asarray(sigma_bad, dtype=float)
-    assert sigma.shape == (3,) and sigma.min() >= 0.5 and sigma.max() <= 3, "three scales between 0.5 and 3"
+    assert sigma.shape == (3,) and sigma.min() >= 0.5 and sigma.max() <= 3, (
+        "three scales between 0.5 and 3"
+    )
     g = sigma**2 / (sigma @ sigma)
     t, odds = np.tanh(2 * g), 8 * np.prod((1 + np.exp(-4 * g)) / 2)
     rate = 4 * odds / (1 + odds) * sigma**2 / (sigma @ sigma) * (g @ t - t)
@@ -1155,7 +1242,14 @@ def condition(sigma, d, tau2, k, t):
         left = 2 / (1 + np.exp(np.minimum(2 * x, 700)))
         return np.exp(log_time) * 4 * odds / (1 + odds) * square / d * left
 
-    path = solve_ivp(move, (0, np.log1p(t)), np.zeros(len(square)), method="LSODA", rtol=1e-8, atol=1e-10)
+    path = solve_ivp(
+        move,
+        (0, np.log1p(t)),
+        np.zeros(len(square)),
+        method="LSODA",
+        rtol=1e-8,
+        atol=1e-10,
+    )
     length = square * np.cosh(path.y[:, -1])
     return np.sqrt(length.max() / length.min())
     # END SOLUTION
@@ -1178,9 +1272,13 @@ def test_early(condition):
     import numpy as np
 
     sigma = np.array([2.0, 1.6, 1.3, 1.0])
-    assert abs(condition(sigma, 8, 2.0, 8.0, 0.0) - 2) < 1e-6, "at t = 0 the lengths are the scales"
+    assert abs(condition(sigma, 8, 2.0, 8.0, 0.0) - 2) < 1e-6, (
+        "at t = 0 the lengths are the scales"
+    )
     angle = 4 * 8 / 9 * sigma**2 / 8 * 0.5
-    want = np.sqrt((sigma**2 * np.cosh(angle)).max() / (sigma**2 * np.cosh(angle)).min())
+    want = np.sqrt(
+        (sigma**2 * np.cosh(angle)).max() / (sigma**2 * np.cosh(angle)).min()
+    )
     got = condition(sigma, 8, 1e-9, 8.0, 0.5)
     assert abs(got - want) < 1e-4, (
         f"without contrast φ = 4(1 − S)σ²t/d with 1 − S = K/(1 + K), so that it is {want:.4f} at t = ½, got {got:.4f}"
@@ -1199,12 +1297,18 @@ def test_late(condition):
     import numpy as np
 
     sigma = np.array([2.0, 1.6, 1.3, 1.0])
-    assert abs(condition(np.ones(3), 8, 2.0, 8.0, 1e6) - 1) < 1e-9, "equal scales have the ratio 1 at all times"
+    assert abs(condition(np.ones(3), 8, 2.0, 8.0, 1e6) - 1) < 1e-9, (
+        "equal scales have the ratio 1 at all times"
+    )
     other = condition(sigma[::-1].copy(), 8, 2.0, 8.0, 100.0)
-    assert abs(other - condition(sigma, 8, 2.0, 8.0, 100.0)) < 1e-3, "the order of the scales must not matter"
+    assert abs(other - condition(sigma, 8, 2.0, 8.0, 100.0)) < 1e-3, (
+        "the order of the scales must not matter"
+    )
     for decade, want in ((4, 1.0799), (16, 1.0185), (64, 1.0046)):
         got = condition(sigma, 8, 2.0, 8.0, 10.0**decade)
-        assert abs((got - 1) / (want - 1) - 1) < 0.02, f"at 10^{decade} it is {want}, got {got:.4f}"
+        assert abs((got - 1) / (want - 1) - 1) < 0.02, (
+            f"at 10^{decade} it is {want}, got {got:.4f}"
+        )
 
 
 # %% [raw]
@@ -1283,7 +1387,13 @@ def best_tau2(k, r):
         odds = k * ((1 + np.exp(-2 * tau2 / r)) / 2) ** r
         return -np.log(odds / (1 + odds)) - log_tau2 + 2 * np.log(np.cosh(tau2 / r))
 
-    return float(np.exp(minimize_scalar(slowness, bounds=(-4, 4), method="bounded", options={"xatol": 1e-9}).x))
+    return float(
+        np.exp(
+            minimize_scalar(
+                slowness, bounds=(-4, 4), method="bounded", options={"xatol": 1e-9}
+            ).x
+        )
+    )
     # END SOLUTION
 
 
@@ -1302,8 +1412,12 @@ failure_message: 'maximise all three factors together'
 
 def test_many_signals(best_tau2):
     got = best_tau2(8.0, 1000)
-    assert got < 100, "without 1 − S the best τ² would grow with r: a sharp softmax has nothing left to learn from"
-    assert abs(got - 2.04) < 0.02, f"got {got:.3f} for K = 8 and 1000 signals, where it is 1 + W(K/e)"
+    assert got < 100, (
+        "without 1 − S the best τ² would grow with r: a sharp softmax has nothing left to learn from"
+    )
+    assert abs(got - 2.04) < 0.02, (
+        f"got {got:.3f} for K = 8 and 1000 signals, where it is 1 + W(K/e)"
+    )
 
 
 # %%
@@ -1317,7 +1431,9 @@ failure_message: 'few signals and many negatives'
 def test_few_signals(best_tau2):
     for k, r, want in ((8.0, 4, 2.24), (127.0, 4, 2.98), (127.0, 10, 4.66)):
         got = best_tau2(k, r)
-        assert abs(got / want - 1) < 0.02, f"K = {k:g}, r = {r}: got {got:.3f}, about {want} is best"
+        assert abs(got / want - 1) < 0.02, (
+            f"K = {k:g}, r = {r}: got {got:.3f}, about {want} is best"
+        )
 
     def rate(tau2, k, r):
         import numpy as np
@@ -1328,7 +1444,9 @@ def test_few_signals(best_tau2):
     for k, r in ((0.01, 2), (0.01, 20), (1000.0, 2), (1000.0, 20)):
         got = best_tau2(k, r)
         best = rate(got, k, r)
-        assert best >= max(rate(0.9 * got, k, r), rate(1.1 * got, k, r)), f"K = {k:g}, r = {r}: {got:.3f} is not best"
+        assert best >= max(rate(0.9 * got, k, r), rate(1.1 * got, k, r)), (
+            f"K = {k:g}, r = {r}: {got:.3f} is not best"
+        )
 
 
 # %% [raw]
@@ -1346,7 +1464,11 @@ def best_tau2(k, r):
 # %% tags=["mistake"]
 # 1 − S left out.
 def best_tau2(k, r):
-    return float(minimize_scalar(lambda x: -x / np.cosh(x / r) ** 2, bounds=(1e-3, 5 * r), method="bounded").x)
+    return float(
+        minimize_scalar(
+            lambda x: -x / np.cosh(x / r) ** 2, bounds=(1e-3, 5 * r), method="bounded"
+        ).x
+    )
 
 
 # %% tags=["mistake"]

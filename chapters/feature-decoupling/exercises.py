@@ -90,7 +90,9 @@ def test_three_coordinates(shared_moment):
     mean = np.mean([np.outer(d, 1 - d) for d in masks], axis=0) / (rate * (1 - rate))
     got = np.asarray(shared_moment(xx, "complement"))
     assert got.shape == (3, 3), "d₁ × d₁"
-    assert np.abs(np.diag(got)).max() < 1e-12, "a coordinate is never in both views: the diagonal goes"
+    assert np.abs(np.diag(got)).max() < 1e-12, (
+        "a coordinate is never in both views: the diagonal goes"
+    )
     assert np.abs(got - mean * xx).max() < 1e-12, (
         "off the diagonal nothing changes: the views are divided by ρ and 1 − ρ"
     )
@@ -128,7 +130,9 @@ def test_kinds(shared_moment):
 # The scale of the views forgotten.
 def shared_moment(xx, kind):
     xx = np.asarray(xx, dtype=float)
-    factor = {"complement": (1 - np.eye(len(xx))) / 4, "independent": 1 / 4, "none": 1}[kind]
+    factor = {"complement": (1 - np.eye(len(xx))) / 4, "independent": 1 / 4, "none": 1}[
+        kind
+    ]
     return factor * xx
 
 
@@ -209,11 +213,15 @@ def test_one_curve(share, flat_atoms):
         second = expm(2 * t * moment)
         want = np.trace(m.T @ second @ m) / np.trace(second)
         got = float(share(t, 4, 64, p))
-        assert abs(float(share(0.0, 4, 64, p)) - 4 / 64) < 1e-12, "at t = 0 the share is d/d₁"
+        assert abs(float(share(0.0, 4, 64, p)) - 4 / 64) < 1e-12, (
+            "at t = 0 the share is d/d₁"
+        )
         assert abs(got - 1 / (1 + 15 * np.exp(-p * t))) > 1e-6, (
             "squares of the weights grow twice as fast as the weights"
         )
-        assert abs(got - want) < 1e-9, f"got {got:.4f} at t = 30, the exponential of the moment gives {want:.4f}"
+        assert abs(got - want) < 1e-9, (
+            f"got {got:.4f} at t = 30, the exponential of the moment gives {want:.4f}"
+        )
 
 
 # %%
@@ -231,9 +239,13 @@ def test_sizes(share, half_growth):
     for d, d1, p, s2 in ((4, 64, 0.05, 0.16), (2, 100, 0.2, 0.1), (8, 512, 0.1, 0.3)):
         t = np.array([0.0, 5, 20])
         odds = d / (d1 - d) * np.exp(2 * p * t)
-        assert np.allclose(share(t, d, d1, p), odds / (1 + odds)), "the odds grow by the factor exp(2pt)"
+        assert np.allclose(share(t, d, d1, p), odds / (1 + odds)), (
+            "the odds grow by the factor exp(2pt)"
+        )
         half = brentq(lambda t: d * np.exp(2 * p * t) - (d1 - d), 0, 100)
-        want = np.sqrt((d * np.exp(2 * (p + s2) * half) + (d1 - d) * np.exp(2 * s2 * half)) / d1)
+        want = np.sqrt(
+            (d * np.exp(2 * (p + s2) * half) + (d1 - d) * np.exp(2 * s2 * half)) / d1
+        )
         assert abs(half_growth(d, d1, p, s2) / want - 1) < 1e-8, (
             f"d = {d}, d₁ = {d1}: W is the root of the growth of E‖w‖²"
         )
@@ -327,9 +339,13 @@ def test_two_coordinates(both_see, correlation):
     assert abs(got - 0.75) > 1e-12 and abs(got - 0.5625) > 1e-12, (
         "both views must see it, and they are no independent masks: what one sees the other does not"
     )
-    assert abs(got - 0.5) < 1e-12, f"n = 2, ρ = ½: one coordinate each, two masks of four; got {got}"
+    assert abs(got - 0.5) < 1e-12, (
+        f"n = 2, ρ = ½: one coordinate each, two masks of four; got {got}"
+    )
     got = correlation(2, 0.5, 0.2, 0.0)
-    assert abs(got - 1) > 1e-9, "without noise the views still differ: each sees part of the atom"
+    assert abs(got - 1) > 1e-9, (
+        "without noise the views still differ: each sees part of the atom"
+    )
     assert abs(got - 1 / 3) < 1e-12, f"n = 2, ρ = ½, no noise: 1/3, got {got:.4f}"
 
 
@@ -346,13 +362,20 @@ def test_all_masks(both_see, correlation):
 
     import numpy as np
 
-    for n, rho, p, s2 in ((1, 0.3, 0.1, 0.09), (3, 0.2, 0.1, 0.09), (5, 0.5, 0.3, 0.01), (8, 0.7, 0.05, 0.2)):
+    for n, rho, p, s2 in (
+        (1, 0.3, 0.1, 0.09),
+        (3, 0.2, 0.1, 0.09),
+        (5, 0.5, 0.3, 0.01),
+        (8, 0.7, 0.05, 0.2),
+    ):
         k = np.array([sum(mask) for mask in itertools.product((0, 1), repeat=n)])
         chance = rho**k * (1 - rho) ** (n - k)
         a, b = k / (n * rho), (n - k) / (n * (1 - rho))
         product, first = chance @ (a * b) * p, chance @ (a**2 * p + s2 * a / rho)
         second = chance @ (b**2 * p + s2 * b / (1 - rho))
-        assert abs(both_see(n, rho) - chance[(k > 0) & (k < n)].sum()) < 1e-9, f"n = {n}, ρ = {rho}"
+        assert abs(both_see(n, rho) - chance[(k > 0) & (k < n)].sum()) < 1e-9, (
+            f"n = {n}, ρ = {rho}"
+        )
         want = product / np.sqrt(first * second)
         assert abs(correlation(n, rho, p, s2) - want) < 1e-9, (
             f"n = {n}, ρ = {rho}: {want:.4f} by all masks; the noise is divided by ρ, too"
@@ -487,7 +510,9 @@ def test_white_noise(rates, flat_atoms):
     assert got.shape == (4,), "a rate for each atom"
     assert np.abs(got - 0.14).max() > 1e-9, "that is the rate without a mask: p + σ²"
     assert np.abs(got - 0.05).max() > 1e-9, "the mask takes the diagonal of p·MMᵀ, too"
-    assert np.abs(got - 0.05 * 60 / 64).max() < 1e-12, f"got {got[0]:.4f}, under white noise it is p(1 − d/d₁)"
+    assert np.abs(got - 0.05 * 60 / 64).max() < 1e-12, (
+        f"got {got[0]:.4f}, under white noise it is p(1 − d/d₁)"
+    )
 
 
 # %%
@@ -507,7 +532,9 @@ def test_edge(least_factor):
     xx = p * m @ m.T + s2 * ((1 - c) * np.eye(64) + c * 64 * np.outer(e, e))
     moment = xx - np.diag(np.diag(xx))
     own, atom = e @ moment @ e, m[:, 0] @ moment @ m[:, 0]
-    assert abs(own - atom) < 1e-9, f"at your c = {c:.4f} the factor grows at {own:.4f}, an atom at {atom:.4f}"
+    assert abs(own - atom) < 1e-9, (
+        f"at your c = {c:.4f} the factor grows at {own:.4f}, an atom at {atom:.4f}"
+    )
 
 
 # %%
@@ -524,11 +551,18 @@ def test_other_noise(rates):
 
     rng = np.random.default_rng(92)
     for d1, d in ((16, 2), (32, 5)):
-        m, root = hadamard(d1)[:, 1 : d + 1] / d1**0.5, rng.standard_normal((d1, d1 + 3))
+        m, root = (
+            hadamard(d1)[:, 1 : d + 1] / d1**0.5,
+            rng.standard_normal((d1, d1 + 3)),
+        )
         noise = root @ root.T / d1
         off = noise - np.diag(np.diag(noise))
-        want = 0.1 * (1 - d / d1) + np.array([m[:, j] @ off @ m[:, j] for j in range(d)])
-        assert np.abs(np.asarray(rates(m, 0.1, noise)) - want).max() < 1e-10, f"d₁ = {d1}: the off-diagonal noise stays"
+        want = 0.1 * (1 - d / d1) + np.array(
+            [m[:, j] @ off @ m[:, j] for j in range(d)]
+        )
+        assert np.abs(np.asarray(rates(m, 0.1, noise)) - want).max() < 1e-10, (
+            f"d₁ = {d1}: the off-diagonal noise stays"
+        )
 
 
 # %%
@@ -581,7 +615,9 @@ def least_factor(p, s2, d1):
 spectrum = hadamard(64) / 8
 factors, lines = np.linspace(0, 0.03, 40), []
 for c in factors:
-    noise = 0.09 * ((1 - c) * np.eye(64) + c * 64 * np.outer(spectrum[:, 9], spectrum[:, 9]))
+    noise = 0.09 * (
+        (1 - c) * np.eye(64) + c * 64 * np.outer(spectrum[:, 9], spectrum[:, 9])
+    )
     lines.append([rates(flat_atoms, 0.05, noise)[0], 0.09 * c * 63 - 0.05 * 4 / 64])
 plt.figure(figsize=(5, 3))
 plt.plot(factors, lines, label=["an atom", "the common factor e"])
@@ -619,10 +655,14 @@ failure_message: 'what counts is c times the number of coordinates'
 
 def test_counterexample(data_bad):
     p, s2, d1, c = data_bad
-    assert 0.001 <= p <= 0.5 and 0 < s2 <= 1 and 2 <= d1 <= 4096, "p from 0.001 to 0.5, σ² up to 1, d₁ up to 4096"
+    assert 0.001 <= p <= 0.5 and 0 < s2 <= 1 and 2 <= d1 <= 4096, (
+        "p from 0.001 to 0.5, σ² up to 1, d₁ up to 4096"
+    )
     assert 0 < c < 0.05, "the colleague sees a correlation of 0.05"
     own, atom = c * s2 * (d1 - 1), p - c * s2
-    assert own > 1.2 * atom, f"here e grows at {own:.4f}, an atom at {atom:.4f}: more coordinates, or rarer atoms"
+    assert own > 1.2 * atom, (
+        f"here e grows at {own:.4f}, an atom at {atom:.4f}: more coordinates, or rarer atoms"
+    )
 
 
 # %% [raw]
@@ -743,7 +783,9 @@ def test_nine_values(lead_rate):
     assert abs(got - p * (1 - p) * ratio) > 1e-6, (
         "that is for one atom at a time: where both are there, the mixture is rewarded"
     )
-    assert abs(got - want) < 1e-5, f"got {got:.4f}, the nine values give {want:.4f} for p = 0.3, r = 0.4"
+    assert abs(got - want) < 1e-5, (
+        f"got {got:.4f}, the nine values give {want:.4f} for p = 0.3, r = 0.4"
+    )
 
 
 # %%
@@ -766,7 +808,9 @@ def test_rates(lead_rate):
         u, chance = z @ w, np.where(z == 0, 1 - p, p / 2).prod(axis=1)
         velocity = (chance * np.sign(u) * np.maximum(np.abs(u) - ratio, 0)) @ z
         want = (velocity[0] / w[0] - velocity[1] / w[1]) / delta
-        assert abs(lead_rate(p, ratio) - want) < 1e-4, f"p = {p}, r = {ratio}: {want:.4f}"
+        assert abs(lead_rate(p, ratio) - want) < 1e-4, (
+            f"p = {p}, r = {ratio}: {want:.4f}"
+        )
 
 
 # %%
@@ -781,7 +825,9 @@ def test_least(least_ratio):
     import numpy as np
 
     for p in (0.01, 0.2, 0.5, 0.6):
-        assert abs(least_ratio(p) * (1 - p / 2) - p) < 1e-9, f"p = {p}: the rate changes sign where r(1 − p/2) = p"
+        assert abs(least_ratio(p) * (1 - p / 2) - p) < 1e-9, (
+            f"p = {p}: the rate changes sign where r(1 − p/2) = p"
+        )
     assert np.isinf(least_ratio(0.7)) and np.isinf(least_ratio(2 / 3 + 1e-9)), (
         "from p = 2/3 on no r below one is enough"
     )
@@ -981,7 +1027,9 @@ def test_by_drawing(oracle_r2):
     want = (z @ g) ** 2 / ((z @ z) * (g @ g))
     got = oracle_r2(0.6, 0.1, 0.3)
     assert 0 < got < 1, "R² lies between 0 and 1"
-    assert got - want < 0.02, f"got {got:.3f}, drawn {want:.3f}: are false alarms counted, where z = 0?"
+    assert got - want < 0.02, (
+        f"got {got:.3f}, drawn {want:.3f}: are false alarms counted, where z = 0?"
+    )
     assert abs(got - want) < 0.02, f"got {got:.3f}, drawn {want:.3f}"
 
 
@@ -1001,8 +1049,14 @@ def test_elsewhere(oracle_r2):
 
     for t, p, s in ((0.4, 0.05, 0.2), (0.8, 0.3, 0.5), (0.5, 0.001, 0.1)):
         both = tail(t - 1, s) + tail(t + 1, s)
-        want = p * (tail(t - 1, s) - tail(t + 1, s)) ** 2 / (p * both + 2 * (1 - p) * tail(t, s))
-        assert abs(oracle_r2(t, p, s) - want) < 1e-9, f"t = {t}, p = {p}, σ = {s}: {want:.4f}"
+        want = (
+            p
+            * (tail(t - 1, s) - tail(t + 1, s)) ** 2
+            / (p * both + 2 * (1 - p) * tail(t, s))
+        )
+        assert abs(oracle_r2(t, p, s) - want) < 1e-9, (
+            f"t = {t}, p = {p}, σ = {s}: {want:.4f}"
+        )
 
 
 # %% [raw]
@@ -1020,7 +1074,9 @@ def oracle_r2(t, p, noise):
 # %% tags=["mistake"]
 # One tail of the false alarms.
 def oracle_r2(t, p, noise):
-    hit, wrong, alarm = (math.erfc(x / (noise * math.sqrt(2))) / 2 for x in (t - 1, t + 1, t))
+    hit, wrong, alarm = (
+        math.erfc(x / (noise * math.sqrt(2))) / 2 for x in (t - 1, t + 1, t)
+    )
     return (hit - wrong) ** 2 / (hit + wrong + (1 - p) / p * alarm)
 
 
@@ -1102,7 +1158,9 @@ def test_maps(linear_r2, flat_atoms):
         inside = basis.T @ (p * m @ m.T + s2 * np.eye(64)) @ basis
         cross = p * basis.T @ (m @ w)
         want = cross @ np.linalg.solve(inside, cross) / (p * w @ w)
-        assert abs(linear_r2(v, m, p, s2, w) - want) < 1e-8, f"{k} random directions: {want:.4f}"
+        assert abs(linear_r2(v, m, p, s2, w) - want) < 1e-8, (
+            f"{k} random directions: {want:.4f}"
+        )
         doubled = np.vstack([v, v[:2] + v[1:3]])
         assert abs(linear_r2(doubled, m, p, s2, w) - want) < 1e-7, (
             "a doubled direction tells nothing new: use a pseudo-inverse"
@@ -1117,7 +1175,9 @@ def test_maps(linear_r2, flat_atoms):
 # The noise left out of the covariance.
 def linear_r2(v, m, p, s2, w_star):
     cross = p * v @ (m @ w_star)
-    return cross @ np.linalg.pinv(v @ (p * m @ m.T) @ v.T) @ cross / (p * w_star @ w_star)
+    return (
+        cross @ np.linalg.pinv(v @ (p * m @ m.T) @ v.T) @ cross / (p * w_star @ w_star)
+    )
 
 
 # %% tags=["mistake"]
@@ -1182,7 +1242,9 @@ def test_counterexample(found_bad):
     assert p <= s**2 / 2, "p must be σ²/2 at most: else a linear map finds z as well"
     hit, wrong, alarm = (math.erfc(x / (s * 2**0.5)) / 2 for x in (t - 1, t + 1, t))
     r2 = (hit - wrong) ** 2 / (hit + wrong + 2 * (1 - p) / p * alarm)
-    assert r2 >= 0.9, f"here the oracle has R² = {r2:.3f}: what counts is σ against 1, and false alarms against p"
+    assert r2 >= 0.9, (
+        f"here the oracle has R² = {r2:.3f}: what counts is σ against 1, and false alarms against p"
+    )
 
 
 # %% [raw]
@@ -1250,7 +1312,9 @@ def test_masked(share_at_growth):
     assert got >= 1 - 20.0**-2, (
         f"with a mask the share is at least 1 − W⁻², got {got:.4f}: the dense part does not grow"
     )
-    assert share_at_growth(1.0 + 1e-9, 4, 64, 0.05, 0.16, False) < 0.07, "at the start it is d/d₁"
+    assert share_at_growth(1.0 + 1e-9, 4, 64, 0.05, 0.16, False) < 0.07, (
+        "at the start it is d/d₁"
+    )
 
 
 # %%
@@ -1268,10 +1332,16 @@ def test_plain(share_at_growth):
         t = np.log((d1 - d) / d) / (2 * p)
         half = np.sqrt(2 * (d1 - d) / d1) * np.exp(s2 * t)
         got = share_at_growth(half, d, d1, p, s2, False)
-        assert abs(got - 0.5) < 1e-6, f"d = {d}, d₁ = {d1}: half at W = {half:.0f}, got {got:.3f}"
+        assert abs(got - 0.5) < 1e-6, (
+            f"d = {d}, d₁ = {d1}: half at W = {half:.0f}, got {got:.3f}"
+        )
         for masked in (True, False):
-            assert abs(share_at_growth(1.0, d, d1, p, s2, masked) - d / d1) < 1e-9, "at a growth of 1 it is d/d₁"
-        assert share_at_growth(1e6, d, d1, p, s2, True) > 1 - 1e-11, "with a mask and a growth of 10⁶ it is nearly 1"
+            assert abs(share_at_growth(1.0, d, d1, p, s2, masked) - d / d1) < 1e-9, (
+                "at a growth of 1 it is d/d₁"
+            )
+        assert share_at_growth(1e6, d, d1, p, s2, True) > 1 - 1e-11, (
+            "with a mask and a growth of 10⁶ it is nearly 1"
+        )
 
 
 # %% [raw]
@@ -1289,7 +1359,13 @@ def share_at_growth(growth, d, d1, p, s2, masked):
 # growth in place of its square.
 def share_at_growth(growth, d, d1, p, s2, masked):
     a, b = (p * (1 - d / d1), -p * d / d1) if masked else (p + s2, s2)
-    t = brentq(lambda t: d / d1 * np.exp(2 * a * t) + (1 - d / d1) * np.exp(2 * b * t) - growth, 0, 1000)
+    t = brentq(
+        lambda t: (
+            d / d1 * np.exp(2 * a * t) + (1 - d / d1) * np.exp(2 * b * t) - growth
+        ),
+        0,
+        1000,
+    )
     return 1 / (1 + (d1 - d) / d * np.exp(-2 * p * t))
 
 
@@ -1369,12 +1445,16 @@ def test_one_direction(spectrum):
 
     rng, n = np.random.default_rng(13), 50_000
     common = rng.standard_normal((n, 1)) * np.array([0.6, 0.8, 0])
-    values, vectors = spectrum(common + rng.standard_normal((n, 3)), common + rng.standard_normal((n, 3)))
+    values, vectors = spectrum(
+        common + rng.standard_normal((n, 3)), common + rng.standard_normal((n, 3))
+    )
     assert values[0] >= values[-1], "the fastest direction first"
     assert abs(values[0] - 1) < 0.05, (
         f"the common direction has the rate 1, got {values[0]:.2f}: a mean over the pairs of views"
     )
-    assert abs(vectors[:, 0] @ np.array([0.6, 0.8, 0])) > 0.99, "eigenvectors are columns, in the order of the values"
+    assert abs(vectors[:, 0] @ np.array([0.6, 0.8, 0])) > 0.99, (
+        "eigenvectors are columns, in the order of the values"
+    )
 
 
 # %%
@@ -1394,12 +1474,20 @@ def test_masks(spectrum):
     assert np.abs(spectrum(2 * mask * x, 2 * ~mask * x)[0]).max() < 0.05, (
         "complementary masks leave nothing of white noise"
     )
-    assert np.abs(spectrum(x, x)[0] - 1).max() < 0.05, "without a mask white noise grows at σ²"
+    assert np.abs(spectrum(x, x)[0] - 1).max() < 0.05, (
+        "without a mask white noise grows at σ²"
+    )
     few, other = x[:3], x[3:6]
     values, vectors = spectrum(few, other)
-    assert values.shape == (6,) and vectors.shape == (6, 6), "six dimensions have six rates, also with three pairs"
-    assert abs(values.sum() - (few * other).sum(axis=1).mean()) < 1e-9, "the rates add up to the mean of ⟨x⁺, x⁺⁺⟩"
-    assert np.allclose(values, spectrum(other, few)[0]), "swapping the views changes nothing"
+    assert values.shape == (6,) and vectors.shape == (6, 6), (
+        "six dimensions have six rates, also with three pairs"
+    )
+    assert abs(values.sum() - (few * other).sum(axis=1).mean()) < 1e-9, (
+        "the rates add up to the mean of ⟨x⁺, x⁺⁺⟩"
+    )
+    assert np.allclose(values, spectrum(other, few)[0]), (
+        "swapping the views changes nothing"
+    )
     values, vectors = spectrum(x + 1, x - 1)
     assert abs(values[-1] + 5) < 0.1 and np.allclose(vectors.T @ vectors, np.eye(6)), (
         "a rate may be negative: the views are not centred"

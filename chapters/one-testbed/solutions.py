@@ -31,7 +31,9 @@ given = torch.tensor([0.8, 0.8, 0.4, 0.0], dtype=torch.float64)
 
 def near(a, b, error=1e-9):
     """Whether two numbers or arrays of numbers agree."""
-    return torch.allclose(torch.as_tensor(a).double(), torch.as_tensor(b).double(), rtol=error, atol=error)
+    return torch.allclose(
+        torch.as_tensor(a).double(), torch.as_tensor(b).double(), rtol=error, atol=error
+    )
 
 
 # %% [markdown]
@@ -42,14 +44,24 @@ def near(a, b, error=1e-9):
 # 3. Two encoders need not spend their norm. The level stops at 0, $\tau^2g_j=\rho_j$, and the shares are $.133,.133,.067,0$: a third of the norm is used, the private direction stays empty, and $G$ has the rank 2.87 as at $\tau^2=2$.
 
 # %%
-ranks = [float(effective_rank_of_shares(water_filling(given, t))) for t in (0.4, 2.0, 6.0)]
+ranks = [
+    float(effective_rank_of_shares(water_filling(given, t))) for t in (0.4, 2.0, 6.0)
+]
 print(", ".join(f"{rank:.2f}" for rank in ranks))
 assert near(ranks, [2.0, 2.87, 3.90], 0.005)
 assert near(water_filling(given, 6.0), [0.3, 0.3, 7 / 30, 1 / 6])
 for j, entry in ((2, 0.8), (3, 2.0)):
-    assert float(water_filling(given, entry - 1e-6)[j]) == 0 < float(water_filling(given, entry + 1e-6)[j])
+    assert (
+        float(water_filling(given, entry - 1e-6)[j])
+        == 0
+        < float(water_filling(given, entry + 1e-6)[j])
+    )
 two = water_filling(given, 6.0, tied=False)
-assert near(two, given / 6) and near(two.sum(), 1 / 3) and near(effective_rank_of_shares(two), ranks[1])
+assert (
+    near(two, given / 6)
+    and near(two.sum(), 1 / 3)
+    and near(effective_rank_of_shares(two), ranks[1])
+)
 
 # %% [markdown]
 # ## ot-ex-sum
@@ -72,15 +84,21 @@ def least_loss(tau_squared, outputs=None, tied=True):
 tau = torch.tensor(4.0, dtype=torch.float64, requires_grad=True)
 population_loss(c / 4.0, c, tau).backward()  # H = C at τ² = 4 > Σρ
 assert abs(float(tau.grad)) < 1e-12
-assert near([least_loss(t, tied=False) for t in (total, 4.0, 9.0)], -float(rho.square().sum()))
+assert near(
+    [least_loss(t, tied=False) for t in (total, 4.0, 9.0)], -float(rho.square().sum())
+)
 used = torch.linalg.svdvals(c / 4.0).sum()
-spare = (1 - used).sqrt() * torch.eye(1, 5, dtype=c.dtype)  # in outputs to which the other encoder does not answer
+spare = (1 - used).sqrt() * torch.eye(
+    1, 5, dtype=c.dtype
+)  # in outputs to which the other encoder does not answer
 u = torch.cat([(c / 4.0).sqrt(), spare, 0 * spare])
 v = torch.cat([(c / 4.0).sqrt(), 0 * spare, spare])
 assert near(u.norm(), 1) and near(v.norm(), 1) and near(u.mT @ v, c / 4.0)
 for t in (0.5, 1.5, 2.4, 2.6, 5.0):
     slope = (least_loss(t + 1e-6) - least_loss(t - 1e-6)) / 2e-6
-    assert near(slope, -2 * float(water_level(rho, t)), 1e-5) and (slope < 0) == (t < total)
+    assert near(slope, -2 * float(water_level(rho, t)), 1e-5) and (slope < 0) == (
+        t < total
+    )
 grid = torch.linspace(0.5, 3.0, 2501, dtype=torch.float64).tolist()
 losses = [least_loss(t, 2) for t in grid]
 assert abs(grid[losses.index(min(losses))] - 1.6) < 2e-3
@@ -94,7 +112,10 @@ assert near(min(losses) + rho.square().sum(), rho[2:].square().sum(), 1e-6)
 
 # %%
 g = stream(seed, 0, "exercise spectral")
-p, q = (torch.linalg.qr(torch.randn(5, 5, generator=g, dtype=torch.float64))[0] for _ in range(2))
+p, q = (
+    torch.linalg.qr(torch.randn(5, 5, generator=g, dtype=torch.float64))[0]
+    for _ in range(2)
+)
 cross = p * rho @ q.mT
 u, v = (0.3 * torch.randn(3, 5, generator=g, dtype=torch.float64) for _ in range(2))
 for _ in range(4000):  # gradient descent, told nothing
@@ -115,11 +136,16 @@ assert float(water_filling(rho, 0.3, 3)[2]) == 0
 # %%
 for n in (1, 2, 3, 6):
     masks = torch.tensor(list(product((0.0, 1.0), repeat=n)), dtype=torch.float64)
-    first, second = 2 * masks / n**0.5, 2 * (1 - masks) / n**0.5  # times s, whose square is 1
+    first, second = (
+        2 * masks / n**0.5,
+        2 * (1 - masks) / n**0.5,
+    )  # times s, whose square is 1
     own, cross_moment = first.mT @ first / len(masks), first.mT @ second / len(masks)
     assert near(second.mT @ second / len(masks), own)
     values = torch.linalg.eigvals(torch.linalg.solve(own, cross_moment)).real
-    assert near(values.max(), (n - 1) / (n + 1)) and near(values.sort().values[:-1], -torch.ones(n - 1))
+    assert near(values.max(), (n - 1) / (n + 1)) and near(
+        values.sort().values[:-1], -torch.ones(n - 1)
+    )
 
 
 # %%
@@ -140,7 +166,15 @@ class OneNumberEach:
 
 seeds, kept = [seed, seed + 1, seed + 2], {}
 for name, views in (("masked", Masked()), ("apart", Apart())):
-    trained = train(OneNumberEach(), views, Linear(4), InfoNCE(1.0), seeds=seeds, steps=150, batch=128)
+    trained = train(
+        OneNumberEach(),
+        views,
+        Linear(4),
+        InfoNCE(1.0),
+        seeds=seeds,
+        steps=150,
+        batch=128,
+    )
     kept[name] = score(trained, Apart(), 2000, seeds).kept.mean().item()
 print(", ".join(f"{name} {value:.2f}" for name, value in kept.items()))
 assert kept["masked"] < kept["apart"] - 0.1
@@ -191,7 +225,9 @@ assert near(by_hand, 1 / (S + eps))
 # %%
 S, P = 6, 10
 for tau_squared in (0.2, 2.0, 30.0):
-    assert near(water_filling(torch.ones(S + P, dtype=torch.float64), tau_squared), 1 / (S + P))
+    assert near(
+        water_filling(torch.ones(S + P, dtype=torch.float64), tau_squared), 1 / (S + P)
+    )
 for correlation in (0.0, 0.5, 0.9):
     every = torch.cat([torch.ones(S), torch.full((P,), correlation)]).double()
     entry = S * (1 - correlation)

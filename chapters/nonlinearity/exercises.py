@@ -31,7 +31,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-nine_angles = np.pi * np.array([-4 / 5, -1 / 2, -2 / 5, -1 / 6, 0, 1 / 5, 2 / 5, 3 / 5, 4 / 5])  # of the live picture
+nine_angles = np.pi * np.array(
+    [-4 / 5, -1 / 2, -2 / 5, -1 / 6, 0, 1 / 5, 2 / 5, 3 / 5, 4 / 5]
+)  # of the live picture
 
 # %% [markdown]
 # ## Warm-up 1: count the hills
@@ -100,12 +102,16 @@ def test_leaks_and_points(hills, nine_angles):
     import numpy as np
 
     for leak, want in ((0.6, 4), (0.4, 4), (0.2, 7), (0.1, 8)):
-        assert hills(nine_angles, leak) == want, f"leak {leak}: {want} hills; below zero the output is leak times z"
+        assert hills(nine_angles, leak) == want, (
+            f"leak {leak}: {want} hills; below zero the output is leak times z"
+        )
     wanted = ([2, 4, 5, 5], [2, 3, 3, 4], [2, 3, 3, 3], [2, 3, 5, 6])
     for seed, want in enumerate(wanted):
         points = np.random.default_rng(seed).uniform(-np.pi, np.pi, 6)
         got = [hills(points, leak) for leak in (1.0, 0.4, 0.2, 0.0)]
-        assert got == want, f"six random points, leaks 1, 0.4, 0.2, 0: {want} hills, got {got}"
+        assert got == want, (
+            f"six random points, leaks 1, 0.4, 0.2, 0: {want} hills, got {got}"
+        )
 
 
 # %% [raw]
@@ -128,7 +134,9 @@ def hills(angles, leak):
     theta = np.arange(20_000) * np.pi / 20_000
     z = np.cos(theta[:, None] - np.asarray(angles))
     energy = np.where(z > 0, z, leak * z).var(axis=1)
-    return int(((energy > np.roll(energy, 1)) & (energy > np.roll(energy, -1)))[1:-1].sum())
+    return int(
+        ((energy > np.roll(energy, 1)) & (energy > np.roll(energy, -1)))[1:-1].sum()
+    )
 
 
 # %% tags=["mistake"]
@@ -208,11 +216,17 @@ def test_rates(linear_rates, pattern_rates):
 
     got = np.asarray(linear_rates([1.0, 3.0, 2.0]), dtype=float)
     assert got.shape == (3,), "a rate for each eigenvector, in the order given"
-    assert got[1] < 0, "the top eigenvector is stable: own eigenvalue subtracted, not the other one"
-    assert np.allclose(got, [2, -1, 1]), f"got {got.tolist()} for the eigenvalues 1, 3, 2: the largest other one counts"
+    assert got[1] < 0, (
+        "the top eigenvector is stable: own eigenvalue subtracted, not the other one"
+    )
+    assert np.allclose(got, [2, -1, 1]), (
+        f"got {got.tolist()} for the eigenvalues 1, 3, 2: the largest other one counts"
+    )
     got = float(np.asarray(pattern_rates([0.2]))[0])
     assert abs(got - 0.44) > 1e-9, "a rare pattern is stable: the sign"
-    assert abs(got + 0.6) > 1e-9, "along the pattern the variance is (1 − q)², not 1 − q"
+    assert abs(got + 0.6) > 1e-9, (
+        "along the pattern the variance is (1 − q)², not 1 − q"
+    )
     assert abs(got + 0.44) < 1e-12, f"got {got:.3f} at q = 0.2"
 
 
@@ -232,11 +246,15 @@ def test_more_rates(linear_rates, pattern_rates):
         values = rng.uniform(0, 5, 5)
         top = np.sort(values)
         want = np.where(values == top[-1], top[-2], top[-1]) - values
-        assert np.allclose(linear_rates(values), want), "the largest other eigenvalue minus the own one"
+        assert np.allclose(linear_rates(values), want), (
+            "the largest other eigenvalue minus the own one"
+        )
     q = rng.uniform(0, 1, 20)
     assert np.allclose(pattern_rates(q), 3 * q - q**2 - 1), "across minus along"
     root = (3 - 5**0.5) / 2
-    assert abs(float(np.asarray(pattern_rates([root]))[0])) < 1e-12, "the sign changes at (3 − √5)/2"
+    assert abs(float(np.asarray(pattern_rates([root]))[0])) < 1e-12, (
+        "the sign changes at (3 − √5)/2"
+    )
 
 
 # %% [raw]
@@ -324,7 +342,9 @@ def test_the_nine_hills(expected_finds):
     basins = [0.0410, 0.2178, 0.1421, 0.0405, 0.1429, 0.0448, 0.0420, 0.2478, 0.0811]
     got = expected_finds(basins, 8)
     assert got < 8, "not every filter finds a new hill: some end where another one is"
-    assert abs(got - 9 * (1 - (8 / 9) ** 8)) > 1e-3, "that holds for equal basins; these differ"
+    assert abs(got - 9 * (1 - (8 / 9) ** 8)) > 1e-3, (
+        "that holds for equal basins; these differ"
+    )
     assert abs(got - 4.8285) < 1e-3, f"got {got:.4f} for eight filters"
 
 
@@ -344,12 +364,18 @@ def test_widths(expected_finds, filters_for):
         basins = rng.dirichlet(np.ones(n))
         draws = rng.choice(n, size=(20_000, 6), p=basins)
         counted = np.mean([len(set(row)) for row in draws])
-        assert abs(expected_finds(basins, 6) - counted) < 0.05, f"{n} random basins, six filters: counted {counted:.2f}"
-        assert abs(expected_finds(basins, 10**6) - n) < 0.01, "very many filters find every hill"
+        assert abs(expected_finds(basins, 6) - counted) < 0.05, (
+            f"{n} random basins, six filters: counted {counted:.2f}"
+        )
+        assert abs(expected_finds(basins, 10**6) - n) < 0.01, (
+            "very many filters find every hill"
+        )
     for n, share in ((10, 0.5), (10, 0.9), (100, 0.95), (7, 0.65)):
         k = filters_for(n, share)
         found = [1 - (1 - 1 / n) ** j for j in (k - 1, k)]
-        assert found[0] < share <= found[1], f"{n} hills, share {share}: {k} is not the least number"
+        assert found[0] < share <= found[1], (
+            f"{n} hills, share {share}: {k} is not the least number"
+        )
 
 
 # %% [raw]
@@ -484,11 +510,18 @@ def test_rates(axis_rates):
         return (weights @ h**2 - (weights @ h) ** 2) / 2
 
     step = 1e-2
-    curve = [(energy(x + step) - 2 * energy(x) + energy(x - step)) / step**2 for x in (0, np.pi / 2)]
+    curve = [
+        (energy(x + step) - 2 * energy(x) + energy(x - step)) / step**2
+        for x in (0, np.pi / 2)
+    ]
     got = np.asarray(axis_rates(2.0, 0.5), dtype=float)
     assert got.shape == (2,), "two rates, the long axis first"
-    assert got[0] < 0 < got[1], "uphill leads to the long axis: stable there, unstable at the short one"
-    assert abs(got[0] / curve[0] - 2) > 0.1, "twice too large: the energy has a factor ½"
+    assert got[0] < 0 < got[1], (
+        "uphill leads to the long axis: stable there, unstable at the short one"
+    )
+    assert abs(got[0] / curve[0] - 2) > 0.1, (
+        "twice too large: the energy has a factor ½"
+    )
     assert np.abs(got - curve).max() < 0.02 * np.abs(curve).max(), (
         f"got {np.round(got, 3).tolist()}, the energy bends by {np.round(curve, 3).tolist()}"
     )
@@ -503,7 +536,9 @@ failure_message: 'compare the two eigenvalues of A at the long axis'
 
 def test_lme(is_lme):
     assert is_lme(1.0, 0.1), "a very long axis is an LME"
-    assert not is_lme(1.0, 0.8), "for a² = 1, b² = 0.8 the eigenvalue across is larger: 0.8 against 0.68"
+    assert not is_lme(1.0, 0.8), (
+        "for a² = 1, b² = 0.8 the eigenvalue across is larger: 0.8 against 0.68"
+    )
 
 
 # %%
@@ -521,7 +556,9 @@ def test_more_rates(axis_rates):
     for a2, b2 in np.sort(rng.uniform(0.1, 3, (10, 2)))[:, ::-1]:
         want = (1 - 1 / np.pi) * (a2 - b2) / 2
         got = np.asarray(axis_rates(a2, b2), dtype=float)
-        assert np.allclose(got, [-want, want], atol=1e-9), f"a² = {a2:.2f}, b² = {b2:.2f}: ±{want:.4f}"
+        assert np.allclose(got, [-want, want], atol=1e-9), (
+            f"a² = {a2:.2f}, b² = {b2:.2f}: ±{want:.4f}"
+        )
 
 
 # %%
@@ -536,7 +573,9 @@ def test_more_lme(is_lme):
     import math
 
     for ratio in (0.1, 0.5, 0.67, 0.68, 0.69, 0.7, 0.9, 0.99):
-        assert bool(is_lme(2.0, 2 * ratio)) == (1 - 1 / math.pi > ratio), f"b²/a² = {ratio}: the border is 1 − 1/π"
+        assert bool(is_lme(2.0, 2 * ratio)) == (1 - 1 / math.pi > ratio), (
+            f"b²/a² = {ratio}: the border is 1 − 1/π"
+        )
 
 
 # %% [raw]
@@ -614,7 +653,9 @@ def test_counterexample(a2_bad, b2_bad):
     import math
 
     assert 0.1 <= b2_bad < a2_bad <= 2, "both between 0.1 and 2, the long axis longer"
-    assert (1 - 1 / math.pi) * a2_bad < b2_bad, "here the long axis is an LME: take a rounder Gaussian"
+    assert (1 - 1 / math.pi) * a2_bad < b2_bad, (
+        "here the long axis is an LME: take a rounder Gaussian"
+    )
     rate = -(1 - 1 / math.pi) * (a2_bad - b2_bad) / 2
     assert rate <= -0.02, f"here the rate is {rate:.3f} only: take a longer one"
 
@@ -781,9 +822,9 @@ def test_shared_elsewhere(shared):
             f"P = {count}, d = {d}: the covariance of P + 1 points"
         )
     c = np.asarray(shared(np.full(5, 0.1), 20))
-    assert np.linalg.matrix_rank(c, tol=1e-9) == 5 and abs(c[0, 0] / c[-1, -1] - 137) < 0.1, (
-        "rank 5 and a ratio of 137 for the chapter's pool"
-    )
+    assert (
+        np.linalg.matrix_rank(c, tol=1e-9) == 5 and abs(c[0, 0] / c[-1, -1] - 137) < 0.1
+    ), "rank 5 and a ratio of 137 for the chapter's pool"
 
 
 # %%
@@ -802,7 +843,9 @@ def test_seen_elsewhere(seen):
         pi = rng.dirichlet(np.ones(count + 1))[:-1]
         mean = np.pad(pi, (0, d - count)) + (1 - pi.sum()) / d
         got = np.asarray(seen(pi, d))
-        assert np.abs(got - np.diag(mean) + np.outer(mean, mean)).max() < 1e-12, f"P = {count}, d = {d}"
+        assert np.abs(got - np.diag(mean) + np.outer(mean, mean)).max() < 1e-12, (
+            f"P = {count}, d = {d}"
+        )
 
 
 # %% [raw]
@@ -846,7 +889,11 @@ def seen(pi, d):
 counts, pool = np.arange(6, 101), np.full(5, 0.1)
 plt.figure(figsize=(5, 3))
 for matrix, label in ((shared, "with augmentation"), (seen, "without")):
-    plt.semilogy(counts, [matrix(pool, d)[0, 0] / matrix(pool, d)[-1, -1] for d in counts], label=label)
+    plt.semilogy(
+        counts,
+        [matrix(pool, d)[0, 0] / matrix(pool, d)[-1, -1] for d in counts],
+        label=label,
+    )
 plt.xlabel("tokens d")
 plt.ylabel("variance, candidate : other")
 plt.title("One generator for both views hides the noise")
@@ -891,7 +938,9 @@ def test_counterexample(filter_bad):
         f"{left:.0%} of it lies outside the range of C: its entries sum to 0, and the others are all equal"
     )
     share = (w[5:] ** 2).sum() / (w @ w)
-    assert share >= 0.2, f"only {share:.1%} lies on other tokens: let all candidates move together"
+    assert share >= 0.2, (
+        f"only {share:.1%} lies on other tokens: let all candidates move together"
+    )
 
 
 # %% [raw]
@@ -1018,7 +1067,12 @@ def test_by_differences(gradient, fields, filters, top_layer):
     s = top_layer(x, w, 2)
 
     def objective(w):
-        return np.einsum("rkm,nkm->nr", s, np.einsum("nkd,kmd->nkm", x, w)).var(axis=0).sum() / 2
+        return (
+            np.einsum("rkm,nkm->nr", s, np.einsum("nkd,kmd->nkm", x, w))
+            .var(axis=0)
+            .sum()
+            / 2
+        )
 
     step = np.zeros_like(w)
     step[1, 2, 3] = 1e-5
@@ -1026,7 +1080,9 @@ def test_by_differences(gradient, fields, filters, top_layer):
     got = np.asarray(gradient(x, w, s))
     assert got.shape == w.shape, "as many numbers as weights"
     assert got[1, 2, 3] * want > 0, "the sign: the flow goes uphill"
-    assert abs(got[1, 2, 3] / want - 2) > 1e-3, "twice too large: the objective has a factor ½"
+    assert abs(got[1, 2, 3] / want - 2) > 1e-3, (
+        "twice too large: the objective has a factor ½"
+    )
     assert abs(got[1, 2, 3] / want - 1) < 1e-5, (
         f"got {got[1, 2, 3]:.4f}, by differences {want:.4f}; is the mean of x taken off?"
     )
@@ -1043,7 +1099,10 @@ failure_message: 'other sizes, and the rank'
 def test_rank(gradient, fields, filters, top_layer):
     import numpy as np
 
-    x, w = fields(np.random.default_rng(76), k=3, d=7), filters(np.random.default_rng(77), k=3, m=4, d=7)
+    x, w = (
+        fields(np.random.default_rng(76), k=3, d=7),
+        filters(np.random.default_rng(77), k=3, m=4, d=7),
+    )
     for r in (1, 2, 3):
         s = top_layer(x, w, r)
         got = np.asarray(gradient(x, w, s))
@@ -1053,7 +1112,9 @@ def test_rank(gradient, fields, filters, top_layer):
         centred = (x - x.mean(0)).reshape(len(x), -1)
         block = centred.T @ centred / len(x)
         big = np.einsum("rkm,kmd->rkd", s, w).reshape(r, -1) @ block
-        assert np.allclose(got, np.einsum("rkm,rkd->kmd", s, big.reshape(r, 3, 7))), f"r = {r}: not the derivative"
+        assert np.allclose(got, np.einsum("rkm,rkd->kmd", s, big.reshape(r, 3, 7))), (
+            f"r = {r}: not the derivative"
+        )
 
 
 # %% [raw]
@@ -1072,7 +1133,9 @@ def gradient(x, w, s):
 def gradient(x, w, s):
     centred = x - x.mean(axis=0)
     output = np.einsum("rkm,nkm->nr", s, np.einsum("nkd,kmd->nkm", centred, w))
-    return 2 * np.einsum("rkm,rkd->kmd", s, np.einsum("nkd,nr->rkd", centred, output) / len(x))
+    return 2 * np.einsum(
+        "rkm,rkd->kmd", s, np.einsum("nkd,nr->rkd", centred, output) / len(x)
+    )
 
 
 # %% tags=["mistake"]
@@ -1080,7 +1143,9 @@ def gradient(x, w, s):
 def gradient(x, w, s):
     centred = x - x.mean(axis=0)
     output = np.einsum("rkm,nkm->nr", s, np.einsum("nkd,kmd->nkm", centred, w))
-    return -np.einsum("rkm,rkd->kmd", s, np.einsum("nkd,nr->rkd", centred, output) / len(x))
+    return -np.einsum(
+        "rkm,rkd->kmd", s, np.einsum("nkd,nr->rkd", centred, output) / len(x)
+    )
 
 
 # %% [raw]
@@ -1128,7 +1193,9 @@ def test_one_direction(ends, fields, filters):
 
     x, w = fields(np.random.default_rng(3)), filters(np.random.default_rng(4))
     got = np.asarray(ends(x, w, 1, False, steps=50))
-    assert got.shape == w.shape and np.allclose(np.linalg.norm(got, axis=-1), 1), "filters of length one, k × m × d"
+    assert got.shape == w.shape and np.allclose(np.linalg.norm(got, axis=-1), 1), (
+        "filters of length one, k × m × d"
+    )
     sigma = np.linalg.svd(got, compute_uv=False)
     assert (sigma[:, 1] / sigma[:, 0]).max() < 1e-8, (
         "with r = 1 all filters of a field have one direction: each its own length?"
@@ -1238,11 +1305,14 @@ failure_message: 'use that s is an eigenvector, so that ẇ = H w with one H for
 def test_counterexample(r_bad, follow_bad):
     import numpy as np
 
-    assert r_bad in (2, 3, 4) and follow_bad in (True, False), "r from 2 to 4, and True or False"
-    rng = np.random.default_rng(11)
-    x = (rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12)) + 0.7 * rng.standard_normal((300, 12))).reshape(
-        300, 2, 6
+    assert r_bad in (2, 3, 4) and follow_bad in (True, False), (
+        "r from 2 to 4, and True or False"
     )
+    rng = np.random.default_rng(11)
+    x = (
+        rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12))
+        + 0.7 * rng.standard_normal((300, 12))
+    ).reshape(300, 2, 6)
     x, w = x - x.mean(0), rng.standard_normal((2, 5, 6))
     w, s = w / np.linalg.norm(w, axis=-1, keepdims=True), None
     for _ in range(200):
@@ -1323,7 +1393,9 @@ def test_ten_networks(interval):
     assert abs((high - low) / want - 1) < 0.15, (
         f"width {high - low:.2f}, about {want:.2f} is expected: means of resamples, not the values"
     )
-    assert (low, high) == tuple(interval(values, 0.95, 4000, 0)), "the same seed gives the same interval"
+    assert (low, high) == tuple(interval(values, 0.95, 4000, 0)), (
+        "the same seed gives the same interval"
+    )
 
 
 # %%
@@ -1342,10 +1414,18 @@ def test_levels(interval):
         low, high = interval(rng.standard_normal(30), 0.8, 500, k)
         hit += low <= 0 <= high
     assert 130 <= hit <= 185, f"an 80 % interval held the truth {hit} times of 200"
-    assert interval([2.0, 2.0], 0.95, 100, 1) == (2.0, 2.0), "equal values have an interval of width 0"
-    assert interval([3.0], 0.95, 50, 0) == (3.0, 3.0), "a single network has an interval of width 0"
-    wide, narrow = (interval([0.0, 1.0, 5.0, 2.0], level, 2000, 4) for level in (0.99, 0.5))
-    assert wide[0] <= narrow[0] < narrow[1] <= wide[1], "a higher level has a wider interval"
+    assert interval([2.0, 2.0], 0.95, 100, 1) == (2.0, 2.0), (
+        "equal values have an interval of width 0"
+    )
+    assert interval([3.0], 0.95, 50, 0) == (3.0, 3.0), (
+        "a single network has an interval of width 0"
+    )
+    wide, narrow = (
+        interval([0.0, 1.0, 5.0, 2.0], level, 2000, 4) for level in (0.99, 0.5)
+    )
+    assert wide[0] <= narrow[0] < narrow[1] <= wide[1], (
+        "a higher level has a wider interval"
+    )
 
 
 # %% [raw]
@@ -1446,11 +1526,17 @@ def test_rows(mixed_alpha):
 
     f = np.random.default_rng(6).standard_normal((5, 3))
     got = np.asarray(mixed_alpha(f, 0.5, 1.0))
-    assert got.shape == (5, 5) and np.allclose(np.diag(got), 0), "a sample is no negative of its own"
+    assert got.shape == (5, 5) and np.allclose(np.diag(got), 0), (
+        "a sample is no negative of its own"
+    )
     assert np.allclose(got.sum(axis=1), 1), "each row sums to one"
-    assert np.allclose(mixed_alpha(f, 0.5, 0.0), (1 - np.eye(5)) / 4), "s = 0 weighs all negatives alike"
+    assert np.allclose(mixed_alpha(f, 0.5, 0.0), (1 - np.eye(5)) / 4), (
+        "s = 0 weighs all negatives alike"
+    )
     near = np.argmin(((f[0] - f[1:]) ** 2).sum(axis=1)) + 1
-    assert got[0].argmax() == near, "the nearest negative weighs most: the sign of the exponent"
+    assert got[0].argmax() == near, (
+        "the nearest negative weighs most: the sign of the exponent"
+    )
 
 
 # %%
@@ -1470,9 +1556,13 @@ def test_weights(mixed_alpha):
     assert abs(np.log(got[0, 1] / got[0, 2]) + 0.5 * distance / 0.6) < 1e-9, (
         "the logarithm of a ratio is −s times the difference of distances over 2τ"
     )
-    assert np.allclose(mixed_alpha(f[:2], 0.3, 1.0), [[0, 1], [1, 0]]), "of two samples each is the other's negative"
+    assert np.allclose(mixed_alpha(f[:2], 0.3, 1.0), [[0, 1], [1, 0]]), (
+        "of two samples each is the other's negative"
+    )
     same = np.asarray(mixed_alpha(f[[0, 0, 1]], 1e-3, 1.0))
-    assert np.allclose(same[0], [0, 1, 0]), "an equal sample is the nearest negative, and no negative of itself"
+    assert np.allclose(same[0], [0, 1, 0]), (
+        "an equal sample is the nearest negative, and no negative of itself"
+    )
     assert np.allclose(np.asarray(mixed_alpha(100 * f, 0.01, 1.0)).sum(axis=1), 1), (
         "far negatives and a small τ: a whole row underflows"
     )
@@ -1485,7 +1575,9 @@ def test_weights(mixed_alpha):
 # %% tags=["mistake"]
 # The sign: far negatives weigh most.
 def mixed_alpha(f, tau, s):
-    weight = np.exp(s * ((f[:, None] - f[None]) ** 2).sum(axis=-1) / (2 * tau)) * (1 - np.eye(len(f)))
+    weight = np.exp(s * ((f[:, None] - f[None]) ** 2).sum(axis=-1) / (2 * tau)) * (
+        1 - np.eye(len(f))
+    )
     return weight / weight.sum(axis=1, keepdims=True)
 
 
@@ -1499,7 +1591,9 @@ def mixed_alpha(f, tau, s):
 # %% tags=["mistake"]
 # No shift: a row of far negatives underflows.
 def mixed_alpha(f, tau, s):
-    weight = np.exp(-s * ((f[:, None] - f[None]) ** 2).sum(axis=-1) / (2 * tau)) * (1 - np.eye(len(f)))
+    weight = np.exp(-s * ((f[:, None] - f[None]) ** 2).sum(axis=-1) / (2 * tau)) * (
+        1 - np.eye(len(f))
+    )
     return weight / weight.sum(axis=1, keepdims=True)
 
 

@@ -130,7 +130,9 @@ class CommonFactor(SparseCoding):
 
 
 d_two, dim_two, p_two, noise_two = 4, 64, 0.05, 0.3
-flat_five = flat_dictionary(dim_two, d_two + 1, streams(block, 1, "exercise broken")[:ex_few], dtype=single)
+flat_five = flat_dictionary(
+    dim_two, d_two + 1, streams(block, 1, "exercise broken")[:ex_few], dtype=single
+)
 atoms_two, s_two = flat_five[..., :-1], flat_five[..., -1:]
 c_least = p_two / (noise_two**2 * dim_two)
 
@@ -259,7 +261,9 @@ for mask, left, kept_signal in ((alone, 1, 7 / 8), (paired_masks, 0, 6 / 8)):
 
 # %%
 
-three = SparseCoding(flat_dictionary(64, 4, streams(block, 1, "exercise first")[:1]), 0.05, 0.4)
+three = SparseCoding(
+    flat_dictionary(64, 4, streams(block, 1, "exercise first")[:1]), 0.05, 0.4
+)
 spread_three = (64 - 4) / 4  # (d1 − d)/d
 
 
@@ -331,7 +335,9 @@ assert float(plain_end.max()) < 0.6 and float(decay_end.min()) > 0.85
 #    $k_4>0$ it is largest at the atoms, with $k_4<0$ at the even mixtures, and for $b=0$ it is nothing. Independent component analysis works by the same term.
 
 # %%
-tiny_four = SparseCoding(flat_dictionary(16, 4, streams(block, 1, "exercise turn")[:1]), 0.3, 0.3)
+tiny_four = SparseCoding(
+    flat_dictionary(16, 4, streams(block, 1, "exercise turn")[:1]), 0.3, 0.3
+)
 turn_draw = streams(block, 1, "exercise turn start")[:1]
 upright = initial_weights(tiny_four, 6, 1.0, turn_draw)
 turn = torch.linalg.qr(torch.randn(6, 6, generator=turn_draw[0]))[0]
@@ -339,7 +345,9 @@ turn = torch.linalg.qr(torch.randn(6, 6, generator=turn_draw[0]))[0]
 
 def after(begin, bias):
     """Weights after 30 steps on the same data."""
-    how = DecoupledTraining(batch=32, negatives=8, temperature=2.0, bias=bias, grown=0.1)
+    how = DecoupledTraining(
+        batch=32, negatives=8, temperature=2.0, bias=bias, grown=0.1
+    )
     draws = streams(block, 1, "exercise turn data")[:1]
     return train(tiny_four, begin, how, draws, [0, 30], workers=1).weights[-1]
 
@@ -386,7 +394,9 @@ def with_noise(q, bias, count=16, spread=0.46, delta=1e-3):
     z = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0])] * 2)
     chance = torch.where(z == 0, 1 - q, q / 2).prod(-1)[:, None] * others
     bell = torch.distributions.Normal(0.0, 1.0)
-    over, under = ((side * ((z @ w)[:, None] + rest) - bias) / spread for side in (1, -1))
+    over, under = (
+        (side * ((z @ w)[:, None] + rest) - bias) / spread for side in (1, -1)
+    )
     fires = bell.cdf(over) + bell.cdf(under)  # the first view, given z
     mean = [spread * (bell.log_prob(u).exp() + u * bell.cdf(u)) for u in (over, under)]
     velocity = (chance * fires * (mean[0] - mean[1])).sum(-1) @ z
@@ -498,10 +508,15 @@ for name, given, expected in (
     ("40 mixtures of x", x_ex @ mixing.mT, None),
     ("oracle", by_threshold, oracle_r2(best_t)),
 ):
-    r2 = regression_probe(given[:, :3000], y_ex[:, :3000], given[:, 3000:], y_ex[:, 3000:]).mean()
+    r2 = regression_probe(
+        given[:, :3000], y_ex[:, :3000], given[:, 3000:], y_ex[:, 3000:]
+    ).mean()
     print(f"{name}: R² = {float(r2):.3f}")
     assert abs(float(r2) - expected) < 0.06 if expected else float(r2) < ceiling
-limits = [linear_limit(w, probed.dictionary, p_ex, noise_ex, w_star_ex) for w in (probed.dictionary.mT, mixing)]
+limits = [
+    linear_limit(w, probed.dictionary, p_ex, noise_ex, w_star_ex)
+    for w in (probed.dictionary.mT, mixing)
+]
 assert relative_error(limits[0], torch.full_like(limits[0], ceiling)) < 1e-10
 assert bool((limits[1] < ceiling).all())
 

@@ -87,12 +87,20 @@ def test_two_are_in(level, shares):
 
     rho = [0.9, 0.7, 0.5, 0.3]
     got = float(level(rho, 0.4))
-    assert abs(got - 0.5) > 1e-9, "that is ρ₁ − τ²: at this level the second direction is above it, too"
-    assert abs(got - 0.6) < 1e-12, f"got {got:.4f}, the parts of ρ above the level must add up to τ² = 0.4"
+    assert abs(got - 0.5) > 1e-9, (
+        "that is ρ₁ − τ²: at this level the second direction is above it, too"
+    )
+    assert abs(got - 0.6) < 1e-12, (
+        f"got {got:.4f}, the parts of ρ above the level must add up to τ² = 0.4"
+    )
     g = np.asarray(shares(rho, 0.4), dtype=float)
     assert g.min() >= 0, "a direction below the level gets nothing, and none gets less"
-    assert abs(g.sum() - 1) < 1e-9, f"shares add up to one, got {g.sum():.4f}: divide by τ²"
-    assert np.abs(g - [0.75, 0.25, 0, 0]).max() < 1e-12, f"got {np.round(g, 3)}, it is 3/4, 1/4, 0, 0"
+    assert abs(g.sum() - 1) < 1e-9, (
+        f"shares add up to one, got {g.sum():.4f}: divide by τ²"
+    )
+    assert np.abs(g - [0.75, 0.25, 0, 0]).max() < 1e-12, (
+        f"got {np.round(g, 3)}, it is 3/4, 1/4, 0, 0"
+    )
 
 
 # %%
@@ -111,9 +119,13 @@ def test_other_levels(level, shares):
     for tau2 in (0.05, 0.7, 2.0, 9.0):
         rho = rng.uniform(0, 1, 7)
         want = brentq(lambda m: np.maximum(rho - m, 0).sum() - tau2, -20, 1)
-        assert abs(level(rho, tau2) - want) < 1e-9, f"τ² = {tau2}: the level is {want:.4f}, which may be below zero"
+        assert abs(level(rho, tau2) - want) < 1e-9, (
+            f"τ² = {tau2}: the level is {want:.4f}, which may be below zero"
+        )
         g = shares(rho, tau2)
-        assert np.allclose(g, np.maximum(rho - want, 0) / tau2), "shares stand in the order of rho"
+        assert np.allclose(g, np.maximum(rho - want, 0) / tau2), (
+            "shares stand in the order of rho"
+        )
 
 
 # %% [raw]
@@ -208,7 +220,9 @@ def test_equal_values(effective_rank):
     assert abs(got - 5) < 1e-9, f"five equal values are five directions, got {got:.4f}"
     got = float(effective_rank([1.0, 1.0, 0.0]))
     assert not np.isnan(got), "a value of 0 adds nothing: p log p goes to 0"
-    assert abs(got - 2) < 1e-9, f"two equal values beside a zero are two directions, got {got:.4f}"
+    assert abs(got - 2) < 1e-9, (
+        f"two equal values beside a zero are two directions, got {got:.4f}"
+    )
 
 
 # %%
@@ -223,13 +237,19 @@ def test_unequal_values(effective_rank):
     import numpy as np
 
     got = float(effective_rank([0.4, 0.4, 0.2]))
-    assert abs(got - 1 / 0.36) > 1e-6, "that is the participation ratio 1/Σp², another count"
-    assert abs(got - 2.8717) < 1e-4, f".4, .4, .2 have 2.87, got {got:.4f}: natural logarithms and exp belong together"
-    values = np.array([5.0, 2, 1, 0, 0.5])
-    assert abs(effective_rank(np.repeat(values, 3)) / effective_rank(values) - 3) < 1e-9, (
-        "each value three times is three times as many directions"
+    assert abs(got - 1 / 0.36) > 1e-6, (
+        "that is the participation ratio 1/Σp², another count"
     )
-    assert abs(effective_rank(7 * values) - effective_rank(values)) < 1e-9, "the scale of the values does not count"
+    assert abs(got - 2.8717) < 1e-4, (
+        f".4, .4, .2 have 2.87, got {got:.4f}: natural logarithms and exp belong together"
+    )
+    values = np.array([5.0, 2, 1, 0, 0.5])
+    assert (
+        abs(effective_rank(np.repeat(values, 3)) / effective_rank(values) - 3) < 1e-9
+    ), "each value three times is three times as many directions"
+    assert abs(effective_rank(7 * values) - effective_rank(values)) < 1e-9, (
+        "the scale of the values does not count"
+    )
 
 
 # %% [raw]
@@ -313,8 +333,12 @@ failure_message: 'raise τ² until the level has sunk to ρⱼ'
 
 def test_third_of_four(entry):
     got = float(entry([0.9, 0.7, 0.5, 0.3], 2))
-    assert abs(got - 0.4) > 1e-9, "the second direction is filled, too, before the third comes in"
-    assert abs(got - 0.2) > 1e-9, "the leader is to be filled as well, not the nearest one alone"
+    assert abs(got - 0.4) > 1e-9, (
+        "the second direction is filled, too, before the third comes in"
+    )
+    assert abs(got - 0.2) > 1e-9, (
+        "the leader is to be filled as well, not the nearest one alone"
+    )
     assert got > 0.5, "weaker directions are not filled yet: they count nothing"
     assert abs(got - 0.6) < 1e-12, f"(.9 − .5) + (.7 − .5) = .6, got {got:.4f}"
 
@@ -334,8 +358,12 @@ def test_other_entries(entry):
     rho = np.append(rng.uniform(0.1, 1, 6), [0.0, 0.0])[rng.permutation(8)]
     for j in range(8):
         want = sum(max(r - rho[j], 0) for r in rho)
-        assert abs(entry(rho, j) - want) < 1e-9, f"ρ = {rho[j]:.2f} enters at {want:.3f}: sum what stands above it"
-    assert abs(entry([0.8, 0.8, 0.1], 1)) < 1e-12, "two that are largest come in together, at 0"
+        assert abs(entry(rho, j) - want) < 1e-9, (
+            f"ρ = {rho[j]:.2f} enters at {want:.3f}: sum what stands above it"
+        )
+    assert abs(entry([0.8, 0.8, 0.1], 1)) < 1e-12, (
+        "two that are largest come in together, at 0"
+    )
 
 
 # %% [raw]
@@ -471,11 +499,18 @@ def test_slopes(slopes, depths):
 
     g, tau2, step = np.array([0.4, 0.3, 0.15, 0.1, 0.05]), 1.3, 1e-6
     by_share, by_tau2 = slopes(g, depths, tau2)
-    want = [(loss(g + step * e, tau2) - loss(g - step * e, tau2)) / (2 * step) for e in np.eye(5)]
+    want = [
+        (loss(g + step * e, tau2) - loss(g - step * e, tau2)) / (2 * step)
+        for e in np.eye(5)
+    ]
     assert np.shape(by_share) == (5,), "one slope for each share"
-    assert np.abs(by_share - want).max() < 1e-6, f"∂L/∂g is {np.round(want, 3)}, got {np.round(by_share, 3)}"
+    assert np.abs(by_share - want).max() < 1e-6, (
+        f"∂L/∂g is {np.round(want, 3)}, got {np.round(by_share, 3)}"
+    )
     want = (loss(g, tau2 + step) - loss(g, tau2 - step)) / (2 * step)
-    assert abs(by_tau2 - want) < 1e-6, f"∂L/∂τ² is {want:.4f}, got {by_tau2:.4f}: the second term goes with τ⁴"
+    assert abs(by_tau2 - want) < 1e-6, (
+        f"∂L/∂τ² is {want:.4f}, got {by_tau2:.4f}: the second term goes with τ⁴"
+    )
 
 
 # %%
@@ -493,8 +528,12 @@ def test_from_below(settle, depths):
     assert abs(tau2 - np.sum(depths**2)) > 0.05, (
         "that is the sum of the squares; where is the slope of each share zero?"
     )
-    assert abs(tau2 - 2.5) < 0.02, f"from 0.5 it ends at {tau2:.3f}, where no slope is left at the sum of ρ"
-    assert np.abs(np.asarray(h) - depths).max() < 0.02, f"τ²g ends at ρ, got {np.round(h, 3)}"
+    assert abs(tau2 - 2.5) < 0.02, (
+        f"from 0.5 it ends at {tau2:.3f}, where no slope is left at the sum of ρ"
+    )
+    assert np.abs(np.asarray(h) - depths).max() < 0.02, (
+        f"τ²g ends at ρ, got {np.round(h, 3)}"
+    )
 
 
 # %%
@@ -510,10 +549,18 @@ def test_other_slopes(slopes):
 
     rng = np.random.default_rng(53)
     for d in (2, 6):
-        rho, g, tau2 = rng.uniform(-1, 1, d), rng.dirichlet(np.ones(d)), rng.uniform(0.2, 5)
+        rho, g, tau2 = (
+            rng.uniform(-1, 1, d),
+            rng.dirichlet(np.ones(d)),
+            rng.uniform(0.2, 5),
+        )
         by_share, by_tau2 = slopes(g, rho, tau2)
-        assert np.allclose(by_share, 2 * tau2**2 * g - 2 * tau2 * rho), f"{d} directions: 2τ⁴g − 2τ²ρ"
-        assert abs(by_tau2 - 2 * g @ (tau2 * g - rho)) < 1e-9, f"{d} directions: 2Σg(τ²g − ρ)"
+        assert np.allclose(by_share, 2 * tau2**2 * g - 2 * tau2 * rho), (
+            f"{d} directions: 2τ⁴g − 2τ²ρ"
+        )
+        assert abs(by_tau2 - 2 * g @ (tau2 * g - rho)) < 1e-9, (
+            f"{d} directions: 2Σg(τ²g − ρ)"
+        )
 
 
 # %%
@@ -527,11 +574,19 @@ failure_message: 'from above, other correlations, also negative ones'
 def test_other_ends(settle):
     import numpy as np
 
-    for rho, start in (((0.95, 0.5), 6.0), ((0.6, 0.6, 0.6, 0.2), 0.1), ((0.8, 0.4, -0.5), 1.0)):
+    for rho, start in (
+        ((0.95, 0.5), 6.0),
+        ((0.6, 0.6, 0.6, 0.2), 0.1),
+        ((0.8, 0.4, -0.5), 1.0),
+    ):
         tau2, h = settle(np.array(rho), start)
         want = sum(max(r, 0) for r in rho)
-        assert abs(tau2 - want) < 0.02, f"ρ = {rho} from τ² = {start}: it ends at {want:.2f}, got {tau2:.3f}"
-        assert np.abs(np.asarray(h) - np.maximum(rho, 0)).max() < 0.02, f"ρ = {rho}: each share times τ² is its ρ"
+        assert abs(tau2 - want) < 0.02, (
+            f"ρ = {rho} from τ² = {start}: it ends at {want:.2f}, got {tau2:.3f}"
+        )
+        assert np.abs(np.asarray(h) - np.maximum(rho, 0)).max() < 0.02, (
+            f"ρ = {rho}: each share times τ² is its ρ"
+        )
 
 
 # %% [raw]
@@ -575,7 +630,9 @@ def settle(rho, tau2):
 # %%
 temperatures = np.linspace(0.1, 4, 60)
 plt.figure(figsize=(5, 3))
-plt.plot(temperatures, [np.sum((t * shares(depths, t) - depths) ** 2) for t in temperatures])
+plt.plot(
+    temperatures, [np.sum((t * shares(depths, t) - depths) ** 2) for t in temperatures]
+)
 plt.axvline(depths.sum(), color="grey", ls="--")
 plt.xlabel("τ²")
 plt.ylabel("least loss, plus a constant")
@@ -614,11 +671,15 @@ def test_counterexample(spectra_bad):
     ranks = []
     for rho in spectra_bad:
         rho = np.asarray(rho, dtype=float)
-        assert ((rho >= 0) & (rho <= 1)).all() and rho.sum() > 0, "correlations from 0 to 1, not all of them 0"
+        assert ((rho >= 0) & (rho <= 1)).all() and rho.sum() > 0, (
+            "correlations from 0 to 1, not all of them 0"
+        )
         p = rho[rho > 0] / rho.sum()
         ranks.append(np.exp(-np.sum(p * np.log(p))))
     first, second = (float(np.sum(rho)) for rho in spectra_bad)
-    assert abs(first - second) < 1e-6, f"the temperatures differ: {first:.3f} and {second:.3f}"
+    assert abs(first - second) < 1e-6, (
+        f"the temperatures differ: {first:.3f} and {second:.3f}"
+    )
     assert max(ranks) >= 2 * min(ranks), (
         f"the ranks are {ranks[0]:.2f} and {ranks[1]:.2f}: one strong direction against many weak ones"
     )
@@ -760,8 +821,12 @@ def test_known_correlations(correlations):
     assert got.shape == (3,), "one for each dimension of the smaller view"
     assert got[0] >= got[-1], "in falling order"
     assert np.abs(got**2 - rho).max() > 1e-6, "these are roots of the correlations"
-    assert np.abs(got - rho**2).max() > 1e-6, "these are squares of the correlations: take the root"
-    assert np.abs(got - rho).max() < 1e-8, f"they are {rho}, got {np.round(got, 3)}: centre and whiten each view"
+    assert np.abs(got - rho**2).max() > 1e-6, (
+        "these are squares of the correlations: take the root"
+    )
+    assert np.abs(got - rho).max() < 1e-8, (
+        f"they are {rho}, got {np.round(got, 3)}: centre and whiten each view"
+    )
 
 
 # %%
@@ -778,7 +843,9 @@ def test_edge_by_drawing(noise_edge):
     a, b = (np.linalg.qr(rng.standard_normal((n, p)))[0] for _ in range(2))
     drawn = np.linalg.svd(a.T @ b, compute_uv=False)[0]
     got = float(noise_edge(n, p, p))
-    assert got > 0.3, f"drawn {drawn:.2f}, got {got:.2f}: the best of 50 × 50 directions, not a given one"
+    assert got > 0.3, (
+        f"drawn {drawn:.2f}, got {got:.2f}: the best of 50 × 50 directions, not a given one"
+    )
     assert abs(got - drawn) < 0.03, f"drawn {drawn:.3f}, got {got:.3f}"
 
 
@@ -817,8 +884,12 @@ def test_other_views(correlations):
     y = y + x[:, :2]
     a, b = (np.linalg.qr(v - v.mean(axis=0))[0] for v in (x, y))
     want = np.linalg.svd(a.T @ b, compute_uv=False)
-    assert np.allclose(correlations(x, y), want), f"5 and 2 numbers: {np.round(want, 3)}"
-    assert np.allclose(correlations(10 * x, y - 7), want), "neither scale nor mean of a view counts"
+    assert np.allclose(correlations(x, y), want), (
+        f"5 and 2 numbers: {np.round(want, 3)}"
+    )
+    assert np.allclose(correlations(10 * x, y - 7), want), (
+        "neither scale nor mean of a view counts"
+    )
 
 
 # %%
@@ -834,13 +905,17 @@ def test_edges_and_new_pairs(held_out, noise_edge):
 
     for n, p, q in ((1000, 100, 20), (400, 150, 150), (5000, 10, 3)):
         angle = np.arcsin(np.sqrt(p / n)) + np.arcsin(np.sqrt(q / n))
-        assert abs(noise_edge(n, p, q) - np.sin(angle)) < 1e-9, f"n = {n}, p = {p}, q = {q}: {np.sin(angle):.3f}"
+        assert abs(noise_edge(n, p, q) - np.sin(angle)) < 1e-9, (
+            f"n = {n}, p = {p}, q = {q}: {np.sin(angle):.3f}"
+        )
     rng = np.random.default_rng(55)
     shared = rng.standard_normal((4000, 1))
     views = [np.hstack([shared, rng.standard_normal((4000, 7))]) for _ in range(2)]
     views[1][:, 0] = 0.6 * views[1][:, 0] + 0.8 * rng.standard_normal(4000)
     got = held_out([v[:2000] for v in views], [v[2000:] for v in views])
-    assert abs(got[0] - 0.6) < 0.06, f"a shared direction with ρ = .6 comes first and stays, got {got[0]:.2f}"
+    assert abs(got[0] - 0.6) < 0.06, (
+        f"a shared direction with ρ = .6 comes first and stays, got {got[0]:.2f}"
+    )
 
 
 # %% [raw]
@@ -900,7 +975,10 @@ rng = np.random.default_rng(3)
 noise = [rng.standard_normal((1000, 50)) for _ in range(2)]
 plt.figure(figsize=(5, 3))
 plt.plot(correlations(*noise), label="where they were found")
-plt.plot(held_out(noise, [rng.standard_normal((1000, 50)) for _ in range(2)]), label="on new pairs")
+plt.plot(
+    held_out(noise, [rng.standard_normal((1000, 50)) for _ in range(2)]),
+    label="on new pairs",
+)
 plt.axhline(noise_edge(1000, 50, 50), color="grey", ls="--")
 plt.xlabel("direction")
 plt.ylabel("correlation")
@@ -936,7 +1014,9 @@ failure_message: 'what counts is the number of dimensions for each pair'
 
 def test_counterexample(size_bad):
     n, d = size_bad
-    assert n >= 1000 and 1 <= d and 2 * d < n, "a thousand pairs or more, fewer than half as many dimensions"
+    assert n >= 1000 and 1 <= d and 2 * d < n, (
+        "a thousand pairs or more, fewer than half as many dimensions"
+    )
     edge = 2 * (d / n * (1 - d / n)) ** 0.5
     assert edge >= 0.9, f"here chance reaches {edge:.2f}: more dimensions for each pair"
 
@@ -1018,7 +1098,9 @@ flood_prediction = (0.67, 0.6, 0.75)
 def private_share(rho, private, outputs, tau2):
     """Part of the private directions, one encoder."""
     # BEGIN SOLUTION
-    every = np.append(np.sort(np.asarray(rho, dtype=float))[::-1], np.zeros(private))[:outputs]
+    every = np.append(np.sort(np.asarray(rho, dtype=float))[::-1], np.zeros(private))[
+        :outputs
+    ]
     return shares(every, tau2)[len(rho) :].sum()
     # END SOLUTION
 
@@ -1046,9 +1128,13 @@ failure_message: 'below the sum of ρ there is no noise; above it the level is n
 def test_flood(private_share):
     rho = [0.5, 0.4, 0.3, 0.2]
     got = float(private_share(rho, 8, 12, 1.0))
-    assert abs(got) < 1e-12, f"τ² = 1 is below Σρ = 1.4: no private direction is in, got {got:.3f}"
+    assert abs(got) < 1e-12, (
+        f"τ² = 1 is below Σρ = 1.4: no private direction is in, got {got:.3f}"
+    )
     got = float(private_share(rho, 8, 12, 2.8))
-    assert abs(got - 0.5) > 1e-9, "what is left of τ² goes to shared directions, too: the level sinks for all"
+    assert abs(got - 0.5) > 1e-9, (
+        "what is left of τ² goes to shared directions, too: the level sinks for all"
+    )
     assert abs(got - 1 / 3) < 1e-12, (
         f"twelve directions share 1.4 evenly, eight of them are private: 1/3, got {got:.4f}"
     )
@@ -1064,8 +1150,12 @@ failure_message: 'two encoders stop at the level 0'
 def test_two_encoders(unused):
     got = float(unused([0.5, 0.4, 0.3, 0.2], 8, 2.8))
     assert got > 0, "the norm need not be spent: above Σρ nothing is gained by it"
-    assert abs(got - 0.5) < 1e-12, f"τ²g = ρ, so Σg = 1.4/2.8, and half is unused; got {got:.4f}"
-    assert abs(float(unused([0.5, 0.4, 0.3, 0.2], 8, 0.7))) < 1e-12, "below Σρ all is spent: never less than 0"
+    assert abs(got - 0.5) < 1e-12, (
+        f"τ²g = ρ, so Σg = 1.4/2.8, and half is unused; got {got:.4f}"
+    )
+    assert abs(float(unused([0.5, 0.4, 0.3, 0.2], 8, 0.7))) < 1e-12, (
+        "below Σρ all is spent: never less than 0"
+    )
 
 
 # %%
@@ -1078,12 +1168,16 @@ failure_message: 'few outputs and many private directions'
 
 def test_other_floods(private_share):
     rho = [0.2, 0.9, 0.6]
-    assert abs(private_share(rho, 50, 3, 9.0)) < 1e-12, "three outputs are taken by three shared directions"
+    assert abs(private_share(rho, 50, 3, 9.0)) < 1e-12, (
+        "three outputs are taken by three shared directions"
+    )
     for private, outputs, tau2 in ((50, 8, 4.0), (2, 40, 3.0), (100, 103, 30.0)):
         kept = min(outputs, 3 + private)
         want = (kept - 3) * (tau2 - 1.7) / kept / tau2
         got = private_share(rho, private, outputs, tau2)
-        assert abs(got - want) < 1e-9, f"{private} private, {outputs} outputs, τ² = {tau2}: {want:.4f}, got {got:.4f}"
+        assert abs(got - want) < 1e-9, (
+            f"{private} private, {outputs} outputs, τ² = {tau2}: {want:.4f}, got {got:.4f}"
+        )
 
 
 # %%
@@ -1096,7 +1190,12 @@ failure_message: 'two encoders with few outputs'
 
 def test_other_unused(unused):
     rho = [0.2, 0.9, 0.6]
-    for outputs, tau2, spent in ((2, 3.0, 1.5), (3, 3.0, 1.7), (9, 3.0, 1.7), (2, 1.2, 1.2)):
+    for outputs, tau2, spent in (
+        (2, 3.0, 1.5),
+        (3, 3.0, 1.7),
+        (9, 3.0, 1.7),
+        (2, 1.2, 1.2),
+    ):
         got = unused(rho, outputs, tau2)
         assert abs(got - (1 - spent / tau2)) < 1e-9, (
             f"{outputs} outputs, τ² = {tau2}: the {min(outputs, 3)} largest ρ count, got {got:.4f}"
@@ -1155,8 +1254,17 @@ def unused(rho, outputs, tau2):
 # %%
 temperatures = np.linspace(0.2, 8, 80)
 plt.figure(figsize=(5, 3))
-plt.plot(temperatures, [private_share(depths, 20, 25, t) for t in temperatures], label="one encoder: noise")
-plt.plot(temperatures, [unused(depths, 25, t) for t in temperatures], "--", label="two encoders: unused")
+plt.plot(
+    temperatures,
+    [private_share(depths, 20, 25, t) for t in temperatures],
+    label="one encoder: noise",
+)
+plt.plot(
+    temperatures,
+    [unused(depths, 25, t) for t in temperatures],
+    "--",
+    label="two encoders: unused",
+)
 plt.axvline(depths.sum(), color="grey", ls=":")
 plt.xlabel("τ²")
 plt.ylabel("part of the norm")
@@ -1192,13 +1300,19 @@ failure_message: 'raise τ² beyond the count, with outputs to spare'
 
 def test_counterexample(flood_bad):
     shared, private, outputs, tau2 = flood_bad
-    assert shared >= 1 and private >= 0 and outputs >= 2, "one shared direction and two outputs at least"
+    assert shared >= 1 and private >= 0 and outputs >= 2, (
+        "one shared direction and two outputs at least"
+    )
     assert 0 < tau2 <= 20, "τ² is at most 20"
-    assert tau2 > 0.9 * shared, f"τ² = {tau2} is below Σρ = {0.9 * shared:.1f}: here the colleague is right"
+    assert tau2 > 0.9 * shared, (
+        f"τ² = {tau2} is below Σρ = {0.9 * shared:.1f}: here the colleague is right"
+    )
     assert outputs > shared, "no output is to spare for noise"
     kept = min(outputs, shared + private)
     noise = (kept - shared) * (tau2 - 0.9 * shared) / kept / tau2
-    assert noise > 0.5, f"here {noise:.2f} of the outputs is noise: more private directions, or a higher τ²"
+    assert noise > 0.5, (
+        f"here {noise:.2f} of the outputs is noise: more private directions, or a higher τ²"
+    )
 
 
 # %% [raw]
@@ -1256,7 +1370,9 @@ def sign_shares(rho, tau2):
     def filled(level):
         return np.arctanh(np.minimum(np.maximum(rho - level, 0), 1 - 1e-15))
 
-    level = brentq(lambda m: filled(m).sum() - tau2, rho.max() - 1, rho.max(), xtol=1e-15)
+    level = brentq(
+        lambda m: filled(m).sum() - tau2, rho.max() - 1, rho.max(), xtol=1e-15
+    )
     return filled(level) / tau2
     # END SOLUTION
 
@@ -1278,11 +1394,19 @@ def test_one_direction(sign_temperature):
     import math
 
     got = float(sign_temperature([0.6]))
-    assert abs(got - 0.6) > 1e-6, "that is the law of Gaussian views: the cost of signs is log cosh h, not h²/2"
-    assert abs(got - math.tanh(0.6)) > 1e-6, "the other way round: tanh h is what equals ρ"
-    assert abs(got - math.log(2)) < 1e-9, f"ρ = .6 gives artanh .6 = log 2, got {got:.4f}"
+    assert abs(got - 0.6) > 1e-6, (
+        "that is the law of Gaussian views: the cost of signs is log cosh h, not h²/2"
+    )
+    assert abs(got - math.tanh(0.6)) > 1e-6, (
+        "the other way round: tanh h is what equals ρ"
+    )
+    assert abs(got - math.log(2)) < 1e-9, (
+        f"ρ = .6 gives artanh .6 = log 2, got {got:.4f}"
+    )
     got = float(sign_temperature([0.6, 0.6, 0.0]))
-    assert abs(got - 2 * math.log(2)) < 1e-9, f"directions add up, and private ones add nothing; got {got:.4f}"
+    assert abs(got - 2 * math.log(2)) < 1e-9, (
+        f"directions add up, and private ones add nothing; got {got:.4f}"
+    )
 
 
 # %%
@@ -1299,9 +1423,15 @@ def test_marginal_gains(sign_shares):
     import numpy as np
 
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=4)))
-    for rho, tau2 in (((0.9, 0.6, 0.3, 0.0), 0.5), ((0.3, 0.9, 0.0, 0.6), 2.0), ((0.5, 0.4, 0.0, 0.0), 4.0)):
+    for rho, tau2 in (
+        ((0.9, 0.6, 0.3, 0.0), 0.5),
+        ((0.3, 0.9, 0.0, 0.6), 2.0),
+        ((0.5, 0.4, 0.0, 0.0), 4.0),
+    ):
         g = np.asarray(sign_shares(np.array(rho), tau2), dtype=float)
-        assert abs(g.sum() - 1) < 1e-6 and g.min() >= -1e-12, f"shares are 0 or more and add up to one, got {g}"
+        assert abs(g.sum() - 1) < 1e-6 and g.min() >= -1e-12, (
+            f"shares are 0 or more and add up to one, got {g}"
+        )
         weights = np.exp(signs @ (tau2 * g))
         gain = np.array(rho) - weights @ signs / weights.sum()
         best = gain.max()
@@ -1424,8 +1554,12 @@ def test_exact_outputs(misplaced):
     scales = np.array([5.0, 1, 0.2, 3])
     outputs = first * np.sqrt([0.75, 0.25, 0, 0]) @ turn + 2
     got = float(misplaced(30 * outputs, first * scales, second, 0.4))
-    assert abs(got - 0.75) > 1e-6, "these outputs have the shares 3/4, 1/4: take eigenvalues as parts of their sum"
-    assert got < 1e-8, f"these outputs obey the law, got {got:.3f}: centre them, and use correlations, not variances"
+    assert abs(got - 0.75) > 1e-6, (
+        "these outputs have the shares 3/4, 1/4: take eigenvalues as parts of their sum"
+    )
+    assert got < 1e-8, (
+        f"these outputs obey the law, got {got:.3f}: centre them, and use correlations, not variances"
+    )
 
 
 # %%
@@ -1450,9 +1584,13 @@ def test_other_outputs(misplaced):
         f"white outputs where the law gives 2/3, 1/3, 0: a third is misplaced, got {got:.4f}"
     )
     got = misplaced(first[:, :2] * np.sqrt([0.75, 0.25]), first, second, 0.4)
-    assert abs(got) < 1e-8, f"two outputs with 3/4 and 1/4 obey the law at τ² = .4, got {got:.4f}"
+    assert abs(got) < 1e-8, (
+        f"two outputs with 3/4 and 1/4 obey the law at τ² = .4, got {got:.4f}"
+    )
     wide = np.hstack([first * np.sqrt([0.75, 0.25, 0]), np.zeros((n, 2))])
-    assert abs(misplaced(wide, first, second, 0.4)) < 1e-8, "more outputs than units: fill the shares with zeros"
+    assert abs(misplaced(wide, first, second, 0.4)) < 1e-8, (
+        "more outputs than units: fill the shares with zeros"
+    )
     two = first[:, :2] * np.sqrt([0.6, 0.4])
     assert abs(misplaced(two, first, second, 5.0) - (0.6 - 0.52)) < 1e-8, (
         "two outputs at a high τ²: only the two largest correlations count"
@@ -1468,28 +1606,40 @@ def test_other_outputs(misplaced):
 def misplaced(outputs, first, second, tau2):
     values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False))[::-1]
     variances = np.linalg.eigvalsh(np.cov(first, rowvar=False))[::-1]
-    return np.abs(values / values.sum() - shares(variances / variances.max(), tau2)).sum() / 2
+    return (
+        np.abs(values / values.sum() - shares(variances / variances.max(), tau2)).sum()
+        / 2
+    )
 
 
 # %% tags=["mistake"]
 # Eigenvalues in rising order.
 def misplaced(outputs, first, second, tau2):
     values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False))
-    return np.abs(values / values.sum() - shares(correlations(first, second), tau2)).sum() / 2
+    return (
+        np.abs(values / values.sum() - shares(correlations(first, second), tau2)).sum()
+        / 2
+    )
 
 
 # %% tags=["mistake"]
 # Outputs not centred.
 def misplaced(outputs, first, second, tau2):
     values = np.linalg.svd(outputs, compute_uv=False) ** 2
-    return np.abs(values / values.sum() - shares(correlations(first, second), tau2)).sum() / 2
+    return (
+        np.abs(values / values.sum() - shares(correlations(first, second), tau2)).sum()
+        / 2
+    )
 
 
 # %% tags=["mistake"]
 # Shares cut after the threshold, not before.
 def misplaced(outputs, first, second, tau2):
     z = outputs.shape[1]
-    measured, predicted = np.zeros(max(z, first.shape[1])), np.zeros(max(z, first.shape[1]))
+    measured, predicted = (
+        np.zeros(max(z, first.shape[1])),
+        np.zeros(max(z, first.shape[1])),
+    )
     values = np.linalg.eigvalsh(np.cov(outputs, rowvar=False))[::-1]
     measured[:z] = values / values.sum()
     predicted[: first.shape[1]] = shares(correlations(first, second), tau2)

@@ -26,9 +26,19 @@ from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 
 torch_defaults("cpu")
-seed, seeds, sigma, noise, dim, negatives, tau_second = 1000, 10, [2.0, 1.6, 1.3, 1.0], 0.8, 8, 8.0, 2.0  # the page's
+seed, seeds, sigma, noise, dim, negatives, tau_second = (
+    1000,
+    10,
+    [2.0, 1.6, 1.3, 1.0],
+    0.8,
+    8,
+    8.0,
+    2.0,
+)  # the page's
 rank = len(sigma)
-scales = model_scales(torch.tensor(sigma), noise, dim, small_noise=True).expand(seeds, dim)
+scales = model_scales(torch.tensor(sigma), noise, dim, small_noise=True).expand(
+    seeds, dim
+)
 signs = all_signs(rank, dim)
 
 
@@ -71,10 +81,15 @@ leaf = torch.diag(torch.cat([d_five * part, torch.zeros(2)])).requires_grad_()
 by_pairs = -torch.autograd.grad(loss_of_pairs(leaf), leaf)[0]
 one_minus_s, t_p = negative_factors(part, tau_any, negatives)
 by_hand = 2 * one_minus_s / d_five * torch.diag(torch.cat([1 - t_p, torch.zeros(2)]))
-by_kernel = contrastive_force(leaf.detach()[None], all_signs(3, 5), tau_any, negatives)[0]
+by_kernel = contrastive_force(leaf.detach()[None], all_signs(3, 5), tau_any, negatives)[
+    0
+]
 weight = (tau_any * each @ leaf.detach() @ each.mT).softmax(1)  # of every negative
 agreement = d_five * (each * (weight @ each))[:, :r_three]  # a row an anchor
-assert relative_error(by_hand, by_pairs) < 1e-12 and relative_error(by_kernel, by_pairs) < 1e-12
+assert (
+    relative_error(by_hand, by_pairs) < 1e-12
+    and relative_error(by_kernel, by_pairs) < 1e-12
+)
 assert float((agreement - t_p).abs().max()) < 1e-12  # T_p, whatever the anchor
 print(f"autograd of the loss differs from M by {relative_error(by_hand, by_pairs):.0e}")
 
@@ -169,7 +184,9 @@ assert ratios[10**6] < 1.3
 from torchdiffeq import odeint
 
 products, gap = scales[0].square(), max(sigma) ** 2 - min(sigma) ** 2
-raw_start = torch.stack(initial_maps(scales[:2], 10**8, one_per_seed("exercise raw")[:2], rank))
+raw_start = torch.stack(
+    initial_maps(scales[:2], 10**8, one_per_seed("exercise raw")[:2], rank)
+)
 
 
 def raw_flow(pull, times):
@@ -192,7 +209,9 @@ def linear(t):
 constant = non_contrastive_force(rank, dim)
 ends = raw_flow(lambda g: constant, dim / max(products) * torch.tensor([0.0, 1, 2]))
 assert relative_error(ends[-1], linear(2 * dim / max(products))) < 1e-6
-c_early, c_late = (condition_number(linear(k * dim / max(gap, 0.1))[0], rank) for k in (6, 9))
+c_early, c_late = (
+    condition_number(linear(k * dim / max(gap, 0.1))[0], rank) for k in (6, 9)
+)
 c_two = ", later ".join(f"{float(c.mean()):.0f}" for c in (c_early, c_late))
 print(f"without negatives: condition number {c_two}")
 assert float(((c_late / c_early).log() - 3 * gap / max(gap, 0.1)).abs().max()) < 0.1
@@ -314,7 +333,9 @@ for t in (1.0, 4.0, 16.0, 64.0):
     levelled = float(decays_of_imbalance(t)[0][0])
     bound = negatives / (negatives + 2 ** (rank - 1)) * math.tanh(t / (rank - 1))
     assert revived >= 4 * sigma[-1] ** 2 / (rank - 1) * bound * (1 - 1e-9)
-    print(f"τ² = {t:g}: a lost column grows at {revived:.3f}, balance at {levelled:.1e}")
+    print(
+        f"τ² = {t:g}: a lost column grows at {revived:.3f}, balance at {levelled:.1e}"
+    )
 slow, slower = (float(decays_of_imbalance(k * rank)[0][0]) for k in (20, 40))
 assert abs(math.log(slower / slow) - (math.log(2) - 40)) < 1e-6  # τ²e^{−2τ²/r}
 

@@ -90,8 +90,12 @@ def test_one_curve(length):
         q = q + step / 6 * (a + 2 * b + 2 * c + move(q + step * c))
     got, times = length(s0, -0.7, step * np.arange(800)), step * np.arange(800)
     assert abs(float(length(s0, -0.7, 0.0)) - s0) < 1e-12, "at t = 0 the length is s0"
-    assert np.all(np.diff(got) > 0), "for λ < 0 the length grows: check the sign in the exponent"
-    assert np.all(got < 1 + 1e-12), "the length stays below 1: the factor 1 − s stops the growth"
+    assert np.all(np.diff(got) > 0), (
+        "for λ < 0 the length grows: check the sign in the exponent"
+    )
+    assert np.all(got < 1 + 1e-12), (
+        "the length stays below 1: the factor 1 − s stops the growth"
+    )
     ratio = np.log(got[50] / (1 - got[50]) * (1 - s0) / s0) / (5.6 * times[50])
     assert abs(ratio - 1) < 1e-6, (
         f"log s/(1 − s) moves {ratio:.2f} times as fast as it should: is it the rate of s or of q?"
@@ -111,7 +115,12 @@ def test_draws(length):
     import numpy as np
 
     rng = np.random.default_rng(41)
-    for s0, lam, t in zip(rng.uniform(0.01, 0.99, 20), rng.uniform(-1, 1, 20), rng.uniform(0, 1.5, 20), strict=True):
+    for s0, lam, t in zip(
+        rng.uniform(0.01, 0.99, 20),
+        rng.uniform(-1, 1, 20),
+        rng.uniform(0, 1.5, 20),
+        strict=True,
+    ):
         odds = s0 / (1 - s0) * np.exp(-8 * lam * t)
         assert abs(float(length(s0, lam, t)) - odds / (1 + odds)) < 1e-7, (
             "the odds s/(1 − s) change by the factor exp(−8λt)"
@@ -198,12 +207,18 @@ def test_a_gap_of_two(collapse):
     theta = rng.standard_normal((3, 4))
     g, kappa = collapse(basis * values @ basis.T, theta)
     assert abs(g - 4) > 1e-9, "g = 4 is the rate of σ₂/σ₁; asked is that of its square"
-    assert abs(g - 8) < 1e-9, f"g = {g:.3f}: the two lowest eigenvalues are −3 and −1, and the ratio is squared"
+    assert abs(g - 8) < 1e-9, (
+        f"g = {g:.3f}: the two lowest eigenvalues are −3 and −1, and the ratio is squared"
+    )
     shares = []
     for t in (3.0, 3.25):
-        sigma = np.linalg.svd(theta @ basis * np.exp(-2 * (values + 3) * t), compute_uv=False)
+        sigma = np.linalg.svd(
+            theta @ basis * np.exp(-2 * (values + 3) * t), compute_uv=False
+        )
         shares.append((sigma[1] / sigma[0]) ** 2 * np.exp(g * t))
-    assert abs(kappa / shares[1] - 1) < 0.01, "κ: only the part of θ₂ orthogonal to θ₁ counts"
+    assert abs(kappa / shares[1] - 1) < 0.01, (
+        "κ: only the part of θ₂ orthogonal to θ₁ counts"
+    )
 
 
 # %%
@@ -218,14 +233,23 @@ def test_matrices(collapse):
     import numpy as np
 
     rng = np.random.default_rng(42)
-    for values in ([-2.0, -1.5, 0, 1], [-0.3, 0.4, 0.5, 3], [1.0, 1.25, 2, 5], [-5.0, -4, -3, 4]):
+    for values in (
+        [-2.0, -1.5, 0, 1],
+        [-0.3, 0.4, 0.5, 3],
+        [1.0, 1.25, 2, 5],
+        [-5.0, -4, -3, 4],
+    ):
         basis = np.linalg.qr(rng.standard_normal((4, 4)))[0]
         theta = rng.standard_normal((2, 4))
         g, kappa = collapse(basis * np.array(values) @ basis.T, theta)
         a, b = theta @ basis[:, 0], theta @ basis[:, 1]
-        assert abs(g - 4 * (values[1] - values[0])) < 1e-8, "the gap is that of the two lowest, whatever their signs"
+        assert abs(g - 4 * (values[1] - values[0])) < 1e-8, (
+            "the gap is that of the two lowest, whatever their signs"
+        )
         area = (a @ a) * (b @ b) - (a @ b) ** 2
-        assert abs(kappa * (a @ a) ** 2 / area - 1) < 1e-8, "κ is the squared area over the fourth power of the length"
+        assert abs(kappa * (a @ a) ** 2 / area - 1) < 1e-8, (
+            "κ is the squared area over the fourth power of the length"
+        )
     g, _ = collapse(np.diag([-1.0, -1.0, 2.0]), rng.standard_normal((2, 3)))
     assert abs(g) < 1e-9, "a double lowest eigenvalue keeps a plane: no collapse, g = 0"
 
@@ -312,8 +336,12 @@ failure_message: 'linearise at e₁: one multiplier is that of the length, the o
 
 def test_one_spectrum(largest_step):
     got = largest_step([0.7, -2.0, 1.5, -0.5])
-    assert abs(got - 0.25) > 1e-9, "0.25 is too large by a factor of two: the length moves at the rate 8|λ₁|, not 4|λ₁|"
-    assert abs(got - 0.125) < 1e-9, f"got {got:.4f}: for Λ = (−2, −0.5, 0.7, 1.5) the length decides, 1/(4|λ₁|)"
+    assert abs(got - 0.25) > 1e-9, (
+        "0.25 is too large by a factor of two: the length moves at the rate 8|λ₁|, not 4|λ₁|"
+    )
+    assert abs(got - 0.125) < 1e-9, (
+        f"got {got:.4f}: for Λ = (−2, −0.5, 0.7, 1.5) the length decides, 1/(4|λ₁|)"
+    )
 
 
 # %%
@@ -340,14 +368,18 @@ def test_spectra(largest_step):
             q = rest - 1e-3 * np.abs(rng.standard_normal(4))
             for _ in range(1500):
                 turned = lam * q
-                q = q - 2 * factor * eta * ((1 - q @ q) * turned + turned - q * (q @ turned))
+                q = q - 2 * factor * eta * (
+                    (1 - q @ q) * turned + turned - q * (q @ turned)
+                )
                 q = np.clip(np.nan_to_num(q, nan=9.0), -9, 9)
             off = np.linalg.norm(q - rest)
             said = f"Λ = {np.round(lam, 2).tolist()}"
             assert not stable or off < 1e-3, (
                 f"{said}: not stable just below your step: has the turn, 1/(λ_d − λ₁), been left out?"
             )
-            assert stable or off > 0.01, f"{said}: still stable just above your step: it is too cautious"
+            assert stable or off > 0.01, (
+                f"{said}: still stable just above your step: it is too cautious"
+            )
 
 
 # %% [raw]
@@ -386,7 +418,9 @@ def largest_step(lam):
 
 # %%
 half_moon_mean = np.array([1 / 2, 1 / 4])
-half_moon_moment = np.array([[1, 1 / 4 - 1 / np.pi], [1 / 4 - 1 / np.pi, 5 / 8 - 1 / np.pi]])  # E[xxᵀ]
+half_moon_moment = np.array(
+    [[1, 1 / 4 - 1 / np.pi], [1 / 4 - 1 / np.pi, 5 / 8 - 1 / np.pi]]
+)  # E[xxᵀ]
 half_moon_covariance = half_moon_moment - np.outer(half_moon_mean, half_moon_mean)
 
 # %% [raw]
@@ -476,9 +510,13 @@ def test_edge_on_half_moons(q_star, half_moon_mean, half_moon_covariance):
     mu, sigma = half_moon_mean, half_moon_covariance
     got = float(q_star(mu, sigma, 1))
     along = 1 + mu @ sigma @ mu / (mu @ mu) ** 2
-    assert abs(got - along) > 1e-6, "that is where μᵀE[C]μ changes sign; another direction does so earlier"
+    assert abs(got - along) > 1e-6, (
+        "that is where μᵀE[C]μ changes sign; another direction does so earlier"
+    )
     top = np.linalg.eigvalsh(got * np.outer(mu, mu) - sigma - np.outer(mu, mu))[-1]
-    assert abs(top) < 1e-9, f"at your q = {got:.3f} the largest eigenvalue is {top:+.3f}, not 0"
+    assert abs(top) < 1e-9, (
+        f"at your q = {got:.3f} the largest eigenvalue is {top:+.3f}, not 0"
+    )
 
 
 # %%
@@ -494,9 +532,13 @@ def test_direction_on_half_moons(lost_direction, half_moon_mean, half_moon_covar
     mu, sigma = half_moon_mean, half_moon_covariance
     got = np.asarray(lost_direction(mu, sigma), dtype=float)
     assert abs(np.linalg.norm(got) - 1) < 1e-9, "a unit vector is asked"
-    assert abs(got @ mu) < (1 - 1e-6) * np.linalg.norm(mu), "μ itself is not the first to go"
+    assert abs(got @ mu) < (1 - 1e-6) * np.linalg.norm(mu), (
+        "μ itself is not the first to go"
+    )
     null = np.linalg.solve(sigma, mu)
-    assert abs(got @ null) > (1 - 1e-9) * np.linalg.norm(null), "E[C] at q_star does not map it to 0"
+    assert abs(got @ null) > (1 - 1e-9) * np.linalg.norm(null), (
+        "E[C] at q_star does not map it to 0"
+    )
 
 
 # %%
@@ -512,7 +554,11 @@ def test_edges(q_star):
 
     rng = np.random.default_rng(44)
     for d in range(1, 9):
-        mu, root, p = rng.standard_normal(d), rng.standard_normal((d, d + 2)), int(rng.integers(1, 6))
+        mu, root, p = (
+            rng.standard_normal(d),
+            rng.standard_normal((d, d + 2)),
+            int(rng.integers(1, 6)),
+        )
         sigma = root @ root.T / (d + 2)
         edge = float(q_star(mu, sigma, p))
         for q, positive in ((0.99 * edge, 0), (1.01 * edge, 1)):
@@ -539,7 +585,9 @@ def test_directions(lost_direction):
         sigma = root @ root.T / (d + 2)
         got = np.asarray(lost_direction(mu, sigma), dtype=float)
         edge = 1 + 1 / (mu @ np.linalg.inv(sigma) @ mu)
-        assert np.abs(((edge - 1) * np.outer(mu, mu) - sigma) @ got).max() < 1e-8, f"d = {d}: not the null vector"
+        assert np.abs(((edge - 1) * np.outer(mu, mu) - sigma) @ got).max() < 1e-8, (
+            f"d = {d}: not the null vector"
+        )
 
 
 # %% [raw]
@@ -573,7 +621,10 @@ def q_star(mu, sigma, p):
 
 # %%
 counts = np.linspace(0, 4, 81)
-tops = [np.linalg.eigvalsh(q * np.outer(half_moon_mean, half_moon_mean) - half_moon_moment) for q in counts]
+tops = [
+    np.linalg.eigvalsh(q * np.outer(half_moon_mean, half_moon_mean) - half_moon_moment)
+    for q in counts
+]
 plt.figure(figsize=(5, 3))
 plt.plot(counts, tops)
 plt.axhline(0, color="grey", lw=0.8)
@@ -655,7 +706,10 @@ def pairs(rho, a, rotation, rng, n=40_000):
     label = rng.integers(0, 2, n)
     s = label - 0.5 + 0.1 * rng.standard_normal(n)
     r, fresh = rho * rng.standard_normal((2, n, 9))
-    x, x_plus = (np.column_stack([s, part]) @ rotation.T for part in (r, a * r + np.sqrt(1 - a**2) * fresh))
+    x, x_plus = (
+        np.column_stack([s, part]) @ rotation.T
+        for part in (r, a * r + np.sqrt(1 - a**2) * fresh)
+    )
     return x, x_plus, label
 
 
@@ -767,8 +821,12 @@ def test_kept(kept):
 
     got = np.asarray(kept(np.diag([0.5, -1.0, -3.0, 2.0]), 3))
     assert got.ndim == 2 and got.shape[0] == 4, "the columns are directions, d × k"
-    assert got.shape[1] != 3, "an output more than there are negative eigenvalues is not kept: k = min(z, #negative)"
-    assert got.shape == (4, 2) and np.allclose(np.abs(got[[1, 2]]).sum(), 2), "kept are the two lowest, e₃ and e₂"
+    assert got.shape[1] != 3, (
+        "an output more than there are negative eigenvalues is not kept: k = min(z, #negative)"
+    )
+    assert got.shape == (4, 2) and np.allclose(np.abs(got[[1, 2]]).sum(), 2), (
+        "kept are the two lowest, e₃ and e₂"
+    )
 
 
 # %%
@@ -789,7 +847,10 @@ def test_class_is_kept_below_the_edge(shared_matrix, kept):
             a, n = share * 0.26 / rho**2, 40_000
             s = rng.integers(0, 2, n) - 0.5 + 0.1 * rng.standard_normal(n)
             r, fresh = rho * rng.standard_normal((2, n, 11))
-            x, y = (np.column_stack([s, part]) @ rotation.T for part in (r, a * r + np.sqrt(1 - a**2) * fresh))
+            x, y = (
+                np.column_stack([s, part]) @ rotation.T
+                for part in (r, a * r + np.sqrt(1 - a**2) * fresh)
+            )
             c = np.asarray(shared_matrix(x, y))
             assert np.allclose(c, c.T), "C is symmetric"
             assert np.allclose(c, -(x.T @ y + y.T @ x) / (2 * n)), (
@@ -839,7 +900,9 @@ rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((10, 10)))[0]
 shares, overlaps = np.linspace(0, 0.5, 21), []
 for a in shares:
     x, x_plus, _ = pairs(1.2, a, rotation, np.random.default_rng(2))
-    overlaps.append(np.linalg.norm(kept(shared_matrix(x, x_plus), 3).T @ rotation[:, 0]))
+    overlaps.append(
+        np.linalg.norm(kept(shared_matrix(x, x_plus), 3).T @ rotation[:, 0])
+    )
 plt.figure(figsize=(5, 3))
 plt.plot(shares, overlaps, "o-")
 plt.xlabel("a, what the views share of the nuisance")
@@ -875,9 +938,13 @@ failure_message: 'the eigenvalues are Var(s) along the class and aρ² along the
 
 def test_counterexample(case_bad):
     variance, rho, a = case_bad
-    assert variance > 0 and rho > 0 and 0 <= a <= 1, "Var(s) and ρ are positive, a lies between 0 and 1"
+    assert variance > 0 and rho > 0 and 0 <= a <= 1, (
+        "Var(s) and ρ are positive, a lies between 0 and 1"
+    )
     assert a * rho < variance**0.5, "here the colleague agrees that the class is lost"
-    assert a * rho**2 > 1.1 * variance, "here the class is kept: compare Var(s) with aρ²"
+    assert a * rho**2 > 1.1 * variance, (
+        "here the class is kept: compare Var(s) with aρ²"
+    )
 
 
 # %% [raw]
@@ -988,11 +1055,17 @@ def test_one_length(length_at):
     import numpy as np
 
     q0, lam = np.array([0.3, -0.4, 0.2]), np.array([-1.0, -0.5, 0.4])
-    assert abs(length_at(q0, lam, 0.0) - q0 @ q0) < 1e-12, "at τ = 0 the length is that of q0"
+    assert abs(length_at(q0, lam, 0.0) - q0 @ q0) < 1e-12, (
+        "at τ = 0 the length is that of q0"
+    )
     s = length_at(q0, lam, 0.8)
-    assert 0 < s < 1, "s lies between 0 and 1: solve the quadratic equation, do not expand it"
+    assert 0 < s < 1, (
+        "s lies between 0 and 1: solve the quadratic equation, do not expand it"
+    )
     want = (q0**2) @ np.exp(-3.2 * lam) / np.sqrt(1 - q0 @ q0)
-    assert abs(s / np.sqrt(1 - s) / want - 1) < 1e-9, "s/√(1 − s) is not the given sum: squares of q0 and 4λτ"
+    assert abs(s / np.sqrt(1 - s) / want - 1) < 1e-9, (
+        "s/√(1 − s) is not the given sum: squares of q0 and 4λτ"
+    )
 
 
 # %%
@@ -1011,9 +1084,16 @@ def test_lengths(length_at):
         lam, q0 = np.sort(rng.uniform(-1, 1, 4)), rng.standard_normal(4)
         q0 *= rng.uniform(0.05, 0.95) / np.linalg.norm(q0)
         tau = rng.uniform(0, 8)
-        s, want = length_at(q0, lam, tau), (q0**2) @ np.exp(-4 * lam * tau) / np.sqrt(1 - q0 @ q0)
-        assert abs(s**2 - want**2 * (1 - s)) < 1e-8 * max(1, want**2), "the second equation does not hold"
-    assert abs(length_at(np.array([0.6, 0.8]), np.array([-1.0, 1.0]), 2.0) - 1) < 1e-12, "a start of length one stays"
+        s, want = (
+            length_at(q0, lam, tau),
+            (q0**2) @ np.exp(-4 * lam * tau) / np.sqrt(1 - q0 @ q0),
+        )
+        assert abs(s**2 - want**2 * (1 - s)) < 1e-8 * max(1, want**2), (
+            "the second equation does not hold"
+        )
+    assert (
+        abs(length_at(np.array([0.6, 0.8]), np.array([-1.0, 1.0]), 2.0) - 1) < 1e-12
+    ), "a start of length one stays"
 
 
 # %% [raw]
@@ -1068,9 +1148,20 @@ def closed_form(q0, lam, t):
     from scipy.optimize import brentq
 
     def time_of(tau):
-        return quad(lambda u: 1 / (2 - length_at(q0, lam, u)), 0, tau, epsabs=1e-11, epsrel=1e-11, limit=200)[0]
+        return quad(
+            lambda u: 1 / (2 - length_at(q0, lam, u)),
+            0,
+            tau,
+            epsabs=1e-11,
+            epsrel=1e-11,
+            limit=200,
+        )[0]
 
-    tau = brentq(lambda u: time_of(u) - t, 0.0, 2 * t + 1e-9, xtol=1e-12) if t > 0 else 0.0
+    tau = (
+        brentq(lambda u: time_of(u) - t, 0.0, 2 * t + 1e-9, xtol=1e-12)
+        if t > 0
+        else 0.0
+    )
     path = np.exp(-2 * lam * tau) * q0
     return path * np.sqrt(length_at(q0, lam, tau)) / np.linalg.norm(path)
     # END SOLUTION
@@ -1128,8 +1219,18 @@ def test_ends(closed_form):
     from scipy.integrate import solve_ivp
 
     rng = np.random.default_rng(49)
-    cases = [(rng.standard_normal(4) * 0.3, np.sort(rng.uniform(-1, 1, 4)), rng.uniform(0.1, 2)) for _ in range(6)]
-    cases += [(np.array([0.2, 0.3]), np.array([0.0, 0.5]), 1.5), (np.array([0.6, 0.8]), np.array([-1.0, 0.2]), 0.7)]
+    cases = [
+        (
+            rng.standard_normal(4) * 0.3,
+            np.sort(rng.uniform(-1, 1, 4)),
+            rng.uniform(0.1, 2),
+        )
+        for _ in range(6)
+    ]
+    cases += [
+        (np.array([0.2, 0.3]), np.array([0.0, 0.5]), 1.5),
+        (np.array([0.6, 0.8]), np.array([-1.0, 0.2]), 0.7),
+    ]
     cases += [(np.array([0.0, 0.3, 0.2]), np.array([-1.0, -0.4, 0.3]), 1.0)]
     for q0, lam, t in cases:
         q0 = q0 / max(1, np.linalg.norm(q0))
@@ -1139,7 +1240,9 @@ def test_ends(closed_form):
 
         want = solve_ivp(move, (0, t), q0, rtol=1e-10, atol=1e-12).y[:, -1]
         error = np.abs(np.asarray(closed_form(q0, lam, t)) - want).max()
-        assert error < 1e-6, f"q0 = {np.round(q0, 2).tolist()}, λ = {np.round(lam, 2).tolist()}: off by {error:.1e}"
+        assert error < 1e-6, (
+            f"q0 = {np.round(q0, 2).tolist()}, λ = {np.round(lam, 2).tolist()}: off by {error:.1e}"
+        )
 
 
 # %% [raw]
@@ -1213,10 +1316,17 @@ def test_counterexample(start_bad, lam_bad, time_bad):
     from scipy.integrate import solve_ivp
 
     q0, lam = np.asarray(start_bad, dtype=float), np.asarray(lam_bad, dtype=float)
-    assert q0.shape == lam.shape == (2,) and 0 < np.linalg.norm(q0) < 1 + 1e-9, "two numbers each, ‖q0‖ at most 1"
-    assert np.abs(lam).max() <= 1 and 0 < time_bad <= 3, "λ between −1 and 1, t at most 3"
+    assert q0.shape == lam.shape == (2,) and 0 < np.linalg.norm(q0) < 1 + 1e-9, (
+        "two numbers each, ‖q0‖ at most 1"
+    )
+    assert np.abs(lam).max() <= 1 and 0 < time_bad <= 3, (
+        "λ between −1 and 1, t at most 3"
+    )
     q = solve_ivp(
-        lambda _, q: -2 * ((1 - q @ q) * lam * q + lam * q - q * (q @ (lam * q))), (0, time_bad), q0, rtol=1e-9
+        lambda _, q: -2 * ((1 - q @ q) * lam * q + lam * q - q * (q @ (lam * q))),
+        (0, time_bad),
+        q0,
+        rtol=1e-9,
     ).y[:, -1]
     his = np.exp(-4 * lam * time_bad) * q0
     gap = np.linalg.norm(q / np.linalg.norm(q) - his / np.linalg.norm(his))
@@ -1289,7 +1399,9 @@ def test_constraint(kernel_velocity):
     moved = np.linalg.solve(k, kernel_velocity(u, k, s))
     drift = np.abs(u.T @ moved + moved.T @ u).max()
     assert np.abs(moved).max() > 1e-6, "nothing moves"
-    assert drift < 1e-9, f"the constraint is left at the rate {drift:.1e}: what has to be added in the span of U?"
+    assert drift < 1e-9, (
+        f"the constraint is left at the rate {drift:.1e}: what has to be added in the span of U?"
+    )
 
 
 # %%
@@ -1312,13 +1424,21 @@ def test_descent(kernel_velocity):
         u = chol @ np.linalg.qr(rng.standard_normal((5, 2)))[0]
         v = kernel_velocity(u, k, s)
         assert np.sum((s @ u) * v) < 0, "the loss tr(UᵀSU) must fall"
-        assert np.allclose(v, -2 * k @ s @ u + 2 * u @ (u.T @ s @ u)), "not the flow of the statement"
+        assert np.allclose(v, -2 * k @ s @ u + 2 * u @ (u.T @ s @ u)), (
+            "not the flow of the statement"
+        )
         rest = chol @ np.linalg.eigh(chol.T @ s @ chol)[1][:, :2]
-        assert np.abs(kernel_velocity(rest, k, s)).max() < 1e-8, "the lowest eigenvectors of KS are at rest"
+        assert np.abs(kernel_velocity(rest, k, s)).max() < 1e-8, (
+            "the lowest eigenvectors of KS are at rest"
+        )
         one = kernel_velocity(u[:, :1], k, s)
-        assert one.shape == (5, 1) and abs(u[:, 0] @ np.linalg.solve(k, one[:, 0])) < 1e-8, "one output is a column"
+        assert (
+            one.shape == (5, 1) and abs(u[:, 0] @ np.linalg.solve(k, one[:, 0])) < 1e-8
+        ), "one output is a column"
         full = kernel_velocity(chol, k, s)
-        assert np.abs(full).max() < 1e-7, "as many outputs as points: UUᵀ = K, and nothing can move"
+        assert np.abs(full).max() < 1e-7, (
+            "as many outputs as points: UUᵀ = K, and nothing can move"
+        )
 
 
 # %% [raw]
@@ -1430,14 +1550,20 @@ def test_error(slope):
     import numpy as np
 
     rng, x = np.random.default_rng(51), np.geomspace(1, 100, 8)
-    fits = np.array([slope(x, x * np.exp(0.2 * rng.standard_normal(8))) for _ in range(2000)])
+    fits = np.array(
+        [slope(x, x * np.exp(0.2 * rng.standard_normal(8))) for _ in range(2000)]
+    )
     assert abs(fits[:, 0].mean() - 1) < 0.01, "the exponent is biased"
     y = x * np.exp(0.2 * rng.standard_normal(8))
     for a, b in ((x[::-1], y[::-1]), (1000 * x, y / 7)):
-        assert np.allclose(slope(a, b), slope(x, y)), "the order of the points and the units must not matter"
+        assert np.allclose(slope(a, b), slope(x, y)), (
+            "the order of the points and the units must not matter"
+        )
     assert np.all(np.isfinite(slope(x[:3], y[:3]))), "three points are enough"
     spread = fits[:, 0].std() / np.sqrt((fits[:, 1] ** 2).mean())
-    assert abs(spread - 1) < 0.1, f"the spread of the slopes is {spread:.2f} times your error: n − 2 degrees of freedom"
+    assert abs(spread - 1) < 0.1, (
+        f"the spread of the slopes is {spread:.2f} times your error: n − 2 degrees of freedom"
+    )
 
 
 # %% [raw]
