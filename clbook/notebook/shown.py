@@ -101,10 +101,8 @@ def _content(output: dict) -> dict:
 
 
 def outputs_off(notebook, stamp: dict) -> list[int]:
-    """The numbers of the code cells that show something else than the run; none for a run stored without digests."""
-    if "shown" not in stamp:
-        return []
-    shown, stored = outputs_shown(notebook), stamp["shown"]
+    """The numbers of the code cells that show something else than the run; of a run without digests all that show."""
+    shown, stored = outputs_shown(notebook), stamp.get("shown", {})
     return sorted(int(n) for n in shown.keys() | stored.keys() if shown.get(n) != stored.get(n))
 
 
@@ -114,7 +112,7 @@ def changed_outputs(files: ChapterFiles) -> Iterator[str]:
         f"{where}: the picture {name} is not the one that the stored run made" for where, name in pictures_off(files)
     )
     for part in files.notebooks:
-        if (stamp := notebook_stamp(part.notebook, part)) and "shown" in stamp:
+        if stamp := notebook_stamp(part.notebook, part):
             off = outputs_off(read_notebook(part.notebook), stamp)
             yield from (f"chapters/{part.notebook.name}: code cell {number} {OTHER}" for number in off)
 

@@ -67,8 +67,6 @@ def load_chapters(root: Path) -> dict[str, dict]:
         if missing := needed - front.keys():
             raise BookError(f"book/chapters.yaml: {name} lacks {', '.join(sorted(missing))}")
         front.setdefault("cite", name)
-        if front.get("edition", 1) not in (1, 2):
-            raise BookError(f"book/chapters.yaml: the edition of {name} must be 1 or 2, got {front['edition']!r}")
     return chapters
 
 

@@ -18,9 +18,9 @@ from clbook.classroom.exercises import (
 from clbook.classroom.sheets import points
 
 
-@pytest.fixture(scope="module", params=exercise_sources(ROOT), ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=exercise_sources(ROOT), ids=lambda path: path.parent.name)
 def sheet(request, tmp_path_factory):
-    return assign(request.param, tmp_path_factory.mktemp(request.param.stem))
+    return assign(request.param, tmp_path_factory.mktemp(request.param.parent.name))
 
 
 @pytest.fixture(scope="module")

@@ -32,10 +32,10 @@ def points_of(notebook):
 
 
 def test_every_chapter_has_exercises():
-    assert [path.stem for path in SOURCES] == chapter_names(ROOT)
+    assert [path.parent.name for path in SOURCES] == chapter_names(ROOT)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)
 def test_the_ladder(path):
     notebook, _ = read_source(path)
     headings = [m for cell in notebook.cells if (m := HEADING.match(cell.source))]
@@ -52,7 +52,7 @@ def test_the_ladder(path):
         assert f"{rung}_refutation" in points
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)
 def test_every_graded_exercise_has_three_mistakes(path):
     notebook, mistakes = read_source(path)
     count = dict.fromkeys((question[:2] for question in points_of(notebook)), 0)
@@ -70,7 +70,7 @@ def globals_of(code):
             yield from globals_of(inner)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)
 def test_each_test_brings_its_own_seed_and_imports(path):
     """A test sees the student's names and nothing of the source: what it calls beside them is a built-in or its own."""
     notebook, _ = read_source(path)

@@ -3,7 +3,7 @@
 import re
 
 import jupytext
-from committed import CHECKED, Committed
+from committed import Committed
 
 from clbook.claims.rules import MET, MISSED
 from clbook.common.parameters import read_parameters
@@ -64,14 +64,6 @@ def errors(chapter: Committed) -> list[str]:
     ]
 
 
-def stripped(chapter: Committed) -> list[str]:
-    """Every checked cell has an output, there is such a cell, and the notebook holds a stamp."""
-    checked = [(n, c) for n, c in enumerate(chapter.code, 1) if CHECKED in c.metadata.get("tags", [])]
-    found = [f"{_at(n, cell)}: checked, but without output" for n, cell in checked if not cell.outputs]
-    found += [] if checked else [f"no cell is tagged {CHECKED}"]
-    return found + ([] if chapter.stamp else ["no stored result: run the chapter"])
-
-
 def sealed(chapter: Committed) -> list[str]:
     """The stored result matches its seal."""
     kept = chapter.stamp is None or chapter.stamp.get("seal") == seal(chapter.stamp)["seal"]
@@ -112,26 +104,6 @@ def default_parameters(chapter: Committed) -> list[str]:
         if stored.get(name) != defaults.get(name)
     ]
     return found + ([] if profile == "default" else [f"profile: stored {profile!r}, must be 'default'"])
-
-
-def verdicts(chapter: Committed) -> list[str]:
-    """Each printed verdict is what the stored values give, and the claims page says the same.
-
-    The page may decide what a line left open: a line is judged at the first, strictest level of Holm's correction.
-    """
-    printed = chapter.printed()
-    ids = [claim for claim, _ in printed]
-    found = [f"{claim}: printed {ids.count(claim)} times" for claim in dict.fromkeys(ids) if ids.count(claim) > 1]
-    found += [f"{claim}: stored, but no checked cell prints it" for claim in chapter.readings if claim not in ids]
-    paged = verdicts_of(chapter.stamp, chapter.claims) if chapter.stamp else {}
-    for claim, word in printed:
-        if claim not in chapter.readings:
-            found.append(f"{claim}: printed, but without stored values")
-        elif word != chapter.word(claim):
-            found.append(f"{claim}: printed {word!r}, the stored values give {chapter.word(claim)!r}")
-        elif word not in (paged[claim].verdict, "undecided"):
-            found.append(f"{claim}: printed {word!r}, the claims page says {paged[claim].verdict!r}")
-    return found
 
 
 def readings(chapter: Committed) -> list[str]:
@@ -216,12 +188,10 @@ GUARDS = (
     pair,
     execution_counts,
     errors,
-    stripped,
     sealed,
     stale,
     shown,
     default_parameters,
-    verdicts,
     readings,
     labels,
     controls,

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import json
 from pathlib import Path
 
 import jupytext
@@ -10,6 +11,8 @@ import nbformat
 from nbformat import v4
 
 from clbook.common.sources import ChapterFiles
+from clbook.notebook.shown import outputs_shown
+from clbook.provenance.stamps import MIME, seal
 
 SOURCE = """# ---
 # jupyter:
@@ -143,6 +146,9 @@ def execute_cells(notebook: nbformat.NotebookNode, parameters: dict) -> nbformat
         cell.execution_count = count
         if shown is not None:
             cell.outputs = [v4.new_output("execute_result", shown._repr_mimebundle_(), execution_count=count)]
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", []) if MIME in output.data):
+        stamp = json.loads(output.data[MIME]) | {"shown": outputs_shown(notebook)}
+        output.data[MIME] = json.dumps(seal(stamp), ensure_ascii=False)
     return notebook
 
 

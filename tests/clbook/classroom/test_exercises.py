@@ -42,13 +42,13 @@ def test_a_chapter_without_exercises_is_named(source, tmp_path):
     with pytest.raises(BookError, match="no exercises for 'sum', got sums"):
         exercise_source(tmp_path, "sum")
     source.unlink()
-    with pytest.raises(BookError, match="exercises: no exercises, a file NAME.py for each chapter"):
+    with pytest.raises(BookError, match="chapters: no exercises, a file NAME/exercises.py for each chapter"):
         exercise_source(tmp_path, "sums")
 
 
 def test_a_book_without_exercises_ends_in_one_line(tmp_path):
     for write in (write_student, write_solutions):
-        with one_line_error(BookError, "no exercises, a file NAME.py for each chapter"):
+        with one_line_error(BookError, "no exercises, a file NAME/exercises.py for each chapter"):
             write(tmp_path, tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
@@ -56,7 +56,7 @@ def test_a_book_without_exercises_ends_in_one_line(tmp_path):
 def test_a_source_that_otter_refuses_is_named(sheet, source, tmp_path):
     source.write_text(SOURCE.replace("# # END SOLUTION\n", "", 1))
     (tmp_path / "again").mkdir()
-    with pytest.raises(BookError, match="sums.py: otter assign refuses it: "):
+    with pytest.raises(BookError, match="chapters/sums/exercises.py: otter assign refuses it: "):
         assign(source, tmp_path / "again")
 
 
