@@ -9,25 +9,30 @@ from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, p
 from ..common.yaml_files import yaml_of
 from .rules import Rule, is_finite
 from .sentence_templates import check as check_sentences
+from .statistics import LEVEL
 
 # verdict -> symbol, whose shape is readable without colour
 VERDICTS = {
     "reproduced": "●",
     "with conditions": "◐",
+    "seen": "◆",
+    "not seen": "◇",
     "undecided": "?",
     "not reproduced": "○",
     "contradicted": "✕",
     "misprint": "✎",
     "vacuous": "∅",
+    "not judged here": "·",
     "not run": "–",
 }
 NEGATIVE = ("contradicted", "not reproduced", "vacuous")  # never given before the authors' side has been run
+STAND_INS = ("seen", "not seen")  # on other data or a smaller network than the paper's own; they count for nobody
 PLACES = ("chapter", "appendix")
 KINDS = ("identity", "bound", "rate", "trend", "count", "counter-example", "table", "illustration")
 LARGEST_RESIDUE = 1e-3  # the bound of a rule at_most: a number that it allows is 0 but for rounding and stopping
 # what a claims file, and each of its rows, must look like
 _RUN = ("regime", "statistic", "expected", "rule", "tolerance_reason", "control")
-_WORDS = "id locator statement planted erratum conditions needs note vacuous smaller advocate review near whole"
+_WORDS = "id locator statement planted erratum conditions needs note vacuous stand_in advocate whole clear_at_95"
 _CHANGE = record_of("date old_rule old_verdict why", **dict.fromkeys(("date", "old_rule", "old_verdict", "why"), TEXT))
 _BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
 _BREAK |= {"additionalProperties": False}
@@ -66,22 +71,21 @@ _FILE = record_of("claims", claims={"type": "array"}, paper=_KEY, title=TEXT, la
 class Claim:
     """One row of `chapters/NAME/claims.yaml`, written before the run.
 
-    `rule` is None for a claim that this edition does not run; `needs` then says what it takes.
-    `erratum` gives the corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests
-    on the printed form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot
-    hold, `smaller` what would decide if the run is smaller than the paper's. `advocate` is the strongest reading under
-    which the authors are right, run as a separate arm. `review` says which part of the entry is being checked again.
-    `near` says why another processor may turn the verdict: it lies near the line, and no test compares it. `whole` says
-    why few seeds give no reading, or another one; it is then not verified in part. `beyond` marks a claim that
-    is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of kernels that
-    turn the verdict when they are broken: the module that one stands `in`, its `old` and its `new` text, and perhaps
-    `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their kernels'.
-    `plain` says in sentences what was found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from
-    a reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside it.
-    `clear` is a number: a case `GROUP: CELL`, or `CELL`, then has one value per network, and the statistic is, for each
-    group, the share of cases whose 95 % interval, or by `clear_by` whose mean, lies above this number (see
-    `judging.Reading.as_judged`). With fewer networks per case than `least` the claim is never judged as missed: it
-    stays undecided.
+    `rule` is None for a claim that this edition does not run; `needs` then says what it takes. `erratum` gives the
+    corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests on the printed
+    form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot hold,
+    `stand_in` what our run has in place of the paper's own experiment. `advocate` is the strongest reading under
+    which the authors are right, run as a separate arm. `whole` says why few seeds give no reading, or another one;
+    it is then not verified in part. `beyond` marks a claim that is ours and not the paper's. `place` is written
+    `in`: `chapter` or `appendix`. `breaks` are lines of kernels that turn the verdict when they are broken: the
+    module that one stands `in`, its `old` and its `new` text, and perhaps `parameters` in which the run differs
+    from the smoke profile. The first is the claim's, others are their kernels'. `plain` says in sentences what was
+    found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from a reading of the text. `of`
+    says whether a row is the statement of its theorem or a `remark` beside it. `clear` is a number: a case `GROUP:
+    CELL`, or `CELL`, then has one value per network, and the statistic is, for each group, the share of cases whose
+    interval, or by `clear_by` whose mean, lies above this number (see `judging.Reading.as_judged`); `clear_at_95`
+    says why 95 % suffice there: what a shuffled grid gives. With fewer networks per case than `least` the claim is
+    never judged as missed: it stays undecided.
     """
 
     id: str
@@ -96,6 +100,7 @@ class Claim:
     by_chance: bool = False
     clear: float | None = None
     clear_by: str = "interval"
+    clear_at_95: str = ""
     least: int = 0
     control: str = ""
     planted: str = ""
@@ -107,10 +112,8 @@ class Claim:
     changed: tuple = ()
     slip: str = ""
     vacuous: str = ""
-    smaller: str = ""
+    stand_in: str = ""
     advocate: str = ""
-    review: str = ""
-    near: str = ""
     whole: str = ""
     beyond: bool = False
     place: str = "chapter"
@@ -151,16 +154,18 @@ class Claim:
         """
         if self.rule is None:
             return 0.0
-        number = min((abs(t) for t in self.rule.thresholds if t), default=0.0)
+        number = min((abs(t) for t in self.rule.numbers if t), default=0.0)
         only_zero = self.rule.name == "at_most" and 0 < self.rule.numbers[0] <= LARGEST_RESIDUE
         return number if self.kind == "identity" or only_zero else 0.0
 
     def verdict_key(self) -> list:
         """What a verdict depends on: the rule and how it is applied, not the wording around it."""
-        marks = ("slip", "vacuous", "smaller", "advocate")
+        marks = ("slip", "vacuous", "stand_in", "advocate")
         rest = [name for name in marks if getattr(self, name)]
         rest += [["clear", self.clear]] * (self.clear is not None) + [["least", self.least]] * bool(self.least)
+        by_interval = self.clear is not None and self.clear_by == "interval"
         rest += [f"clear by {self.clear_by}"] * (self.clear_by != "interval")
+        rest += [f"clear at {LEVEL}"] * (by_interval and not self.clear_at_95)
         return [self.id, str(self.rule), self.by_chance, bool(self.erratum), bool(self.conditions), self.data, *rest]
 
 
@@ -204,11 +209,6 @@ class Claims:
             rows[claim.id] = claim
         names = (content.get(key, path.parent.name) for key in ("paper", "title"))
         return cls(*names, content.get("labels", {}), rows, path.parent.name)
-
-    @property
-    def by_chance(self) -> int:
-        """Number of claims of the chapter that are decided by chance: the family for Holm's correction."""
-        return sum(claim.by_chance for claim in self.rows.values())
 
 
 def read_yaml(path: Path) -> tuple[object, list[int]]:

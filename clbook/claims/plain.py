@@ -2,11 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterator
 from html import escape
 from string import Formatter
 
-from .judging import Reading
+from .judging import Reading, Verdict, deciding_case
 from .rules import Rule
 from .sentence_templates import ARMS, PLACE
 from .statistics import Sample
@@ -17,24 +16,30 @@ _FRACTION = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+ᐟ[⁰¹²³⁴⁵⁶�
 _SPOKEN = 1e-3, 1e5  # numbers between these are written out
 
 
+# verdict → how a headline begins that it does not bear out; what stands against a paper has a headline of its own
+LEADS = dict.fromkeys(("not reproduced", "not seen"), "Not in {}: ") | {"undecided": "Open in {}: "}
+
+
 class Number(str):
     """A number of the run inside a sentence, which a card sets in bold type; `raised` if it is an exponent."""
 
     raised = False
 
 
-def sentences(templates: tuple[str, ...], rule: Rule, reading: Reading, level: float) -> list[list[str]]:
-    """Each sentence as parts, of which those that a run made are `Number`s.
+def sentences(verdict: Verdict, run: str = "this run") -> list[list[str]]:
+    """What a verdict's reading says, sentence by sentence, as parts of which those that a run made are `Number`s.
 
-    A sentence is left out if it names a case that this run does not have.
+    A sentence is left out if it names a case that this run does not have. Where the rule is not met, the headline
+    begins with LEADS, and of the others those stay that show a number: they say what was measured, not what holds.
     """
-    filled = []
-    for template in templates:
-        try:
-            filled.append(list(_filled(template, rule, reading, level)))
-        except KeyError:
-            continue
-    return filled
+    filled = [found for template in verdict.claim.plain if (found := _filled(template, verdict))]
+    if not (lead := LEADS.get(verdict.verdict)) or not filled:
+        return filled
+    headline, *rest = filled
+    return [
+        [lead.format(run), *headline],
+        *(parts for parts in rest if any(isinstance(part, Number) for part in parts)),
+    ]
 
 
 def as_text(parts: list[str]) -> str:
@@ -53,14 +58,18 @@ def as_html(parts: list[str]) -> str:
     return "".join(map(of, parts))
 
 
-def _filled(template: str, rule: Rule, reading: Reading, level: float) -> Iterator[str]:
-    for literal, field, spec, _ in Formatter().parse(template):
-        yield literal
-        if field is not None:
-            yield _shown(_value(field, rule, reading, level), spec)
+def _filled(template: str, verdict: Verdict) -> list[str]:
+    """A sentence as parts; empty if the reading lacks a case that it names."""
+    rule, reading, parts = verdict.claim.rule, verdict.reading, []
+    try:
+        for literal, field, spec, _ in Formatter().parse(template):
+            parts += [literal] if field is None else [literal, _shown(_value(field, rule, reading), spec)]
+    except KeyError:
+        return []
+    return parts
 
 
-def _value(field: str, rule: Rule, reading: Reading, level: float) -> float | tuple[float, float]:
+def _value(field: str, rule: Rule, reading: Reading) -> float | tuple[float, float]:
     """The value of a place; raises KeyError for a case or an arm that the reading lacks."""
     match = PLACE.match(field)
     name, case = match["name"], match["case"]
@@ -71,27 +80,19 @@ def _value(field: str, rule: Rule, reading: Reading, level: float) -> float | tu
     arm = getattr(reading, name) if name in ARMS else reading.observed
     if not arm:
         raise KeyError(name)
-    sample = arm[case] if case is not None else chosen(name, rule, arm)
     if name == "interval":
-        return sample.interval(level)
+        return arm[deciding_case(rule, arm) if case is None else case].interval()
+    sample = arm[case] if case is not None else chosen(name, rule, arm)
     return sample.size if name == "seeds" else sample.estimate
 
 
 def chosen(name: str, rule: Rule, arm: dict[str, Sample]) -> Sample:
-    """The case of a non-empty arm that stands for it; `name` is the arm's, or `worst`, `interval`, `least`, `most`."""
+    """The case of a non-empty arm that stands for it; `name` is the arm's, or `worst`, `seeds`, `least`, `most`."""
     samples = list(arm.values())
     if name in ("least", "most"):
         return (min if name == "least" else max)(samples, key=lambda s: s.estimate)
     passing = name in ("control", "outside")  # they must miss the rule, so their worst is the nearest to meeting it
-    return (min if passing else max)(samples, key=lambda s: _excess(s.estimate, rule))
-
-
-def _excess(value: float, rule: Rule) -> float:
-    """How far a value lies beyond what the rule allows; negative inside, the more so the farther from its edges."""
-    low, high = rule.range
-    if low == high:
-        return abs(value - low)
-    return max(value - high, low - value)
+    return (min if passing else max)(samples, key=lambda s: rule.excess(s.estimate))
 
 
 def number(value: float, digits: int = 2) -> str:

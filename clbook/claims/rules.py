@@ -1,15 +1,15 @@
 """Rules: what a statistic must satisfy, fixed before the run. Each maps a sample to met, missed or undecided.
 
-A new kind of rule is an entry of `KINDS`. Only a kind that more than a range decides, as `rate` is, takes a branch in
-`Rule.thresholds` and `Rule.outcome` too, and one in `judging.p_value`.
+A new kind of rule is an entry of `KINDS`. Each allows a range, and the whole interval must lie in it: fewer values have
+a wider interval, so no rule is met the more easily the fewer there are.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..common.errors import BookError, cut
-from .statistics import Sample
+from .statistics import LEVEL, Sample
 
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
@@ -36,23 +36,19 @@ KINDS = {
     "at_least": Kind(("bound",), "≥ {}", lambda bound: (bound, math.inf)),
     "between": Kind(("low", "high"), "in [{}, {}]", lambda low, high: (low, high)),
     "equals": Kind(("number",), "= {}", lambda number: (number, number)),
-    "rate": Kind(("predicted", "rival"), "holds {}, excludes {}", lambda predicted, rival: (predicted, predicted)),
 }
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One of: at_most b, at_least b, between [lo, hi], equals n (a count), rate {predicted, rival}.
-
-    `rate` holds if the interval contains the predicted exponent and excludes its nearest rival.
-    """
+    """One of: at_most b, at_least b, between [lo, hi], equals n (a count)."""
 
     name: str
     numbers: tuple[float, ...]
 
     @classmethod
     def parse(cls, spec: dict, where: str) -> "Rule":
-        """Read `{at_most: 1e-10}`, `{between: [lo, hi]}`, `{rate: {predicted: a, rival: b}}`; raises BookError."""
+        """Read `{at_most: 1e-10}`, `{between: [lo, hi]}`; raises BookError."""
         if not isinstance(spec, dict) or len(spec) != 1 or next(iter(spec)) not in KINDS:
             raise BookError(f"{where}: rule must be one of {', '.join(KINDS)}, got {spec!r}")
         name, given = next(iter(spec.items()))
@@ -71,34 +67,28 @@ class Rule:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the greatest value that the rule allows, both allowed; of a rate, its predicted exponent."""
+        """The least and the greatest value that the rule allows, both allowed."""
         return KINDS[self.name].range(*self.numbers)
 
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        """The values that the interval must exclude for the rule to be decided."""
-        return self.numbers[1:] if self.name == "rate" else self.numbers
-
-    def outcome(self, sample: Sample, level: float) -> str:
+    def outcome(self, sample: Sample, level: float = LEVEL) -> str:
         """Met by the whole interval, missed by the whole interval, or undecided."""
-        if self.name == "rate":
-            return self._rate(sample, level)
         low, high = sample.interval(level)
         wanted_low, wanted_high = self.range
         if wanted_low <= low and high <= wanted_high:
             return MET
         return MISSED if high < wanted_low or low > wanted_high else UNDECIDED
 
-    def _rate(self, sample: Sample, level: float) -> str:
-        predicted, rival = self.numbers
-        low, high = sample.interval(level)
-        if not low <= predicted <= high:
-            return MISSED
-        return UNDECIDED if low <= rival <= high else MET
+    def outcome_of_all(self, cases: Mapping[str, Sample]) -> str:
+        """Met if every case is; missed if one is at the level over the number of cases, so that many are no lottery."""
+        if all(self.outcome(sample) == MET for sample in cases.values()):
+            return MET
+        missed = any(self.outcome(sample, LEVEL / len(cases)) == MISSED for sample in cases.values())
+        return MISSED if missed else UNDECIDED
 
-    def p_value(self, sample: Sample) -> float:
-        """The level at which the rule is just decided on this sample."""
-        return max(sample.p_value(t) for t in self.thresholds)
+    def excess(self, value: float) -> float:
+        """How far a value lies beyond what the rule allows; negative inside, the more so the farther from its edges."""
+        low, high = self.range
+        return abs(value - low) if low == high else max(value - high, low - value)
 
     def __str__(self) -> str:
         return KINDS[self.name].words.format(*(f"{number:.6g}" for number in self.numbers))

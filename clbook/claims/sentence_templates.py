@@ -6,7 +6,7 @@ control gives. A place in braces is filled from the reading:
 - `{worst}` the observed case that comes nearest to missing the rule, or misses it most; `{least}`, `{most}`;
 - `{control}`, `{outside}` the case that comes nearest to meeting the rule, which these arms must miss;
 - `{mended}`, `{planted}`, `{advocate}` the worst case; `{observed[CASE]}`, and `[CASE]` after any arm, one case;
-- `{interval}` of the worst case, `{interval[CASE]}`; `{cases}`, `{seeds}`, `{rule}` (its number).
+- `{interval}` of the case that decides, `{interval[CASE]}`; `{cases}`, `{seeds}`, `{rule}` (its number).
 
 After a colon: a digit is the number of significant digits (2 without one), `%` per cent, `^` an exponent, `n` a whole
 number, `°` degrees of an angle in radians, `x` times.

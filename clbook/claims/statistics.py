@@ -1,13 +1,20 @@
-"""Intervals and corrections: Student's t over seeds, Wilson for proportions, Holm over a chapter's claims."""
+"""Samples and their intervals: Student's t over seeds, Wilson's for shares, all at one level."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
-import numpy as np
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
-FAMILY_LEVEL = 0.05  # probability that any verdict of a chapter is luck
+LEVEL = 0.005  # of every interval that decides a claim; Benjamin et al., Nature Human Behaviour 2 (2018)
+MOST = 1_000_000  # seeds or trials; whatever needs more lies on its threshold
+
+
+@cache
+def quantile(level: float, degrees: int) -> float:
+    """Half the width of a two-sided interval of confidence 1 − level in standard errors; normal for 0 degrees."""
+    return float(stdtrit(degrees, 1 - level / 2) if degrees else ndtri(1 - level / 2))
 
 
 @dataclass(frozen=True)
@@ -48,74 +55,52 @@ class Sample:
     def size(self) -> int:
         return self.trials or len(self.values)
 
-    @property
+    @cached_property
     def estimate(self) -> float:
         return self.values[0] / self.trials if self.trials else sum(self.values) / len(self.values)
 
-    @property
+    @cached_property
     def standard_error(self) -> float:
+        """Of the estimate; 0 for a number and for equal values, infinite for values without bounds."""
         if self.trials:
             return math.sqrt(self.estimate * (1 - self.estimate) / self.trials)
-        if len(self.values) < 2:
+        if min(self.values) == max(self.values):
             return 0.0
-        with np.errstate(all="ignore"):  # of values without bounds, or near the largest float, it is not finite
-            error = float(stats.sem(self.values))
+        gaps = [value - self.estimate for value in self.values]
+        error = math.sqrt(sum(gap * gap for gap in gaps) / (len(gaps) - 1) / len(gaps))
         return error if math.isfinite(error) else math.inf
 
-    def interval(self, level: float = FAMILY_LEVEL) -> tuple[float, float]:
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Two-sided interval of confidence 1 − level: Wilson for a share, t for seeds, a point for a number."""
         if self.trials:
-            ci = stats.binomtest(int(self.values[0]), self.trials).proportion_ci(1 - level, method="wilson")
-            return float(ci.low), float(ci.high)
-        if not self.by_chance or self.standard_error == 0.0:
+            return self._wilson(quantile(level, 0))
+        if self.standard_error == 0.0:
             return self.estimate, self.estimate
         if math.isinf(self.standard_error):
             return -math.inf, math.inf
-        half = float(stats.t.ppf(1 - level / 2, self.size - 1)) * self.standard_error
+        half = quantile(level, self.size - 1) * self.standard_error
         return self.estimate - half, self.estimate + half
 
-    def p_value(self, threshold: float) -> float:
-        """Two-sided p-value of 'the quantity equals the threshold': the level at which the interval just reaches it."""
-        distance = abs(self.estimate - threshold)
-        if not self.by_chance:
-            return 0.0
-        if self.trials:
-            spread = math.sqrt(max(threshold * (1 - threshold), 0.0) / self.trials)
-            return float(2 * stats.norm.sf(distance / spread)) if spread else float(distance == 0)
-        if math.isinf(self.standard_error):
-            return 1.0
-        if self.standard_error == 0.0:
-            return float(distance == 0)
-        return float(2 * stats.t.sf(distance / self.standard_error, self.size - 1))
+    def _wilson(self, z: float) -> tuple[float, float]:
+        """The values p for which the estimate lies within z standard errors √(p(1 − p)/n) of p."""
+        n, share = self.trials, self.estimate
+        middle = share + z * z / (2 * n)
+        half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+        low, high = ((middle + end) / (1 + z * z / n) for end in (-half, half))
+        return low if share > 0 else 0.0, high if share < 1 else 1.0
 
 
-def holm_levels(p_values: dict[str, float], level: float = FAMILY_LEVEL) -> dict[str, float]:
-    """The level at which each claim is judged by Holm's step-down procedure.
-
-    Sorted by p-value, the i-th of m claims is judged at level/(m − i); after the first that is not decided, the rest
-    keep that claim's level. The probability that any of the decisions is wrong is at most `level`.
-
-    Source: Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6 (1979).
-    """
-    levels, stopped_at = {}, None
-    ordered = sorted(p_values, key=p_values.__getitem__)
-    for i, key in enumerate(ordered):
-        step = stopped_at or level / (len(ordered) - i)
-        levels[key] = step
-        if p_values[key] > step:
-            stopped_at = step
-    return levels
-
-
-def seeds_to_decide(sample: Sample, threshold: float, level: float) -> int | None:
-    """Seeds (or trials) after which the interval is expected to exclude the threshold; None if it never would."""
+def seeds_to_decide(sample: Sample, threshold: float, level: float = LEVEL) -> int | None:
+    """Seeds (or trials) after which the interval is expected to exclude the threshold; None if that is beyond MOST."""
     distance = abs(sample.estimate - threshold)
     if distance == 0 or not sample.by_chance or math.isinf(sample.standard_error):
         return None
     ratio = (sample.standard_error * math.sqrt(sample.size) / distance) ** 2
-    count = max(math.ceil(float(stats.norm.ppf(1 - level / 2)) ** 2 * ratio), 2)
+    if quantile(level, 0) ** 2 * ratio > MOST:
+        return None
+    count = max(math.ceil(quantile(level, 0) ** 2 * ratio), 2)
     if sample.trials:
         return count
-    while float(stats.t.ppf(1 - level / 2, count - 1)) ** 2 * ratio > count:  # few seeds: wider than the normal
+    while quantile(level, count - 1) ** 2 * ratio > count:  # few seeds: wider than the normal
         count += 1
     return count

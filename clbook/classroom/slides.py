@@ -186,7 +186,7 @@ class Number(SphinxRole):
 
 
 class Verdict(SphinxRole):
-    """{verdict}`CLAIM`: by the record at the paper's size where it is up to date, else by the committed notebook."""
+    """{verdict}`CLAIM`: by the record `paper` where it is up to date, else by the committed notebook."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         if not (word := _verdicts(find_root(), self.env.docname).get(self.text)):

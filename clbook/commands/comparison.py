@@ -10,7 +10,7 @@ from scipy import stats
 
 from ..claims.claim_table import Claim, Claims
 from ..claims.judging import Verdict
-from ..claims.statistics import FAMILY_LEVEL, Sample
+from ..claims.statistics import Sample
 from ..common.errors import BookError
 from ..common.parameters import value_text
 from ..common.sources import APPENDIX, ChapterFiles
@@ -18,6 +18,7 @@ from ..notebook.results import verdicts_of
 from ..provenance.staleness import notebook_stamp, read_record
 from ..provenance.stamps import of_notebooks
 
+NOISE_LEVEL = 0.05  # that any difference of two runs which chance explains is listed
 REPEATED = 1e-6  # relative to the number: a smaller difference is a repeated measurement, not a change
 ROUNDING = 1e-3  # relative to the bound: a smaller difference in what is left of a 0 is rounding
 
@@ -75,7 +76,7 @@ def compare(before: dict, after: dict) -> list[Change]:
     first, second = verdicts_of(before, claims), verdicts_of(after, claims)
     both = [claim for claim in claims.rows if claim in first and claim in second]
     by_chance = sum(s.by_chance for claim in both for s in first[claim].reading.observed.values())
-    level = FAMILY_LEVEL / max(1, by_chance)
+    level = NOISE_LEVEL / max(1, by_chance)
     return [
         change
         for claim, row in claims.rows.items()

@@ -1,8 +1,9 @@
 """Recomputation of stored readings, and of what notebooks show beside them, and comparison with what is stored.
 
 With the same processor, capability, BLAS, thread count and versions, a reading must be the same to the last bit;
-elsewhere it must be within the rule's tolerance. Its verdict must be the same everywhere, except for a claim that is
-marked as near the line. Stored pictures, and what else notebooks show, must have the sums in the stamp.
+elsewhere it must be within the rule's tolerance. Its verdict must be the same everywhere, except that elsewhere other
+rounding may, as other seeds may, leave open what was decided, or decide it. Stored pictures, and what else notebooks
+show, must have the sums in the stamp.
 """
 
 import os
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..claims.claim_table import Claim
 from ..common.errors import BookError
 from ..common.samples import commit_or_digest
 from ..common.sources import ChapterFiles, chapter_names
@@ -118,7 +120,7 @@ def compare(job: Job, claim: str, again: dict) -> Outcome:
         stored, now = job.part.cut(stored, now)
     else:
         before, verdict = _verdict(job, claim, stored), _verdict(job, claim, now)
-        if before != verdict and not (elsewhere and job.claims.rows[claim].near):
+        if before != verdict and not (elsewhere and may_open(job.claims.rows[claim], before, verdict)):
             return Outcome(claim, where, f"stored is {before}, computed {verdict}", True)
     if repr(stored) == repr(now):
         return Outcome(claim, where, SAME)
@@ -130,9 +132,13 @@ def compare(job: Job, claim: str, again: dict) -> Outcome:
 
 
 def _verdict(job: Job, claim: str, arms: dict) -> str:
-    """The verdict on a reading in place of the stored one, with the correction of the whole run."""
-    stamp = job.stored.stamp
-    return verdicts_of(stamp | {"readings": stamp["readings"] | {claim: arms}}, job.claims)[claim].verdict
+    """The verdict on a reading in place of the stored one."""
+    return verdicts_of(job.stored.stamp | {"readings": {claim: arms}}, job.claims)[claim].verdict
+
+
+def may_open(row: Claim, before: str, now: str) -> bool:
+    """Whether other rounding may turn one verdict into the other: where seeds decide, and one of the two is open."""
+    return row.seeds_decide and "undecided" in (before, now)
 
 
 def command(

@@ -2,7 +2,7 @@
 
 It reads well without a style sheet, too, as in JupyterLab or on a forge; `book/_static/card.css` lays it out on pages.
 nbval compares only the claim's id and this run's verdict: `chapters/nbval-sanitize.cfg` removes what is between marks,
-the sentences and values and, if there is a record, the verdict at the paper's size.
+the sentences and values and, if there is a record, its verdict.
 """
 
 import re
@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from html import escape
 
 from ..claims.claim_table import VERDICTS, Claim, Claims
-from ..claims.judging import CONDITIONS, Verdict
+from ..claims.judging import CONDITIONS, NOT_JUDGED, OUTSIDE, Verdict
 from ..claims.plain import as_html, as_text, sentences
 from .display import ARM_NAMES, Line, show_sample, values
 from .gauge import gauge
 
-NEAR = "near the line"
-NOT_JUDGED = "not judged, the parameters of this run are outside the claim's regime"
 _OPEN, _CLOSE = "<!--stored-->", "<!--/stored-->"
 _LINE = "border-left:4px solid #888;padding:.25em .7em;margin:.3em 0;line-height:1.5"
 _WORD = "font-weight:600;white-space:nowrap"  # for front ends that lack book/_static/verdicts.css, which adds colour
@@ -25,51 +23,54 @@ _MATH = re.compile(r"\$([^$]+)\$")
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict of a record at another size than this run's, which a card shows first if the two differ."""
+    """The verdict of a record; where this run's differs, the card speaks of the record and names this run's verdict."""
 
     found: Verdict
     profile: str
+    blocks: int = 1  # of seeds; a verdict that is not open is that of all of them
 
     @property
-    def size(self) -> str:
-        return f"at the {self.profile}'s size"
+    def run(self) -> str:
+        return "the long run" if self.profile == "paper" else f"the run {self.profile}"
+
+    @property
+    def where(self) -> str:
+        agree = self.blocks > 1 and self.found.verdict != "undecided"
+        return f"in {self.run}" + (f", in {self.blocks} of {self.blocks} blocks of seeds" if agree else "")
 
 
 def card(verdict: Verdict, headline: Headline | None = None, claims: Claims | None = None) -> Line:
     """The card of a claim that this run has judged; `claims` is the chapter's table, for links and commands."""
-    claim, word = verdict.claim, verdict.verdict
-    badge, lead, noted = _badge(word), "", ""
-    if headline and headline.found.verdict == word:
-        noted = f"also {headline.size}"
-    elif headline:
-        lead = f"{_badge(headline.found.verdict)} {headline.size}; this run: "
-        noted = f"{headline.found.verdict} {headline.size}"
-    text = word
-    if claim.near:
-        badge, text = f"{_OPEN}{badge}{_CLOSE} {NEAR}", NEAR
-        noted = " | ".join(filter(None, [word, noted]))
-    return _line(claim, text, f"{_OPEN}{lead}{_CLOSE}{badge}", [noted, *values(verdict)], verdict, headline, claims)
+    word, parts = verdict.verdict, values(verdict)
+    if headline is None or headline.found.verdict == word:
+        noted, badge = f"also {headline.where}" if headline else "", f"{_OPEN}{_CLOSE}{_badge(word)}"
+        return _line(verdict.claim, word, badge, [noted, *parts], verdict, "this run", claims)
+    badge = f"{_OPEN}{_lead(headline)}{_CLOSE}{_badge(word)}"
+    noted = f"{headline.found.verdict} {headline.where}"
+    return _line(verdict.claim, word, badge, [noted, *parts], headline.found, headline.run, claims)
 
 
 def card_not_judged(claim: Claim, headline: Headline | None = None, claims: Claims | None = None) -> Line:
     """The card of a claim whose regime this run is outside: what the record found, if there is one."""
-    lead = f"{_badge(headline.found.verdict)} {headline.size}; this run: " if headline else ""
-    noted = [f"{headline.found.verdict} {headline.size}", headline.found.reason] if headline else []
-    badge = f'{_OPEN}{lead}{_CLOSE}<span class="claim-not-judged">{escape(NOT_JUDGED)}</span>'
-    return _line(claim, NOT_JUDGED, badge, noted, headline and headline.found, headline, claims)
+    noted = (
+        [f"{headline.found.verdict} {headline.where}", headline.found.reason]
+        if headline
+        else [OUTSIDE.format(claim.regime)]
+    )
+    own = _badge(NOT_JUDGED).replace("verdict", "claim-not-judged verdict", 1)
+    badge = f"{_OPEN}{_lead(headline) if headline else ''}{_CLOSE}{own}"
+    return _line(claim, NOT_JUDGED, badge, noted, headline and headline.found, headline.run if headline else "", claims)
+
+
+def _lead(headline: Headline) -> str:
+    return f"{_badge(headline.found.verdict)} {headline.where}; this run: "
 
 
 def _line(
-    claim: Claim,
-    word: str,
-    badge: str,
-    parts: list[str],
-    shown: Verdict | None,
-    headline: Headline | None,
-    claims: Claims | None,
+    claim: Claim, word: str, badge: str, parts: list[str], shown: Verdict | None, run: str, claims: Claims | None
 ) -> Line:
-    """The card with this run's verdict as `word` and as HTML (`badge`), and what a run has `shown` between marks."""
-    found = plain_sentences(shown) if shown else []
+    """The card: this run's verdict as `word` and as HTML (`badge`), and between marks the verdict `shown`, of `run`."""
+    found = sentences(shown, run) if shown else []
     spoken = " ".join(map(as_text, found))
     stored = " | ".join(filter(None, [*parts[:1], spoken, *parts[1:]]))
     head = f" <strong>{as_html(found[0]) if found else _math(claim.statement)}</strong>"
@@ -78,23 +79,17 @@ def _line(
     if shown and not found:  # a row without sentences: the numbers alone
         body = " · ".join(escape(part) for part in values(shown))
     body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
-    picture = gauge(claim.rule, shown.reading, shown.level) if shown and claim.kind != "identity" else ""
-    more = _more(claim, shown, headline, claims) if claim.rule else ""
-    kinds = f"claim claim-{word.replace(' ', '-')}" if word in VERDICTS else "claim"
-    kinds += " claim-identity" if claim.kind == "identity" else ""
+    picture = gauge(claim.rule, shown.reading) if shown and claim.kind != "identity" else ""
+    more = _more(claim, shown, claims) if claim.rule else ""
+    kinds = f"claim claim-{word.replace(' ', '-')}{' claim-identity' if claim.kind == 'identity' else ''}"
     opening = f'<div class="{kinds}" id="{claim.id}" style="{_LINE}"><p class="claim-head" style="margin:0">'
     html = f"{opening}{badge}{_OPEN}{kind}{head}</p>{body}{picture}{more}{_CLOSE}</div>"
     return Line(f"{claim.id}: {word}\n<<{stored}>>", html)
 
 
-def plain_sentences(verdict: Verdict) -> list[list[str]]:
-    """What was found, sentence by sentence; empty for a claim whose row has none."""
-    return sentences(verdict.claim.plain, verdict.claim.rule, verdict.reading, verdict.level)
-
-
-def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims: Claims | None) -> str:
+def _more(claim: Claim, shown: Verdict | None, claims: Claims | None) -> str:
     """What stands one click away: how it was measured, statement and record, the command, the id."""
-    links = [_details(claim, shown, headline)]
+    links = [_details(claim, shown)]
     if claims:
         place = escape(f"../book/claims.html#{claims.paper}/{claim.id}")
         links.append(f'<a href="{place}">statement and record</a>')
@@ -104,7 +99,7 @@ def _more(claim: Claim, shown: Verdict | None, headline: Headline | None, claims
     return f'<div class="claim-more" style="font-size:.85em">{" ".join(links)}</div>'
 
 
-def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> str:
+def _details(claim: Claim, shown: Verdict | None) -> str:
     rule = f"{claim.rule} ({claim.tolerance_reason})" if claim.tolerance_reason else str(claim.rule)
     texts = {
         "statement": claim.statement,
@@ -113,12 +108,8 @@ def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> 
         "rule": rule,
         "control": claim.control,
         "why": shown.reason if shown and not shown.reason.startswith("the rule") else "",
-        "under review": claim.review,
-        NEAR: claim.near,
     }
     rows = {label: _math(text) for label, text in texts.items() if text}
-    if headline and headline.found is not shown:
-        rows["record"] = _recorded(headline)
     if claim.beyond:
         rows["whose"] = "beyond the paper"
     items = "".join(f"<dt>{label}</dt><dd>{html}</dd>" for label, html in rows.items())
@@ -126,16 +117,10 @@ def _details(claim: Claim, shown: Verdict | None, headline: Headline | None) -> 
     return f"<details><summary>how it was measured</summary><dl>{items}</dl>{table}</details>"
 
 
-def _recorded(headline: Headline) -> str:
-    """What the record found, in words, as HTML."""
-    found = [as_html(parts) for parts in plain_sentences(headline.found)[1:]] or [_math(headline.found.reason)]
-    return f"{headline.found.verdict} {headline.size}. {' '.join(found)}"
-
-
 def _table(shown: Verdict) -> str:
     """Every case of every arm, one a row."""
     rows = [
-        f"<tr><td>{escape(name)}</td><td>{escape(case)}</td><td>{escape(show_sample(sample, shown.level))}</td></tr>"
+        f"<tr><td>{escape(name)}</td><td>{escape(case)}</td><td>{escape(show_sample(sample))}</td></tr>"
         for arm, name in ARM_NAMES.items()
         for case, sample in getattr(shown.reading, arm).items()
     ]

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from ..claims.claim_table import Claim, Claims
 from ..claims.judging import Reading, Verdict, judge, judge_all
-from ..claims.statistics import FAMILY_LEVEL
 from ..common import environment
 from ..common.environment import device_of
 from ..common.errors import BookError, Refused
@@ -78,14 +77,13 @@ class Chapter:
     ) -> display.Line:
         """Judge a claim's statistics by its rule and return the card to show.
 
-        A statistic is a number, a sequence with one value per seed, a share `{"hits": k, "trials": n}`, or a dictionary
-        from cases to these, of which the worst counts; or a function without arguments that returns one. If the claim
-        has the field `clear`, a case has one value per network, and cases may be grouped in a dictionary of
-        dictionaries. `control` is the nearest plausible mistake, run through the same code: it must miss the rule.
+        A statistic is a number, a sequence with one value per seed, a share `{"hits": k, "trials": n}`, or a
+        dictionary from cases to these, of which the worst counts; or a function without arguments that returns one.
+        If the claim has the field `clear`, a case has one value per network, and cases may be grouped in a dictionary
+        of dictionaries. `control` is the nearest plausible mistake, run through the same code: it must miss the rule.
         `advocate` is the strongest reading under which the authors are right: if it meets the rule, the verdict is at
-        most `with conditions`. Random claims are judged at the strictest level of Holm's correction; `close` applies
-        the full correction. If `regime` is false, the run is outside the claim's regime (for example, its training is
-        cut short): the claim is not judged, and no function is called.
+        most `with conditions`. If `regime` is false, the run is outside the claim's regime (for example, its training
+        is cut short): the claim is not judged, and no function is called.
         """
         if not regime:
             self.outside_regime.add(claim)
@@ -107,9 +105,7 @@ class Chapter:
         return self.claims.rows[claim]
 
     def _verdict(self, claim: str) -> Verdict:
-        row = self._row(claim)
-        level = FAMILY_LEVEL / self.claims.by_chance if row.by_chance else FAMILY_LEVEL
-        return judge(row, self.readings[claim], level, self.data)
+        return judge(self._row(claim), self.readings[claim], self.data)
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
         """Iterate with a progress bar, which shows the remaining time."""

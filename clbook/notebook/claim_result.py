@@ -3,10 +3,16 @@
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
-from ..claims.claim_table import Claim
-from ..claims.judging import Reading
+from ..claims.claim_table import NEGATIVE, Claim
+from ..claims.judging import Reading, Verdict
 from ..claims.plain import as_text, sentences
-from ..claims.statistics import FAMILY_LEVEL, Sample
+from ..claims.statistics import Sample
+
+# verdict → the word for it that other fields use; `book/judging.md` has the same map
+COMMON = dict.fromkeys(("reproduced", "with conditions", "misprint"), "verified")
+COMMON |= dict.fromkeys(("not reproduced", "contradicted"), "falsified")
+COMMON |= dict.fromkeys(("not seen", "undecided", "vacuous"), "inconclusive")
+COMMON |= {"seen": "verified on a stand-in"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class RunVerdict:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim with its headline verdict: that of the record at the paper's size, or else of the default run.
+    """A claim with its headline verdict: that of the record `paper`, or else of the default run.
 
     For a claim that no stored run has, the fields from `profile` on keep their defaults.
     """
@@ -35,12 +41,12 @@ class ClaimResult:
     data: str  # the data set that it was tested on, "generated" for none
     profile: str | None = None  # the size of the run
     reading: Reading | None = None  # what the run measured, as it is judged
-    level: float = FAMILY_LEVEL  # significance level of its intervals, after Holm's correction
     seeds: tuple[int, int] | None = None  # the first and the last; None also if the chapter has no seeds
-    recurs: dict[str, list[str]] | None = None  # profile → verdicts on other blocks of seeds
+    recurs: dict[str, list[str]] | None = None  # profile → verdict on each block of seeds, the run's own first
     run: dict | None = None  # digests, parameters, versions, device, seconds, `stale`: see `stamps.made_by`
     verdicts: tuple[RunVerdict, ...] = ()  # of every stored run that has the claim
-    condition: str = ""  # the kind of `with conditions`, one of judging.CONDITIONS
+    condition: str = ""  # one of judging.CONDITIONS
+    before_review: str = ""  # as in `judging.Verdict`
 
     @property
     def id(self) -> str:
@@ -51,15 +57,28 @@ class ClaimResult:
     def stale(self) -> bool:
         return bool(self.run and self.run["stale"])
 
+    @property
+    def under_review(self) -> bool:
+        """Whether a record misses the rule and the reading under which the authors are right has not been run yet."""
+        recorded = self.profile not in (None, "default", "custom")
+        return recorded and self.verdict == "undecided" and self.before_review in NEGATIVE
+
+    @property
+    def common(self) -> str | None:
+        """The verdict in the words of other fields; None where there is none."""
+        return COMMON.get(self.verdict)
+
     @cached_property
     def interval(self) -> dict[str, tuple[float, float]]:
         """Case → confidence interval of the observed statistic; a point if it is not random."""
-        return {case: sample.interval(self.level) for case, sample in self.arm("observed").items()}
+        return {case: sample.interval() for case, sample in self.arm("observed").items()}
 
     @property
     def sentences(self) -> list[list[str]]:
         """What the run found, in plain sentences, the headline first; empty for a claim that was not run."""
-        return sentences(self.claim.plain, self.claim.rule, self.reading, self.level) if self.reading else []
+        if self.reading is None:
+            return []
+        return sentences(Verdict(self.claim, self.verdict, self.reason, self.reading, self.before_review))
 
     def arm(self, name: str) -> dict[str, Sample]:
         """Case → statistic of an arm of `Reading`; empty for a claim that was not run."""
@@ -80,6 +99,7 @@ class ClaimResult:
             "statistic": claim.statistic,
             "rule": str(claim.rule) if claim.rule else None,
             "verdict": self.verdict,
+            "common": self.common,
             "condition": self.condition,
             "reason": self.reason,
             "found": [as_text(parts) for parts in self.sentences],
@@ -95,7 +115,6 @@ class ClaimResult:
             "mended": arms.get("mended"),
             "advocate": {"what": claim.advocate, **arms.get("advocate", {})} if claim.advocate else None,
             "note": claim.note,
-            "review": claim.review,
             "beyond": claim.beyond,
             "of": claim.of,
             "in": claim.place,

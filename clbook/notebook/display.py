@@ -41,26 +41,24 @@ def show_number(value: float) -> str:
     return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"
 
 
-def show_sample(sample: Sample, level: float) -> str:
+def show_sample(sample: Sample) -> str:
     """The estimate, with its confidence interval and sample size if it is random."""
     if not sample.by_chance:
         return show_number(sample.estimate)
-    low, high = sample.interval(level)
+    low, high = sample.interval()
     return f"{show_number(sample.estimate)} [{show_number(low)}, {show_number(high)}], n = {sample.size}"
 
 
-def show_arm(arm: dict[str, Sample], level: float) -> str:
-    return "; ".join(f"{case + ' ' if case else ''}{show_sample(s, level)}" for case, s in arm.items())
+def show_arm(arm: dict[str, Sample]) -> str:
+    return "; ".join(f"{case + ' ' if case else ''}{show_sample(s)}" for case, s in arm.items())
 
 
 def values(verdict: Verdict) -> list[str]:
     """Rule, arms, reason, and the claim's marks, as the text form of a card has them."""
     claim, reading = verdict.claim, verdict.reading
     arms = {label: getattr(reading, arm) for arm, label in ARM_NAMES.items() if getattr(reading, arm)}
-    shown = [f"{label} {show_arm(values, verdict.level)}" for label, values in arms.items()]
-    review = f"under review: {claim.review}" if claim.review not in verdict.reason else ""
-    marks = [review, claim.near, "beyond the paper" if claim.beyond else ""]
-    return [f"rule {claim.rule}", *shown, verdict.reason, *filter(None, marks)]
+    shown = [f"{label} {show_arm(values)}" for label, values in arms.items()]
+    return [f"rule {claim.rule}", *shown, verdict.reason, *["beyond the paper"] * claim.beyond]
 
 
 def summary_table(verdicts: dict[str, Verdict], stamp: dict) -> Line:

@@ -48,11 +48,11 @@ class Scale:
         return min(max((at - self.low) / (self.high - self.low), 0.0), 1.0) * WIDTH
 
 
-def gauge(rule: Rule, reading: Reading, level: float) -> str:
+def gauge(rule: Rule, reading: Reading) -> str:
     """The picture as SVG; empty for a reading without a finite number."""
     observed, control, outside = (list(arm.values()) for arm in (reading.observed, reading.control, reading.outside))
     edges = [edge for edge in rule.range if math.isfinite(edge)]
-    intervals = [sample.interval(level) for sample in observed]
+    intervals = [sample.interval() for sample in observed]
     shown = [x for sample in observed for x in _seeds(sample)] + [x for ends in intervals for x in ends]
     values = [*shown, *edges, *(s.estimate for s in (*observed, *control, *outside))]
     if not any(math.isfinite(s.estimate) for s in observed):
@@ -85,7 +85,7 @@ def _zone(rule: Rule, x: Scale) -> Iterable[str]:
     for edge in dict.fromkeys(finite):
         at = f"M{x(edge):.1f} {_TOP + 4}V{_AXIS + 4}"
         yield f'<path class="edge" d="{at}" stroke="#00563f" stroke-dasharray="3 2"/>'
-    name = {"rate": "predicted ", "at_most": "≤ ", "at_least": "≥ "}.get(rule.name, "")
+    name = {"at_most": "≤ ", "at_least": "≥ "}.get(rule.name, "")
     edges = "to".join(f" {_edge(edge)} " for edge in dict.fromkeys(finite)).strip()
     yield _text(f"{name}{edges}", sum(map(x, finite)) / len(finite), _TOP, "edge-label", "#00563f")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..claims.claim_table import Claim, Claims
-from ..claims.judging import Reading, Verdict, judge_all
+from ..claims.judging import NOT_JUDGED, OUTSIDE, Reading, Verdict, judge_all, over_blocks
 from ..common.formats import OnDamage, attempt
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names, find_root
@@ -23,7 +23,9 @@ class StoredRun:
     stamp: dict
     verdicts: dict[str, Verdict]
     states: dict[str, State]
-    recurrence: dict[str, dict[str, list[str]]]  # claim -> profile -> its verdicts on other blocks of seeds
+    blocks: dict[
+        str, dict[str, list[str]]
+    ]  # claim -> profile -> its verdict on each block of seeds, the run's own first
 
     def is_stale(self, claim: str) -> bool:
         """Whether the reading of a claim is out of date with the present code."""
@@ -44,11 +46,17 @@ def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
 def _stored_run(
     stamp: dict, code: ChapterCode, claims: Claims, others: list[dict], parameters: dict | None = None
 ) -> StoredRun:
-    recurrence: dict[str, dict[str, list[str]]] = {}
-    for other in others:
-        for claim, verdict in verdicts_of(other, claims).items():
-            recurrence.setdefault(claim, {}).setdefault(other["profile"], []).append(verdict.verdict)
-    return StoredRun(stamp, verdicts_of(stamp, claims), states(code, stamp, claims, parameters=parameters), recurrence)
+    own, blocks = verdicts_of(stamp, claims), {}
+    for run, verdicts in [(stamp, own), *((other, verdicts_of(other, claims)) for other in others)]:
+        for claim, verdict in verdicts.items():
+            blocks.setdefault(claim, {}).setdefault(run["profile"], []).append(verdict.verdict)
+    found = {claim: over_blocks(verdict, _words(blocks[claim])[1:]) for claim, verdict in own.items()}
+    blocks = {claim: words for claim, words in blocks.items() if len(_words(words)) > 1}
+    return StoredRun(stamp, found, states(code, stamp, claims, parameters=parameters), blocks)
+
+
+def _words(blocks: dict[str, list[str]]) -> list[str]:
+    return [word for words in blocks.values() for word in words]
 
 
 def stored_runs(
@@ -77,17 +85,18 @@ def stored_runs(
 
 
 def headlines(files: ChapterFiles, library: Library | None = None) -> dict[str, Headline]:
-    """Claim → the verdict of the record at the paper's size, if its reading is up to date with the present sources."""
+    """Claim → the verdict of the record `paper`, if its reading is up to date with the present sources."""
     if not files.record("paper").is_file():
         return {}
     claims, record = Claims.load(files.claims), read_record(files.record("paper"), files)
     parameters = parameters_now(files, "paper", record["run"])
-    run = _stored_run(record["run"], ChapterCode(files, library), claims, [], parameters)
-    return {c: Headline(v, "paper") for c, v in run.verdicts.items() if not run.is_stale(c)}
+    run = _stored_run(record["run"], ChapterCode(files, library), claims, record["other_seeds"], parameters)
+    blocks = {claim: len(_words(words)) for claim, words in run.blocks.items()}
+    return {c: Headline(v, "paper", blocks.get(c, 1)) for c, v in run.verdicts.items() if not run.is_stale(c)}
 
 
 def _headline(runs: dict[str, StoredRun], claim: str) -> StoredRun | None:
-    """The run with the headline verdict: the record at the paper's size if up to date, else the default run."""
+    """The run with the headline verdict: the record `paper` if up to date, else the default run."""
     order = [runs[p] for p in ("paper", "default") if p in runs and claim in runs[p].verdicts]
     return next((run for run in order if not run.is_stale(claim)), order[-1] if order else None)
 
@@ -97,8 +106,10 @@ def _result(
 ) -> ClaimResult:
     verdicts = tuple(_run_verdict(*item, claim) for item in runs.items() if claim.id in item[1].verdicts)
     if run is None:
-        reason = claim.needs or "no stored run has it"
-        return ClaimResult(claims.paper, files.name, claim, "not run", reason, claim.data, verdicts=verdicts)
+        word, reason = "not run", claim.needs or "no stored run has it"
+        if claim.rule and any(claim.id in other.stamp["claims"] for other in runs.values()):
+            word, reason = NOT_JUDGED, OUTSIDE.format(claim.regime)
+        return ClaimResult(claims.paper, files.name, claim, word, reason, claim.data, verdicts=verdicts)
     verdict = run.verdicts[claim.id]
     return ClaimResult(
         claims.paper,
@@ -109,12 +120,12 @@ def _result(
         _data(run, claim),
         profile=run.stamp["profile"],
         reading=verdict.reading,
-        level=verdict.level,
         seeds=_seeds(run, claim),
-        recurs=run.recurrence.get(claim.id),
+        recurs=run.blocks.get(claim.id),
         run=_made_by(run, claim.id),
         verdicts=verdicts,
         condition=verdict.condition,
+        before_review=verdict.before_review,
     )
 
 
@@ -155,8 +166,9 @@ def load_results(root: Path | None = None, on_damage: OnDamage = "raise") -> lis
 
 
 def run_results(files: ChapterFiles, stamp: dict) -> list[ClaimResult]:
-    """The claims that one run measured."""
+    """The claims that one run measured, or that its parameters are outside the regime of."""
     claims = Claims.load(files.claims)
     run = _stored_run(stamp, ChapterCode(files), claims, [])
-    measured = [claim for claim in claims.rows.values() if claim.id in run.verdicts]
-    return [_result(files, claims, claim, {stamp["profile"]: run}, run) for claim in measured]
+    asked = [claim for claim in claims.rows.values() if claim.rule and claim.id in stamp["claims"]]
+    runs = {stamp["profile"]: run}
+    return [_result(files, claims, claim, runs, run if claim.id in run.verdicts else None) for claim in asked]

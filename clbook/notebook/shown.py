@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge, judge_all
-from ..claims.statistics import FAMILY_LEVEL
 from ..common.errors import BookError
 from ..common.formats import place_of, read_notebook
 from ..common.pictures import plain_png
@@ -35,8 +34,7 @@ def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Li
     if claim not in stamp["readings"]:
         return card_not_judged(claims.rows[claim], headlines.get(claim), claims)
     row, reading = claims.rows[claim], Reading.of(**stamp["readings"][claim])
-    level = FAMILY_LEVEL / claims.by_chance if row.by_chance else FAMILY_LEVEL
-    return card(judge(row, reading, level, stamp["data"]), headlines.get(claim), claims)
+    return card(judge(row, reading, stamp["data"]), headlines.get(claim), claims)
 
 
 def code_cells(notebook) -> list:

@@ -12,7 +12,7 @@ _WHOLE = {"book/bibliography"}  # citations lead to it
 _TITLE = re.compile(r"^(?:# )?# (?P<title>\S.*)$", re.MULTILINE)  # in Markdown, or in a comment of a chapter's source
 _INCLUDE = re.compile(r"```\{include\} +\S*_generated/(?P<file>\S+)\n```")
 _RECORD_FIGURE = re.compile(r"\{record-figure\} \S+\n(?::[\w-]+:.*\n)*?:name: +(?P<label>\S+)\n")
-_RECORD = "The recorded run at the paper's size and its pictures stand in the [chapter](../chapters/{name}.md)."
+_RECORD = "The recorded long run and its pictures stand in the [chapter](../chapters/{name}.md)."
 
 
 def render(files: ChapterFiles, notebook, run: dict, claims: list[dict], beside: set[str], scratch: Path) -> str:

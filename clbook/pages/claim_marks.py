@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from html import escape
 
-from ..claims.claim_table import VERDICTS
+from ..claims.claim_table import STAND_INS, VERDICTS
 from ..common.errors import BookError
 from ..common.sources import APPENDIX
 from ..notebook.claim_result import ClaimResult
@@ -73,7 +73,7 @@ def counts(verdicts: Iterable[str]) -> dict[str, int]:
 
 
 def count_line(results: Iterable[ClaimResult]) -> Html:
-    """All nonzero counts in one line, those of our own claims separately from those of the papers."""
+    """All nonzero counts in one line; those on stand-ins, and those of our own claims, stand apart."""
     return verdict_line((result.verdict, result.claim.beyond) for result in results)
 
 
@@ -85,7 +85,10 @@ def verdict_line(verdicts: Iterable[tuple[str, bool]]) -> Html:
 
     verdicts = list(verdicts)
     theirs, ours = ([verdict for verdict, beyond in verdicts if beyond == own] for own in (False, True))
-    parts = [line(theirs), f"beyond the paper{'' if theirs else 's'}: {line(ours)}" if ours else ""]
+    stand_ins = [verdict for verdict in theirs if verdict in STAND_INS]
+    parts = [line([verdict for verdict in theirs if verdict not in STAND_INS])]
+    parts += [f"on stand-ins: {line(stand_ins)}"] * bool(stand_ins)
+    parts += [f"beyond the paper{'' if theirs else 's'}: {line(ours)}"] * bool(ours)
     return Html(" ".join(filter(None, parts)) or "no claims")
 
 

@@ -1,5 +1,7 @@
 """One claim as one line that opens to the rest, and the form that filters these lines where a browser runs scripts."""
 
+from collections import Counter
+
 from ..claims.judging import CONDITIONS
 from ..claims.plain import as_html
 from ..notebook.claim_result import ClaimResult
@@ -28,13 +30,13 @@ def _seeds(result: ClaimResult) -> str:
 
 
 def _agreement(result: ClaimResult) -> str:
-    """On how many other blocks of seeds the verdict is the same, and of what size they are if it is another one."""
-
-    def agreeing(profile: str, verdicts: list[str]) -> str:
-        size = "" if profile == result.profile else f" at the size `{profile}`"
-        return f"{verdicts.count(result.verdict)} of {len(verdicts)} blocks{size} agree"
-
-    return "; ".join(agreeing(*blocks) for blocks in (result.recurs or {}).items())
+    """Which verdicts the blocks of seeds give, the run's own among them, and the size of those that have another."""
+    if not result.recurs:
+        return ""
+    words = Counter(word for verdicts in result.recurs.values() for word in verdicts)
+    found = ", ".join(f"{word} in {count} of {words.total()}" for word, count in words.items())
+    sizes = ", ".join(f"{len(verdicts)} of the size {profile}" for profile, verdicts in result.recurs.items())
+    return f"{found} blocks of seeds{f' ({sizes})' if len(result.recurs) > 1 else ''}"
 
 
 def _other_runs(result: ClaimResult) -> Html:
@@ -66,7 +68,6 @@ def _details(result: ClaimResult) -> list[tuple[str, str]]:
     advocate = _with_note(show_arm(result.arm("advocate")), claim.advocate) if claim.advocate else ""
     return [
         ("why", why if result.verdict != "reproduced" else ""),
-        ("under review", "" if claim.review in why else claim.review),
         ("what is measured", claim.statistic),
         ("setting", claim.regime),
         ("measured", show_arm(result.arm("observed"))),
@@ -81,7 +82,7 @@ def _details(result: ClaimResult) -> list[tuple[str, str]]:
         ("rule changed", _changes(claim.changed)),
         ("run", f"{result.profile}, {result.data}{', made by older code' if result.stale else ''}"),
         ("seeds", _seeds(result)),
-        ("other seeds", _agreement(result)),
+        ("blocks of seeds", _agreement(result)),
         ("other runs", _other_runs(result)),
     ]
 

@@ -10,9 +10,7 @@ from ..notebook.display import show_number
 from .claim_marks import one_line
 
 # the reasons that name a rule without telling what was measured; what follows them is worth reading
-_BARE = re.compile(
-    r"^(?P<review>under review: )?the rule .+? is missed(?P<smaller> in a run smaller than the paper's: )?(?:; )?"
-)
+_BARE = re.compile(r"^the rule .+? is missed(?:; )?")
 _TOUCHES = re.compile(r"^the interval.* contains \S+; (?P<seeds>.+)$")
 
 
@@ -107,7 +105,7 @@ def explanation(result: ClaimResult) -> str:
     if bare is None:
         return f"{finding(result)} {sentence(reason)}{'' if reason.endswith('.') else '.'}".strip()
     rest = reason[bare.end() :]
-    lead = "Under review: " if bare["review"] else "The run is smaller than the paper's: " if bare["smaller"] else ""
+    lead = "Under review: " if result.under_review else ""
     return f"{finding(result)} {f'{lead}{rest}.' if rest else ''}".strip()
 
 

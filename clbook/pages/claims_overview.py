@@ -2,9 +2,9 @@
 
 import re
 
-from ..claims.claim_table import NEGATIVE
+from ..claims.claim_table import NEGATIVE, STAND_INS
 from ..claims.judging import CONDITIONS
-from ..claims.statistics import FAMILY_LEVEL
+from ..claims.statistics import LEVEL
 from ..notebook.claim_result import ClaimResult
 from .claim_marks import Html, counts, row_link
 from .template import fill
@@ -25,7 +25,7 @@ _GROUPS = {
 }
 _ID = re.compile(rf"(?P<word>{'|'.join(_WORDS)})-(?P<part>[a-z]?)(?P<number>\d[\d.]*)(?P<side>[a-z]?)(?:-|$)")
 _HOLDS, _IN_PART = ("reproduced", "misprint"), ("with conditions",)
-_COLUMNS = ("hold as stated", "hold with conditions", "open or failed in some part")
+_COLUMNS = ("hold as stated", "hold with conditions", "open or failed in some part", "on a stand-in")
 
 
 def label_of(result: ClaimResult) -> tuple[str, str] | None:
@@ -43,8 +43,10 @@ def label_of(result: ClaimResult) -> tuple[str, str] | None:
 
 
 def column_of(claims: list[ClaimResult]) -> int:
-    """The column of a printed result: all its claims hold, all within conditions, or one is open or against it."""
+    """The column of a printed result: all hold, all within conditions, one is open or against it, or on a stand-in."""
     verdicts = {claim.verdict for claim in claims}
+    if verdicts & {*STAND_INS}:
+        return 3
     return 0 if verdicts <= {*_HOLDS} else 1 if verdicts <= {*_HOLDS, *_IN_PART} else 2
 
 
@@ -54,6 +56,7 @@ def _marks(claims: list[ClaimResult]) -> list[str]:
     if number["not run"] == len(claims):
         return ["not run"]
     parts = {"failed": sum(number[verdict] for verdict in NEGATIVE), "open": number["undecided"]}
+    parts |= {word: number[word] for word in STAND_INS}
     marks = [f"{count}{of} {word}" if of else word for word, count in parts.items() if count]
     return marks + ["a misprint"] * bool(number["misprint"])
 
@@ -103,35 +106,42 @@ def summary_sentence(results: list[ClaimResult]) -> str:
     """How many of the papers' own claims that were run hold, in one sentence."""
     theirs = [result for result in results if not result.claim.beyond]
     number = counts(result.verdict for result in theirs)
-    run = len(theirs) - number["not run"]
+    stand_ins = sum(number[verdict] for verdict in STAND_INS)
+    run = len(theirs) - number["not run"] - number["not judged here"] - stand_ins
     against = sum(number[verdict] for verdict in NEGATIVE)
     papers = "these papers" if len({result.paper for result in theirs}) > 1 else "this paper"
     misprints = f", and {number['misprint']} once a misprint is mended" if number["misprint"] else ""
+    apart = f" On stand-ins for the papers' own experiments {number['seen']} more were seen, {number['not seen']} not."
+    apart = apart if stand_ins else ""
     end = f"{against} failed under the authors' reading too" if against else "no verdict goes against a paper"
     return (
         f"Of the {run} statements of {papers} that were run, {number['reproduced']} hold as stated, "
         f"{number['with conditions']} within conditions that we name{misprints}; {number['undecided']} are open, and "
-        f"{end}."
+        f"{end}.{apart}"
     )
 
 
 def conditions_text(results: list[ClaimResult]) -> str:
     """How many verdicts with conditions there are of each kind, each with a link to the first, in one sentence."""
-    kinds = {kind: [r for r in results if r.condition == kind] for kind in CONDITIONS}
+    held = [result for result in results if result.verdict == "with conditions"]
+    kinds = {kind: [r for r in held if r.condition == kind] for kind in CONDITIONS}
     parts = [f"{len(own)} {CONDITIONS[kind]} (for example {row_link(own[0])})" for kind, own in kinds.items() if own]
     return f"On the [claims page](claims.md) stand {', '.join(parts)}.\n" if parts else "At present there is none.\n"
 
 
 def luck_text(results: list[ClaimResult]) -> str:
-    """How many verdicts could be luck: the number decided by chance, and what Holm's correction guarantees."""
+    """How many verdicts rest on chance, how many could be luck, and how many recur on other blocks of seeds."""
     chance = [result for result in results if result.claim.by_chance and result.run]
     if not chance:
         return "No verdict here was decided by chance: each rests on an identity, a count or a deterministic run."
-    chapters = len({result.chapter for result in chance})
-    scope = "their chapter" if chapters == 1 else f"each of their {chapters} chapters"
+    repeated = [result for result in chance if result.recurs]
+    recur = sum(len({word for words in result.recurs.values() for word in words}) == 1 for result in repeated)
+    again = (
+        f"On other blocks of seeds {len(repeated)} of them were repeated, {recur} recur on all; the others are open. "
+    )
     return (
-        f"**How many could be luck?** {len(chance)} of these verdicts rest on random draws. Each held to "
-        f"{FAMILY_LEVEL:.0%} alone, {FAMILY_LEVEL * len(chance):.1f} errors could be expected; their intervals are "
-        f"widened by Holm's procedure {{cite}}`holm-1979`, so that in {scope} even one such error has a probability "
-        f"of at most {FAMILY_LEVEL:.0%}. The other verdicts rest on identities, counts or deterministic runs."
+        f"**How many could be luck?** {len(chance)} of these verdicts rest on random draws. Each is judged by its own "
+        f"interval at {100 * LEVEL:g} % {{cite}}`benjamin-2018`, half of it on each side: at most {50 * LEVEL:g} % of "
+        f"them, {LEVEL / 2 * len(chance):.2g}, can be expected to be luck. {again if repeated else ''}"
+        "The other verdicts rest on identities, counts or deterministic runs."
     )

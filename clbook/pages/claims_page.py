@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..claims.claim_table import NEGATIVE
+from ..claims.claim_table import NEGATIVE, STAND_INS
 from ..notebook.claim_result import ClaimResult
 from .claim_rows import citation, filter_form, row
 from .claims_overview import luck_text, right_table, summary_sentence
@@ -45,7 +45,8 @@ def claims_page(
         failed=of(*NEGATIVE),
         misprints=of("misprint"),
         undecided=of("undecided"),
-        under_review=sum("under review" in result.reason for result in of("undecided")),
+        stand_ins=of(*STAND_INS),
+        under_review=sum(result.under_review for result in results),
         luck=luck_text(results),
         filters=filter_form(results, titles),
         row=row,

@@ -44,6 +44,6 @@ def errata_page(results: list[ClaimResult], notes: Sequence[dict] = (), titles: 
         notes=[(note, _noted(note, by_id)) for note in notes],
         # claims that hold in a stated range and have a form that holds beyond it
         bounds=[result for result in results if result.verdict == "with conditions" and result.arm("mended")],
-        under_review=sum(result.reason.startswith("under review") for result in results),
+        under_review=sum(result.under_review for result in results),
     )
     return f"{page}\n"

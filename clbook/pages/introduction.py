@@ -12,7 +12,7 @@ from .template import fill
 from .thumbnails import notebook_pictures_of
 
 HEROES = "heroes"  # the folder, among the static files of the pages, of the pictures that stand for a chapter
-HOLDS = ("reproduced", "with conditions")
+HOLDS = ("reproduced", "with conditions", "seen")
 
 
 def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "paper") -> Placed | None:

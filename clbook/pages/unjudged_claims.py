@@ -49,7 +49,7 @@ def _marks(cards: Iterable[str]) -> str:
 
 
 def _visit(self, node: UnjudgedClaims) -> None:
-    said = "Not judged in this run; the record at the paper's size:"
+    said = "Not judged in this run; the long run:"
     self.body.append(f'<details class="unjudged-claims">\n<summary>{said} {node["marks"]}</summary>\n')
 
 

@@ -16,7 +16,7 @@ from ..common.sources import ChapterFiles
 from .sweep_table import Row, Table
 
 _LOOKS = [("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("P", "--"), ("X", ":"), ("*", "-.")]
-_MET = ("reproduced", "with conditions")
+_MET = ("reproduced", "with conditions", "seen")
 _STYLE = """body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; } td, th { border: 1px solid #888; padding: .2rem .6rem; text-align: left; }
 div { overflow-x: auto; } svg { max-width: 100%; height: auto; background: white; }

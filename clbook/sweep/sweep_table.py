@@ -121,8 +121,7 @@ def _row(stamps: _Stamps, claims: Claims, point: str, definition: dict, shared: 
     readings = stamp["readings"]
     if shared > 1:
         readings = block_readings(readings, definition["block"], shared, parameters["seeds"])
-    # claims left out of a block still count for Holm's correction, as they would in a run of the block alone
-    verdicts = verdicts_of(stamp | {"readings": stamp["readings"] | readings}, claims)
+    verdicts = verdicts_of(stamp | {"readings": readings}, claims)
     judged = {
         claim: (statistic(row.rule, verdicts[claim].reading), verdicts[claim].verdict)
         for claim, row in claims.rows.items()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clbook.claims.claim_table import Claim
-from clbook.commands.verify import run_again
+from clbook.commands.verify import may_open, run_again
 from clbook.commands.verify_distance import distances
 from clbook.commands.verify_plan import Job, jobs
 from clbook.common.errors import BookError
@@ -81,14 +81,16 @@ class Difference:
 
 
 def differences(job: Job, again: dict) -> Iterator[Difference]:
-    """What a run of a job's claims has changed; a claim marked as near the line may change its verdict."""
+    """What a run of a job's claims has changed; where seeds decide, rounding may leave a verdict open."""
     stamp, rows = job.stored.stamp, job.claims.rows
     before = verdicts_of(stamp, job.claims)
     after = verdicts_of(stamp | {"readings": stamp["readings"] | again["readings"]}, job.claims)
     for claim in (claim for claim in job.wanted if claim in again["readings"]):
         if claim in before and before[claim].verdict != after[claim].verdict:
-            near = " (allowed, it is near the line)" if rows[claim].near else ""
-            yield Difference(claim, f"verdict: {before[claim].verdict} → {after[claim].verdict}{near}", bool(near))
+            words = before[claim].verdict, after[claim].verdict
+            allowed = may_open(rows[claim], *words)
+            said = f"verdict: {' → '.join(words)}{' (allowed, seeds decide it)' if allowed else ''}"
+            yield Difference(claim, said, allowed)
         for line in beyond(rows[claim], stamp["readings"][claim], again["readings"][claim]):
             yield Difference(claim, line)
 

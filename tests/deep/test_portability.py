@@ -66,14 +66,14 @@ def test_rounding_is_allowed(files, capsys):
     assert "0 readings the same to the last bit, 1 within tolerance, 0 not\n" in capsys.readouterr().out
 
 
-def test_a_claim_near_the_line_may_change_its_verdict(files):
+def test_a_verdict_that_seeds_decide_may_be_left_open(files):
     forge(files, "thm-1", 2e-10)
     (job,) = jobs(files.root, "stand-in", ["thm-1"], "default")
     row = job.claims.rows["thm-1"]
-    object.__setattr__(row, "near", "a processor may round either way")
-    again = {"readings": {"thm-1": job.stored.stamp["readings"]["thm-1"] | {"observed": {"": 1.5e-10 / 2}}}}
+    object.__setattr__(row, "by_chance", True)
+    again = {"readings": {"thm-1": job.stored.stamp["readings"]["thm-1"] | {"observed": {"": [0.0, 3e-10]}}}}
     verdict, value = portability.differences(job, again)
-    assert verdict.allowed and verdict.message.endswith("(allowed, it is near the line)") and not value.allowed
+    assert verdict.allowed and verdict.message.endswith("(allowed, seeds decide it)") and not value.allowed
 
 
 def test_a_processor_without_these_instructions_has_one_level():

@@ -7,15 +7,13 @@ from functools import cached_property
 import nbformat
 
 from clbook.claims.claim_table import VERDICTS, Claims
-from clbook.claims.judging import Reading, judge
-from clbook.claims.statistics import FAMILY_LEVEL
+from clbook.claims.judging import NOT_JUDGED, Reading, judge
 from clbook.common.sources import ChapterFiles
-from clbook.notebook.card import NEAR
 from clbook.notebook.shown import code_cells, stamp_of
 
 CHECKED = "nbval-check-output"
 _WORDS = "|".join(map(re.escape, VERDICTS))
-_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?:{NEAR}\n<<)?(?P<word>{_WORDS})(?:$| \|)", re.MULTILINE)
+_PRINTED = re.compile(rf"^(?P<id>[\w.-]+): (?P<word>{_WORDS})(?:$| \|)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -47,14 +45,9 @@ class Committed:
         rows = self.claims.rows
         return {i: Reading.of(**arms) for i, arms in stored.items() if i in rows and rows[i].rule}
 
-    def level(self, claim: str) -> float:
-        """The confidence level at which the notebook prints a claim's verdict."""
-        return FAMILY_LEVEL / self.claims.by_chance if self.claims.rows[claim].by_chance else FAMILY_LEVEL
-
     def word(self, claim: str) -> str:
         """The verdict on the stored values by the present rules."""
-        data = self.stamp["data"]
-        return judge(self.claims.rows[claim], self.readings[claim], self.level(claim), data).verdict
+        return judge(self.claims.rows[claim], self.readings[claim], self.stamp["data"]).verdict
 
     @property
     def _texts(self) -> list[str]:
@@ -65,8 +58,9 @@ class Committed:
 
     def printed(self) -> list[tuple[str, str]]:
         """(claim, verdict) as the checked cells show them."""
-        return [(match["id"], match["word"]) for text in self._texts for match in _PRINTED.finditer(text)]
+        found = [(match["id"], match["word"]) for text in self._texts for match in _PRINTED.finditer(text)]
+        return [(claim, word) for claim, word in found if word != NOT_JUDGED]
 
     def not_judged(self) -> set[str]:
         """Claims whose regime the committed run does not reach, as the checked cells show them."""
-        return {text.partition(":")[0] for text in self._texts if ": not judged," in text}
+        return {text.partition(":")[0] for text in self._texts if f": {NOT_JUDGED}\n" in text}

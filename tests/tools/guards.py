@@ -7,7 +7,7 @@ from committed import Committed
 
 from clbook.claims.rules import MET, MISSED
 from clbook.common.parameters import read_parameters
-from clbook.notebook.results import headlines, verdicts_of
+from clbook.notebook.results import headlines
 from clbook.notebook.shown import differences
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import CURRENT, states
@@ -153,18 +153,17 @@ def labels(chapter: Committed) -> list[str]:
 
 
 def controls(chapter: Committed) -> list[str]:
-    """Every claim has a control, and each of its cases misses the rule at the level of the claims page.
+    """Every claim has a control, and each of its cases misses the rule.
 
     Where chance decides, few seeds may leave a control open; the verdict is undecided then, and says so.
     """
     found = [f"{i}: no control" for i, r in chapter.readings.items() if not r.control]
-    paged = verdicts_of(chapter.stamp, chapter.claims) if chapter.stamp else {}
     rows = chapter.claims.rows
     return found + [
         f"{i}: control{' ' + case if case else ''} does not miss the rule {rows[i].rule}"
         for i, reading in chapter.readings.items()
         for case, sample in reading.as_judged(rows[i]).control.items()
-        if rows[i].rule.outcome(sample, paged[i].level) != MISSED
+        if rows[i].rule.outcome(sample) != MISSED
         if not (rows[i].by_chance and chapter.word(i) == "undecided")
     ]
 
@@ -174,7 +173,7 @@ def negatives(chapter: Committed) -> list[str]:
 
     def meets(claim: str, arm: dict) -> bool:
         rule = chapter.claims.rows[claim].rule
-        return bool(arm) and all(rule.outcome(s, chapter.level(claim)) == MET for s in arm.values())
+        return bool(arm) and all(rule.outcome(s) == MET for s in arm.values())
 
     return [
         f"{i}: {chapter.word(i)}, but neither a planted nor a mended case meets the rule"

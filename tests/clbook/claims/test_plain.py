@@ -1,12 +1,13 @@
 """What was found, in sentences: numbers as a reader wants them, places filled from a reading, bad templates refused."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from claim_row import ROW
 
 from clbook.claims.claim_table import Claim
-from clbook.claims.judging import Reading
+from clbook.claims.judging import Reading, Verdict
 from clbook.claims.plain import as_html, number, per_cent, sentences
 from clbook.claims.rules import Rule
 from clbook.claims.sentence_templates import problem
@@ -18,8 +19,9 @@ READING = Reading.of(
 TEXT = ("A headline.", "It is {worst}; without, {control}.")
 
 
-def filled(*templates: str, rule=("at_most", (1.0,)), reading=READING) -> list[str]:
-    return ["".join(parts) for parts in sentences(templates, Rule(*rule), reading, 0.05)]
+def filled(*templates: str, rule=("at_most", (1.0,)), reading=READING, word="reproduced") -> list[str]:
+    claim = replace(Claim.parse(ROW, "f"), plain=templates, rule=Rule(*rule))
+    return ["".join(parts) for parts in sentences(Verdict(claim, word, "", reading, word))]
 
 
 @pytest.mark.parametrize(
@@ -54,13 +56,29 @@ def test_places_are_filled_with_the_case_that_decides():
     assert filled("{worst} {least} {most} {control} {cases} {seeds} {rule}") == ["0.60 0.20 0.60 2 2 2 1"]
     assert filled("{worst} {control}", rule=("at_least", (0.1,))) == ["0.20 5"]
     assert filled("{worst} {control}", rule=("between", (0.5, 0.7))) == ["0.20 2"]
-    assert filled("{worst}", rule=("rate", (0.5, 1.0))) == ["0.20"]
     assert filled("{observed[relu]:%} {control[other]:n} {mended:°} {control:x}") == ["20 % 5 30° 2 times"]
 
 
 def test_an_interval_has_as_many_digits_as_tell_its_ends_apart():
-    near = Reading.of(observed=[0.9991, 0.9993, 0.9992], control=2.0)
-    assert filled("{interval}", reading=near) == ["0.9990 to 0.9994"]
+    near = Reading.of(observed=[0.9991, 0.9993, 0.9992] * 4, control=2.0)
+    assert filled("{interval}", reading=near) == ["0.9991 to 0.9993"]
+
+
+def test_the_interval_is_that_of_the_case_that_decides():
+    """A wide interval about a smaller mean reaches farther beyond the rule; one that misses it comes first."""
+    wide, narrow = [0.1, 0.9, 0.5], [0.7, 0.72, 0.71]
+    reading = Reading.of(observed={"narrow": narrow, "wide": wide}, control=2.0)
+    assert filled("{worst} {interval}", reading=reading) == [f"0.71 {filled('{interval[wide]}', reading=reading)[0]}"]
+    missed = Reading.of(observed={"missed": [1.5, 1.51, 1.52], "wide": [-9.0, 9.0, 0.0]}, control=2.0)
+    assert filled("{interval}", reading=missed) == filled("{interval[missed]}", reading=missed)
+
+
+def test_a_headline_that_the_run_does_not_bear_out_says_so_and_takes_bare_assertions_with_it():
+    texts = ("It is small.", "It is {worst}.", "So it holds.")
+    assert filled(*texts) == ["It is small.", "It is 0.60.", "So it holds."]
+    assert filled(*texts, word="not reproduced") == ["Not in this run: It is small.", "It is 0.60."]
+    assert filled(*texts, word="not seen")[0] == "Not in this run: It is small."
+    assert filled(*texts, word="undecided") == ["Open in this run: It is small.", "It is 0.60."]
 
 
 def test_a_sentence_on_a_case_that_a_run_lacks_is_left_out():

@@ -102,7 +102,7 @@ def test_execute_refuses_as_well_and_an_older_stamp_takes_entries_since_its_run(
         ("at_least: 0.0", "at_least: 0.5", True),
         ("by_chance: true", "clear: 0", True),
         ("by_chance: true", "by_chance: true\n  least: 9", True),
-        ("by_chance: true", "by_chance: true\n  smaller: a run of 9 seeds", True),
+        ("by_chance: true", "by_chance: true\n  stand_in: a run of 9 seeds", True),
         ("  slip: misprint\n", "", True),
     ],
 )

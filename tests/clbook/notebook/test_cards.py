@@ -14,7 +14,7 @@ SANITIZE = ROOT / "chapters" / "nbval-sanitize.cfg"
 PLAIN = ["The loss is one <trace>.", "They differ by {worst:%}.", "With the other sign: {control}, outside {outside}."]
 
 
-def made(observed: float = 0.5, **row):
+def made(observed: object = 0.5, **row):
     return judge(Claim.parse(ROW | row, "f"), Reading.of(observed=observed, control=2.0, outside=1.5))
 
 
@@ -67,11 +67,21 @@ def test_an_identity_takes_a_line_without_a_gauge():
 
 def test_where_the_headline_differs_the_card_shows_both_and_leads_with_it():
     line = card(made(), PAPER)
-    assert line.plain.startswith("thm-1: reproduced\n<<with conditions at the paper's size | rule")
+    assert line.plain.startswith("thm-1: reproduced\n<<with conditions in the long run | rule")
     before, _, after = line.html.partition("this run:")
     assert "◐ with conditions" in before and "● reproduced" in after and "● reproduced" not in before
-    same = card(made(), Headline(made(), "paper"))
-    assert "also at the paper's size" in same.plain and same.html.count("● reproduced") == 1
+    same = card(made(), Headline(made(), "paper", 4))
+    assert "also in the long run, in 4 of 4 blocks of seeds" in same.plain and same.html.count("● reproduced") == 1
+
+
+def test_where_they_differ_sentence_and_gauge_are_those_of_the_record():
+    """One voice: a run that leaves open what the record decides is a clause beside it."""
+    row = {"kind": "bound", "plain": PLAIN}
+    line = card(made([0.5, 1.4, 0.9], **row), Headline(made(0.25, **row), "paper"))
+    assert "They differ by <b>25 %</b>" in line.html and "Open in this run" not in line.html
+    assert 'aria-label="measured 0.25' in line.html and "? undecided" in line.html
+    back = card(made(0.25, **row), Headline(made([0.5, 1.4, 0.9], **row), "paper"))
+    assert "<strong>Open in the long run: The loss" in back.html
 
 
 @pytest.mark.parametrize("headline", [None, PAPER, Headline(made(), "paper")])
@@ -83,18 +93,15 @@ def test_nbval_compares_id_and_verdict_of_this_run_alone(headline, observed):
     assert "0.5" not in compared(line.html) and compared(card(made(1.5)).html) != compared(live.html)
     unjudged = card_not_judged(made().claim, headline)
     assert compared(unjudged.html) == compared(card_not_judged(made().claim).html)
-    assert compared(unjudged.plain).startswith("thm-1: not judged")
+    assert compared(unjudged.plain).startswith("thm-1: not judged here")
 
 
-def test_a_verdict_near_the_line_is_shown_and_not_compared():
-    row = Claim.parse(ROW | {"near": "another processor turns it"}, "f")
-    met, missed = (card(judge(row, Reading.of(observed=value, control=2.0)), PAPER) for value in (0.5, 1.5))
-    assert met.plain.startswith("thm-1: near the line\n<<reproduced | with conditions at the paper's size | rule")
-    assert "● reproduced" in met.html and "another processor turns it" in met.html
-    assert compared(met.plain) == compared(missed.plain) and compared(met.html) == compared(missed.html)
-
-
-def test_what_is_under_review_or_beyond_the_paper_says_so():
-    row = Claim.parse(ROW | {"review": "the words say could", "beyond": True}, "f")
+def test_what_is_beyond_the_paper_says_so():
+    row = Claim.parse(ROW | {"beyond": True}, "f")
     line = card(judge(row, Reading.of(observed=0.5, control=2.0)))
-    assert line.plain.endswith(" | under review: the words say could | beyond the paper>>")
+    assert line.plain.endswith(" | beyond the paper>>")
+
+
+def test_on_a_stand_in_the_card_says_so():
+    line = card(made(stand_in="a smaller network"))
+    assert line.plain.startswith("thm-1: seen\n") and "on a stand-in" in line.html and "a smaller network" in line.html

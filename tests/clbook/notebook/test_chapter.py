@@ -5,6 +5,7 @@ from stand_in import SOURCE, execute, write_stand_in
 
 from clbook.common.errors import BookError
 from clbook.notebook.chapter import open_chapter
+from clbook.notebook.results import load_results, run_results
 from clbook.provenance.staleness import notebook_stamp
 
 
@@ -31,10 +32,13 @@ def test_a_claim_whose_regime_the_run_does_not_reach_is_not_judged(root):
     files = write_stand_in(root, short)
     notebook = execute(files)
     shown = [o["data"]["text/plain"] for cell in notebook.cells for o in cell.get("outputs", [])]
-    said = "thm-1: not judged, the parameters of this run are outside the claim's regime"
-    assert shown[0] == f"{said}\n<<>>"
+    outside = "the parameters of this run are outside the claim's regime: one number"
+    assert shown[0] == f"thm-1: not judged here\n<<{outside}>>"
 
     import nbformat
 
     nbformat.write(notebook, files.notebook)
     assert set(notebook_stamp(files.notebook)["readings"]) == {"thm-1-a", "fig-1"}
+    (thm, *_) = run_results(files, notebook_stamp(files.notebook))
+    assert (thm.claim.id, thm.verdict, thm.reason) == ("thm-1", "not judged here", outside)
+    assert thm.to_json()["observed"] is None and len(load_results(root)) == 4

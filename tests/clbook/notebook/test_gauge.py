@@ -10,11 +10,11 @@ from clbook.claims.judging import Reading
 from clbook.claims.rules import Rule
 from clbook.notebook.gauge import WIDTH, Scale, gauge
 
-LINEAR = Reading.of(observed={"a": [0.2, 0.4], "b": 0.6}, control=2.0, outside=1.5)
+LINEAR = Reading.of(observed={"a": [0.3, 0.302], "b": 0.6}, control=2.0, outside=1.5)
 
 
 def drawn(rule: Rule, reading: Reading) -> ElementTree.Element:
-    return ElementTree.fromstring(gauge(rule, reading, 0.05))
+    return ElementTree.fromstring(gauge(rule, reading))
 
 
 def places(picture, name: str) -> list[float]:
@@ -41,9 +41,7 @@ def test_the_scale_is_logarithmic_where_values_span_more_than_two_decades():
     assert far(math.inf) == WIDTH and far(-math.inf) == 0 and Scale.of([3.0])(3.0) == pytest.approx(WIDTH / 2)
 
 
-@pytest.mark.parametrize(
-    "rule", [Rule("equals", (3.0,)), Rule("rate", (-0.5, 0.0)), Rule("between", (0.9, 1.1)), Rule("at_least", (0.1,))]
-)
+@pytest.mark.parametrize("rule", [Rule("equals", (3.0,)), Rule("between", (0.9, 1.1)), Rule("at_least", (0.1,))])
 @pytest.mark.parametrize("observed", [3.0, [0.1, 0.2, 0.7], {"hits": 3, "trials": 9}, {"x": 0.0, "y": math.inf}])
 def test_every_kind_of_rule_and_statistic_is_drawn_inside_the_picture(rule, observed):
     picture = drawn(rule, Reading.of(observed=observed, control=-4.0))
@@ -52,4 +50,4 @@ def test_every_kind_of_rule_and_statistic_is_drawn_inside_the_picture(rule, obse
 
 
 def test_a_reading_without_a_finite_number_has_no_picture():
-    assert gauge(Rule("at_most", (1.0,)), Reading.of(observed=math.inf, control=2.0), 0.05) == ""
+    assert gauge(Rule("at_most", (1.0,)), Reading.of(observed=math.inf, control=2.0)) == ""

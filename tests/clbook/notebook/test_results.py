@@ -8,7 +8,7 @@ from stand_in import build_stand_in, write_stand_in
 from stand_in_record import GRID, GRID_CLAIMS
 
 from clbook.claims.claim_table import Claims
-from clbook.notebook.results import load_results, stored_runs, verdicts_of
+from clbook.notebook.results import headlines, load_results, stored_runs, verdicts_of
 from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import seal
 
@@ -130,8 +130,12 @@ def test_recurrence_counts_the_other_blocks_of_seeds(files):
     for stamp, first in ((same, 2000), (other, 3000)):
         stamp["parameters"]["first_seed"] = first
     record(files, others=[seal(same), seal(other)])
-    assert stored_runs(files)["paper"].recurrence["fig-1"] == {"default": ["reproduced", "not reproduced"]}
-    assert rows(files)["fig-1"].recurs == {"default": ["reproduced", "not reproduced"]}
+    blocks = {"paper": ["reproduced"], "default": ["reproduced", "not reproduced"]}
+    assert stored_runs(files)["paper"].blocks["fig-1"] == rows(files)["fig-1"].recurs == blocks
+    row = rows(files)["fig-1"]
+    assert (row.verdict, row.reason) == ("undecided", "reproduced in 2 of 3 blocks of seeds")
+    (headline,) = (headlines(files)[claim] for claim in ("fig-1",))
+    assert headline.found.verdict == "undecided" and headline.blocks == 3
 
 
 def test_of_a_grid_the_shares_are_shown_and_the_networks_stored(tmp_path, monkeypatch):

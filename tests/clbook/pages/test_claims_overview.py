@@ -32,7 +32,7 @@ def test_a_remark_beside_a_theorem_does_not_stand_for_it():
     assert claims_overview.label_of(remark) is None
     (_, rows, others), *_ = [("", *claims_overview._paper_rows([result("thm-1", locator="Theorem 1"), remark]))]
     ((_, cells),) = rows
-    assert [len(cell) for cell in cells] == [1, 0, 0] and others == [0, 1, 0]
+    assert [len(cell) for cell in cells] == [1, 0, 0, 0] and others == [0, 1, 0, 0]
 
 
 def test_the_table_puts_a_result_where_its_weakest_part_stands():
@@ -59,10 +59,10 @@ def test_the_table_puts_a_result_where_its_weakest_part_stands():
 
 
 def test_conditions_are_counted_by_kind_with_an_example():
-    rows = [result(f"c{k}", "with conditions", condition=kind) for k, kind in enumerate(("data", "range", "range"))]
+    rows = [result(f"c{k}", "with conditions", condition=kind) for k, kind in enumerate(("reading", "range", "range"))]
     text = claims_overview.conditions_text([result(), *rows])
     assert '2 within a range (for example <a href="claims.html#tian-2023/c1">' in text
-    assert "1 on other data" in text and "reading" not in text
+    assert "1 under one reading" in text and "stand-in" not in text
     assert claims_overview.conditions_text([result()]) == "At present there is none.\n"
 
 
@@ -79,6 +79,20 @@ def test_luck_counts_only_what_was_decided_by_chance():
     assert "No verdict here was decided by chance" in luck([result()])
     chance = [result(by_chance=True), result("x", by_chance=True), result("y", "not run", by_chance=True)]
     text = luck([*chance, result("z")])
-    assert "2 of these verdicts" in text and "0.1 errors" in text and "Holm" in text
-    assert "in their chapter even" in text
-    assert "in each of their 2 chapters even" in luck([*chance, result(by_chance=True, chapter="y")])
+    assert "2 of these verdicts" in text and "0.25 % of them, 0.005, can" in text and "blocks" not in text
+    repeated = [
+        result(by_chance=True, recurs={"paper": words}) for words in (["reproduced"] * 4, ["seen", "undecided"])
+    ]
+    assert "2 of them were repeated, 1 recur on all; the others are open." in luck(repeated)
+
+
+def test_what_is_on_a_stand_in_has_a_column_of_its_own():
+    rows = [result("fig-1", "seen", locator="Figure 1"), result("fig-1-a", "not seen", locator="Figure 1")]
+    rows += [result("fig-2", locator="Figure 2"), result("fig-2-a", "seen", locator="Figure 2")]
+    table = claims_overview.right_table(rows, {})
+    apart = table.split('data-label="on a stand-in"')[1]
+    assert (
+        "Figure 1 (1 of 2 seen, 1 of 2 not seen)" in apart.replace(">1 (", ">Figure 1 (") or "1 of 2 not seen" in apart
+    )
+    said = claims_overview.summary_sentence(rows)
+    assert said.startswith("Of the 1 statements") and "2 more were seen, 1 not" in said

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from claim_row import result
 
-from clbook.claims.claim_table import NEGATIVE, VERDICTS
+from clbook.claims.claim_table import NEGATIVE, STAND_INS, VERDICTS
 from clbook.common.errors import BookError
 from clbook.notebook.claim_result import RunVerdict
 from clbook.pages import claim_marks, claim_rows, claims_files
@@ -42,8 +42,8 @@ def test_what_holds_comes_first_then_what_did_not_then_every_claim():
     headings = ("## What the papers get right", "## What did not hold", "## Every claim", "### Tian, 2023", "## Cite")
     assert [page.index(heading) for heading in headings] == sorted(page.index(heading) for heading in headings)
     head = page[page.index(headings[1]) : page.index(headings[2])]
-    assert head.count("Tian, 2023, <a ") == page.count("Tian, 2023, <a ") == len(NEGATIVE) + 2
-    assert '<a href="claims.html#tian-2023/c3">' in head and "8 claims:" in page[: page.index(headings[0])]
+    assert head.count("Tian, 2023, <a ") == page.count("Tian, 2023, <a ") == len(NEGATIVE) + 2 + len(STAND_INS)
+    assert '<a href="claims.html#tian-2023/c5">' in head and "11 claims:" in page[: page.index(headings[0])]
 
 
 def test_each_claim_is_one_line_with_its_id_as_address_and_its_facets():
@@ -87,12 +87,14 @@ def test_a_row_names_what_to_cite():
 
 
 def test_claims_beyond_the_paper_are_counted_apart_and_what_is_under_review_says_so():
-    ours = result("c9", beyond=True, review="the words say could")
-    page = claims_page([*ALL[:1], ours])
-    first = page[page.index("2 claims:") :].splitlines()[0]
+    ours = result("c9", beyond=True)
+    held = result("c8", "undecided", profile="paper", before_review="not reproduced")
+    page = claims_page([*ALL[:1], ours, held])
+    first = page[page.index("3 claims:") :].splitlines()[0]
     assert first.count("1 reproduced") == 2 and first.index("beyond the paper:") > first.index("1 reproduced")
-    assert 'data-beyond="yes"' in page and "under review</span> the words say could" in page
-    assert "Of the 1 statements" in page
+    assert 'data-beyond="yes"' in page and "of which 1 under review" in page
+    assert "of which 0 under review" in claims_page([replace(held, profile="default")])
+    assert "Of the 2 statements" in page
 
 
 def test_the_authors_side_stands_beside_the_measurement():
@@ -149,7 +151,7 @@ def test_the_files_beside_the_page_hold_every_claim():
 def test_an_interval_is_shown_only_if_it_has_a_width():
     point, wide = result(), result(arms={"observed": {"hits": 1, "trials": 4}})
     assert "interval</span>" not in claim_rows.row(point)
-    assert "interval</span> 0.04559 to 0.6994" in claim_rows.row(wide)
+    assert "interval</span> 0.02" in claim_rows.row(wide)
 
 
 def test_stale_results_changed_rules_and_other_profiles_are_told():
@@ -165,7 +167,7 @@ def test_stale_results_changed_rules_and_other_profiles_are_told():
     for told in (
         "made by older code",
         "2026-01-02: too tight",
-        "2 of 3 blocks at the size `paper` agree; 1 of 1 blocks",
+        "reproduced in 3 of 4, undecided in 1 of 4 blocks of seeds (3 of the size paper, 1 of the size small)",
         "1000 to 1009",
         "paper, generated",
         "(older code)",

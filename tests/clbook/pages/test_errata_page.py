@@ -29,7 +29,8 @@ def test_a_contradiction_stands_with_the_reading_of_its_authors():
 
 
 def test_what_is_under_review_is_counted_and_not_accused():
-    row = result("thm-3", "undecided", reason="under review: the rule ≤ 1 is missed; not run", arms={"mended": 0.1})
+    left = {"reason": "the rule ≤ 1 is missed; not run", "profile": "paper", "before_review": "contradicted"}
+    row = result("thm-3", "undecided", arms={"mended": 0.1}, **left)
     page = errata_page([SLIP, row])
     assert "1 further claims" in page and "thm-3" not in page
 

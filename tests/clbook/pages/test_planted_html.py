@@ -70,8 +70,8 @@ def planted_claims(text: str) -> str:
     content = yaml.safe_load(CLAIMS)
     for row in content["claims"]:
         row |= {key: f"{value} {text}" for key, value in row.items() if isinstance(value, str) and key not in NAMES}
-        row |= dict.fromkeys(("note", "review", "smaller", "conditions"), text)
-    content["claims"][1].pop("review")  # so that it stands among the errata
+        row |= dict.fromkeys(("note", "stand_in", "conditions"), text)
+    content["claims"][1].pop("stand_in")  # so that it stands among the errata
     return yaml.safe_dump(content | {"title": text}, sort_keys=False)
 
 

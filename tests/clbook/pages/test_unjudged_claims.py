@@ -30,9 +30,7 @@ def test_what_a_section_does_not_judge_is_one_line_at_the_place_of_the_last(tmp_
     lines = page.select("details.unjudged-claims")
     assert len(lines) == 1 and not warnings
     said = lines[0].summary.get_text()
-    assert (
-        said == "Not judged in this run; the record at the paper's size: ● reproduced fig-1, fig-2; no record fig-1-a"
-    )
+    assert said == "Not judged in this run; the long run: ● reproduced fig-1, fig-2; no record fig-1-a"
     assert [card["id"] for card in lines[0].select(".claim[id]")] == ["fig-1", "fig-1-a", "fig-2"]
     assert [card["id"] for card in page.select(".claim[id]")] == ["eq-1", "fig-1", "fig-1-a", "fig-2", "eq-2"]
     assert lines[0].find_next("p", string="After.")

@@ -94,11 +94,11 @@ class Mutations:
         """The part of two verdicts that is the same on every processor: rounding may change broken training, or make
         it diverge.
 
-        Where chance decides, the mutation must change the verdict, but perhaps to another word. For a claim near its
-        line the unbroken verdict may differ, too.
+        Where chance decides, the mutation must change the verdict, but perhaps to another word, and rounding may leave
+        the unbroken verdict open.
         """
         sound, broken = both
-        if self.claims.rows[claim].near:
+        if self.claims.rows[claim].by_chance and "undecided" in both:
             return (broken != sound,)
         if DIVERGED in of_all:
             return (sound,)

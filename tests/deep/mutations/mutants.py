@@ -208,7 +208,7 @@ def _apart(root: Path, name: str, claim, mutation: Mutation, changes: dict | Non
 
 
 def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:
-    """Claim → the outcome of the rule on stored arms, with Holm's correction over all of them.
+    """Claim → the outcome of the rule on stored arms.
 
     This is not the verdict, which stays undecided for a claim that fails before the authors' side has been run.
     """
@@ -220,7 +220,7 @@ def arm_words(claims: Claims, claim: str, stored: dict) -> str:
     """The outcome of the rule on every case of every stored arm, in one line."""
     verdict = judge_all(claims, {claim: Reading.of(**stored)})[claim]
     arms, rule = vars(verdict.reading.as_judged(verdict.claim)), verdict.claim.rule
-    said = [f"{arm} {rule.outcome(s, verdict.level)}" for arm, cases in arms.items() for s in cases.values()]
+    said = [f"{arm} {rule.outcome(s)}" for arm, cases in arms.items() for s in cases.values()]
     return ", ".join(["undecided", *said])
 
 
