@@ -4,6 +4,7 @@ A sample of each chapter's claims is tested, drawn by the commit. `make reach` s
 of a chapter, and then every claim is tested, which takes many minutes.
 """
 
+import ast
 import itertools
 import os
 from dataclasses import replace
@@ -12,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from mutations.executed import Executed, holes
+from mutations.executed import Executed, holes, uncovered
 from mutations.kept_outcomes import Mutations
-from mutations.mutants import Mutation, class_per_chapter, load_mutations, run_alone, run_script
+from mutations.mutants import PACKAGE, Mutation, class_per_chapter, load_mutations, run_alone, run_script
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.samples import commit_or_digest, sample
@@ -191,6 +192,92 @@ def test_what_a_judging_cell_only_shows_is_not_asked_of_the_digest(tmp_path):
         assert arms.keys() == {"thm-1", "fig-1"} and not problems
     digest = plan.keys.digests({}).claim("thm-1").digest
     assert digest == stand_in(tmp_path, LIVELY, imported).keys.digests({}).claim("thm-1").digest
+
+
+FAMILIES = {
+    "token networks": """
+from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
+from contrastive_dynamics.nonlinearity.networks.weights_at import weights_at
+
+# %%
+(trained,) = weights_at([1], [(TokenTraining(batch=4), 3)], "cpu")
+loss = trained.w
+""",
+    "sparse codes": """
+from contrastive_dynamics.feature_decoupling import DecoupledTraining, SparseCoding, train
+
+# %%
+training = DecoupledTraining(batch=4, negatives=4)
+loss = train(SparseCoding(torch.eye(8)[None], 0.3, 0.5), torch.eye(8)[None], training, [torch.Generator()], [1]).loss
+""",
+}
+
+
+def compiling(root: Path, cell: str) -> Mutations:
+    """The stand-in with a claim whose reading needs compiled code."""
+    return stand_in(root, {"# %%\ndouble =": f"# %%{cell}\n# %%\ndouble =", "=abs(": "=0 * loss.sum().item() + abs("})
+
+
+def decorated(library: Library) -> dict[str, str]:
+    """`module.name` → decorators of each definition of the library that numba compiles or asks for LLVM's language."""
+    definitions = ((m, n, d) for m in library.names() for n, d in library.module(m).definitions.items())
+    found = {f"{m}.{n}": " ".join(map(ast.unparse, getattr(d, "decorator_list", []))) for m, n, d in definitions}
+    return {name.partition(".")[2]: said for name, said in found.items() if "njit" in said or "intrinsic" in said}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Family of compiled code → the provenance of such a claim, and what it executes with nothing in the cache."""
+    pytest.importorskip("numba", reason="nothing is compiled without it")
+    found = {}
+    for family, cell in FAMILIES.items():
+        root = tmp_path_factory.mktemp("compiled")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CLBOOK_ROOT", str(root))
+            patch.setenv("NUMBA_CACHE_DIR", str(root / "cache"))
+            plan = compiling(root, cell)
+            executed = Executed(plan.keys.code)
+            assert run_script(plan.files, "thm-1", around=executed.statement)
+            provenance = plan.keys.digests({}).claim("thm-1")
+            found[family] = provenance, executed.by(provenance.units, "thm-1")
+    return found
+
+
+def test_all_that_is_compiled_or_executed_to_compile_it_is_covered(compiled):
+    assert not holes(compiled)
+
+
+def test_all_that_can_be_compiled_is_compiled_here_and_seen(compiled):
+    definitions = decorated(Library())
+    reached = {name for provenance, _ in compiled.values() for name in provenance.reaches}
+    assert len(definitions) > 20 and not {name for name in definitions if f"{PACKAGE}.{name}" not in reached}
+    inlined = {name for name, said in definitions.items() if "inline=" in said}  # a part of what calls it
+    assert not definitions.keys() - inlined - {name for _, names in compiled.values() for name in names}
+
+
+def test_a_digest_without_an_edge_of_compiled_code_is_found(compiled, tmp_path, monkeypatch):
+    spelled, family, lost = Library.spelled, next(iter(FAMILIES)), ("add_rows", "_turned")
+
+    def blindly(*given) -> list:
+        return [t for t in spelled(*given) if not (isinstance(t, Definition) and t.name in lost)]
+
+    monkeypatch.setattr(Library, "spelled", blindly)
+    blind = compiling(tmp_path, FAMILIES[family]).keys.digests({}).claim("thm-1")
+    unseen = {name.rpartition(".")[2] for name in uncovered(blind, compiled[family][1])}
+    assert unseen == {"add_rows", "_gathered", "_turned"}
+
+
+def test_what_is_only_imported_is_not_asked_of_a_digest(tmp_path):
+    """An import inside a function executes the module, whose values count for whoever reaches their names."""
+    pytest.importorskip("numba", reason="without it the module is not imported")
+    imported = "from contrastive_dynamics.feature_decoupling.decoupled_training import SparseCoding, can_be_fused"
+    used = "loss = torch.ones(1 + can_be_fused(SparseCoding(torch.eye(8)[None], 0.3, 0.5)))"
+    plan = compiling(tmp_path, f"\n{imported}\n\n# %%\n{used}\n")
+    executed = Executed(plan.keys.code)
+    run_script(plan.files, "thm-1", around=executed.statement)
+    provenance = plan.keys.digests({}).claim("thm-1")
+    names = executed.by(provenance.units, "thm-1")
+    assert names and not uncovered(provenance, names) and not [name for name in names if "register_tiles" in name]
 
 
 def test_claims_that_execute_nothing_are_found(tmp_path):

@@ -5,7 +5,9 @@ import cProfile
 import inspect
 import os
 from collections.abc import Iterable, Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from unittest import mock
 
 from library_views import definition_at
 
@@ -20,11 +22,14 @@ _FOLDERS = tuple(f"{folder}{os.sep}" for folder in FOLDERS.values())
 
 
 class Executed:
-    """The library definitions that each statement executes, as seen by the interpreter's profiler.
+    """The library definitions that each statement executes, as seen by the interpreter's profiler, and those that
+    numba compiles for it, which then run unseen. What is read from a cache of compiled code is not seen: a test that
+    asks for all of it begins with an empty one.
 
-    Code that runs on import belongs to no unit: imports are separate units, which are not profiled. Neither is
-    machinery, nor the set-up of every run: a digest contains the seeds and the device that this yields, and the
-    statements by which it sets torch's defaults.
+    Code that runs on import belongs to no unit, wherever the import stands: a module only makes the values of its
+    names, and a digest that reaches a name covers what makes it. Machinery belongs to none either, nor does the set-up
+    of every run: a digest contains the seeds and the device that this yields, and the statements by which it sets
+    torch's defaults.
     """
 
     def __init__(self, code: ChapterCode):
@@ -38,10 +43,12 @@ class Executed:
         if self.code.units[n].imports:
             yield
             return
-        with cProfile.Profile(builtins=False) as profile:
+        compiled = []
+        with _compiling(compiled), cProfile.Profile(builtins=False) as profile, _paused_by_imports(profile):
             yield
-        codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
-        bodies = {c for c in codes if c.co_filename.startswith(_FOLDERS) and c.co_flags & inspect.CO_OPTIMIZED}
+        codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)] + compiled
+        functions = inspect.CO_NEWLOCALS  # numba takes CO_OPTIMIZED from a compiled function that is called
+        bodies = {c for c in codes if c.co_filename.startswith(_FOLDERS) and c.co_flags & functions}
         self._ran.setdefault((n, position), set()).update((code.co_filename, code.co_firstlineno) for code in bodies)
 
     def by(self, units: Iterable[int], claim: str) -> list[str]:
@@ -64,6 +71,42 @@ class Executed:
             definition = None if is_setup else definition_at(self.code.library, module, line)
             self._known[file, line] = str(definition).removeprefix(f"{PACKAGE}.") if definition else None
         return self._known[file, line]
+
+
+@contextlib.contextmanager
+def _paused_by_imports(profile: cProfile.Profile) -> Iterator[None]:
+    """Leave out of a profile what modules execute while they are imported."""
+    execute, inside = SourceFileLoader.exec_module, []
+
+    def unseen(loader: SourceFileLoader, module) -> None:
+        profile.disable()
+        inside.append(module)
+        try:
+            execute(loader, module)
+        finally:
+            inside.pop()
+            if not inside:
+                profile.enable(builtins=False)
+
+    with mock.patch.object(SourceFileLoader, "exec_module", unseen):
+        yield
+
+
+def _compiling(codes: list) -> contextlib.AbstractContextManager:
+    """Add the code of every function that numba compiles inside the block."""
+    try:
+        from numba.core import event
+    except ImportError:
+        return contextlib.nullcontext()
+
+    class Noted(event.Listener):
+        def on_start(self, event) -> None:
+            codes.append(event.data["dispatcher"].py_func.__code__)
+
+        def on_end(self, event) -> None:
+            pass
+
+    return event.install_listener("numba:compile", Noted())
 
 
 def uncovered(provenance: Provenance, names: Iterable[str]) -> list[str]:
