@@ -19,6 +19,7 @@ from .slices import ChapterCode
 from .stamps import MIME, check, of_notebooks, reaches, whole_cost
 
 CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
+NO_READING, NO_RUN = ("no reading is stored",), ("no run is stored",)  # what `changed` says of these
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def states(
             state, changed = RULE_CHANGED, ("its rule",)
         result[claim] = State(code.files.name, claim, where, state, changed)
     missing = [claim for claim in code.claims if claim not in result]
-    return result | {c: State(code.files.name, c, where, STALE, ("no reading is stored",)) for c in missing}
+    return result | {c: State(code.files.name, c, where, STALE, NO_READING) for c in missing}
 
 
 def old_pictures(code: ChapterCode, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
@@ -228,7 +229,15 @@ def _states_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> li
     for run in stored_stamps(files, on_damage):
         rows = states(code, run.stamp, claims, run.where, run.parameters)
         result += [row for claim, row in rows.items() if run.holds(code, claim)]
-    return result + _not_stored(files, code, {row.where for row in result})
+    return _each_once(files, result + _not_stored(files, code, {row.where for row in result}))
+
+
+def _each_once(files: ChapterFiles, states: list[State]) -> list[State]:
+    """Without a notebook's lack of a claim that the chapter's other notebook holds, from which its cells have moved."""
+    notebooks = {f"chapters/{part.notebook.name}" for part in files.notebooks}
+    lacking = [row for row in states if row.where in notebooks and row.changed in (NO_READING, NO_RUN)]
+    held = {row.claim for row in states if row.where in notebooks and row not in lacking}
+    return [row for row in states if row not in lacking or row.claim not in held]
 
 
 def _not_stored(files: ChapterFiles, code: ChapterCode, stored: set[str]) -> list[State]:
@@ -236,7 +245,7 @@ def _not_stored(files: ChapterFiles, code: ChapterCode, stored: set[str]) -> lis
     lost = {part.part: f"chapters/{part.notebook.name}" for part in files.notebooks}
     lost = {part: where for part, where in lost.items() if where not in stored}
     places = {claim: lost.get(code.units[at].part) for claim, at in code.claims.items()}
-    return [State(files.name, c, where, STALE, ("no run is stored",)) for c, where in places.items() if where]
+    return [State(files.name, c, where, STALE, NO_RUN) for c, where in places.items() if where]
 
 
 def as_json(states: list[State]) -> str:

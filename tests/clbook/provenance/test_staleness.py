@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 from checkout import ROOT, import_path
-from stand_in import build_stand_in
+from stand_in import build_stand_in, execute
+from stand_in_pair import APPENDIX, CHAPTER, split
 from typer.testing import CliRunner
 
 from clbook.claims.claim_table import Claims
@@ -80,6 +82,22 @@ def test_a_claim_that_is_new_or_gone_is_stale(files):
         "fig-1": ("stale", ("no cell judges it any more",)),
         "lem-1": ("stale", ("no reading is stored",)),
     }
+
+
+def test_a_claim_that_moves_to_the_other_notebook_is_neither_stale_nor_counted_twice(files):
+    split(files)  # the appendix has no notebook yet
+    assert changed(files.root) == {} and len(all_states(files.root)) == 3
+    for part in files.notebooks:
+        nbformat.write(execute(part), part.notebook)
+    assert changed(files.root) == {} and len(all_states(files.root)) == 3
+    cell = APPENDIX[APPENDIX.index("# %%\nfalling") : APPENDIX.index('# %% tags=["nbval-check-output"]\nrows')]
+    close = '# %% tags=["remove-cell"]'
+    split(files, CHAPTER.replace(close, cell + close), APPENDIX.replace(cell, ""))
+    assert changed(files.root) == {} and len(all_states(files.root)) == 3
+    edit(files.source, "-scale)", "-2 * scale)")
+    assert changed(files.root) == {"thm-1-a": ("stale", ("the cell of falling",))}
+    files.notebooks[1].notebook.unlink()
+    assert changed(files.root).keys() == {"thm-1-a", "fig-1"} and len(all_states(files.root)) == 3
 
 
 def test_the_command_lists_and_counts(files):
