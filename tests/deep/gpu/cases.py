@@ -33,8 +33,16 @@ from clbook.provenance.units import CHAPTER
 # stage → seconds that one test, cell or program may take; at the paper's size a cell may take all there is
 LIMITS = {"tests": 120.0, "smoke": 180.0, "default": 300.0, "benchmarks": 420.0, "paper": float("inf")}
 HEAVY = 10.0  # seconds: the claims whose longest cell takes more, the same for all of them, are read by one process
-# programs that take --device, the shortest first; those of sweeps measure papermill and dask
-PROGRAMS = ("sparse_codes", "token_training", "two_modalities", "contrastive_covariance", "constrained_descent")
+# programs that take --device, the shortest first; those of sweeps measure papermill and dask, and that of decoupled
+# steps what is compiled for a CPU
+PROGRAMS = (
+    "sparse_codes",
+    "testbed_step",
+    "token_training",
+    "two_modalities",
+    "contrastive_covariance",
+    "constrained_descent",
+)
 
 
 def pytest_generate_tests(metafunc) -> None:
