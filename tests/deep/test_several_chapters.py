@@ -13,12 +13,14 @@ from stand_in import CLAIMS, SOURCE, build_stand_in
 from clbook.commands.notebooks import normalise
 from clbook.notebook.glue import png
 from clbook.notebook.results import load_results
+from clbook.notebook.shown import picture_sum
 from clbook.pages import book_pages
 from clbook.pages.claim_marks import count_line
 from clbook.pages.claims_page import claims_page
 from clbook.pages.site_check import check_site
+from clbook.provenance.digests import SHORT
 from clbook.provenance.staleness import notebook_stamp
-from clbook.provenance.stamps import seal
+from clbook.provenance.stamps import MIME, seal
 
 MISSED = CLAIMS.replace("{at_most: 1.0e-10}", "{at_least: 2.0}", 1)  # Theorem 1 of the second chapter
 DRAWN = SOURCE.replace("# %%\nfalling", '# %% tags=["remove-output"]\nfalling')
@@ -53,12 +55,14 @@ def write_chapter(root, name, claims, picture):
     data = {"image/png": base64.b64encode(picture).decode("ascii")}
     cell = next(cell for cell in notebook.cells if cell.source.startswith("falling"))
     cell.outputs = [nbformat.v4.new_output("display_data", data, metadata=glued)]
+    drawn = {"plot-fig-1": {"digest": "0" * SHORT, "sum": picture_sum(data["image/png"])}}
+    stamp = seal(notebook_stamp(files.notebook) | {"pictures": drawn})
+    (close,) = [output for cell in notebook.cells for output in cell.get("outputs", []) if MIME in output.data]
+    close.data[MIME] = stamp
     nbformat.write(normalise(notebook), files.notebook)
     record = files.record("paper")
     record.with_suffix("").mkdir(parents=True)
-    record.write_text(
-        json.dumps({"run": seal(notebook_stamp(files.notebook) | {"profile": "paper"})}), encoding="utf-8"
-    )
+    record.write_text(json.dumps({"run": seal(stamp | {"profile": "paper"})}), encoding="utf-8")
     (record.with_suffix("") / "plot-fig-1.png").write_bytes(picture)
 
 
@@ -94,7 +98,7 @@ def test_every_chapter_has_its_own_verdict_of_a_claim(book):
 
 def test_links_of_the_claims_page_are_distinct_and_what_failed_names_its_paper(book):
     root, papers = book
-    titles = {front["cite"]: front["paper"] for front in book_pages.load_chapters(root).values()}
+    titles = {front["cite"]: front.get("paper", name) for name, front in book_pages.load_chapters(root).items()}
     page = claims_page(load_results(root), titles)
     head, rows = page.split("## What did not hold")[1].split("## Every claim", 1)
     links = re.findall(r'href="(\.\./chapters/[^"]+)"', rows)

@@ -12,6 +12,7 @@ from checkout import ROOT
 from clbook.pages import book_pages
 
 _GLUED = re.compile(r"^```\{glue:any\}.*?^```\n", re.MULTILINE | re.DOTALL)  # outputs of chapters, which are not there
+_SCENE = re.compile(r"(\.\./chapters/[\w-]+\.html)#[\w-]+:\w+=[^\"]*")  # of a live picture, which is not there either
 
 
 def write_book(root: Path) -> dict[str, str]:
@@ -22,8 +23,9 @@ def write_book(root: Path) -> dict[str, str]:
         target = root / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
-    intro = root / "book" / "intro.md"
-    intro.write_text(_GLUED.sub("", intro.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (root / "book").glob("*.md"):
+        text = _SCENE.sub(r"\1", page.read_text(encoding="utf-8"))
+        page.write_text(_GLUED.sub("", text) if page.stem == "intro" else text, encoding="utf-8")
     (root / "chapters").mkdir(exist_ok=True)
     planned = {"shows": ["something"], "prerequisites": ["nothing"]}
     fronts = {name: planned | front for name, front in book_pages.load_chapters(ROOT).items()}
