@@ -12,6 +12,7 @@ from html import escape
 from ..claims.claim_table import VERDICTS, Claim, Claims
 from ..claims.judging import CONDITIONS, NOT_JUDGED, OUTSIDE, Verdict
 from ..claims.plain import as_html, as_text, sentences
+from ..provenance.library import line_behind
 from .display import ARM_NAMES, Line, show_sample, values
 from .gauge import gauge
 
@@ -110,6 +111,9 @@ def _details(claim: Claim, shown: Verdict | None) -> str:
         "why": shown.reason if shown and not shown.reason.startswith("the rule") else "",
     }
     rows = {label: _math(text) for label, text in texts.items() if text}
+    if claim.breaks and (behind := line_behind(claim.breaks[0]["in"], claim.breaks[0]["old"])):
+        function, line = map(escape, behind)
+        rows["the line behind it"] = f"<code>{line}</code> in <code>{function}</code>; broken, it turns the verdict"
     if claim.beyond:
         rows["whose"] = "beyond the paper"
     items = "".join(f"<dt>{label}</dt><dd>{html}</dd>" for label, html in rows.items())

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+from ..claims.claim_table import Claim
 from ..claims.judging import CONDITIONS
 from ..claims.plain import as_html
 from ..notebook.claim_result import ClaimResult
+from ..provenance.library import line_behind
 from .claim_marks import Html, badge, in_html, typeset
 from .claim_words import explanation, show_arm, show_intervals
 from .template import fill
@@ -54,6 +56,12 @@ def _with_note(text: str, note: str) -> str:
     return f"{text}{f' ({note})' if note else ''}".strip()
 
 
+def _behind(claim: Claim) -> Html:
+    """The line of a kernel with which the claim was tried: broken, it turns the verdict."""
+    found = line_behind(claim.breaks[0]["in"], claim.breaks[0]["old"]) if claim.breaks else None
+    return Html(f"<code>{in_html(found[1])}</code> in <code>{in_html(found[0])}</code>") if found else Html("")
+
+
 def _changes(changes: tuple[dict, ...]) -> str:
     form = "{date}: {why}. Before, the rule was {old_rule}, the verdict {old_verdict}"
     return "; ".join(form.format(**change) for change in changes)
@@ -78,6 +86,7 @@ def _details(result: ClaimResult) -> list[tuple[str, str]]:
         ("mended form" if result.verdict in _CORRECTED else "another form", show_arm(result.arm("mended"))),
         ("the authors' side", advocate),
         ("control", _with_note(show_arm(result.arm("control")), claim.control)),
+        ("the line behind it", _behind(claim)),
         ("note", claim.note),
         ("rule changed", _changes(claim.changed)),
         ("run", f"{result.profile}, {result.data}{', made by older code' if result.stale else ''}"),

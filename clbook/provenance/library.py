@@ -9,7 +9,7 @@ import ast
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from ..common import project
@@ -203,6 +203,34 @@ class Library:
             tokens = self.speller(module).spell(module.definitions[definition.name])
             module.spelled[definition.name] = ["itself" if token == definition else token for token in tokens]
         return module.spelled[definition.name]
+
+
+def definition_at(library: Library, module: str, line: int) -> Definition | None:
+    """The definition whose source contains a line; None for code that runs on import."""
+    for name, node in library.module(module).definitions.items():
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        if first <= line <= node.end_lineno:
+            return Definition(module, name)
+    return None
+
+
+def definition_with(library: Library, module: str, text: str) -> Definition | None:
+    """The definition whose source contains a text, in a module as `breaks` names it; None without either."""
+    name = project.full_name(module)
+    if (found := library.module(name)) is None or text not in found.source:
+        return None
+    before = found.source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
+    return definition_at(library, name, 1 + before.count("\n"))
+
+
+_at_hand = cache(Library)  # read once
+
+
+@cache
+def line_behind(module: str, text: str) -> tuple[str, str] | None:
+    """`module.function` and the first line of a text in it; None if the library at hand lacks it."""
+    place = definition_with(_at_hand(), module, text)
+    return (f"{place.module.rpartition('.')[2]}.{place.name}", text.strip().partition("\n")[0]) if place else None
 
 
 class Digests:

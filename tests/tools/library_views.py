@@ -1,7 +1,6 @@
-"""The library with one module changed, and the definition behind a line of its source."""
+"""The library with one module changed."""
 
 from clbook.provenance.library import Library, Module
-from clbook.provenance.syntax import Definition
 
 
 def with_source(library: Library, module: str, source: str) -> Library:
@@ -13,12 +12,3 @@ def with_source(library: Library, module: str, source: str) -> Library:
         if name != module and read:  # names in other modules may now refer to something else
             other._modules[name] = read if same else Module(name, read.source, read.is_package)
     return other
-
-
-def definition_at(library: Library, module: str, line: int) -> Definition | None:
-    """The definition whose source contains a line; None for code that runs on import."""
-    for name, node in library.module(module).definitions.items():
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-        if first <= line <= node.end_lineno:
-            return Definition(module, name)
-    return None

@@ -1,10 +1,10 @@
 """The library as a graph: a digest follows all that a definition reaches, and nothing else."""
 
 import pytest
-from library_views import definition_at, with_source
+from library_views import with_source
 
 from clbook.common.errors import BookError
-from clbook.provenance.library import Digests, Library
+from clbook.provenance.library import Digests, Library, definition_at, line_behind
 from clbook.provenance.syntax import Definition
 
 PACKAGE = "contrastive_dynamics"
@@ -187,3 +187,10 @@ def test_every_definition_of_the_library_has_a_digest():
     found = {Definition(m, name) for m in library.names() for name in library.module(m).definitions}
     assert len(found) > 400 and all(len(digests.closure_digest(d)) == 64 for d in found)
     assert {str(d).partition(".")[0] for d in found} == {PACKAGE, "experiments"}
+
+
+def test_the_line_behind_a_claim_is_named_by_its_function():
+    found = line_behind("losses.activations", "return among[name]")
+    assert found == ("activations.activation", "return among[name]")
+    assert line_behind("experiments.one_testbed.four_worlds", "def four_worlds")[0] == "four_worlds.four_worlds"
+    assert line_behind("losses.activations", "no such line") is line_behind("losses.nowhere", "x") is None

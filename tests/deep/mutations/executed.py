@@ -9,10 +9,9 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from unittest import mock
 
-from library_views import definition_at
-
 from clbook.common import project
 from clbook.provenance.digests import Provenance
+from clbook.provenance.library import definition_at
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
 

@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from unittest import mock
 
-from library_views import definition_at
-
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading, judge_all
 from clbook.commands.script import run_unit
@@ -23,7 +21,7 @@ from clbook.common import project
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.common.subprocess_call import run_in_process
-from clbook.provenance.library import FOLDERS, Library
+from clbook.provenance.library import FOLDERS, Library, definition_with
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 
@@ -88,8 +86,7 @@ def class_per_chapter(make: Callable[[str], type], root: Path) -> dict[str, type
 
 @cache
 def _definition_with(module: str, source: str, text: str) -> Definition | None:
-    name, before = project.full_name(module), source.partition(text)[0] + text[: len(text) - len(text.lstrip())]
-    return definition_at(Library(replaced={name: source}), name, 1 + before.count("\n"))
+    return definition_with(Library(replaced={project.full_name(module): source}), module, text)
 
 
 def load_mutations(root: Path) -> list[Mutation]:
