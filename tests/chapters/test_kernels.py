@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 from checkout import ROOT
-from mutations.mutants import PACKAGE, Mutation, load_mutations
+from mutations.mutants import Mutation, load_mutations
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.sources import ChapterFiles, chapter_names
-from clbook.provenance.library import Library, is_machinery
+from clbook.provenance.library import PACKAGE, Library, is_machinery
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
 from clbook.provenance.syntax import Definition

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from mutations.mutants import FOLDERS, PACKAGE, Mutation, class_per_chapter, load_mutations
+from mutations.mutants import Mutation, class_per_chapter, load_mutations
 from mutations.outcome_keys import Keys
 from stand_in import write_stand_in
 
 from clbook.claims.claim_table import Claims
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.digests import Provenance
+from clbook.provenance.library import FOLDERS, PACKAGE
 
 MUTATIONS = load_mutations(ROOT)
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from mutations.kept_outcomes import Mutations
-from mutations.mutants import FOLDERS, PACKAGE, Mutation, class_per_chapter, fresh_library, load_mutations, run_script
+from mutations.mutants import Mutation, class_per_chapter, fresh_library, load_mutations, run_script
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles
+from clbook.provenance.library import FOLDERS, PACKAGE
 
 MUTATIONS = load_mutations(ROOT)
 

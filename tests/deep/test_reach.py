@@ -15,12 +15,12 @@ import pytest
 from checkout import ROOT
 from mutations.executed import Executed, holes, uncovered
 from mutations.kept_outcomes import Mutations
-from mutations.mutants import PACKAGE, Mutation, class_per_chapter, load_mutations, run_alone, run_script
+from mutations.mutants import Mutation, class_per_chapter, load_mutations, run_alone, run_script
 from stand_in import SOURCE, write_stand_in
 
 from clbook.common.samples import commit_or_digest, sample
 from clbook.common.sources import ChapterFiles
-from clbook.provenance.library import Library
+from clbook.provenance.library import PACKAGE, Library
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 

@@ -11,11 +11,9 @@ from unittest import mock
 
 from clbook.common import project
 from clbook.provenance.digests import Provenance
-from clbook.provenance.library import definition_at
+from clbook.provenance.library import FOLDERS, PACKAGE, definition_at
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.spelling import only_shows
-
-from .mutants import FOLDERS, PACKAGE
 
 _FOLDERS = tuple(f"{folder}{os.sep}" for folder in FOLDERS.values())
 
