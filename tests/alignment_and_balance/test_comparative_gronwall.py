@@ -1,4 +1,5 @@
 import math
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -10,7 +11,6 @@ from contrastive_dynamics.alignment_and_balance.comparative_gronwall import (
     condition_growth_bound,
     condition_rate_bound,
     convergence_time_bound,
-    coupled_growth,
     coupled_growth_bound,
     draw_process,
     solve,
@@ -150,6 +150,27 @@ def noiseless(sigma, times, tau_squared=None):
     return wide_flow(wide_start(sigma, 0.0, 0), sigma, 0.0, times, tau_squared)
 
 
+class Growth(NamedTuple):
+    """Lemma 5.2 at work, `[..., run]` each: X, Y, −X'/(cAX) ≥ 1 and Y'/(bAXY) ≤ 1."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+    fall: torch.Tensor
+    growth: torch.Tensor
+
+
+def coupled_growth(state, sigma):
+    moved = wide_velocity(state, sigma, 0.0, None)
+    k, rho = state.kappa_squared, state.kappa_hat_squared / state.kappa_squared
+    a, least = 2 / k.sum(-1), rho.argmin(-1, keepdim=True)
+    turn = ((moved.kappa_hat_squared - rho * moved.kappa_squared) / k).gather(-1, least).squeeze(-1)
+    x, y = 1 - rho.amin(-1), (k.amax(-1) / k.amin(-1)).sqrt()
+    growth = moved.kappa_squared / k
+    growth = (growth.gather(-1, k.argmax(-1, keepdim=True)) - growth.gather(-1, k.argmin(-1, keepdim=True))).squeeze(-1)
+    low, high = sigma.amin(-1).square(), sigma.amax(-1).square()
+    return Growth(x, y, turn / (low * a * x), growth / (high * a * x))
+
+
 def test_lemma_5_2_runs_on_the_noiseless_flow():
     sigma = torch.tensor([[2.0, 1.6, 1.3, 1.0], [1.2, 1.0, 1.0, 0.9]], dtype=F64)
     times = torch.linspace(0, 20, 81, dtype=F64)
@@ -180,7 +201,7 @@ def test_half_the_constant_would_not_do_and_noise_is_refused():
     state = wide_start(sigma, 0.0, 0)
     worst = coupled_growth(noiseless(sigma, torch.linspace(0, 20, 81, dtype=F64)), sigma).growth.max()
     assert 0.5 < worst <= 1  # so b/2 would not do
-    with one_line_error(ValueError, "coupled_growth: κ_ξ² and κ̂_p² must be 0 and ≥ 0, got 1 and 0"):
-        coupled_growth(state._replace(noise_squared=torch.ones(1, dtype=F64)), sigma)
+    with one_line_error(ValueError, "coupled_growth_bound: κ_ξ² and κ̂_p² must be 0 and ≥ 0, got 1 and 0"):
+        coupled_growth_bound(state._replace(noise_squared=torch.ones(1, dtype=F64)), sigma)
     with one_line_error(ValueError, "coupled_growth_bound: .* got 0 and -9"):
         coupled_growth_bound(state._replace(kappa_hat_squared=-state.kappa_squared), sigma)

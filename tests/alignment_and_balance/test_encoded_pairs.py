@@ -9,7 +9,7 @@ import pytest
 import torch
 from one_line_error import one_line_error
 
-from contrastive_dynamics.alignment_and_balance.encoded_pairs import EncodedPairs, encode_pairs, load
+from contrastive_dynamics.alignment_and_balance.encoded_pairs import EncodedPairs, encode_pairs
 from contrastive_dynamics.alignment_and_balance.pretrained_encoders import Encoder
 from contrastive_dynamics.data.catalogue import DataError
 from contrastive_dynamics.data.coco import Coco
@@ -135,10 +135,14 @@ def test_a_damaged_batch_is_named(tmp_path):
         encoded(tmp_path, *both())
 
 
-def test_pairs_are_the_same_after_saving_and_loading(tmp_path):
+def test_what_is_saved_is_all_of_the_pairs(tmp_path):
     found = encoded(tmp_path, *both())
     found.save(tmp_path / "new" / "pairs.npz")
-    again = load(tmp_path / "new" / "pairs.npz")
+    stored = np.load(tmp_path / "new" / "pairs.npz")  # it refuses to unpickle
+    rows = {what: torch.from_numpy(stored[what]) for what in ("images", "captions", "prompts", "ids", "test")}
+    labels = torch.from_numpy(np.unpackbits(stored["labels"], axis=1, count=3).astype(bool))
+    made, names = json.loads(str(stored["made"])), tuple(stored["names"].tolist())
+    again = EncodedPairs(**rows, labels=labels, names=names, made=made)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["pairs.npz"]
     assert again.names == found.names and again.made == json.loads(json.dumps(found.made))
     for what in ("images", "captions", "prompts", "labels", "ids", "test"):
@@ -147,11 +151,6 @@ def test_pairs_are_the_same_after_saving_and_loading(tmp_path):
     part = again.part(~again.test).to("cpu", torch.float64)
     assert part.ids.tolist() == [10, 11, 13, 14, 15] and part.captions.dtype == part.prompts.dtype == torch.float64
     assert part.labels.dtype == torch.bool and part.prompts.shape == (3, 3)
-    with pytest.raises(DataError, match="none.npz cannot be read"):
-        load(tmp_path / "none.npz")
-    (tmp_path / "text.npz").write_text("no features")
-    with pytest.raises(DataError, match="text.npz: not the npz file that is expected"):
-        load(tmp_path / "text.npz")
 
 
 def test_features_are_kept_in_the_user_s_cache_folder_unless_another_is_given(tmp_path, monkeypatch):

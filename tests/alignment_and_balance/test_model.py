@@ -6,7 +6,6 @@ import torch
 from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 from scipy import stats
-from torch.quasirandom import SobolEngine
 
 from contrastive_dynamics.alignment_and_balance.model import (
     all_signs,
@@ -16,7 +15,6 @@ from contrastive_dynamics.alignment_and_balance.model import (
     model_scales,
     sample_signs,
     sign_vectors,
-    sobol_signs,
 )
 from contrastive_dynamics.numerics.random_streams import stream
 
@@ -133,35 +131,10 @@ def test_all_signs_are_all_positive_pairs_up_to_a_global_sign():
         assert len(found) == len(set(found)) == len(pairs) // 2
         assert set(found) | {tuple(-x for x in state) for state in found} == pairs
     assert states((sign_vectors(2) / math.sqrt(2),), 2) == [(1, 1), (1, -1), (-1, 1), (-1, -1)]
-    with pytest.raises(ValueError, match=r"must be ≤ 20 \(else see sobol_signs\), got 21"):
+    with pytest.raises(ValueError, match=r"must be ≤ 20, got 21"):
         all_signs(1, 11)
     with pytest.raises(ValueError, match="all_signs: rank must be 1 to dim = 2, got 3"):
         all_signs(3, 2)
-
-
-def test_sobol_signs_are_those_of_a_scrambled_sequence_up_to_flips():
-    u_a, u_b = sobol_signs(3, 5, 64, stream(0, 0, "sobol"))
-    assert torch.equal(u_a[:, :3], u_b[:, :3]) and bool((u_a[:, 0] > 0).all())
-    mine = torch.cat([u_a[:, 1:], u_b[:, 3:]], -1).sign()
-    scrambled = (SobolEngine(6, scramble=True, seed=3).draw(64, dtype=torch.float64) - 0.5).sign()
-    assert (mine * scrambled).mean(0).abs().tolist() == [1] * 6
-
-
-def test_many_sobol_signs_are_all_signs_and_fewer_have_exact_second_moments():
-    for rank, dim in ((1, 1), (2, 6), (4, 6)):
-        total = rank + 2 * (dim - rank)
-        found = states(sobol_signs(rank, dim, 2 ** (total - 1), stream(0, 0, "sobol")), dim)
-        assert sorted(found) == sorted(states(all_signs(rank, dim), dim))
-    for rank, dim in ((4, 12), (30, 60)):
-        u_a, u_b = sobol_signs(rank, dim, 1024, stream(0, 1, "sobol"))
-        u = torch.cat([u_a, u_b[:, rank:]], -1)
-        assert torch.allclose(u.mT @ u / 1024, torch.eye(2 * dim - rank, dtype=torch.float64) / dim, atol=1e-15)
-        assert u[:, 1:].sum(0).abs().max() < 1e-12
-    one, again, other = (sobol_signs(4, 12, 32, stream(0, k, "sobol")) for k in (1, 1, 2))
-    assert torch.equal(one.u_a, again.u_a) and torch.equal(one.u_b, again.u_b)
-    assert not torch.equal(one.u_a, other.u_a)
-    with pytest.raises(ValueError, match="count must be a power of two, got 48"):
-        sobol_signs(2, 3, 48, stream(0, 0, "sobol"))
 
 
 def test_sampled_signs_share_the_signal_and_nothing_else():
@@ -182,5 +155,5 @@ def test_everything_is_where_the_inputs_and_generators_are():
         far = [stream(0, k, "far", ELSEWHERE) for k in range(2)]
         scales = model_scales(torch.ones(2, 2, dtype=torch.float64).to(ELSEWHERE), 0.5, 3)
         maps = [*initial_maps(scales, 4, far, 2), *initial_maps(scales, 40, far, 2)]
-        signs = [*all_signs(1, 2, ELSEWHERE), *sobol_signs(1, 3, 8, far[0]), *sample_signs(1, 3, 5, far)]
+        signs = [*all_signs(1, 2, ELSEWHERE), *sample_signs(1, 3, 5, far)]
         assert {part.device for part in (scales, *maps, correlation(*maps[:2]), *signs)} == {ELSEWHERE}

@@ -12,39 +12,14 @@ import torch
 from torch import Tensor
 
 from .comparative_gronwall import convergence_time_bound
-from .infinite_width_flow import Scalar, WideState, negative_factors, wide_condition_number
+from .infinite_width_flow import Scalar, WideState, wide_condition_number
 from .wide_training import settling_time
 
 _FIRST = 1e-4  # of the horizon: the first row of the search, which is by powers
 
 
-def balancing_rate(tau_squared: Scalar, negatives: Scalar, rank: int) -> Tensor:
-    """4y(1 − S)sech²(y/r)/r, y = τ², the rate per t/C at which log(κ_p²/κ_q²) decays near balance if all σ are equal.
-
-    C = Σκ_p²/σ_p² is conserved, d at a start with noise. If the σ differ, the rates are those of the matrix with
-    entries σ_p²(δ_pq − 1/r)·Σσ^{−2}/r times this, so the same y is the best.
-    Source: derived from ren-li-2023, eq. (8).
-    Args:
-        tau_squared: τ² ≥ 0, a number or `[...]`.
-        negatives: K > 0, a number or `[...]`.
-        rank: r ≥ 2.
-    Returns: `[...]`, float64 if both are numbers.
-    Raises: ValueError for an argument outside its range.
-    """
-    y, k = (
-        torch.as_tensor(x, dtype=None if isinstance(x, Tensor) else torch.float64) for x in (tau_squared, negatives)
-    )
-    if rank < 2 or not bool((y >= 0).all() and (k > 0).all()):
-        got = f"{float(y.min()):g}, {float(k.min()):g} and {rank}"
-        raise ValueError(f"tau_squared, negatives and rank must be ≥ 0, > 0 and ≥ 2, got {got}")
-    y, k = torch.broadcast_tensors(y, k)
-    one_minus_s, t = negative_factors(torch.full((*y.shape, rank), 1 / rank, dtype=y.dtype, device=y.device), y, k)
-    rest = (-2 * y / rank).exp()
-    return 4 * y * one_minus_s * 4 * rest / (1 + rest).square() / rank  # sech² without the cancellation of 1 − tanh²
-
-
 def best_tau_squared(negatives: float, rank: int) -> float:
-    """The y = τ² of the largest `balancing_rate`: 1/y = S(1 − t) + 2t/r, t = tanh(y/r).
+    """The y = τ² of the largest y(1 − S)sech²(y/r), where 1/y = S(1 − t) + 2t/r, t = tanh(y/r).
 
     h(y) = y[S(1 − t) + 2t/r] is 1 once only. From y = 0.772r on 2yt/r ≥ 1, so h > 1. Below, h' is positive if
     (y/r)(1 + t) ≤ 1, which holds up to y = 0.639r; between the two, h' ≥ 1.99/r − 0.096S + 0.09rS(1 − S) > 0 for

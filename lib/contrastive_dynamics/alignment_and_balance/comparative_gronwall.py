@@ -7,21 +7,11 @@ The states and sigma of the bounds are as in `infinite_width_flow`.
 """
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .infinite_width_flow import Scalar, WideState, negative_factors, wide_velocity
-
-
-class CoupledGrowth(NamedTuple):
-    """Lemma 5.2 at work: X, Y, and the two rates relative to what its premises allow."""
-
-    x: Tensor  # [..., run] 1 − min κ̂_p²/κ_p²
-    y: Tensor  # [..., run] κ_max/κ_min
-    fall: Tensor  # [..., run] −X'/(cAX), ≥ 1
-    growth: Tensor  # [..., run] Y'/(bAXY), ≤ 1
 
 
 def draw_process(knots: int, generators: list[torch.Generator], spread: float = 1.0) -> Tensor:
@@ -127,39 +117,20 @@ def condition_growth_bound(sigma: Tensor, columns: Scalar) -> Tensor:
     return (high / low).sqrt() * ((high - low) * grown / 2).exp()
 
 
-def coupled_growth(state: WideState, sigma: Tensor) -> CoupledGrowth:
-    """X, Y of Lemma 5.2 in the noiseless flow without negatives, and how much room its two inequalities leave.
-
-    X = 1 − min κ̂_p²/κ_p² is the progress still to be made, Y = κ_max/κ_min the error. With A = 2/n², c = σ_min²,
-    b = σ_max²/2: X' ≤ −cAX and Y' ≤ bAXY. For ρ_p = κ̂_p²/κ_p², ρ_p' = Aσ_p²(1 − ρ_p²) ≥ Aσ_min²(1 − ρ_p) if ρ_p ≥ 0,
-    and (log κ_p²)' = Aσ_p²(ρ_p − a), a a mean of the ρ_q: of two columns (log Y)' ≤ bA(max ρ − min ρ) ≤ bAX.
-    Source: ren-li-2023, Section 5.3, below Lemma 5.2 (its formulas are lost in our text; b and c are derived).
-    Args:
-        state: without noise, `[..., run, r]`, κ̂_p² ≥ 0.
-        sigma: σ_p, `[run, r]`.
-    Returns: CoupledGrowth, `[..., run]` each; the rates are nan where X = 0.
-    Raises: ValueError for a state with noise or with κ̂_p² < 0.
-    """
-    _require_noiseless("coupled_growth", state)
-    moved = wide_velocity(state, sigma, 0.0, None)
-    k, rho = state.kappa_squared, state.kappa_hat_squared / state.kappa_squared
-    a, least = 2 / k.sum(-1), rho.argmin(-1, keepdim=True)
-    turn = ((moved.kappa_hat_squared - rho * moved.kappa_squared) / k).gather(-1, least).squeeze(-1)
-    x, y = 1 - rho.amin(-1), (k.amax(-1) / k.amin(-1)).sqrt()
-    growth = moved.kappa_squared / k
-    growth = (growth.gather(-1, k.argmax(-1, keepdim=True)) - growth.gather(-1, k.argmin(-1, keepdim=True))).squeeze(-1)
-    low, high = sigma.amin(-1).square(), sigma.amax(-1).square()
-    return CoupledGrowth(x, y, turn / (low * a * x), growth / (high * a * x))
-
-
 def coupled_growth_bound(state: WideState, sigma: Tensor) -> Tensor:
     """Y_0 e^{σ_max²X_0/(2σ_min²)}, which the condition number of the noiseless flow without negatives never exceeds.
 
-    `bound` of Lemma 5.2 with b and c of `coupled_growth`: d(log Y + (b/c)X)/dt ≤ 0. From `wide_start` X_0 = 1.
-    Source: ren-li-2023, Lemma 5.2 and Section 5.3; the constants are derived.
-    Args: as `coupled_growth`.
+    `bound` of Lemma 5.2 for the progress still to be made, X = 1 − min κ̂_p²/κ_p², and the error Y = κ_max/κ_min. With
+    A = 2/n², c = σ_min², b = σ_max²/2: X' ≤ −cAX and Y' ≤ bAXY, so d(log Y + (b/c)X)/dt ≤ 0. For ρ_p = κ̂_p²/κ_p²,
+    ρ_p' = Aσ_p²(1 − ρ_p²) ≥ Aσ_min²(1 − ρ_p) if ρ_p ≥ 0, and (log κ_p²)' = Aσ_p²(ρ_p − a), a a mean of the ρ_q: of two
+    columns (log Y)' ≤ bA(max ρ − min ρ) ≤ bAX. From `wide_start` X_0 = 1.
+    Source: ren-li-2023, Lemma 5.2 and Section 5.3, below it (its formulas are lost in our text); the constants are
+        derived.
+    Args:
+        state: without noise, `[..., run, r]`, κ̂_p² ≥ 0.
+        sigma: σ_p, `[run, r]`.
     Returns: `[..., run]`.
-    Raises: as `coupled_growth`.
+    Raises: ValueError for a state with noise or with κ̂_p² < 0.
     """
     _require_noiseless("coupled_growth_bound", state)
     k, rho = state.kappa_squared, state.kappa_hat_squared / state.kappa_squared

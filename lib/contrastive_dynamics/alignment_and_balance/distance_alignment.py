@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .modality_scores import BLOCK, LARGEST_DIM, TIE
-from .model import sample_signs, sign_vectors
+from .model import sign_vectors
 
 
 def exact_alignment_by_distance(map_a: Tensor, map_b: Tensor, rank: int, *, other_signal: bool = False) -> Tensor:
@@ -32,10 +32,7 @@ def exact_alignment_by_distance(map_a: Tensor, map_b: Tensor, rank: int, *, othe
     """
     d = map_a.shape[-1]
     if not 1 <= rank <= d <= LARGEST_DIM:
-        raise ValueError(
-            f"rank and d must be 1 ≤ rank ≤ d ≤ {LARGEST_DIM} (else see sampled_alignment_by_distance), "
-            f"got {rank} and {d}"
-        )
+        raise ValueError(f"rank and d must be 1 ≤ rank ≤ d ≤ {LARGEST_DIM}, got {rank} and {d}")
     _require_maps("exact_alignment_by_distance", map_a, map_b)
     u, half, noises = sign_vectors(d, map_a.device, map_a.dtype) / math.sqrt(d), 2 ** (d - 1), 2 ** (d - rank)
     signal = torch.arange(half, device=map_a.device) // noises  # of u_A: −u_A wins as often
@@ -48,34 +45,6 @@ def exact_alignment_by_distance(map_a: Tensor, map_b: Tensor, rank: int, *, othe
     negatives = 2**d - noises if other_signal else 2**d
     share = torch.stack(wins).to(map_a.dtype) / (half * noises * negatives)
     return share.view(map_a.shape[:-2])
-
-
-def sampled_alignment_by_distance(
-    map_a: Tensor, map_b: Tensor, rank: int, count: int, generators: list[torch.Generator]
-) -> tuple[Tensor, int]:
-    """Independent trials of the event of `exact_alignment_by_distance`, for any d: a binomial count.
-
-    Source: ren-li-2023, Definition 4.1 read by distances.
-    Args:
-        map_a, map_b: `[run, m, d]`, finite.
-        rank: r, 1 to d.
-        count: trials per run, ≥ 1.
-        generators: one per run; with those of `sampled_alignment` the draws are the same.
-    Returns: successes `[run]`, int64, and the number of trials.
-    Raises: ValueError for other maps, another rank or count, or another number of generators.
-    Error: as `exact_alignment_by_distance`, the largest among the draws.
-    Cost: 6·count·m·d flops per run.
-    """
-    _require_maps("sampled_alignment_by_distance", map_a, map_b)
-    if map_a.ndim != 3 or len(generators) != len(map_a):
-        got = f"{list(map_a.shape)} and {len(generators)}"
-        raise ValueError(f"maps and generators must be [run, m, d] and one per run, got {got}")
-    d = map_a.shape[-1]
-    u_a, u_b = sample_signs(rank, d, count, generators, map_a.dtype)
-    other, _ = sample_signs(d, d, count, generators, map_a.dtype)
-    f_a, plus, minus = _outputs(map_a, u_a), _outputs(map_b, u_b), _outputs(map_b, other)
-    tie = _tie(f_a, torch.cat([plus, minus], -2)).unsqueeze(-1)
-    return ((f_a - plus).norm(dim=-1) < (f_a - minus).norm(dim=-1) - tie).sum(-1), count
 
 
 def _outputs(map_: Tensor, u: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Frozen features of images, captions and one prompt per category, computed once, stored in files and read back.
+"""Frozen features of images, captions and one prompt per category, computed once and stored in files.
 
 Shapes: n images, c captions each, L categories, p and q features of images and sentences. Features are float16 (or
 float32, as asked) on the CPU; `EncodedPairs.to` moves them.
@@ -71,19 +71,6 @@ class EncodedPairs:
         arrays = {what: getattr(self, what).cpu().numpy() for what in _TENSORS}
         arrays["labels"] = np.packbits(arrays["labels"], axis=1)
         _write(Path(path), arrays | {"names": np.array(self.names), "made": np.array(json.dumps(self.made))})
-
-
-def load(path: Path | str) -> EncodedPairs:
-    """Read what `EncodedPairs.save` wrote; raises DataError if the file is missing or holds something else."""
-    try:
-        *arrays, names, made = read_npz(Path(path).read_bytes(), [*_TENSORS, "names", "made"])
-        found = dict(zip(_TENSORS, map(torch.from_numpy, arrays), strict=True))
-        found["labels"] = torch.from_numpy(np.unpackbits(arrays[3], axis=1, count=len(names)).astype(bool))
-        return EncodedPairs(**found, names=tuple(names.tolist()), made=json.loads(str(made)))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror})") from None
-    except (ValueError, TypeError, IndexError) as error:
-        raise DataError(f"{path}: {error}") from None
 
 
 def encode_pairs(

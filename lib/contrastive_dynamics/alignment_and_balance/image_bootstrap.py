@@ -11,7 +11,7 @@ Shapes: weights `[resample, n]`, how often each image is drawn; outputs `[run, n
 import torch
 from torch import Tensor
 
-from .zero_shot import nearer_pairs, predictions
+from .zero_shot import nearer_pairs
 
 
 def image_weights(count: int, resamples: int, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -68,34 +68,6 @@ def jackknife_values(whole: Tensor, without: Tensor) -> Tensor:
     return groups * whole - (groups - 1) * without
 
 
-def zero_shot_hits(image_out: Tensor, prompt_out: Tensor, labels: Tensor) -> Tensor:
-    """The score of each image whose mean is `zero_shot_accuracy`: 1 if its prediction is one of its labels, else 0.
-
-    Args and Raises: as `predictions`; labels `[n, L]`, bool.
-    Returns: `[run, n]`; between 0 and 1 if predictions are tied.
-    """
-    return (predictions(image_out, prompt_out) * labels).sum(-1)
-
-
-def constant_hits(labels: Tensor) -> Tensor:
-    """The score of each image for the most frequent label, always answered; the mean is `best_constant_answer`.
-
-    The label is the most frequent in all of `labels`, also in a resample of them.
-    Args:
-        labels: `[n, L]`, bool.
-    Returns: `[n]`, float64.
-    """
-    return labels[:, labels.sum(0).argmax()].double()
-
-
-def constant_macro_recall(labels: Tensor) -> float:
-    """`macro_recall` of one answer for every image: 1 over the number of labels that occur, for any of them."""
-    occur = int(labels.any(0).sum())
-    if not occur:
-        raise ValueError("labels must occur, got none")
-    return 1 / occur
-
-
 def resampled_means(values: Tensor, weights: Tensor) -> Tensor:
     """The mean over the images of each resample, `[resample, run]`, of values `[run, n]`."""
     return weights.to(values.dtype) @ values.mT / values.shape[-1]
@@ -104,7 +76,7 @@ def resampled_means(values: Tensor, weights: Tensor) -> Tensor:
 def resampled_alignment(image_out: Tensor, text_out: Tensor, weights: Tensor, labels: Tensor | None = None) -> Tensor:
     """`alignment_by_distance` of each resample; a pair of images counts as often as both were drawn.
 
-    An image is no negative of itself, however often it was drawn. For products, give it `equal_lengths(f_A, f_B)`.
+    An image is no negative of itself, however often it was drawn.
     Args:
         image_out, text_out, labels: as `alignment_by_distance`.
         weights: `[resample, n]`.

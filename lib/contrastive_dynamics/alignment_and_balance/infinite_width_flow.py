@@ -134,19 +134,9 @@ def wide_flow(
     return WideState((u + w) / 2, (u - w) / 2, nu)
 
 
-def rest(state: WideState, tau_squared: Scalar | None) -> Tensor:
-    """max_p |1 − T_p − a| `[..., run]`, the remaining drive of κ_p²; 1 − a without contrast. 0 at rest, aligned."""
-    return _gap(*_sums(state), tau_squared)[0].abs().amax(-1)
-
-
 def wide_condition_number(state: WideState) -> Tensor:
     """κ_max/κ_min `[..., run]` of the signal columns, which are orthogonal."""
     return (state.kappa_squared.amax(-1) / state.kappa_squared.amin(-1)).sqrt()
-
-
-def wide_noise_signal_ratio(state: WideState) -> Tensor:
-    """‖K_ξ‖_F²/‖K‖_F² `[..., run]`, about (d − r)σ_ξ²/Σσ_p² at the start."""
-    return state.noise_squared / state.kappa_squared.sum(-1)
 
 
 def non_contrastive_solution(state: WideState, sigma: Tensor, noise: Scalar, thetas: Tensor) -> WideState:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..numerics.ranks import stable_rank
-from .model import sample_signs, sign_vectors
+from .model import sign_vectors
 
 LARGEST_DIM = 13  # for the exact alignment: 2^12 sorts of 2^13 numbers
 BLOCK = 2**22  # numbers sorted in one block
@@ -50,8 +50,7 @@ def exact_alignment(g: Tensor, rank: int, *, other_signal: bool = False) -> Tens
     d = g.shape[-1]
     if not 1 <= rank <= d <= LARGEST_DIM or g.shape[-2:] != (d, d) or not bool(g.isfinite().all()):
         raise ValueError(
-            f"g and rank must be finite [..., d, d] and 1 ≤ rank ≤ d ≤ {LARGEST_DIM} (else see sampled_alignment), "
-            f"got {list(g.shape)} and {rank}"
+            f"g and rank must be finite [..., d, d] and 1 ≤ rank ≤ d ≤ {LARGEST_DIM}, got {list(g.shape)} and {rank}"
         )
     u = sign_vectors(d, g.device, g.dtype) / math.sqrt(d)
     half, noises = 2 ** (d - 1), 2 ** (d - rank)
@@ -75,33 +74,6 @@ def _wins(values: Tensor, signal: Tensor, tie: Tensor, other_signal: bool) -> Te
 
 def _tie(largest: Tensor) -> Tensor:
     return max(TIE, 64 * torch.finfo(largest.dtype).eps) * largest
-
-
-def sampled_alignment(g: Tensor, rank: int, count: int, generators: list[torch.Generator]) -> tuple[Tensor, int]:
-    """Independent trials of the event of `exact_alignment`, for any d: a binomial count, so it has a Wilson interval.
-
-    Source: ren-li-2023, Definition 4.1.
-    Args:
-        g: G, `[run, d, d]`.
-        rank: r, 1 to d.
-        count: trials per run, ≥ 1.
-        generators: one per run.
-    Returns: successes `[run]`, int64, and the number of trials.
-    Raises: ValueError for another g, rank or count.
-    Error: values within 1e-9 of the largest drawn count as equal.
-    Cost: 2·count·d² flops per run, 4·count·d numbers.
-    """
-    d = g.shape[-1]
-    if g.shape != (len(generators), d, d):
-        raise ValueError(
-            f"g and generators must be [run, d, d] and one per run, got {list(g.shape)} and {len(generators)}"
-        )
-    u_a, u_b = sample_signs(rank, d, count, generators, g.dtype)
-    other, _ = sample_signs(d, d, count, generators, g.dtype)
-    h = u_a @ g
-    positive, negative = (h * u_b).sum(-1), (h * other).sum(-1)
-    tie = _tie(torch.maximum(positive.abs(), negative.abs()).amax(-1, keepdim=True))
-    return (positive > negative + tie).sum(-1), count
 
 
 def alignment_condition(rank: int) -> float:

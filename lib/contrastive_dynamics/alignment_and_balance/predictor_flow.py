@@ -8,7 +8,7 @@ With X = P_A K_A and J = diag(1, …, 1, 0, …, 0), r ones: E p_A·f_B = ⟨XJ,
 - Without predictors L = L̂; the stop-gradient alone then halves the velocity and does nothing else.
 - ‖K D^{-1/2}‖e^{λt} and ‖P‖e^{μt} are conserved, as L knows no scale; with the stop-gradient and λ = μ = 0 also
   P_AᵀP_A/ρ − K_A D^{-1}K_Aᵀ.
-- Noise columns of one scale enter through K_ξK_ξᵀ alone, so m columns stand for any number (`lump_noise`).
+- Noise columns of one scale enter through K_ξK_ξᵀ alone, so m columns stand for any number.
 Shapes: maps `[run, m, d]`, predictors `[run, m, m]`, scales `[run, d]` or `[d]`, D = diag(scales²).
 """
 
@@ -110,34 +110,6 @@ def predictor_flow(
     path = odeint(velocity, flat(parts), times.to(parts[0]), rtol=rtol, atol=rtol, method="dopri5", options=options)
     path = PredictorMaps(*(torch.stack(x) for x in zip(*(whole(y) for y in path), strict=True)))
     return path, _drift(path, scales, times.to(parts[0]), decay, predictor_decay)
-
-
-def lump_noise(map_: Tensor, scales: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """The map with its d − r noise columns replaced by m of the same K_ξK_ξᵀ, which is all that training sees of them.
-
-    Both modalities may be replaced, each by itself: only signal columns meet in the loss.
-    Source: derived.
-    Args:
-        map_: `[run, m, d]`.
-        scales: `[run, d]`, with one σ_ξ per run for all noise columns.
-        rank: r, 1 to d.
-    Returns: the map `[run, m, r + min(m, d − r)]` and its scales.
-    Raises: ValueError for noises of several scales.
-    Cost: 2·m²·d flops per run.
-    """
-    noise, sizes = map_[..., rank:], scales[..., rank:]
-    if not bool((sizes == sizes[..., :1]).all()):
-        raise ValueError(f"scales of the noise must be equal, got {float(sizes.min()):g} to {float(sizes.max()):g}")
-    if noise.shape[-1] <= noise.shape[-2]:
-        return map_, scales
-    columns = torch.linalg.qr(noise.mT, mode="r").R.mT  # K_ξ = RᵀQᵀ
-    return torch.cat([map_[..., :rank], columns], -1), scales[..., : rank + columns.shape[-1]]
-
-
-def random_predictors(width: int, generators: list[torch.Generator], dtype: torch.dtype = torch.float64) -> Tensor:
-    """Independent entries N(0, 1/m), `[run, m, m]`, one generator per run."""
-    draws = [torch.randn(width, width, generator=g, device=g.device, dtype=dtype) for g in generators]
-    return torch.stack(draws) / width**0.5
 
 
 def _pull(own: Tensor, predictor: Tensor | None, target: Tensor, rank: int) -> tuple[Tensor, Tensor]:

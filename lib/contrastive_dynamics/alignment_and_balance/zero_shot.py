@@ -160,22 +160,6 @@ def nearer_pairs(image_out: Tensor, text_out: Tensor, labels: Tensor | None = No
     return _nearer(image_out, text_out, kinds, torch.arange(len(kinds), device=kinds.device))
 
 
-def equal_lengths(image_out: Tensor, text_out: Tensor) -> tuple[Tensor, Tensor]:
-    """Outputs of which distances say what products say of the given ones: one more entry makes all ‖f_B‖ equal.
-
-    With M = max ‖f_B‖, f_B becomes (f_B, √(M² − ‖f_B‖²)) and f_A becomes (Mf_A/‖f_A‖, 0): ‖f_A − f_B‖² is then
-    2M² − 2M f_A·f_B/‖f_A‖, so `alignment_by_distance` of them is `alignment_score` of the given ones.
-    Args:
-        image_out, text_out: `[run, n, o]`.
-    Returns: two of `[run, n, o + 1]`.
-    """
-    (of_images, of_texts) = (out.norm(dim=-1, keepdim=True) for out in (image_out, text_out))
-    largest = of_texts.amax(-2, keepdim=True)
-    rest = ((largest - of_texts) * (largest + of_texts)).sqrt()
-    images = image_out * (largest / torch.where(of_images > 0, of_images, 1))
-    return torch.cat([images, torch.zeros_like(rest)], -1), torch.cat([text_out, rest], -1)
-
-
 def _kinds(image_out: Tensor, text_out: Tensor, labels: Tensor | None, name: str) -> Tensor:
     """Numbers `[n]`, equal for images of exactly the same labels, after a check of the sizes."""
     if image_out.shape != text_out.shape or image_out.ndim != 3 or image_out.shape[1] < 2:
