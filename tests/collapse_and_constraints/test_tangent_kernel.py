@@ -8,7 +8,6 @@ import torch
 from contrastive_dynamics.collapse_and_constraints.smooth_activations import WIDE
 from contrastive_dynamics.collapse_and_constraints.tangent_kernel import (
     gaussian_weights,
-    linear_limit,
     off_diagonal_share,
     random_tangent_kernel,
     relu_limit,
@@ -78,6 +77,16 @@ def test_weights_have_the_deviations_asked_for():
     assert w1.shape == (8, 4096, 3) and w2.shape == (8, 4096, 5)
     assert w1.std().item() == pytest.approx(0.5, rel=0.02) and w2.std().item() == pytest.approx(2, rel=0.02)
     assert abs((w1[0, :, 0] * w2[0, :, 0]).mean().item()) < 5 / 64  # drawn apart
+
+
+def linear_limit(x, y):
+    """2 xᵀy, the limit of Θ_aa as h → ∞ for φ(x) = x and N(0, 1/h) in both layers: W1ᵀW1 → I and Σ_i W2_ia² → 1.
+
+    Lemma 1 prints xᵀy: its proof drops the gradient in W1 because the entries of W1 move little; but there are many of
+    them. With standard deviation 1/h in W2 that term does vanish, and the limit is xᵀy, half of this. Any φ with
+    φ(0) = 0 and φ' continuous with φ'(0) = 1 has the same two limits, as the preactivations, N(0, ‖x‖²/h), vanish.
+    """
+    return 2 * (x @ y.mT)
 
 
 def diagonal_mean(name, power2, h=2**12, run=12, z=4):

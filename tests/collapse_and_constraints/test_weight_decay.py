@@ -6,7 +6,7 @@ from one_line_error import one_line_error
 
 from contrastive_dynamics.collapse_and_constraints.constrained_optima import frobenius_optimum
 from contrastive_dynamics.collapse_and_constraints.unconstrained_flow import blow_up
-from contrastive_dynamics.collapse_and_constraints.weight_decay import decayed_flow, penalised_loss, without_decay
+from contrastive_dynamics.collapse_and_constraints.weight_decay import decayed_flow, without_decay
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.numerics.ranks import effective_rank
 
@@ -17,6 +17,12 @@ def draw(*shape, purpose="w"):
 
 C = torch.diag(torch.tensor([-3.0, -1.0, 0.5, 2.0]).double())
 W1, W2 = 0.4 * draw(8, 5, 4), 0.4 * draw(8, 5, 3, purpose="top")
+
+
+def penalised_loss(w1, w2, c, mu):
+    """Tr(W2ᵀW1 C W1ᵀW2) + (μ/2)(‖W1‖_F² + ‖W2‖_F²), `[run]`. Source: esser-2023, the paragraph above Proposition 2."""
+    w = w1.mT @ w2
+    return (w * (c @ w)).sum((-2, -1)) + mu / 2 * sum(layer.square().sum((-2, -1)) for layer in (w1, w2))
 
 
 def test_a_short_flow_descends_the_penalised_loss():
@@ -71,5 +77,4 @@ def test_other_arguments_are_refused_in_one_line():
 def test_it_runs_on_another_device():
     with elsewhere():
         w1, w2, c = (part.to(ELSEWHERE) for part in (W1, W2, C))
-        results = [*decayed_flow(w1, w2, c, 1.0, max_steps=5), penalised_loss(w1, w2, c, 1.0)]
-        assert {part.device for part in results} == {ELSEWHERE}
+        assert {part.device for part in decayed_flow(w1, w2, c, 1.0, max_steps=5)} == {ELSEWHERE}

@@ -9,13 +9,17 @@ from contrastive_dynamics.data.generated_scenes import (
     encode_pictures,
     encode_texts,
     scene_pairs,
-    sentence,
 )
 from contrastive_dynamics.numerics.random_streams import stream
 
 
 def scenes(n, run=0, **how):
     return draw_scenes(n, stream(0, run, "scenes"), **how)
+
+
+def sentence(words):
+    """A caption `[words]` as text."""
+    return " ".join(WORDS[word] for word in words.tolist() if word >= 0)
 
 
 def test_captions_are_sentences_about_what_is_there():

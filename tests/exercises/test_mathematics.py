@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from checkout import ROOT
+from stage_one_end import stage_one_end
 
 from clbook.classroom.exercises import exercise_source, read_source, run_code
 from contrastive_dynamics import alignment_and_balance as balance_room
@@ -11,7 +12,6 @@ from contrastive_dynamics import collapse_and_constraints as collapse_room
 from contrastive_dynamics import feature_decoupling as decoupling_room
 from contrastive_dynamics import testbed
 from contrastive_dynamics.data.half_moons import half_moon_law
-from contrastive_dynamics.feature_decoupling import stage_one
 from contrastive_dynamics.losses import activation, infonce_importance
 from contrastive_dynamics.nonlinearity import one_filter
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations, held_out_correlations
@@ -141,7 +141,7 @@ def test_feature_decoupling(names):
     close(solved["share"](30.0, 4, 64, p), decoupling_room.logistic_share(clock))
     for views, masked in (("masked", True), ("plain", False)):
         flat = decoupling_room.flat_rates(4, 64, p, noise, views)
-        close(solved["share_at_growth"](20.0, 4, 64, p, noise**2, masked), stage_one.stage_one(4, 64, flat, 20.0).share)
+        close(solved["share_at_growth"](20.0, 4, 64, p, noise**2, masked), stage_one_end(4, 64, flat, 20.0)[1])
     close(solved["half_growth"](4, 64, p, noise**2), decoupling_room.factor_of_half(4, 64, flat))
     v, w = RNG.standard_normal((9, 64)), RNG.standard_normal(4)
     limit = decoupling_room.linear_limit(tensor(v)[None], m, p, noise, tensor(w)[None, None])

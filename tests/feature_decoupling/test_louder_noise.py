@@ -5,7 +5,7 @@ import torch
 
 from contrastive_dynamics.feature_decoupling.dictionaries import flat_dictionary
 from contrastive_dynamics.feature_decoupling.fused_stream import can_be_fused
-from contrastive_dynamics.feature_decoupling.louder_noise import LouderNoise, loud_directions, louder_cross_moment
+from contrastive_dynamics.feature_decoupling.louder_noise import LouderNoise, loud_directions
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
 from contrastive_dynamics.feature_decoupling.view_correlation import cross_moment
 from contrastive_dynamics.numerics.random_streams import stream
@@ -20,6 +20,14 @@ def streams(runs, purpose="data"):
 def louder(flat=True, extra=3.0, runs=2):
     dictionary = flat_dictionary(8, 3, streams(runs, "dictionary"))
     return LouderNoise(dictionary, 0.3, 0.5, loud_directions(dictionary, flat, streams(runs, "loud")), extra)
+
+
+def louder_cross_moment(model, views="masked"):
+    """E[x⁺x⁺⁺ᵀ] `[run, d1, d1]`: that of white noise and κσ_ξ² vvᵀ, without its diagonal if masked."""
+    added = model.extra * model.noise**2 * model.loud @ model.loud.mT
+    if views == "masked":
+        added = added - torch.diag_embed(added.diagonal(dim1=-2, dim2=-1))
+    return cross_moment(model, views) + added
 
 
 @pytest.mark.parametrize("views", ["masked", "independent", "plain"])

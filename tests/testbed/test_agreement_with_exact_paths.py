@@ -1,7 +1,10 @@
 """One step of the generic path against each exact kernel, from one start and one batch, in float64."""
 
+from dataclasses import dataclass
+
 import pytest
 import torch
+from plain_descent import Descent
 
 from contrastive_dynamics.alignment_and_balance.head_training import pair_losses
 from contrastive_dynamics.alignment_and_balance.model import Signs, sample_signs
@@ -11,9 +14,10 @@ from contrastive_dynamics.collapse_and_constraints.orthogonal_descent import Wei
 from contrastive_dynamics.collapse_and_constraints.pair_losses import trace_matrix
 from contrastive_dynamics.feature_decoupling.dictionaries import random_dictionary
 from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
-from contrastive_dynamics.feature_decoupling.symmetrised_relu import contrastive_gradient
+from contrastive_dynamics.feature_decoupling.symmetrised_relu import contrastive_gradient, contrastive_loss_value
 from contrastive_dynamics.losses.activations import activation
 from contrastive_dynamics.losses.named_losses import contrastive_loss
+from contrastive_dynamics.losses.pairwise_importance import half_squared_distances, infonce_loss
 from contrastive_dynamics.nonlinearity.networks.field_network import FieldNetwork
 from contrastive_dynamics.nonlinearity.networks.field_network import Weights as FieldWeights
 from contrastive_dynamics.nonlinearity.networks.token_batch import token_batches
@@ -22,13 +26,60 @@ from contrastive_dynamics.nonlinearity.two_layers.batch_norm import Statistics
 from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.testbed.encoders import Fields, Linear, Threshold, TwoLayers
 from contrastive_dynamics.testbed.experiment import train
-from contrastive_dynamics.testbed.losses import AnchorInfoNCE, Bilinear, InfoNCE, PairWeighted, StoppedInfoNCE
-from contrastive_dynamics.testbed.optimisers import Descent, semi_orthogonal
+from contrastive_dynamics.testbed.losses import Bilinear, InfoNCE, normalised
+from contrastive_dynamics.testbed.optimisers import semi_orthogonal
 from contrastive_dynamics.testbed.pairs import per_run
 from contrastive_dynamics.testbed.paper_worlds import Modalities, Moons, SparseCodes, Tokens
 from contrastive_dynamics.testbed.view_makers import Coupled, Native
 
 SEEDS, RATE, BATCH = [3, 8], 0.05, 12
+
+
+@dataclass(frozen=True)
+class AnchorInfoNCE:
+    """Mean cross entropy of the positive f_i·f_i'/τ among the first views' f_i·f_j/τ, unit outputs: the author's form.
+
+    Source: tian-2023, eq. (1) over τN with ε = 1; negatives are first views only, and only they are compared.
+    """
+
+    tau: float
+
+    def __call__(self, first, second):
+        first, second, _ = normalised(first, second, None, "unit")
+        return infonce_loss(first, second, self.tau, 1.0) / (self.tau * first.shape[-2])
+
+
+@dataclass(frozen=True)
+class PairWeighted:
+    """−weight(n)·E_α with α held constant: a loss of `named_losses`, right in its gradient.
+
+    Source: tian-2023, eqs. (2), (3).
+    """
+
+    name: str
+    norm: str = "unit"
+
+    def __call__(self, first, second):
+        first, second, _ = normalised(first, second, None, self.norm)
+        loss, n = contrastive_loss(self.name), first.shape[-2]
+        own = (first - second).square().sum(-1, keepdim=True) / 2
+        gaps = half_squared_distances(first) - own
+        if loss.importance is not None:
+            gaps = loss.importance(first.detach(), second.detach()) * gaps
+        return -loss.weight(n) * gaps.sum((-2, -1)) / (2 * n * n)
+
+
+@dataclass(frozen=True)
+class StoppedInfoNCE:
+    """−τ mean log ℓ_p over raw inner products, whose second arguments are held fixed; needs strangers.
+
+    Source: wen-li-2021, eq. (2.2) and Appendix A.1.
+    """
+
+    temperature: float
+
+    def __call__(self, first, second, strangers):
+        return contrastive_loss_value(first, second.detach(), strangers[0].detach(), self.temperature)
 
 
 def stepped(world, network, loss, start, views=Native(), **more):  # noqa: B008

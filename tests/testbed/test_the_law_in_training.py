@@ -1,18 +1,16 @@
 """Networks trained in the testbed end at the shares of the law; parts that a reader adds; bad input."""
 
-import math
-
 import pytest
 import torch
+from plain_descent import Descent
 
 from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
 from contrastive_dynamics.testbed.encoders import Linear, Threshold, TwoLayers
 from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.finite_batch import finite_batch_shares
-from contrastive_dynamics.testbed.kits import part
 from contrastive_dynamics.testbed.losses import Alignment, InfoNCE, Spectral
-from contrastive_dynamics.testbed.optimisers import Adam, Descent, Relative, semi_orthogonal, unit_rows
+from contrastive_dynamics.testbed.optimisers import Adam, Relative, semi_orthogonal
 from contrastive_dynamics.testbed.pairs import per_run
 from contrastive_dynamics.testbed.paper_worlds import Moons
 from contrastive_dynamics.testbed.scores import linear_map, score, shares
@@ -94,14 +92,11 @@ def test_runs_are_the_same_alone_and_in_a_batch():
     assert torch.allclose(both.encoders[0]["w"][1], alone.encoders[0]["w"][0], rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("constraint", [semi_orthogonal, unit_rows])
-def test_constraints_hold(constraint):
-    done = ended(GivenCorrelations(RHO, 5), Alignment("none"), optimiser=Descent(0.1), steps=3, constraint=constraint)
-    w = done.encoders[0]["w"]
+def test_a_constraint_holds():
+    how = {"optimiser": Descent(0.1), "steps": 3, "constraint": semi_orthogonal}
+    w = ended(GivenCorrelations(RHO, 5), Alignment("none"), **how).encoders[0]["w"]
     gram = w @ w.mT
-    diagonal = gram.diagonal(dim1=-2, dim2=-1)
-    assert torch.allclose(diagonal, torch.ones_like(diagonal))
-    assert constraint is unit_rows or torch.allclose(gram, torch.eye(4, dtype=torch.float64).expand_as(gram))
+    assert torch.allclose(gram, torch.eye(4, dtype=torch.float64).expand_as(gram))
 
 
 class Clusters:
@@ -152,11 +147,7 @@ def test_a_new_world_a_new_loss_and_a_new_network_in_under_25_lines():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: part("network", "quadratic"), "network must be one of linear, two layers, .*, got 'quadratic'"),
-        (lambda: part("loss", "infonce", tau=1), "loss 'infonce' has the fields tau_squared, .*, got 'tau'"),
-        (lambda: part("network", "linear"), "network 'linear' needs outputs, got none"),
-        (lambda: part("model", "linear"), "kind must be one of network, loss, .*, got 'model'"),
-        (lambda: part("network", "linear", outputs=0), "Linear: outputs must be ≥ 1, got 0"),
+        (lambda: Linear(0), "Linear: outputs must be ≥ 1, got 0"),
         (lambda: InfoNCE(0.0), "InfoNCE: tau_squared and sides must be > 0 and 1 or 2, got 0.0 and 2"),
         (lambda: InfoNCE(1.0, learned=True, divided=True), "InfoNCE: norm must be .* not both, got 'mean', .*"),
         (lambda: Alignment("max")(torch.ones(1, 2, 2), None), "norm must be one of mean, unit, none, got 'max'"),
@@ -194,8 +185,3 @@ def test_a_new_world_a_new_loss_and_a_new_network_in_under_25_lines():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         call()
-
-
-def test_parts_by_name():
-    assert part("network", "linear", outputs=3) == Linear(3) and part("constraint", "unit rows") is unit_rows
-    assert math.isclose(part("loss", "infonce", tau_squared=2.0).tau_squared, 2.0)

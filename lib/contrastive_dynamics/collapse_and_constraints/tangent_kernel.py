@@ -118,25 +118,6 @@ def tangent_shares(seed: int, widths: Sequence[int], name: str, points: Tensor, 
     return [float(off_diagonal_share(kernel)) for kernel in kernels]
 
 
-def linear_limit(x: Tensor, y: Tensor) -> Tensor:
-    """2 xᵀy, the limit of Θ_aa(x, y) as h → ∞ for φ(x) = x and N(0, 1/h) in both layers; for a ≠ b it is 0.
-
-    Each layer contributes xᵀy: W1ᵀW1 → I and Σ_i W2_ia² → 1. Lemma 1 prints xᵀy: its proof drops the gradient in W1
-    because the entries of W1 move little; but there are many of them. With standard deviation 1/h in W2 that term does
-    vanish, and the limit is xᵀy, half of this. Any φ with φ(0) = 0 and φ' continuous with φ'(0) = 1 has the same two
-    limits, as the preactivations, N(0, ‖x‖²/h), vanish; for φ(0) ≠ 0 the kernel grows like h φ(0)².
-
-    Source: esser-2023, Lemma 1.
-    Args:
-        x: points, `[..., k, d]`.
-        y: points, `[..., l, d]`.
-    Returns: `[..., k, l]`.
-    Error: at width h, O(h^{-1/2}) for random weights.
-    Cost: 2·k·l·d flops.
-    """
-    return 2 * (x @ y.mT)
-
-
 def relu_limit(x: Tensor, y: Tensor) -> Tensor:
     """The limit of Θ_aa(x, y) as h → ∞ for ReLU and N(0, 1/h) in both layers; for a ≠ b it is 0.
 

@@ -23,24 +23,6 @@ class Decayed(NamedTuple):
     time: Tensor  # [run] when the flow was left
 
 
-def penalised_loss(w1: Tensor, w2: Tensor, c: Tensor, mu: float) -> Tensor:
-    """Tr(W2ᵀW1 C W1ᵀW2) + (μ/2)(‖W1‖_F² + ‖W2‖_F²).
-
-    Source: esser-2023, the paragraph above Proposition 2 ("sum-regularisation").
-    Args:
-        w1: first layer, `[run, h, d]`.
-        w2: second layer, `[run, h, z]`.
-        c: C, `[d, d]` or `[run, d, d]`, symmetric.
-        mu: μ, ≥ 0.
-    Returns: `[run]`.
-    Raises: ValueError for another argument.
-    Cost: 2·run·z·d·(h + d) flops.
-    """
-    _check(w1, w2, c, mu, "penalised_loss")
-    w = w1.mT @ w2
-    return (w * (c @ w)).sum((-2, -1)) + mu / 2 * sum(layer.square().sum((-2, -1)) for layer in (w1, w2))
-
-
 def decayed_flow(
     w1: Tensor, w2: Tensor, c: Tensor, mu: float, factor: float = 1e6, step: float = 0.02, max_steps: int = 20000
 ) -> Decayed:
@@ -51,7 +33,7 @@ def decayed_flow(
     Source: esser-2023, the second contribution ("Frobenius norm reguralisation").
     Args:
         w1, w2: starts, with W2ᵀW1 not 0.
-        c: C, as in `penalised_loss`.
+        c: C, `[d, d]` or `[run, d, d]`, symmetric.
         mu: μ, ≥ 0.
         factor: > 1.
         step: in (0, 0.2].

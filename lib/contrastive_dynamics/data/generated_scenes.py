@@ -102,11 +102,6 @@ def draw_scenes(
     return Scenes(pictures, _captions(objects, there, size, mention, captions, generator), labels)
 
 
-def sentence(words: Tensor) -> str:
-    """A caption `[words]` as text."""
-    return " ".join(WORDS[word] for word in words.tolist() if word >= 0)
-
-
 def encode_pictures(pictures: Tensor) -> Tensor:
     """Random 5 × 5 filters with random shifts, ReLU, the mean over the picture; standardised by reference scenes.
 

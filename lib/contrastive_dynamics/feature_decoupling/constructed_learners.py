@@ -5,7 +5,7 @@ Shapes: dictionary M `[run, d1, d]`, weights `[run, m, d1]`, biases `[run, m]`. 
 
 In units of τ, with N negatives, plain views and f of scale c:
 - Dense features (`dense_learner`): Sim(x, x) = c²σ_ξ²r² and Sim(x, x_s) = c²σ_ξ²rζ_s, r² ~ χ²_m, ζ_s ~ N(0, 1). The
-  loss is small if m ≫ log N (`dense_loss_bounds`): at c² = τ/σ_ξ² it is at most N·2^{-m/2}.
+  loss is small if m ≫ log N: at c² = τ/σ_ξ² it is at most N·2^{-m/2}.
 - M with b = 0 (`singleton_learner`): f = c(z + ξ_M), ξ_M ~ N(0, σ_ξ² I_d) in all d coordinates of every sample, which
   tells the samples apart as dense features do, with d in place of m: the loss is o(1) here too if d ≫ log N.
 - M with b > 0: f(x) = 0 for a share P of the samples (`silent_share`), near (1 - p)^d where b silences the noise. Each
@@ -13,8 +13,6 @@ In units of τ, with N negatives, plain views and f of scale c:
 - As c → ∞ none of them goes to zero: the similarity is not normalised, some negative has ⟨f(x), f(x_s)⟩ > ‖f(x)‖², and
   the loss tends to E max(0, max_s⟨f(x), f(x_s)⟩ - ‖f(x)‖²)/τ, which grows like c². So there is a best scale.
 """
-
-from math import log
 
 import torch
 from torch import Tensor
@@ -68,43 +66,6 @@ def singleton_learner(dictionary: Tensor, scale: float | Tensor, bias_ratio: flo
         raise ValueError(f"bias_ratio must be in [0, 1), got {bias_ratio}")
     weights = dictionary.mT * _scales("singleton_learner", dictionary, scale)
     return weights, bias_ratio * weights.norm(dim=-1)
-
-
-def dense_loss_bounds(
-    scale: Tensor, neurons: int, noise: float, negatives: int, temperature: float
-) -> tuple[Tensor, Tensor]:
-    """(lower, upper) bound of the loss of `dense_learner` on plain views, shaped as `scale`.
-
-    With κ = c²σ_ξ²/τ and r² ~ χ²_m the loss is τ E log(1 + Σ_s e^{κ(rζ_s - r²)}), and
-        τ E log(1 + N e^{-κr²}) ≤ loss ≤ τ (κ/s) E log(1 + N e^{-s(1 - s/2)r²}), s = min(κ, 1).
-    Lower bound: log-sum-exp is convex in ζ. Upper bound: (1 + Σx_s)^θ ≤ 1 + Σx_s^θ for θ = s/κ ≤ 1, and the logarithm
-    is concave. Both are close to N e^{-κm} for small κ: r² ≈ m and |rζ_s| ≪ m is the statement of
-    Johnson-Lindenstrauss. Since E e^{-r²/2} = 2^{-m/2}, the loss at κ = 1 is at most τN·2^{-m/2}.
-    Source: wen-li-2021, Lemma F.2 (its bound is lost in our copy); derived.
-    Args:
-        scale: c > 0, a tensor; converted to float64.
-        neurons: m ≥ 1.
-        noise: σ_ξ > 0.
-        negatives: N ≥ 1.
-        temperature: τ > 0.
-    Returns: two tensors of float64.
-    Raises: ValueError outside these ranges.
-    Error: rounding, for m ≤ 4096: the trapezoidal rule over log r², whose integrand is smooth and decays.
-    """
-    if not bool((scale > 0).all()) or min(neurons, negatives) < 1 or not (noise > 0 and temperature > 0):
-        raise ValueError(
-            f"scale, neurons, noise, negatives and temperature must be > 0, got {float(scale.min())}, {neurons}, "
-            f"{noise}, {negatives} and {temperature}"
-        )
-    log_square = torch.linspace(-60, 12, 8192, dtype=torch.float64, device=scale.device)
-    degrees = torch.tensor(float(neurons), dtype=torch.float64, device=scale.device)
-    square = log_square.exp()
-    density = (torch.distributions.Chi2(degrees).log_prob(square) + log_square).exp()
-    kappa = scale.double().unsqueeze(-1) ** 2 * noise**2 / temperature
-    least = kappa.clamp(max=1)
-    low = torch.nn.functional.softplus(log(negatives) - kappa * square)
-    high = kappa / least * torch.nn.functional.softplus(log(negatives) - least * (1 - least / 2) * square)
-    return tuple(temperature * torch.trapezoid(density * each, log_square) for each in (low, high))
 
 
 def silent_share(atoms: int, active: float, noise: float, bias_ratio: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..numerics.ties import first_largest, rounding_margin
+from ..numerics.ties import rounding_margin
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import preactivations, symmetrised_relu
 
@@ -38,13 +38,6 @@ class NoiseDominance(NamedTuple):
 
     cosine: Tensor
     silent: Tensor
-
-
-class SilenceProbability(NamedTuple):
-    """P[f(ξ) = 0] `[..., run]`: a lower bound, and the value for one direction per atom."""
-
-    least: Tensor
-    by_atom: Tensor
 
 
 def _cosines(weights: Tensor, dictionary: Tensor) -> Tensor:
@@ -81,8 +74,9 @@ def split_coefficients(
     """w_i = Σ_{j∈N_i} α_ij M_j + Σ_{j∉N_i} α'_ij M_j + Σ_j β_ij M⊥_j with N_i = {j: |⟨w_i, M_j⟩| ≥ threshold·‖w_i‖}.
 
     The theorem asks for α = Θ(1), α' = o(1/√d) and β = o(1/√d1), relative to ‖w_i‖. With a threshold t no N_i has more
-    than 1/t² members. `chance_in_own_set` gives how much enters it by chance, which is a lot unless 1/√d is far below
-    t. A coefficient that equals the threshold up to rounding counts: M_1 + M_2 has N_i = {1, 2} at t = 1/√2.
+    than 1/t² members. For a uniform direction in span(M) their mean is d·I_{1-t²}((d - 1)/2, 1/2), which is a lot
+    unless 1/√d is far below t: at d = 16 it is 0.65 for t = 1/2 and 0.02 for t = 1/√2. A coefficient that equals the
+    threshold up to rounding counts: M_1 + M_2 has N_i = {1, 2} at t = 1/√2.
     Source: wen-li-2021, Theorem 3.4; E.1.
     Args:
         weights: `[..., run, m, d1]`.
@@ -105,24 +99,6 @@ def split_coefficients(
     other_rms = (other.square().sum(-1) / (~own).sum(-1).clamp(min=1)).sqrt()
     dense_max = None if complement is None else _cosines(weights, complement).abs().amax(-1)
     return Split(own, other.amax(-1), other_rms, dense_rms, dense_max)
-
-
-def chance_in_own_set(atoms: int, threshold: float) -> float:
-    """P[|u_j| ≥ t] for one coordinate of a uniform direction u in span(M): I_{1-t²}((d - 1)/2, 1/2).
-
-    Times d, it is the mean of |N_i| by chance: at d = 16 it is 0.65 for t = 1/2 and 0.02 for t = 1/√2.
-    Source: derived: u_j² ~ Beta(1/2, (d - 1)/2).
-    Args:
-        atoms: d ≥ 2.
-        threshold: t in (0, 1].
-    Raises: ValueError outside these ranges.
-    """
-    from scipy.special import betainc
-
-    _check_threshold("chance_in_own_set", threshold)
-    if atoms < 2:
-        raise ValueError(f"atoms must be ≥ 2, got {atoms}")
-    return float(betainc((atoms - 1) / 2, 0.5, 1 - threshold**2))
 
 
 def neurons_won(weights: Tensor, dictionary: Tensor, threshold: float = MAJORITY) -> Tensor:
@@ -169,34 +145,6 @@ def noise_dominance(
     lengths = of_noise.norm(dim=-1) * of_data.norm(dim=-1)
     cosine = (of_noise * of_data).sum(-1) / lengths  # 0/0 gives nan, as it should
     return NoiseDominance(cosine, (of_noise == 0).all(-1))
-
-
-def silence_probability(weights: Tensor, bias: Tensor, dictionary: Tensor, noise: float) -> SilenceProbability:
-    """P[f(ξ) = 0] = P[|⟨w_i, ξ⟩| ≤ b_i for all i]; neuron i contributes P_i = 1 - 2Q(t_i/σ_ξ), t_i = b_i/‖w_i‖.
-
-    least: Π_i P_i. It is exact for orthogonal w_i, and a lower bound for any, by Šidák's inequality.
-    by_atom: the product of P_i over one neuron per atom: among those whose largest |⟨w_i, M_j⟩| is that atom's (of
-    equal ones the first atom counts), the one with the least t_i. It is exact if the neurons of an atom are parallel
-    and those of different atoms orthogonal, and an upper bound if the chosen ones are orthogonal.
-    Source: wen-li-2021, below Theorem 3.4 (f(ξ) = 0 with high probability); Šidák, Rectangular confidence regions
-    (1967).
-    Args:
-        weights: `[..., run, m, d1]`.
-        bias: ≥ 0, `[..., run, m]`.
-        dictionary: M, `[run, d1, d]`.
-        noise: σ_ξ > 0; for a masked view at rate 1/2 about √2 σ_ξ.
-    Returns: SilenceProbability.
-    Raises: ValueError for another noise, or a bias below 0.
-    Cost: 2·m·d1·d flops per run.
-    """
-    if not noise > 0 or not bool((bias >= 0).all()):
-        raise ValueError(f"noise and bias must be > 0 and ≥ 0, got {noise} and {float(bias.min())}")
-    levels = bias / weights.norm(dim=-1) / (noise * sqrt(2))
-    shares = _cosines(weights, dictionary).abs()
-    best = first_largest(shares, rounding_margin(weights.shape[-1], weights.dtype)).unsqueeze(-1)
-    atoms = torch.arange(dictionary.shape[-1], device=weights.device)
-    by_atom = torch.where(best == atoms, levels.unsqueeze(-1), torch.inf).amin(-2)  # an atom with no neuron never fires
-    return SilenceProbability(torch.erf(levels).prod(-1), torch.erf(by_atom).prod(-1))
 
 
 def matched_neurons(a: Tensor, b: Tensor, one_to_one: bool = False) -> tuple[Tensor, Tensor]:

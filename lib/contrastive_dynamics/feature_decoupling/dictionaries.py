@@ -101,17 +101,6 @@ def complement(dictionary: Tensor, generators: list[torch.Generator] | None = No
     return basis @ haar(generators, basis.shape[-1], basis.shape[-1], dictionary.dtype)
 
 
-def flatness(dictionary: Tensor) -> Tensor:
-    """max_j ‖M_j‖_∞ √d1 `[run]`: 1 for flat atoms, √d1 for an atom on one coordinate; Definition 2.1 asks for Õ(1).
-
-    Source: wen-li-2021, Definition 2.1.
-    Args:
-        dictionary: M, `[run, d1, d]`.
-    Cost: d1·d comparisons per run.
-    """
-    return dictionary.abs().amax((-2, -1)) * dictionary.shape[-2] ** 0.5
-
-
 def _signs(count: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
     return torch.randint(2, (count,), generator=generator, device=generator.device).to(dtype) * 2 - 1
 

@@ -41,8 +41,7 @@ def downstream_labels(latents: Tensor, w_star: Tensor) -> tuple[Tensor, Tensor]:
 
     The sign is 0 where z = 0, which happens with probability (1 - p)^d, and otherwise never for a w* with a density. In
     the limit it does not matter, (1 - p)^d ≈ 1/log d at p = log log d/d, but it falls slowly. The paper does not say
-    which class these samples have. `classification_probe` leaves them out; `toss_ties` gives them a class that cannot
-    be read from x.
+    which class these samples have. `classification_probe` leaves them out.
     Source: wen-li-2021, Definition 3.1.
     Args:
         latents: z, `[run, n, d]`.
@@ -51,19 +50,6 @@ def downstream_labels(latents: Tensor, w_star: Tensor) -> tuple[Tensor, Tensor]:
     """
     values = latents @ w_star.mT
     return values, values.sign()
-
-
-def toss_ties(classes: Tensor, generators: list[torch.Generator]) -> Tensor:
-    """Classes with each 0 replaced by a fair coin, -1 or 1. No probe is then right more often than 1 - P[z = 0]/2.
-
-    Source: derived; wen-li-2021, Definition 3.1.
-    Args:
-        classes: -1, 0 or 1, `[run, n, tasks]`.
-        generators: one per run.
-    Cost: one draw per entry.
-    """
-    coins = [torch.rand(classes.shape[1:], generator=g, dtype=torch.float32, device=g.device) < 0.5 for g in generators]
-    return torch.where(classes == 0, torch.where(torch.stack(coins), -1, 1).to(classes), classes)
 
 
 def regression_probe(

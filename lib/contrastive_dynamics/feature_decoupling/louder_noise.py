@@ -1,12 +1,16 @@
-"""Dense noise that is louder along one direction, ξ ~ N(0, σ_ξ² (I + κ vvᵀ)), and the moment that views then share."""
+"""Dense noise that is louder along one direction, ξ ~ N(0, σ_ξ² (I + κ vvᵀ)).
+
+Views then share κσ_ξ² vvᵀ more, without its diagonal if masked: along v κσ_ξ²(1 - ‖v‖₄⁴) if v ⊥ M. That is nearly κσ_ξ²
+for a flat v, so a mask does not hide it, and a flat loud direction outgrows the flat atoms from κσ_ξ² = p on; for v
+on one coordinate it is 0, which a mask hides.
+"""
 
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from .sparse_coding import SparseCoding, check_views
-from .view_correlation import cross_moment
+from .sparse_coding import SparseCoding
 
 
 @dataclass(frozen=True)
@@ -39,25 +43,6 @@ class LouderNoise(SparseCoding):
         """ξ + (√(1 + κ) - 1)⟨v, ξ⟩v, ξ as SparseCoding draws it. Cost: 4·count·d1 flops more."""
         noise = super().dense_noise(count, generators)
         return noise.baddbmm_(noise @ self.loud, self.loud.mT, alpha=(1 + self.extra) ** 0.5 - 1)
-
-
-def louder_cross_moment(model: LouderNoise, views: str = "masked") -> Tensor:
-    """E[x⁺x⁺⁺ᵀ] `[run, d1, d1]`: that of white noise and κσ_ξ² vvᵀ, without its diagonal if masked.
-
-    Along v it is κσ_ξ²(1 - ‖v‖₄⁴) if v ⊥ M: nearly κσ_ξ² for a flat v, so a mask does not hide it, and a flat loud
-    direction outgrows the flat atoms from κσ_ξ² = p on; 0 for v on one coordinate, which a mask hides.
-    Source: derived; wen-li-2021, footnote 1.
-    Args:
-        model: M, p, σ_ξ, v and κ.
-        views: one of VIEWS.
-    Raises: ValueError for other views.
-    Cost: 2·d1²·(d + 1) flops, d1² entries per run.
-    """
-    check_views("louder_cross_moment", views)
-    added = model.extra * model.noise**2 * model.loud @ model.loud.mT
-    if views == "masked":
-        added = added - torch.diag_embed(added.diagonal(dim1=-2, dim2=-1))
-    return cross_moment(model, views) + added
 
 
 def loud_directions(dictionary: Tensor, flat: bool, generators: list[torch.Generator]) -> Tensor:

@@ -6,22 +6,12 @@ of the clock 2κpt - log((d1 - d)/d), and only the time at which they stop, T1, 
 continuous flow.
 """
 
-from math import exp, log, sqrt
-from typing import NamedTuple
+from math import log, sqrt
 
 import torch
 from torch import Tensor
 
 from .sparse_coding import check_views
-
-_HALVINGS = 200  # of an interval of times, more than a float64 can tell apart
-
-
-class StageOne(NamedTuple):
-    """T1 in steps, and the share of ‖w‖² in span(M) at T1."""
-
-    time: float
-    share: float
 
 
 def flat_rates(
@@ -66,30 +56,6 @@ def decoupling_clock(atoms: int, dim: int, gap: float, time: float | Tensor) -> 
 def logistic_share(clock: Tensor) -> Tensor:
     """1/(1 + e^-clock), the share in span(M) at a `decoupling_clock`; it equals `view_correlation.linear_share`."""
     return torch.as_tensor(clock, dtype=torch.float64).sigmoid()
-
-
-def stage_one(atoms: int, dim: int, rates: tuple[float, float], factor: float) -> StageOne:
-    """T1, when ‖w‖² has grown by factor² in the mean over isotropic starts, and the share of span(M) in it then.
-
-    T1 solves (d/d1) e^{2at} + (1 - d/d1) e^{2bt} = W². If b ≤ 0 the share is at least 1 - W⁻².
-    Source: derived; wen-li-2021, Theorem C.1.
-    Args:
-        atoms, dim: 1 ≤ d < d1.
-        rates: (a, b) with a > 0 and a ≥ b.
-        factor: W > 1.
-    Raises: ValueError outside these ranges.
-    Error: rounding, by bisection.
-    """
-    _odds(atoms, dim)
-    (a, b), part = rates, atoms / dim
-    if not (a > 0 and a >= b and factor > 1):
-        raise ValueError(f"rates and factor must be a > 0, a ≥ b and W > 1, got {rates} and {factor}")
-    low, high = 0.0, (2 * log(factor) - log(part)) / (2 * a)  # at `high` the part in span(M) alone has grown enough
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        grown = part * exp(2 * a * middle) + (1 - part) * exp(2 * b * middle) >= factor**2
-        low, high = (low, middle) if grown else (middle, high)
-    return StageOne(high, part * exp(2 * a * high) / factor**2)
 
 
 def factor_of_half(atoms: int, dim: int, rates: tuple[float, float]) -> float:

@@ -73,30 +73,6 @@ def growth_rates(model: SparseCoding, directions: Tensor, views: str = "masked")
     return model.active * shared + model.noise**2 * directions.square().sum(-2)
 
 
-def direction_correlation(model: SparseCoding, directions: Tensor, views: str = "masked", rate: float = 0.5) -> Tensor:
-    """The correlation of ⟨v, x⁺⟩ and ⟨v, x⁺⁺⟩ `[run, k]`: vᵀCv / √(vᵀE[x⁺x⁺ᵀ]v · vᵀE[x⁺⁺x⁺⁺ᵀ]v).
-
-    At |M_ij| = 1/√d1 and ρ = 1/2, masked: p(1 - d/d1) / (p(1 + d/d1) + 2σ_ξ²) for M_j and -(d/d1) p / (2σ_ξ² + p d/d1)
-    for M⊥_j. Two independent masks preserve nearly ρ for M⊥_j. Plain views preserve everything, 1. Among the rates of a
-    mask, 1/2 preserves most, as the product of the views' variances is least there.
-    Source: wen-li-2021, Section 4, feature decoupling.
-    Args:
-        model: M, p and σ_ξ.
-        directions: v ≠ 0 of any length, `[run, d1, k]`.
-        views: one of VIEWS.
-        rate: ρ in (0, 1).
-    Raises: ValueError for other views, or a rate outside (0, 1).
-    Cost: as `growth_rates`.
-    """
-    check_views("direction_correlation", views, rate)
-    shared, own = _forms(model, directions)
-    noise = model.noise**2 * directions.square().sum(-2)
-    whole, diagonal = model.active * shared + noise, model.active * own + noise
-    kept = {"masked": (rate, 1 - rate), "independent": (rate, rate), "plain": (1.0, 1.0)}[views]
-    first, second = (whole + (1 / each - 1) * diagonal for each in kept)
-    return growth_rates(model, directions, views) / (first * second).sqrt()
-
-
 def linear_share(
     atoms: int,
     dim: int,

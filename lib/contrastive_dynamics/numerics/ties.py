@@ -40,8 +40,3 @@ def top_shares(values: Tensor, count: int, margin: Tensor | float) -> Tensor:
     above, tied = (values > last + margin), (values - last).abs() <= margin
     left = (count - above.sum(-1, keepdim=True)).to(values.dtype)
     return above + tied * (left / tied.sum(-1, keepdim=True))
-
-
-def first_largest(values: Tensor, margin: Tensor | float) -> Tensor:
-    """Index `[...]` of the largest value of the last axis; of those within the margin of it, the first."""
-    return (values >= values.amax(-1, keepdim=True) - margin).byte().argmax(-1)

@@ -162,6 +162,3 @@ class Fields:
             sigma = (centred.square().mean(2, keepdim=True) + 1e-5).sqrt()
             hidden = centred / (sigma if self.batch_norm == "both" else sigma.detach())
         return (hidden @ params["v"]).sum(1), hidden.transpose(1, 2).flatten(2)
-
-
-NETWORKS = {"linear": Linear, "two layers": TwoLayers, "threshold": Threshold, "fields": Fields}

@@ -21,31 +21,15 @@ _POINTS = 2**12  # Sobol points of x
 _DEGREE, _LARGEST = 48, 9.0  # Chebyshev polynomial of δ in √v, and the largest √v
 
 
-def first_order(h: Tensor, rho: Tensor) -> Tensor:
-    """lim N·Δ_N = 2Π_j(1 − h_jρ_j)⁻¹ − Π_j(1 − 2h_j²)^{−1/2} − 1, without the normalisation's term.
-
-    The first product is E e^{positive − v/2}, the mean excess of the positive pair in the denominator; the second E e^v
-    the variance of the negatives' mean. It holds for h_j² < ½ and h_jρ_j < 1; beyond it a few samples with large
-    ‖x‖ decide, and Δ_N falls slower than 1/N.
-    Source: derived: E log M̂ = log m + E(M̂ − m)/m − Var M̂/2m² + …, then means of e^{ax²}.
-    Args:
-        h: τ²g ≥ 0, `[..., S]`.
-        rho: ρ, `[..., S]`.
-    Returns: `[...]`, inf where a product diverges.
-    Cost: 6·S flops.
-    """
-    positives, squares = 1 - h * rho, 1 - 2 * h.square()
-    finite = (positives > 0).all(-1) & (squares > 0).all(-1)
-    value = 2 / positives.prod(-1) - squares.clamp(min=0).prod(-1).rsqrt() - 1
-    return torch.where(finite, value, torch.inf)
-
-
 def normalisation_term(h: Tensor, rho: Tensor) -> Tensor:
     """lim N·(loss with norms of the batch − loss with norms of the population), for one encoder, Σh = τ².
 
     Source: derived: second order in the fluctuations of mean‖f‖², whose covariances with logits and log means are
     sums of powers of h and ρ.
-    Args and Returns: as `first_order`.
+    Args:
+        h: τ²g ≥ 0, `[..., S]`.
+        rho: ρ, `[..., S]`.
+    Returns: `[...]`.
     Cost: 20·S flops.
     """
     tau = h.sum(-1)

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..feature_decoupling.symmetrised_relu import contrastive_loss_value
-from ..losses.named_losses import contrastive_loss, unit_outputs
-from ..losses.pairwise_importance import half_squared_distances, infonce_loss
+from ..losses.named_losses import unit_outputs
 from .infonce_of_batch import infonce_of_batch
 
 Strangers = tuple[Tensor, Tensor] | None
@@ -190,68 +188,3 @@ class Bilinear:
         if others.shape != second.shape:
             raise ValueError(f"Bilinear: strangers must be as many as pairs, {second.shape[1]}, got {others.shape[1]}")
         return (first * (others - second)).sum((-2, -1))
-
-
-@dataclass(frozen=True)
-class AnchorInfoNCE:
-    """Mean cross entropy of the positive f_i·f_i'/τ among the first views' f_i·f_j/τ, unit outputs: the author's form.
-
-    Source: tian-2023, eq. (1) over τN with ε = 1; negatives are first views only, and only they are compared.
-    Args:
-        tau: τ > 0.
-    """
-
-    tau: float = 0.1
-
-    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        first, second, _ = normalised(first, second, None, "unit")
-        return infonce_loss(first, second, self.tau, 1.0) / (self.tau * first.shape[-2])
-
-
-@dataclass(frozen=True)
-class PairWeighted:
-    """−weight(n)·E_α of unit outputs with α held constant: a loss of `named_losses`, right in its gradient.
-
-    Source: tian-2023, eqs. (2), (3).
-    Args:
-        name: infonce, quadratic, quadratic_over_tau, gaussian or triplet.
-        norm: unit or none.
-    """
-
-    name: str = "quadratic"
-    norm: str = "unit"
-
-    def __post_init__(self):
-        contrastive_loss(self.name)
-
-    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        first, second, _ = normalised(first, second, None, self.norm)
-        loss, n = contrastive_loss(self.name), first.shape[-2]
-        own = (first - second).square().sum(-1, keepdim=True) / 2
-        gaps = half_squared_distances(first) - own
-        if loss.importance is not None:
-            gaps = loss.importance(first.detach(), second.detach()) * gaps
-        return -loss.weight(n) * gaps.sum((-2, -1)) / (2 * n * n)
-
-
-@dataclass(frozen=True)
-class StoppedInfoNCE:
-    """−τ mean log ℓ_p over raw inner products, whose second arguments are held fixed; needs strangers.
-
-    Source: wen-li-2021, eq. (2.2) and Appendix A.1.
-    Args:
-        temperature: τ > 0.
-    """
-
-    temperature: float = 8.0
-
-    def __call__(self, first: Tensor, second: Tensor, strangers: Strangers = None) -> Tensor:
-        if strangers is None:
-            raise ValueError("StoppedInfoNCE: strangers must be given, got None: its negatives are drawn separately")
-        return contrastive_loss_value(first, second.detach(), strangers[0].detach(), self.temperature)
-
-
-LOSSES = {
-    "infonce": InfoNCE, "spectral": Spectral, "alignment": Alignment, "bilinear": Bilinear,
-    "anchor infonce": AnchorInfoNCE, "pair weighted": PairWeighted, "stopped infonce": StoppedInfoNCE,
-}  # fmt: skip

@@ -23,14 +23,6 @@ def semi_orthogonal(params: Parameters) -> Parameters:
     return {name: polar(w) if w.shape[-2] >= w.shape[-1] else polar(w.mT).mT for name, w in params.items()}
 
 
-def unit_rows(params: Parameters) -> Parameters:
-    """Every row of length 1."""
-    return {name: w / w.norm(dim=-1, keepdim=True) for name, w in params.items()}
-
-
-CONSTRAINTS = {"free": free, "semi-orthogonal": semi_orthogonal, "unit rows": unit_rows}
-
-
 def _cosine(progress: float) -> float:
     return (1 + math.cos(math.pi * progress)) / 2
 
@@ -38,40 +30,6 @@ def _cosine(progress: float) -> float:
 def _positive(name: str, rate: float) -> None:
     if not 0 < rate < math.inf:
         raise ValueError(f"{name}: rate must be > 0 and finite, got {rate}")
-
-
-@dataclass(frozen=True)
-class Descent:
-    """w ← (1 − ηλ)w − ηg, with heavy-ball momentum if asked; η constant, or a cosine to 0.
-
-    Args:
-        rate: η > 0.
-        decay: λ ≥ 0.
-        momentum: 0 to below 1, as in `torch.optim.SGD`.
-        cosine: whether η falls to 0.
-    """
-
-    rate: float
-    decay: float = 0.0
-    momentum: float = 0.0
-    cosine: bool = False
-
-    def __post_init__(self):
-        _positive("Descent", self.rate)
-        if not 0 <= self.momentum < 1 or not self.decay >= 0:
-            raise ValueError(
-                f"Descent: momentum and decay must be in [0, 1) and ≥ 0, got {self.momentum}, {self.decay}"
-            )
-
-    def step(self, params: Parameters, gradients: Parameters, state: dict, progress: float) -> Parameters:
-        eta = self.rate * (_cosine(progress) if self.cosine else 1)
-        moved = {}
-        for name, w in params.items():
-            g = gradients[name] + self.decay * w if self.decay else gradients[name]
-            if self.momentum:
-                g = state[name] = g + self.momentum * state[name] if name in state else g
-            moved[name] = w - eta * g
-        return moved
 
 
 @dataclass(frozen=True)
@@ -127,6 +85,3 @@ class Adam:
             state[name] = m, v
             moved[name] = w - eta * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
         return moved
-
-
-OPTIMISERS = {"descent": Descent, "relative": Relative, "adam": Adam}

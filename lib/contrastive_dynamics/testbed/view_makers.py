@@ -128,11 +128,6 @@ class Shuffled:
         return moments._replace(cross=torch.zeros_like(moments.cross))
 
 
-VIEWS = {
-    "native": Native, "apart": Apart, "coupled": Coupled, "masked": Masked, "noisy": Noisy, "shuffled": Shuffled,
-}  # fmt: skip
-
-
 def _unit(m: Tensor) -> Tensor:
     return torch.eye(m.shape[-1], dtype=m.dtype, device=m.device)
 
