@@ -1,4 +1,7 @@
-"""Contrastive losses as pairwise importance: ∇L = −weight(N) · ∇E_sg(α), the α-CL family."""
+"""Contrastive losses as pairwise importance: ∇L = −weight(N) · ∇E_sg(α), the α-CL family.
+
+The docstring of this room says which InfoNCE of the house this one is, and which table of losses.
+"""
 
 import math
 from collections.abc import Callable, Sequence

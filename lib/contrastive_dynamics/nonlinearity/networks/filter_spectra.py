@@ -46,6 +46,8 @@ def high_frequency_share(filters: Tensor, remove_mean: bool = True) -> Tensor:
     By default the mean is left out of both sums, so that brightness does not count as smoothness; white noise then has
     159/195 for s = 14, 11/15 for s = 4.
 
+    Of pictures in three colours, over all of them, and 0 for a flat one: that of `feature_visualisation`.
+
     Source: tian-2023, Figure 13 and Appendix E.3 ("much weaker high-frequency components"), which define no measure;
         this one is ours.
     Args:
