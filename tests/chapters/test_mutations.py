@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import pytest
 from checkout import ROOT
 from mutations.mutants import Mutation, class_per_chapter, load_mutations
 from mutations.outcome_keys import Keys
@@ -39,10 +38,33 @@ def cells(provenance: Provenance) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.id)
-def test_the_line_to_break_stands_once(mutation):
-    assert mutation.source.count(mutation.old) == 1
-    compile(mutation.broken, mutation.module, "exec")
+def unbreakable(rows: list[Mutation]) -> list[str]:
+    """Mutations whose line does not stand once in its module, or whose broken module is no Python."""
+    problems = []
+    for m in rows:
+        if m.file is None:
+            problems.append(f"{m.id}: there is no module {m.module}")
+        elif (times := m.source.count(m.old)) != 1:
+            problems.append(f"{m.id}: its line stands {times} times in {m.module}")
+        else:
+            try:
+                compile(m.broken, m.module, "exec")
+            except (SyntaxError, ValueError) as error:
+                problems.append(f"{m.id}: broken, {m.module} is no Python: {error}")
+    return problems
+
+
+def test_every_line_to_break_stands_once_and_can_be_broken():
+    assert MUTATIONS and unbreakable(MUTATIONS) == []
+
+
+def test_a_line_that_stands_not_once_or_breaks_the_syntax_is_named():
+    many, none = (replace(RELU, claim=name, old=old) for name, old in (("many", "torch"), ("none", "no such line")))
+    rows = [RELU, many, none, replace(RELU, claim="odd", new=")")]
+    problems = unbreakable([*rows, replace(RELU, claim="gone", module="losses.nowhere")])
+    assert [problem.partition(":")[0] for problem in problems] == [
+        f"stand-in/{i}" for i in ("many", "none", "odd", "gone")
+    ]
 
 
 def test_every_claim_with_a_rule_has_a_mutation():
