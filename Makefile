@@ -16,7 +16,7 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample deep check lint outcomes reach gpu run execute student solutions slides handouts dist pins portability clean chapter-named
+.PHONY: book test sample drawn deep check lint outcomes reach gpu run execute student solutions slides handouts dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -30,6 +30,11 @@ test: .venv/.test-installed lint
 # A core each: what is stored is computed again while the pages are built.
 sample: .venv/.test-installed
 	.venv/bin/clbook verify --sample 60
+
+# A fifth of the tests of `deep`, which the commit selects; some look at the pages.
+drawn: .venv/.test-installed .venv/.class-installed .venv/.slides-installed
+	@$(MAKE) --no-print-directory book
+	$(PYTEST) --drawn tests/deep
 
 # What takes long: run it before a release; the forge does every week.
 deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint

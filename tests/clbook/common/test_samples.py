@@ -1,6 +1,9 @@
 """What is run again is a different sample with each commit, and everything gets its turn."""
 
 import pytest
+from checkout import ROOT
+from drawn_tests import LONG, drawn, scope
+from drawn_tests import SECONDS as SECONDS_OF_A_FILE
 from own_repository import git
 
 from clbook.common.samples import commit_or_digest, sample
@@ -66,3 +69,22 @@ def test_without_git_the_content_stands_for_the_commit(checkout, monkeypatch):
     (checkout / "lib" / "a.py").write_text("a = 2\n")
     commit_or_digest.cache_clear()
     assert commit_or_digest(checkout) != before
+
+
+def test_a_fifth_of_the_slow_tests_is_drawn_by_files_and_classes_and_all_sooner_or_later():
+    tests = [f"tests/deep/test_{k}.py::test_{n}" for k in range(20) for n in range(3)]
+    tests += [f"tests/deep/test_reach.py::Test{k}::test_{n}[a::{n}]" for k in "AB" for n in range(3)]
+    assert scope(tests[0]) == "test_0" and scope(tests[-1]) == "test_reach::TestB"
+    seen = set()
+    for n in range(60):
+        chosen = drawn(tests, f"commit {n}")
+        assert {one for one in tests if scope(one) in set(map(scope, chosen))} == chosen
+        seconds = sum(LONG.get(name.partition("::")[0], SECONDS_OF_A_FILE) for name in set(map(scope, chosen)))
+        whole = 20 * SECONDS_OF_A_FILE + 2 * LONG["test_reach"]
+        assert whole / 5 <= seconds < whole / 5 + LONG["test_reach"]
+        seen |= chosen
+    assert seen == set(tests)
+
+
+def test_the_slow_tests_that_are_known_to_be_long_are_there():
+    assert set(LONG) <= {path.stem for path in (ROOT / "tests" / "deep").rglob("test_*.py")}
