@@ -1,11 +1,12 @@
 """Claims, read from a file: what a paper says and the rule by which it is judged."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ..common import project
 from ..common.errors import BookError, cut
-from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, place_of, record_of
+from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, place_of, record_of, text_of
 from ..common.yaml_files import yaml_of
 from .rules import Rule, is_finite
 from .sentence_templates import check as check_sentences
@@ -194,7 +195,12 @@ class Claims:
 
     @classmethod
     def load(cls, path: Path) -> "Claims":
-        """Read `chapters/NAME/claims.yaml`; raises BookError with the line."""
+        """Read `chapters/NAME/claims.yaml`; raises BookError with the line. The same text is read once."""
+        return _loaded(cls, path, text_of(path))
+
+    @classmethod
+    def read(cls, path: Path) -> "Claims":
+        """As `load`, from the file as it is now."""
         content, lines = read_yaml(path)
         if problem := fault(content, _FILE):
             raise BookError(f"{place_of(path)}: {problem}")
@@ -209,6 +215,11 @@ class Claims:
             rows[claim.id] = claim
         names = (content.get(key, path.parent.name) for key in ("paper", "title"))
         return cls(*names, content.get("labels", {}), rows, path.parent.name)
+
+
+@lru_cache(maxsize=16)
+def _loaded(kind: type[Claims], path: Path, text: str) -> Claims:
+    return kind.read(path)
 
 
 def read_yaml(path: Path) -> tuple[object, list[int]]:

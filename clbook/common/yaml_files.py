@@ -1,9 +1,14 @@
 """YAML files written by hand; errors name the line."""
 
+import contextlib
+import re
 from pathlib import Path
 
 from .errors import BookError, cut
 from .formats import fault, place_of, text_of
+
+DEEP = 400  # of brackets, indentation and dashes together
+_BRACKETS = re.compile(r"[][{}]")
 
 
 def yaml_of(path: Path) -> tuple[object, object]:
@@ -11,7 +16,7 @@ def yaml_of(path: Path) -> tuple[object, object]:
     import yaml  # imported here because a machine that only records needs no YAML
 
     try:
-        tree = yaml.compose(text_of(path), Loader=yaml.SafeLoader)
+        tree = _composed(text_of(path))
         _check_keys(tree, path)
         return (yaml.SafeLoader("").construct_document(tree) if tree else None), tree
     except RecursionError:
@@ -21,6 +26,25 @@ def yaml_of(path: Path) -> tuple[object, object]:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise BookError(f"{place_of(path)}{line}: not readable as YAML: {problem}") from None
+
+
+def _composed(text: str) -> object:
+    """The tree of nodes, by libyaml if it is there; where it refuses or could overflow the stack, by PyYAML itself."""
+    import yaml
+
+    if _depth(text) < DEEP:
+        with contextlib.suppress(yaml.YAMLError):
+            return yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return yaml.compose(text, Loader=yaml.SafeLoader)  # its words name the problem
+
+
+def _depth(text: str) -> int:
+    """At least the depth of a text's nesting, unless brackets in quotes close more than they open."""
+    depth = deepest = 0
+    for mark in _BRACKETS.findall(text):
+        depth = depth + 1 if mark in "[{" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest + max((len(line) - len(line.lstrip(" -?")) for line in text.splitlines()), default=0)
 
 
 def _check_keys(tree: object, path: Path) -> None:

@@ -13,9 +13,9 @@ from functools import cached_property
 from itertools import groupby
 
 from ..claims.claim_table import Claim, Claims
-from .library import Digests, joined, sha
+from .library import joined, sha
 from .slices import ChapterCode
-from .spelling import Closed, Global, Writer, draws, opens_chapter
+from .spelling import BLOCK, Closed, Global, Writer, draws, opens_chapter
 from .syntax import Definition, Speller, Tokens
 from .units import Unit
 
@@ -55,7 +55,7 @@ class ChapterDigests:
         self._known: dict[tuple[int, str | None], str] = {}
         self._labels: dict[int, str] = {}
         self.code, self.parameters = code, {k: parameters.get(k, v) for k, v in defaults.items()}
-        self.library = Digests(code.library, str(self.parameters.get("data", "generated")))
+        self.library = code.library.digests(str(self.parameters.get("data", "generated")))
         self.closed: dict[int, dict[str, Closed]] = {unit.part: {} for unit in code.units}
         for unit in code.units:
             if unit.setup and self.is_closed(unit):
@@ -132,15 +132,26 @@ class ChapterDigests:
 
     def _part(self, at: int, claim: str | None, with_colours: bool) -> "_Part":
         """A unit's tokens: with the verdict on one claim, on none (empty), or (None) with everything it shows."""
-        if (at, claim, with_colours) not in self._parts:
-            unit = self.code.units[at]
-            writer = Writer(self.code, self.parameters, self.bound[unit.part], self.closed[unit.part], with_colours)
-            silent = unit.imports or opens_chapter(unit) or unit.setup and self.is_closed(unit)
-            tokens = [] if silent else writer.unit(unit, claim)
-            own, read = sha(*map(str, tokens))[:SHORT], frozenset(writer.parameters)
-            part = _Part(tuple(tokens), own, read, self._texts(tokens), self._reached(tokens))
-            self._parts[at, claim, with_colours] = part
-        return self._parts[at, claim, with_colours]
+        key = at, claim, with_colours
+        if key not in self._parts:
+            known = self.code.spelled.setdefault(key, {})
+            found = next((part for part in known.values() if self._values(part) in known), None)
+            part = known[self._values(found)] if found else self._spelled(at, claim, with_colours)
+            self._parts[key] = known[self._values(part)] = part
+        return self._parts[key]
+
+    def _values(self, part: "_Part") -> tuple:
+        """What a unit's tokens depend on besides the code: the data and the values of the parameters that it reads."""
+        names = sorted(part.parameters - {BLOCK}) + ["first_seed", "seeds"] * (BLOCK in part.parameters)
+        return self.library.data, *(repr(self.parameters[name]) for name in names)
+
+    def _spelled(self, at: int, claim: str | None, with_colours: bool) -> "_Part":
+        unit = self.code.units[at]
+        writer = Writer(self.code, self.parameters, self.bound[unit.part], self.closed[unit.part], with_colours)
+        silent = unit.imports or opens_chapter(unit) or unit.setup and self.is_closed(unit)
+        tokens = [] if silent else writer.unit(unit, claim)
+        own, read = sha(*map(str, tokens))[:SHORT], frozenset(writer.parameters)
+        return _Part(tuple(tokens), own, read, self._texts(tokens), self._reached(tokens))
 
     def _texts(self, tokens: Tokens) -> tuple:
         """Tokens as texts for a digest; those between two of the chapter's own names are joined into one."""

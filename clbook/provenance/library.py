@@ -106,6 +106,7 @@ class Library:
         self.folders = {PACKAGE: folder} if isinstance(folder, Path) else folder
         self.folder, self.own, self.replaced = self.folders[PACKAGE], own, replaced or {}
         self._modules: dict[str, Module | None] = {}
+        self._digests: dict[str, Digests] = {}
         lines = (own / STYLE).read_text(encoding="utf-8").splitlines() if (own / STYLE).is_file() else []
         self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
 
@@ -137,6 +138,10 @@ class Library:
         folder = self.own if package == MACHINERY else self.folders.get(package)
         base = folder.joinpath(*parts) if folder else None
         return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None) if base else None
+
+    def digests(self, data: str) -> "Digests":
+        """The digests of definitions for a run on one data set, the same object whenever they are asked for."""
+        return self._digests.setdefault(data, Digests(self, data))
 
     def names(self) -> list[str]:
         """Every module of the kernels and of the experiments, by dotted name."""
