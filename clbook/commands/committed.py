@@ -136,7 +136,7 @@ class Committed:
 
     def _finished(self, notebook, stamp: dict) -> object:
         """The notebook with its lines, and with a stamp that holds the verdicts and the digests of all outputs."""
-        stamp = with_verdicts(stamp, self.claims)
+        stamp = with_verdicts(stamp, self.claims, self.code)
         write_lines(notebook, self.code, stamp, self.claims, self.headlines)
         stamp = seal(stamp | {"shown": outputs_shown(normalise(notebook))})
         write_lines(notebook, self.code, stamp, self.claims, self.headlines)
@@ -209,7 +209,9 @@ def execute(files: ChapterFiles, force: bool = False) -> str:
     before = [Committed.read(notebook) for notebook in files.notebooks]  # all, since cells may have moved between them
     for committed in before:
         if committed.stamp:
-            check_changes(committed.stamp, committed.claims, f"chapters/{committed.files.notebook.name}")
+            check_changes(
+                committed.stamp, committed.claims, f"chapters/{committed.files.notebook.name}", committed.code
+            )
     results = side_by_side([partial(_execute, committed, force) for committed in before])
     if len(results) == 1:
         return results[0]

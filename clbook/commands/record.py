@@ -164,7 +164,7 @@ def record(
         path.parent.mkdir(parents=True, exist_ok=True)
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
         claims = chapter_module._load_claims(files)
-        stamps = [with_verdicts(stamp, claims) for stamp, _ in runs]
+        stamps = [with_verdicts(stamp, claims, code) for stamp, _ in runs]
         write_json(path, {"run": stamps[0], "other_seeds": stamps[1:], "seal": seal_of(stamps)})
         for folder in {folder for _, folder in runs if folder}:
             shutil.rmtree(folder)
@@ -183,7 +183,7 @@ def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures
         stored = None
     claims = chapter_module._load_claims(code.files)
     if stored and claims:
-        check_changes(stored["run"], claims, f"records/{code.files.name}/{path.name}")
+        check_changes(stored["run"], claims, f"records/{code.files.name}/{path.name}", code)
     chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
     others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
     known = {parameters.get("first_seed") for _, parameters in asked}

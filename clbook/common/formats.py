@@ -80,7 +80,7 @@ _ARMS = record_of(
     **dict.fromkeys(("control", "mended", "outside", "planted", "advocate"), _ARM),
 ) | {"additionalProperties": False}
 _PLACES = {"type": "string", "pattern": r"^(\d+( \d+)*)?$"}
-_JUDGED = record_of("rule verdict changes", rule=TEXT, verdict=TEXT, changes=COUNT)
+_JUDGED = record_of("rule verdict changes", rule=TEXT, verdict=TEXT, changes=COUNT, regime=TEXT)
 _RULE = {"type": ["string", "null"]}
 _CLAIM = record_of("run reading reaches rule", run=COUNT, reading=TEXT, reaches=_PLACES, rule=_RULE, judged=_JUDGED)
 _SIZE = {"type": "number", "minimum": 0, "maximum": 1e12}

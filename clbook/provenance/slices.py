@@ -240,6 +240,10 @@ class ChapterCode:
         """Claim → the unit that judges it, in the order of the chapter."""
         return {claim: n for n, unit in enumerate(self.units) for claim in unit.judges}
 
+    def regime(self, claim: str) -> str:
+        """The condition under which a cell judges a claim, as text; it belongs to the claim's rule."""
+        return self.units[self.claims[claim]].regime(claim) if claim in self.claims else ""
+
 
 def _code(cells: list[Cell]) -> list[Cell]:
     return [cell for cell in cells if not cell.markdown and cell.source.strip()]

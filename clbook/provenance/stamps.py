@@ -5,8 +5,8 @@ Keys of a stamp:
 - `chapter`, `profile`, `data`, `parameters`;
 - `readings`: claim → arms;
 - `claims`: claim → the digests of its reading and its rule, what it reaches as indices into `definitions`, the number
-  of its run, and in stored runs `judged`: rule, verdict and number of `changed` entries (`rule_changes`); a claim
-  that was not judged, being out of its regime, is listed here but not in `readings`;
+  of its run, and in stored runs `judged`: rule, verdict, number of `changed` entries and regime (`rule_changes`); a
+  claim that was not judged, being out of its regime, is listed here but not in `readings`;
 - `definitions`: digest of its text and name; `cells`: cell in words → digest and seconds; `pictures`: name → checksum,
   digest, and for an animation the checksum `moving` of its file; `shown`, in a committed notebook: number of a code
   cell → digest of its other outputs;

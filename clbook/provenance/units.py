@@ -46,6 +46,12 @@ class Unit:
         """The claims that the unit judges."""
         return self._named(f"{CHAPTER}.judge", 0)
 
+    def regime(self, claim: str) -> str:
+        """The condition under which the unit judges a claim, as text; empty if there is none."""
+        calls = [n for s in self.body for n in ast.walk(s) if isinstance(n, ast.Call) and n.args]
+        own = [c for c in calls if ast.unparse(c.func) == f"{CHAPTER}.judge" and ast.unparse(c.args[0]) == repr(claim)]
+        return " ".join(ast.unparse(k.value) for call in own for k in call.keywords if k.arg == "regime")
+
     @cached_property
     def line(self) -> tuple[str, str] | None:
         """The line about the stored run that the unit shows last: ("judge", claim) or ("close", "")."""

@@ -4,7 +4,7 @@ import datetime
 import json
 
 import pytest
-from stand_in import CLAIMS, build_stand_in
+from stand_in import CLAIMS, SOURCE, build_stand_in
 from typer.testing import CliRunner
 
 from clbook.claims.claim_table import Claims
@@ -13,6 +13,7 @@ from clbook.commands import committed, record
 from clbook.commands.rule_changes import check_changes, with_verdicts
 from clbook.common.errors import BookError
 from clbook.notebook.results import stored_runs
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import CURRENT, all_states, notebook_stamp
 
 torch = pytest.importorskip("torch")
@@ -46,7 +47,7 @@ def verdict_of(files, profile: str) -> str:
 def test_a_misprint_does_not_become_reproduced_by_another_rule(files, force):
     path = record.record("stand-in", "smoke")
     before, stored = path.read_bytes(), json.loads(path.read_text())["run"]["claims"]["thm-1-a"]
-    assert stored["judged"] == {"rule": "in [1e-13, 1e-10]", "verdict": "misprint", "changes": 0}
+    assert stored["judged"] == {"rule": "in [1e-13, 1e-10]", "verdict": "misprint", "changes": 0, "regime": ""}
     rewrite(files, FITTED)
     done = CliRunner().invoke(app, ["record", "stand-in", "--profile", "smoke", *["--force"] * force])
     assert done.exit_code == 2 and path.read_bytes() == before
@@ -107,10 +108,28 @@ def test_execute_refuses_as_well_and_an_older_stamp_takes_entries_since_its_run(
     ],
 )
 def test_what_decides_a_verdict_needs_an_entry_and_wording_does_not(files, old, new, refused):
-    stamp = with_verdicts(notebook_stamp(files.notebook), Claims.load(files.claims))
+    stamp = with_verdicts(notebook_stamp(files.notebook), Claims.load(files.claims), code := ChapterCode(files))
     assert MISPRINT.count(old) == 1
     files.claims.write_text(MISPRINT.replace(old, new))
     if not refused:
-        return check_changes(stamp, Claims.load(files.claims), "x")
+        return check_changes(stamp, Claims.load(files.claims), "x", code)
     with pytest.raises(BookError, match=WANTED):
-        check_changes(stamp, Claims.load(files.claims), "x")
+        check_changes(stamp, Claims.load(files.claims), "x", code)
+
+
+NARROW = SOURCE.replace("control=scale)", "control=scale, regime=scale < 9)")
+
+
+def test_the_regime_belongs_to_the_rule(files):
+    """A regime that is added or narrowed after a run needs an entry."""
+    record.record("stand-in", "smoke")
+    files.source.write_text(NARROW)
+    with pytest.raises(BookError, match="thm-1: its regime is not"):
+        record.record("stand-in", "smoke")
+    told = entry(rule="≤ 1e-10", verdict="reproduced")
+    files.claims.write_text(MISPRINT.replace("id: thm-1\n", f"id: thm-1\n  {told}\n"))
+    path = record.record("stand-in", "smoke")
+    assert json.loads(path.read_text())["run"]["claims"]["thm-1"]["judged"]["regime"] == "scale < 9"
+    files.source.write_text(NARROW.replace("scale < 9", "scale < 8"))
+    with pytest.raises(BookError, match="thm-1: its regime is not the one that judged records/stand-in/smoke.json"):
+        record.record("stand-in", "smoke")
