@@ -6,8 +6,11 @@ any. A chapter's experiments import no other chapter's. No circle anywhere. `clb
 
 import ast
 import graphlib
+import io
 import subprocess
 import sys
+import tokenize
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ MEETING = "testbed"
 ROOMS = {PACKAGE: SHARED | PAPERS | {MEETING}, EXPERIMENTS: PAPERS | {"one_testbed"}}
 ROOMS[WORKSHOP] = {"common", "claims", "provenance", "notebook", "commands", "classroom", "sweep", "pages", "cli"}
 DATA_SETS = project.data_sets().__name__
+LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 NOT_IN_KERNELS = {"yaml", "typer", "rich", "papermill", "jupytext", "nbformat", "IPython", "tqdm", "matplotlib"}
 
 
@@ -180,3 +184,32 @@ def test_a_machine_that_only_records_needs_no_yaml_and_no_command_line_package()
 def test_the_block_blocks():
     with pytest.raises(AssertionError, match="torch is blocked"):
         run("import contrastive_dynamics.losses.activations", ["torch"])
+
+
+# Code lines of each room, without docstrings, comments and blank lines: raised by hand, in a commit that says why.
+BUDGET = {}
+
+
+def code_lines(path: Path) -> int:
+    """Lines with a token of code; a docstring is none."""
+    text, docstrings = path.read_text(encoding="utf-8"), set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+            docstrings |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    code = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type not in LAYOUT]
+    return len({line for t in code for line in range(t.start[0], t.end[0] + 1)} - docstrings)
+
+
+def test_no_room_grows_beyond_its_budget():
+    found = Counter()
+    for name, path in MODULES.items():
+        found[".".join(name.split(".")[:2])] += code_lines(path)
+    over = {at: (lines, BUDGET.get(at)) for at, lines in found.items() if at.count(".") and lines > BUDGET.get(at, 0)}
+    assert over == {}
+
+
+def test_docstrings_comments_and_blank_lines_are_no_code(tmp_path):
+    (tmp_path / "a.py").write_text(
+        '"""One.\n\nTwo."""\n\n# three\nx = (1,\n     2)\n\n\ndef f():\n    """Four."""\n    return x\n'
+    )
+    assert code_lines(tmp_path / "a.py") == 4
