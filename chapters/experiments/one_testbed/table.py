@@ -176,12 +176,12 @@ def cell_outcomes(cells: Table, level: float = FAMILY_LEVEL) -> dict[str, dict[s
         if flat[r, c] > level / (len(flat) - k):
             break
         met = ROWS[r].meets(float(cells[r][c].value.mean()))
-        if not met or _missed(cells[r][c].control, ROWS[r], level / len(flat)):
+        if not met or _control_misses(cells[r][c].control, ROWS[r], level / len(flat)):
             found[r][c] = MET if met else MISSED
     return found
 
 
-def _missed(control: Tensor, row: Row, level: float) -> bool:
+def _control_misses(control: Tensor, row: Row, level: float) -> bool:
     return not row.meets(float(control.mean())) and p_value(control, row.line) <= level
 
 
@@ -199,10 +199,12 @@ def row_words(found: dict[str, str], row: Row) -> dict[str, str]:
     if row.home and found[row.home] != MET:
         unread = UNREAD if found[row.home] == MISSED else UNDECIDED
         return {w: ABSENT if w in absent else unread for w in COLUMNS}
-    return {w: ABSENT if w in absent else _word({found[c] for c in found if world_of(c) == w}) for w in COLUMNS}
+    return {
+        w: ABSENT if w in absent else _word_of_outcomes({found[c] for c in found if world_of(c) == w}) for w in COLUMNS
+    }
 
 
-def _word(of: set[str]) -> str:
+def _word_of_outcomes(of: set[str]) -> str:
     if {MET, MISSED} <= of:
         return CONDITIONS
     if MET in of:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .table import MET, MISSED, ROWS, UNDECIDED, UNREAD, Row, seed_interval, world_of
 from .table_arms import Training
-from .table_runs import FOR_NEGATIVES, trainings
+from .table_runs import TRAININGS_OF_NEGATIVES, trainings
 from .table_statements import STATEMENTS
 
 CHANGES = {"a third of the rate": (1, 1 / 3), "thrice the rate": (1, 3), "twice the steps": (2, 1)}  # steps, rate
@@ -40,7 +40,7 @@ def robustness(world: str, seeds: Sequence[int], steps: int, batch: int, *, watc
     found: Changed = {}
     for change, (longer, rate) in CHANGES.items():
         how = Training(tuple(seeds), longer * steps, batch, 0.1 * rate)
-        t = trainings(how, world, watch, FOR_NEGATIVES)
+        t = trainings(how, world, watch, TRAININGS_OF_NEGATIVES)
         found[change] = {}
         for name, row in NEGATIVES.items():
             if wanted := [c for c in (*row.missed, home_cell(row)) if c.partition(",")[0] == world]:
@@ -58,12 +58,12 @@ def negative_arms(worlds: Iterable[Changed]) -> dict[str, dict[str, dict[str, li
         cells of all rows; each change -> cell -> one value per seed, above 0 where the line is missed.
     """
     arms: dict = {"observed": {}, "control": {}}
-    for change, rows in _joined(worlds).items():
+    for change, rows in _by_change(worlds).items():
         for name, cells in rows.items():
             short, home = _shortfalls(name, cells), home_cell(ROWS[name])
             for cell, values in short.items():
                 arm = "control" if cell == home else "observed"
-                if cell == home or _read(short, home):
+                if cell == home or _home_is_met(short, home):
                     arms[arm].setdefault(change, {})[f"{name.upper()} {cell}"] = values.tolist()
     return arms
 
@@ -71,11 +71,11 @@ def negative_arms(worlds: Iterable[Changed]) -> dict[str, dict[str, dict[str, li
 def standings(worlds: Iterable[Changed]) -> dict[tuple[str, str, str], str]:
     """(change, row, negative) -> missed, undecided or met by the 95 % interval over seeds, or home not reproduced."""
     found = {}
-    for change, rows in _joined(worlds).items():
+    for change, rows in _by_change(worlds).items():
         for name, cells in rows.items():
             short, home = _shortfalls(name, cells), home_cell(ROWS[name])
             for cell in short.keys() - {home}:
-                found[change, name, cell] = _outcome(short[cell]) if _read(short, home) else UNREAD
+                found[change, name, cell] = _outcome_over_seeds(short[cell]) if _home_is_met(short, home) else UNREAD
     return dict(sorted(found.items()))
 
 
@@ -99,7 +99,7 @@ def with_changes(found: dict[str, Outcomes], worlds: Iterable[Changed]) -> dict[
     return after
 
 
-def _joined(worlds: Iterable[Changed]) -> Changed:
+def _by_change(worlds: Iterable[Changed]) -> Changed:
     """One table per change, of the rows that worlds have."""
     joined: Changed = {}
     for world in worlds:
@@ -113,11 +113,11 @@ def _shortfalls(name: str, cells: dict[str, Tensor]) -> dict[str, Tensor]:
     return {cell: ROWS[name].shortfall(values) for cell, values in cells.items()}
 
 
-def _read(short: dict[str, Tensor], home: str) -> bool:
+def _home_is_met(short: dict[str, Tensor], home: str) -> bool:
     """Whether the home cell meets its line on average."""
     return float(short[home].mean()) <= 0
 
 
-def _outcome(shortfall: Tensor) -> str:
+def _outcome_over_seeds(shortfall: Tensor) -> str:
     low, high = seed_interval(shortfall, 0.05)
     return MISSED if low > 0 else MET if high < 0 else UNDECIDED

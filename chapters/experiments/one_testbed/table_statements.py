@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .table_runs import Arms, Trainings
+from .table_runs import Trainings
 from .table_scores import (
     constrained_rank,
     distance_from_white,
@@ -20,6 +20,7 @@ from .table_scores import (
     strength_ratio,
     won,
 )
+from .table_trainings import Arms
 from .table_worlds import COLUMNS
 
 
@@ -40,7 +41,7 @@ def one_direction_is_left(t: Trainings) -> dict[str, Cell]:
         ranks = [arms[name].scores.rank for name in ("positives", "negatives")]
         return Cell(torch.maximum(*ranks), arms["orthogonal"].scores.rank)
 
-    return {_named(w, of): cell(t[w][group]) for w in _worlds(t) for of, group in _DEEP}
+    return {_cell_name(w, of): cell(t[w][group]) for w in _worlds_of(t) for of, group in _TWO_LAYERS}
 
 
 def constraint_keeps(t: Trainings) -> dict[str, Cell]:
@@ -50,7 +51,9 @@ def constraint_keeps(t: Trainings) -> dict[str, Cell]:
         kept = {name: arms[name].scores.kept for name in ("orthogonal", "infonce", "positives")}
         return Cell(kept["orthogonal"] - kept["infonce"], kept["positives"] - kept["infonce"])
 
-    return {_named(w, of): cell(arms) for of, group in _DEEP for w, arms in _groups(t, group).items()}
+    return {
+        _cell_name(w, of): cell(arms) for of, group in _TWO_LAYERS for w, arms in _arms_of_training(t, group).items()
+    }
 
 
 def constraint_shows_the_data(t: Trainings) -> dict[str, Cell]:
@@ -63,7 +66,7 @@ def constraint_shows_the_data(t: Trainings) -> dict[str, Cell]:
         expected = constrained_rank(held, name)
         return Cell(*((ended.scores.rank / expected - 1).abs() for ended in (held, free)))
 
-    return {w: cell(w) for w in _worlds(t)}
+    return {w: cell(w) for w in _worlds_of(t)}
 
 
 def positives_are_unbalanced(t: Trainings) -> dict[str, Cell]:
@@ -76,7 +79,7 @@ def positives_are_unbalanced(t: Trainings) -> dict[str, Cell]:
         many, few = arms["3"].scores, arms[alone].scores
         return many.balance / few.balance * (few.align >= many.align - 0.05)
 
-    return {w: Cell(*(ratio(t[w]["wide"], alone) for alone in ("positives", "untrained"))) for w in _worlds(t)}
+    return {w: Cell(*(ratio(t[w]["wide"], alone) for alone in ("positives", "untrained"))) for w in _worlds_of(t)}
 
 
 def negatives_balance_fully(t: Trainings) -> dict[str, Cell]:
@@ -84,7 +87,7 @@ def negatives_balance_fully(t: Trainings) -> dict[str, Cell]:
 
     Control: positives alone.
     """
-    cells = {w: t[w]["wide"] for w in _worlds(t)} | _groups(t, "balanced")
+    cells = {w: t[w]["wide"] for w in _worlds_of(t)} | _arms_of_training(t, "balanced")
     return {w: Cell(*(strength_ratio(arms[arm], w) for arm in ("8", "positives"))) for w, arms in cells.items()}
 
 
@@ -97,13 +100,13 @@ def dropped_unless_shared(t: Trainings) -> dict[str, Cell]:
     def cell(arms: Arms) -> Cell:
         return Cell(*(purity(arms[arm]) - purity(arms["coupled"]) for arm in ("1", "untrained")))
 
-    return {w: cell(t[w]["wide"]) for w in _worlds(t)}
+    return {w: cell(t[w]["wide"]) for w in _worlds_of(t)}
 
 
 def noise_alone_is_kept(t: Trainings) -> dict[str, Cell]:
     """W2: kept features with coupled views. Control: views with private latents of their own."""
-    cells = {w: t[w]["wide"] for w in _worlds(t)}
-    cells |= {w: arms for w, arms in _groups(t, "masked").items() if w == "modalities, many inputs"}
+    cells = {w: t[w]["wide"] for w in _worlds_of(t)}
+    cells |= {w: arms for w, arms in _arms_of_training(t, "masked").items() if w == "modalities, many inputs"}
     return {w: Cell(arms["coupled"].scores.kept, arms["1"].scores.kept) for w, arms in cells.items()}
 
 
@@ -117,12 +120,12 @@ def a_neuron_for_each_feature(t: Trainings) -> dict[str, Cell]:
         on, off, none = (won(arms[name]) for name in ("level 1", "level 0", "untrained"))
         return Cell(on - off, none - off)
 
-    return {w: cell(arms) for w, arms in _groups(t, "thresholds").items()}
+    return {w: cell(arms) for w, arms in _arms_of_training(t, "thresholds").items()}
 
 
 def masks_decouple(t: Trainings) -> dict[str, Cell]:
     """W4: log10 of drop where the views are masks. Control: the same without masks."""
-    cells = {w: t[w]["wide"] for w in _worlds(t) if w != "modalities"} | _groups(t, "masked")
+    cells = {w: t[w]["wide"] for w in _worlds_of(t) if w != "modalities"} | _arms_of_training(t, "masked")
     cells = {w.removesuffix(", one encoder"): arms for w, arms in cells.items()}
     of = {w: "1" if w == "sparse codes" else "masked" for w in cells}  # whose own views are masks
     return {w: Cell(dropped(arms[of[w]]), dropped(arms["coupled"])) for w, arms in cells.items()}
@@ -138,7 +141,7 @@ def width_helps_relu(t: Trainings) -> dict[str, Cell]:
         grown = [growth(arms, of) for of in ("relu", "linear", "untrained")]
         return Cell(grown[0] - grown[1], grown[1] - grown[2])
 
-    return {w: cell(arms) for w, arms in _neurons(t).items()}
+    return {w: cell(arms) for w, arms in _arms_of_two_widths(t).items()}
 
 
 def relu_shows_single_features(t: Trainings) -> dict[str, Cell]:
@@ -148,7 +151,7 @@ def relu_shows_single_features(t: Trainings) -> dict[str, Cell]:
         at = [won(arms[f"{of} 5"]) for of in ("relu", "linear", "untrained")]
         return Cell(at[0] - at[1], at[2] - at[1])
 
-    return {w: cell(arms) for w, arms in _neurons(t).items()}
+    return {w: cell(arms) for w, arms in _arms_of_two_widths(t).items()}
 
 
 def relu_keeps_more(t: Trainings) -> dict[str, Cell]:
@@ -158,7 +161,7 @@ def relu_keeps_more(t: Trainings) -> dict[str, Cell]:
         kept = {of: arms[f"{of} 5"].scores.kept for of in ("relu", "linear", "untrained")}
         return Cell(kept["relu"] - kept["linear"], kept["untrained"] - kept["linear"])
 
-    return {w: cell(arms) for w, arms in _neurons(t).items()}
+    return {w: cell(arms) for w, arms in _arms_of_two_widths(t).items()}
 
 
 def noise_enters(t: Trainings) -> dict[str, Cell]:
@@ -166,10 +169,10 @@ def noise_enters(t: Trainings) -> dict[str, Cell]:
 
     Control: τ² = 1, which is below Σρ. In tokens z = S = 18 spares 1 to 3 outputs, which makes the difference smaller.
     """
-    return {w: Cell(*(_entered(t[w], tau) for tau in ("20", "1"))) for w in _worlds(t)}
+    return {w: Cell(*(_private_share_gained(t[w], tau) for tau in ("20", "1"))) for w in _worlds_of(t)}
 
 
-def _entered(groups: dict[str, Arms], tau: str) -> Tensor:
+def _private_share_gained(groups: dict[str, Arms], tau: str) -> Tensor:
     return private_share(groups["wide"][tau]) - private_share(groups["narrow"][tau])
 
 
@@ -179,29 +182,29 @@ def coupled_views_whiten(t: Trainings) -> dict[str, Cell]:
     Coupled views have ρ = 1 in all directions, so that the optimum is white; ρ is that of views apart, D the
     rank of x. Control: views apart.
     """
-    cells = _groups(t, "whitened")
+    cells = _arms_of_training(t, "whitened")
     return {
         name: Cell(*(distance_from_white(arms[arm]) for arm in ("coupled", "apart"))) for name, arms in cells.items()
     }
 
 
-_DEEP = (("", "deep"), ("ReLU", "deep relu"))
+_TWO_LAYERS = (("", "deep"), ("ReLU", "deep relu"))
 
 
-def _named(world: str, variant: str) -> str:
+def _cell_name(world: str, variant: str) -> str:
     return f"{world}, {variant}" if variant else world
 
 
-def _neurons(t: Trainings) -> dict[str, Arms]:
+def _arms_of_two_widths(t: Trainings) -> dict[str, Arms]:
     """Fully connected layers in four worlds, and with places where a world has them."""
-    return _groups(t, "neurons") | _groups(t, "fields")
+    return _arms_of_training(t, "neurons") | _arms_of_training(t, "fields")
 
 
-def _worlds(t: Trainings) -> list[str]:
+def _worlds_of(t: Trainings) -> list[str]:
     return [w for w in COLUMNS if w in t]
 
 
-def _groups(t: Trainings, name: str) -> dict[str, Arms]:
+def _arms_of_training(t: Trainings, name: str) -> dict[str, Arms]:
     """The arms of a group wherever it was trained."""
     return {w: groups[name] for w, groups in t.items() if name in groups}
 

@@ -30,8 +30,9 @@ from experiments.one_testbed.table import (
     table_of,
 )
 from experiments.one_testbed.table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
-from experiments.one_testbed.table_runs import plan, train_group
+from experiments.one_testbed.table_runs import plan
 from experiments.one_testbed.table_scores import constrained_rank, matched, private_share, strength_ratio
+from experiments.one_testbed.table_trainings import train_by_name
 from experiments.one_testbed.table_worlds import SHARED, SpreadModality, table_worlds
 
 SEEDS = (1, 2)
@@ -171,7 +172,7 @@ def test_a_column_has_every_cell_that_rows_name(world, monkeypatch):
 def test_workers_change_no_bit(worlds):
     cases = [("narrow", worlds[name], name, HOW) for name in ("moons", "modalities")]
     seen = []
-    alone, apart = (side_by_side(train_group, cases, lambda of: seen.append(of) or of, n) for n in (1, 2))
+    alone, apart = (side_by_side(train_by_name, cases, lambda of: seen.append(of) or of, n) for n in (1, 2))
     assert seen == [cases, cases]
     for one, other in zip(alone, apart, strict=True):
         for arm in ("1", "20"):
