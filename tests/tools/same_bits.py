@@ -1,7 +1,8 @@
 """Rows of `same_bits.json`: definitions that make the same bits as an earlier text of theirs.
 
 `python tests/tools/same_bits.py COMMIT PROGRAM DEFINITION…` runs a program of `tests/deep/bits` on the library of a
-commit and on the present one. If both print the same, the definitions, by dotted name, count as they did there.
+commit and on the present one. If both print the same, the definitions, by dotted name, count as they did there;
+NOW=THEN gives one that had another name.
 """
 
 import json
@@ -45,8 +46,9 @@ def main(commit: str, program: str, *definitions: str) -> int:
             print(f"same_bits: {program} prints something else on the library of {commit}")
             return 1
         for dotted in definitions:
-            row = {"definition": dotted, "now": digest(dotted), "as": digest(dotted, earlier)}
-            others = [other for other in rows() if other["definition"] != dotted]
+            name, _, then = dotted.partition("=")
+            row = {"definition": name, "now": digest(name), "as": digest(then or name, earlier)}
+            others = [other for other in rows() if other["definition"] != name]
             made = [*others, row | {"commit": commit, "program": program}]
             PATH.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -12,7 +12,7 @@ from torch import Tensor
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
 
 from .table_arms import Training
-from .table_runs import trainings
+from .table_plan import train_column
 from .table_scores import private_share
 from .table_statements import STATEMENTS, Cell
 from .table_worlds import COLUMNS, NATIVE
@@ -128,7 +128,7 @@ def table_column(
     """
     if len(seeds) < 2:
         raise ValueError(f"table_column: seeds must be ≥ 2, got {len(seeds)}")
-    t = trainings(Training(tuple(seeds), steps, batch, rate), world, watch)
+    t = train_column(Training(tuple(seeds), steps, batch, rate), world, watch)
     cells = {row: {c: tuple(cell) for c, cell in of(t).items()} for row, of in STATEMENTS.items()}
     wide = {arm: ended.scores for arm, ended in t[world]["wide"].items()}
     shown = {arm: {of: getattr(scores, of) for of in ("kept", "drop", "rank")} for arm, scores in wide.items()}

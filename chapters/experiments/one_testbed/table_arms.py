@@ -56,7 +56,7 @@ class Ended(NamedTuple):
 
 
 def trained_arms(
-    world: World, arms: dict[str, Arm], network: Network, how: Training, constraint: Constraint = free
+    world: World, arms: dict[str, Arm], network: Network, training: Training, constraint: Constraint = free
 ) -> dict[str, Ended]:
     """Train one network on every arm, all in one batch; an arm's numbers do not depend on the others.
 
@@ -64,35 +64,36 @@ def trained_arms(
         world: with one run per seed, or one for all.
         arms: by name.
         network: of all arms.
-        how: seeds, steps, batch and rate.
+        training: seeds, steps, batch and rate.
         constraint: of all arms.
     Returns: what became of each arm.
     Raises: ValueError as `train`.
     """
     views, losses = zip(*arms.values(), strict=True)
-    how = with_sample(how, world)
+    training = with_sample(training, world)
     done = train(
-        world, views, network, losses, seeds=how.seeds, steps=how.steps, batch=how.batch, constraint=constraint,
-        optimiser=Relative(how.rate), dtype=torch.float32,
+        world, views, network, losses, seeds=training.seeds, steps=training.steps, batch=training.batch,
+        constraint=constraint, optimiser=Relative(training.rate), dtype=torch.float32,
     )  # fmt: skip
-    return {name: _ended(of, how) for name, of in zip(arms, done.arms(len(arms)), strict=True)}
+    return {name: _scored(trained, training) for name, trained in zip(arms, done.arms(len(arms)), strict=True)}
 
 
-def untrained(world: World, network: Network, how: Training) -> Ended:
+def untrained(world: World, network: Network, training: Training) -> Ended:
     """The same networks at their start."""
     purposes = ("start", "start of the second")[: 1 if world.tied else 2]
-    starts = (network.start(world.inputs, streams(how.seeds, 1, purpose)) for purpose in purposes)
+    starts = (network.start(world.inputs, streams(training.seeds, 1, purpose)) for purpose in purposes)
     encoders = tuple({name: w.float() for name, w in start.items()} for start in starts)
-    return _ended(Trained(world, network, encoders, {}, torch.zeros(0, len(how.seeds))), with_sample(how, world))
+    start = Trained(world, network, encoders, {}, torch.zeros(0, len(training.seeds)))
+    return _scored(start, with_sample(training, world))
 
 
-def _ended(trained: Trained, how: Training) -> Ended:
-    return Ended(trained, Scores(*(of.double() for of in score_on(trained, how.sample))))
+def _scored(trained: Trained, training: Training) -> Ended:
+    return Ended(trained, Scores(*(score.double() for score in score_on(trained, training.sample))))
 
 
-def with_sample(how: Training, world: World) -> Training:
+def with_sample(training: Training, world: World) -> Training:
     """The same with its sample drawn, if it is not: whole views with private latents of their own."""
-    return replace(how, sample=how.sample or draw_sample(world, Apart(), how.scored, how.seeds))
+    return replace(training, sample=training.sample or draw_sample(world, Apart(), training.scored, training.seeds))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .table import MET, MISSED, ROWS, UNDECIDED, UNREAD, Row, seed_interval, world_of
 from .table_arms import Training
-from .table_runs import TRAININGS_OF_NEGATIVES, trainings
+from .table_plan import PLAN_OF_NEGATIVES, train_column
 from .table_statements import STATEMENTS
 
 CHANGES = {"a third of the rate": (1, 1 / 3), "thrice the rate": (1, 3), "twice the steps": (2, 1)}  # steps, rate
@@ -40,7 +40,7 @@ def robustness(world: str, seeds: Sequence[int], steps: int, batch: int, *, watc
     found: Changed = {}
     for change, (longer, rate) in CHANGES.items():
         how = Training(tuple(seeds), longer * steps, batch, 0.1 * rate)
-        t = trainings(how, world, watch, TRAININGS_OF_NEGATIVES)
+        t = train_column(how, world, watch, PLAN_OF_NEGATIVES)
         found[change] = {}
         for name, row in NEGATIVES.items():
             if wanted := [c for c in (*row.missed, home_cell(row)) if c.partition(",")[0] == world]:

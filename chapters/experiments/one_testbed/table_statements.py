@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .table_runs import Trainings
+from .table_plan import Trainings
 from .table_scores import (
     constrained_rank,
     distance_from_white,

@@ -21,25 +21,10 @@ NATIVE = {"tokens": Apart(), "moons": Apart(), "modalities": Apart(), "sparse co
 COLUMNS = tuple(SHARED)
 
 
-def table_worlds(seeds: tuple[int, ...], noise: float = 1.0) -> dict[str, World]:
-    """The four worlds, one run per seed.
-
-    Args:
-        seeds: of the random parts.
-        noise: by how much the noise is stronger; tokens have none to scale.
-    """
+def tokens(seeds: tuple[int, ...]) -> Tokens:
+    """A pool of 20 generators over 6 places, one run per seed; it has no noise to scale."""
     pool = draw_generators(streams(list(seeds), 1, "pool"), count=20, places=6, length=3, d=10, p=3)
-    return {
-        "tokens": Tokens(pool, SINGLE),
-        "moons": moons(seeds, 0.1 * noise**2),
-        "modalities": Modalities(signal(), 0.8 * noise, 16),
-        "sparse codes": SparseCodes(SparseCoding(_haar(seeds, 128, 16), 0.064, noise * 0.104**0.5)),
-    }
-
-
-def signal() -> Tensor:
-    """σ_p of the two modalities."""
-    return torch.linspace(2.0, 1.0, 6, dtype=SINGLE)
+    return Tokens(pool, SINGLE)
 
 
 def moons(seeds: tuple[int, ...], variance: float = 0.1) -> Moons:
@@ -48,19 +33,40 @@ def moons(seeds: tuple[int, ...], variance: float = 0.1) -> Moons:
     return Moons(sizes, 32, streams(list(seeds), 1, "rotation"), variance, dtype=SINGLE)
 
 
+def signal() -> Tensor:
+    """σ_p of the two modalities."""
+    return torch.linspace(2.0, 1.0, 6, dtype=SINGLE)
+
+
+def modalities(noise: float = 1.0, tied: bool = False) -> Modalities:
+    """Two modalities of 16 inputs; no part of them is random.
+
+    Args:
+        noise: by how much the noise is stronger.
+        tied: whether one encoder sees both.
+    """
+    return Modalities(signal(), 0.8 * noise, 16, tied=tied)
+
+
+def sparse_codes(seeds: tuple[int, ...]) -> SparseCodes:
+    """16 atoms in 128 inputs."""
+    return SparseCodes(SparseCoding(_atoms(seeds, 128, 16), 0.064, 0.104**0.5))
+
+
 def small_sparse_codes(seeds: tuple[int, ...], noise: float = 1.0) -> SparseCodes:
-    """8 atoms in 32 inputs, so that a network may have as many outputs as inputs."""
-    return SparseCodes(SparseCoding(_haar(seeds, 32, 8), 0.064, noise * 0.104**0.5))
+    """8 atoms in 32 inputs, so that a network may have as many outputs as inputs; noise times the usual."""
+    return SparseCodes(SparseCoding(_atoms(seeds, 32, 8), 0.064, noise * 0.104**0.5))
 
 
 def placed_sparse_codes(seeds: tuple[int, ...]) -> SparseCodes:
     """Four places of 32 inputs with 4 atoms each."""
-    parts = [_haar(seeds, 32, 4, f" {place}") for place in range(4)]
-    blocks = torch.stack([torch.block_diag(*of) for of in zip(*parts, strict=True)])
+    places = [_atoms(seeds, 32, 4, f" {place}") for place in range(4)]
+    blocks = torch.stack([torch.block_diag(*blocks_of_run) for blocks_of_run in zip(*places, strict=True)])
     return SparseCodes(SparseCoding(blocks, 0.064, 0.104**0.5))
 
 
-def _haar(seeds: tuple[int, ...], dim: int, atoms: int, place: str = "") -> Tensor:
+def _atoms(seeds: tuple[int, ...], dim: int, atoms: int, place: str = "") -> Tensor:
+    """Random orthonormal columns `[run, dim, atoms]`."""
     return random_dictionary(dim, atoms, streams(list(seeds), 1, "dictionary" + place), SINGLE)
 
 
@@ -97,6 +103,11 @@ class SpreadModality(Modalities):
 
     def moments(self) -> Moments:
         return Moments(*(self.rotation @ m @ self.rotation.mT for m in super().moments()))
+
+
+def spread_modality(seeds: tuple[int, ...]) -> SpreadModality:
+    """One modality spread over 64 inputs, one rotation per seed."""
+    return SpreadModality(64, streams(list(seeds), 1, "rotation of a modality"))
 
 
 def feature_directions(world: World) -> Tensor:

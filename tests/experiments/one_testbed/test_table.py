@@ -30,34 +30,34 @@ from experiments.one_testbed.table import (
     table_of,
 )
 from experiments.one_testbed.table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
-from experiments.one_testbed.table_runs import plan
+from experiments.one_testbed.table_plan import PLAN
 from experiments.one_testbed.table_scores import constrained_rank, matched, private_share, strength_ratio
-from experiments.one_testbed.table_trainings import train_by_name
-from experiments.one_testbed.table_worlds import SHARED, SpreadModality, table_worlds
+from experiments.one_testbed.table_trainings import train_in_world, train_outputs_equal_shared
+from experiments.one_testbed.table_worlds import SHARED, SpreadModality
 
 SEEDS = (1, 2)
-HOW = Training(SEEDS, 4, 16)
+TRAINING = Training(SEEDS, 4, 16)
 
 
 @pytest.fixture(scope="module")
 def worlds():
-    return table_worlds(SEEDS)
+    return {name: PLAN[name].world(SEEDS) for name in COLUMNS}
 
 
 def test_an_arm_is_the_same_alone_and_among_others(worlds):
     arms = {"a": Arm(Apart(), Alignment()), "b": Arm(Coupled(), InfoNCE(1.0)), "c": Arm(Apart(), InfoNCE(3.0))}
-    together = trained_arms(worlds["moons"], arms, Linear(4), HOW)
+    together = trained_arms(worlds["moons"], arms, Linear(4), TRAINING)
     for name, arm in arms.items():
-        alone = trained_arms(worlds["moons"], {name: arm}, Linear(4), HOW)[name]
+        alone = trained_arms(worlds["moons"], {name: arm}, Linear(4), TRAINING)[name]
         assert torch.allclose(alone.trained.encoders[0]["w"], together[name].trained.encoders[0]["w"], rtol=1e-5)
         assert torch.allclose(alone.scores.kept, together[name].scores.kept, rtol=1e-4)
-    start = untrained(worlds["moons"], Linear(4), HOW)
+    start = untrained(worlds["moons"], Linear(4), TRAINING)
     assert not torch.allclose(start.trained.encoders[0]["w"], together["a"].trained.encoders[0]["w"])
 
 
 def test_scores_of_a_network_that_is_made(worlds):
     """One neuron per feature wins all; a network of private directions has nothing else."""
-    start = untrained(worlds["modalities"], Linear(16), HOW)
+    start = untrained(worlds["modalities"], Linear(16), TRAINING)
     unit = torch.eye(16).expand(2, -1, -1)
 
     def made(w) -> Ended:
@@ -78,7 +78,7 @@ def test_strengths_are_compared_over_shared_directions_alone(worlds):
     axes = canonical_axes(Apart().moments(worlds["tokens"]), tied=True)
     shared = axes.rho > 1e-3
     assert int(shared.sum(-1).max()) < SHARED["tokens"]
-    start = untrained(worlds["tokens"], Linear(axes.rho.shape[-1]), HOW)
+    start = untrained(worlds["tokens"], Linear(axes.rho.shape[-1]), TRAINING)
 
     def ratio(w):
         encoders = ({"w": w + 1},)  # a constant output: the numbers of a place sum to 0
@@ -101,8 +101,10 @@ def test_a_relative_threshold_has_no_scale():
 
 
 def test_the_variants_keep_a_worlds_promises():
-    for name, (world, _) in plan(SEEDS).items():
-        require_world(world, streams([1, 2, 3] if name.endswith("places") else [1, 2], 1, "promise"))
+    for name, planned in PLAN.items():
+        seeds = planned.settings(TRAINING).seeds
+        assert seeds == ((1, 2, 3) if name.endswith("places") else (1, 2))
+        require_world(planned.world(seeds), streams(list(seeds), 1, "promise"))
     spread = SpreadModality(8, streams(list(SEEDS), 1, "rotation"))
     sampled = sample_moments(Apart()(spread, 40_000, streams(list(SEEDS), 1, "pairs")))
     for found, exact in zip(sampled, spread.moments(), strict=True):
@@ -170,9 +172,9 @@ def test_a_column_has_every_cell_that_rows_name(world, monkeypatch):
 
 
 def test_workers_change_no_bit(worlds):
-    cases = [("narrow", worlds[name], name, HOW) for name in ("moons", "modalities")]
+    cases = [(train_outputs_equal_shared, worlds[name], name, TRAINING) for name in ("moons", "modalities")]
     seen = []
-    alone, apart = (side_by_side(train_by_name, cases, lambda of: seen.append(of) or of, n) for n in (1, 2))
+    alone, apart = (side_by_side(train_in_world, cases, lambda of: seen.append(of) or of, n) for n in (1, 2))
     assert seen == [cases, cases]
     for one, other in zip(alone, apart, strict=True):
         for arm in ("1", "20"):

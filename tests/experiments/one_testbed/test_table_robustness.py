@@ -38,7 +38,7 @@ def test_every_negative_and_its_home_are_trained_and_no_other_cell(monkeypatch):
 
 def test_rates_and_steps(monkeypatch):
     asked = []
-    monkeypatch.setattr(table_robustness, "trainings", lambda how, *_: asked.append((how.steps, round(how.rate, 4))))
+    monkeypatch.setattr(table_robustness, "train_column", lambda t, *_: asked.append((t.steps, round(t.rate, 4))))
     monkeypatch.setattr(table_robustness, "NEGATIVES", {})
     assert set(robustness("moons", (1, 2), 160, 128)) == set(CHANGES)
     assert asked == [(160, 0.0333), (160, 0.3), (320, 0.1)]
