@@ -173,24 +173,34 @@ def test_a_run_is_the_same_alone():
     torch.testing.assert_close(output_balance(images)[1], output_balance(images[1]), rtol=1e-12, atol=0)
 
 
-def test_bad_input_is_named():
-    images, texts, prompts, labels = outputs()
-    with pytest.raises(ValueError, match=r"must be \[run, n, o\] and \[run, L, o\], got \(2, 9, 4\), \(2, 5, 3\)"):
-        predictions(images, prompts[..., :3])
-    for measure in (zero_shot_accuracy, macro_recall):
-        with pytest.raises(
-            ValueError, match=measure.__name__ + r": labels must be torch.bool \[9, L\], got torch.bool \(8, 5\)"
-        ):
-            measure(images, prompts, labels[1:])
-        with pytest.raises(ValueError, match=r"labels must be torch.bool .*, got torch.float64"):
-            measure(images, prompts, labels.double())
-    with pytest.raises(ValueError, match=r"must be \[run, n, o\], n ≥ 2, got \(2, 9, 4\), \(2, 8, 4\)"):
-        alignment_score(images, texts[:, 1:])
-    with pytest.raises(ValueError, match="labels must differ between two images"):
-        alignment_score(images, texts, torch.ones(N, L, dtype=torch.bool))
-    for rank in (0, 5):
-        with pytest.raises(ValueError, match=f"rank must be 1 to 4, got {rank}"):
-            output_condition_number(images, rank)
+IMAGES, TEXTS, PROMPTS, LABELS = outputs()
+ALL = torch.ones(N, L, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("measure", "arguments", "words"),
+    [
+        (predictions, (IMAGES, PROMPTS[..., :3]), r"must be \[run, n, o\] and .*, got \(2, 9, 4\), \(2, 5, 3\)"),
+        *(
+            (measure, (IMAGES, PROMPTS, *given), measure.__name__ + words)
+            for measure in (zero_shot_accuracy, macro_recall)
+            for given, words in (
+                ((LABELS[1:],), r": labels must be torch.bool \[9, L\], got torch.bool \(8, 5\)"),
+                ((LABELS.double(),), ": labels must be torch.bool .*, got torch.float64"),
+            )
+        ),
+        (alignment_score, (IMAGES, TEXTS[:, 1:]), r"must be \[run, n, o\], n ≥ 2, got \(2, 9, 4\), \(2, 8, 4\)"),
+        (alignment_score, (IMAGES, TEXTS, ALL), "labels must differ between two images"),
+        (alignment_by_distance, (IMAGES, TEXTS[..., :2]), r"alignment_by_distance: .* n ≥ 2, got \(2, 9, 4\), "),
+        (alignment_by_distance, (IMAGES, TEXTS, ALL), "labels must differ between two images"),
+        (alignment_by_distance, (IMAGES, TEXTS, ALL[1:]), "alignment_by_distance: labels must be torch.bool"),
+        (output_condition_number, (IMAGES, 0), "rank must be 1 to 4, got 0"),
+        (output_condition_number, (IMAGES, 5), "rank must be 1 to 4, got 5"),
+    ],
+)
+def test_bad_input_is_named(measure, arguments, words):
+    with one_line_error(ValueError, words):
+        measure(*arguments)
 
 
 def test_everything_stays_on_the_device_of_its_inputs():
@@ -237,13 +247,3 @@ def test_one_direction_is_aligned_by_distance_but_equal_outputs_never():
     assert alignment_by_distance(half, half).item() == 1
     close = torch.cat([unit, unit + 1e-9 * draw("close", 1, 50, 4)], 1)  # a billionth is a difference
     assert alignment_by_distance(close, close).item() == 1
-
-
-def test_alignment_by_distance_refuses_what_does_not_fit():
-    out = draw("out", 1, 4, 3)
-    with one_line_error(ValueError, r"alignment_by_distance: .* n ≥ 2, got \(1, 4, 3\), \(1, 4, 2\)"):
-        alignment_by_distance(out, out[..., :2])
-    with one_line_error(ValueError, "labels must differ between two images"):
-        alignment_by_distance(out, out, torch.ones(4, 2, dtype=torch.bool))
-    with one_line_error(ValueError, "alignment_by_distance: labels must be torch.bool"):
-        alignment_by_distance(out, out, torch.ones(3, 2, dtype=torch.bool))

@@ -56,16 +56,6 @@ def test_nt_xent_pair_by_pair():
     assert float(nt_xent(z, view, 1e9)) == pytest.approx(math.log(7), rel=1e-8)
 
 
-def test_nt_xent_refuses_what_is_no_temperature_and_no_pairs():
-    z = torch.ones(4, 3)
-    for temperature in (0.0, -0.5, math.nan):
-        with one_line_error(ValueError, f"nt_xent: temperature must be > 0, got {temperature}"):
-            nt_xent(z, z, temperature)
-    for one, other in ((z, z[:2]), (z[:1], z[:1]), (z[None], z[None])):
-        with one_line_error(ValueError, r"nt_xent: z and z_view must be \[N, out\], N ≥ 2, got \("):
-            nt_xent(one, other, 0.5)
-
-
 def plain_loss(setting, weights, x, labels, at, stream):
     """The loss of a minibatch as the definitions have it: both views through the network even where they are equal."""
     twice = torch.cat([at, at]) if setting.objective == "contrastive" else at
@@ -233,28 +223,34 @@ def test_it_trains_elsewhere_too():
     torch.testing.assert_close(losses, train("full", runs=[0], epochs=1)[1])
 
 
+def train_on(images, labels, runs=(0,)):
+    return train_encoders(training("none"), images, labels, Streams.of(0, list(runs)))
+
+
+(X, LABELS), PAIRS = data(), torch.ones(4, 3)
+
+
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("call", "arguments", "words"),
     [
-        ({"objective": "clip"}, "objective must be one of contrastive, supervised, got 'clip'"),
-        ({"batch": 1}, "epochs, batch, projection must be ≥ 1, ≥ 2, ≥ 1, got .*, 1, "),
-        ({"rate": 0.0}, "rate, temperature, momentum, weight_decay must be .*, got 0.0"),
-        ({"momentum": 1.0}, r"must be > 0, > 0, in \[0, 1\), ≥ 0, got"),
+        *(
+            (nt_xent, (PAIRS, PAIRS, tau), f"nt_xent: temperature must be > 0, got {tau}")
+            for tau in (0.0, -0.5, math.nan)
+        ),
+        *(
+            (nt_xent, (one, other, 0.5), r"nt_xent: z and z_view must be \[N, out\], N ≥ 2, got \(")
+            for one, other in ((PAIRS, PAIRS[:2]), (PAIRS[:1], PAIRS[:1]), (PAIRS[None], PAIRS[None]))
+        ),
+        (EncoderTraining, {"objective": "clip"}, "objective must be one of contrastive, supervised, got 'clip'"),
+        (EncoderTraining, {"batch": 1}, "epochs, batch, projection must be ≥ 1, ≥ 2, ≥ 1, got .*, 1, "),
+        (EncoderTraining, {"rate": 0.0}, "rate, temperature, momentum, weight_decay must be .*, got 0.0"),
+        (EncoderTraining, {"momentum": 1.0}, r"must be > 0, > 0, in \[0, 1\), ≥ 0, got"),
+        (train_on, (X[:, :1], LABELS), r"images must be \[n, 3, s, s\], .*, got \(14, 1, 8, 8\)"),
+        (train_on, (X[:4], LABELS[:4]), "images must be ≥ .*, got 4 images"),
+        (train_on, (X, LABELS[:3]), "one label each, got 14 images, labels"),
+        (train_on, (X, LABELS, ()), r"streams must be three per run, one per purpose, got \[0, 0, 0\]"),
     ],
 )
-def test_other_trainings_are_refused(how, said):
-    with pytest.raises(ValueError, match=said):
-        EncoderTraining(**how)
-
-
-def test_other_images_are_refused():
-    x, labels = data()
-    for images, classes, said in (
-        (x[:, :1], labels, r"images must be \[n, 3, s, s\], .*, got \(14, 1, 8, 8\)"),
-        (x[:4], labels[:4], "images must be ≥ .*, got 4 images"),
-        (x, labels[:3], "one label each, got 14 images, labels"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            train_encoders(training("none"), images, classes, Streams.of(0, [0]))
-    with pytest.raises(ValueError, match=r"streams must be three per run, one per purpose, got \[0, 0, 0\]"):
-        train_encoders(training("none"), x, labels, Streams.of(0, []))
+def test_what_does_not_fit_is_refused(call, arguments, words):
+    with one_line_error(ValueError, words):
+        call(**arguments) if isinstance(arguments, dict) else call(*arguments)

@@ -112,18 +112,6 @@ def test_the_ends_of_a_range_are_allowed_and_a_whole_number_is_a_float():
     assert type(values["rate"]) is float and values["device"] == "auto"
 
 
-def test_an_unknown_name_is_refused_with_the_nearest():
-    with pytest.raises(BookError, match=r"run: no parameter 'sedes', allowed are seeds, .*; did you mean seeds\?$"):
-        effective(known(), {"sedes": 3}, "run")
-    with pytest.raises(BookError, match="allowed are [^?]*$"):
-        effective(known(), {"zzzzzz": 3}, "run")
-
-
-def test_an_unknown_choice_is_refused_with_the_nearest():
-    with pytest.raises(BookError, match=r"device: must be str auto\|cpu\|cuda, got 'cdua'; did you mean cuda\?$"):
-        effective(known(), {"device": "cdua"}, "run")
-
-
 def test_a_range_is_a_registry_of_the_kernels():
     line = 'loss: str = "infonce"  # of yours, one of losses.named_losses.LOSSES'
     loss = known(f'# %% tags=["parameters"]\n{line}\n')["loss"]
@@ -159,39 +147,52 @@ def test_typed_values_are_read_in_their_type(name, text, value):
     assert found == value and type(found) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("seeds", "many"), ("seeds", "1.5"), ("beta", "1;2"), ("fast", "yes"), ("device", "mps")]
-)
-def test_typed_values_of_the_wrong_type_are_refused(name, text):
-    with pytest.raises(BookError, match=f"{name}: must be .*, got"):
-        known()[name].from_text(text)
+def given(name, value):
+    return effective(known(), {name: value}, "run")
+
+
+def typed(name, text):
+    return known()[name].from_text(text)
+
+
+def line(text):
+    return known(f'# %% tags=["parameters"]\n{text}\n')
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("call", "arguments", "words"),
     [
-        ("seeds = 3", "not of the form 'name: type = default  # meaning, range': seeds = 3"),
-        ("seeds: int", "not of the form"),
-        ("seeds: int = 1 + x", "not of the form"),
-        ("a: int = 1; b: int = 2", "not of the form"),
-        ("seeds: int | None = 3", "seeds: type must be int, float, str, bool or a list of these, got int | None"),
-        ("seeds: int = 300  # runs, 2..100", "chapter.py: seeds: must be int 2..100, got 300"),
-        ("seeds: int = 1.5", "must be int, got 1.5"),
+        (given, ("sedes", 3), r"run: no parameter 'sedes', allowed are seeds, .*; did you mean seeds\?$"),
+        (given, ("zzzzzz", 3), "allowed are [^?]*$"),
+        (given, ("device", "cdua"), r"device: must be str auto\|cpu\|cuda, got 'cdua'; did you mean cuda\?$"),
+        *(
+            (typed, (name, text), f"{name}: must be .*, got")
+            for name, text in (
+                ("seeds", "many"), ("seeds", "1.5"), ("beta", "1;2"), ("fast", "yes"), ("device", "mps"),
+            )
+        ),
+        (known, ("# %%\nseeds: int = 3\n",), "chapter.py: no cell is tagged 'parameters'"),
+        (line, ("seeds = 3",), "not of the form 'name: type = default  # meaning, range': seeds = 3"),
+        (line, ("seeds: int",), "not of the form"),
+        (line, ("seeds: int = 1 + x",), "not of the form"),
+        (line, ("a: int = 1; b: int = 2",), "not of the form"),
         (
-            'loss: str = "a"  # one of losses.none.X',
+            line,
+            ("seeds: int | None = 3",),
+            r"seeds: type must be int, float, str, bool or a list of these, got int \| None",
+        ),
+        (line, ("seeds: int = 300  # runs, 2..100",), r"chapter.py: seeds: must be int 2\.\.100, got 300"),
+        (line, ("seeds: int = 1.5",), "must be int, got 1.5"),
+        (
+            line,
+            ('loss: str = "a"  # one of losses.none.X',),
             "chapter.py: loss: contrastive_dynamics has no registry losses.none.X",
         ),
     ],
-)
-def test_a_line_that_is_off_is_named(line, said):
-    with pytest.raises(BookError) as caught:
-        known(f'# %% tags=["parameters"]\n{line}\n')
-    assert said in str(caught.value)
-
-
-def test_a_chapter_needs_a_parameters_cell():
-    with pytest.raises(BookError, match="chapter.py: no cell is tagged 'parameters'"):
-        known("# %%\nseeds: int = 3\n")
+)  # fmt: skip
+def test_what_is_off_is_named(call, arguments, words):
+    with one_line_error(BookError, words):
+        call(*arguments)
 
 
 def test_a_profile_is_read(tmp_path):
