@@ -203,7 +203,7 @@ def test_python_is_bounded_alike_everywhere():
     assert conda[-1] == {"pip": ["-c constraints.txt", "-e .[test]"]}
 
 
-def test_ci_only_calls_make_test():
+def test_ci_only_calls_make():
     script = ROOT / ".ci" / "run"
     lines = [line.strip() for line in script.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert os.access(script, os.X_OK)
