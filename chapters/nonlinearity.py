@@ -26,10 +26,6 @@
 # Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned?
 #
 # In one layer of linear filters they do. Each climbs to the same highest point of the objective, and a layer of a thousand filters knows one pattern. {cite}`tian-2023` explains in two steps what ReLU changes. First, the objective of a ReLU filter has many local maxima. We call them **hills**. A filter climbs the hill on which it starts, so a wide layer collects many patterns, where a linear layer collects one and its mirror image. Second, a layer on top raises the hills of those patterns that say something about the whole input. Together with two views that share nothing but the patterns, this is how the paper explains that filters trained by a contrastive loss end at the patterns that were put into the data on purpose, and not at the random filling between them.
-#
-# Below each result stands the run that tests it, with a card that gives the verdict ([how a claim is judged](../book/judging.md)). A card also shows a *control*: the nearest plausible mistake, put through the same code, which has to fail; and, for a verdict *with conditions*, a case *outside* these conditions. Proofs and further checks are in the [appendix](nonlinearity-appendix.ipynb), and a [table of symbols](nl-symbols) is at the end.
-#
-# The box above counts the verdicts on the whole paper, chapter and appendix together; where a claim was also judged at the paper's size, that [long run](nl-record) counts. The last line of the page counts what the short run behind this page judged by itself, which is less. Where the two differ, the card shows both. A card is judged before the run has ended, by the strictest level; the last line knows all results of the run and corrects no more than it must ([Holm](../book/judging.md)), so it can be more decided than a card.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -161,6 +157,10 @@ glue.explorable(fig, "circle", alt)
 # The hills multiply step by step: there are <a href="#circle:leak=1">two</a> for a linear filter, <a href="#circle:leak=0.6">four</a> for a leaky one that lets 0.6 of a negative input through, then <a href="#circle:leak=0.3">six</a>, <a href="#circle:leak=0.2">seven</a>, <a href="#circle:leak=0.1">eight</a>, and <a href="#circle:leak=0">nine</a> for ReLU. As the filter turns, now and then a point enters or leaves its half plane. At such an angle the curve has a kink, and kinks can be hilltops.
 #
 # Each hill has a **basin**, the starting angles from which a filter climbs it; the shades of the grey strip below the curve are the basins. Drop <a href="#circle:filters=20&amp;leak=1">twenty linear filters</a>, and all of them stop at two opposite angles. Drop <a href="#circle:filters=20&amp;leak=0">twenty ReLU filters</a>, and they spread over the hills: wide basins are hit several times, narrow ones perhaps not at all. Now <a href="#circle:leak=0&amp;spread=0.3">spread each point</a> into an arc. Most hills vanish, for it takes few points to make so many. Nine is a property of these nine points; what can be said of data in general is the subject of the next sections.
+#
+# Below each result stands the run that tests it, with a card that gives the verdict ([how a claim is judged](../book/judging.md)). A card also shows a *control*: the nearest plausible mistake, put through the same code, which has to fail; and, for a verdict *with conditions*, a case *outside* these conditions. Proofs and further checks are in the [appendix](nonlinearity-appendix.ipynb), and a [table of symbols](nl-symbols) is at the end.
+#
+# The box at the top counts the verdicts on the whole paper, chapter and appendix together; where a claim was also judged at the paper's size, that [long run](nl-record) counts. The last line of the page counts what the short run behind this page judged by itself, which is less. Where the two differ, the card shows both. A card is judged before the run has ended, by the strictest level; the last line knows all results of the run and corrects no more than it must ([Holm](../book/judging.md)), so it can be more decided than a card.
 
 # %% tags=["hide-input"]
 # what the trainings below need is checked before any work

@@ -24,10 +24,6 @@
 # ```
 #
 # The four papers of this book explain contrastive learning in four worlds: two modalities, half moons, tokens, sparse codes. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. **A world in which a prediction fails says nothing against its paper**: a theorem speaks of the world for which it is proved, and in its own world our version of the statement has to hold, at our size, before any other world is looked at. The question is which explanation *travels*, and what it needs for the journey.
-#
-# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for one encoder of mean norm 1, many negatives and centred Gaussian views of one covariance, and under the spectral loss for such views of any distribution; two encoders count from below only. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
-#
-# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. It is judged at the strictest level of the correction for many claims; the last line of the page and the [claims page](../book/claims.md) apply the whole correction, and may decide what a card leaves open. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% tags=["hide-input", "parameters"]
@@ -120,6 +116,8 @@ glue.explorable(fig, "vessel", alt)
 # %% [markdown]
 # The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the formula of the next section but one, and the network is trained in your browser. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim.
 #
+# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for one encoder of mean norm 1, many negatives and centred Gaussian views of one covariance, and under the spectral loss for such views of any distribution; two encoders count from below only. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+#
 # ## Four worlds, one experiment
 #
 # | world | from | shared, in both views | private, in one view |
@@ -130,6 +128,8 @@ glue.explorable(fig, "vessel", alt)
 # | sparse codes | [Feature decoupling](feature-decoupling.ipynb) | 16 signals, each seldom there, spread over 128 numbers | dense noise; one view is what the mask hides from the other |
 #
 # A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it, in any world: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; where a paper's room has an exact kernel, a test holds one step of the loop to it, to ten digits. A world, a loss and a network of your own take [a few lines](ot-program).
+#
+# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. It is judged at the strictest level of the correction for many claims; the last line of the page and the [claims page](../book/claims.md) apply the whole correction, and may decide what a card leaves open. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% [markdown]
