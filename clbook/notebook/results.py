@@ -8,6 +8,7 @@ from ..claims.judging import NOT_JUDGED, OUTSIDE, Reading, Verdict, judge_all, o
 from ..common.formats import OnDamage, attempt
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names, find_root
+from ..provenance.digests import ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
@@ -23,9 +24,8 @@ class StoredRun:
     stamp: dict
     verdicts: dict[str, Verdict]
     states: dict[str, State]
-    blocks: dict[
-        str, dict[str, list[str]]
-    ]  # claim -> profile -> its verdict on each block of seeds, the run's own first
+    reads_data: frozenset[str]  # the claims whose readings depend on the data set of the run
+    blocks: dict[str, dict[str, list[str]]]  # claim -> profile -> verdict on each block of seeds, the run's own first
 
     def is_stale(self, claim: str) -> bool:
         """Whether the reading of a claim is out of date with the present code."""
@@ -52,7 +52,15 @@ def _stored_run(
             blocks.setdefault(claim, {}).setdefault(run["profile"], []).append(verdict.verdict)
     found = {claim: over_blocks(verdict, _words(blocks[claim])[1:]) for claim, verdict in own.items()}
     blocks = {claim: words for claim, words in blocks.items() if len(_words(words)) > 1}
-    return StoredRun(stamp, found, states(code, stamp, claims, parameters=parameters), blocks)
+    present = states(code, stamp, claims, parameters=parameters)
+    return StoredRun(stamp, found, present, _readers(stamp, code), blocks)
+
+
+def _readers(stamp: dict, code: ChapterCode) -> frozenset[str]:
+    if stamp["data"] == "generated":
+        return frozenset()
+    digests = ChapterDigests(code, stamp["parameters"])
+    return frozenset(c for c in stamp["readings"] if c in code.claims and "data" in digests.reads(c))
 
 
 def _words(blocks: dict[str, list[str]]) -> list[str]:
@@ -137,7 +145,7 @@ def _run_verdict(profile: str, run: StoredRun, claim: Claim) -> RunVerdict:
 
 def _data(run: StoredRun, claim: Claim) -> str:
     """The data that the claim was tested on; a run may read a data set only for other claims."""
-    return claim.data if claim.data == "generated" else run.stamp["data"]
+    return run.stamp["data"] if claim.id in run.reads_data else "generated"
 
 
 def _seeds(run: StoredRun, claim: Claim) -> tuple[int, int] | None:

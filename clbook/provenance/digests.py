@@ -107,6 +107,11 @@ class ChapterDigests:
         read = frozenset().union(*(part.parameters for part in parts.values()))
         return Provenance(self.digest(last, claim), reaches, read, tuple(self.code.needed(last)))
 
+    def reads(self, claim: str) -> frozenset[str]:
+        """The parameters that the reading of a claim reads."""
+        parts = self._parts_of(self.code.judging(claim), claim).values()
+        return frozenset().union(*(part.parameters for part in parts))
+
     def calls(self, claim: str, external: str) -> bool:
         """Whether the library definitions that a claim's reading reaches name a function of another package."""
         parts = self._parts_of(self.code.judging(claim), claim).values()
