@@ -52,15 +52,9 @@ def _stored_run(
             blocks.setdefault(claim, {}).setdefault(run["profile"], []).append(verdict.verdict)
     found = {claim: over_blocks(verdict, _words(blocks[claim])[1:]) for claim, verdict in own.items()}
     blocks = {claim: words for claim, words in blocks.items() if len(_words(words)) > 1}
-    present = states(code, stamp, claims, parameters=parameters)
-    return StoredRun(stamp, found, present, _readers(stamp, code), blocks)
-
-
-def _readers(stamp: dict, code: ChapterCode) -> frozenset[str]:
-    if stamp["data"] == "generated":
-        return frozenset()
-    digests = ChapterDigests(code, stamp["parameters"])
-    return frozenset(c for c in stamp["readings"] if c in code.claims and "data" in digests.reads(c))
+    digests = ChapterDigests(code, stamp["parameters"] if parameters is None else parameters)
+    readers = frozenset(c for c in stamp["readings"] if c in code.claims and "data" in digests.reads(c))
+    return StoredRun(stamp, found, states(code, stamp, claims, digests=digests), readers, blocks)
 
 
 def _words(blocks: dict[str, list[str]]) -> list[str]:

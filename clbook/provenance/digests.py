@@ -56,10 +56,17 @@ class ChapterDigests:
         self._labels: dict[int, str] = {}
         self.code, self.parameters = code, {k: parameters.get(k, v) for k, v in defaults.items()}
         self.library = code.library.digests(str(self.parameters.get("data", "generated")))
-        self.closed: dict[int, dict[str, Closed]] = {unit.part: {} for unit in code.units}
-        for unit in code.units:
+        if not code.closed:
+            code.closed |= self._closed_functions()
+        self.closed = code.closed
+
+    def _closed_functions(self) -> "dict[int, dict[str, Closed]]":
+        """Notebook → the closed functions of its set-up, by name."""
+        found: dict[int, dict[str, Closed]] = {unit.part: {} for unit in self.code.units}
+        for unit in self.code.units:
             if unit.setup and self.is_closed(unit):
-                self.closed[unit.part][unit.body[0].name] = self._closed_function(unit)
+                found[unit.part][unit.body[0].name] = self._closed_function(unit)
+        return found
 
     def is_closed(self, unit: Unit) -> bool:
         """Whether a unit is a function of the set-up whose only global names are imported, as in the library."""

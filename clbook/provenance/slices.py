@@ -33,7 +33,8 @@ class ChapterCode:
         self.notebooks = [part.cells() for part in self.sources] if cells is None else [cells]
         self.all_cells = [cell for notebook in self.notebooks for cell in notebook]
         self._needed: dict[tuple[int, ...], list[int]] = {}
-        self.spelled: dict[tuple, dict] = {}  # what `ChapterDigests` spells of this code, for all its runs
+        self.spelled: dict[tuple, dict] = {}  # what `ChapterDigests` spells of this code, for all its runs,
+        self.closed: dict[int, dict] = {}  # and the functions of the set-up that it could take from the library
         pairs = zip(self.sources, self.notebooks, strict=True)
         first, *others = [read_parameters(notebook, part.source.name) for part, notebook in pairs]
         if any(list(other.items()) != list(first.items()) for other in others):

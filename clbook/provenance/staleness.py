@@ -157,13 +157,19 @@ def block_now(files: ChapterFiles, stamp: dict) -> dict[str, object]:
 
 
 def states(
-    code: ChapterCode, stamp: dict, claims: Claims | None, where: str = "", parameters: dict | None = None
+    code: ChapterCode,
+    stamp: dict,
+    claims: Claims | None,
+    where: str = "",
+    parameters: dict | None = None,
+    digests: ChapterDigests | None = None,
 ) -> dict[str, State]:
     """The state of each claim that a stored run holds or that the chapter judges.
 
-    `parameters` are those that the run would have now, by default its own.
+    `parameters` are those that the run would have now, by default its own; `digests` are those of such a run.
     """
-    digests, result = ChapterDigests(code, stamp["parameters"] if parameters is None else parameters), {}
+    digests = digests or ChapterDigests(code, stamp["parameters"] if parameters is None else parameters)
+    result = {}
     for claim, row in stamp["claims"].items():
         state, changed = CURRENT, ()
         if claim not in code.claims:
