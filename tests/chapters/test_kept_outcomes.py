@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from checkout import ROOT
 from mutations.executed import holes
-from mutations.kept_outcomes import Elsewhere, Mutations
+from mutations.kept_outcomes import Elsewhere, Mutations, least_decided
 from mutations.mutants import class_per_chapter, load_mutations, words
 from mutations.outcome_keys import path_of
 
@@ -21,9 +21,6 @@ from clbook.provenance.staleness import notebooks_stamp
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
 HERE = {name: version.partition("+")[0] for name, version in environment.versions().items() if name in PINS}
 OTHER = {name: version for name, version in HERE.items() if PINS[name] != version}
-# Of claims, the least share that the smoke run must decide. Fourteen of One testbed are not judged below 160 steps and
-# eight seeds, and most others are open with three seeds: its smoke run shows that every cell runs elsewhere.
-DECIDED = {"one-testbed": 0.2}
 
 
 def of_chapter(name: str) -> type:
@@ -52,7 +49,7 @@ def of_chapter(name: str) -> type:
             decided = {claim for claim, word in verdicts.items() if word != "undecided"}  # few seeds leave some open
             in_both = {claim for claim in decided if here[claim] != "undecided"}
             assert {claim: verdicts[claim] for claim in in_both} == {claim: here[claim] for claim in in_both}
-            assert len(decided) >= DECIDED.get(name, 0.7) * len(here)
+            assert len(decided) >= least_decided(name) * len(here)
 
         def test_what_was_executed_is_covered_by_the_digest(self):
             plan = self.mutations()
