@@ -111,7 +111,7 @@ def _names(ends: re.Match | None, where: str) -> tuple[str, ...]:
         raise BookError(f"{where}{error}") from None
 
 
-def _parse_line(line: str, where: str) -> Parameter:
+def _parse_line(line: str, where: str, registries: bool) -> Parameter:
     code, _, comment = line.partition("#")
     comment = comment.strip()
     try:
@@ -123,7 +123,7 @@ def _parse_line(line: str, where: str) -> Parameter:
         raise BookError(f"{where}: {name}: type must be {', '.join(_TYPES)} or a list of these, got {kind}")
     limits, choices, registry = (pattern.search(comment) for pattern in (_RANGE, _CHOICES, _REGISTRY))
     ends = limits or choices or registry
-    choices = _names(ends, f"{where}: {name}: ")
+    choices = _names(ends, f"{where}: {name}: ") if registries or ends is not registry else ()
     if kind.removeprefix("list[").removesuffix("]") in ("int", "float"):
         choices = tuple(map(ast.literal_eval, choices))
     parameter = Parameter(
@@ -139,13 +139,16 @@ def _parse_line(line: str, where: str) -> Parameter:
     return parameter
 
 
-def read_parameters(cells: list[Cell], where: str) -> dict[str, Parameter]:
-    """The parameters of a chapter, in order; raises BookError if the cell is missing or a line is malformed."""
+def read_parameters(cells: list[Cell], where: str, registries: bool = True) -> dict[str, Parameter]:
+    """The parameters of a chapter, in order; raises BookError if the cell is missing or a line is malformed.
+
+    Without `registries` those that name one may have any value: of an older notebook it may be gone.
+    """
     cell = next((c for c in cells if "parameters" in c.tags), None)
     if cell is None:
         raise BookError(f"{where}: no cell is tagged 'parameters'")
     lines = [line for line in cell.source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return {p.name: p for p in (_parse_line(line, where) for line in lines)}
+    return {p.name: p for p in (_parse_line(line, where, registries) for line in lines)}
 
 
 def effective(parameters: dict[str, Parameter], values: dict[str, object], where: str) -> dict[str, object]:

@@ -36,7 +36,7 @@ class ChapterCode:
         self.spelled: dict[tuple, dict] = {}  # what `ChapterDigests` spells of this code, for all its runs,
         self.closed: dict[int, dict] = {}  # and the functions of the set-up that it could take from the library
         pairs = zip(self.sources, self.notebooks, strict=True)
-        first, *others = [read_parameters(notebook, part.source.name) for part, notebook in pairs]
+        first, *others = [read_parameters(notebook, part.source.name, cells is None) for part, notebook in pairs]
         if any(list(other.items()) != list(first.items()) for other in others):
             raise BookError(f"{self.sources[1].source.name}: its parameters must be those of {files.source.name}")
         self.parameters: dict[str, Parameter] = first

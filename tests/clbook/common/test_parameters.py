@@ -7,7 +7,7 @@ from one_line_error import one_line_error
 
 from clbook.common.errors import BookError
 from clbook.common.parameters import effective, read_parameters, read_profile
-from clbook.common.sources import parse_cells
+from clbook.common.sources import Cell, parse_cells
 from contrastive_dynamics.losses.named_losses import LOSSES
 
 SOURCE = """# %% tags=["parameters"]
@@ -209,3 +209,10 @@ def test_a_line_of_a_profile_that_is_off_is_named(tmp_path, line):
     path.write_text(f"# small\n{line}\n")
     with pytest.raises(BookError, match="a.smoke.yaml, line 2: not 'name: value' with a JSON value"):
         read_profile(path)
+
+
+def test_a_registry_of_an_older_notebook_may_be_gone():
+    cells = [Cell('loss: str = "mine"  # which, one of losses.gone.NAMES', False, ("parameters",))]
+    with pytest.raises(BookError, match="has no registry losses.gone.NAMES"):
+        read_parameters(cells, "a.py")
+    assert read_parameters(cells, "a.py", registries=False)["loss"].default == "mine"
