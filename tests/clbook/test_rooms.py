@@ -1,7 +1,8 @@
 """Four floors: chapters → experiments → `clbook` and kernels; of the kernels `clbook` needs the list of data sets.
 
-Inside the kernels papers' rooms import shared rooms, and no room another paper's; the testbed, where they meet, imports
-any. A chapter's experiments import no other chapter's. No circle anywhere. `clbook` imports torch only when it runs.
+Inside the kernels papers' rooms import shared rooms, both import what is compiled, and no room another paper's; the
+testbed, where they meet, imports any. A chapter's experiments import no other chapter's. No circle anywhere. `clbook`
+imports torch only when it runs.
 """
 
 import ast
@@ -20,10 +21,10 @@ from clbook.provenance.library import FOLDERS, OWN
 
 PACKAGE, EXPERIMENTS, WORKSHOP = *project.packages(), "clbook"
 PLACES = FOLDERS | {WORKSHOP: OWN}
-SHARED = {"data", "losses", "numerics"}
+SHARED, COMPILED = {"data", "losses", "numerics"}, "compiled"  # what is compiled imports its own room alone
 PAPERS = {"collapse_and_constraints", "alignment_and_balance", "nonlinearity", "feature_decoupling"}
 MEETING = "testbed"
-ROOMS = {PACKAGE: SHARED | PAPERS | {MEETING}, EXPERIMENTS: PAPERS | {"one_testbed"}}
+ROOMS = {PACKAGE: SHARED | PAPERS | {MEETING, COMPILED}, EXPERIMENTS: PAPERS | {"one_testbed"}}
 ROOMS[WORKSHOP] = {"common", "claims", "provenance", "notebook", "commands", "classroom", "sweep", "pages", "cli"}
 DATA_SETS = project.data_sets().__name__
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -80,7 +81,8 @@ def test_the_workshop_names_the_kernels_only_in_the_project_s_settings():
 
 def test_a_kernel_imports_its_own_room_and_the_shared_ones():
     def allowed(name: str) -> set[str]:
-        return SHARED | {room(name)} | (PAPERS if room(name) == MEETING else set())
+        below = set() if room(name) == COMPILED else SHARED | {COMPILED}
+        return below | {room(name)} | (PAPERS if room(name) == MEETING else set())
 
     wrong = {name: other for name in KERNELS for other in ours(name) if room(other) not in allowed(name)}
     wrong |= {name: other for name in KERNELS for other in ours(name) if other.partition(".")[0] != PACKAGE}

@@ -76,7 +76,7 @@ def test_three_steps_are_those_of_autograd_on_the_same_data():
 
 
 def test_words_are_those_of_the_reference():
-    fill_words = pytest.importorskip("contrastive_dynamics.feature_decoupling.fused_draws").fill_words
+    fill_words = pytest.importorskip("contrastive_dynamics.compiled.fused_draws").fill_words
     known = {  # Random123's known answers for philox2x32, 10 rounds
         (0, 0): (0xFF1DAE59, 0x6CD10DF2),
         (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF): (0x2C3F628B, 0xAB4FD7AD),

@@ -3,21 +3,16 @@
 Elsewhere `decoupled_training.stream_gradient` computes the same in torch, on other draws of the same law.
 """
 
-import hashlib
-import os
-import warnings
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from ..compiled.loader import loaded
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import Gradient
 
-SOURCES = "fused_gradient.py", "fused_draws.py", "../numerics/register_tiles.py"
 KEYS = 2, 4  # of negatives and positives: 64 random bits for each kind of draw of a step
 _DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
 
@@ -34,40 +29,16 @@ class Compiled(NamedTuple):
     lanes: int
 
 
-@cache
 def compiled() -> Compiled | None:
-    """The compiled gradient; None, said once, where numba is missing.
+    """The compiled gradient; None, said once, where numba cannot be used."""
+    return loaded(_load, "sparse codes are trained by torch, about two times slower")
 
-    Numba keeps compiled functions by the file of each alone, though each contains those it calls: a folder named after
-    all files makes a change of any of them count. It lies below NUMBA_CACHE_DIR where that is set, as for a line that
-    a test breaks, which must not read what was compiled without the break.
-    """
-    made_of = hashlib.sha256(b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)).hexdigest()
-    try:
-        from numba.core import config
-        from pooch import os_cache
 
-        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or os_cache("contrastive-dynamics")) / made_of[:16]
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-        try:
-            from .fused_gradient import (
-                INDEPENDENT,
-                LANES,
-                MASKED,
-                PLAIN,
-                ROWS,
-                Settings,
-                Tables,
-                draw_views,
-                gradient,
-            )
-        finally:
-            config.CACHE_DIR = before
-    except (ImportError, OSError, RuntimeError) as missing:  # RuntimeError: no folder can be written
-        warnings.warn(f"sparse codes are trained by torch, about two times slower: {missing}", stacklevel=2)
-        return None
-    kinds = {"masked": MASKED, "independent": INDEPENDENT, "plain": PLAIN}
-    return Compiled(gradient, draw_views, Settings, Tables, kinds, ROWS, LANES)
+def _load() -> Compiled:
+    from ..compiled import fused_gradient as made
+
+    kinds = {"masked": made.MASKED, "independent": made.INDEPENDENT, "plain": made.PLAIN}
+    return Compiled(made.gradient, made.draw_views, made.Settings, made.Tables, kinds, made.ROWS, made.LANES)
 
 
 def can_be_fused(model: SparseCoding) -> bool:

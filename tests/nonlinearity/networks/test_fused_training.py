@@ -1,22 +1,17 @@
 """The compiled step against the ensemble in torch, in float64, over everything that it can be asked to do."""
 
-import ast
-import sys
 from dataclasses import replace
-from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from contrastive_dynamics.losses.activations import TRAINED
-from contrastive_dynamics.nonlinearity import networks
 from contrastive_dynamics.nonlinearity.networks import fused_training
 from contrastive_dynamics.nonlinearity.networks.ensemble_training import starting_weights, train
 from contrastive_dynamics.nonlinearity.networks.field_network import Weights
-from contrastive_dynamics.nonlinearity.networks.fused_training import AS_MIXTURE, SOURCES, fused_weights
+from contrastive_dynamics.nonlinearity.networks.fused_training import AS_MIXTURE, fused_weights
 from contrastive_dynamics.nonlinearity.networks.importance_mixture import Variation
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.nonlinearity.networks.weights_at import weights_at
@@ -110,19 +105,6 @@ def test_marks_must_ascend(marks):
         list(weights_at(marks, [(ODD, 1)], "cpu"))
 
 
-def test_without_the_compiler_torch_computes_and_says_so_once(monkeypatch):
-    (with_it,) = weights_at([5], [(ODD, 1)], "cpu")
-    for name in ("fused_step", "fused_loss"):
-        monkeypatch.delitem(sys.modules, f"{networks.__name__}.{name}")
-        monkeypatch.delattr(networks, name)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.setattr(fused_training, "compiled", cache(fused_training.compiled.__wrapped__))
-    with pytest.warns(UserWarning, match="trained by torch, two to three times slower") as said:
-        for _ in range(2):
-            (without,) = weights_at([5], [(ODD, 1)], "cpu")
-    assert len(said) == 1 and off(without, with_it) < 1e-5 and not torch.equal(without.w, with_it.w)
-
-
 def test_other_losses_are_left_to_torch():
     triplet = replace(ODD, loss="triplet")
     assert not fused_training.can_be_fused([triplet], torch.device("cpu"))
@@ -133,19 +115,8 @@ def test_other_losses_are_left_to_torch():
     assert torch.equal(found.w, plain.w)
 
 
-def test_the_folder_of_compiled_code_is_named_after_all_of_it():
-    """Numba sees changes of a function's own file alone."""
-    here = Path(fused_training.__file__).parent
-    known = {(here / name).resolve() for name in SOURCES}
-    for file in known:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                folder = file.parents[node.level - 1]
-                assert folder.joinpath(*node.module.split(".")).with_suffix(".py") in known
-
-
 def test_the_exponential():
-    from contrastive_dynamics.nonlinearity.networks.fused_loss import exponentiate
+    from contrastive_dynamics.compiled.fused_loss import exponentiate
 
     x = np.linspace(-80, 80, 20001)
     narrow, wide = x.astype(np.float32), x.copy()

@@ -9,9 +9,9 @@ from itertools import islice
 
 import torch
 
+from ...compiled.cuda_graphs import replayed
 from ...losses.activations import mixed_activation
 from ...losses.named_losses import Loss, mixed_loss
-from ...numerics.cuda_graphs import replayed
 from ...numerics.memory import keep_freed_memory
 from ...numerics.random_streams import stream
 from ..two_layers.batch_norm import Statistics

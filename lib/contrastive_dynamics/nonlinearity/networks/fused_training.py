@@ -4,18 +4,15 @@ It takes InfoNCE, the quadratic losses and what lies between them. Elsewhere, an
 ensemble of `ensemble_training` computes the same in torch.
 """
 
-import hashlib
-import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from ...compiled.loader import loaded
 from ...losses.activations import LEAK
 from ...numerics.random_streams import stream
 from ..two_layers.batch_norm import BACKPROPAGATED
@@ -25,7 +22,6 @@ from .token_configuration import TokenTraining
 from .token_generators import CHUNK, draw_views, token_norms
 
 AS_MIXTURE = {"infonce": (0.0, TAU), "quadratic_over_tau": (1.0, TAU), "quadratic": (1.0, 1.0)}  # loss: its s and τ
-SOURCES = "fused_step.py", "fused_loss.py", "../../numerics/register_tiles.py"
 
 
 class Compiled(NamedTuple):
@@ -38,27 +34,15 @@ class Compiled(NamedTuple):
     lanes: int
 
 
-@cache
 def compiled() -> Compiled | None:
-    """The compiled step; None, said once, where numba is missing.
+    """The compiled step; None, said once, where numba cannot be used."""
+    return loaded(_load, "token networks are trained by torch, two to three times slower")
 
-    Numba keeps compiled functions by the file of each alone, though each contains those it calls: a folder named after
-    all files makes a change of any of them count.
-    """
-    files = [Path(__file__).parent / name for name in SOURCES]
-    made_of = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    try:
-        from pooch import os_cache
 
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(os_cache("contrastive-dynamics") / made_of[:16]))
-        from numba.core.config import reload_config
+def _load() -> Compiled:
+    from ...compiled.fused_step import KINDS, Settings, Tables, steps
+    from ...compiled.register_tiles import LANES
 
-        reload_config()  # numba may have been imported before
-        from ...numerics.register_tiles import LANES
-        from .fused_step import KINDS, Settings, Tables, steps
-    except (ImportError, OSError, RuntimeError) as missing:  # RuntimeError: no folder can be written
-        warnings.warn(f"token networks are trained by torch, two to three times slower: {missing}", stacklevel=2)
-        return None
     return Compiled(steps, Settings, Tables, KINDS, LANES)
 
 

@@ -8,6 +8,8 @@ float64 sees the same numbers as one in float32.
 import numpy as np
 from numba import njit
 
+from .kept_functions import compiled_once
+
 LN2_HIGH, LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _MULTIPLIER, _WEYL, _LOW = np.uint64(0xD256D193), np.uint64(0x9E3779B9), np.uint64(0xFFFFFFFF)
 _ROUNDS, _HALF_WORD = 10, np.uint64(32)
@@ -39,7 +41,7 @@ def _logarithm(x):
     return y + (s * y * z + e * LN2_LOW - c(0.5) * z) + e * LN2_HIGH
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def fill_normal(flat, key, first, scale):
     """scale·N(0, 1) into an array of even length: pair i by Box and Muller from the words of counter first + i.
 
@@ -60,7 +62,7 @@ def fill_normal(flat, key, first, scale):
         flat[half + i] = scale * (radius * sine)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def fill_words(words, key, first):
     """Uniform words of 32 bits into an array of even length: pair i are those of counter first + i."""
     half = len(words) // 2
@@ -69,7 +71,7 @@ def fill_words(words, key, first):
         words[i], words[half + i] = np.uint32(a), np.uint32(b)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def fill_data(x, atoms, words, active, noise, keys, begun):
     """x = Mz + ξ of the rows from `begun` on into x `[rows, width]`; atoms Mᵀ `[d, width]`; keys of z and of ξ.
 
@@ -91,7 +93,7 @@ def fill_data(x, atoms, words, active, noise, keys, begun):
                     y[k] -= atoms[j, k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def fill_mask(mask, words, rate, key, begun):
     """D, 0 or 1, of the rows from `begun` on into mask `[rows, width]`; at rate 1/2 a word serves 32 entries."""
     rows, width = mask.shape

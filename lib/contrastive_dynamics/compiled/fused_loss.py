@@ -6,12 +6,12 @@ Shapes as there: outputs `[2N, j']`, first and second views; s are the `fused_st
 import math
 
 import numpy as np
-from numba import njit
 
-from ...numerics.register_tiles import LANES, add_product, row_dots, transpose
+from .kept_functions import compiled_once
+from .register_tiles import LANES, add_product, row_dots, transpose
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def exponentiate(x):
     """x becomes eˣ; in float32, cut at ±80, as 2ᵏ·eʳ with |r| ≤ ½ log 2 and the Taylor series of eʳ: error 1e-7."""
     if x.itemsize == 8:
@@ -28,7 +28,7 @@ def exponentiate(x):
         x[i] = ((s + c(1)) * r + c(1)) * two_to_k
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def infonce_pull(z, s, zt, alpha, row_sum, g):
     """Σ_j (α_ij + α_ji) z_j of InfoNCE's importance into g `[N, j']`, and Σ_j α_ij into row_sum `[N]`."""
     n, one = len(g), z.dtype.type(1)
@@ -57,7 +57,7 @@ def infonce_pull(z, s, zt, alpha, row_sum, g):
     add_product(alpha[:, :n], z[:n], g)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def on_outputs(f, s, zt, alpha, g):
     """∂L/∂f into g; f becomes z = f/‖f‖, and 0 where it is 0.
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba", reason="compiled products need numba")
 from numba import njit
 
-from contrastive_dynamics.numerics.register_tiles import (
+from contrastive_dynamics.compiled.register_tiles import (
     LANES,
     add_product,
     add_rows,

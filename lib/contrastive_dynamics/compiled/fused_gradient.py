@@ -8,10 +8,10 @@ rounded before it is added, and sums run in the order in which they are written.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..numerics.register_tiles import LANES, add_product, dot
 from .fused_draws import LN2_HIGH, LN2_LOW, fill_data, fill_mask
+from .kept_functions import compiled_once
+from .register_tiles import LANES, add_product, dot
 
 ROWS = 64  # positives at a time; what is drawn depends on it
 MASKED, INDEPENDENT, PLAIN = 0, 1, 2
@@ -52,7 +52,7 @@ class Tables(NamedTuple):
     on_b: np.ndarray  # ∂L/∂b `[m']`
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def exponentiate(x):
     """x becomes eˣ for x ≤ 0; in float32, cut at -80, as 2ᵏ·eʳ with |r| ≤ ½ log 2 and the series of eʳ: error 1e-7."""
     if x.itemsize == 8:
@@ -68,7 +68,7 @@ def exponentiate(x):
         x[i] = ((s * r + c(1)) * r + c(1)) * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(c)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def fire(x, wt, b, u, f):
     """⟨w_i, x⟩ of rows into u and f(x) into f."""
     u[:], zero = 0, f.dtype.type(0)
@@ -80,7 +80,7 @@ def fire(x, wt, b, u, f):
             z[i] = (above if above > zero else zero) - (below if below > zero else zero)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def draw_views(atoms, s, t, keys, begun):
     """x⁺ and x⁺⁺ of the rows from `begun` on into t.first and t.second; plain views are t.first alone."""
     fill_data(t.first, atoms, t.words, s.active, s.noise, keys, begun)
@@ -102,7 +102,7 @@ def draw_views(atoms, s, t, keys, begun):
                 y[k] = over * (d[k] * y[k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def weigh_negatives(rows, t):
     """Unnormalised softmax of the negatives for each row into t.chances, with the logarithm of its scale and its sum.
 
@@ -127,7 +127,7 @@ def weigh_negatives(rows, t):
             total[r] += q[r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def pull_rows(rows, s, t):
     """(1 - ℓ_p)(f(x⁺⁺) - Σ_s q_s f(x_s)) of each row into t.pull; returns the sum of -log ℓ_p over the rows."""
     weigh_negatives(rows, t)
@@ -144,7 +144,7 @@ def pull_rows(rows, s, t):
     return loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def learn_from(rows, b, s, t):
     """Adds to t.on_w and t.on_b what the first `rows` rows of t.first and t.second give; returns their loss/τ."""
     first = t.first[:rows]
@@ -166,7 +166,7 @@ def learn_from(rows, b, s, t):
     return loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def gradient(w, b, atoms, s, keys, t):
     """∂L/∂w and ∂L/∂b into t.on_w and t.on_b over a batch; returns the loss over τ.
 

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from functools import reduce
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from .kept_functions import compiled_once
 
 LANES = 8  # numbers in a vector; a processor with shorter ones takes several for it
 INDEX = ir.IntType(32)
@@ -99,7 +101,7 @@ def _tile(rows: int, vectors: int) -> Callable:
 _four_by_two, _four_by_one, _one_by_two, _one_by_one = _tile(4, 2), _tile(4, 1), _tile(1, 2), _tile(1, 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def add_product(a, b, out, fresh=False):
     """out += a·b, or out = a·b if fresh, for a `[rows, n]`, n ≥ 1, in any order.
 
@@ -150,7 +152,7 @@ def _gathered(vectors: int, together: int) -> Callable:
 _four_pairs, _one_pair, _four_single, _one_single = _gathered(4, 2), _gathered(1, 2), _gathered(4, 1), _gathered(1, 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def add_rows(table, at, out):
     """out_i += Σ_k table[at_ik] for at `[rows, n]`, two terms at a time; rows of table and out as in `add_product`."""
     (rows, n), width = at.shape, out.shape[1]
@@ -196,7 +198,7 @@ def _scattered(vectors: int) -> Callable:
 _four_to_rows, _one_to_rows = _scattered(4), _scattered(1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def add_to_rows(g, at, table):
     """table[at_ik] += g_i for all k of at `[rows, n]`, n ≥ 1, i after i; rows of g and table as in `add_product`."""
     width = g.shape[1]
@@ -239,7 +241,7 @@ def _square(typing, a, out, r, q):
     return types.void(a, out, r, q), generated
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def transpose(a, out):
     """Aᵀ into out; both sides of a, whose rows are whole, are multiples of LANES."""
     for r in range(0, a.shape[0], LANES):
@@ -281,7 +283,7 @@ def _eight_dots(typing, a, b, out, r):
     return types.void(a, b, out, r), generated
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def row_dots(a, b, out):
     """`dot` of every row of a and b into out `[rows]`, contiguous."""
     whole = len(out) - len(out) % LANES

@@ -10,10 +10,10 @@ Shapes: K places, d tokens, G groups of views with statistics of their own, G·d
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ...numerics.register_tiles import add_product, add_rows, add_to_rows, transpose
 from .fused_loss import exponentiate, on_outputs
+from .kept_functions import compiled_once
+from .register_tiles import add_product, add_rows, add_to_rows, transpose
 
 KINDS = ("linear", "relu", "leaky_relu", "quadratic", "sigmoid")
 
@@ -72,7 +72,7 @@ class Tables(NamedTuple):
     on_v: np.ndarray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def activate(w, norms, s, h, slope):
     """h(x) and h'(x) of x = ‖u_a‖·w_a, what the filters w `[d, M']` of one place make of each token."""
     one, zero = w.dtype.type(1), w.dtype.type(0)
@@ -101,7 +101,7 @@ def activate(w, norms, s, h, slope):
                 z[m] = y[m] * (one - y[m])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def normalise(h, shares, s, c, inverse):
     """c = (h − μ)/σ and 1/σ of one group of views at one place, or h and 1 without BatchNorm."""
     if not s.normalised:
@@ -123,7 +123,7 @@ def normalise(h, shares, s, c, inverse):
             c[a, m] *= inverse[m]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def through_statistics(pull, shares, s, c, inverse, slope, norms, on_w):
     """Adds to ∂L/∂w `[d, M']` what one group of views gives, from its pull `[d, M']`, which is written over.
 
@@ -147,7 +147,7 @@ def through_statistics(pull, shares, s, c, inverse, slope, norms, on_w):
             on_w[a, m] += norms[a] * (pull[a, m] * inverse[m] * slope[a, m])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def descend(x, speed, gradient, s, pace):
     """SGD on a matrix: speed becomes momentum·speed + pace·(gradient + decay·x), and x loses rate·speed."""
     for r in range(len(x)):
@@ -157,7 +157,7 @@ def descend(x, speed, gradient, s, pace):
             a[q] -= s.rate * b[q]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def forward(w, v, rows, norms, s, t):
     """Outputs f = Σ_k V_kᵀ c_k of every view into t.f; rows `[2N, K]`, where a view stands in all tables."""
     places, groups, d = len(w), t.inverse.shape[1], w.shape[1]
@@ -176,7 +176,7 @@ def forward(w, v, rows, norms, s, t):
     add_rows(t.table.reshape(-1, t.table.shape[2]), rows, t.f)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def backward(v, rows, norms, s, t):
     """∂L/∂w and ∂L/∂v into t.on_w and t.on_v, from ∂L/∂f in t.g."""
     places, groups, d = len(v), t.inverse.shape[1], t.h.shape[0]
@@ -193,7 +193,7 @@ def backward(v, rows, norms, s, t):
             )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_once
 def steps(w, v, speed_w, speed_v, patterns, pick, fill, norms, s, t):
     """A step for every minibatch; weights and momenta are changed in place.
 
