@@ -121,7 +121,7 @@ def in_processes(programs: list[list[Run]], fused: bool) -> Timed:
     if not fused:
         return Timed(lambda: by_torch(programs, LONG, workers), steps, workers)
     blocks = [Block(runs, [("", i) for i in range(len(runs))]) for runs in programs]
-    return Timed(lambda: list(train_blocks(blocks, LONG, 2, "cpu", workers)), steps, workers)
+    return Timed(lambda: train_blocks(blocks, LONG, 2, "cpu", workers), steps, workers)
 
 
 def in_jax(runs: list[Run], few: int = 3, allowed: float = 1e-4) -> Timed:

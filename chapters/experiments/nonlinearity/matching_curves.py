@@ -7,10 +7,9 @@ split, and threads would wait for one another at every one, so on a CPU each cor
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,7 +18,7 @@ from contrastive_dynamics.nonlinearity.networks.fused_training import AS_MIXTURE
 from contrastive_dynamics.nonlinearity.networks.matching_score import matching_scores
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 from contrastive_dynamics.nonlinearity.networks.weights_at import weights_at
-from contrastive_dynamics.numerics.side_by_side import default_workers
+from contrastive_dynamics.numerics.side_by_side import default_workers, side_by_side
 
 BLOCK = 10  # networks trained together on a CPU: as many as fit a cache
 PADDING = 1e-3  # in the author's score
@@ -115,11 +114,12 @@ def train_blocks(
     points: int = 25,
     device: torch.device | str | None = None,
     workers: int | None = None,
-) -> Iterator[Curve]:
-    """`block_curves` of every block, in order.
+    keep: tuple[str, ...] = FILTERS,
+    watch: Callable[[list], Iterable] = iter,
+) -> list[Curve]:
+    """`block_curves` of every block, in order, on a CPU side by side in processes of one thread each.
 
-    On a CPU, blocks are trained side by side in processes of one thread each, which stay for the next call; with one
-    worker, and on other devices, they are trained one by one in this process. A network is the same in any block.
+    A network is the same in any block.
 
     Args:
         blocks: as from `training_blocks`.
@@ -127,24 +127,18 @@ def train_blocks(
         points: number of measurements, as in `block_curves`.
         device: where to train, by default torch's default device.
         workers: number of processes on a CPU, by default `default_workers()`.
+        keep: which of FILTERS to return; in a grid these are large.
+        watch: wraps the list of blocks, as a progress bar does.
     """
     device = torch.get_default_device() if device is None else torch.device(device)
-    workers = (workers or default_workers()) if device.type == "cpu" else 1
-    if workers == 1:
-        yield from (block_curves(block, steps, points, device) for block in blocks)
-        return
-    from joblib import Parallel, delayed
-
-    done = Parallel(workers, return_as="generator", batch_size=1, max_nbytes=None)(
-        delayed(_curves_as_arrays)(block, steps, points) for block in blocks
-    )
-    yield from ({key: torch.from_numpy(value) for key, value in curve.items()} for curve in done)
+    cases = [(block, steps, points, device, keep) for block in blocks]
+    return side_by_side(_kept_curves, cases, watch, workers if device.type == "cpu" else 1)
 
 
-def _curves_as_arrays(block: Block, steps: int, points: int) -> dict[str, np.ndarray]:
-    """`block_curves` in a worker, as arrays: tensors would travel through shared memory, which may be scarce."""
-    torch.set_num_threads(1)
-    return {key: value.numpy() for key, value in block_curves(block, steps, points, "cpu").items()}
+def _kept_curves(block: Block, steps: int, points: int, device: torch.device, keep: tuple[str, ...]) -> Curve:
+    """`block_curves` without the filters that nobody asked for."""
+    dropped = set(FILTERS) - set(keep)
+    return {name: v for name, v in block_curves(block, steps, points, device).items() if name not in dropped}
 
 
 def by_arm(blocks: list[Block], curves: Iterable[Curve]) -> dict[Hashable, Curve]:
@@ -185,7 +179,4 @@ def matching_curves(
     """
     device = torch.get_default_device() if device is None else torch.device(device)
     blocks = training_blocks(arms, device, workers or default_workers())
-    done = train_blocks(blocks, steps, points, device, workers)
-    dropped = set(FILTERS) - set(keep)
-    curves = ({k: v for k, v in next(done).items() if k not in dropped} for _ in watch(blocks))
-    return by_arm(blocks, curves)
+    return by_arm(blocks, train_blocks(blocks, steps, points, device, workers, keep, watch))

@@ -5,10 +5,11 @@ from itertools import count
 from typing import NamedTuple
 
 import torch
-from joblib import Parallel, cpu_count, delayed
+from joblib import Parallel, delayed
 from torch import Tensor
 
 from ..numerics.memory import keep_freed_memory
+from ..numerics.side_by_side import default_workers
 from .fused_stream import FusedStream, can_be_fused
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import Gradient, contrastive_gradient
@@ -161,7 +162,11 @@ def train(
 def shared_by_threads(
     model: SparseCoding, weights: Tensor, generators: list[torch.Generator], workers: int | None, work: Callable
 ) -> list:
-    """work(model, weights, generators, first) of each thread's share of the runs, in order, see `train`."""
+    """work(model, weights, generators, first) of each thread's share of the runs, in order, see `train`.
+
+    Threads, not the processes of `side_by_side`: compiled gradients and torch's products run without Python's lock,
+    and neither a generator nor the `work` of a caller can be sent to a process.
+    """
     runs = len(weights)
     if len(generators) != runs or len(model.dictionary) != runs:
         raise ValueError(
@@ -170,7 +175,7 @@ def shared_by_threads(
         )
     if model.device.type == "cpu":
         keep_freed_memory()
-    workers = (workers or min(4, cpu_count())) if model.device.type == "cpu" else 1
+    workers = (workers or default_workers()) if model.device.type == "cpu" else 1
     bounds = [runs * k // workers for k in range(workers + 1)]
     shares = [slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
     return Parallel(len(shares), prefer="threads")(

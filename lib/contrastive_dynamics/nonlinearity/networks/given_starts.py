@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from ...numerics.side_by_side import default_workers
+from ...numerics.side_by_side import side_by_side as pooled
 from .ensemble_training import Run
 from .field_network import Weights
 from .importance_mixture import Variation
@@ -57,18 +56,6 @@ def side_by_side(
         watch: wraps the list of cases, as a progress bar does.
     Returns: what train returns, with the cases side by side.
     """
-    workers = (workers or default_workers()) if device.type == "cpu" else 1
-    if min(workers, len(cases)) == 1:
-        found = [train(*case, device) for case in watch(cases)]
-    else:
-        from joblib import Parallel, delayed
-
-        jobs = (delayed(_as_arrays)(train, case) for case in cases)
-        done = Parallel(workers, return_as="generator", batch_size=1, max_nbytes=None)(jobs)
-        found = [{name: torch.from_numpy(values) for name, values in next(done).items()} for _ in watch(cases)]
+    jobs = [(*case, device) for case in cases]
+    found = pooled(train, jobs, watch, workers if device.type == "cpu" else 1)
     return {name: torch.cat([ends[name] for ends in found], -1) for name in found[0]}
-
-
-def _as_arrays(train: Callable[..., Ends], case: tuple) -> dict[str, np.ndarray]:
-    torch.set_num_threads(1)  # in a worker; tensors would travel through shared memory, which may be scarce
-    return {name: values.numpy() for name, values in train(*case, torch.device("cpu")).items()}
