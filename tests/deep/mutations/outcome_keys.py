@@ -56,6 +56,7 @@ class Keys:
         code = copy.copy(self.code)
         code.library = with_source(self.code.library, project.full_name(mutation.module), mutation.broken)
         code.__dict__.pop("state", None)  # it depends on what library functions do
+        code.spelled = {}  # so does what a unit is spelled as: it holds the digests of definitions
         return ChapterDigests(code, self.smoke | mutation.parameters)
 
     def of_mutation(self, mutation: Mutation) -> str:
