@@ -99,11 +99,11 @@ def own_map(plan: Plan, watch: Callable[[Iterable], Iterable] = iter) -> Map:
     Returns: Map.
     Raises: ValueError as `train`.
     """
-    rows = [_at(plan, noise) for noise in watch(plan.noises)]
+    rows = [_map_row(plan, noise) for noise in watch(plan.noises)]
     return Map(*(None if None in of else torch.stack(of) for of in zip(*rows, strict=True)))
 
 
-def _at(plan: Plan, noise: float) -> tuple[Tensor, Tensor, Tensor | None]:
+def _map_row(plan: Plan, noise: float) -> tuple[Tensor, Tensor, Tensor | None]:
     """A row of the map: every τ² and seed in one batch."""
     world = plan._setting(plan.seeds).world
     views = VIEWS[plan.views] if noise == 0 else Noisy(noise, VIEWS[plan.views])
@@ -113,16 +113,16 @@ def _at(plan: Plan, noise: float) -> tuple[Tensor, Tensor, Tensor | None]:
         optimiser=Relative(0.1), dtype=torch.float32,
     )  # fmt: skip
     arms = trained.arms(len(losses))
-    rank, kept = (_means(arms, draw_sample(world, of, _SCORED, plan.seeds)) for of in (views, Apart()))
-    return rank.rank, kept.kept, _law(plan, world, views)
+    rank, kept = (_mean_scores(arms, draw_sample(world, of, _SCORED, plan.seeds)) for of in (views, Apart()))
+    return rank.rank, kept.kept, _predicted_ranks(plan, world, views)
 
 
-def _means(arms: list[Trained], sample: Sample) -> Scores:
+def _mean_scores(arms: list[Trained], sample: Sample) -> Scores:
     """Scores `[tau]`, means over seeds."""
     return Scores(*(torch.stack(of).double().mean(-1) for of in zip(*(score_on(a, sample) for a in arms), strict=True)))
 
 
-def _law(plan: Plan, world, views) -> Tensor | None:
+def _predicted_ranks(plan: Plan, world, views) -> Tensor | None:
     """The predicted effective rank `[tau]`, or None where the law does not speak of it."""
     if plan.network not in LINEAR or plan.loss not in ("infonce", "spectral"):
         return None
