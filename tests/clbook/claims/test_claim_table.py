@@ -195,7 +195,8 @@ def test_a_missing_field_is_named(field):
 
 
 def load(tmp_path, text):
-    path = tmp_path / "small.yaml"
+    path = tmp_path / "small" / "small.yaml"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     return Claims.load(path)
 
