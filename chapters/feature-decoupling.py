@@ -478,7 +478,7 @@ glue.figure(fig, "fd-plot-views")
 # ```{strip}
 # $2\kappa pt-\log\frac{d_1-d}d$ | stage_one.decoupling_clock: return
 # $s$, the logistic function of it | stage_one.logistic_share: return
-# $T_1$: the mean squared length is $W^2$ times that at the start | stage_one.stage_one: grown =
+# $W$ with a share of one half at $T_1$ | stage_one.factor_of_half: return
 # ```
 
 # %% [markdown]
