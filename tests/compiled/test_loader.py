@@ -41,15 +41,19 @@ def train_codes(by_torch: bool):
 FAMILIES = {"token networks are trained by torch": train_tokens, "sparse codes are trained by torch": train_codes}
 
 
+def forget() -> None:
+    """Nothing of the room but the loader is imported, and nothing said: no test sees what another one imported."""
+    for name in ("fused_draws", "fused_gradient", "fused_loss", "fused_step", "kept_functions", "register_tiles"):
+        sys.modules.pop(f"{compiled.__name__}.{name}", None)
+        vars(compiled).pop(name, None)
+    loader._loaded.cache_clear()
+
+
 @pytest.fixture
 def fresh(monkeypatch):
-    """Nothing of the room is imported yet, and nothing said."""
-    for name in ("fused_draws", "fused_gradient", "fused_loss", "fused_step", "kept_functions", "register_tiles"):
-        monkeypatch.delitem(sys.modules, f"{compiled.__name__}.{name}", raising=False)
-        monkeypatch.delattr(compiled, name, raising=False)
-    loader._loaded.cache_clear()
+    forget()
     yield monkeypatch
-    loader._loaded.cache_clear()
+    forget()
 
 
 def numba_is_missing(monkeypatch, tmp_path):
