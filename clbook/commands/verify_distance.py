@@ -9,6 +9,7 @@ from ..claims.statistics import Sample
 ZERO_RELATIVE = 1e-13  # of the largest number of a reading: what is below is rounding
 ROUNDING_RELATIVE = 1e-6  # of a number, what other instructions make of it
 RULE_RELATIVE = 1e-4  # of the rule's smallest number: differences of small differences lose digits, and decide nothing
+CHANCE_LEVEL = 0.05  # of intervals that other seeds may leave; the level of verdicts would tolerate thrice as much
 STEPS_RELATIVE = 1e-2  # of the largest number of a sample, for an integrator with other steps; 7e-4 was seen
 
 
@@ -33,16 +34,18 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
     noise = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
     if chance and not row.seeds_decide and row.rule is not None:
         noise = max(noise, RULE_RELATIVE * min((abs(t) for t in row.rule.numbers if t), default=0.0))
+    level = CHANCE_LEVEL if chance and row.seeds_decide else None
+    if level and row.clear is not None:
+        level /= len(samples)  # otherwise one of a grid's hundred samples would be too far by chance
     for (arm, case), before in samples.items():
-        share = STEPS_RELATIVE if other_steps else 0.0
-        yield _distance(row, before, Sample.of(now[arm][case]), chance and row.seeds_decide, noise, share)
+        yield _distance(row, before, Sample.of(now[arm][case]), level, noise, STEPS_RELATIVE if other_steps else 0.0)
 
 
-def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: float, share: float) -> float:
+def _distance(row: Claim, before: Sample, after: Sample, level: float | None, noise: float, share: float) -> float:
     """The distance of two samples over the tolerance: of rounding, the size of a residue (`Claim.residue`), chance, and
     a share of the largest number.
 
-    With chance, different rounding may change the course of training as other seeds would; the two means may then
+    With a level, different rounding may change the course of training as other seeds would; the two means may then
     differ by the sum of both half-widths.
     """
     if before.size != after.size:
@@ -50,8 +53,8 @@ def _distance(row: Claim, before: Sample, after: Sample, chance: bool, noise: fl
     if before == after:
         return 0.0
     allowed = max(row.residue, noise, share * _largest(before.values), 1e-300)
-    if chance and before.by_chance:
-        half = sum((high - low) / 2 for low, high in (before.interval(), after.interval()))
+    if level is not None and before.by_chance:
+        half = sum((high - low) / 2 for low, high in (before.interval(level), after.interval(level)))
         return abs(before.estimate - after.estimate) / max(half, ROUNDING_RELATIVE * abs(before.estimate), allowed)
     pairs = zip(before.values, after.values, strict=True)
     return max(abs(a - b) / max(allowed, ROUNDING_RELATIVE * abs(a)) for a, b in pairs)

@@ -62,10 +62,8 @@ def _drawn_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
 
 def _in_kernel() -> bool:
     """Whether a notebook's kernel runs this, rather than a script or a terminal."""
-    if "IPython" not in sys.modules:
-        return False
-    shell = sys.modules["IPython"].get_ipython()
-    return getattr(shell, "kernel", None) is not None
+    ipython = sys.modules.get("IPython")  # None, too, where its import is blocked
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def _plain_progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:

@@ -122,7 +122,7 @@ def test_execute_writes_once_and_again_only_when_the_source_changes(files, tmp_p
 def test_a_notebook_that_ran_whole_shows_the_verdicts_of_the_record(tmp_path, monkeypatch):
     files = recorded(tmp_path, monkeypatch, SOURCE, "seeds: 5\n")
     assert committed.execute(files, force=True) == "executed" and committed.is_current(files)
-    assert "also at the paper's size" in files.notebook.read_text()
+    assert "also in the long run" in files.notebook.read_text()
 
 
 def test_a_failure_leaves_the_committed_notebook(files, monkeypatch):

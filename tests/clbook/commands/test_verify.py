@@ -5,6 +5,7 @@ import hashlib
 import json
 from dataclasses import replace
 
+import nbformat
 import pytest
 from checkout import ROOT
 from claim_row import ROW
@@ -18,6 +19,7 @@ from clbook.commands.parts import Part
 from clbook.commands.verify_distance import distances, same_arithmetic
 from clbook.common import environment, subprocess_call
 from clbook.common.errors import BookError
+from clbook.notebook.shown import outputs_shown
 from clbook.provenance.staleness import notebook_stamp, seal_of
 from clbook.provenance.stamps import MIME, seal
 
@@ -343,11 +345,12 @@ def test_a_picture_of_a_record_that_is_changed_by_hand_is_found_by_its_sum(files
 def test_so_is_a_picture_of_a_notebook(files, content, status):
     notebook = json.loads(files.notebook.read_text())
     (output,) = [o for c in notebook["cells"] for o in c.get("outputs", []) if MIME in o.get("data", {})]
-    output["data"][MIME] = json.dumps(seal(json.loads(output["data"][MIME]) | {"pictures": KNOWN}))
     if content:
         shown = {"image/png": base64.b64encode(content).decode()}
         picture = {"output_type": "display_data", "data": shown, "metadata": {"scrapbook": {"name": "fig-1"}}}
         next(c for c in notebook["cells"] if c["cell_type"] == "code")["outputs"].append(picture)
+    known = {"pictures": KNOWN, "shown": outputs_shown(nbformat.from_dict(notebook))}
+    output["data"][MIME] = json.dumps(seal(json.loads(output["data"][MIME]) | known))
     files.notebook.write_text(json.dumps(notebook))
     returned, said = run("stand-in", "thm-1")
     assert (returned, f"chapters/stand-in.ipynb: {CHANGED}" in said) == (status, bool(status))
