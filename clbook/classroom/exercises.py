@@ -5,7 +5,6 @@ end questions, solutions and tests. In addition a cell with the tag "mistake" ho
 question under a comment that names it; otter never sees these cells.
 """
 
-import ast
 import contextlib
 import io
 import re
@@ -17,10 +16,11 @@ from pathlib import Path
 from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
+from .first_cell import open_by_itself, run_through
 from .predictions import MARK, prediction_tests
 
 MISTAKE = "mistake"
-_NOT_COMPUTED = ("otter.Notebook(", "grader.", "plt.show()")
+_NOT_COMPUTED = ("grader = ", "grader.", "plt.show()")
 _CONFIG = "# BEGIN TEST CONFIG\n"
 _QUESTION = re.compile(r"# BEGIN QUESTION\nname: (\w+)")
 _BY_HAND = re.compile(r"# BEGIN QUESTION\nname: (\w+)\nmanual: true\npoints: (\d+)")
@@ -143,6 +143,9 @@ def assign(path: Path, folder: Path) -> Sheet:
         raise BookError(f"{place_of(path)}: otter assign refuses it: {error}") from None
     made = {kind: folder / "made" / kind for kind in ("autograder", "student")}
     solved, student = (nbformat.read(made[kind] / master.name, as_version=4) for kind in made)
+    for each in (solved, student):
+        open_by_itself(each, path.parent.name)
+    run_through(student)
     (bundle,) = made["autograder"].glob("*.zip")
     by_hand = {m[1]: float(m[2]) for cell in notebook.cells if (m := _BY_HAND.match(cell.source))}
     texts = solved.metadata["otter"]["tests"]  # sorted by name
@@ -190,14 +193,3 @@ def hints(result, hidden: bool) -> list[str]:
             told.append(each.message.rpartition("\n")[2].removeprefix("AssertionError: "))
             told.append(each.test_case.failure_message or "")
     return [hint for hint in dict.fromkeys(told) if hint]
-
-
-def answer_names(source: str) -> list[str]:
-    """Functions, classes and variables that code defines at its top level, as often as it does; [] for invalid code."""
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:
-        return []
-    found = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
-    return found + [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from ..common.errors import BookError, cut
 from ..common.subprocess_call import TookTooLong, death, run_in_process
-from .exercises import Sheet, answer_names, assign, code_of
+from .exercises import Sheet, assign, code_of
+from .in_sheet import defined
 from .sheets import points
 
 _SUFFIXES = (".ipynb", ".zip")
@@ -71,8 +72,8 @@ def cell_notes(sheet: Sheet, path: Path) -> list[str]:
         cells = code_of_submission(path)
     except (OSError, ValueError, TypeError, LookupError, StopIteration, zipfile.BadZipFile):
         return ["the notebook cannot be read"]
-    asked = Counter(name for source in _answer_cells(sheet.student) for name in answer_names(source))
-    given = Counter(name for source in cells for name in answer_names(source))
+    asked = Counter(name for source in _answer_cells(sheet.student) for name in defined(source))
+    given = Counter(name for source in cells for name in defined(source))
     wanted = [f'grader.check("{question}")' for question in sheet.tests]
     checks = {call: sum(source.count(call) for source in cells) for call in wanted}
     missing = [name for name in asked if not given[name]] + [call for call in wanted if not checks[call]]

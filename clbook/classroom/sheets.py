@@ -82,7 +82,6 @@ def solutions_notebook(sheet: Sheet, work: Path):
     executed(solved, sheet.name, work, _SECONDS)
     names, cells = run_code(solved), []
     for cell in solved.cells:
-        cell.source = cell.source.replace(f"{sheet.name}-exercises.ipynb", f"{sheet.name}-solutions.ipynb")
         cells.append(cell)
         if cell.source.startswith('grader.check("'):
             cells += _mistakes(sheet, cell.source.split('"')[1], names)

@@ -48,6 +48,23 @@ def test_the_bundle_grades_a_right_a_half_right_and_an_empty_notebook(source, tm
     assert scores["right"] == 76 and scores["empty"] == 0 and 20 < scores["half"] < 60, scores
 
 
+@pytest.mark.parametrize("source", exercise_sources(ROOT), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("state", ["untouched", "half done"])
+def test_run_all_goes_through_a_sheet_in_any_state(source, state, tmp_path):
+    """As JupyterLab does, where a cell that fails ends it unless it is tagged: open answers get one sentence."""
+    (tmp_path / "work").mkdir()
+    sheet = assign(source, tmp_path / "work")
+    notebook = filled(sheet, lambda k: state == "half done" and k % 2 == 0)
+    nbformat.write(notebook, tmp_path / "my sheet (1).ipynb")
+    done = executed(notebook, sheet.name, tmp_path, 300)
+    texts = {c.source: "".join(o.get("text", "") for o in c.outputs) for c in done.cells if c.cell_type == "code"}
+    checks = [text for code, text in texts.items() if code.startswith("grader.check(")]
+    told = [text for text in checks if text.startswith("`") and text.count("\n") == 1]
+    assert len(told) == len(checks) if state == "untouched" else 0 < len(told) < len(checks)
+    assert "passed" in str(done.cells) or state == "untouched"
+    assert all(text.count("\n") <= 1 for code, text in texts.items() if "plt.show()" in code)
+
+
 def on_a_platform(folder, bundle, notebook):
     """What a course platform shows of a submission: the bundle's own entry point in the folders that it expects.
 

@@ -7,8 +7,9 @@ import pytest
 from one_line_error import one_line_error
 from stand_in_exercises import SOURCE, answered
 
-from clbook.classroom.exercises import answer_names, assign, exercise_source, read_source
+from clbook.classroom.exercises import assign, exercise_source, read_source
 from clbook.classroom.grades import cell_notes, grade
+from clbook.classroom.in_sheet import defined
 from clbook.classroom.predictions import prediction_tests
 from clbook.classroom.sheets import rubric, solutions_notebook, write_solutions, write_student
 from clbook.common.errors import BookError
@@ -61,8 +62,8 @@ def test_a_source_that_otter_refuses_is_named(sheet, source, tmp_path):
 
 
 def test_names_that_an_answer_defines():
-    assert answer_names("x = 1\na, b = 2, 3\ndef f():\n    y = 4\nclass C: pass") == ["f", "C", "x", "a", "b"]
-    assert answer_names("def f(:") == []
+    assert defined("x = 1\na, b = 2, 3\ndef f():\n    y = 4\nclass C: pass") == ["f", "C", "x", "a", "b"]
+    assert defined("def f(:") == []
 
 
 def test_the_rubric_adds_up(sheet):
