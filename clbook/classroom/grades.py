@@ -3,92 +3,113 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 import tempfile
-import zipfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..common.errors import BookError, cut
-from ..common.subprocess_call import TookTooLong, death, run_in_process
+from ..common.atomic import atomic_write
+from ..common.errors import BookError
 from .exercises import Sheet, assign, code_of
 from .in_sheet import defined
+from .kept_results import Kept
+from .roster import Roster
 from .sheets import points
+from .submission_process import NotGraded, Question, tested
+from .submissions import Submission, submissions
 
-_SUFFIXES = (".ipynb", ".zip")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 
 @dataclass
 class Graded:
-    """One submission: its points per question, and what its owner or teacher has to look at."""
+    """One submission: its points per question, and what its owner or teacher has to look at.
+
+    Several of one `owner` are all graded, and the one with most points `counts`. `name` is how a roster names them.
+    """
 
     student: str
     scores: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    questions: dict[str, Question] = field(default_factory=dict)
+    owner: str = ""
+    name: str = ""
+    counts: bool = True
+
+    @property
+    def total(self) -> float:
+        return sum(self.scores.values())
 
 
-def grade(source: Path, folder: Path, seconds: float) -> tuple[Sheet, list[Graded]]:
-    """Grade every notebook or exported zip in a folder, at most `seconds` each, in the order of their names.
+def grade(source: Path, folder: Path, seconds: float, *, roster: Roster | None = None, kept: Kept | None = None,
+          leave: tuple[Path, ...] = (), tell: Callable[[Graded], None] = lambda graded: None,
+          ) -> tuple[Sheet, list[Graded]]:  # fmt: skip
+    """Grade every submission in a folder, at most `seconds` each, in the order of their names.
 
-    Raises BookError for a folder without submissions.
+    `tell` is called with each as soon as it is graded; what `kept` knows is not graded again; files in `leave` are no
+    submissions. Raises BookError for a folder without submissions.
     """
-    folder = folder.absolute()
-    found = [p for p in folder.rglob("*") if p.suffix in _SUFFIXES and ".ipynb_checkpoints" not in p.parts]
-    if not found:
-        raise BookError(f"{folder}: no submission in it, a notebook (.ipynb) or an exported zip for each student")
+    folder, roster, results = folder.absolute(), roster or Roster(), []
     with tempfile.TemporaryDirectory(prefix="clbook-") as work:
         sheet = assign(source, Path(work))
-        return sheet, [_graded(sheet, path, path.relative_to(folder).as_posix(), seconds) for path in sorted(found)]
+        for submission in submissions(folder, sheet.name, leave=leave):
+            results.append(_graded(sheet, submission, seconds, roster, kept or Kept()))
+            tell(results[-1])
+    for entry in roster.without(each.owner for each in results):
+        results.append(Graded(entry.file, {}, ["nothing handed in"], owner=entry.id, name=entry.name, counts=False))
+    _count(results)
+    return sheet, results
 
 
-def _graded(sheet: Sheet, path: Path, student: str, seconds: float) -> Graded:
-    result = Graded(student)
-    with tempfile.TemporaryDirectory(prefix="clbook-") as out:
-        command = [sys.executable, "-m", "otter", "run", str(path), "-a", str(sheet.bundle), "-o", out, "--no-logo"]
-        try:
-            done = run_in_process(_run, command, out, seconds=seconds)  # whose group ends with this process
-            report = json.loads((Path(out) / "results.json").read_text(encoding="utf-8"))
-            result.scores = {t["name"]: t["score"] for t in report["tests"] if t["name"] in sheet.tests}
-            if not result.scores:
-                result.notes.append("not graded: its run ended before the results were written")
-        except TookTooLong:
-            result.notes.append(f"not graded: ran longer than {seconds:g} s")
-        except (OSError, ValueError, KeyError):
-            last = (done.stderr.strip().splitlines() or [death(done.returncode)])[-1]
-            result.notes.append(f"not graded: {cut(last, 100)}")
-    result.notes += cell_notes(sheet, path)
+def _graded(sheet: Sheet, submission: Submission, seconds: float, roster: Roster, kept: Kept) -> Graded:
+    entry = roster.entry(submission)
+    result = Graded(submission.place, owner=entry.id if entry else submission.student, name=entry.name if entry else "")
+    result.notes += [] if entry or not roster.entries else ["not in the list of students"]
+    wanted = sheet.student.metadata["otter"].get("assignment_name")
+    if submission.reason or submission.sheet not in ("", wanted):
+        result.notes.append(f"not graded: {submission.reason or f'this is the sheet {submission.sheet!r}'}")
+        return result
+    notebook = submission.notebook if submission.sheet else _as_sheet(submission.notebook, wanted)
+    try:
+        result.questions = kept.questions(sheet, notebook, lambda: tested(notebook, sheet.bundle, seconds))
+        result.scores = {name: q.score for name, q in result.questions.items() if name in sheet.tests}
+    except NotGraded as error:
+        result.notes.append(f"not graded: {error}")
+    result.notes += [*submission.notes, *cell_notes(sheet, notebook)]
     return result
 
 
-def _run(command: list[str], folder: str) -> subprocess.CompletedProcess:
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+def _as_sheet(notebook: bytes, name: str | None) -> bytes:
+    """A notebook that lost its metadata, as one of a sheet."""
+    content = json.loads(notebook)
+    content["metadata"].setdefault("otter", {})["assignment_name"] = name
+    return json.dumps(content).encode("utf-8")
 
 
-def cell_notes(sheet: Sheet, path: Path) -> list[str]:
+def _count(results: list[Graded]) -> None:
+    """Let one submission of each owner count: the one with most points, of equal ones the first."""
+    best: dict[str, Graded] = {}
+    for each in results:
+        if each.counts and (each.owner not in best or each.total > best[each.owner].total):
+            best[each.owner] = each
+    for each in results:
+        if each.counts and (other := best[each.owner]) is not each:
+            each.counts = False
+            each.notes.append(f"does not count: {other.student} of the same student does")
+
+
+def cell_notes(sheet: Sheet, notebook: bytes) -> list[str]:
     """Answers and checks of the handed-out notebook that a submission lacks or has more than once."""
-    try:
-        cells = code_of_submission(path)
-    except (OSError, ValueError, TypeError, LookupError, StopIteration, zipfile.BadZipFile):
-        return ["the notebook cannot be read"]
+    cells = [cell["source"] for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+    cells = ["".join(source) for source in cells]
     asked = Counter(name for source in _answer_cells(sheet.student) for name in defined(source))
     given = Counter(name for source in cells for name in defined(source))
     wanted = [f'grader.check("{question}")' for question in sheet.tests]
-    checks = {call: sum(source.count(call) for source in cells) for call in wanted}
+    checks = {call: sum(source.replace("'", '"').count(call) for source in cells) for call in wanted}
     missing = [name for name in asked if not given[name]] + [call for call in wanted if not checks[call]]
     doubled = [name for name in asked if given[name] > asked[name]] + [call for call in wanted if checks[call] > 1]
     return [f"missing: {each}" for each in missing] + [f"more than once: {each}" for each in doubled]
-
-
-def code_of_submission(path: Path) -> list[str]:
-    """The code cells of a notebook or of the one in an exported zip."""
-    data = path.read_bytes()
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(io.BytesIO(data)) as file:
-            data = file.read(next(name for name in file.namelist() if name.endswith(".ipynb")))
-    cells = json.loads(data)["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
 def _answer_cells(notebook) -> list[str]:
@@ -104,27 +125,33 @@ def totals(sheet: Sheet) -> dict[str, float]:
 def by_question(sheet: Sheet, graded: list[Graded]) -> list[list[str]]:
     """Rows of a table of the class: question, points, mean, how many have all of them, how many none."""
     rows = [["question", "points", "mean", "all", "none"]]
+    counted = [each for each in graded if each.counts]
     for question, worth in totals(sheet).items():
-        scores = [each.scores.get(question, 0) for each in graded]
+        scores = [each.scores.get(question, 0) for each in counted]
         full, none = sum(s >= worth for s in scores), sum(s == 0 for s in scores)
         rows.append([question, f"{worth:g}", f"{sum(scores) / len(scores):.1f}", str(full), str(none)])
     return rows
 
 
 def by_student(sheet: Sheet, graded: list[Graded]) -> list[list[str]]:
-    """Rows of a table of students: points per question, their sum, what is to be looked at."""
-    worth = totals(sheet)
-    rows = [["student", *worth, "sum", "notes"]]
+    """Rows of a table of students: points per question, their sum, what is to be looked at; id and name if known."""
+    worth, known = totals(sheet), any(each.name for each in graded)
+    rows = [["student", *(["id", "name"] if known else []), *worth, "sum", "notes"]]
     for each in graded:
         scores = [each.scores.get(question, 0) for question in worth]
-        rows.append([each.student, *(f"{s:g}" for s in scores), f"{sum(scores):g}", "; ".join(each.notes)])
+        who = [each.owner if each.name else "", each.name] if known else []
+        rows.append([each.student, *who, *(f"{s:g}" for s in scores), f"{sum(scores):g}", "; ".join(each.notes)])
     return rows
 
 
 def write_csv(rows: list[list[str]], path: Path) -> None:
-    """Write a table; raises BookError where it cannot be written."""
+    """Write a table that a spreadsheet reads: UTF-8 with its mark, no cell a formula.
+
+    Raises BookError where it cannot be written.
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row] for row in rows)
     try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(rows)
+        atomic_write(path, text.getvalue().encode("utf-8-sig", errors="backslashreplace"))
     except OSError as error:
         raise BookError(f"{path}: cannot be written ({error.strerror})") from None

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType
 
 SECONDS = 20.0  # of processor time, for a test case
+STOPPED = "no end after"
 _NOT_SAVED = """Nothing is exported: the file does not hold what you ran last ({names}).
 Save it (Ctrl-S), then run this cell again. In Colab or where saving does not change the file, hand in what
 "File > Download .ipynb" gives."""
@@ -65,7 +66,7 @@ def limit_cases(seconds: float = SECONDS) -> None:
             alarm(seconds)
             self.test_func(**given)
         except TooLong:
-            raise Sentence(f"no end after {seconds:g} s: does a loop never end?") from None
+            raise Sentence(f"{STOPPED} {seconds:g} s: does a loop never end?") from None
         finally:
             alarm(0)
 

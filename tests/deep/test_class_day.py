@@ -212,13 +212,3 @@ def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
     assert (tmp_path / "grades.csv").read_text().splitlines()[1] == "ada.ipynb,6,6,"
     with pytest.raises(BookError, match="cannot be written"):
         write_csv(rows, tmp_path / "nowhere" / "grades.csv")
-
-
-def test_one_that_hangs_is_ended(tmp_path):
-    source, work, folder = (tmp_path / name for name in ("sums.py", "work", "class"))
-    source.write_text(SOURCE)
-    work.mkdir()
-    folder.mkdir()
-    nbformat.write(answered(assign(source, work), "while True: pass")[0], folder / "fay.ipynb")
-    (graded,) = grade(source, folder, seconds=30.0)[1]
-    assert graded.scores == {} and graded.notes == ["not graded: ran longer than 30 s", "missing: double"]
