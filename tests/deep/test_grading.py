@@ -1,9 +1,14 @@
 """What a submission does costs that submission alone, as little of it as can be, and nothing of it stays behind."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 
 import nbformat
 import pytest
+from checkout import ROOT, import_path
 from stand_in_exercises import SOURCE, answered
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
@@ -103,3 +108,30 @@ def is_gone(pid):
             return True
         time.sleep(0.2)
     return False
+
+
+def test_ctrl_c_ends_what_a_submission_has_started_and_grading_goes_on_where_it_was(source, sheet, folder, tmp_path):
+    left = tmp_path / "pid"
+    start = f"import subprocess\np = subprocess.Popen(['sleep', '1234'])\nopen({str(left)!r}, 'w').write(str(p.pid))"
+    nbformat.write(answered(sheet, RIGHT)[0], folder / "ada.ipynb")
+    nbformat.write(answered(sheet, f"{start}\n{HANGS}")[0], folder / "bob.ipynb")
+    command = [sys.executable, "-m", "clbook", "grade", "sums", str(folder), "--feedback", str(tmp_path / "back")]
+    variables = os.environ | {"PYTHONPATH": import_path(ROOT), "CLBOOK_ROOT": str(tmp_path)}
+    process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if left.exists() and left.read_text():
+                break
+            time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "ada.ipynb: 6 points" in err and "interrupted" in err and out == ""
+    assert is_gone(int(left.read_text()))
+    nbformat.write(answered(sheet, RIGHT)[0], folder / "bob.ipynb")
+    again = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert "bob.ipynb" in again.stdout
+    assert {path.name for path in (tmp_path / "back").iterdir()} == {"ada.html", "bob.html", "results.jsonl"}
+    assert len((tmp_path / "back" / "results.jsonl").read_text().splitlines()) == 1  # bob's code is ada's
