@@ -48,6 +48,8 @@ def noise_total(count: int, inputs: int) -> float:
 def split_correlations(first: Tensor, second: Tensor) -> Tensor:
     """ρ of one encoder's views: directions from one half of the pairs, correlations from the other, both ways.
 
+    For one encoder that makes both views: two towers, as CLIP's, get numbers that are far too low. For features of
+    your own, of one encoder or two, call `feature_correlations.feature_correlations`.
     Source: derived above; the split as in Lam, Nonparametric eigenvalue-regularized covariance estimation (2016).
     Args:
         first, second: both views `[n, D]`, in an order without meaning, n ≥ 4D or so.

@@ -17,7 +17,7 @@ def numbers(text):
 
 def test_the_page_shows_what_its_programs_print():
     printed, on_the_page = run(TEXT), shown(TEXT)
-    assert len(printed) == len([kind for kind, _ in code_blocks("kernels") if kind == "python"]) == 7
+    assert len(printed) == len([kind for kind, _ in code_blocks("kernels") if kind == "python"]) == 9
     for new, old in zip(printed, on_the_page, strict=True):  # another processor may round another way
         assert new and re.sub(_NUMBER, "", new) == re.sub(_NUMBER, "", old), "run tests/tools/page_outputs.py kernels"
         assert numbers(new) == pytest.approx(numbers(old), rel=2e-2, abs=2e-3)
@@ -25,7 +25,7 @@ def test_the_page_shows_what_its_programs_print():
 
 
 def test_what_the_page_shows_is_what_it_says():
-    spectrum, growth, share, r2, optimum, clusters, spectra = map(numbers, shown(TEXT))
+    spectrum, growth, share, r2, optimum, clusters, towers, spectra, learned = map(numbers, shown(TEXT))
     assert spectrum[2] > 5 * spectrum[3]  # three stand out
     (kept, noise), (_, unmasked_noise) = growth[:2], growth[2:]
     assert kept > 0.04 and noise < 0 < 0.08 < unmasked_noise
@@ -33,7 +33,11 @@ def test_what_the_page_shows_is_what_it_says():
     assert 0.1 < r2[0] < r2[1] and abs(r2[1] - 0.05 / 0.14) < 1e-3
     assert abs(optimum[0] - sum(optimum[1:])) < 2e-3
     assert clusters[0] > clusters[1] + 0.2
+    assert max(abs(p - q) for p, q in zip(towers[:8], towers[8:16], strict=True)) < 0.03  # two towers have their own ρ
+    assert abs(sum(towers[16:]) - 1) < 0.02
     assert sum(abs(p - q) for p, q in zip(spectra[:6], spectra[6:12], strict=True)) / 2 < 0.1
+    at_most, trained = learned  # views of digits are not Gaussian: the sum of correlations is no prediction
+    assert trained < 0.9 * at_most
 
 
 def test_outputs_are_put_below_their_programs_and_replaced():
