@@ -162,7 +162,7 @@ chapter.judge("law-slow", **slow_directions(block))
 # (ot-a-few)=
 # ### Few pairs
 #
-# The proof has infinitely many negatives. With $N$ pairs the law keeps its form, and each correlation is replaced by $\tilde\rho_j=\rho_j-\tfrac12\partial\Delta_N/\partial h_j$, where $\Delta_N$ is the loss of $N$ pairs less its limit. To first order $N\Delta_N=2\prod_j(1-h_j\rho_j)^{-1}-\prod_j(1-2h_j^2)^{-1/2}-1$ with $h=\tau^2g$, and a term from norms that are taken over the batch; `finite_batch` computes it beyond the first order. It grows with $v=\sum_jh_j^2$, the variance of a stranger's logit, and the first order is infinite from $h_j=2^{-1/2}$ on, where it is of no use.
+# The proof has infinitely many negatives. With $N$ pairs the law keeps its form, and each correlation is replaced by $\tilde\rho_j=\rho_j-\tfrac12\partial\Delta_N/\partial h_j$, where $\Delta_N$ is the loss of $N$ pairs less its limit. To first order $N\Delta_N=2\prod_j(1-h_j\rho_j)^{-1}-\prod_j(1-2h_j^2)^{-1/2}-1$ with $h=\tau^2g$, and a term from norms that are taken over the batch; `finite_batch` computes it beyond the first order. The first order is infinite from $h_j=2^{-1/2}$ on, where it is of no use. Two numbers decide how large the correction is. InfoNCE has the log density ratio as its optimum at any $N$; for Gaussian views a bilinear score is not quite that, and the error is of the order of $\rho_j^2$ of the strong directions. With $v=\sum_jh_j^2$, the variance of a stranger's logit, $e^v$ says how many negatives it takes to lose this error. So 64 directions of $\rho=.4$ and 16 of $\rho=.8$ have the same $v=10.2$, and at $N=128$ the optimum of $h$ lies 5 % above $\rho$ for the first and 28 % for the second. For signs a bilinear score is right, and there is no such error.
 #
 # ````{prf:proposition} the correction
 # :label: ot-finite
@@ -220,7 +220,7 @@ chapter.judge("signs", **sign_counts(block, count_batch, count_steps))
 # %% [markdown]
 # ### Outputs of unit length
 #
-# Outputs of unit length, as CLIP has them, are another loss: every output has norm 1, and not only their mean. For $r$ directions of equal $\rho$ outputs are uniform on a sphere, and a stranger that is weighted by its similarity follows a von Mises–Fisher law. At a learned temperature its mean cosine is that of a positive pair.
+# Outputs of unit length, as CLIP has them, are another loss: every output has norm 1, and not only their mean square. For $r$ directions of equal $\rho$ outputs are uniform on a sphere, and a stranger that is weighted by its similarity follows a von Mises–Fisher law. At a learned temperature its mean cosine is that of a positive pair.
 #
 # ````{prf:proposition} unit length
 # :label: ot-unit
@@ -255,7 +255,7 @@ print(
 # h_j=\bigl(h_j+\rho_j-D_j(h)-\mu\bigr)_+,\qquad D_j(h)=\mathbb E_x\,x_j\,\frac{\mathbb E_{x'}x_j'e^{\sum_kh_kx_kx_k'}}{\mathbb E_{x'}e^{\sum_kh_kx_kx_k'}}=h_j+\tfrac12\sum_{kl}\kappa_{jkl}^2h_kh_l+\dots
 # $$ (ot-eq-tilted)
 #
-# that is, $D_j(h)=\rho_j-\mu$ where $h_j>0$. Here $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$. The form holds as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$. We estimate $D$ from held-out views and solve for $h$. As with [few pairs](ot-a-few), the sample has to be larger than $e^v$, $v=\sum_jh_j^2$; else nothing is judged.
+# that is, $D_j(h)=\rho_j-\mu$ where $h_j>0$. Here $\kappa_{jkl}=\mathbb E\,x_jx_kx_l$. The form holds as long as the optimum stays on the canonical axes. Gaussian views have $D(h)=h$. The second term is never negative: at small $h$ skewed views, such as ten clusters of digits, ask for less $h$ than $\rho$. So for digits and for patches of photographs a learned $\tau^2=\sum_jh_j$ ends below $\sum_j\rho_j$; this is second order in $h$, and half moons end above. We estimate $D$ from held-out views and solve for $h$. As with [few pairs](ot-a-few), the sample has to be larger than $e^v$, $v=\sum_jh_j^2$, and better well above it; else nothing is judged.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -332,12 +332,12 @@ glue.figure(fig, "ot-plot-real-learned")
 # (ot-a-features)=
 # ### Features of a frozen network
 #
-# Most linear encoders are trained on what another network makes of an image. In the record `features` each view is half of a photograph or more, in other colours, as EfficientNet-Lite0 sees it. This network was trained on labels of ImageNet and stays as it is; we keep the 48 largest principal components of its output. Correlations come from photographs that neither the axes nor the encoders have seen ([the data](../book/data.md)).
+# Linear encoders are often trained on what another network makes of an image. In the record `features` each view is half of a photograph or more, in other colours, as EfficientNet-Lite0 sees it. This network was trained on labels of ImageNet and stays as it is; we keep the 48 largest principal components of its output, whitened. Correlations come from photographs that neither the axes nor the encoders have seen ([the data](../book/data.md)).
 #
 # ```{include} ../book/_generated/one-testbed-features.md
 # ```
 #
-# Spectra follow the law here. What a learned $\tau^2$ should be we cannot say: $e^v$ is larger than the sample. The log moments of these views happen to name the $\tau^2$ at which the encoders end, but not their shares; and for Gaussian views of such correlations, where the law is exact, a sample of this size names more than twice the right one. Each photograph must be in the sample once: a view among its own strangers outweighs all others, and when we drew with replacement the prediction was a third too low.
+# Up to $\tau^2=1$ spectra follow the law here. What a learned $\tau^2$ should be we cannot say: $e^v$ is larger than the sample. The log moments of these views happen to name the $\tau^2$ at which the encoders end, but not their shares; and for Gaussian views of such correlations, where the law is exact, a sample of this size names more than twice the right one. Each photograph must be in the sample once: a view among its own strangers outweighs all others, and when we drew with replacement the prediction was a third too low.
 
 # %% [markdown]
 # (ot-a-break)=
@@ -354,7 +354,7 @@ glue.figure(fig, "ot-plot-real-learned")
 # ```
 # ````
 #
-# **Seven break.** Four are not Gaussian. In two of these, heavy tails and a common radius, more pairs make it worse: the log moment is infinite, and nothing is left to converge to. Three are Gaussian and break another assumption: pairs that know each other (a time series), a mean other than 0, and two views of unequal covariance behind one encoder.
+# **Seven break.** Four are not Gaussian. In two of these, heavy tails and a common radius, more pairs make it worse: the log moment is infinite, and nothing is left to converge to. Three are Gaussian and break another assumption: pairs that know each other (a time series), a mean on the strongest axis, and two views of unequal covariance behind one encoder. (A mean on a private axis breaks nothing: the encoder drops it.)
 #
 # ````{prf:proposition} what breaks the law
 # :label: ot-broken

@@ -114,9 +114,9 @@ alt = "Three vessels with six shafts of depth 0.9, 0.7, 0.5, 0.3, 0 and 0. At an
 glue.explorable(fig, "vessel", alt)
 
 # %% [markdown]
-# The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the formula of the next section but one, and the network is trained in your browser. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim.
+# The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the [formula](ot-proof) of a later section. Your browser trains the network, by the loss of infinitely many negatives, so what it ends at is the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim.
 #
-# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem for one encoder of mean norm 1, many negatives and centred Gaussian views of one covariance, and under the spectral loss for such views of any distribution; two encoders count from below only. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, or fills the rest with noise; and this holds, nearly, for all four worlds. For linear networks they are one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance, and under the spectral loss for such views of any distribution; two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, and that nearly in all four worlds; or it lets noise in, of which our batches show a part. For Gaussian views the four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
 # ## Four worlds, one experiment
 #
@@ -125,11 +125,11 @@ glue.explorable(fig, "vessel", alt)
 # | two modalities | [Alignment and balance](alignment-and-balance.ipynb) | 6 signs of unequal strength | 10 signs of each modality |
 # | half moons | [Collapse and constraints](collapse-and-constraints.ipynb) | where on each of 6 pairs of half moons, rotated into 32 numbers | noise on all numbers |
 # | tokens | [Nonlinearity](nonlinearity.ipynb) | which of 20 generators wrote the sequence | its free places |
-# | sparse codes | [Feature decoupling](feature-decoupling.ipynb) | 16 signals, each seldom there, spread over 128 numbers | dense noise; one view is what the mask hides from the other |
+# | sparse codes | [Feature decoupling](feature-decoupling.ipynb) | 16 signals, each rarely present, spread over 128 numbers | dense noise; one view is what the mask hides from the other |
 #
 # A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it, in any world: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; where a paper's room has an exact kernel, a test holds one step of the loop to it, to ten digits. A world, a loss and a network of your own take [a few lines](ot-program).
 #
-# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. It is judged at the strictest level of the correction for many claims; the last line of the page and the [claims page](../book/claims.md) apply the whole correction, and may decide what a card leaves open. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
+# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. Every claim is judged once, by its own interval, and the [claims page](../book/claims.md) says the same as the card. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% [markdown]
@@ -141,7 +141,7 @@ glue.explorable(fig, "vessel", alt)
 #
 # averaged over the pairs of a batch, and the same with A and B exchanged. For linear encoders there is an answer in closed form.
 #
-# Let two views be linear mixtures of Gaussian numbers, centred and of one covariance. A linear encoder of mean norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
+# Let two views be linear mixtures of Gaussian numbers, centred and of one covariance. A linear encoder of root mean square norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
 #
 # ````{prf:proposition} a learned temperature counts
 # :label: ot-count
@@ -192,7 +192,7 @@ glue.figure(fig, "ot-plot-count")
 # :alt: Left, the learned inverse temperature of eight spectra against the sum of their correlations: triangles from below and from above lie on each other and on the diagonal, slightly above it; crosses, the sums of squares, lie far below. Right, learned shares times temperature against the correlations, on the diagonal.
 # :name: ot-fig-count
 #
-# Left: where $\tau^2$ settles, one point per spectrum and start, mean over seeds; dotted, $\tau^2=\sum_j\rho_j$. Right: the share of each direction times the learned $\tau^2$; dotted, $\rho_j$. Both lie a little above the line where correlations are strong. That is no noise: [few pairs](ot-a-few) do this, by an amount that can be computed.
+# Left: where $\tau^2$ settles, one point per spectrum and start, mean over seeds; dotted, $\tau^2=\sum_j\rho_j$. Right: the share of each direction times the learned $\tau^2$; dotted, $\rho_j$. Both lie a little above the line where correlations are strong. This is a bias of finite batches, not noise; the [appendix](ot-a-few) computes it.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -222,7 +222,7 @@ chapter.judge("measure", **correlation_errors(learned))
 #
 # 1. *Positives.* The mean logit of a positive pair is $\tau^2\langle C,G\rangle$.
 # 2. *Negatives.* Given $x_A$, the logit of a stranger is Gaussian with the variance $\tau^4\lVert G^\top\tilde x_A\rVert^2$. The logarithm of the mean of an exponential of a Gaussian is half its variance. Averaged over $x_A$ this is $\tfrac12\tau^4\lVert G\rVert^2$.
-# 3. So for many negatives the loss of both sides, less $2\log N$, is $L(G)=-2\tau^2\langle C,G\rangle+\tau^4\lVert G\rVert^2=\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$.
+# 3. By the law of large numbers, if these means exist, the loss tends to this as $N\to\infty$. So for many negatives the loss of both sides, less $2\log N$, is $L(G)=-2\tau^2\langle C,G\rangle+\tau^4\lVert G\rVert^2=\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$.
 # 4. *What the norms allow.* $\lVert G\rVert_*\le\lVert U\rVert_F\lVert V\rVert_F=1$. With at least two outputs every $G$ in this ball, of rank at most the number of outputs, is reached. Let $\gamma_j$, $u_j$, $v_j$ be singular values and vectors of $G$, row $j$ of $U$ be $c_j\sqrt{\gamma_j}\,u_j$ and that of $V$ $\sqrt{\gamma_j}\,v_j/c_j$. Unequal $c_j$ use up spare norm, and if at most one $\gamma_j$ is positive, a second row of one encoder does. One encoder for both views reaches exactly the positive semidefinite $G$ of trace 1.
 # 5. If two encoders have $\tau^2\ge\sum_j\rho_j$, then $\tau^2G=C$ is allowed and optimal, and $\mu=0$. Else let $S=\sum_js_jp_jq_j^\top$ with $s_j=(\rho_j-\mu)_+/\tau^2$ and $\sum_js_j=1$, where $\mu>0$ for two encoders, and let $g_j=p_j^\top Gq_j$. The loss is quadratic, so $L(G)-L(S)=\tau^4\lVert G-S\rVert^2-2\tau^2\sum_j(\rho_j-\tau^2s_j)(g_j-s_j)$.
 # 6. *One inequality per direction.* If $\rho\ge\mu$, then $\rho-\tau^2s=\mu$, and $\mu(g-s)\le\mu(\lvert g\rvert-s)$. If $\rho<\mu$, then $s=0$, and $\rho g\le\mu\lvert g\rvert$. In both cases $(\rho-\tau^2s)(g-s)\le\mu(\lvert g\rvert-s)$.
@@ -259,7 +259,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # (ot-fixed)=
 # ## One curve, four worlds
 #
-# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We try it where it is not at home: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
+# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
 #
 # Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules are wide: they do not fix the scale of $\tau^2$ to better than a fifth.
 #
@@ -406,12 +406,12 @@ chapter.judge("private", **private_shares(block))
 #
 # The law speaks of linear encoders of mean norm 1, of centred Gaussian views (of one covariance for one encoder), and of many independent pairs. The [appendix](ot-a-beyond) leaves these one by one and says what then holds.
 #
-# - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. What is "few" depends on how strong the strongest directions are.
+# - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. What is "few" depends on how strong the strongest directions are: for Gaussian views a loss of inner products is not quite the right one at finite $N$, and the error is of the order of their $\rho_j^2$. In training, noise in small batches can also lower it.
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
-# - **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated. A temperature of CLIP grows with what there is to count, and is no count.
-# - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. In these worlds, at a fixed $\tau^2$ of a few, the difference is small; this may be why four worlds lay on one curve. In pilots with rare features or heavy tails it was large at $\tau^2=1$ already. A learned temperature is not small, and in three of the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly.
+# - **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated. If you come from CLIP: $\tau^2$ is its `logit_scale.exp()`, which starts at $1/0.07=14.3$ and is clipped at 100. It is no count. In trials of ours it grew with what there is to count only while pairs were hard to tell apart; once a batch is told apart without errors, it says how long training went on. [Use the kernels](../book/kernels.md) shows what to compute instead.
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. In these worlds, at a fixed $\tau^2$ of a few, the difference is small; this may be why four worlds lay on one curve. In pilots with rare features or heavy tails it was large at $\tau^2=1$ already. A learned temperature is not small, and in three of the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly. In the fourth, sparse codes, correlations are weak, and in trials of ours it counted within a twentieth.
 #
-# With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds; in two modalities, with two encoders, because it starts from below.
+# With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
 #
 # ````{prf:proposition} the spectral loss
 # :label: ot-spectral
@@ -465,7 +465,7 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# Now the four papers. From each we take two to four statements that can be said in words of no world (of Tian's paper, of its figures and not its theorems): "one direction is left", "a private feature is dropped unless both views show it". Three kinds of rows are marked. R2 and W2 are proved in the papers for their own data; without these conditions they are our reading. E2 and E3 compare a constraint with InfoNCE and with balance, which the paper does not do. T3 is a popular reading that no paper states. Two rows at the end are ours, L2 and L3; L1 is the law itself, above. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# Now the four papers. From each we take two to four statements that make sense in every world (of Tian's paper, of its figures and not its theorems): "one direction is left", "a private feature is dropped unless both views show it". Three kinds of rows are marked. R2 and W2 are proved in the papers for their own data; without these conditions they are our reading. E2 and E3 compare a constraint with InfoNCE and with balance, which the paper does not do. T3 is a popular reading that no paper states. Two rows at the end are ours, L2 and L3; L1 is the law itself, above. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
 # Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which ones?
 #
@@ -494,7 +494,7 @@ outcomes_found = with_changes(cell_outcomes(table_cells), changed)
 table_words = {row: row_words(outcomes_found[row], ROWS[row]) for row in table_cells}
 
 # %% [markdown]
-# `cell_outcomes` compares every interval with its line, by Holm's procedure over all cells of the table, and `row_words` turns the outcomes of a world's cells into a word. If variants of one world differ, the word is "with conditions". A negative that another rate or doubled time leaves open becomes undecided, and one that then meets its line is a variant (`with_changes`). No word is typed.
+# `cell_outcomes` compares every interval with its line, by Holm's procedure over all cells of the table, and `row_words` turns the outcomes of a world's cells into a word. If variants of one world differ, the word is "with conditions". A negative that another rate or doubled time leaves open becomes undecided, and one that then meets its line is a variant (`with_changes`).
 
 # %% tags=["hide-input", "remove-output"]
 short = {
@@ -567,7 +567,7 @@ glue.figure(fig, "ot-plot-table")
 # :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have a full dot in tokens only.
 # :name: ot-fig-table
 #
-# Fourteen statements in four worlds: mean over seeds with its 95 % interval, and the control in grey, 999 at most. Under each statement stands the line that it has to reach. Framed: the paper's own world. \*: ours in part, see above. W1 and W4 count factors of ten. In a frame stands the word of the paper's own setting; T1 and T2 hold there, with receptive fields, and fully connected layers, which the paper does not treat, miss them. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
+# Fourteen statements in four worlds: mean over seeds with its 95 % interval, and the control in grey, 999 at most. Under each statement stands the line that it has to reach. Framed: the paper's own world. \*: ours in part, see above. W1 and W4 count factors of ten. The framed cell is the paper's own setting. T1 and T2 hold there with receptive fields, and not with full connections, which the paper does not treat. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
 # ```
 #
 # ### Esser et al.: what a constraint does
@@ -589,7 +589,7 @@ chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 # %% [markdown]
 # The rule of E2 was frozen before the run, and the run leaves two modalities open. Of the InfoNCE networks there one is late: at the end of the run it still lacks one of the six features, so that the constrained network beats it and the interval becomes wide. We show the cell as it came out, and leave it to the longer record.
 #
-# Proposition 3 of the paper is about linear layers. With ReLU, of which it does not speak, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; half moons and two modalities are open. In sparse codes the gap depends on the rate: at thrice the rate it shrinks to about the line itself ([record](ot-record)). A reason that we did not test: negatives pick the neurons that agree across views, and a constraint holds all neurons alike.
+# Proposition 3 of the paper is about linear layers. With ReLU, which it does not cover, the constrained network keeps less than InfoNCE, at the one $\tau^2=3$ of this row, in sparse codes, by far, and in tokens; half moons and two modalities are open. In sparse codes the gap depends on the rate: at three times the rate it is no longer clear ([record](ot-record)). A reason that we did not test: negatives pick the neurons that agree across views, and a constraint holds all neurons alike.
 #
 # ### Ren and Li: what negatives do
 #
@@ -783,7 +783,7 @@ chapter.judge(
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. We measure it: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. The views are whitened first, so that the encoder does not see their variances, and we measure what they share: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -871,7 +871,7 @@ glue.figure(fig, "ot-plot-real")
 # :alt: One panel per inverse temperature. Bars fall from left to right, more of them the larger the inverse temperature; black points of trained encoders sit on the tops of the bars, and a green line runs through them. A dotted grey line of the control leaves them.
 # :name: ot-fig-real
 #
-# Spectra of linear encoders that are trained on two random views of real images. They are sorted by size: the figure compares how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
+# Spectra of linear encoders that are trained on two random views of real images. They are sorted by size: the figure compares how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
 # ```
 #
 # The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$, so its claim ends at $\tau^2=1$. Beyond it, put the views' own log moments in the place of the Gaussian ones.
@@ -903,13 +903,13 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains the linear encoder of everyday use, on a frozen network's features of whole photographs. There the spectra follow the law, too; what a learned temperature should be, no sample of this size can say.
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains a linear encoder on the whitened principal components of a frozen network's features of whole photographs. There the spectra follow the law up to $\tau^2=1$; at 3 an untrained encoder comes as near as a trained one; what a learned temperature should be, no sample of this size can say.
 #
-# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on real images $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
+# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on digits and on patches of photographs $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
 #
 # ### A network that is not linear
 #
-# The law is about the last layer, if that is linear. Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*. That is the diagnostic for your own encoder: ten lines on [Use the kernels](../book/kernels.md).
+# The law is about the last layer, if that is linear. Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*. That is the diagnostic for your own encoder, or your two towers: a few lines on [Use the kernels](../book/kernels.md).
 
 # %% tags=["hide-input"]
 units = {**watched("images, ReLU network"), "outputs": min(32, image_outputs)}
@@ -992,10 +992,10 @@ glue.figure(fig, "ot-plot-own")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-own
-# :alt: Two panels over the inverse temperature, one set of points for each strength of added noise. Left: the effective rank of the outputs rises with the inverse temperature and lies on dashed curves. Right: how much of the shared features is kept rises, too, and falls with noise.
+# :alt: Two panels over the inverse temperature, one set of points for each strength of added noise. Left: the effective rank of the outputs, with dashed curves of the law where it has one. Right: how much of the shared features is kept.
 # :name: ot-fig-own
 #
-# A map over two axes, temperature and added noise, for the parts named in its title. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Right: how much of the shared features a linear probe reads from the outputs with a little noise added to them.
+# A map over two axes, temperature and added noise, for the parts that you chose. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Look how far apart they are. Sparse codes need more steps (`own_steps`) than the default to come near. Right: how much of the shared features a linear probe reads from the outputs with a little noise added to them.
 # ```
 
 
@@ -1067,15 +1067,15 @@ for one_way in (Apart(), Coupled()):
 # (ot-who)=
 # ## Who else is here
 #
-# The formula is a short corollary, and most of its parts are known. We list what the nearest works state, as far as we could read it (of some only the abstract, which we say), and what this chapter adds. Of the law of shares and of $\tau^2=\sum_j\rho_j$ we can say no more than that *we did not find it stated*; the search was finite.
+# The formula is a short corollary, and most of its parts are known. We list what the nearest works state, as far as we could read it (of some only the abstract, which we say), and what this chapter adds. Of the closed form for inner products and of $\tau^2=\sum_j\rho_j$ we can say no more than that *we did not find them stated*; the search was finite, and the second follows in one line from what is known of the spectral loss.
 #
-# - {cite:t}`kamai-2026` come first for what views decide (abstract and opening read). In a linear model with signal and nuisance in each modality, each with its own correlation across the modalities, they find when alignment recovers the signal: when every correlation of the signal exceeds every one of the nuisance. Our statement that noise is dropped if views do not share it is this threshold with nuisance at 0; *coupled* views are its other end, all correlations 1. Their theory is about subspaces at a fixed temperature; shares and a learned temperature are what is added here.
-# - **"A theory of contrastive learning with natural images"** ([arXiv 2607.07470](https://arxiv.org/abs/2607.07470), ICML 2026): its abstract says that small convolutional networks learn to whiten in part, with frequencies and weights from a "simple 'waterfilling' algorithm given the dataset's expected power spectrum". We could not read the paper. It may hold a law like ours with frequencies for directions; so we keep the word *soft threshold* for the formula, and water for the picture.
-# - {cite:t}`haochen-2021` introduce the spectral loss (abstract and opening read), whose optimum is a truncated spectral decomposition; for linear maps its quadratic form is ours for views of any law. The norm of one, and with it the threshold, is the difference. {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of the quadratic form in the abstract of Chen, Zhou and Zhou ([arXiv 2606.26617](https://arxiv.org/abs/2606.26617)).
+# - {cite:t}`kamai-2026` come first for what views decide (abstract and opening read). In a linear model with signal and nuisance in each modality, each with its own correlation across the modalities, they find when alignment recovers the signal: when every correlation of the signal exceeds every one of the nuisance. Our statement that noise is dropped if views do not share it is this threshold with nuisance at 0; *coupled* views are its other end, all correlations 1. Their public page describes the theory as canonical correlation analysis in closed form, without a temperature; shares and a learned temperature are what is added here.
+# - **"A theory of contrastive learning with natural images"** by Antonio Torralba and Yair Weiss ([arXiv 2607.07470](https://arxiv.org/abs/2607.07470), ICML 2026): its abstract says that small convolutional networks learn to whiten in part, with frequencies and weights from a "simple 'waterfilling' algorithm given the dataset's expected power spectrum". We have seen the abstract and public notes on the paper, not the paper itself. By these notes it has Gaussian outputs, squared distances and infinitely large batches, and power is poured over correlations under one budget; so water-filling of shares is theirs, for squared distances. Inner products, the closed form, the learned temperature and the four worlds are what is added here. We keep the word *soft threshold* for the formula, and water for the picture.
+# - {cite:t}`haochen-2021` introduce the spectral loss (abstract and opening read), whose optimum is a truncated spectral decomposition; for linear maps its quadratic form is ours for views of any law. At a fixed temperature the norm of one, and with it the threshold, is the difference. At a learned one there is none: with one encoder $\tau f$ is an encoder without norm and without temperature, and its mean squared norm, which is our count, is the sum of the eigenvalues that their optimum keeps. {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of the quadratic form in the abstract of Chen, Zhou and Zhou ([arXiv 2606.26617](https://arxiv.org/abs/2606.26617)).
 # - {cite:t}`gui-2025` prove, for networks beyond linear ones, that contrastive learning with an optimised temperature adapts to the intrinsic dimension of what is shared (abstract read). The learned temperature that counts correlations may be a linear case of this; we have read the abstract alone.
 # - {cite:t}`ziyin-2023` derive the landscape of linear self-supervised models and its collapses; {cite:t}`ji-2023` show that linear contrastive learning beats principal components in unequal noise, which is why principal components fail as our control. Of both we know the abstract alone. {cite:t}`betser-2026` show that InfoNCE makes outputs Gaussian in high dimension (abstract read), which makes the law's assumption plausible for what a network hands on, not for its inputs.
 # - The map from $\rho/\tau^2$ to shares is *sparsemax* {cite}`martins-astudillo-2016`, a projection onto the simplex, and the optimum a projection onto a ball of the nuclear norm; the same function is found in reverse water-filling, of a different quantity.
-# - From memory, and not reopened: Nakada et al. (2023) minimise the linear loss with a penalty $\lVert G\rVert^2$, the same objective with the penalty chosen; Tian (2022) treats fixed pair weights, our $\tau^2\to0$; Jing et al. (2022) a collapse by strong augmentation; in the Gaussian information bottleneck (Chechik et al., 2005) canonical directions enter one by one as well, with other weights.
+# - From memory, and not reopened: Nakada et al. (2023) treat a class of losses that includes CLIP's, and in it the linear loss with a penalty $\lVert G\rVert^2$, the same objective with the penalty chosen; Tian (2022) treats fixed pair weights, our $\tau^2\to0$; Jing et al. (2022) a collapse by strong augmentation; in the Gaussian information bottleneck (Chechik et al., 2005) canonical directions enter one by one as well, with other weights.
 
 
 # %% [markdown]
@@ -1087,11 +1087,11 @@ for one_way in (Apart(), Coupled()):
 # 3. **"Without augmentation, noise wins" is whitening**, with enough outputs. It depends on how many directions of noise there are, and not on how strong it is.
 # 4. **With a threshold, neurons with one feature each need sparse features**, not masks or dense noise: sparse signals in two modalities give them with no mask at all, dense ones do not.
 # 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes and in tokens. And ReLU keeps more of the shared features in tokens, whose features are no linear function of the views, and fewer in the other three.
-# 6. **A temperature is a count**, for one linear encoder of mean norm 1 and Gaussian views: a learned $\tau^2$ of 2.5 says that their correlations add up to 2.5. One that depends on the size of the batch says that the batch is too small for it. On real images it counts less, as their views are not Gaussian.
+# 6. **A temperature is a count**, for one linear encoder of root mean square norm 1, Gaussian views and many negatives: a learned $\tau^2$ of 2.5 says that their correlations add up to 2.5. One that depends on the size of the batch says that the batch is too small for it. On digits and on patches of photographs it counts less, as these views are not Gaussian.
 #
 # ## What is open
 #
-# - **Non-linear networks.** The canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
+# - **Non-linear networks and InfoNCE.** Under the spectral loss the count of any encoder that is flexible enough is the sum of the largest eigenvalues of the kernel of positive pairs, constants included, as follows from HaoChen et al. Under InfoNCE the canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
 # - **Outputs of unit length**, as CLIP has them. For equal correlations we can say where $\tau^2$ settles ([appendix](ot-a-beyond)); for unequal ones we measure and do not prove.
 # - **Few negatives.** The correction for $N$ negatives is an expansion, and it breaks down where single negatives dominate the sum.
 # - **Time.** The law is about the end. How long a weak direction takes depends on the gap $\mu-\rho_j$ or $\rho_j-\mu$, and gaps close to 0 take as long as you like.
