@@ -899,7 +899,7 @@ chapter.judge(
 # For small steps $\operatorname{polar}(W-\eta G)=W-\eta\,(G-W\operatorname{sym}(W^\top G))+O(\eta^2)$, which moves the outputs by {eq}`cc-eq-polar`. At the same $q$ the loss then falls faster than under equation (9) of the paper, by $\lVert[qq^\top,\Lambda]\rVert^2$; along the two paths, where $q$ is not the same, it need not. Descent that projects the gradient first follows equation (9) of the paper. From the flow that belongs to it, descent is at a distance of order $\eta$; from the other flow it is not. (With the gradient first, $\eta=0.01$ and the sum of the pairs would be too large for (12) of the paper, which needs $\eta<1/(4\lvert\lambda_{\min}\rvert)$ to be stable at $\pm e_1$: an exercise asks for the bounds.)
 
 # %% [markdown]
-# **How the two merge** ({eq}`cc-eq-gamma`). Let $z=1$, $\lambda_1<0$ simple, $e_1^\top q_0\ne0$ and the direction of $q_0$ fixed, so that $s_0$ is of order $1/h$. Write $\asymp$ for equality up to factors that do not depend on $h$.
+# **How the two merge** ({eq}`cc-eq-gamma`). Let $z=1$, $\lambda_1<0$ and $\lambda_2$ simple, $e_1^\top q_0\ne0$, $e_2^\top q_0\ne0$ and the direction of $q_0$ fixed, so that $s_0$ is of order $1/h$. Write $\asymp$ for equality up to factors that do not depend on $h$.
 #
 # 1. *Angle.* Both flows run through the directions $e^{-2\Lambda\tau}q_0$, and $s\asymp s_0e^{4\lvert\lambda_1\rvert\tau}$ until $s$ is of order 1. So $\tan\angle(q,e_1)\asymp e^{-2(\lambda_2-\lambda_1)\tau}\asymp(hs)^{-\gamma}$.
 # 2. *Clocks.* Their speeds, $2-s$ and $2-s/2$, differ by $s/2$, and $s$ grows exponentially, so the clocks differ by $\delta\tau\asymp s$. Across $e_1$ the flows are then apart by $\sqrt s\,\tan\angle\,\delta\tau\asymp s^{3/2}(hs)^{-\gamma}$. Over $1/h\le s\le1$ the largest of these is $h^{-\min(\gamma,3/2)}$. Later $\delta\tau$ grows linearly and $\tan\angle$ falls exponentially.
@@ -1668,7 +1668,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # - **Second contribution**: a penalty on Frobenius norms does not prevent the collapse of the starts that grow (`prop-2-b`); those that vanish may keep several directions.
 # - **Remark 3**: the $r$ components move alike for $r\ll z$, as the remark assumes (`rem-3-a`); they collapse for any $r$ (`rem-3`).
 # - **Proposition 1 of the paper**: what converges is the direction of the outputs, and it is one dimension if $\lambda_{\min}$ is simple (`prop-1-a`).
-# - **Proposition 3 of the paper**: its fourth problem needs $h\ge d+z-k$ (`prop-3`). **Figure 4 of the paper**: $W_1^\top W_1=I_d$ needs $h\ge d$, 784 for MNIST.
+# - **Proposition 3 of the paper**: its first three problems need $h\ge k$, its fourth $h\ge d+z-k$ (`prop-3`). **Figure 4 of the paper**: $W_1^\top W_1=I_d$ needs $h\ge d$, 784 for MNIST.
 # - **Figure 2 of the paper**, ReLU: times up to about $t^*$ (`fig-2-b`). **Figure 3 of the paper**, "slightly slower": a step that is small for the width (`fig-3-b`).
 # - **Theorem 3 of the paper**, first case: $h>d$, as at $h=d$ every start has length 1 (`thm-3`). Both cases hold from almost every start, the second, with $e_1$ or $-e_1$ as the text on its Figure 3 says (`thm-3-a`); $e_1^\top q$ keeps the sign of the start.
 # ```

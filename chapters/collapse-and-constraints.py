@@ -642,7 +642,7 @@ labelled_nets = {
 chapter.judge("prop-1-b", observed=collapsed_nets, control=labelled_nets)
 
 # %% [markdown]
-# The kernel does not stay put so long. From a time $t^*$ of order $\log h$ on, when the outputs have reached the size $\sqrt h$, its change no longer falls with the width. (This is the card's $t^*$; the section on wide networks below uses the letter for another time.) So the limit of infinite width is another one than in regression, as the abstract of the paper says:
+# The kernel does not stay put so long. From a time $t^*$ of order $\log h$ on, when the outputs have reached the size $\sqrt h$, its change no longer falls with the width. (This is the card's $t^*$; the section on wide networks below uses the letter for another time.) In regression it still does. The card tests this reading of a sentence of the abstract. The paper argues for that sentence by the outputs, which collapse without labels ({prf:ref}`cc-prop-1`), at times at which the kernel stays.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-1-e", observed=late_lazy, control=fitted_lazy, outside=early_lazy)
@@ -974,7 +974,7 @@ chapter.judge(
 #
 # *Why Proposition 2 of the paper holds.* Fix $W_1$. Let $C_\phi$ be the matrix {eq}`cc-eq-trace` made of the hidden units $\phi(W_1x)$ in place of the inputs $x$. The loss is then $\operatorname{Tr}(C_\phi W_2W_2^\top)$. It is linear in $W_2W_2^\top$, a positive semidefinite matrix of trace at most $c_2^2$, and the least value of a linear function on these is attained at a matrix of rank one. So one output is enough, for any $\phi$.
 #
-# *Why Proposition 3 of the paper holds.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum over such $P$ is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. (Without arguments, $k$ is always this number.) In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ of dimensions $d$ and $z$, which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough.
+# *Why Proposition 3 of the paper holds.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum over such $P$ is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. (Without arguments, $k$ is always this number.) In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ of dimensions $d$ and $z$, which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough. The first three need $h\ge k$, since $P$ has at most rank $h$.
 #
 # Five solvers, none of which is told an eigenvector, start from many points: one for Frobenius norms, and one for each of the problems (1) to (4). The strip shows what keeps two of them within their bounds, and the optima that they should reach.
 
@@ -1644,7 +1644,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 # \tan\angle(q,e_1)\sim e^{-2(\lambda_2-\lambda_1)\tau}\sim h^{-\gamma},\qquad\gamma=\frac{\lambda_2-\lambda_1}{2\lvert\lambda_1\rvert} .
 # $$ (cc-eq-gamma)
 #
-# So for $\lambda_1<0$ simple, $e_1^\top q_0\ne0$ and a fixed direction of $q_0$, the largest distance of the two flows falls like $h^{-\min(\gamma,1)}$: the spectrum of the data sets the exponent, not the architecture. (The 1 comes from the lengths; three lines in the [appendix](cc-a-two-flows) prove it.) On half moons $\gamma=$ {glue:text}`cc-moon-gamma:.2f`, so in a network 100 times as wide the flows are only {glue:text}`cc-moon-closer:.1f` times as close.
+# So for $\lambda_1<0$ simple, $\lambda_2$ simple, $e_1^\top q_0\ne0$, $e_2^\top q_0\ne0$ and a fixed direction of $q_0$, the largest distance of the two flows falls like $h^{-\min(\gamma,1)}$: the spectrum of the data sets the exponent, not the architecture. (The 1 comes from the lengths; three lines in the [appendix](cc-a-two-flows) prove it.) On half moons $\gamma=$ {glue:text}`cc-moon-gamma:.2f`, so in a network 100 times as wide the flows are only {glue:text}`cc-moon-closer:.1f` times as close.
 #
 # We can test any width, because $q_0$ can be drawn without a matrix of $h$ rows: it is distributed as $d$ rows of a Haar-random $h\times z$ matrix with orthonormal columns. As a control we run equation (9) of the paper at half its speed.
 
@@ -1790,7 +1790,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # Let $\phi(0)=0$, $\phi'(0)=1$, $\lvert\phi''\rvert\le c$. For uniformly random $W_1,W_2$ with orthonormal columns, $\lVert u^\phi-u^{\mathbb I}\rVert\le Kc\lVert x\rVert^2d\sqrt{\log^4h/h}$ with a universal constant $K$.
 # ```
 #
-# *Why.* For Lemma 2 of the paper: a column of a random orthonormal matrix is a Gaussian vector over its length, about $\sqrt h$; a union bound over its entries leaves none above $L\log h/\sqrt h$. So every $w_i^\top x$ is at most $d\,\lVert x\rVert L\log h/\sqrt h$. For Theorem 1 of the paper: by Taylor $\lvert\phi(s)-s\rvert\le\frac c2s^2$ at each of $h$ units, the norm of these errors is at most $\sqrt h$ times the largest of them, and $\lVert W_2\rVert=1$ adds nothing. (For a random $W_2$ both outputs are of size $\sqrt{z/h}\,\lVert x\rVert$, so at $\lVert x\rVert\approx1$ the printed rate, $\log^2h/\sqrt h$, says no more than the triangle inequality; what it adds is the order $\lVert x\rVert^2$, and that it holds for every $W_2$.)
+# *Why.* For Lemma 2 of the paper: a column of a random orthonormal matrix is a Gaussian vector over its length, about $\sqrt h$; a union bound over its entries leaves none above $L\log h/\sqrt h$. A column $w_i$ of $W_1$ has $d$ of them, so by Cauchy–Schwarz every $w_i^\top x$ is at most $\sqrt d\,\lVert x\rVert L\log h/\sqrt h$. For Theorem 1 of the paper: by Taylor $\lvert\phi(s)-s\rvert\le\frac c2s^2$ at each of $h$ units, the norm of these errors is at most $\sqrt h$ times the largest of them, and $\lVert W_2\rVert=1$ adds nothing. (For a random $W_2$ both outputs are of size $\sqrt{z/h}\,\lVert x\rVert$, so at $\lVert x\rVert\approx1$ the printed rate, $\log^2h/\sqrt h$, says no more than the triangle inequality; what it adds is the order $\lVert x\rVert^2$, and that it holds for every $W_2$.)
 #
 # What is there to test? The theorem holds if *one* constant $K$ serves all widths, so the ratio of the two sides must not grow with $h$. For a random $W_2$ this is easy, because the small errors of the hidden units mostly cancel. The proof bounds $W_2$ by its norm alone, so it covers every $W_2$. We therefore also test the worst one, which is aligned with the errors. For ReLU, $\phi(y)=y/2$ and the sigmoid, each of which violates a condition, $K$ then grows with the width. (Exponents are in the [appendix](cc-a-start).)
 
@@ -2068,13 +2068,13 @@ glue.figure(fig, "cc-plot-fig-2")
 # :::{admonition} Quick question: what is the odd part of ReLU, and can the difference of a ReLU network from its linear twin vanish?
 # :class: dropdown
 #
-# Its odd part is half of the identity, so the difference cannot vanish, at any width.
+# Its odd part is half of the identity. So with the same weights the two networks differ, on $x$ or on $-x$, by at least half of the linear output: relative to the outputs the difference cannot vanish, at any width. The difference itself can. At the start, and at any fixed time, outputs are of size $h^{-1/2}$, and it falls with them.
 # :::
 
 # %% [markdown]
 # ## What it costs, and what it keeps
 #
-# **What it costs.** "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The equation moves $dz$ numbers, descent $h(d+z)$ of them ([counts](cc-a-cost); run times are in the repository's `benchmarks/`; a verdict does not depend on them).
+# **What it costs.** "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The equation moves $dz$ numbers, descent $h(d+z)$ of them ([counts](cc-a-cost); one verdict rests on run times, which are in the repository's `records/benchmarks/`).
 #
 # **What it keeps.** The directions of the most negative eigenvalues of $C$ survive. For additive noise and centred data these are, on average, the directions of most variance, whether or not a later task needs them. Descent and the equation should therefore serve a later task equally well, and the paper finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either: two classes, 200 MNIST images of each (in the default run, 100 of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
 

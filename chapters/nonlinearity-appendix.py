@@ -2866,9 +2866,9 @@ glue.figure(fig, "plot-own")
 # ```{admonition} What is printed, what a run gave, what holds instead
 # :class: important
 #
-# No misprint touches what the paper concludes. *Misprints*, where the mended form is the one that the paper uses:
+# No misprint touches what the paper concludes. *Misprints*, whose mended form holds:
 #
-# - **Theorem 2 of the paper** prints $C_0^3$; its proof gives $C_0^2$, since paper (78) and (89) count one factor $C_0$ too many (`thm-2`).
+# - **Theorem 2 of the paper** and its proof print $C_0^3$ throughout; paper (78) and (89) count one factor $C_0$ too many, so $C_0^2$ holds (`thm-2`).
 # - **The second form of $\delta_k$**, below paper (143), lacks the factor $1/(Z^2(\lambda-d_k))$ (`thm-5-a`).
 # - **The energy** is $\tfrac12\operatorname{tr}\mathbb C_\alpha[f]$ at paper (2) and stands without the ½ further down in its Section 2 (`alpha-cl`). **Paper (3)** counts $i=j$, (24) leaves it out (`lem-2`). **Paper (181)** divides by $P$, where the mean over the other tokens is meant.
 # - **Lemma 5 of the paper**: $L_k$ is a matrix, printed as a vector. **Below paper (186)** a factor $\lambda_i^2$ stands too often.
@@ -2942,7 +2942,7 @@ glue.figure(fig, "plot-own")
 # - Lemma 9 of the paper leaves $\kappa$ open, and Lemmas 7 to 11 need a field with a Lipschitz constant, which ReLU on points does not have; both are chosen here.
 #   With $\kappa=8/\lambda_{\mathrm{gap}}^2$ it depends on $w$, where the paper has one constant.
 #
-# - The statements on Figures 4 to 11 of the paper are read as [shares of clear comparisons](nl-grids), with "works well" at 0.9, "low" at 0.1, "not much" at 0.05, "much less" at a third.
+# - The statements on Figures 4 to 11 of the paper are read as [shares of clear comparisons](nl-grids), with "works well" at 0.9, "low" at half of the linear score, "not much" at 0.05, "much less" at a third.
 #   Table 1 of the paper and the other figures do not say how BatchNorm, rate and temperature were set; the program's settings are used throughout, and
 #   [the text's beside them](nl-a-figures).
 # - Figures 12 and 13 of the paper name neither the number of filters nor the rate on images. Here are 25 filters a field. The rate and the number of minibatches go together, since without
@@ -2956,7 +2956,7 @@ glue.figure(fig, "plot-own")
 # :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.
 # :name: plot-fig-11
 #
-# Figure 11 of the paper in the [record](nl-record): $\bar\chi_+$ of ReLU networks with (circles) and without BatchNorm (grey triangles), mean and 95 % interval of ten networks, one row for each $\zeta$. Look how the lines part below the first row, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters. At $P=10$ the gap is widest at $\zeta=5$, not at 10: there the title is too simple.
+# Figure 11 of the paper in the [record](nl-record): $\bar\chi_+$ of ReLU networks with (circles) and without BatchNorm (grey triangles), mean and 95 % interval of ten networks, one row for each $\zeta$. Look how the lines part below the first row, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters. At $P=10$ the gap is widest at $\zeta=5$, not at 10.
 # ````
 #
 # The text of the paper also gives a learning rate of 0.002, a cosine without absolute value and a quadratic loss without temperature. Which statements survive which reading?
@@ -2970,7 +2970,7 @@ glue.figure(fig, "plot-own")
 #
 # With three networks per cell, no statement holds at the rate 0.002 of the text, where 5,000 minibatches are too few. The cosine as
 # printed costs the two statements about linear networks, whose filters have either sign, and no other. The quadratic loss keeps those two if it is divided by 0.1
-# and costs "ReLU above linear" either way. "ReLU gains from $\beta$" is clear in half of its four comparisons with three networks, in all with the ten it is judged on.
+# and costs "ReLU above linear" either way. "ReLU gains from $\beta$" is clear in one of its four comparisons with three networks, in all with the ten it is judged on.
 
 # %% [markdown]
 # (nl-record)=

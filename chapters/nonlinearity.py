@@ -2350,7 +2350,7 @@ if survival:
 #
 # The [full list](nl-open) is in the appendix.
 #
-# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter under another name. Its InfoNCE run keeps several directions, too, so both chapters agree that the loss, not linearity alone, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here it is the importance of InfoNCE that keeps the top layer from the rank one that Theorem 4 of the paper assumes, and uniform importance brings it near.
+# **Where to go next.** The collapse of [Collapse and constraints](collapse-and-constraints.ipynb) is the linear filter of this chapter under another name. Its InfoNCE run keeps several directions, too, so both chapters agree that the loss, not linearity alone, decides. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here it is the importance of InfoNCE that keeps the top layer from the rank one that Theorem 4 of the paper assumes, and uniform importance brings it closer to that.
 # [Feature decoupling](feature-decoupling.ipynb) has the same sparse sums as our latent model, with probabilities far below .382, so that every pattern is a hilltop. Its raised biases play the part of our gates. Its remedy is a pair of views that share only the signal. Such a pair is drawn together, so it is not of the kind that Lemma 2 of the paper here takes, and [it has to be](fd-a-independent). [One testbed](one-testbed.ipynb) asks what is left for non-linearity once a formula has explained the linear networks.
 #
 # (nl-symbols)=
