@@ -305,7 +305,7 @@ chapter.judge("lem-c2", observed=c2, control=c2_control)
 #
 # At infinite width all columns but partners are orthogonal, and the columns of the two modalities have equal lengths. Condition (11) of the paper lists what must stay small at a finite width: differences of the column norms of the two modalities (Lemma B.13 of the paper), of the noise columns (B.14), cosines of different signal columns (B.15), and cosines with and among noise columns (B.16). The paper says that each can be made arbitrarily small at all times of stage 1 by a large $m$. We take the largest value in stage 1 and fit its power of $m$.
 #
-# At the start such errors are of order $1/\sqrt m$, as in any random draw. What the lemmas add is that training on the *population* adds at most a constant factor. So the control trains on eight fixed pairs: the network learns their accidental correlations, and the errors do not fall with the width.
+# At the start such errors are of order $1/\sqrt m$, as in any random draw. What the lemmas add is that training on the *population* multiplies them by a factor that does not depend on $m$. So the control trains on eight fixed pairs: the network learns their accidental correlations, and the errors do not fall with the width.
 #
 # The flow depends on the maps through products of their columns only, so the width enters through the start alone: a Wishart draw, of which we draw the triangular factor. Integration errors are visible in $\lVert\mathsf K_AD^{-1/2}\rVert_F$, which the flow conserves; it drifts by {glue:text}`ab-drift:.1f` millionths.
 
@@ -687,7 +687,7 @@ chapter.judge(
 # %% [markdown]
 # ### Stop-gradient and predictor
 #
-# How do methods without negatives avoid the collapse in practice? They add a predictor on one side and hold the other side fixed in the gradient. The paper leaves this open. In its linear model, without negatives, let $p_A=P_Af_A$, normalised like an output, and let the loss be $-\tfrac12\mathbb E[p_A\cdot\mathrm{sg}(f_B)+p_B\cdot\mathrm{sg}(f_A)]$, where sg holds its argument fixed. For two encoders the stop-gradient alone halves the speed and does nothing else: each encoder keeps one of its two equal pulls. With a predictor, the pull on a column goes through the predictor as well. We start from a predictor that is the identity, train it at the rate of the encoders, and compare the condition number at $t/d=25$ with that of positive pairs alone at the same time. As a control we take the stop-gradient without a predictor. The condition number gets lower, and it is not one. Part of the low number has a price, printed beside it: at this width the encoders then agree less, with a least $\hat\kappa_p^2/\kappa_p^2$ of {glue:text}`ab-predicted-aligned:.2f`.
+# How do methods without negatives avoid the collapse in practice? They add a predictor on one side and hold the other side fixed in the gradient. The paper leaves this open. In its linear model, without negatives, let $p_A=P_Af_A$, normalised like an output, and let the loss be $-\tfrac12\mathbb E[p_A\cdot\mathrm{sg}(f_B)+p_B\cdot\mathrm{sg}(f_A)]$, where sg holds its argument fixed. For two encoders the stop-gradient alone halves the speed and does nothing else: each encoder keeps one of its two equal pulls. With a predictor, the pull on a column goes through the predictor as well. We start from a predictor that is the identity, train it at the rate of the encoders, and compare the condition number at $t/d=25$ with that of positive pairs alone at the same time. As a control we take the stop-gradient without a predictor. The condition number is lower, and it is not one. This has a price, printed beside it: the encoders agree less, here with a least $\hat\kappa_p^2/\kappa_p^2$ of {glue:text}`ab-predicted-aligned:.2f`.
 
 # %% tags=["hide-input"]
 small_width, until = 32, 25.0
@@ -725,7 +725,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# And over $d$? Positive pairs alone end at a condition number that grows as a power of $d$. With predictor and stop-gradient it ends near $\sigma_1/\sigma_r$ in every dimension. *Idea.* Along this flow $P_A^\top P_A-W_A^\top W_A$ is conserved, if $W_A$ is written in coordinates along the columns of $A,A_\xi$. For $d\gg m$ both terms are at the start nearly multiples of the identity, and so the difference stays nearly one. Training makes the predictor large in the directions of the signals and small in the others, and noise leaves the directions of the signals first. At rest each predictor takes the signal columns of one encoder to those of the other, up to one factor. If it does nothing there but stretch, by one factor in all directions, then so does $W_A^\top W_A$. The columns $\sigma_pW_A^\top a_p$ of $\mathsf K_A$, $a_p$ the unit vector along column $p$ of $A$, are then as long as the $\sigma_p$. This is an idea, not a proof, so we train in two dimensions, from $m$ columns that stand for all the noise. Where the predictor is small, noise fades slowly: at the end of our run it still has {glue:text}`ab-predicted-noise:.0f` % of the signals' squared length at $d=500$.
+# And over $d$? Positive pairs alone end at a condition number that grows as a power of $d$. With predictor and stop-gradient it ends near $\sigma_1/\sigma_r$ in the two dimensions that we judge. An untrained network has about the same condition number, so it is kept rather than reached. *Idea.* Along this flow $P_A^\top P_A-W_A^\top W_A$ is conserved, if $W_A$ is written in coordinates along the columns of $A,A_\xi$. For $d\gg m$ both terms are at the start nearly multiples of the identity, and so the difference stays nearly one. Training makes the predictor large in the directions of the signals and small in the others, and noise leaves the directions of the signals first. At rest each predictor takes the signal columns of one encoder to those of the other, up to one factor. If it does nothing there but stretch, by one factor in all directions, then so does $W_A^\top W_A$. The columns $\sigma_pW_A^\top a_p$ of $\mathsf K_A$, $a_p$ the unit vector along column $p$ of $A$, are then as long as the $\sigma_p$. This is an idea, not a proof, so we train in two dimensions, from $m$ columns that stand for all the noise. Noise need not leave. At $d=500$ the network is at rest at the end of our run, and noise still has {glue:text}`ab-predicted-noise:.0f` % of the signals' squared length. In trials with larger $d$ the encoders agreed less and less, and at $d=5000$ the time $t/d=25$ was too short: the condition number was still several times $\sigma_1/\sigma_r$.
 
 # %% tags=["hide-input"]
 far, few_starts = (50, 500), min(seeds, 8)
@@ -848,7 +848,7 @@ chapter.judge("lem-4.4-a", observed=within, control=beyond)
 # %% [markdown]
 # ### One continuous dimension, if alignment compares products
 #
-# By products outputs of one *continuous* dimension, $f=xe$ with $x$ symmetric, score at most ¾, however well the pairs agree: $\mathbb P[y<x\mid x>0]=\tfrac34$. So heads without negatives, which nearly collapse to one direction, can hardly pass it. By distances one dimension that agrees scores 1. This is a remark on a score, and no verdict on the paper.
+# By products outputs of one *continuous* dimension, $f=xe$, score at most ¾, however well the pairs agree. With $q=\mathbb P[x<0]$ the score is $\tfrac12(1+2q-2q^2)$, which is largest at $q=\tfrac12$. So heads without negatives, which nearly collapse to one direction, can hardly pass it. By distances one dimension that agrees scores 1. This is a remark on a score, and no verdict on the paper.
 
 # %% tags=["hide-input"]
 train, test = chapter.check(
@@ -950,6 +950,7 @@ for what, scores in table.items():
 # - **Few neurons.** In mini-batch runs of Algorithm 3.1 of the paper two neurons per signal are enough at the dimensions that we tried.
 # - **Noises of several scales** end as those of one scale.
 #
+# (ab-a-assumed)=
 # ## What we had to assume
 #
 # - Every formula is restored. Equations (5) and (8) of the paper are checked by enumeration. Conditions (9) to (11) and (17) of the paper, its Lemmas B.13 to B.17 and C.12 to C.20, are read from the words around them; where a number is printed ("at most double") it is the rule.

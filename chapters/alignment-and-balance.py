@@ -25,7 +25,7 @@
 #
 # An image and its caption should get the same representation. So it seems enough to pull each image and its caption together. What are the *other* pairs for, the images with captions that do not belong to them?
 #
-# {cite}`ren-li-2023` answer this for two linear encoders, whose training can be followed to the end. Pulling alone does align the two encoders, but the strongest signal eats the rest: they agree on every pair and have kept one signal of four. Negative pairs tax each signal by how far it already tells pairs apart. With them all signals end equally long, whatever their strengths were, at a pace that the temperature sets.
+# {cite}`ren-li-2023` answer this for two linear encoders, whose training can be followed to the end. Pulling alone does align the two encoders, but the strongest signal eats the rest: they agree on every pair, and one signal of four has nearly the whole output. Negative pairs tax each signal by how far it already tells pairs apart. With them all signals end equally long, whatever their strengths were, at a pace that the temperature sets.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -103,7 +103,7 @@ def one_per_seed(purpose):
 # %% [markdown]
 # ## Two arrows per signal
 #
-# Below are four signals of different strength. For each of them the image encoder has an arrow and the caption encoder has one. The *angle* between the two says how far the encoders agree on this signal; the *length* says how much of the output the signal has. At the start the arrows of a pair have nothing to do with each other, and most of the output is noise.
+# Below are four signals of different strength. For each of them the image encoder has an arrow and the caption encoder has one. The *angle* between the two says how far the encoders agree on this signal; the *length* says how strong the signal is in the output, beside the others. At the start the arrows of a pair have nothing to do with each other, and most of the output is noise.
 #
 # First the training pulls positive pairs together and does nothing else. Guess before you press Play: when all pairs of arrows have closed, which signals will be long?
 
@@ -142,9 +142,9 @@ alt = "Four signals, an image and a caption arrow each. At the start the arrows 
 glue.explorable(fig, "arrows", alt)
 
 # %% [markdown]
-# With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed. The temperature changes how long this takes, not where it ends; the sharpest contrast is not the fastest.
+# With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed. The temperature changes how long this takes, not where it ends; the sharpest contrast is not the first to get there.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Proofs of single steps and further checks are in the [appendix](alignment-and-balance-appendix.ipynb), and a [table of symbols](ab-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. Whether two encoders are *aligned* can be read in two ways, and we run both.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Proofs of single steps and further checks are in the [appendix](alignment-and-balance-appendix.ipynb), and a [table of symbols](ab-symbols) is near the end. We found no public code of the authors. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it. Those that can be checked are, before they are relied on; the [appendix](ab-a-assumed) names the others, Definition 4.1 among them. Whether two encoders are *aligned* can be read in two ways, and we run both.
 #
 # Verdicts are counted twice. The box counts all claims of chapter and appendix, each by the long stored [run](ab-record) where there is one; the last line of the page counts the cards of this page by the page's own short run. Where the two differ, the card shows both.
 
@@ -370,7 +370,7 @@ glue.figure(fig, "ab-plot-plane")
 # :alt: A plane of alignment against balance. A constant output lies at the lower left, a map in which one signal dwarfs the others at the lower right, a map of four equal signals at the upper right, and a map that lost one signal a little left of alignment one.
 # :name: ab-fig-plane
 #
-# Four maps of four signals. Look at the lower right: perfect agreement, one direction. The arrows say what the rest of the chapter shows: positive pairs move training to the right, negatives move it up.
+# Four maps of four signals. Look at the lower right: perfect agreement, one direction. The arrows say what the rest of the chapter shows: positive pairs move training to the right, negatives move it up. What the level arrow leaves out is the price: an untrained network has some balance, and positive pairs spend it.
 # ```
 
 # %% [markdown]
@@ -896,7 +896,7 @@ glue.figure(fig, "ab-plot-silent")
 # Infinite width. Look at the dashed lines close on the solid one as $\tau^2$ falls. The contrastive loss is faster by $2K/(1+K)$; its clock is scaled to match.
 # ```
 #
-# **What stage 1 brings.** By the end of stage 1 the signals are aligned and the noise is gone. The paper's worry is what grows meanwhile: the condition number, and the errors of a finite width. It bounds both by coupling them to the progress made.
+# **What stage 1 brings.** By the end of stage 1 the signals are aligned and little noise is left. The paper's worry is what grows meanwhile: the condition number, and the errors of a finite width. It bounds both by coupling them to the progress made.
 #
 # ````{prf:lemma} 5.2 and B.2 of the paper, restored
 # :label: ab-lem-gronwall
@@ -1153,7 +1153,7 @@ glue.number("ab-deep", float(deep_condition[0].mean()))
 chapter.judge("deep-collapse", observed=deep_condition[-1], control=deep_condition[0])
 
 # %% [markdown]
-# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "similar stage-wise behavior can still be observed when using a uniform" $\tau$. What drives the first stage is then the dimension: the larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. We judge $d=10^3$ and $10^6$ at infinite width and, at the $d$ of this page, finite networks with a small $\tau^2$.
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. What drives the first stage is then the dimension: the larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. We judge $d=10^3$ and $10^6$ at infinite width and, at the $d$ of this page, finite networks with a small $\tau^2$.
 
 # %% tags=["hide-input"]
 uniform_taus, uniform_dims = [0.3, 4.0, 10.0], large_dims[1:]
@@ -1237,7 +1237,7 @@ glue.figure(fig, "ab-plot-fig-1")
 # :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls, the higher the larger the dimension.
 # :name: ab-fig-1
 #
-# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one in a time of order $d$. Last row: one $\tau$ throughout. The larger $d$, the higher the peak; the sharper the contrast, the lower the peak. The end comes soonest at the middle one.
+# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one in a time of order $d$. Last row: one $\tau$ throughout. The larger $d$, the higher the peak; the sharper the contrast, the lower the peak. Which of them is first depends on what counts as the end: the sharpest is the first to come near one, and then it is slow.
 # ```
 #
 # At finite width, too, training ends aligned with and without negatives, and with them the condition number ends close to one: what the theory says of both rows of Figure 1 of the paper.
@@ -1311,7 +1311,7 @@ many_collapsed = float(wide_condition_number(collapsed).quantile(0.5))
 chapter.judge("thm-4.3b-3", observed=many_sigma, control=many_collapsed)
 
 # %% [markdown]
-# ## How fast: a sharp contrast is slow
+# ## How fast: near the end a sharp contrast is slow
 #
 # Is a larger $\tau$ better? Too soft, and all negatives weigh alike. Too sharp, and every $T_p$ is 1: no difference between long and short columns is left to act on. In between is a best one.
 #
@@ -1646,7 +1646,7 @@ glue.figure(fig, "ab-plot-sgd")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-sgd
-# :alt: Final condition number against the width for several dimensions. With negatives the points lie near one from eight neurons on; without them they lie above the exact end.
+# :alt: Final condition number against the width for several dimensions. With negatives the points lie near one from eight neurons on; without them they lie around the exact end, and above it with the fewest neurons.
 # :name: ab-fig-sgd
 #
 # Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons, one for each signal, the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
@@ -1735,7 +1735,7 @@ glue.figure(fig, "ab-plot-fig-2")
 # :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with three temperatures. Without negatives, and with the smallest inverse temperature, the stable rank falls to one and the condition number grows.
 # :name: ab-fig-2
 #
-# Heads during training, on test pairs: mean over starts, bands from the least to the largest start, at the right end two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change nothing, as the lemma suggests. At $\tau^2=10$ it dips before it rises: two stages that interlace. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
+# Heads during training, on test pairs: mean over starts, bands from the least to the largest start, at the right end two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change little, as the lemma suggests. At $\tau^2=10$ it dips before it rises: two stages that interlace. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
 # ```
 
 
@@ -1887,15 +1887,15 @@ chapter.judge(
 #
 # **What surprised us.**
 #
-# - How little width it takes. Read by distances, a collapsed network of width 100 is aligned at $d=10^6$.
+# - How little width it takes. Read by distances, a collapsed network of width 100 is aligned at $d=10^6$. This is algebra: at rest both encoders give partners the same output.
 # - The end of positive-only training is exact: one equation, $\sum_pe^{\sigma_p^2\Theta}=2d$, in which the size of the noise does not occur, only the number of its dimensions.
 # - There is a best temperature, $1+W(K/e)$ for many signals, and beyond it time grows steeply. In the [record](ab-record) that of heads rises with $K$, too, under SGD and under AdamW.
-# - A single $\tau$ shows the two stages as well, if the dimension is large.
+# - A single $\tau$ shows a rise and a fall of the condition number as well, if the dimension is large. Two stages, first alignment and then balance, it shows only if it is soft: else the condition number turns before the noise has left.
 #
 # **What is open.**
 #
 # - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
-# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper. In its linear model [a predictor with a stop-gradient](ab-a-beyond) brings the condition number down to about $\sigma_1/\sigma_r$ in every dimension, not to one. Why, we can say in outline only.
+# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper. In its linear model [a predictor with a stop-gradient](ab-a-beyond) keeps the condition number at about $\sigma_1/\sigma_r$, where it starts, in the dimensions that we judge. It does not bring it to one, noise stays, and the larger $d$, the less the encoders agree. We have an idea of the reason and no proof.
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point.
 # - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried. There is no proof.
 #
