@@ -295,7 +295,7 @@ chapter.judge(
 
 # %% [markdown]
 # (fd-a-independent)=
-# ### Why no two independent views can do it
+# ### Why two independent views cannot make a dense direction shrink
 #
 # Two independent masks leave the noise, whatever their rate. The reason has nothing to do with masks. Let $x^+$ and $x^{++}$ be drawn independently given $x$, from one law, and let $a(x)=\mathbb E[x^+\mid x]$. Then
 #
@@ -1387,7 +1387,7 @@ chapter.judge(
 #
 # ### The more negatives, the more noise
 #
-# Without a mask the contrast makes the network drop its signals, since negatives share signals with a datum and never share its noise. If so, more negatives should drop them faster: of $N$ negatives about $Np/2$ have a given atom with a given sign, and those are the ones that punish it. We train without a mask and without a bias or weight decay, on noise that is a quarter as strong as the page's, so that signals are learned well first, and look at ten times $T_1$.
+# Without a mask the contrast lets noise outgrow the signals, since negatives share signals with a datum and never share its noise. If so, with more negatives it should do so faster: of $N$ negatives about $Np/2$ have a given atom with a given sign, and those are the ones that punish it. We train without a mask and without a bias or weight decay, on noise that is a quarter as strong as the page's, so that signals are learned well first, and look at ten times $T_1$.
 #
 # The card takes the share in span$(M)$ with the fewest negatives minus that with the most. The control is the same with a mask, at three times its later $T_1$, after about as many steps: there the noise cannot win, whatever $N$ is. Is $Np/2$ all that counts? The second row of the table doubles $p$ and $\sigma_\xi^2$ and halves $N$. The shares differ, so it is not; we know no simple law.
 
@@ -1662,7 +1662,7 @@ chapter.judge(
 #
 # Our copy of the paper has lost its formulas. Nothing below says that a formula of the paper is wrong, and we found no error in it. These are things that the paper does not say, or leaves in words.
 #
-# - **What a mask does to a pair, exactly** {eq}`fd-eq-moment`, at every rate; and why no two views that are independent given the datum can do it {eq}`fd-eq-independent`.
+# - **What a mask does to a pair, exactly** {eq}`fd-eq-moment`, at every rate; and why no two views that are independent given the datum, with one law, can make a dense direction shrink {eq}`fd-eq-independent`.
 # - **Dense directions shrink** with a mask, at the rate $-p\,d/d_1$ in the first stage. The paper needs only that they grow little.
 # - **Once the bias is above zero they grow again**, at a rate that does not fall with $d_1$ {eq}`fd-eq-biased`: a neuron learns the noise that helped it to fire.
 # - **The noise of a batch** in the first stage {eq}`fd-eq-noise`, and with it the batch that a dimension needs.
@@ -1690,7 +1690,7 @@ chapter.judge(
 # - All positives of a step share its negatives. Positive and negative data are drawn anew at every step, as in the paper. Training is in single precision, with a weight decay of $\lambda=0.002$ where nothing else is said.
 # - $f$ is homogeneous in weights and biases together, so only $\lVert w\rVert^2/\tau$ matters. Our $\tau$ is the scale at which outputs of order one stay well below saturation.
 # - $N_i$ are the atoms with at least half of a neuron's length; an atom is won by a neuron that gives it more than half of its squared length.
-# - The network, its training and the augmentations of Figures 1 to 4 of the paper are ours: SimCLR's {cite}`chen-2020`, with batch normalisation, a projection head and normalised outputs, which the theory does not have. Figures are judged by their captions and the text around them. The pictures of the paper were not available, so no likeness is claimed.
+# - The network, its training and the augmentations of Figures 1 to 4 of the paper are ours: SimCLR's {cite}`chen-2020`, with batch normalisation, a projection head and normalised outputs, which the theory does not have. Figures are judged by what the text says of them. Captions and pictures of the paper were not available, so no likeness is claimed.
 
 # %% [markdown]
 # (fd-record)=

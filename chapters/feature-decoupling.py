@@ -23,11 +23,11 @@
 # ```{include} ../book/_generated/feature-decoupling-box.md
 # ```
 #
-# Contrastive learning needs augmentations that destroy half of the input. Supervised learning does without. What is it that they remove?
+# Contrastive learning needs strong augmentations; a mask may destroy half of the input. Supervised learning does without. What is it that they remove?
 #
-# {cite}`wen-li-2021` answer this for sparse signals in strong dense noise. Hide a random half of the numbers from one view and the other half from the other. The two views then share no noise, so they can agree only on what is spread over all numbers: the signals. Without a mask the network learns the signals just as fast. Then it drops them. Negatives share signals with a datum and never share its noise, so noise is what tells data apart.
+# {cite}`wen-li-2021` answer this for sparse signals in strong dense noise. Hide a random half of the numbers from one view and the other half from the other. The two views then share no noise, so they can agree only on what is spread over all numbers: the signals. We find that without a mask the network learns the signals just as fast, and that noise then overgrows them. Negatives share signals with a datum and never share its noise, so noise is what tells data apart.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Some cards add a case *outside* the range in which the claim holds; there the rule should be missed. Further checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) is near the end. No code of the authors is public. Our copy of the paper has lost its formulas; each one here is restored from the words and the proofs around it and checked before it is relied on. The theorems are asymptotic, so we follow statements over time and sizes; beside trained networks stand untrained ones.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Some cards add a case *outside* the range in which the claim holds; there the rule should be missed. Further checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) is near the end. We found no public code of the authors. Our copy of the paper has lost its formulas and has no figures or captions. Each formula here is restored from the words and the proofs around it, and checked where it can be before it is relied on. The theorems are asymptotic, so we follow statements over time and sizes; beside trained networks stand untrained ones.
 #
 # The box counts the claims of chapter and appendix by the long stored [run](fd-record), the last line of the page counts its cards by the page's own short run.
 
@@ -278,7 +278,9 @@ glue.figure(fig, "fd-plot-datum")
 # \frac{\partial L}{\partial w_i}=-\mathbb E\Bigl[\Bigl((1-\ell_p)f_i(x^{++})-\sum_s\ell_sf_i(x_s)\Bigr)\mathbb 1\{|\langle w_i,x^+\rangle|\ge b_i\}\,x^+\Bigr].
 # $$ (fd-eq-gradient)
 #
-# Training is SGD on fresh data, with a small weight decay $\lambda$. In the paper biases are not learned. They are set by hand: $b_i=0$ until $T_1$, when all $\lVert w_i\rVert$ have grown to order one (to {glue:text}`fd-grown:.1f` for us, where the softmax is still nearly flat); then $b_i=\sqrt{2\log d/d}\,\lVert w_i\rVert$, raised by a factor $1+\eta/d$ a step. We replace what our copy has lost of the schedule: $b_i$ rises at least as fast as $\lVert w_i\rVert$, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$. Without augmentation the schedule is "arbitrary" in the paper; we leave $b_i=0$ there unless we say otherwise.
+# The indicator is for $b_i\ge0$. For $b_i<0$ it becomes $\mathbb 1\{\langle w_i,x^+\rangle\ge b_i\}+\mathbb 1\{-\langle w_i,x^+\rangle\ge b_i\}$, since near zero both branches of $f_i$ are then open.
+#
+# Training is SGD on fresh data, with a small weight decay $\lambda$. In the paper biases are not learned. They are set by hand: $b_i=0$ until $T_1$, when all $\lVert w_i\rVert$ have grown to order one (to {glue:text}`fd-grown:.1f` for us, where the softmax is still nearly flat); then $b_i=\sqrt{2\log d/d}\,\lVert w_i\rVert$, raised by a factor $1+\eta/d$ a step. We replace what our copy has lost of the schedule: $b_i$ rises at least as fast as $\lVert w_i\rVert$, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$. Without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed", says a footnote of the paper; we leave $b_i=0$ there unless we say otherwise.
 
 # %% [markdown]
 # ```{strip}
@@ -306,7 +308,7 @@ glue.number("fd-grown", recipe.grown)
 #
 # The two halves of a photograph agree on what is spread over both. Noise of single pixels is not spread, so the halves cannot agree on it.
 #
-# ```{prf:lemma} C.2 of the paper, restored, as a moment
+# ```{prf:lemma} beside Lemma C.2 of the paper: the moment of a pair
 # :label: fd-lem-c2
 # :nonumber:
 # At every rate of the mask
@@ -681,13 +683,13 @@ glue.figure(fig, "fd-plot-curve")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-curve
-# :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers of the runs without a mask stop on its lower part, filled ones of the masked runs stop on its upper part, a little below the curve.
+# :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers of the runs without a mask stop on its lower part, filled ones of the masked runs stop where it is nearly one, clearly below the curve.
 # :name: fd-fig-curve
 #
 # One run for each $d_1$, with a mask (blue) and without (vermilion). Look where the markers stop: without a mask $T_1$ comes too early. Black is {eq}`fd-eq-share`; dotted, how far the noise of a finite batch holds a run below it ([derived](fd-a-stage-one)).
 # ```
 #
-# ## Learn, then forget
+# ## Learned, then overgrown
 #
 # Once pairs agree, the loss asks what tells a datum from the others. Others share your signals. Nobody shares your noise.
 #
@@ -820,7 +822,7 @@ raised = torch.stack(
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **The signals are not just overgrown.** Theorem 3.2 of the paper speaks of the end. What surprised us is the way there, over three sizes of the noise, at the middle $d_1$: the share of the signals rises far above its start, and falls back. We judge the share at the end over its largest value. The control is the same network with a mask, still with $b=0$. With one negative instead of {glue:text}`fd-negatives:.0f` the share at the end is {glue:text}`fd-lonely:.2f` of its largest; [the appendix](fd-a-beyond) follows the number of negatives.
+# **Noise overgrows the signals.** Theorem 3.2 of the paper speaks of the end. What surprised us is the way there, over three sizes of the noise, at the middle $d_1$: the share of the signals rises far above its start, and falls back. It falls because noise goes on growing when the signals no longer do. Their own squared length falls as well, but that is the weight decay, which shrinks whatever no gradient renews. In trials without decay it never fell at the two louder noises, and by less than a tenth at the quietest; the share fell all the same. We judge the share at the end over its largest value. The control is the same network with a mask, still with $b=0$. With one negative instead of {glue:text}`fd-negatives:.0f` the share at the end is {glue:text}`fd-lonely:.2f` of its largest; [the appendix](fd-a-beyond) follows the number of negatives.
 
 
 # %% tags=["hide-input"]
@@ -918,13 +920,13 @@ glue.figure(fig, "fd-plot-forget")
 # :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again; solid lines with a mask rise and stay. Right, without a mask the squared length of the signals rises to a peak and falls, that of the noise goes on growing, and the loss is nearly zero where the signals peak.
 # :name: fd-fig-forget
 #
-# $b=0$, mean over starts, bands from the least to the largest. Left: look at the dashed lines come down. Right: the squared lengths behind it, and in grey the loss, as a share of its first value.
+# $b=0$, mean over starts, bands from the least to the largest. Left: look at the dashed lines come down. Right: the squared lengths behind it, and in grey the loss, as a share of its first value. Without weight decay (here $\lambda=0.002$) noise outgrows the signals, too, but the blue line hardly comes down.
 # ```
 #
 # What does a linear probe notice? With the quietest noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of the most that any linear representation allows (the ceiling {eq}`fd-eq-ceiling` below) when the signals peak, and {glue:text}`fd-probe-end:.2f` at the end. A probe can undo a linear map that mixes signal and noise, as long as both are there.
 
 # %% [markdown]
-# :::{admonition} Quick question: without a mask, does the loss rise again when the signals are forgotten?
+# :::{admonition} Quick question: without a mask, does the loss rise again when noise overgrows the signals?
 # :class: dropdown
 #
 # No, it is lowest at the end: negatives never share a datum's noise, so noise is what tells data apart.
@@ -1489,10 +1491,10 @@ glue.figure(fig, "fd-plot-ceiling")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-ceiling
-# :alt: R squared of probes against the number of labels. The representations with a threshold cross the horizontal line of the linear ceiling, the one with a mask first; those of neither, of untrained networks and of raw data stay below.
+# :alt: R squared of probes against the number of labels. The representations with a threshold end above the horizontal line of the linear ceiling, the one with a mask highest; those of neither, of untrained networks and of raw data stay below.
 # :name: fd-fig-ceiling
 #
-# Probes over the number of labels, mean over starts, bands from the least to the largest. Look at the black line, the most that any linear representation explains. Look where blue, mask and threshold, and green, thresholds alone, cross it. A network with neither of the two is linear and cannot, nor can an untrained network or $x$ itself.
+# Probes over the number of labels, mean over starts, bands from the least to the largest. Look at the black line, the most that any linear representation explains. Look which lines end above it: blue, mask and threshold, and green, thresholds alone. A network with neither of the two is linear and cannot, nor can an untrained network or $x$ itself.
 # ```
 #
 # Section 3 of the paper says that linear regression over $x$ itself needs many more labels, and Corollary 3.5 that $\tilde O(d)$ are enough for $f$; the [appendix](fd-a-labels) counts both. There, too, $R^2$ tends to one [as $d$ grows](fd-a-grows).
@@ -1507,7 +1509,7 @@ glue.figure(fig, "fd-plot-ceiling")
 # %% [markdown]
 # ## Four figures, twice
 #
-# The paper's theorems are about one layer on sparse codes, its figures about a Wide-ResNet on CIFAR-10. So we look first where the theory lives, then in a network that it does not describe.
+# The paper's theorems are about one layer on sparse codes, its figures about a Wide-ResNet on images. So we look first where the theory lives, then in a network that it does not describe.
 #
 # ### In the model
 #
@@ -1681,7 +1683,7 @@ chapter.judge(
 # (fd-images)=
 # ### In images
 #
-# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016` on CIFAR-10 {cite}`krizhevsky-2009`: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text states these results in words, without numbers; we have neither its figures nor its network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts, the same for every way of training (*arm*). So the cards below say how our small network behaves. They decide nothing about the paper's network, and each says what would.
+# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016`, we take it on CIFAR-10 {cite}`krizhevsky-2009`, which our copy does not name: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text states these results in words, without numbers; we have neither its figures nor its network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts, the same for every way of training (*arm*). So the cards below say how our small network behaves. They decide nothing about the paper's network, and each says what would.
 #
 # **By default** the images are a *substitute*: scikit-learn's digits, 8×8 pixels, each in a random colour on a random ground. Colour tells every image from the others and nothing about its class; a crop keeps it, colour jitter does not. The [record](fd-record) has exact pixels of CIFAR-10.
 
@@ -2112,7 +2114,7 @@ glue.figure(fig, "fd-plot-figures")
 # Upper row, what the theorems are about: data with one active atom, drawn by t-SNE {cite}`van-der-maaten-hinton-2008` of their representations and coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images, which the theorems do not describe: the image that drives each of eight filters most, and two numbers for each arm, one dot per start. Look at the row of crops alone and at its colour index.
 # ```
 #
-# In the model, firing comes out as the caption of the paper's Figure 4 says, with biases that nobody set by hand; likeness to supervised neurons needs the schedule; thresholds alone already improve the clusters, and the mask adds to that. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
+# In the model, firing comes out as the paper says of its Figure 4 (Section 1.1), with biases that nobody set by hand; likeness to supervised neurons needs the schedule; thresholds alone already improve the clusters, and the mask adds to that. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
 #
 # ## Late, not lost
 #
@@ -2207,32 +2209,32 @@ glue.figure(fig, "fd-plot-late")
 # :alt: Gain in R squared by the mask against step over T1 for several batches. Each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
 # :name: fd-fig-late
 #
-# What a probe gains by the mask, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero: the smaller the batch, the later. At first the mask even harms: a view has twice the noise of the datum, and thresholds are set only after $T_1$, which the mask delays. Diamonds: where half of the atoms are won.
+# What a probe gains by mask and thresholds together, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero: the smaller the batch, the later. At first the mask even harms: a view has twice the noise of the datum, and thresholds are set only after $T_1$, which the mask delays. Diamonds: where half of the atoms are won.
 # ```
 #
 # The [whole map](fd-a-map) over $d_1/d$, noise and batch is in the appendix.
 #
 # ## Summary
 #
-# The mask hides, the threshold finds, negatives make a network forget. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on to its end. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And with neither, the loss goes to zero, because noise tells data apart better than signals do.
+# The mask hides, the threshold finds, and without a mask noise takes over. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on towards its end, as far as the noise of a batch allows. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And with neither, the loss goes to zero, because noise tells data apart better than signals do.
 #
 # **What surprised us.**
 #
-# - Without a mask the signals are learned first and dropped later. With quiet noise the share in span$(M)$ rises to {glue:text}`fd-peak:.0%` and ends at {glue:text}`fd-end:.0%`, while the loss falls all the way.
+# - Without a mask the signals are learned first, and noise overgrows them later. With quiet noise the share in span$(M)$ rises to {glue:text}`fd-peak:.0%` and ends at {glue:text}`fd-end:.0%`, while the loss falls all the way.
 # - One curve {eq}`fd-eq-share` describes both runs of the first stage, and neither the size of the noise nor the mask occurs in it.
 # - Trained biases rise with a mask, after a dip, as the authors raise theirs by hand, and they make the two networks fire sparsely and densely.
 # - Two independent masks leave the views as much noise in common as no mask does.
 #
 # **What is open.**
 #
-# - *How fast the signals are forgotten.* {eq}`fd-eq-contrast` says why; the number of negatives matters, and the [appendix](fd-a-beyond) finds no simple law.
+# - *How fast noise overgrows the signals.* {eq}`fd-eq-contrast` says why; the number of negatives matters, and the [appendix](fd-a-beyond) finds no simple law.
 # - *How biases move by themselves.* The paper leaves it open, and {numref}`fd-fig-energy` is an observation.
 # - *Noise with structure.* A mask decouples what is independent from number to number, and nothing else; the [second exercise](fd-exercises) breaks it.
 # - *More atoms.* Every trained network on this page has $d=16$. At $d=32$ and 64 neurons are sorted, too, if the largest bias falls as $\sqrt{\log d/d}$ and steps grow as $1/p$ ([appendix](fd-a-atoms)). Larger $d$ we have not seen.
 # - *Finite data.* Every step here sees fresh data. With a data set, noise could also be memorised.
 # - *Images.* Which property of a deep network decides how densely it fires.
 #
-# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: equation (9) of the paper there asks for a probability below $(3-\sqrt5)/2$, two atoms of ours without noise for $p<\frac23$, many with noise for $p<\frac13$. Lemma 2 of the paper there takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities do what a mask does, if their noises are independent; there negatives balance the signals, here, without a mask, they make a network drop them. [One testbed](one-testbed.ipynb) shows views, thresholds and masks at work in the other papers' worlds.
+# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: equation (9) of the paper there asks for a probability below $(3-\sqrt5)/2$, two atoms of ours without noise for $p<\frac23$, many with noise for $p<\frac13$. Lemma 2 of the paper there takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities do what a mask does, if their noises are independent; there negatives balance the signals, here, without a mask, they let noise outgrow them. [One testbed](one-testbed.ipynb) shows views, thresholds and masks at work in the other papers' worlds.
 
 # %% tags=["hide-input"]
 glue.number("fd-ceilings", explained["with a mask"].mean())

@@ -1266,7 +1266,7 @@ found_bad = (0.1, 0.1, 0.5)
 #
 # *A week, 20 points. Needs: warm-up 2, the training loop of the chapter. After it you can predict a peak before you run.*
 #
-# Without a mask a network learns signals and drops them later. When are the weights grown, and what do they hold by then?
+# Without a mask a network learns signals, and noise overgrows them later. When are the weights grown, and what do they hold by then?
 
 # %% [raw]
 # # BEGIN QUESTION
