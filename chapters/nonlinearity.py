@@ -1351,7 +1351,7 @@ print("two views: ", *(letters(v) for v in pair))
 # \bar\chi_+=\frac1K\sum_k\frac1{|R_k^g|}\sum_{a\in R_k^g}\max_m\cos(w_{km},e_a),
 # $$ (nl-eq-score)
 #
-# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$, the same over all other tokens. For each token we look for the filter that fits it best. A perfect network has $\bar\chi_+=1$, a filter for each candidate, and $\bar\chi_-$ near 0, no filter for noise. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list.
+# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$, the same over all other tokens. For each token we look for the filter that fits it best. A perfect network has $\bar\chi_+=1$, a filter for each candidate, and $\bar\chi_-$ near 0, no filter for noise. Where the paper's text and the author's program {cite}`luckmatters` differ, we train as the program does; the [appendix](nl-a-program) has the list. Networks are trained in single precision. Under another rounding single networks can end elsewhere, so verdicts rest on means.
 #
 # The author's repository prints one run: $P=\beta=5$, ReLU, 5,000 minibatches, ending at $\bar\chi_+=0.998$, $\bar\chi_-=0.003$. We train networks of that configuration, each with generators, weights and minibatches of its own. The difference is given in tokens, so 1 means a whole candidate found or missed. As a control we use the learning rate 0.002 that the text prints, in place of the program's 0.02; it ends far from the log, and we take it for a slip.
 
