@@ -6,6 +6,7 @@
   const { make, slider, loop, still, start, circleMath, circleRing, circleCurve } = explorables;
   const { POINTS, PLAIN, survey, hillOf, expectedFinds, climb, settle, starts, wrap } = circleMath;
   const FIFTH = 4, TOKENS = POINTS.length; // the point that is voted for until another is held
+  const degrees = (t) => Math.round((t * 1800) / Math.PI) / 10, place = (k) => `point${"abcdefghi"[k]}`;
 
   const nine = (state) => survey({ points: POINTS, ...PLAIN, ...state });
   const QUESTIONS = [
@@ -175,10 +176,11 @@
       if (result.textContent !== text) result.textContent = text;
     }
 
-    // --- scenes: filter is the number of the picked one, 0 for none, and at its angle in degrees
+    // --- scenes: filter is the number of the picked one, 0 for none, and at its angle in degrees; pointa to pointi are those of the points
     function read() {
-      const at = picked < 0 ? 0 : Math.round((filters[picked].t * 1800) / Math.PI) / 10;
-      return { leak: leak(), spread: spread.value(), filters: count.value(), seed, vote: vote.value(), token: token + 1, filter: picked + 1, at };
+      const at = picked < 0 ? 0 : degrees(filters[picked].t);
+      const places = Object.fromEntries(points.map((t, k) => [place(k), degrees(t)]));
+      return { leak: leak(), spread: spread.value(), filters: count.value(), seed, vote: vote.value(), token: token + 1, filter: picked + 1, at, ...places };
     }
 
     function write(state) {
@@ -188,6 +190,10 @@
       });
       [seed, goal, walking] = [state.seed, null, false];
       token = Math.min(Math.max(Math.round(state.token), 1), TOKENS) - 1;
+      POINTS.forEach((t, k) => {
+        const at = state[place(k)];
+        points[k] = at === undefined || at === degrees(t) ? t : wrap((at * Math.PI) / 180);
+      });
       drop();
       picked = gripped = Math.min(state.filter, filters.length) - 1;
       if (picked >= 0) filters[picked].t = wrap((state.at * Math.PI) / 180);

@@ -173,3 +173,20 @@ def test_a_scene_holds_a_filter_at_its_angle(page, file):
     assert page.run(f"{FILTER}[2].ariaValueNow") == "-20"
     page.run("[...document.querySelectorAll('button')].find(b => b.textContent === 'Let it climb').click()")
     page.until(f"!/still climbing/.test({RESULT}) && {FILTER}[2].ariaValueNow !== '-20'")
+
+
+def test_a_moved_point_is_in_the_address(page, file):
+    page.open(file, prefers_reduced_motion="reduce")
+    page.run(SKIP)
+    point = "document.querySelectorAll('.explorable [role=slider]')[6]"
+    nine = page.run(TITLE)
+    page.run(f"{point}.focus()")
+    page.run(f"{point}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowRight', bubbles: true}}))")
+    moved = page.run(f"{point}.ariaValueNow")
+    page.until("/point[a-i]=/.test(location.hash)")
+    title, address = page.run(TITLE), page.run("location.hash")
+    page.run("location.hash = 'circle:token=1'")
+    page.until(f"{TITLE} === {nine!r}")
+    page.run(f"location.hash = {address!r}")
+    page.until(f"{point}.ariaValueNow === {moved!r}")
+    assert page.run(TITLE) == title
