@@ -87,7 +87,7 @@ class Mutations:
     def words(self, claim: str, entry: dict) -> tuple[str, str]:
         """The verdicts without and with the mutation, by the present rule.
 
-        A row that few small networks leave open is undecided with both; what the rule says of each arm then counts.
+        A row that few small networks leave open is undecided with both; what the rule says of its arms at 95 % counts.
         """
         readings = (entry["sound"], entry["broken"])
         both = tuple(words(self.claims, {claim: reading})[claim] if reading else DIVERGED for reading in readings)

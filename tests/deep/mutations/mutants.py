@@ -25,6 +25,7 @@ from clbook.provenance.library import FOLDERS, Library, definition_with
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.syntax import Definition
 
+FEW_SEEDS = 0.05  # level of the arms of a smoke run, which its few seeds leave open at the level of verdicts
 _APART: list[bool] = []  # filled in a process that may compile a mutation, which then stays in it
 
 
@@ -71,7 +72,7 @@ class Mutation:
     @property
     def compiled(self) -> bool:
         """Whether numba compiles the module: then what calls it contains it, too."""
-        return "njit" in self.source
+        return any(word in self.source for word in ("njit", "compiled_once"))
 
     @property
     def broken(self) -> str:
@@ -214,10 +215,10 @@ def words(claims: Claims, stored: dict[str, dict]) -> dict[str, str]:
 
 
 def arm_words(claims: Claims, claim: str, stored: dict) -> str:
-    """The outcome of the rule on every case of every stored arm, in one line."""
+    """The outcome of the rule on every case of every stored arm, in one line, at the level of a run with few seeds."""
     verdict = judge_all(claims, {claim: Reading.of(**stored)})[claim]
     arms, rule = vars(verdict.reading.as_judged(verdict.claim)), verdict.claim.rule
-    said = [f"{arm} {rule.outcome(s)}" for arm, cases in arms.items() for s in cases.values()]
+    said = [f"{arm} {rule.outcome(s, FEW_SEEDS)}" for arm, cases in arms.items() for s in cases.values()]
     return ", ".join(["undecided", *said])
 
 
