@@ -404,7 +404,7 @@ chapter.judge("private", **private_shares(block))
 # (ot-stops)=
 # ## Where the law stops
 #
-# The law speaks of linear encoders of mean norm 1, of centred Gaussian views (of one covariance for one encoder), and of many independent pairs. The [appendix](ot-a-beyond) leaves these one by one and says what then holds.
+# The law speaks of linear encoders of root mean square norm 1, of centred Gaussian views (of one covariance for one encoder), and of many independent pairs. The [appendix](ot-a-beyond) leaves these one by one and says what then holds.
 #
 # - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. What is "few" depends on how strong the strongest directions are: for Gaussian views a loss of inner products is not quite the right one at finite $N$, and the error is of the order of their $\rho_j^2$. In training, noise in small batches can also lower it.
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.

@@ -1262,7 +1262,7 @@ found_bad = (0.1, 0.1, 0.5)
 # # END QUESTION
 
 # %% [markdown]
-# ## Project 1: learn, then forget
+# ## Project 1: learned, then overgrown
 #
 # *A week, 20 points. Needs: warm-up 2, the training loop of the chapter. After it you can predict a peak before you run.*
 #
@@ -1391,7 +1391,7 @@ def share_at_growth(growth, d, d1, p, s2, masked):
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# **Rubric.** Predictions dated before the runs, 2 points. Peaks within 0.1 in four of six settings or the failure explained, 4. Starts and intervals, 2. The cause of forgetting shown by a control (negatives off, or a mask from the peak on), 3. $N=1$ discussed, 1.
+# **Rubric.** Predictions dated before the runs, 2 points. Peaks within 0.1 in four of six settings or the failure explained, 4. Starts and intervals, 2. The cause of the fall shown by a control (negatives off, or a mask from the peak on), 3. $N=1$ discussed, 1.
 
 # %% [raw]
 # # END SOLUTION

@@ -25,7 +25,7 @@
 #
 # A **prediction** is a number and an interval, `(value, low, high)`, written down *before* you compute. It is scored by its distance from the truth, so that an honest guess with an honest interval earns points.
 #
-# Notation as in the chapter: $\rho_j$ are the canonical correlations of two views, a *private* direction has $\rho=0$, $\tau^2$ is the inverse temperature, $z$ the number of outputs. Linear encoders have mean norm 1, views are Gaussian unless stated otherwise, and there are many pairs. Direction $j$ then has the share $g_j=(\rho_j-\mu)_+/\tau^2$ of the outputs, with the level $\mu$ for which $\sum_jg_j=1$. Unless stated otherwise one encoder serves both views, so that $\mu$ may be negative.
+# Notation as in the chapter: $\rho_j$ are the canonical correlations of two views, a *private* direction has $\rho=0$, $\tau^2$ is the inverse temperature, $z$ the number of outputs. Linear encoders have root mean square norm 1, views are Gaussian unless stated otherwise, and there are many pairs. Direction $j$ then has the share $g_j=(\rho_j-\mu)_+/\tau^2$ of the outputs, with the level $\mu$ for which $\sum_jg_j=1$. Unless stated otherwise one encoder serves both views, so that $\mu$ may be negative.
 
 # %%
 import matplotlib.pyplot as plt

@@ -43,7 +43,7 @@
         const kept = end(DISJOINT, LOUDEST) / end(DISJOINT);
         return kept > 0.99 ? "all" : kept < 0.5 ? "less" : "most";
       },
-      because: "On average, disjoint views share none of the noise, however loud it is. (A real batch is finite, and leaves a little.)",
+      because: "On average, disjoint views share none of the noise, however loud it is. (A real batch is finite, and leaves some.)",
     },
   ];
   const TOUR = [
