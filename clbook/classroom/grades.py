@@ -103,12 +103,13 @@ def cell_notes(sheet: Sheet, notebook: bytes) -> list[str]:
     """Answers and checks of the handed-out notebook that a submission lacks or has more than once."""
     cells = [cell["source"] for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
     cells = ["".join(source) for source in cells]
-    asked = Counter(name for source in _answer_cells(sheet.student) for name in defined(source))
+    asked = dict.fromkeys(name for source in _answer_cells(sheet.student) for name in defined(source))
+    handed = Counter(name for cell in sheet.student.cells if cell.cell_type == "code" for name in defined(cell.source))
     given = Counter(name for source in cells for name in defined(source))
     wanted = [f'grader.check("{question}")' for question in sheet.tests]
     checks = {call: sum(source.replace("'", '"').count(call) for source in cells) for call in wanted}
-    missing = [name for name in asked if not given[name]] + [call for call in wanted if not checks[call]]
-    doubled = [name for name in asked if given[name] > asked[name]] + [call for call in wanted if checks[call] > 1]
+    missing = [name for name in asked if given[name] < handed[name]] + [call for call in wanted if not checks[call]]
+    doubled = [name for name in asked if given[name] > handed[name]] + [call for call in wanted if checks[call] > 1]
     return [f"missing: {each}" for each in missing] + [f"more than once: {each}" for each in doubled]
 
 

@@ -94,6 +94,11 @@ def test_missing_and_doubled_cells_are_named(sheet):
     assert notes(sheet, sheet.student) == []
 
 
+def test_a_name_that_a_given_cell_defines_again_is_not_doubled(sheet):
+    sheet.student.cells.append(nbformat.v4.new_code_cell("double = 3"))
+    assert notes(sheet, answered(sheet, "def double(x):\n    return 2 * x")[0]) == []
+
+
 def test_a_magic_or_other_quotes_hide_no_answer(sheet):
     timed, at = answered(sheet, "%%time\n%matplotlib inline\ndef double(x):\n    return 2 * x")
     timed.cells[at + 1].source = "grader.check('w1_double')"
