@@ -12,7 +12,7 @@ from clbook.provenance.syntax import IMPORTS, Definition, External, statements_b
 from clbook.provenance.units import CHAPTER, STATE, Unit
 
 DECORATORS = {
-    "cache", "cached_property", "classmethod", "contextlib.contextmanager", "dataclass", "functools.cache",
+    "cache", "cached_property", "classmethod", "compiled_once", "contextlib.contextmanager", "dataclass", "functools.cache",
     "intrinsic", "njit", "property", "staticmethod", "torch.inference_mode", "torch.no_grad",
 }  # fmt: skip
 _REFLECTION = {"globals", "locals", "eval", "exec", "__import__", "setattr", "delattr"}

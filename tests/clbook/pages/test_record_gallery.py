@@ -167,7 +167,7 @@ def test_the_book_opens_with_a_picture_of_a_record_or_with_none(files):
 def test_a_caption_of_another_form_is_refused_in_one_line(files, row):
     files.captions("paper").parent.mkdir()
     files.captions("paper").write_text(f"plot-a: {row}\n", encoding="utf-8")
-    with pytest.raises(BookError, match="stand-in.paper.yaml: plot-a"):
+    with pytest.raises(BookError, match="stand-in/captions/paper.yaml: plot-a"):
         captions(files, "paper")
 
 
@@ -175,7 +175,7 @@ def test_a_caption_of_another_form_is_refused_in_one_line(files, row):
 def test_a_file_of_captions_that_is_damaged_is_refused_in_one_line(files, text):
     files.captions("paper").parent.mkdir()
     files.captions("paper").write_text(text, encoding="utf-8")
-    with pytest.raises(BookError, match="stand-in.paper.yaml") as error:
+    with pytest.raises(BookError, match="stand-in/captions/paper.yaml") as error:
         captions(files, "paper")
     assert "\n" not in str(error.value)
 
