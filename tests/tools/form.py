@@ -12,8 +12,8 @@ from clbook.provenance.syntax import IMPORTS, Definition, External, statements_b
 from clbook.provenance.units import CHAPTER, STATE, Unit
 
 DECORATORS = {
-    "cache", "cached_property", "classmethod", "compiled_once", "contextlib.contextmanager", "dataclass", "functools.cache",
-    "intrinsic", "njit", "property", "staticmethod", "torch.inference_mode", "torch.no_grad",
+    "cache", "cached_property", "classmethod", "compiled_once", "contextlib.contextmanager", "dataclass",
+    "functools.cache", "intrinsic", "njit", "property", "staticmethod", "torch.inference_mode", "torch.no_grad",
 }  # fmt: skip
 _REFLECTION = {"globals", "locals", "eval", "exec", "__import__", "setattr", "delattr"}
 _FINDING = {"__subclasses__", "__init_subclass__", "__globals__"}  # these reach code that no name leads to
