@@ -349,7 +349,7 @@ def test_so_is_a_picture_of_a_notebook(files, content, status):
         shown = {"image/png": base64.b64encode(content).decode()}
         picture = {"output_type": "display_data", "data": shown, "metadata": {"scrapbook": {"name": "fig-1"}}}
         next(c for c in notebook["cells"] if c["cell_type"] == "code")["outputs"].append(picture)
-    known = {"pictures": KNOWN, "shown": outputs_shown(nbformat.from_dict(notebook))}
+    known = {"pictures": KNOWN, "shown": outputs_shown(nbformat.reads(json.dumps(notebook), 4))}
     output["data"][MIME] = json.dumps(seal(json.loads(output["data"][MIME]) | known))
     files.notebook.write_text(json.dumps(notebook))
     returned, said = run("stand-in", "thm-1")
