@@ -15,7 +15,7 @@ from clbook.claims.judging import Reading
 from clbook.claims.rules import Rule
 from clbook.common.errors import BookError
 from clbook.pages import run_page
-from clbook.sweep import sweep_page, sweep_table
+from clbook.sweep import sweep_page
 from clbook.sweep.grid import plan_grid
 from clbook.sweep.sweep_folder import run_folder
 from clbook.sweep.sweep_page import default_claim, write_page
@@ -155,7 +155,6 @@ def test_the_statistic_is_that_of_the_case_that_decides():
 
     assert of({"at_most": 1}, 0.2, 0.9, 0.5) == 0.9 and of({"at_least": 1}, 3, 0.2) == 0.2
     assert of({"between": [0, 1]}, 0.5, 0.95, 0.1) == 0.95 and of({"equals": 4}, 4, 7) == 7
-    assert of({"rate": {"predicted": 2, "rival": 1}}, 2.1, 1.7) == 1.7
     assert margin(Rule.parse({"between": [0, 1]}, ""), Reading.of(observed=3.0, control=0).observed[""]) == -2
 
 
@@ -180,20 +179,12 @@ def test_grids_of_any_shape_are_drawn(tmp_path, monkeypatch, axes):
     assert "<svg" in (tmp_path / "page.html").read_text()
 
 
-def test_what_a_block_leaves_out_counts_for_the_correction_of_its_verdicts(tmp_path, monkeypatch):
-    """The correction is that of a run of the block alone, whose claims are all judged together."""
+def test_what_a_block_leaves_out_is_not_judged_in_it(tmp_path, monkeypatch):
+    """No verdict depends on another row, so what has no values of a block's seeds has no part in it."""
     monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
     build_stand_in(tmp_path)
-    together, verdicts_of = [], sweep_table.verdicts_of
-
-    def watched(stamp, claims):
-        together.append(set(stamp["readings"]))
-        return verdicts_of(stamp, claims)
-
-    monkeypatch.setattr(sweep_table, "verdicts_of", watched)
     run(plan_grid("stand-in", ["scale=0.5,1"], seeds=2, fold=True), tmp_path / "a", Pool())
     table = read_table(tmp_path / "a")
-    assert together[-4:] == [{"thm-1", "thm-1-a", "fig-1"}] * 4
     assert [row.claims for row in table.rows] == [{}] * 4  # eight seeds; these stand-ins have four values
     with pytest.raises(BookError, match="blocks of seeds, folded, have no claim of their own"):
         default_claim(table)
