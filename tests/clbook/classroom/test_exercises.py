@@ -106,6 +106,7 @@ def test_a_magic_or_other_quotes_hide_no_answer(sheet):
 
 
 def test_a_folder_without_submissions_is_refused(source, tmp_path):
+    pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
     (tmp_path / "empty").mkdir()
     with pytest.raises(BookError, match="no submission in it"):
         grade(source, tmp_path / "empty", 10.0)
