@@ -29,7 +29,7 @@ test: .venv/.test-installed lint
 
 # A core each: what is stored is computed again while the pages are built.
 sample: .venv/.test-installed
-	.venv/bin/clbook verify --sample 150
+	.venv/bin/clbook verify --sample 60
 
 # A fifth of the tests of `deep`, which the commit selects; some look at the pages.
 drawn: .venv/.test-installed .venv/.class-installed .venv/.slides-installed

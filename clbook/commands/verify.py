@@ -145,13 +145,14 @@ def command(
     root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
 ) -> int:
     """`clbook verify`: prints the outcome for each run; the status is 1 if anything differs from what is stored."""
-    by, planned, began = commit_or_digest(root), jobs(root, chapter, claims, profile), time.monotonic()
+    by, planned = commit_or_digest(root), jobs(root, chapter, claims, profile)
     outcomes: list[Outcome] = []
-    deadline = None if sample is None else began + OVERTIME_SHARE * sample
     if one_seed:
         planned = in_parts(planned, by)
     if sample is not None:
         planned = sampled(planned, sample, by)
+    began = time.monotonic()  # what is drawn is known: the time of a sample is that of its runs
+    deadline = None if sample is None else began + OVERTIME_SHARE * sample
     for job in planned:
         own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS  # lest it use up the sample
         checked = check_job(job, deadline and min(deadline, own))

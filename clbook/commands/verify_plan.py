@@ -1,6 +1,7 @@
 """Which stored readings `clbook verify` recomputes, and what they cost."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from .parts import Part, part_of
 from .request import check_data, named_claims
 
 INTEGRATOR = "torchdiffeq.odeint"  # adaptive: all runs of a batch share its steps
-START_SECONDS = 2.0  # to start a process, for each reading; the readings of one run share it
+START_SECONDS = 5.0  # to start a process and import torch; the readings of one run share it
 PART_ABOVE_SHARE = 1 / 3  # of a sample's budget; whatever takes longer is computed in part
 WHOLE_BELOW_SECONDS = 30.0  # seconds; whatever takes no longer is computed with all its seeds
 
@@ -63,6 +64,24 @@ class Job:
         """A part of a reading, drawn by `by`; None if it has none, or a part would not represent the whole."""
         return None if self.claims.rows[claim].whole else part_of(self.digests, self.stored.stamp, claim, by)
 
+    @cached_property
+    def cell_seconds(self) -> dict[int, float]:
+        """The seconds of each cell in this run; if all are unknown, those in the notebook, in proportion.
+
+        A single cell without seconds, whose pieces were kept of an earlier attempt, counts as in the notebook.
+        """
+        seconds = seconds_of_record(self.stored.stamp, self.digests)
+        if not (shown := notebooks_stamp(self.code.files)):
+            return seconds
+        by_default = seconds_of(shown, ChapterDigests(self.code, shown["parameters"]))
+        factor = 1.0 if seconds else self.stored.stamp["seconds"] / max(sum(by_default.values()), 1.0)
+        return {n: factor * took for n, took in by_default.items()} | seconds
+
+    def cost(self, claim: str) -> float:
+        """The seconds of a reading's cells."""
+        cells = {self.code.units[n].cell for n in self.code.union([claim])}
+        return sum(self.cell_seconds.get(n, 0.0) for n in cells)
+
     @property
     def parameters(self) -> dict:
         return self.part.parameters if self.part else self.stored.stamp["parameters"]
@@ -87,34 +106,38 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
     return planned
 
 
-def costs(job: Job) -> dict[str, float]:
-    """Claim → the seconds of its cells in this run; if all are unknown, those in the notebook, in proportion.
+class Draw(Mapping[str, float]):
+    """The seconds that each planned reading takes, with its start, worked out when they are asked for.
 
-    A single cell without seconds, whose pieces were kept of an earlier attempt, counts as in the notebook.
+    Whatever takes longer than the budget even in part, or is not at hand, takes for ever.
     """
-    seconds = seconds_of_record(job.stored.stamp, job.digests)
-    if shown := notebooks_stamp(job.code.files):
-        by_default = seconds_of(shown, ChapterDigests(job.code, shown["parameters"]))
-        factor = 1.0 if seconds else job.stored.stamp["seconds"] / max(sum(by_default.values()), 1.0)
-        seconds = {n: factor * took for n, took in by_default.items()} | seconds
-    cells = {c: {job.code.units[n].cell for n in job.code.union([c])} for c in job.wanted}
-    return {claim: sum(seconds.get(n, 0.0) for n in of) for claim, of in cells.items()}
+
+    def __init__(self, planned: list[Job], budget: float, by: str):
+        self.budget, self.by = budget, by
+        self.places = {f"{job.stored.where} {claim}": (job, claim) for job in planned for claim in job.wanted}
+
+    def chosen(self, name: str) -> tuple[Job, str, Part | None, float]:
+        """A reading's job, its claim, the part of it that is computed, and what that takes, in seconds."""
+        job, claim = self.places[name]
+        cost = job.cost(claim)
+        part = job.part_of(claim, self.by) if cost > PART_ABOVE_SHARE * self.budget else None
+        return job, claim, part, cost * part.share if part else cost
+
+    def __getitem__(self, name: str) -> float:
+        job, claim, _, cost = self.chosen(name)
+        return cost + START_SECONDS if cost <= self.budget and job.is_at_hand(claim) else math.inf
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 def sampled(planned: list[Job], budget: float, by: str) -> list[Job]:
-    """The readings that are drawn within a budget of seconds; costly ones in part.
-
-    Readings that take longer than the budget even so, or are not at hand, are left out.
-    """
-    places, seconds = {}, {}
-    for job in planned:
-        for claim, cost in costs(job).items():
-            part = job.part_of(claim, by) if cost > PART_ABOVE_SHARE * budget else None
-            cost = cost * part.share if part else cost
-            if cost <= budget and job.is_at_hand(claim):
-                name = f"{job.stored.where} {claim}"
-                places[name], seconds[name] = (job, claim, part, cost), cost + START_SECONDS
-    return grouped(places[name] for name in sample(seconds, budget, by))
+    """The readings that are drawn within a budget of seconds; costly ones in part."""
+    draw = Draw(planned, budget, by)
+    return grouped(draw.chosen(name) for name in sample(draw, budget, by))
 
 
 def in_parts(planned: list[Job], by: str) -> list[Job]:
@@ -122,7 +145,8 @@ def in_parts(planned: list[Job], by: str) -> list[Job]:
     return grouped(
         (job, claim, part, cost * part.share if part else cost)
         for job in planned
-        for claim, cost in costs(job).items()
+        for claim in job.wanted
+        for cost in [job.cost(claim)]
         for part in [job.part_of(claim, by) if cost > WHOLE_BELOW_SECONDS else None]
     )
 

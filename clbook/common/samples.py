@@ -1,8 +1,10 @@
 """Random samples of what is run again, seeded by the commit, so that over time everything is drawn."""
 
 import hashlib
+import math
 import os
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -25,14 +27,17 @@ def commit_or_digest(root: Path) -> str:
         return digest.hexdigest()
 
 
-def sample(seconds: dict[str, float], budget: float, by: str) -> list[str]:
+def sample(seconds: Mapping[str, float], budget: float, by: str) -> list[str]:
     """Names in a random order that the text `by` seeds, until their seconds reach the budget.
 
-    The last one may exceed the budget, so that something longer than the budget can be drawn, too.
+    The last one may exceed the budget, so that something longer than the budget can be drawn, too. A name whose seconds
+    are infinite is left out. The seconds of a name are looked up when its turn comes, for they may be dear to know.
     """
-    taken: list[str] = []
+    taken, spent = [], 0.0
     for name in sorted(seconds, key=lambda name: hashlib.sha256(f"{by} {name}".encode()).digest()):
-        if sum(seconds[n] for n in taken) >= budget:
+        if spent >= budget:
             break
-        taken.append(name)
+        if math.isfinite(took := seconds[name]):
+            taken.append(name)
+            spent += took
     return taken

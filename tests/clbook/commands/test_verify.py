@@ -163,7 +163,7 @@ def test_on_another_processor_networks_of_a_grid_may_differ_as_other_seeds_would
 
 def test_a_grid_is_computed_again_with_a_few_networks(tmp_path, monkeypatch):
     files = recorded(tmp_path, monkeypatch, GRID, "networks: 12\n", GRID_CLAIMS)
-    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
+    monkeypatch.setattr(verify_plan.Job, "cost", lambda job, claim: 100.0)
     status, said = run("stand-in", "fig-1", "--one-seed")
     assert status == 0 and "2 readings: 2 the same to the last bit" in said and "1 readings in part, 0 wrong" in said
 
@@ -235,7 +235,7 @@ def test_on_another_machine_rounding_is_allowed_and_a_verdict_is_not(files):
 
 def test_few_seeds_find_a_change_among_them_at_a_small_cost(files, monkeypatch):
     dear = {"fig-1": 100.0, "thm-1": 100.0, "thm-1-a": 0.0}
-    monkeypatch.setattr(verify_plan, "costs", lambda job: {claim: dear[claim] for claim in job.wanted})
+    monkeypatch.setattr(verify_plan.Job, "cost", lambda job, claim: dear[claim])
     status, said = run("--one-seed")
     assert status == 0 and "6 readings: 6 the same to the last bit" in said
     assert "records/stand-in/paper.json: 1 readings in part" in said
@@ -275,7 +275,7 @@ def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seed
     ]
     assert set().union(*names) == {(job.stored.where, claim) for job in planned for claim in job.wanted}
     assert len({frozenset(claims) for claims in names}) > 3 and all(0 < len(claims) < 6 for claims in names)
-    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 100.0))
+    monkeypatch.setattr(verify_plan.Job, "cost", lambda job, claim: 100.0)
     few = [job for n in range(20) for job in verify_plan.sampled(planned, 30.0, str(n)) if job.part]
     assert few and all(job.wanted == ["fig-1"] for job in few)
 
@@ -378,7 +378,7 @@ def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkey
         return function(*given)
 
     monkeypatch.setattr(verify, "run_in_process", slow_first)
-    monkeypatch.setattr(verify_plan, "costs", lambda job: dict.fromkeys(job.wanted, 0.5))
+    monkeypatch.setattr(verify_plan.Job, "cost", lambda job, claim: 0.5)
     status, said = run("--sample", "100")
     assert status == 0 and "not finished" in said and "the same to the last bit" in said
     assert all(limit <= verify.JOB_START_SECONDS + 3 * verify.JOB_TIMES_EXPECTED * 0.5 for limit in limits)
@@ -389,7 +389,7 @@ def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, mo
     files = recorded(tmp_path, monkeypatch, source, "seeds: 12\n")
     forge(files, lambda run: run.update(seconds=900.0), reseal=True)
     (job,) = verify_plan.jobs(files.root, None, [], "paper")
-    seconds = verify_plan.costs(job)
+    seconds = {claim: job.cost(claim) for claim in job.wanted}
     assert seconds["thm-1-a"] > 800 and seconds["thm-1"] < 10 and seconds["fig-1"] < 10
 
 
@@ -401,5 +401,5 @@ def test_a_cell_of_which_a_record_has_no_seconds_costs_what_it_took_in_the_noteb
     monkeypatch.setattr(verify_plan, "notebooks_stamp", lambda files: seal(shown))
     forge(files, lambda stamp: stamp["cells"].update({name: digest}), reseal=True)
     (job,) = verify_plan.jobs(files.root, None, [], "paper")
-    seconds = verify_plan.costs(job)
+    seconds = {claim: job.cost(claim) for claim in job.wanted}
     assert seconds["thm-1-a"] > 490 and seconds["thm-1"] < 10

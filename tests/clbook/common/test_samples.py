@@ -88,3 +88,17 @@ def test_a_fifth_of_the_slow_tests_is_drawn_by_files_and_classes_and_all_sooner_
 
 def test_the_slow_tests_that_are_known_to_be_long_are_there():
     assert set(LONG) <= {path.stem for path in (ROOT / "tests" / "deep").rglob("test_*.py")}
+
+
+def test_only_what_is_reached_is_asked_for_its_seconds_and_what_takes_for_ever_is_left_out():
+    class Asked(dict):
+        asked = 0
+
+        def __getitem__(self, name):
+            self.asked += 1
+            return super().__getitem__(name)
+
+    dear = Asked(SECONDS)
+    assert len(sample(dear, 1.0, "one")) == dear.asked == 1
+    never = sample(SECONDS, 30.0, "one")[0]
+    assert never not in sample(SECONDS | {never: float("inf")}, 30.0, "one")
