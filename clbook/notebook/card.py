@@ -112,8 +112,8 @@ def _details(claim: Claim, shown: Verdict | None) -> str:
     }
     rows = {label: _math(text) for label, text in texts.items() if text}
     if claim.breaks and (behind := line_behind(claim.breaks[0]["in"], claim.breaks[0]["old"])):
-        function, line = map(escape, behind)
-        rows["the line behind it"] = f"<code>{line}</code> in <code>{function}</code>; broken, it turns the verdict"
+        link = f'<a href="{escape(behind.address)}"><code>{escape(behind.function)}</code></a>'
+        rows["the line behind it"] = f"<code>{escape(behind.line)}</code> in {link}; broken, it turns the verdict"
     if claim.beyond:
         rows["whose"] = "beyond the paper"
     items = "".join(f"<dt>{label}</dt><dd>{html}</dd>" for label, html in rows.items())

@@ -17,6 +17,7 @@ from ..common.errors import BookError
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..common.yaml_files import yaml_of
 from ..notebook.claim_result import ClaimResult
+from ..provenance.library import Library
 from ..provenance.stamps import whole_cost
 from .claim_marks import count_line, in_markdown
 from .claims_files import claims_csv, claims_json
@@ -24,6 +25,7 @@ from .claims_overview import conditions_text
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, first_picture, intro_counts
+from .kernel_reference import reached_by, reference_pages
 from .record_gallery import Placed
 from .thumbnails import Thumbnail
 
@@ -180,6 +182,8 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
             heroes[name] = hero
         opening += first_picture(files, fronts.get(name, {}))
     galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
+    kernels = reference_pages(Library(), reached_by(results, stamps))
+    galleries |= {f"reference/{room}.md": page for room, page in kernels.items()}
     return generate(root, results, stamps, pictures, load_notes(root), heroes, opening) | galleries, small
 
 

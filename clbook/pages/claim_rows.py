@@ -59,7 +59,10 @@ def _with_note(text: str, note: str) -> str:
 def _behind(claim: Claim) -> Html:
     """The line of a kernel with which the claim was tried: broken, it turns the verdict."""
     found = line_behind(claim.breaks[0]["in"], claim.breaks[0]["old"]) if claim.breaks else None
-    return Html(f"<code>{in_html(found[1])}</code> in <code>{in_html(found[0])}</code>") if found else Html("")
+    if found is None:
+        return Html("")
+    link = f'<a href="{in_html(found.address)}"><code>{in_html(found.function)}</code></a>'
+    return Html(f"<code>{in_html(found.line)}</code> in {link}")
 
 
 def _changes(changes: tuple[dict, ...]) -> str:

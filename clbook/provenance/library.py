@@ -231,11 +231,37 @@ def definition_with(library: Library, module: str, text: str) -> Definition | No
 _at_hand = cache(Library)  # read once
 
 
+@dataclass(frozen=True)
+class LineBehind:
+    """The line of the library with which a claim was tried, and where the reference shows the function around it."""
+
+    line: str
+    definition: Definition
+
+    @property
+    def function(self) -> str:
+        """`module.function`."""
+        return f"{self.definition.module.rpartition('.')[2]}.{self.definition.name}"
+
+    @property
+    def address(self) -> str:
+        """From a page of `book/` or a chapter's; for a private function or a constant, the section of its module."""
+        module, name = self.definition.module, self.definition.name
+        shown = module if name.startswith("_") or name.isupper() else f"{module}.{name}"
+        return f"../book/reference/{reference_page(module)}.html#{shown}"
+
+
+def reference_page(module: str) -> str:
+    """The page of the reference that shows a module: its room, after the package's name if it is not of the kernels."""
+    package, room, *_ = module.split(".")
+    return room if package == PACKAGE else f"{package}_{room}"
+
+
 @cache
-def line_behind(module: str, text: str) -> tuple[str, str] | None:
-    """`module.function` and the first line of a text in it; None if the library at hand lacks it."""
+def line_behind(module: str, text: str) -> LineBehind | None:
+    """The first line of a text in a module, and its function; None if the library at hand lacks it."""
     place = definition_with(_at_hand(), module, text)
-    return (f"{place.module.rpartition('.')[2]}.{place.name}", text.strip().partition("\n")[0]) if place else None
+    return LineBehind(text.strip().partition("\n")[0], place) if place else None
 
 
 class Digests:

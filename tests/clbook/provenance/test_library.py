@@ -191,6 +191,11 @@ def test_every_definition_of_the_library_has_a_digest():
 
 def test_the_line_behind_a_claim_is_named_by_its_function():
     found = line_behind("losses.activations", "return among[name]")
-    assert found == ("activations.activation", "return among[name]")
-    assert line_behind("experiments.one_testbed.four_worlds", "def four_worlds")[0] == "four_worlds.four_worlds"
+    assert (found.function, found.line) == ("activations.activation", "return among[name]")
+    assert found.address == f"../book/reference/losses.html#{PACKAGE}.losses.activations.activation"
+    world = line_behind("experiments.one_testbed.four_worlds", "def four_worlds")
+    assert world.function == "four_worlds.four_worlds"
+    assert world.address.startswith(
+        "../book/reference/experiments_one_testbed.html#experiments.one_testbed.four_worlds."
+    )
     assert line_behind("losses.activations", "no such line") is line_behind("losses.nowhere", "x") is None

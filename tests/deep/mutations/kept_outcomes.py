@@ -101,7 +101,7 @@ class Mutations:
         the unbroken verdict open.
         """
         sound, broken = both
-        if self.claims.rows[claim].by_chance and "undecided" in both:
+        if self.claims.rows[claim].by_chance and "undecided" in of_all:
             return (broken != sound,)
         if DIVERGED in of_all:
             return (sound,)
