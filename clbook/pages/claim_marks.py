@@ -16,7 +16,7 @@ from ..notebook.claim_result import ClaimResult
 
 _SET = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # what Markdown sets itself
 _TAG = re.compile("<(?=[A-Za-z/!?])")  # what may begin one
-_LETTER = r"[^\W\d_¹²³⁰-₉]"
+_LETTER = r"[^\W\d_¹²³⁰-₉ᵀ]"
 _ITEM = rf"\{{[^{{}}]+\}}|\([^()]+\)|-?\d+|{_LETTER}{{1,2}}(?:,\w)?(?!{_LETTER})"  # a group, a number, a letter or two
 _MOVED = re.compile(rf"(?<!{_LETTER}{{2}})(?<=[^\s_^])(?P<sign>[_^])(?P<item>{_ITEM})")  # behind a single letter
 

@@ -116,7 +116,8 @@ def test_names_of_the_code_in_the_notation_exist():
 
 def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
     listed = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    there = [f"book/{page.stem}" for page in BOOK.glob("*.md")]
+    pages = [page for page in BOOK.rglob("*.md") if page.relative_to(BOOK).parts[0][0] != "_"]
+    there = [page.relative_to(ROOT).with_suffix("").as_posix() for page in pages]
     notebooks = [one for name in chapter_names(ROOT) for one in ChapterFiles(ROOT, name).notebooks]
     assert sorted(listed) == sorted(there + [f"chapters/{one.stem}" for one in notebooks])
 
