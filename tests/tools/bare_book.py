@@ -10,6 +10,8 @@ import yaml
 from checkout import ROOT
 
 from clbook.pages import book_pages
+from clbook.pages.kernel_reference import reference_pages
+from clbook.provenance.library import Library
 
 _GLUED = re.compile(r"^```\{glue:any\}.*?^```\n", re.MULTILINE | re.DOTALL)  # outputs of chapters, which are not there
 _SCENE = re.compile(r"(\.\./chapters/[\w-]+\.html)#[\w-]+:\w+=[^\"]*")  # of a live picture, which is not there either
@@ -19,13 +21,18 @@ def write_book(root: Path) -> dict[str, str]:
     """Write all but the chapters below a root, as if every planned chapter were written; returns chapter → paper."""
     book = ROOT / "book"
     static = [path for path in (book / "_static").rglob("*") if path.is_file()]
-    for source in [*book.glob("*.md"), book / "references.bib", *static, ROOT / "_config.yml"]:
+    kept = [*book.glob("*.md"), *book.glob("reference/*.md"), book / "references.bib"]
+    for source in [*kept, *static, ROOT / "_config.yml"]:
         target = root / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
     for page in (root / "book").glob("*.md"):
         text = _SCENE.sub(r"\1", page.read_text(encoding="utf-8"))
         page.write_text(_GLUED.sub("", text) if page.stem == "intro" else text, encoding="utf-8")
+    reference = reference_pages(Library(), {})
+    book_pages.write(
+        root / "book" / "_generated" / "reference", {f"{room}.md": text for room, text in reference.items()}
+    )
     (root / "chapters").mkdir(exist_ok=True)
     planned = {"shows": ["something"], "prerequisites": ["nothing"]}
     fronts = {name: planned | front for name, front in book_pages.load_chapters(ROOT).items()}
