@@ -207,5 +207,5 @@ def test_ci_only_calls_make():
     script = ROOT / ".ci" / "run"
     lines = [line.strip() for line in script.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert os.access(script, os.X_OK)
-    assert lines[-1] == "exec make test"
+    assert lines[-2:] == ["make test", "exec make drawn"]
     assert not [line for line in lines if re.search(r"\b(pip|pytest|curl|ruff)\b", line)]
