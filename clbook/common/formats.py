@@ -129,14 +129,22 @@ def intact(path: Path, form: Format) -> object:
     return parsed(text_of(path, f"; {form.remedy}"), form, str(path))
 
 
+def leave_out_address_grammar() -> None:
+    """Keep a package out that jsonschema imports if it is there: it takes 1.3 s of a processor to build a grammar of
+    international web addresses, and nothing that nbformat checks is one.
+    """
+    sys.modules.setdefault("rfc3987_syntax", None)
+
+
 def read_notebook(path: Path):
     """A notebook as nbformat reads it; raises BookError for one that is damaged."""
-    import nbformat
+    leave_out_address_grammar()
+    import nbformat.reader
 
     content = intact(path, NOTEBOOK)
     try:
         nbformat.validate(content)
-        return nbformat.reads(text_of(path), as_version=4)
+        return nbformat.convert(nbformat.reader.reads(text_of(path)), 4)  # `nbformat.reads` would validate once more
     except Exception as error:  # of whatever kind, since nbformat looks at parts before it checks them
         message = (str(error).splitlines() or [type(error).__name__])[0]
         raise BookError(f"{path}: damaged: {message}; {NOTEBOOK.remedy}") from None

@@ -12,7 +12,7 @@ from .errors import BookError
 
 
 @cache
-def _settings() -> dict:
+def settings() -> dict:
     """`[tool.clbook]` of the nearest pyproject.toml that has it: of the book in use, else of the one around this file.
 
     Raises: BookError if there is none, or if it lacks `kernels` or `data_sets`.
@@ -29,12 +29,12 @@ def _settings() -> dict:
 
 def kernels() -> str:
     """The name of the package whose definitions results depend on, such as `contrastive_dynamics`."""
-    return _settings()["kernels"]
+    return settings()["kernels"]
 
 
 def packages() -> tuple[str, ...]:
     """The packages whose definitions results depend on: the kernels, then the experiments if the book has any."""
-    return tuple(filter(None, (kernels(), _settings().get("experiments"))))
+    return tuple(filter(None, (kernels(), settings().get("experiments"))))
 
 
 def full_name(module: str) -> str:
@@ -52,17 +52,17 @@ def folder_of(package: str) -> Path:
 
 def count_words() -> tuple[str, ...]:
     """The last words of parameters that count runs; another number, of epochs say, may happen to equal their number."""
-    return tuple(_settings().get("counts", ("seeds",)))
+    return tuple(settings().get("counts", ("seeds",)))
 
 
 def is_costly(definition: str) -> bool:
     """Whether a definition, by dotted name, takes minutes and cannot be run in part, such as a pretrained encoder."""
-    return any(name in definition for name in _settings().get("costly", ()))
+    return any(name in definition for name in settings().get("costly", ()))
 
 
 def colab_extra() -> str:
     """The extra of the book's package that a notebook in Colab needs beside torch."""
-    return _settings().get("colab", "kernels")
+    return settings().get("colab", "kernels")
 
 
 def data_sets() -> ModuleType:
@@ -71,4 +71,4 @@ def data_sets() -> ModuleType:
     The module has `NEEDS` (name → its check, None if it needs no files), `FILES` and `SUMS` (name → file → checksum),
     `is_bundled(name)`, `check(name)`, `data_folder()` and `DataError`. It imports without torch.
     """
-    return importlib.import_module(_settings()["data_sets"])
+    return importlib.import_module(settings()["data_sets"])

@@ -22,6 +22,7 @@ from .display import Line, summary_table
 
 Headlines = dict[str, Headline]
 OTHER = "shows something else than the stored run"
+OTHER_PICTURE = "is not the one that the stored run made"
 _OF_PICTURES = ("image/png", "text/html")
 
 
@@ -77,7 +78,7 @@ def differences(notebook, code: ChapterCode, stamp: dict, claims: Claims, headli
         if [dict(output["data"]) for output in _results(cell)] != [line._repr_mimebundle_()]:
             yield f"code cell {number + 1} shows another line than the stored run gives: {line.plain[:60]}"
     for name in [*_others(picture_sums(notebook), stamp), *animations_off(code.files, stamp)]:
-        yield f"the picture {name} is not the one that the stored run made"
+        yield f"the picture {name} {OTHER_PICTURE}"
     yield from (f"code cell {number} {OTHER}" for number in outputs_off(notebook, stamp))
 
 
@@ -106,22 +107,22 @@ def outputs_off(notebook, stamp: dict) -> list[int]:
 
 def changed_outputs(files: ChapterFiles) -> Iterator[str]:
     """What a chapter's notebooks and records show otherwise than their stored runs, one line each."""
-    yield from (
-        f"{where}: the picture {name} is not the one that the stored run made" for where, name in pictures_off(files)
-    )
-    for part in files.notebooks:
-        if stamp := notebook_stamp(part.notebook, part):
-            off = outputs_off(read_notebook(part.notebook), stamp)
-            yield from (f"chapters/{part.notebook.name}: code cell {number} {OTHER}" for number in off)
+    shown = [
+        (part, read_notebook(part.notebook), stamp)
+        for part in files.notebooks
+        if (stamp := notebook_stamp(part.notebook, part))
+    ]
+    for part, notebook, stamp in shown:
+        for name in [*_others(picture_sums(notebook), stamp), *animations_off(part, stamp)]:
+            yield f"chapters/{part.notebook.name}: the picture {name} {OTHER_PICTURE}"
+    yield from (f"{where}: the picture {name} {OTHER_PICTURE}" for where, name in _record_pictures_off(files))
+    for part, notebook, stamp in shown:
+        off = outputs_off(notebook, stamp)
+        yield from (f"chapters/{part.notebook.name}: code cell {number} {OTHER}" for number in off)
 
 
-def pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
-    """(place, name) of each stored picture, in the notebook or the records, that does not match its stamp."""
-    for part in files.notebooks:
-        if stamp := notebook_stamp(part.notebook, part):
-            sums = picture_sums(read_notebook(part.notebook))
-            names = [*_others(sums, stamp), *animations_off(part, stamp)]
-            yield from ((f"chapters/{part.notebook.name}", name) for name in names)
+def _record_pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
+    """(place, name) of each picture of a record that does not match its stamp."""
     for path in files.records():
         pictures = [picture for picture in path.with_suffix("").glob("*.png") if picture.is_file()]
         sums = {p.stem: _sum(p.read_bytes()) for p in pictures}

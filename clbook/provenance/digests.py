@@ -52,13 +52,17 @@ class ChapterDigests:
     def __init__(self, code: ChapterCode, parameters: dict[str, object]):
         defaults = {p.name: p.default for p in code.parameters.values()}
         self._parts: dict[tuple[int, str | None, bool], _Part] = {}
-        self._known: dict[tuple[int, str | None], str] = {}
         self._labels: dict[int, str] = {}
         self.code, self.parameters = code, {k: parameters.get(k, v) for k, v in defaults.items()}
         self.library = code.library.digests(str(self.parameters.get("data", "generated")))
-        if not code.closed:
-            code.closed |= self._closed_functions()
-        self.closed = code.closed
+        self.kept = code.kept.of(self.parameters)
+
+    @cached_property
+    def closed(self) -> "dict[int, dict[str, Closed]]":
+        """Notebook → the closed functions of its set-up, by name; for all runs of the code."""
+        if not self.code.closed:
+            self.code.closed |= self._closed_functions()
+        return self.code.closed
 
     def _closed_functions(self) -> "dict[int, dict[str, Closed]]":
         """Notebook → the closed functions of its set-up, by name."""
@@ -116,8 +120,11 @@ class ChapterDigests:
 
     def reads(self, claim: str) -> frozenset[str]:
         """The parameters that the reading of a claim reads."""
-        parts = self._parts_of(self.code.judging(claim), claim).values()
-        return frozenset().union(*(part.parameters for part in parts))
+        at, key = self.code.judging(claim), f"{claim} reads"
+        if key not in self.kept:
+            read = frozenset().union(*(part.parameters for part in self._parts_of(at, claim).values()))
+            self.code.kept.put(self.kept, key, sorted(read))
+        return frozenset(self.kept[key])
 
     def calls(self, claim: str, external: str) -> bool:
         """Whether the library definitions that a claim's reading reaches name a function of another package."""
@@ -128,13 +135,15 @@ class ChapterDigests:
 
     def digest(self, last: int, claim: str | None = None) -> str:
         """The digest of `provenance` alone."""
-        if (last, claim) not in self._known:
+        key = f"{last} {claim}"
+        if key not in self.kept:
             numbers: dict[str, str] = {}  # the chapter's own names are numbered in order of appearance
             texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
             named = [self.closure_digest(text, numbers) for text in texts]
             drawn = claim is None and any(draws(self.code.units[at]) for at in self.code.needed(last))
-            self._known[last, claim] = sha(str(ALGORITHM), *named, *([self.code.library.style] if drawn else []))
-        return self._known[last, claim]
+            digest = sha(str(ALGORITHM), *named, *([self.code.library.style] if drawn else []))
+            self.code.kept.put(self.kept, key, digest)
+        return self.kept[key]
 
     def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
         """The tokens of each needed unit, without units that have none."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from ..common.errors import BookError
 from ..common.parameters import Parameter, read_parameters
 from ..common.sources import Cell, ChapterFiles
+from .kept_digests import KeptDigests
 from .library import Library, Module, Target
 from .syntax import IMPORTS, Definition, External
 from .units import CHAPTER, Unit, sets_state, units_of
@@ -40,6 +41,11 @@ class ChapterCode:
         if any(list(other.items()) != list(first.items()) for other in others):
             raise BookError(f"{self.sources[1].source.name}: its parameters must be those of {files.source.name}")
         self.parameters: dict[str, Parameter] = first
+
+    @cached_property
+    def kept(self) -> KeptDigests:
+        """Digests of this code that an earlier process made."""
+        return KeptDigests(self.library, [repr(cell) for notebook in self.notebooks for cell in notebook])
 
     @cached_property
     def cells(self) -> list[Cell]:

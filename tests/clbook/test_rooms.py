@@ -198,7 +198,7 @@ BUDGET = {
     "clbook.common": 990,
     "clbook.notebook": 1120,
     "clbook.pages": 1870,
-    "clbook.provenance": 1420,
+    "clbook.provenance": 1480,
     "clbook.sweep": 760,
     "contrastive_dynamics.alignment_and_balance": 1730,
     "contrastive_dynamics.collapse_and_constraints": 1220,

@@ -10,7 +10,7 @@ from stand_in import SOURCE, write_stand_in
 from clbook.claims.claim_table import Claims
 from clbook.commands import committed, runs
 from clbook.common.errors import BookError
-from clbook.notebook.shown import animations_off, changed_outputs, differences, pictures_off
+from clbook.notebook.shown import OTHER_PICTURE, animations_off, changed_outputs, differences
 from clbook.pages.run_page import as_html, read_run, take_in
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import notebook_stamp
@@ -60,7 +60,9 @@ def found(files) -> list[str]:
     off = animations_off(files, stamp)
     said = list(differences(notebook, ChapterCode(files), stamp, Claims.load(files.claims), {}))
     assert said == [f"the picture {name} is not the one that the stored run made" for name in off]
-    assert [name for _, name in pictures_off(files)] == off
+    assert [line for line in changed_outputs(files) if line.endswith(OTHER_PICTURE)] == [
+        f"chapters/{files.notebook.name}: the picture {name} {OTHER_PICTURE}" for name in off
+    ]
     return off
 
 
