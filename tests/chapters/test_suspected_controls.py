@@ -1,5 +1,7 @@
 """Controls that could not fail, over the stored readings of all chapters: each is listed with a reason, or replaced."""
 
+import re
+
 import pytest
 import yaml
 from checkout import ROOT
@@ -32,6 +34,10 @@ def test_a_control_that_cannot_fail_is_replaced_or_has_its_reason(name):
         f"{name}: {len(found)} controls that look void", *(f"{claim}: {why}" for claim, why in found.items()), sep="\n"
     )
     assert found.keys() == listed.keys(), found.keys() ^ listed.keys()
+    bare = [
+        claim for claim, why in listed.items() if not re.match(r"to be replaced: .|kept: .+ Passes .", why)
+    ]  # a reason, and where the control would pass
+    assert bare == []
 
 
 @pytest.mark.parametrize(
