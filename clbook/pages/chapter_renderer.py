@@ -69,7 +69,7 @@ def _write_book(source: Path, root: Path, config: dict) -> None:
         text = (source / page.relative_to(root)).read_text(encoding="utf-8") if name in _WHOLE else _title(source, name)
         page.write_text(text, encoding="utf-8")
     for path in (source / "book").iterdir():
-        if path.suffix != ".md" and path.name != "_generated":
+        if path.suffix != ".md" and path.name != "_generated" and not (root / "book" / path.name).exists():
             (root / "book" / path.name).symlink_to(path)
     for path in (source / "records", *(source / "chapters").glob("*/claims.yaml")):  # pictures, and what claims state
         if path.exists():
