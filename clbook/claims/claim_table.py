@@ -1,6 +1,7 @@
 """Claims, read from a file: what a paper says and the rule by which it is judged."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ..common.formats import ANY, NUMBER, TEXT, TRUTH, fault, list_of, map_of, p
 from ..common.yaml_files import yaml_of
 from .rules import Rule, is_finite
 from .sentence_templates import check as check_sentences
+from .settings import FIELDS, filled
 from .statistics import LEVEL
 
 # verdict -> symbol, whose shape is readable without colour
@@ -141,6 +143,12 @@ class Claim:
             given["clear"] = _checked_clear(row["clear"], row["kind"], rule, where)
         return cls(**given | {"rule": rule, "changed": tuple(row.get("changed", ()))})
 
+    def of_run(self, parameters: Mapping[str, object]) -> "Claim":
+        """The row with the numbers of a run in its setting, statistic and control."""
+        texts = {name: getattr(self, name) for name in FIELDS}
+        told = {name: new for name, text in texts.items() if (new := filled(text, parameters)) != text}
+        return replace(self, **told) if told else self
+
     @property
     def seeds_decide(self) -> bool:
         """Whether other seeds may give another outcome: decided by chance, or by intervals over networks."""
@@ -197,6 +205,10 @@ class Claims:
     def load(cls, path: Path) -> "Claims":
         """Read `chapters/NAME/claims.yaml`; raises BookError with the line. The same text is read once."""
         return _loaded(cls, path, text_of(path))
+
+    def of_run(self, parameters: Mapping[str, object]) -> "Claims":
+        """The table with each row as `Claim.of_run` gives it."""
+        return replace(self, rows={name: row.of_run(parameters) for name, row in self.rows.items()})
 
     @classmethod
     def read(cls, path: Path) -> "Claims":

@@ -90,7 +90,7 @@ def _line(
 
 def _more(claim: Claim, shown: Verdict | None, claims: Claims | None) -> str:
     """What stands one click away: how it was measured, statement and record, the command, the id."""
-    links = [_details(claim, shown)]
+    links = [_details(shown.claim if shown else claim, shown)]
     if claims:
         place = escape(f"../book/claims.html#{claims.paper}/{claim.id}")
         links.append(f'<a href="{place}">statement and record</a>')

@@ -102,7 +102,7 @@ class Chapter:
             return Claim(claim, "", "", "")
         if claim not in self.claims.rows:
             raise BookError(f"claim {claim!r} is not in {place_of(self.files.claims)}")
-        return self.claims.rows[claim]
+        return self.claims.rows[claim].of_run(self.parameters)
 
     def _verdict(self, claim: str) -> Verdict:
         return judge(self._row(claim), self.readings[claim], self.data)

@@ -40,7 +40,9 @@ class StoredRun:
 def verdicts_of(stamp: dict, claims: Claims) -> dict[str, Verdict]:
     """Judge a stamp's readings by the present rules, leaving out claims that no longer exist."""
     readings = {i: Reading.of(**arms) for i, arms in stamp["readings"].items() if i in claims.rows}
-    return judge_all(claims, {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"])
+    return judge_all(
+        claims.of_run(stamp["parameters"]), {i: r for i, r in readings.items() if claims.rows[i].rule}, stamp["data"]
+    )
 
 
 def _stored_run(
@@ -110,13 +112,15 @@ def _result(
     if run is None:
         word, reason = "not run", claim.needs or "no stored run has it"
         if claim.rule and any(claim.id in other.stamp["claims"] for other in runs.values()):
+            parameters = next(other.stamp["parameters"] for other in runs.values() if claim.id in other.stamp["claims"])
+            claim = claim.of_run(parameters)
             word, reason = NOT_JUDGED, OUTSIDE.format(claim.regime)
         return ClaimResult(claims.paper, files.name, claim, word, reason, claim.data, verdicts=verdicts)
     verdict = run.verdicts[claim.id]
     return ClaimResult(
         claims.paper,
         files.name,
-        claim,
+        verdict.claim,
         verdict.verdict,
         verdict.reason,
         _data(run, claim),

@@ -29,6 +29,7 @@ _OF_PICTURES = ("image/png", "text/html")
 def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Line:
     """The card or last line that a unit shows of a stored run."""
     shows, claim = unit.line
+    claims = claims.of_run(stamp["parameters"])
     if shows == "close":
         readings = {claim: Reading.of(**arms) for claim, arms in stamp["readings"].items()}
         return summary_table(judge_all(claims, readings, stamp["data"]), stamp)
