@@ -66,13 +66,17 @@ from contrastive_dynamics.testbed import (
     image_draw,
     noise_correlation,
     noise_total,
+    learned_distance_temperature,
     water_filling,
 )
 from experiments.one_testbed import (
-    BROKEN, MENDED, SPECTRA, broken_worlds, few_pairs, finite_batch_errors, hostile_runs,
+    BROKEN, MENDED, PAIRS, SPECTRA, broken_worlds, distance, distance_count_errors,
+    distance_share_errors, distance_shares, distance_spectra, distance_temperatures,
+    errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs,
     law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
-    optimum_errors, sign_counts, slow_directions, temperature_learned, totals_of_known,
-    two_encoders, unbroken_worlds, unit_length_counts,
+    one_negative_errors, optimum_errors, sign_counts, size_of_errors, slow_directions,
+    temperature_learned, totals_of_known, trained_with_one_negative, two_encoders,
+    unbroken_worlds, unit_length_counts,
 )  # fmt: skip
 
 
@@ -188,6 +192,47 @@ chapter.judge("finite", **finite_batch_errors(of_64, 64))
 chapter.judge("few", **few_pairs(block))
 
 # %% [markdown]
+# **One negative** is the other end, and there the optimum is exact again. Given an anchor $x$, the score of its partner less that of a stranger, $\Delta=\sum_jh_jx_j(y_j-y_j')$, is Gaussian with mean $m=\sum_jh_j\rho_jx_j^2$ and variance $\sum_jh_j^2(2-\rho_j^2)x_j^2$. The loss $\log(1+e^{-\Delta})$ is right where the variance is twice the mean, and with $h_j=\rho_j/(1-\tfrac12\rho_j^2)$ that holds for *every* anchor at once. (Then the density of $\Delta$ is $e^{\Delta/2}$ times an even function, and every entry of the gradient, being a multiple of $\mathbb E\,\sigma(-\Delta)\Delta$ given $x$, is the integral of an odd one. The loss is convex in $H$, so this is its optimum.) So one negative lifts each direction by $\tfrac12\rho_j^2$ and a little more, whatever the other directions are; infinitely many lift none.
+#
+# ````{prf:theorem} one negative
+# :label: ot-one-negative
+# :nonumber:
+# ```{claim} one-negative
+# ```
+# ````
+#
+# In between no bilinear score is right for every anchor, and we compute the optimum of equal directions. Which number says how many negatives are few?
+#
+# ````{prf:proposition} two numbers
+# :label: ot-few-numbers
+# :nonumber:
+# ```{claim} few-size
+# ```
+# ```{claim} few-left
+# ```
+# ````
+
+# %%
+alone = chapter.library_piece("one negative", trained_with_one_negative, block)
+errors_at = errors_by_negatives(block)
+for name, of in errors_at.items():
+    shown_errors = ", ".join(f"{float(x):.1%}" for x in of.mean(0))
+    print(
+        f"{name:6} h over ρ, less 1, at N = {', '.join(map(str, PAIRS))}: {shown_errors}"
+    )
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("one-negative", **one_negative_errors(alone))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("few-size", **size_of_errors(errors_at))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("few-left", **errors_left(errors_at))
+
+# %% [markdown]
+# *Strong* are sixteen directions of $\rho=.4$, *weak* 64 of $.2$, and *many* 64 of $.4$. At $N=2$ the first and the last agree, as the theorem says: one negative does not know how many directions there are. From there the first two lose their error alike, and the last one more slowly.
+#
 # ### An encoder for each view
 #
 # Two encoders may leave norm unused, in outputs that their partner never meets. So any $\tau^2$ above the count is as good as the count, and where training ends depends on where it began.
@@ -246,6 +291,99 @@ print(
 
 
 # %% [markdown]
+# (ot-a-distances)=
+# ## Squared distances in place of inner products
+#
+# Some losses compare outputs by distance: the logit is $-\tfrac12\tau^2\lVert f_A-f_B\rVert^2$. For outputs of unit length that is InfoNCE itself. For outputs of mean norm it is not, since long outputs are now far from everything. Guess: does the same water stand in the same shafts?
+#
+# The steps of the [proof](ot-proof) go through with one change. Let one encoder have outputs with the covariance $M=WW^\top$ of eigenvalues $v_j/\tau^2$. Given an anchor, $e^{-\frac12\tau^2\lVert f-f'\rVert^2}$ has a closed mean, too, and averaged over anchors its logarithm is $-\sum_j\bigl[\tfrac12\log(1+v_j)+\tfrac12v_j/(1+v_j)\bigr]$. The positives cost $\sum_jv_j(1-\rho_j)$. With $u_j=1/(1+v_j)$ the price of the next bit is $\tfrac12(u_j+u_j^2)$ where inner products have $1-v_j$; it falls as $v_j$ rises, so the loss is convex and the optimum is
+#
+# $$
+# u_j+u_j^2=2(1-\rho_j+\mu),\qquad\sum_jg_j=1,\quad g_j=\frac{1/u_j-1}{\tau^2},
+# $$ (ot-eq-distances)
+#
+# where $\rho_j>\mu$, and nothing elsewhere. *The budget and the threshold are the same; the curve above the threshold is another.* Weak directions get two thirds of what they get from inner products, strong ones more, and a direction with $\rho=1$ would take all it can. At a learned $\tau^2$ the level is 0, and each direction adds $v(\rho_j)=2/(\sqrt{9-8\rho_j}-1)-1$ to the count.
+#
+# ````{prf:proposition} distances count, too
+# :label: ot-distances
+# :nonumber:
+# ```{claim} distances
+# ```
+# ````
+#
+# ````{prf:proposition} the shares under distances
+# :label: ot-distance-shares
+# :nonumber:
+# ```{claim} distance-shares
+# ```
+# ```{claim} distance-real
+# ```
+# ````
+
+# %%
+by_distance = chapter.library_piece(
+    "distances, τ² learned",
+    distance_temperatures,
+    spectra,
+    block,
+    count_batch,
+    count_steps,
+)
+by_distance_fixed = chapter.library_piece(
+    "distances, τ² fixed", distance_shares, block, law_steps, law_batch
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("distances", **distance_count_errors(by_distance))
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("distance-shares", **distance_share_errors(by_distance_fixed))
+
+# %% tags=["hide-input", "remove-output"]
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.4), layout="constrained")
+of_rho = torch.linspace(0, 0.93, 94, dtype=torch.float64)
+curve = torch.stack([learned_distance_temperature(x.view(1)) for x in of_rho])
+left.plot(of_rho, curve, **colours.THEORY)
+left.plot(of_rho, of_rho, color=colours.GREY, lw=1)
+products = learned_temperatures(spectra, block[:3], count_batch, count_steps)
+for learned_by, ink, marker, name in (
+    (by_distance, colours.VERMILION, "o", "distances"),
+    (products, colours.BLUE, "s", "inner products"),
+):
+    ends = learned_by["τ²g"].mean((0, 2)).flatten().cpu()
+    left.plot(
+        learned_by["ρ"].flatten().cpu(),
+        ends,
+        marker,
+        color=ink,
+        ms=4,
+        alpha=0.7,
+        label=name,
+    )
+left.set(xlabel="correlation ρ", ylabel="share × τ², τ² learned", ylim=(-0.1, 5))
+left.legend()
+example = by_distance_fixed["Gaussian"]
+place_g = np.arange(example["trained"].shape[-1])
+right.bar(
+    place_g - 0.2, example["distances"][-1, 0].cpu(), 0.4, color=colours.VERMILION
+)
+right.bar(place_g + 0.2, example["products"][-1, 0].cpu(), 0.4, color=colours.BLUE)
+for found_shares in example["trained"][-1].cpu():
+    right.plot(place_g - 0.2, found_shares, "ko", ms=3)
+right.set_xticks(place_g, [f"{x:g}" for x in SPECTRA["falling"]])
+right.set(xlabel="correlation ρ", ylabel="share at τ² = 5")
+fig.suptitle("One budget, one threshold, two curves", x=0.01, ha="left")
+glue.figure(fig, "ot-plot-distances")
+
+# %% [markdown]
+# ```{glue:figure} ot-plot-distances
+# :alt: Left, learned shares times temperature against the correlation. Squares of inner products lie on the diagonal; circles of distances lie on a dotted curve that starts below it, crosses it near 0.6 and rises steeply to above four at 0.9. Right, pairs of bars at six correlations: under distances the strongest direction takes three quarters, under inner products a third; black dots lie on the bars of distances.
+# :name: ot-fig-distances
+#
+# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at the strongest direction: distances give it far more, and weak ones less.
+# ```
+
+# %% [markdown]
 # (ot-a-real-temperature)=
 # ## What a learned temperature counts on real images
 #
@@ -269,6 +407,27 @@ place = np.arange(1, shown + 1)
 def watched(label):
     return {**sizes, "watch": lambda steps: chapter.progress(steps, label)}
 
+
+# %% tags=["hide-input"]
+far_apart = [1.0, 3.0]
+on_images = distance_spectra(
+    real_views, far_apart, image_block, **watched("images, distances")
+)
+image_errors = {
+    law: distance(on_images["trained"], on_images[law])
+    for law in ("distances", "products")
+}
+image_cases = {
+    f"τ² = {t:g}": of
+    for t, of in zip(far_apart, image_errors["distances"], strict=True)
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "distance-real",
+    observed=image_cases,
+    control={"the law of inner products, τ² = 3": image_errors["products"][-1]},
+)
 
 # %% tags=["hide-input"]
 starts = (1.0, 10.0)

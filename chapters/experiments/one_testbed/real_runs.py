@@ -12,10 +12,11 @@ from torch import Tensor
 
 from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.testbed.canonical_correlations import canonical_axes
+from contrastive_dynamics.testbed.distance_law import distance_filling
 from contrastive_dynamics.testbed.encoders import Linear, Network, Parameters, TwoLayers
 from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.image_pairs import Draw, DrawnPairs, sampled, shuffled
-from contrastive_dynamics.testbed.losses import InfoNCE
+from contrastive_dynamics.testbed.losses import Distances, InfoNCE
 from contrastive_dynamics.testbed.optimisers import Adam
 from contrastive_dynamics.testbed.pairs import Moments, per_run, sample_moments
 from contrastive_dynamics.testbed.sampled_law import sampled_shares
@@ -125,6 +126,29 @@ def spectra_at(
     law, variances, flat = (torch.stack(part) for part in laws)
     turned = [x.view(shape).transpose(0, 1) for x in (measured, untrained)]
     return Spectra(*turned, law, torch.stack(own), variances, flat)
+
+
+def distance_spectra(
+    views: RealViews,
+    temperatures: Sequence[float],
+    seeds: Sequence[int],
+    *,
+    outputs: int = 32,
+    steps: int = 400,
+    batch: int = 256,
+    watch: Callable[[Iterable], Iterable] = iter,
+) -> dict[str, Tensor]:
+    """As `spectra_at`, trained under distances: "trained" `[τ², seed, z]`, and both laws, "distances" and "products".
+
+    The laws are `[τ², 1, z]`, of the z most correlated directions.
+    """
+    loss = Distances(tuple(temperatures) * len(seeds))
+    params = _trained(views, Linear(outputs), loss, seeds, len(temperatures), steps, batch, watch)[1]
+    measured = _linear_spectrum(params, views.moments).view(len(seeds), len(temperatures), outputs)
+    top = views.rho.sort(descending=True).values[:outputs]
+    laws = {"distances": distance_filling, "products": water_filling}
+    of = {name: torch.stack([law(top, tau) for tau in temperatures]).unsqueeze(1) for name, law in laws.items()}
+    return {"trained": measured.transpose(0, 1)} | of
 
 
 class Learned(NamedTuple):

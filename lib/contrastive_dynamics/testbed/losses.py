@@ -161,6 +161,44 @@ class Spectral:
 
 
 @dataclass(frozen=True)
+class Distances:
+    """InfoNCE with logits −(τ²/2)‖f − g‖² in place of τ²f·g, of both sides over the pairs of a batch.
+
+    With outputs of unit length it is InfoNCE itself. A logit is an inner product of outputs with two more numbers,
+    (τf, −τ²‖f‖²/2, 1)·(τg, 1, −τ²‖g‖²/2), so the loss costs what InfoNCE does.
+    Source: derived; the optimum: `distance_law`.
+    Args:
+        tau_squared, learned, norm: as in `InfoNCE`.
+    """
+
+    tau_squared: float | tuple[float, ...] = 1.0
+    learned: bool = False
+    norm: str = "mean"
+
+    def __post_init__(self):
+        self._infonce()
+
+    def _infonce(self) -> InfoNCE:
+        """The loss with the same inverse temperature, which it keeps."""
+        return InfoNCE(self.tau_squared, learned=self.learned, norm=self.norm)
+
+    def start(self, runs: int) -> dict[str, Tensor]:
+        """log τ² `[run]`, if it is learned."""
+        return self._infonce().start(runs)
+
+    def __call__(
+        self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
+    ) -> Tensor:
+        if strangers is not None:
+            raise ValueError("Distances: negatives are the other pairs of the batch, got separate ones")
+        first, second, _ = normalised(first, second, None, self.norm)
+        root = self._infonce().inverse_temperature(params or {}, first).sqrt().view(-1, 1, 1)
+        (f, f_own), (g, g_own) = ((root * y, -(root * y).square().sum(-1, keepdim=True) / 2) for y in (first, second))
+        one = torch.ones_like(f_own)
+        return infonce_of_batch(torch.cat([f, f_own, one], -1), torch.cat([g, one, g_own], -1), 0.0, 2)
+
+
+@dataclass(frozen=True)
 class Alignment:
     """−mean_i f_i·g_i: positives alone. Source: ren-li-2023, eq. (4), with mean norms."""
 
