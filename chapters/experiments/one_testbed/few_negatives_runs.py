@@ -48,7 +48,7 @@ def trained_with_one_negative(
 
 
 def one_negative_errors(found: dict[str, Tensor]) -> Arms:
-    """Largest |h_j − ρ_j/(1 − ρ_j²/2)| of each spectrum; control: the law of many negatives, ρ_j, the smaller of two."""
+    """Largest |h_j − ρ_j/(1 − ρ_j²/2)| of each spectrum; control: from ρ_j, the smaller of two."""
 
     def error(law: Tensor) -> Tensor:
         return (found["h"] - law.unsqueeze(1)).abs().amax(-1)

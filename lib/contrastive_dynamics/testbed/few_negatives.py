@@ -2,12 +2,12 @@
 
 *One negative.* Given x = x̃_A, the score of the positive less that of the negative is Δ = xᵀH(y − y'), in canonical
 coordinates and for H = diag(h) Gaussian with mean m = Σh_jρ_jx_j² and variance Σh_j²(2 − ρ_j²)x_j². With
-h_j = ρ_j/(1 − ρ_j²/2) the variance is 2m for every x. The gradient of E log(1 + e^{−Δ}) in H_ij is −E σ(−Δ)x_i(y_j − y'_j),
-and given x and Δ the mean of x_i(y_j − y'_j) is ρ_jx_ix_jΔ/m. Under N(m, 2m) the density is e^{Δ/2} times an even
-function, so E σ(−Δ)Δ is the integral of an odd function, 0. The loss is convex in H: this is its optimum, for any ρ and
-any number of directions. Its trace is what a learned temperature counts with one negative: Σρ_j/(1 − ρ_j²/2).
+h_j = ρ_j/(1 − ρ_j²/2) the variance is 2m for every x. The gradient of E log(1 + e^{−Δ}) in H_ij is
+−E σ(−Δ)x_i(y_j − y'_j), and given x and Δ the mean of x_i(y_j − y'_j) is ρ_jx_ix_jΔ/m. Under N(m, 2m) the density is
+e^{Δ/2} times an even function, so E σ(−Δ)Δ is the integral of an odd function, 0. The loss is convex in H: this is its
+optimum, for any ρ and any number of directions. A learned temperature counts its trace: Σρ_j/(1 − ρ_j²/2).
 
-*Infinitely many*: h_j = ρ_j, see `soft_threshold`. So one negative lifts h_j by ρ_j²/2, relative to ρ_j, to first order.
+*Infinitely many*: h_j = ρ_j, see `soft_threshold`. So one negative lifts h_j by about ρ_j²/2, relative to ρ_j.
 *Between* them no H is right for every x, and `best_scale` computes the optimum of equal directions from draws.
 """
 
