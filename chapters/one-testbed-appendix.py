@@ -64,9 +64,9 @@ from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import (
     image_draw,
+    learned_distance_temperature,
     noise_correlation,
     noise_total,
-    learned_distance_temperature,
     water_filling,
 )
 from experiments.one_testbed import (

@@ -406,7 +406,8 @@ chapter.judge("private", **private_shares(block))
 #
 # The law speaks of linear encoders of root mean square norm 1, of centred Gaussian views (of one covariance for one encoder), and of many independent pairs. The [appendix](ot-a-beyond) leaves these one by one and says what then holds.
 #
-# - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. What is "few" depends on how strong the strongest directions are: for Gaussian views a loss of inner products is not quite the right one at finite $N$, and the error is of the order of their $\rho_j^2$. In training, noise in small batches can also lower it.
+# - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. With one negative the optimum is exact again: each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$. From there the error falls, the more slowly the larger the variance of the logits is ([appendix](ot-a-few)). In training, noise in small batches can also lower $\tau^2$.
+# - **Squared distances** in place of inner products have a law of their own, with the same budget, the same threshold and another curve. A learned temperature counts there, too ([appendix](ot-a-distances)).
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
 # - **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated. If you come from CLIP: $\tau^2$ is its `logit_scale.exp()`, which starts at $1/0.07=14.3$ and is clipped at 100. It is no count. In trials of ours it grew with what there is to count only while pairs were hard to tell apart; once a batch is told apart without errors, it says how long training went on. [Use the kernels](../book/kernels.md) shows what to compute instead.
 # - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. In these worlds, at a fixed $\tau^2$ of a few, the difference is small; this may be why four worlds lay on one curve. In pilots with rare features or heavy tails it was large at $\tau^2=1$ already. A learned temperature is not small, and in three of the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly. In the fourth, sparse codes, correlations are weak, and in trials of ours it counted within a twentieth.
@@ -1093,7 +1094,8 @@ for one_way in (Apart(), Coupled()):
 #
 # - **Non-linear networks and InfoNCE.** Under the spectral loss the count of any encoder that is flexible enough is the sum of the largest eigenvalues of the kernel of positive pairs, constants included, as follows from HaoChen et al. Under InfoNCE the canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
 # - **Outputs of unit length**, as CLIP has them. For equal correlations we can say where $\tau^2$ settles ([appendix](ot-a-beyond)); for unequal ones we measure and do not prove.
-# - **Few negatives.** The correction for $N$ negatives is an expansion, and it breaks down where single negatives dominate the sum.
+# - **Few negatives.** One negative and infinitely many have exact optima. Between them the correction is an expansion, and it breaks down where single negatives dominate the sum.
+# - **Distances and two encoders.** The law of distances is proved for one encoder. In two modalities, with two, it held in our runs.
 # - **Time.** The law is about the end. How long a weak direction takes depends on the gap $\mu-\rho_j$ or $\rho_j-\mu$, and gaps close to 0 take as long as you like.
 # - **The order of events.** Stages and rates, which the papers prove, are not in a law of optima.
 #

@@ -196,7 +196,7 @@ BUDGET = {
     "clbook.cli": 370,
     "clbook.commands": 1840,
     "clbook.common": 990,
-    "clbook.notebook": 1120,
+    "clbook.notebook": 1130,
     "clbook.pages": 1870,
     "clbook.provenance": 1480,
     "clbook.sweep": 760,
@@ -208,12 +208,12 @@ BUDGET = {
     "contrastive_dynamics.losses": 360,
     "contrastive_dynamics.nonlinearity": 2690,
     "contrastive_dynamics.numerics": 270,
-    "contrastive_dynamics.testbed": 1360,
+    "contrastive_dynamics.testbed": 1470,
     "experiments.alignment_and_balance": 280,
     "experiments.collapse_and_constraints": 130,
     "experiments.feature_decoupling": 330,
     "experiments.nonlinearity": 250,
-    "experiments.one_testbed": 1530,
+    "experiments.one_testbed": 1700,
 }
 
 

@@ -4,7 +4,7 @@ It re-exports the names that chapters use.
 """
 
 from .canonical_correlations import noise_correlation
-from .distance_law import distance_filling, learned_distance_temperature
+from .distance_law import learned_distance_temperature
 from .encoders import Linear
 from .experiment import train
 from .image_pairs import image_draw
@@ -21,7 +21,6 @@ __all__ = [
     "InfoNCE",
     "Linear",
     "Masked",
-    "distance_filling",
     "effective_rank_of_shares",
     "image_draw",
     "learned_distance_temperature",
