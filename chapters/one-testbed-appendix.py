@@ -149,7 +149,7 @@ chapter.judge("law-optimum", **optimum_errors(spectra[0], [0.4, 1.0, 2.2], block
 #
 # Sparse codes are judged at a $\tau^2$ of their own, for their sixteen correlations lie within 0.01. Far below the count, batches blur who is first. Just below it, noise directions lie so little below the level that they leave slowly.
 #
-# ````{prf:proposition} small gaps take time
+# ````{prf:observation} small gaps take time
 # :label: ot-law-slow
 # :nonumber:
 # ```{claim} law-slow
@@ -175,7 +175,7 @@ chapter.judge("law-slow", **slow_directions(block))
 # ```
 # ````
 #
-# ````{prf:proposition} what few means
+# ````{prf:observation} what few means
 # :label: ot-few
 # :nonumber:
 # ```{claim} few
@@ -203,7 +203,7 @@ chapter.judge("few", **few_pairs(block))
 #
 # In between no bilinear score is right for every anchor, and we compute the optimum of equal directions. Which number says how many negatives are few?
 #
-# ````{prf:proposition} two numbers
+# ````{prf:observation} two numbers
 # :label: ot-few-numbers
 # :nonumber:
 # ```{claim} few-size
@@ -311,7 +311,7 @@ print(
 # ```
 # ````
 #
-# ````{prf:proposition} the shares under distances
+# ````{prf:observation} the shares under distances
 # :label: ot-distance-shares
 # :nonumber:
 # ```{claim} distance-shares
@@ -442,7 +442,7 @@ glue.number("ot-real-sampled", learned.sampled)
 glue.number("ot-real-learned", learned.tau_squared.mean())
 
 # %% [markdown]
-# ````{prf:proposition} what a learned temperature counts on real images
+# ````{prf:observation} what a learned temperature counts on real images
 # :label: ot-real-temperature
 # :nonumber:
 # ```{claim} real-temperature
@@ -506,7 +506,7 @@ glue.figure(fig, "ot-plot-real-learned")
 #
 # **Two hold**: views that are each other's coordinates with random signs, and private coordinates that are functions of each other. Only the correlations and what each view is by itself enter the [proof](ot-proof).
 #
-# ````{prf:proposition} dependence is not correlation
+# ````{prf:observation} dependence is not correlation
 # :label: ot-unbroken
 # :nonumber:
 # ```{claim} unbroken
@@ -515,7 +515,7 @@ glue.figure(fig, "ot-plot-real-learned")
 #
 # **Seven break.** Four are not Gaussian. In two of these, heavy tails and a common radius, more pairs make it worse: the log moment is infinite, and nothing is left to converge to. Three are Gaussian and break another assumption: pairs that know each other (a time series), a mean on the strongest axis, and two views of unequal covariance behind one encoder. (A mean on a private axis breaks nothing: the encoder drops it.)
 #
-# ````{prf:proposition} what breaks the law
+# ````{prf:observation} what breaks the law
 # :label: ot-broken
 # :nonumber:
 # ```{claim} broken

@@ -129,7 +129,7 @@ glue.explorable(fig, "vessel", alt)
 #
 # A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it, in any world: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; where a paper's room has an exact kernel, a test holds one step of the loop to it, to ten digits. A world, a loss and a network of your own take [a few lines](ot-program).
 #
-# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. Every claim is judged once, by its own interval, and the [claims page](../book/claims.md) says the same as the card. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
+# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). A *proposition* is derived; an *observation* is what runs showed. Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. Every claim is judged once, by its own interval, and the [claims page](../book/claims.md) says the same as the card. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% [markdown]
@@ -218,7 +218,7 @@ chapter.judge("measure", **correlation_errors(learned))
 #
 # This is a *soft threshold*. Pictured: $\tau^2$ is an amount of water, poured into shafts whose depths are the correlations. If the temperature itself may move, the water rises until it is no longer worth it, at $\mu=0$. Then every shaft is full: $\tau^2g_j=\rho_j$, and together they hold $\tau^2=\sum_j\rho_j$.
 #
-# **Proof.** Let views be centred and pairs independent, and let there be at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. One encoder needs views of one covariance. For it only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
+# **Proof.** *Assumed:* views are centred, and for one encoder of one covariance; their marginals are Gaussian (step 2 alone uses it); pairs are independent, and $N\to\infty$; outputs have root mean square norm 1 over the population; and there are at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. One encoder needs views of one covariance. For it only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
 #
 # 1. *Positives.* The mean logit of a positive pair is $\tau^2\langle C,G\rangle$.
 # 2. *Negatives.* Given $x_A$, the logit of a stranger is Gaussian with the variance $\tau^4\lVert G^\top\tilde x_A\rVert^2$. The logarithm of the mean of an exponential of a Gaussian is half its variance. Averaged over $x_A$ this is $\tfrac12\tau^4\lVert G\rVert^2$.
@@ -228,6 +228,7 @@ chapter.judge("measure", **correlation_errors(learned))
 # 6. *One inequality per direction.* If $\rho\ge\mu$, then $\rho-\tau^2s=\mu$, and $\mu(g-s)\le\mu(\lvert g\rvert-s)$. If $\rho<\mu$, then $s=0$, and $\rho g\le\mu\lvert g\rvert$. In both cases $(\rho-\tau^2s)(g-s)\le\mu(\lvert g\rvert-s)$.
 # 7. The sum over directions is at most $\mu(\sum_j\lvert g_j\rvert-1)\le\mu(\lVert G\rVert_*-1)\le0$, as $\sum_j\lvert g_j\rvert=\langle G,\sum_j\pm p_jq_j^\top\rangle\le\lVert G\rVert_*$. For one encoder $g\ge0$ and $\sum_jg_j=1$, and the same holds for $\mu$ of either sign. Hence $L(G)\ge L(S)+\tau^4\lVert G-S\rVert^2$. The soft threshold is the only optimal $G$, and a small excess of loss means a small distance. ∎
 # 8. *Learned temperature.* In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2-\lVert C\rVert^2$, and all that $\tau^2$ does is to bound $\lVert H\rVert_*\le\tau^2$. The optimum of two encoders is $H=C$. One encoder has $\operatorname{tr}H=\tau^2$, and its best $H$ is the positive part of $C$, so $\tau^2=\sum_j(\rho_j)_+$. ∎
+# 9. *Why training settles there.* One encoder with a learned temperature is $W=\tau U$, an encoder without norm and without temperature: $\tau^2$ is its mean squared norm, and the loss is $\lVert W^\top W-C\rVert^2-\lVert C\rVert^2$. This loss is known to have no local minimum but the global ones, so descent does not rest elsewhere. Two encoders have a half-line of optima, $\tau^2\ge\sum_j\rho_j$, along which nothing moves $\tau^2$: it stays where it arrives.
 #
 # If $\tau^2\ge\sum_j\rho_j$ at a fixed temperature, two encoders have $\mu=0$ and norm to spare. One encoder cannot: its $\mu$ falls below 0, and [private directions fill](ot-private). What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is proved by machine, too, together with its false twin.
 #
@@ -263,14 +264,14 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 #
 # Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules are wide: they do not fix the scale of $\tau^2$ to better than a fifth.
 #
-# ````{prf:proposition} the effective rank
+# ````{prf:observation} the effective rank
 # :label: ot-law-rank
 # :nonumber:
 # ```{claim} law-rank
 # ```
 # ````
 #
-# ````{prf:proposition} every share
+# ````{prf:observation} every share
 # :label: ot-law-shares
 # :nonumber:
 # ```{claim} law-shares
@@ -279,7 +280,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 #
 # Shares are the diagonal of $G$. The next claim sees the other entries, too. It leaves out sparse codes: between their sixteen weak directions entries come and go with the batch.
 #
-# ````{prf:proposition} all of G
+# ````{prf:observation} all of G
 # :label: ot-law-map
 # :nonumber:
 # ```{claim} law-map
@@ -414,7 +415,7 @@ chapter.judge("private", **private_shares(block))
 #
 # With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
 #
-# ````{prf:proposition} the spectral loss
+# ````{prf:observation} the spectral loss
 # :label: ot-spectral
 # :nonumber:
 # ```{claim} spectral
@@ -804,7 +805,7 @@ judged = [t for t in image_temperatures if t <= 1]
 at = {f"τ² = {t:g}": image_temperatures.index(t) for t in judged}
 
 # %% [markdown]
-# ````{prf:proposition} the law on real images
+# ````{prf:observation} the law on real images
 # :label: ot-real-spectrum
 # :nonumber:
 # ```{claim} real-spectrum
@@ -877,7 +878,7 @@ glue.figure(fig, "ot-plot-real")
 #
 # The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$, so its claim ends at $\tau^2=1$. Beyond it, put the views' own log moments in the place of the Gaussian ones.
 #
-# ````{prf:proposition} with the views' own log moments
+# ````{prf:observation} with the views' own log moments
 # :label: ot-real-moments
 # :nonumber:
 # ```{claim} real-moments
@@ -926,7 +927,7 @@ layer_off, layer_variances, layer_before = (
 layer_control = {"variances": layer_variances, "before training": layer_before}
 
 # %% [markdown]
-# ````{prf:proposition} the last layer of a ReLU network
+# ````{prf:observation} the last layer of a ReLU network
 # :label: ot-real-network
 # :nonumber:
 # ```{claim} real-network
