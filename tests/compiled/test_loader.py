@@ -143,5 +143,7 @@ def test_nothing_is_said_where_all_is_well(fresh):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         step, gradient = fused_training.compiled(), fused_stream.compiled()
+        model = SparseCoding(random_dictionary(12, 3, [stream(0, 0, "dictionary")]), 0.3, 0.5)
+        assert fused_training.can_be_fused([TOKENS], torch.device("cpu")) and fused_stream.can_be_fused(model)
     assert step is fused_training.compiled() and gradient is fused_stream.compiled()
     assert step.lanes == gradient.lanes == importlib.import_module(f"{compiled.__name__}.register_tiles").LANES

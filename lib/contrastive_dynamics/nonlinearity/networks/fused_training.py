@@ -57,7 +57,7 @@ def can_be_fused(configurations: Sequence[TokenTraining], device: torch.device, 
 def _trial() -> None:
     """A step of a network of one place."""
     small = TokenTraining(candidates=1, beta=1, places=1, tokens=2, generators=2, length=1, outputs=1, batch=2)
-    list(fused_weights([(small, 0)], Weights(torch.zeros(1, 1, 2), torch.zeros(1, 1, 1)), [1]))
+    list(fused_weights([(small, 0)], Weights(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 1)), [1]))
 
 
 def fused_weights(
