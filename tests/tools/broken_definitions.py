@@ -64,14 +64,19 @@ def _node(definition: Definition) -> ast.AST:
 
 
 def mutants(node: ast.AST) -> Iterator[ast.AST]:
-    """Copies of a definition, each with one operator, number, name of an option or returned value changed."""
-    places = [n for n in ast.walk(node) if _mutated(n) is not None]
-    for at in range(len(places)):
+    """Copies of a definition, each with one operator, number, truth, order or returned value changed."""
+    for at in range(len(_places(node))):
         twin = copy.deepcopy(node)
-        place = [n for n in ast.walk(twin) if _mutated(n) is not None][at]
+        place = _places(twin)[at]
         for field, value in _mutated(place).items():
             setattr(place, field, value)
         yield ast.fix_missing_locations(twin)
+
+
+def _places(node: ast.AST) -> list[ast.AST]:
+    """The parts of a definition that a mutation changes; texts of errors are none of what it does."""
+    said = {id(n) for raised in ast.walk(node) if isinstance(raised, ast.Raise) for n in ast.walk(raised)}
+    return [n for n in ast.walk(node) if id(n) not in said and _mutated(n) is not None]
 
 
 def _mutated(node: ast.AST) -> dict | None:
@@ -84,6 +89,8 @@ def _mutated(node: ast.AST) -> dict | None:
         return {"value": node.value + 1}
     if isinstance(node, ast.Constant) and type(node.value) is bool:
         return {"value": not node.value}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sorted":
+        return {"keywords": [*node.keywords, ast.keyword("reverse", ast.Constant(True))]}
     if isinstance(node, ast.Return) and node.value is not None:
         return {"value": ast.Constant(None)}
     return None
