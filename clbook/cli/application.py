@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..claims.claim_table import VERDICTS
-from ..common.errors import BookError, line_of
+from ..common.errors import BookError, cut, line_of
 from ..common.interrupts import INTERRUPTED, terminated_as_interrupted
 
 app = typer.Typer(
@@ -33,7 +33,8 @@ Force = Annotated[bool, typer.Option("--force", help="Run everything, not only w
 def one_line(command: Callable[..., int | None]) -> Callable[..., None]:
     """Report an error that ends a command in one line on stderr.
 
-    The exit status is 2 for a BookError or a missing package, and 130 for Ctrl-C or a similar signal.
+    The exit status is 2 for a BookError, a file that the system refuses, or a missing package, and 130 for Ctrl-C or a
+    similar signal.
     """
 
     @functools.wraps(command)
@@ -43,6 +44,11 @@ def one_line(command: Callable[..., int | None]) -> Callable[..., None]:
                 status = command(*args, **options)
         except BookError as error:
             print("clbook:", line_of(error), file=sys.stderr)
+            status = 2
+        except OSError as error:
+            if not error.filename:  # not about a file that was named, as a name of more than 255 bytes is
+                raise
+            print(f"clbook: {cut(str(error.filename), 200)}: {error.strerror}", file=sys.stderr)
             status = 2
         except ModuleNotFoundError as error:
             if (error.name or "").startswith(__package__.partition(".")[0]):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ..common.sources import ChapterFiles, chapter_names, find_root
+from ..common.sources import ChapterFiles, find_root, named_chapters
 from .application import Chapter, Chapters, Device, Force, app, one_line
 
 
@@ -39,8 +39,7 @@ def execute(chapters: Chapters = None, force: Force = False) -> None:
     """Execute the stale cells of the committed notebooks in place."""
     from ..commands.committed import execute as execute_chapter
 
-    root = find_root()
-    for files in [ChapterFiles.find_notebooks(name, root) for name in chapters or chapter_names(root)]:
+    for files in named_chapters(chapters, find_root(), ChapterFiles.find_notebooks):
         print(f"{files.stem}: {execute_chapter(files, force) or 'nothing to do, the notebook is up to date'}")
 
 
@@ -49,31 +48,14 @@ def execute(chapters: Chapters = None, force: Force = False) -> None:
 def stale(
     chapters: Chapters = None,
     as_json: Annotated[bool, typer.Option("--json", help="The state of every stored reading, as JSON.")] = False,
-) -> None:
-    """List the stored results that are out of date with the present sources, or not what their run made."""
-    from ..common.formats import attempt
-    from ..notebook.shown import changed_outputs
-    from ..provenance.staleness import CURRENT, all_old_pictures, all_states
-    from ..provenance.staleness import as_json as to_json
+) -> int:
+    """List the stored results that are out of date with the present sources, damaged, or not what their run made.
 
-    readings = all_states(find_root(), chapters, "report")
-    if as_json:
-        print(to_json(readings))
-        return
-    groups: dict[tuple, list[str]] = {}
-    for reading in (reading for reading in readings if reading.state != CURRENT):
-        groups.setdefault((reading.where, reading.state, reading.changed), []).append(reading.claim)
-    for (where, state, changed), claims in groups.items():
-        print(f"{where}, {state}: {', '.join(claims)}")
-        print(f"    {', '.join(changed[:5])}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}")
-    print(f"{sum(map(len, groups.values()))} of {len(readings)} stored readings are not current")
-    # "skip": what is damaged has been reported already
-    for record, names in all_old_pictures(find_root(), chapters, "skip").items():
-        if names:
-            print(f"{record}, drawn by earlier cells (`clbook record --figures` redraws): {', '.join(names)}")
-    for files in [ChapterFiles.find(name, find_root()) for name in chapters or chapter_names(find_root())]:
-        for line in attempt("skip", lambda files: list(changed_outputs(files)), files) or ():
-            print(line)
+    The status is 1 if there are any that records/stale.yaml does not excuse.
+    """
+    from ..commands.stale import command
+
+    return command(find_root(), chapters, as_json)
 
 
 @app.command()

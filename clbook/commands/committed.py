@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from ..notebook.shown import (
     edited_pictures,
     outputs_off,
     outputs_shown,
+    refreshed_html,
     stamp_of,
     write_lines,
 )
@@ -113,6 +115,8 @@ class Committed:
             return False
         if any(state.state != CURRENT for state in states(self.code, self.stamp, self.claims).values()):
             return False
+        if refreshed_html(deepcopy(self.notebook), self.files.root):
+            return False
         return not list(differences(self.notebook, self.code, self.stamp, self.claims, self.headlines))
 
     def with_lines(self, fresh) -> object:
@@ -136,6 +140,7 @@ class Committed:
 
     def _finished(self, notebook, stamp: dict) -> object:
         """The notebook with its lines, and with a stamp that holds the verdicts and the digests of all outputs."""
+        refreshed_html(notebook, self.files.root)
         stamp = with_verdicts(stamp, self.claims, self.code)
         write_lines(notebook, self.code, stamp, self.claims, self.headlines)
         stamp = seal(stamp | {"shown": outputs_shown(normalise(notebook))})

@@ -15,7 +15,8 @@ from ..common.errors import BookError
 from ..common.parameters import value_text
 from ..common.sources import APPENDIX, ChapterFiles
 from ..notebook.results import verdicts_of
-from ..provenance.staleness import notebook_stamp, read_record
+from ..provenance.records import read_record
+from ..provenance.staleness import notebook_stamp
 from ..provenance.stamps import of_notebooks
 
 NOISE_LEVEL = 0.05  # that any difference of two runs which chance explains is listed

@@ -10,7 +10,8 @@ from ..common.durations import duration
 from ..common.errors import BookError
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
-from ..provenance.staleness import notebooks_stamp, read_record
+from ..provenance.records import read_record
+from ..provenance.staleness import notebooks_stamp
 from ..provenance.stamps import whole_cost
 
 GB = 1e9

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,14 +14,14 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..common.environment import allow_open_files
+from ..common.environment import allow_open_files, require_home
 from ..common.errors import BookError, Refused
 from ..common.progress import FILE_VARIABLE
 from ..common.subprocess_call import death
 from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_PATIENCE = 5.0  # seconds for the clients of a kernel to close
+_PATIENCE = 5.0  # seconds for papermill to see that its kernel has ended, and for its clients to close
 # waits for the end of its input, which the system closes with the process that holds the other end
 _GUARD = """\
 import os, signal, sys
@@ -58,30 +59,48 @@ def kernel(folder: Path, variables: dict[str, str]) -> Iterator:
 
     So are its clients, which papermill leaves open, each with a thread that listens for ever. Whatever the kernel has
     started ends with it, and with this process, even if that is killed.
+
+    A socket of zmq belongs to the thread that uses it: closed by another one, it aborts the process. If papermill's
+    thread has not ended, its sockets are left to the end of this process.
     """
     from jupyter_client.manager import KernelManager
 
     class Manager(KernelManager):
+        user: threading.Thread | None = None  # papermill's
+
         def client(self, **options):
             clients.append(super().client(**options))
             return clients[-1]
 
+        def end(self) -> bool:
+            """Kill the kernel and what it started; returns whether the thread that uses its sockets has ended."""
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.provisioner.pgid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.provisioner.process.wait(_PATIENCE)  # or it would stay as one that nobody waited for
+            if self.user:
+                self.user.join(_PATIENCE)  # it looks every second whether the kernel lives
+            return not (self.user and self.user.is_alive())
+
     allow_open_files()
+    require_home()
     clients: list = []
     with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as settings:
         environment = {**os.environ, "IPYTHONDIR": settings, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **variables}
         environment.pop("MPLBACKEND", None)  # the kernel chooses the inline backend
         manager = Manager(kernel_name="python3", kernel_spec_manager=_specs())
         manager.start_kernel(cwd=str(folder), env=environment)
-        try:
-            with _guarded(manager.provisioner.pgid):
-                try:
-                    yield manager
-                except BaseException:
+        with _guarded(manager.provisioner.pgid):
+            try:
+                yield manager
+            except BaseException:
+                if manager.end():
                     manager.shutdown_kernel(now=True)
-                    raise
-                manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
-        finally:
+                    _close(clients)
+                else:
+                    manager.cleanup_connection_file()
+                raise
+            manager.shutdown_kernel()  # a kernel that has finished cleans up its own processes
             _close(clients)
 
 
@@ -98,10 +117,10 @@ def _guarded(group: int) -> Iterator[None]:
 
 
 def _close(clients: list) -> None:
-    """Close the clients of a kernel that has ended, in a thread with a timeout.
+    """Close the clients of a kernel that has ended, as has the thread that used them; in a thread with a timeout.
 
-    If Ctrl-C comes while papermill, in its thread, opens a client's sockets, these are never closed, and zmq would wait
-    for them for ever.
+    If Ctrl-C comes while papermill opens a client's sockets, these are never closed, and zmq would wait for them for
+    ever.
     """
     thread = threading.Thread(target=lambda: [client.stop_channels() for client in clients], daemon=True)
     thread.start()
@@ -152,8 +171,11 @@ class Bar:
         self.bar.refresh()
 
 
-def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
-    """Run a job in a thread and poll `look`. Its exception is raised here; Ctrl-C arrives here, not in the job."""
+def _in_thread(manager, job: Callable[[], object], look: Callable[[], None]) -> None:
+    """Run a job in a thread, the manager's `user`, and poll `look`. Its exception is raised here, where Ctrl-C arrives.
+
+    If `look` raises, the thread is still running.
+    """
     raised: list[BaseException] = []
 
     def work() -> None:
@@ -163,7 +185,7 @@ def _in_thread(job: Callable[[], object], look: Callable[[], None]) -> None:
             raised.append(error)
 
     name = f"{threading.current_thread().name}, notebook"  # jupyter_core keeps a loop for every name that it sees
-    thread = threading.Thread(target=work, daemon=True, name=name)
+    thread = manager.user = threading.Thread(target=work, daemon=True, name=name)
     thread.start()
     while thread.is_alive():
         thread.join(0.2)
@@ -203,7 +225,7 @@ def run_notebook(notebook, output: Path, *, label: str, folder: Path, variables:
                 bar.look()
 
             with _kernel_errors(label):
-                _in_thread(job, look)
+                _in_thread(manager, job, look)
 
 
 @contextlib.contextmanager

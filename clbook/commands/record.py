@@ -18,6 +18,7 @@ from pathlib import Path
 from ..claims.claim_table import Claims
 from ..common import environment
 from ..common.atomic import atomic_write
+from ..common.durations import check_seconds
 from ..common.errors import BookError, line_of
 from ..common.interrupts import INTERRUPTED, terminated_as_interrupted
 from ..common.parameters import profile_parameters
@@ -27,8 +28,9 @@ from ..notebook import chapter as chapter_module
 from ..notebook.pieces import Keeper, OutOfTime
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import sha
+from ..provenance.records import read_record, sealed_record
 from ..provenance.slices import ChapterCode
-from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, read_record, seal_of, states
+from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, states
 from ..provenance.stamps import check, merge, refreshed, seal
 from .jupyter_kernel import disk_errors
 from .output_place import check_writable, held
@@ -140,6 +142,7 @@ def record(
     for a rule that was changed without a word (`rule_changes`), and OutOfTime when `seconds` are used up and pieces
     remain; the same call then resumes.
     """
+    check_seconds("--seconds", seconds)
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
     code, path = ChapterCode(files), files.record(profile)
@@ -147,10 +150,12 @@ def record(
         with_device(profile_parameters(files, size), code.parameters, device, name)
         for size in (profile, other_profile or profile)
     )
+    stored = _stored(path, files)
     first, *rest = seed_blocks(files, code.parameters, parameters, other_seeds, "--other-seeds")
     asked = [(profile, parameters | first), *((other_profile or profile, others | block) for block in rest)]
-    plans = _plans(code, path, asked, figures, force)
-    if all(block.done for block in plans):
+    plans = _plans(code, stored, asked, figures, force)
+    blocks = max((stored or {}).get("blocks", 1), len(plans))
+    if all(block.done for block in plans) and stored.get("blocks") == blocks:
         return None
     if any(block.units != [] for block in plans):  # a changed rule needs only a new judgement, not a run
         check_data(parameters, name)
@@ -165,25 +170,31 @@ def record(
         _store_figures(runs[0][1], path.with_suffix(""), runs[0][0]["pictures"])
         claims = chapter_module._load_claims(files)
         stamps = [with_verdicts(stamp, claims, code) for stamp, _ in runs]
-        write_json(path, {"run": stamps[0], "other_seeds": stamps[1:], "seal": seal_of(stamps)})
+        write_json(path, sealed_record(stamps, blocks))
         for folder in {folder for _, folder in runs if folder}:
             shutil.rmtree(folder)
     return path
 
 
-def _plans(code: ChapterCode, path: Path, asked: list[tuple[str, dict]], figures: bool, force: bool) -> list[Block]:
-    """What to run of each block of seeds, given as profile and parameters.
+def _stored(path: Path, files: ChapterFiles) -> dict | None:
+    """The record that is there, or None, said on stderr if it is damaged."""
+    try:
+        return read_record(path, files) if path.is_file() else None
+    except BookError as damaged:
+        print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
+        return None
+
+
+def _plans(
+    code: ChapterCode, stored: dict | None, asked: list[tuple[str, dict]], figures: bool, force: bool
+) -> list[Block]:
+    """What to run of each block of seeds, given as profile and parameters, the record's own first.
 
     Stored runs on further blocks are kept and brought up to date, too, each at its own size.
     """
-    try:
-        stored = read_record(path, code.files) if path.is_file() else None
-    except BookError as damaged:
-        print(f"clbook: {damaged}; all of it is run again", file=sys.stderr)
-        stored = None
     claims = chapter_module._load_claims(code.files)
     if stored and claims:
-        check_changes(stored["run"], claims, f"records/{code.files.name}/{path.name}", code)
+        check_changes(stored["run"], claims, f"records/{code.files.name}/{asked[0][0]}.json", code)
     chance = None if claims is None else {claim for claim, row in claims.rows.items() if row.by_chance}
     others = {stamp["parameters"].get("first_seed"): stamp for stamp in (stored or {}).get("other_seeds", ())}
     known = {parameters.get("first_seed") for _, parameters in asked}

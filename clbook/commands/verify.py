@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..claims.claim_table import Claim
+from ..common.durations import check_seconds
 from ..common.errors import BookError
 from ..common.samples import commit_or_digest
-from ..common.sources import ChapterFiles, chapter_names
+from ..common.sources import ChapterFiles, named_chapters
 from ..common.subprocess_call import TookTooLong, run_in_process
 from ..notebook.results import verdicts_of
 from ..notebook.shown import changed_outputs
@@ -145,6 +146,9 @@ def command(
     root: Path, chapter: str | None, claims: list[str], profile: str | None, *, sample: float | None, one_seed: bool
 ) -> int:
     """`clbook verify`: prints the outcome for each run; the status is 1 if anything differs from what is stored."""
+    check_seconds("--sample", sample)
+    if sample is not None and one_seed:
+        raise BookError("verify: --sample computes costly readings in part by itself; give it or --one-seed, not both")
     by, planned = commit_or_digest(root), jobs(root, chapter, claims, profile)
     outcomes: list[Outcome] = []
     if one_seed:
@@ -161,8 +165,8 @@ def command(
             checked = [outcome for outcome in checked if outcome.message != UNREACHED] + check_job(whole, deadline)
         outcomes += checked
         _print_job(job, checked)
-    names = [chapter] if chapter else chapter_names(root)
-    changed = [line for name in names for line in changed_outputs(ChapterFiles.find(name, root))]
+    named = named_chapters(None if chapter is None else [chapter], root)
+    changed = [line for files in named for line in changed_outputs(files)]
     print(*changed, sep="\n", end="\n" if changed else "")
     _print_counts(outcomes, time.monotonic() - began)
     nothing = bool(outcomes) and all(outcome.message == LATE for outcome in outcomes)

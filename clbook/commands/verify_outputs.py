@@ -51,10 +51,15 @@ class Shown:
 
 
 def shown_units(job: Job) -> dict[int, Shown]:
-    """Unit → what its cell shows, perhaps nothing, for each cell of a notebook whose code is that of the stored run."""
+    """Unit → what its cell shows, perhaps nothing, for each cell of a notebook whose code is that of the stored run.
+
+    Of a record these are its pictures.
+    """
     code, stamp, part = job.code, job.stored.stamp, job.stored.part
-    if part is None or job.part:  # a record, or few of its seeds
+    if job.part:  # few of its seeds
         return {}
+    if part is None:
+        return _recorded(job)
     files = next(files for files in code.sources if files.part == part)
     cells, result = code_cells(read_notebook(files.notebook)), {}
     for n in (n for n in code.of_notebook(part) if code.units[n].whole):
@@ -62,6 +67,17 @@ def shown_units(job: Job) -> dict[int, Shown]:
         same = stamp["cells"].get(cell_name(code, n), "").split()[:1] == [job.digests.digest(n)[:SHORT]]
         if same and at < len(cells):
             result[n] = Shown.of(cells[at], bool(unit.line))
+    return result
+
+
+def _recorded(job: Job) -> dict[int, Shown]:
+    """Unit → the pictures that its cell drew for a record, if its code is that of the stored run."""
+    result: dict[int, Shown] = {}
+    for name, picture in job.stored.stamp["pictures"].items():
+        unit = job.code.drawing(name)
+        if unit is not None and picture["digest"] == job.digests.digest(unit)[:SHORT]:
+            drawn = result[unit].pictures if unit in result else {}
+            result[unit] = Shown({}, drawn | {name: picture["sum"]}, "")
     return result
 
 
@@ -90,15 +106,16 @@ def edited(job: Job, units: list[int], again: dict) -> Iterator[Edited]:
     here = all(same_arithmetic(run, again) for run in runs)  # which of them ran a cell is not stored
     for n in units:
         where = f"code cell {job.code.cell_in_notebook(n) + 1}"
-        for output, how in _differences(shown[n], again, job.code.units[n].cell, where, here):
+        texts = {} if job.stored.part is None else again["made"]["texts"]  # a record keeps none
+        for output, how in _differences(shown[n], again, texts.get(job.code.units[n].cell, ""), where, here):
             yield Edited(output, how if here else f"{how}; another processor or version made it", here)
         if shown[n].others:
             yield Edited(where, UNKNOWN, True)
 
 
-def _differences(was: Shown, again: dict, cell: int, where: str, here: bool) -> Iterator[tuple[str, str]]:
+def _differences(was: Shown, again: dict, text: str, where: str, here: bool) -> Iterator[tuple[str, str]]:
     """(output, how it differs) for the outputs of a cell; elsewhere than `here`, but for rounding and pictures."""
-    numbers, text = again["made"]["numbers"], again["made"]["texts"].get(cell, "")
+    numbers = again["made"]["numbers"]
     for name, value in was.numbers.items():
         now = numbers.get(name, "none")
         if value != now and (here or not _close(value, now)):

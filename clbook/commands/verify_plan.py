@@ -10,7 +10,7 @@ from ..claims.claim_table import Claims
 from ..common import project
 from ..common.errors import BookError
 from ..common.samples import sample
-from ..common.sources import ChapterFiles, chapter_names
+from ..common.sources import named_chapters
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
@@ -93,8 +93,7 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
     With a profile, only the runs at that size; raises BookError if there are none.
     """
     library, planned = Library(), []
-    for name in [chapter] if chapter else chapter_names(root):
-        files = ChapterFiles.find(name, root)
+    for files in named_chapters(None if chapter is None else [chapter], root):
         asked = set(named_claims(files, claims, "verify")) if claims else None
         code, rows = ChapterCode(files, library), Claims.load(files.claims)
         for stored in stored_stamps(files):

@@ -1,4 +1,8 @@
-"""Durations as text."""
+"""Durations as text, and as options of commands."""
+
+import math
+
+from .errors import BookError
 
 
 def duration(seconds: float, hour_digits: int = 0) -> str:
@@ -8,3 +12,9 @@ def duration(seconds: float, hour_digits: int = 0) -> str:
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.{hour_digits}f} h"
+
+
+def check_seconds(option: str, seconds: float | None) -> None:
+    """Raise BookError for a number of seconds that is not > 0 and finite; None stands for no limit."""
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise BookError(f"{option}: must be seconds, > 0 and finite, got {seconds:g}")

@@ -90,6 +90,14 @@ def allow_open_files(needed: int = 128) -> None:
         raise BookError(f"open files: at least {needed} are needed, the limit is {soft} (ulimit -n)")
 
 
+def require_home() -> None:
+    """Raise BookError where this user has no home: HOME is not set, and the system's list of users has no entry."""
+    try:
+        Path.home()
+    except RuntimeError:
+        raise BookError("this user has no home: set HOME to a folder that can be written") from None
+
+
 def peak_megabytes(device: str) -> float:
     """Peak memory in MB (2^20 bytes) of this process and the workers that it has now, with the GPU's if one is used.
 

@@ -18,6 +18,6 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
 
 
-def line_of(error: BookError) -> str:
-    """An error's message in one line of at most about 1,000 characters."""
+def line_of(error: BookError | str) -> str:
+    """An error's message, or another text, in one line of at most about 1,000 characters."""
     return cut(" ".join(str(error).split()), 1000)

@@ -103,7 +103,18 @@ STAMP = Format(
     ),
     "run it again",
 )
-RECORD = Format(record_of("run", run=ANY, other_seeds=list_of(ANY)), "restore it, or let `clbook record` make it again")
+RECORD = Format(
+    record_of("run seal", run=ANY, other_seeds=list_of(ANY), blocks=POSITIVE, seal=TEXT),
+    "restore it, or let `clbook record` make it again",
+)
+SAME_BITS = Format(
+    list_of(
+        record_of(
+            "definition now as commit program", definition=TEXT, now=TEXT, **{"as": TEXT}, commit=TEXT, program=TEXT
+        )
+    ),
+    "restore it: without it many results count as stale",
+)
 _GLUED = record_of(scrapbook=record_of("name", name=TEXT))  # a figure or a number that prose shows
 _OUTPUT = record_of(data=ANY, metadata=_GLUED)
 _SOURCE = {"type": ["string", "array"], "items": TEXT}

@@ -124,7 +124,10 @@ def _parse_line(line: str, where: str, registries: bool) -> Parameter:
     limits, choices, registry = (pattern.search(comment) for pattern in (_RANGE, _CHOICES, _REGISTRY))
     ends = limits or choices or registry
     choices = _names(ends, f"{where}: {name}: ") if registries or ends is not registry else ()
-    if kind.removeprefix("list[").removesuffix("]") in ("int", "float"):
+    is_number = kind.removeprefix("list[").removesuffix("]") in ("int", "float")
+    if limits and not is_number:
+        raise BookError(f"{where}: {name}: a range {limits[0]} is for int and float, got {kind}")
+    if is_number:
         choices = tuple(map(ast.literal_eval, choices))
     parameter = Parameter(
         name,

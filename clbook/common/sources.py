@@ -4,6 +4,7 @@ import difflib
 import json
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,6 +164,15 @@ class ChapterFiles:
     def cells(self) -> list[Cell]:
         """The cells of the notebook; for a whole chapter followed by those of its appendix."""
         return [cell for files in self.notebooks for cell in parse_cells(text_of(files.source), files.source.name)]
+
+
+def named_chapters(
+    names: Sequence[str] | None, root: Path, find: Callable[[str, Path], ChapterFiles] = ChapterFiles.find
+) -> list[ChapterFiles]:
+    """The files of the chapters that are named, or of all if none is; raises BookError for one that occurs twice."""
+    if twice := [name for name in names or () if names.count(name) > 1]:
+        raise BookError(f"the chapter {cut(twice[0], 100)!r} is named {names.count(twice[0])} times")
+    return [find(name, root) for name in names or chapter_names(root)]
 
 
 def chapter_names(root: Path) -> list[str]:

@@ -159,7 +159,7 @@ def bundle(name: str, still: bytes, address: str, alt: str) -> dict[str, str]:
     return {"text/html": element, "image/png": picture, "text/plain": _PLAIN.format(name=name, alt=alt)}
 
 
-def _shown(notebook) -> Iterator[tuple[dict, str, str]]:
+def moving(notebook) -> Iterator[tuple[dict, str, str]]:
     """(data, name, address) of each animation of an executed notebook."""
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         data, name = output.get("data", {}), output.get("metadata", {}).get("scrapbook", {}).get("name", "")
@@ -171,7 +171,7 @@ def _shown(notebook) -> Iterator[tuple[dict, str, str]]:
 def refresh(notebook) -> list[str]:
     """Rewrite, in place, the HTML of each animation in an executed notebook; returns the names that changed."""
     changed = []
-    for data, name, address in _shown(notebook):
+    for data, name, address in moving(notebook):
         alt = data["text/plain"].removeprefix(_PLAIN.format(name=name, alt=""))
         now = bundle(name, base64.b64decode(data["image/png"]), address, alt)
         changed += [name] if now["text/html"] != data["text/html"] else []
@@ -181,7 +181,7 @@ def refresh(notebook) -> list[str]:
 
 def take_in(notebook, folder: Path) -> None:
     """Embed the animations beside a notebook as data URLs, in place; without its file, one shows its last frame."""
-    for data, _, address in _shown(notebook):
+    for data, _, address in moving(notebook):
         if not address.startswith("data:") and (folder / address).is_file():
             content = (folder / address).read_bytes()
             data["text/html"] = _SOURCE.sub(_data(content), data["text/html"], count=1)

@@ -11,6 +11,7 @@ them, and rewrites the HTML of animations. With a name it prints that picture as
 import html
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..common.atomic import atomic_write
@@ -85,14 +86,20 @@ def live_bundle(name: str, picture: str, alt: str, root: Path | None = None) -> 
 def refresh(notebook, root: Path | None = None) -> list[str]:
     """Rewrite, in place, the HTML of each live picture in an executed notebook; returns the names that changed."""
     changed = []
+    for data, name, alt in live(notebook):
+        now = live_bundle(name, data["image/png"].strip(), alt, root)
+        changed += [name] if now["text/html"] != data["text/html"] else []
+        data |= now
+    return changed
+
+
+def live(notebook) -> Iterator[tuple[dict, str, str]]:
+    """(data, name, alternative text) of each live picture of an executed notebook."""
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         data, name = output.get("data", {}), output.get("metadata", {}).get("scrapbook", {}).get("name", "")
         start = _PLAIN.format(name=name, alt="")
         if "image/png" in data and "text/html" in data and data.get("text/plain", "").startswith(start):
-            now = live_bundle(name, data["image/png"].strip(), data["text/plain"].removeprefix(start), root)
-            changed += [name] if now["text/html"] != data["text/html"] else []
-            data |= now
-    return changed
+            yield data, name, data["text/plain"].removeprefix(start)
 
 
 def _refresh_book(root: Path) -> None:

@@ -10,8 +10,9 @@ from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..provenance.digests import ChapterDigests
 from ..provenance.library import Library
+from ..provenance.records import read_record
 from ..provenance.slices import ChapterCode
-from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, read_record, states
+from ..provenance.staleness import STALE, State, notebooks_stamp, parameters_now, states
 from ..provenance.stamps import made_by
 from .card import Headline
 from .claim_result import ClaimResult, RunVerdict

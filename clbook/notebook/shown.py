@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge, judge_all
@@ -13,10 +14,12 @@ from ..common.pictures import plain_png
 from ..common.sources import ChapterFiles
 from ..provenance.digests import SHORT
 from ..provenance.library import sha
+from ..provenance.records import read_record
 from ..provenance.slices import ChapterCode
-from ..provenance.staleness import loaded, notebook_stamp, read_record
+from ..provenance.staleness import loaded, notebook_stamp
 from ..provenance.stamps import MIME
 from ..provenance.units import Unit
+from . import animations, explorables
 from .card import Headline, card, card_not_judged
 from .display import Line, summary_table
 
@@ -107,7 +110,10 @@ def outputs_off(notebook, stamp: dict) -> list[int]:
 
 
 def changed_outputs(files: ChapterFiles) -> Iterator[str]:
-    """What a chapter's notebooks and records show otherwise than their stored runs, one line each."""
+    """What a chapter's notebooks and records show otherwise than their stored runs, one line each.
+
+    The HTML of live pictures and animations is made of scripts, without a run, so it is made again here.
+    """
     shown = [
         (part, read_notebook(part.notebook), stamp)
         for part in files.notebooks
@@ -118,8 +124,25 @@ def changed_outputs(files: ChapterFiles) -> Iterator[str]:
             yield f"chapters/{part.notebook.name}: the picture {name} {OTHER_PICTURE}"
     yield from (f"{where}: the picture {name} {OTHER_PICTURE}" for where, name in _record_pictures_off(files))
     for part, notebook, stamp in shown:
-        off = outputs_off(notebook, stamp)
-        yield from (f"chapters/{part.notebook.name}: code cell {number} {OTHER}" for number in off)
+        where = f"chapters/{part.notebook.name}"
+        yield from (f"{where}: code cell {number} {OTHER}" for number in outputs_off(notebook, stamp))
+        for name in refreshed_html(notebook, files.root):
+            yield f"{where}: the HTML of the picture {name} is not what the present scripts make"
+
+
+def refreshed_html(notebook, root: Path) -> list[str]:
+    """Rewrite, in place, the HTML of a notebook's live pictures and animations; returns the names that changed.
+
+    HTML beside a picture that is neither is taken away, since nothing makes it.
+    """
+    changed = explorables.refresh(notebook, root) + animations.refresh(notebook)
+    made = [data for data, *_ in (*explorables.live(notebook), *animations.moving(notebook))]
+    for output in _outputs(notebook):
+        data, metadata = output.get("data", {}), output.get("metadata", {})
+        if "scrapbook" in metadata and "text/html" in data and not any(data is other for other in made):
+            del data["text/html"]
+            changed.append(metadata["scrapbook"]["name"])
+    return changed
 
 
 def _record_pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:

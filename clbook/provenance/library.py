@@ -7,14 +7,14 @@ lists counts as the earlier one with which it agrees to the last bit, until eith
 
 import ast
 import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
 from ..common import project
 from ..common.errors import BookError
-from ..common.formats import text_of
+from ..common.formats import SAME_BITS as SAME_BITS_FORMAT
+from ..common.formats import intact, text_of
 from .syntax import IMPORTS, Definition, External, LibraryModule, Speller, Tokens, imported_names
 
 PACKAGE, MACHINERY = project.kernels(), "clbook"
@@ -118,9 +118,10 @@ class Library:
 
     @cached_property
     def same_bits(self) -> dict[str, str]:
-        """Digest of a definition → that of the earlier text which gives the same bits."""
+        """Digest of a definition → that of the earlier text which gives the same bits; BookError if it is damaged."""
         path = self.folder / SAME_BITS
-        return {row["now"]: row["as"] for row in json.loads(text_of(path))} if path.is_file() else {}
+        rows = intact(path, SAME_BITS_FORMAT) if path.is_file() else []
+        return {row["now"]: row["as"] for row in rows}
 
     def module(self, name: str) -> Module | None:
         """A module of the library, or None if there is no such file."""

@@ -4,21 +4,23 @@ Needs neither torch nor git: everything is read from the sources.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from ..claims.claim_table import Claims
 from ..common.errors import BookError
-from ..common.formats import NOTEBOOK, RECORD, OnDamage, attempt, intact, loads
+from ..common.formats import NOTEBOOK, OnDamage, attempt, intact, loads
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
 from .digests import SHORT, ChapterDigests, rule_digest
-from .library import Library, sha
+from .library import Library
+from .records import missing_blocks, of_one_chapter, read_record
 from .slices import ChapterCode
 from .stamps import MIME, check, of_notebooks, reaches, whole_cost
 
-CURRENT, STALE, RULE_CHANGED = "current", "stale", "rule changed"
+CURRENT, STALE, RULE_CHANGED, DAMAGED = "current", "stale", "rule changed", "damaged"
 NO_READING, NO_RUN = ("no reading is stored",), ("no run is stored",)  # what `changed` says of these
 
 
@@ -40,7 +42,7 @@ def notebook_stamp(path: Path, files: ChapterFiles | None = None) -> dict | None
     for cell in reversed(intact(path, NOTEBOOK)["cells"]):
         for output in cell.get("outputs", []):
             if MIME in output.get("data", {}):
-                return _own([check(loaded(output["data"][MIME]), path.name)], files, path.name)[0]
+                return of_one_chapter([check(loaded(output["data"][MIME]), path.name)], files, path.name)[0]
     return None
 
 
@@ -75,41 +77,13 @@ def loaded(data: object) -> object:
         return data
 
 
-def read_record(path: Path, files: ChapterFiles | None = None) -> dict:
-    """A record: its `run` and the runs on `other_seeds`, each on a block of its own.
-
-    Raises BookError if it is damaged, of another format, or of another chapter than that of the `files`.
-    """
-    record, where = intact(path, RECORD), f"{path.parent.name}/{path.name}"
-    runs = [check(stamp, where) for stamp in (record["run"], *record.get("other_seeds", ()))]
-    blocks = [run["parameters"].get("first_seed") for run in _own(runs, files, where)]
-    if twice := [first for first in blocks if blocks.count(first) > 1]:
-        raise BookError(
-            f"{where}: damaged: first_seed={twice[0]} occurs {blocks.count(twice[0])} times; {RECORD.remedy}"
-        )
-    if record.get("seal", seal_of(runs)) != seal_of(runs):  # records that are older than this seal have none
-        raise BookError(f"{where}: damaged: its runs are not those that it was written with; {RECORD.remedy}")
-    return {"other_seeds": []} | record
-
-
-def seal_of(runs: list[dict]) -> str:
-    """The seal of a record over its list of runs, from which none can then be dropped, exchanged or repeated."""
-    return sha(*(run["seal"] for run in runs))
-
-
-def _own(stamps: list[dict], files: ChapterFiles | None, where: str) -> list[dict]:
-    """The stamps, if they are of this chapter, or of one if there are no files; raises BookError otherwise."""
-    wanted = files.name if files else stamps[0]["chapter"]
-    if others := [stamp["chapter"] for stamp in stamps if stamp["chapter"] != wanted]:
-        raise BookError(f"{where}: must hold runs of {wanted}, got one of {others[0]}; {RECORD.remedy}")
-    return stamps
-
-
 @dataclass(frozen=True)
 class Stored:
     """A stored run: its place, its stamp, and the parameters that the same run would have now.
 
-    If `whole`, it must hold every claim, in the case of a notebook every claim of that `part` of the chapter.
+    If `whole`, it must hold every claim, in the case of a notebook every claim of that `part` of the chapter; otherwise
+    it is one of several on other seeds, and must hold what chance decides. `missing` counts the blocks of seeds that a
+    record was asked for and does not hold.
     """
 
     where: str
@@ -117,26 +91,50 @@ class Stored:
     parameters: dict[str, object]
     whole: bool = True
     part: int | None = None
+    missing: int = 0
 
-    def holds(self, code: ChapterCode, claim: str) -> bool:
-        """Whether the run holds or must hold a claim."""
+    def holds(self, code: ChapterCode, claim: str, claims: Claims | None = None) -> bool:
+        """Whether the run holds or must hold a claim; with the rows of `claims` also what chance decides."""
         here = self.part is None or claim not in code.claims or code.units[code.claims[claim]].part == self.part
-        return claim in self.stamp["claims"] or self.whole and here
+        wanted = self.whole or bool(claims) and claim in claims.rows and claims.rows[claim].by_chance
+        return claim in self.stamp["claims"] or wanted and here
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A notebook or a record: how messages name it, which part of the chapter it holds, and how its runs are read."""
+
+    where: str
+    part: int | None
+    read: Callable[[], list[Stored]]
+
+
+def _places(files: ChapterFiles) -> Iterator[_Place]:
+    """The committed notebooks, then all records."""
+    for part in files.notebooks:
+        yield _Place(f"chapters/{part.notebook.name}", part.part, partial(_of_notebook, files, part))
+    for path in files.records():
+        yield _Place(f"records/{files.name}/{path.name}", None, partial(_of_record, files, path))
 
 
 def stored_stamps(files: ChapterFiles, on_damage: OnDamage = "raise") -> Iterator[Stored]:
     """The runs of the committed notebooks and of all records; `on_damage` as in `notebooks_stamp`."""
-    for part in files.notebooks:
-        if stamp := attempt(on_damage, notebook_stamp, part.notebook, files):
-            yield Stored(f"chapters/{part.notebook.name}", stamp, profile_parameters(files, "default"), part=part.part)
-    for path in files.records():
-        yield from attempt(on_damage, _of_record, files, path) or ()
+    for place in _places(files):
+        yield from attempt(on_damage, place.read) or ()
+
+
+def _of_notebook(files: ChapterFiles, part: ChapterFiles) -> list[Stored]:
+    """The run of a notebook, if it holds one."""
+    if not (stamp := notebook_stamp(part.notebook, files)):
+        return []
+    return [Stored(f"chapters/{part.notebook.name}", stamp, profile_parameters(files, "default"), part=part.part)]
 
 
 def _of_record(files: ChapterFiles, path: Path) -> list[Stored]:
     """The runs of a record, first the one on the profile's seeds."""
     record, where = read_record(path, files), f"records/{files.name}/{path.name}"
-    runs = [Stored(where, record["run"], parameters_now(files, path.stem, record["run"]))]
+    present = parameters_now(files, path.stem, record["run"])
+    runs = [Stored(where, record["run"], present, missing=missing_blocks(record))]
     for stamp in record["other_seeds"]:
         now = block_now(files, stamp)
         runs.append(Stored(f"{where}, first_seed={now['first_seed']}", stamp, now, whole=False))
@@ -221,21 +219,52 @@ def all_states(root: Path, names: list[str] | None = None, on_damage: OnDamage =
     Args:
         root: The book.
         names: The chapters; None for all.
-        on_damage: Whether a damaged chapter, notebook or record is skipped.
+        on_damage: Whether a damaged chapter, notebook or record is raised; otherwise the readings that it should hold
+            are counted as damaged, each with the reason.
 
     Raises:
-        BookError: There is no such chapter, or something is damaged and `on_damage` is "raise".
+        BookError: There is no such chapter, the list of definitions with the same bits is damaged, or something else is
+            and `on_damage` is "raise".
     """
     library, chapters = Library(), [ChapterFiles.find(name, root) for name in names or chapter_names(root)]
-    return [state for files in chapters for state in attempt(on_damage, _states_of, files, library, on_damage) or ()]
+    _ = library.same_bits  # of all chapters: damaged, it is one message
+    return [state for files in chapters for state in _states_of(files, library, on_damage)]
 
 
 def _states_of(files: ChapterFiles, library: Library, on_damage: OnDamage) -> list[State]:
-    code, claims, result = ChapterCode(files, library), Claims.load(files.claims), []
-    for run in stored_stamps(files, on_damage):
-        rows = states(code, run.stamp, claims, run.where, run.parameters)
-        result += [row for claim, row in rows.items() if run.holds(code, claim)]
+    """The states of a chapter's readings; of a chapter that cannot be read, one that stands for all of them."""
+    result: list[State] = []
+    try:
+        code, claims = ChapterCode(files, library), Claims.load(files.claims)
+        for place in _places(files):
+            result += _states_in(place, files, code, claims, on_damage)
+    except BookError as error:
+        if on_damage == "raise":
+            raise
+        return [*result, State(files.name, "all that it judges", f"chapters/{files.name}", DAMAGED, (str(error),))]
     return _each_once(files, result + _not_stored(files, code, {row.where for row in result}))
+
+
+def _states_in(
+    place: _Place, files: ChapterFiles, code: ChapterCode, claims: Claims, on_damage: OnDamage
+) -> list[State]:
+    """The states of the readings of a notebook or a record, of damaged and missing ones, too."""
+    try:
+        runs = place.read()
+    except BookError as error:
+        if on_damage == "raise":
+            raise
+        lost = [c for c, at in code.claims.items() if place.part in (None, code.units[at].part)]
+        return [State(files.name, claim, place.where, DAMAGED, (str(error),)) for claim in lost]
+    result = []
+    for run in runs:
+        rows = states(code, run.stamp, claims, run.where, run.parameters)
+        result += [row for claim, row in rows.items() if run.holds(code, claim, claims)]
+        chance = [claim for claim in code.claims if claim in claims.rows and claims.rows[claim].by_chance]
+        for at in range(run.missing):
+            where, why = f"{place.where}, a block of seeds", f"missing block {at + 1} of {run.missing}"
+            result += [State(files.name, claim, where, STALE, (why,)) for claim in chance]
+    return result
 
 
 def _each_once(files: ChapterFiles, states: list[State]) -> list[State]:

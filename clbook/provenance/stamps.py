@@ -62,6 +62,8 @@ def check(stamp: object, where: str) -> dict:
     runs = {row["run"] for row in stamp["claims"].values()}
     if max(places, default=-1) >= len(stamp["definitions"]) or max(runs, default=0) > len(stamp["later"]):
         raise BookError(f"{where}: damaged: a claim refers to a definition or a run that it lacks; {STAMP.remedy}")
+    if lost := sorted(stamp["readings"].keys() - stamp["claims"].keys()):
+        raise BookError(f"{where}: damaged: readings.{lost[0]} has no row in claims; {STAMP.remedy}")
     return stamp
 
 

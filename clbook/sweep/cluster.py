@@ -168,9 +168,13 @@ def _started(distributed, jobs: int | None, on_gpu: bool) -> Iterator:
         silence_logs=50,
     )
     with contextlib.ExitStack() as stack:
-        with sigint_blocked():
-            cluster = stack.enter_context(distributed.LocalCluster(**options))
-        client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        try:
+            with sigint_blocked():
+                cluster = stack.enter_context(distributed.LocalCluster(**options))
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        except (OSError, RuntimeError, TimeoutError) as error:  # such as "Nanny failed to start."
+            line = _first_line(error)
+            raise BookError(f"--jobs {count}: a worker died while it started ({line}); run the same command") from None
         if len(cards) > 1:
             client.register_plugin(_one_gpu_per_worker(cards))
         yield client

@@ -47,6 +47,7 @@ def forget() -> None:
         sys.modules.pop(f"{compiled.__name__}.{name}", None)
         vars(compiled).pop(name, None)
     loader._loaded.cache_clear()
+    loader._works.cache_clear()
 
 
 @pytest.fixture
@@ -78,6 +79,23 @@ def the_compiler_fails(monkeypatch, tmp_path):
     return "no such processor"
 
 
+def one_function_of_a_family_is_refused(monkeypatch, tmp_path):
+    """As by an LLVM that compiles the small functions of a family and not its largest."""
+    from numba.core.compiler import CompilerBase
+    from numba.core.errors import LoweringError
+
+    compile_extra = CompilerBase.compile_extra
+
+    def refuse(self, function):
+        if function.__name__ in ("steps", "gradient"):
+            raise LoweringError("no registers are left")
+        return compile_extra(self, function)
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(CompilerBase, "compile_extra", refuse)
+    return "no registers are left"
+
+
 def no_folder_can_be_made(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "kept"))
@@ -99,8 +117,8 @@ def the_disk_is_full(monkeypatch, tmp_path):
 
 
 CASES = [
-    numba_is_missing, the_compiler_is_switched_off, the_compiler_fails, no_folder_can_be_made,
-    the_home_cannot_be_written, the_disk_is_full,
+    numba_is_missing, the_compiler_is_switched_off, the_compiler_fails, one_function_of_a_family_is_refused,
+    no_folder_can_be_made, the_home_cannot_be_written, the_disk_is_full,
 ]  # fmt: skip
 
 
@@ -125,5 +143,7 @@ def test_nothing_is_said_where_all_is_well(fresh):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         step, gradient = fused_training.compiled(), fused_stream.compiled()
+        model = SparseCoding(random_dictionary(12, 3, [stream(0, 0, "dictionary")]), 0.3, 0.5)
+        assert fused_training.can_be_fused([TOKENS], torch.device("cpu")) and fused_stream.can_be_fused(model)
     assert step is fused_training.compiled() and gradient is fused_stream.compiled()
     assert step.lanes == gradient.lanes == importlib.import_module(f"{compiled.__name__}.register_tiles").LANES

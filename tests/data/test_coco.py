@@ -44,7 +44,7 @@ def official(folder):
         (folder / "coco2014" / f"{split}2014").mkdir(parents=True)
         for k in ids:
             (folder / "coco2014" / f"{split}2014" / f"COCO_{split}2014_{k:012d}.jpg").write_bytes(b"image %d" % k)
-        written = [{"image_id": k, "id": 100 - at, "caption": f"{k} {at}"} for k in ids for at in range(6)]
+        written = [{"image_id": k, "id": 100 * k - at, "caption": f"{k} {at}"} for k in ids for at in range(6)]
         outline = {"segmentation": [[1.5, 2.0]], "iscrowd": 0}
         marks = [{"image_id": 25, "category_id": c, "id": c, **outline} for c in (90, 1, 90)]
         names = [{"id": 90, "name": "toothbrush"}, {"id": 1, "name": "person"}]
@@ -207,6 +207,58 @@ def test_a_compact_file_that_is_missing_or_has_another_sum_is_one_line(tmp_path,
         said = str(caught.value)
         assert said.startswith(f"{path} ({known}) is missing; it is not for download: copy it") and "\n" not in said
         path.write_bytes(content)
+
+
+def changed(folder, file, key, change):
+    """The official files with one list of one of them changed in place."""
+    path = official(folder) / "coco2014/annotations" / file
+    content = json.loads(path.read_text())
+    change(content[key])
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "change", "said"),
+    [
+        ("captions", "annotations", lambda rows: rows[1].update(id=rows[0]["id"]), "caption id 2500 occurs 2 times"),
+        ("captions", "annotations", lambda rows: rows[0].update(id=1.0), r"id must be a whole number, got 1\.0"),
+        (
+            "captions",
+            "annotations",
+            lambda rows: [row.update(caption=" \n") for row in rows[6:]],
+            "9 has captions of bl",
+        ),
+        ("instances", "categories", lambda rows: rows[0].update(id=1), "category id 1 occurs 2 times"),
+        (
+            "instances",
+            "categories",
+            lambda rows: rows[0].update(name="person"),
+            "category name 'person' occurs 2 times",
+        ),
+        ("instances", "categories", lambda rows: rows[0].update(id=True), "id must be a whole number, got True"),
+        ("instances", "annotations", lambda rows: rows[1].update(category_id=True), "a whole number, got True"),
+        ("instances", "annotations", lambda rows: rows[1].update(category_id=1.0), r"a whole number, got 1\.0"),
+        ("instances", "categories", lambda rows: rows[0].update(id=-1), "id must be a whole number, got -1"),
+    ],
+)
+def test_an_id_or_a_name_that_occurs_twice_or_is_none(tmp_path, file, key, change, said):
+    changed(tmp_path, f"{file}_train2014.json", key, change)
+    with one_line_error(DataError, f"{file}_train2014.json: not the file that is expected .*{said}"):
+        coco_2014("train", tmp_path)
+
+
+@pytest.mark.parametrize("annotations", [{}, "", None, 0])
+@pytest.mark.parametrize("file", ["captions_train2014.json", "instances_train2014.json"])
+def test_annotations_that_are_no_list(tmp_path, file, annotations):
+    path = official(tmp_path) / "coco2014/annotations" / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"annotations": annotations}))
+    with one_line_error(DataError, f"{file}: not the file that is expected .*annotations must be a list"):
+        coco_2014("train", tmp_path)
+
+
+def test_a_caption_of_blanks_is_left_out(tmp_path):
+    changed(tmp_path, "captions_train2014.json", "annotations", lambda rows: rows[0].update(caption="\t "))
+    assert coco_2014("train", tmp_path).captions[1] == [f"25 {k}" for k in (5, 4, 3, 2, 1)]
 
 
 def test_what_is_unknown_is_refused(tmp_path):

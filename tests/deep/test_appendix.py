@@ -18,13 +18,13 @@ from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
 from clbook.provenance import staleness
 from clbook.provenance.digests import ChapterDigests
+from clbook.provenance.records import read_record
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
     all_states,
     notebook_stamp,
     notebooks_stamp,
-    read_record,
 )
 from clbook.provenance.stamps import whole_cost
 

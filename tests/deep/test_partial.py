@@ -11,13 +11,13 @@ from clbook.cli import app
 from clbook.commands import committed, record, runs
 from clbook.common.errors import BookError
 from clbook.notebook.shown import code_cells
+from clbook.provenance.records import read_record
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
     all_old_pictures,
     all_states,
     notebook_stamp,
-    read_record,
 )
 
 torch = pytest.importorskip("torch")

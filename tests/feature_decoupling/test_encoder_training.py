@@ -234,8 +234,12 @@ def train_on(images, labels, runs=(0,)):
     ("call", "arguments", "words"),
     [
         *(
-            (nt_xent, (PAIRS, PAIRS, tau), f"nt_xent: temperature must be > 0, got {tau}")
-            for tau in (0.0, -0.5, math.nan)
+            (
+                nt_xent,
+                (PAIRS, PAIRS, tau),
+                rf"nt_xent: temperature must be > 0 \(at least 1e-30\) and finite, got {tau}",
+            )
+            for tau in (0.0, -0.5, 1e-39, math.inf, math.nan)
         ),
         *(
             (nt_xent, (one, other, 0.5), r"nt_xent: z and z_view must be \[N, out\], N ≥ 2, got \(")
@@ -243,8 +247,9 @@ def train_on(images, labels, runs=(0,)):
         ),
         (EncoderTraining, {"objective": "clip"}, "objective must be one of contrastive, supervised, got 'clip'"),
         (EncoderTraining, {"batch": 1}, "epochs, batch, projection must be ≥ 1, ≥ 2, ≥ 1, got .*, 1, "),
-        (EncoderTraining, {"rate": 0.0}, "rate, temperature, momentum, weight_decay must be .*, got 0.0"),
-        (EncoderTraining, {"momentum": 1.0}, r"must be > 0, > 0, in \[0, 1\), ≥ 0, got"),
+        (EncoderTraining, {"rate": 0.0}, "rate, momentum, weight_decay must be .*, got 0.0"),
+        (EncoderTraining, {"momentum": 1.0}, r"must be > 0, in \[0, 1\), ≥ 0, got"),
+        (EncoderTraining, {"temperature": 1e-39}, "temperature must be > 0 .* and finite, got 1e-39"),
         (train_on, (X[:, :1], LABELS), r"images must be \[n, 3, s, s\], .*, got \(14, 1, 8, 8\)"),
         (train_on, (X[:4], LABELS[:4]), "images must be ≥ .*, got 4 images"),
         (train_on, (X, LABELS[:3]), "one label each, got 14 images, labels"),

@@ -78,9 +78,9 @@ def test_a_batch_of_one():
 
 
 @pytest.mark.parametrize("name", ["infonce", "quadratic", "gaussian"])
-@pytest.mark.parametrize("tau", [0.0, -0.1, -math.inf, math.nan])
+@pytest.mark.parametrize("tau", [0.0, -0.1, 1e-39, math.inf, -math.inf, math.nan])
 def test_a_loss_refuses_what_is_no_temperature_before_it_is_used(name, tau):
-    with one_line_error(ValueError, f"^{name}: tau must be > 0, got {tau}$"):
+    with one_line_error(ValueError, rf"^{name}: tau must be > 0 \(at least 1e-30\) and finite, got {tau}$"):
         LOSSES[name](tau)
 
 
@@ -90,8 +90,8 @@ def test_a_loss_refuses_weights_and_margins_that_are_none():
             infonce(0.1, eps)
         with one_line_error(ValueError, f"^infonce: eps must be ≥ 0 and finite, got {eps}$"):
             infonce_loss(*outputs(), 0.1, eps)
-    for margin in (math.nan, math.inf):
-        with one_line_error(ValueError, f"^triplet: margin must be finite, got {margin}$"):
+    for margin in (-1.0, math.nan, math.inf):
+        with one_line_error(ValueError, f"^triplet: margin must be ≥ 0 and finite, got {margin}$"):
             triplet(margin)
-    for allowed in (infonce(0.1, 0.0), triplet(0.0), triplet(-0.1), quadratic(1e-3)):
+    for allowed in (infonce(0.1, 0.0), triplet(0.0), infonce(1e-30), quadratic(1e-3)):
         assert all(part.isfinite().all() for part in allowed.gradient(*outputs()))

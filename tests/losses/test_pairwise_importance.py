@@ -146,12 +146,14 @@ def test_features_are_all_choose_with_equal_products_merged():
 @pytest.mark.parametrize(
     "call, text",
     [
-        (lambda f: infonce_loss(f, f, 0.0), "tau must be > 0, got 0.0"),
+        (lambda f: infonce_loss(f, f, 0.0), r"tau must be > 0 .* and finite, got 0.0"),
+        (lambda f: infonce_loss(f, f, math.inf), r"tau must be > 0 .* and finite, got inf"),
+        (lambda f: infonce_loss(f, f, 1e-39), r"tau must be > 0 .* and finite, got 1e-39"),
         (lambda f: infonce_importance(f, f, 1.0, -1.0), "eps must be ≥ 0 and finite, got -1.0"),
         (lambda f: infonce_loss(f, f[:3], 1.0), r"f and f_view must have one shape .*, got \(7, 3\) and \(3, 3\)"),
         (lambda f: infonce_loss(f[:1], f[:1], 1.0), "N ≥ 2"),
-        (lambda f: gaussian_importance(f, -1.0), "gaussian_importance: tau must be > 0, got -1.0"),
-        (lambda f: gaussian_features(f, 2, math.nan), "gaussian_features: tau must be > 0, got nan"),
+        (lambda f: gaussian_importance(f, -1.0), "gaussian_importance: tau must be > 0 .*, got -1.0"),
+        (lambda f: gaussian_features(f, 2, math.nan), "gaussian_features: tau must be > 0 .*, got nan"),
         (lambda f: gaussian_features(f, -1, 1.0), "dim must be ≥ 1 and order ≥ 0, got dim=3, order=-1"),
     ],
 )

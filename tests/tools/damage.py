@@ -32,6 +32,13 @@ def refused(said, *arguments):
     assert done.exit_code == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done.stderr
 
 
+def counted(said, where, damaged, stored):
+    """`stale` counts so many readings of a place as damaged, says why, and its status is one that CI can use."""
+    done = call("stale")
+    assert done.exit_code == 1 and done.stderr == "" and f"{where}, damaged: " in done.stdout, done.output
+    assert said in done.stdout and f"{damaged} of {stored} stored readings are not current" in done.stdout, done.stdout
+
+
 def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -2,7 +2,8 @@
 
 `python tests/tools/same_bits.py COMMIT PROGRAM DEFINITION…` runs a program of `tests/deep/bits` on the library of a
 commit and on the present one. If both print the same, the definitions, by dotted name, count as they did there;
-NOW=THEN gives one that had another name.
+NOW=THEN gives one that had another name. A program can speak for a definition only if it executes it, and prints
+something else when it is broken: otherwise there is no row.
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from broken_definitions import broken_copies, executed, is_executable
 from checkout import ROOT, import_path, unpack
 
 from clbook.provenance.library import FOLDER, FOLDERS, SAME_BITS, Definition, Digests, Library
@@ -31,11 +33,32 @@ def digest(dotted: str, earlier: Path | None = None) -> str:
     return Digests(library, "generated").closure_digest(Definition(*dotted.rsplit(".", 1)))
 
 
+def path_of(program: str) -> Path:
+    """The file of a program of `tests/deep/bits`."""
+    return ROOT / "tests" / "deep" / "bits" / f"{program}.py"
+
+
 def printed(program: str, root: Path, compiled: Path) -> str:
     """What a program of `tests/deep/bits` prints on a checkout, whose compiled functions are kept in a folder."""
-    command = [sys.executable, str(ROOT / "tests" / "deep" / "bits" / f"{program}.py")]
     env = os.environ | {"PYTHONPATH": import_path(root), "NUMBA_CACHE_DIR": str(compiled)}
-    return subprocess.run(command, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
+    command = [sys.executable, str(path_of(program))]
+    return subprocess.run(command, env=env, check=True, text=True, capture_output=True).stdout
+
+
+def says_nothing(program: str, dotted: str, prints: str) -> str:
+    """Why a program, which prints this, says nothing about a definition; empty if it does."""
+    if is_executable(dotted) and dotted not in executed(path_of(program)):
+        return f"{program} does not execute {dotted}"
+    ended = False
+    with tempfile.TemporaryDirectory() as scratch:
+        for broken in broken_copies(dotted, Path(scratch) / "broken"):
+            try:
+                if printed(program, broken, Path(scratch) / "compiled") != prints:
+                    return ""
+                ended = True
+            except subprocess.CalledProcessError:  # it shows no more than that the definition is executed
+                continue
+    return f"{program} prints the same when {dotted} is broken" if ended else ""
 
 
 def main(commit: str, program: str, *definitions: str) -> int:
@@ -47,6 +70,9 @@ def main(commit: str, program: str, *definitions: str) -> int:
             return 1
         for dotted in definitions:
             name, _, then = dotted.partition("=")
+            if why := says_nothing(program, name, now):
+                print(f"same_bits: {why}")
+                return 1
             row = {"definition": name, "now": digest(name), "as": digest(then or name, earlier)}
             others = [other for other in rows() if other["definition"] != name]
             made = [*others, row | {"commit": commit, "program": program}]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
+from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.finite_batch import finite_batch_shares
@@ -162,7 +162,7 @@ def spectral_counts(
     """
     arms: Arms = {"observed": {}, "control": {}}
     for name, (world, views) in watch(four_worlds(seeds).items()):
-        rho = canonical_correlations(views.moments(world), tied=world.tied)
+        rho = moment_correlations(views.moments(world), tied=world.tied)
         count = learned_temperature(rho).expand(len(seeds))
         begin = tuple((count / 2).tolist())
         losses = [(Spectral, "observed")] + [(InfoNCE, "control")] * (float(rho.max()) > 0.9)

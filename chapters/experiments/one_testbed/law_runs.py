@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from contrastive_dynamics.numerics.random_streams import streams
-from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
+from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 from contrastive_dynamics.testbed.encoders import Linear, Network, TwoLayers
 from contrastive_dynamics.testbed.experiment import Trained, train
 from contrastive_dynamics.testbed.losses import InfoNCE
@@ -62,7 +62,7 @@ def law_in_a_world(
     how = {"steps": steps, "batch": batch, "optimiser": Relative(rate), "dtype": torch.float32, "watch": watch}
     trained = train(world, views, network, losses, seeds=seeds, **how)
     moments = views.moments(world)
-    rho = canonical_correlations(moments, tied=world.tied).expand(len(seeds), -1)
+    rho = moment_correlations(moments, tied=world.tied).expand(len(seeds), -1)
     arms = [
         _beside_the_law(arm, untrained(arm, seeds), moments, rho, tau)
         for arm, tau in zip(trained.arms(len(taus)), taus, strict=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
+from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 from contrastive_dynamics.testbed.encoders import Linear, Threshold, TwoLayers
 from contrastive_dynamics.testbed.experiment import Trained, train
 from contrastive_dynamics.testbed.losses import Alignment, InfoNCE, Spectral
@@ -127,7 +127,7 @@ def _predicted_ranks(plan: Plan, world, views) -> Tensor | None:
     if plan.network not in LINEAR or plan.loss not in ("infonce", "spectral"):
         return None
     try:
-        rho = canonical_correlations(views.moments(world), tied=world.tied)
+        rho = moment_correlations(views.moments(world), tied=world.tied)
     except ValueError:  # views whose moments are not known exactly
         return None
     tau = torch.tensor(plan.taus, dtype=rho.dtype)

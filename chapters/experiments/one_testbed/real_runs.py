@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from contrastive_dynamics.numerics.random_streams import streams
-from contrastive_dynamics.testbed.canonical_correlations import canonical_axes
+from contrastive_dynamics.testbed.canonical_correlations import canonical_axes, moment_axes
 from contrastive_dynamics.testbed.distance_law import distance_filling
 from contrastive_dynamics.testbed.encoders import Linear, Network, Parameters, TwoLayers
 from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.image_pairs import Draw, DrawnPairs, sampled, shuffled
 from contrastive_dynamics.testbed.losses import Distances, InfoNCE
 from contrastive_dynamics.testbed.optimisers import Adam
-from contrastive_dynamics.testbed.pairs import Moments, per_run, sample_moments
+from contrastive_dynamics.testbed.pairs import Moments, per_run
 from contrastive_dynamics.testbed.sampled_law import sampled_shares
 from contrastive_dynamics.testbed.sampling_bias import split_correlations, total_correlation
 from contrastive_dynamics.testbed.soft_threshold import learned_temperature, water_filling
@@ -58,7 +58,7 @@ def measured_views(draw: Draw, held_out: Draw, count: int, seed: int) -> RealVie
         sampled(w.whitened, count, streams([seed], 1, name))[0]
         for w, name in ((world, "directions"), (other, "correlations"))
     )
-    axes = canonical_axes(fitted, tied=True).first
+    axes = moment_axes(fitted, tied=True).first
     sizes, shared = ((axes * (m @ axes)).sum(0) for m in ((moments.first + moments.second) / 2, moments.cross))
     views = distinct(other.whitened(2 * _LAW_SAMPLE, streams([seed], 1, "coordinates"))[0][0]).double() @ axes
     views = (views - views.mean(0)) / views.std(0)
@@ -119,7 +119,7 @@ def spectra_at(
     measured, untrained = (_linear_spectrum(p, views.moments) for p in (params, start))
     shape = (len(seeds), len(temperatures), outputs)
     nothing = sampled(shuffled(views.held_out.whitened), 20_000, streams(seeds[:1], 1, "shuffled"))[0]
-    flat = canonical_axes(nothing, tied=True).rho.clamp(-1, 1)
+    flat = moment_axes(nothing, tied=True).rho.clamp(-1, 1)
     relative = views.world.spectrum / views.world.spectrum[0]
     laws = [[_law(rho, tau, outputs) for tau in temperatures] for rho in (views.rho, relative, flat)]
     own = [_sampled(views, tau, outputs)[0] for tau in temperatures]
@@ -232,7 +232,7 @@ def noise_shown(inputs: int, count: int, seeds: Sequence[int]) -> tuple[Tensor, 
     rows = []
     for g in streams(seeds, 1, "noise"):
         views = [per_run(torch.randn, [g], count, inputs, dtype=torch.float32)[0] for _ in range(2)]
-        rho = canonical_axes(sample_moments(tuple(views)), tied=True).rho
+        rho = canonical_axes(tuple(views), tied=True).rho
         rows.append((rho[0], rho.clamp(min=0).sum(), split_correlations(*views).clamp(min=0).sum()))
     return tuple(torch.stack(part).double() for part in zip(*rows, strict=True))
 

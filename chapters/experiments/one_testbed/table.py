@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scipy import stats
 from torch import Tensor
 
-from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
+from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 
 from .table_arms import Training
 from .table_plan import train_column
@@ -135,7 +135,7 @@ def table_column(
     for arm, ended in t[world]["wide"].items():
         shown[arm]["private"] = private_share(ended)
     given = t[world]["wide"]["1"].trained.world
-    rho = canonical_correlations(NATIVE[world].moments(given), tied=given.tied)
+    rho = moment_correlations(NATIVE[world].moments(given), tied=given.tied)
     return {"cells": cells, "scores": shown, "sum": float(rho.clamp(min=0).sum(-1).mean())}
 
 

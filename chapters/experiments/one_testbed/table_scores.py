@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.testbed.canonical_correlations import canonical_axes, canonical_correlations
+from contrastive_dynamics.testbed.canonical_correlations import moment_axes, moment_correlations
 from contrastive_dynamics.testbed.scores import linear_map, shares
 from contrastive_dynamics.testbed.view_makers import Apart
 
@@ -55,7 +55,7 @@ def constrained_rank(ended: Ended, name: str) -> Tensor:
 def strength_ratio(ended: Ended, name: str) -> Tensor:
     """Root of the largest over the smallest share of a shared direction, ρ > 1e-3, at most 100, `[run]`."""
     moments = NATIVE[name.partition(",")[0]].moments(ended.trained.world)
-    shared = canonical_correlations(moments, tied=ended.trained.world.tied) > UNSHARED
+    shared = moment_correlations(moments, tied=ended.trained.world.tied) > UNSHARED
     g = shares(ended.trained, moments).double()
     most, least = g.where(shared, -torch.inf).amax(1), g.where(shared, torch.inf).amin(1)
     return (most / least.clamp(min=1e-9)).sqrt().clamp(max=MOST_UNEQUAL)
@@ -65,7 +65,7 @@ def private_share(ended: Ended) -> Tensor:
     """Share of the variance of a linear network's outputs in the directions with ρ = 0, `[run]`."""
     trained = ended.trained
     moments = Apart().moments(trained.world)
-    axes = canonical_axes(moments, tied=trained.world.tied)
+    axes = moment_axes(moments, tied=trained.world.tied)
     w = linear_map(trained.network, trained.encoders[-1], trained.world.inputs).to(axes.second.dtype)
     along = (w @ (moments.second @ axes.second)).square().sum(-2)  # the variance of each direction
     private = (axes.rho < UNSHARED).to(along)
@@ -87,7 +87,7 @@ def distance_from_white(ended: Ended) -> Tensor:
     """Relative distance of shared over private variance of the outputs from Σρ/(D − Σρ), D the rank of x, `[run]`."""
     world = ended.trained.world
     moments = Apart().moments(world)
-    rho = canonical_correlations(moments, tied=world.tied).double().clamp(min=0)
+    rho = moment_correlations(moments, tied=world.tied).double().clamp(min=0)
     cross, second = (m.double().diagonal(dim1=-2, dim2=-1).sum(-1) for m in (moments.cross, moments.second))
     shared_over_private = ended.scores.drop * cross / (second - cross)
     return (shared_over_private / (rho.sum(-1) / (rho.shape[-1] - rho.sum(-1))) - 1).abs()

@@ -108,8 +108,8 @@ def _checked(g: Tensor, signs: Signs, tau_squared: float | Tensor, negatives: fl
     numbers = []
     for label, value in (("tau_squared", tau_squared), ("negatives", negatives)):
         value = torch.as_tensor(value, dtype=g.dtype, device=g.device)
-        if value.shape not in ((), g.shape[:1]) or not bool((value > 0).all()):
-            got = f"{label} {list(value.shape)} of {value.min():g} at least"
-            raise ValueError(f"{name}: {label} must be > 0, one number or [run], got {got}")
+        if value.shape not in ((), g.shape[:1]) or not bool(((value > 0) & value.isfinite()).all()):
+            got = f"{label} {list(value.shape)} of {value.min():g} to {value.max():g}"
+            raise ValueError(f"{name}: {label} must be > 0 and finite, one number or [run], got {got}")
         numbers.append(value.reshape(-1, 1))
     return g * numbers[0].unsqueeze(-1) / math.sqrt(d), numbers[1].log()

@@ -11,6 +11,8 @@ compared with others by a similarity s over a temperature τ:
 import torch
 from torch import Tensor
 
+from ..losses.pairwise_importance import require_temperature
+
 FORMS = ("dot", "distance", "anchors")
 
 
@@ -94,8 +96,9 @@ def _logits(theta: Tensor, x: Tensor, views: Tensor, tau: float, form: str) -> t
     if x.shape != views.shape or x.shape[-1:] != theta.shape[-1:] or x.shape[-2] < 2:
         got = ", ".join(str(tuple(part.shape)) for part in (theta, x, views))
         raise ValueError(f"theta, x, views must be [..., z, d], [..., N, d] and [..., N, d], N ≥ 2, got {got}")
-    if not tau > 0 or form not in FORMS:
-        raise ValueError(f"tau must be > 0 and form one of {', '.join(FORMS)}, got {tau} and {form!r}")
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    require_temperature("tau", tau)
     u, v = x @ theta.mT, views @ theta.mT
     negatives = u if form == "anchors" else v
     logits, own = u @ negatives.mT, (u * v).sum(-1)

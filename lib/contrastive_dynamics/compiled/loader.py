@@ -1,15 +1,17 @@
-"""The one way to compiled functions: where they cannot be had, that is said once, and torch computes."""
+"""The one way to compiled functions: where they cannot be had, that is said once, and torch computes.
+
+An import compiles nothing: numba may be there and its compiler switched off, or refuse one function of a family. So
+each family is tried before it is used.
+"""
 
 import warnings
 from collections.abc import Callable
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import TypeVar
 
-import numpy as np
-
 T = TypeVar("T")
-_ONE_AT_A_TIME = Lock()  # so that two threads do not say the same
+_ONE_AT_A_TIME = RLock()  # so that two threads do not say the same; a trial loads what it tries
 
 
 def loaded(load: Callable[[], T], otherwise: str) -> T | None:
@@ -24,23 +26,32 @@ def loaded(load: Callable[[], T], otherwise: str) -> T | None:
         return _loaded(load, otherwise)
 
 
+def works(trial: Callable[[], object], otherwise: str) -> bool:
+    """Whether a family of compiled functions can be compiled and run; if not, that is said once in a process.
+
+    Args:
+        trial: a function of a module; it computes something small by the family, and raises where it cannot.
+        otherwise: as in `loaded`.
+    Cost: the first time that of compiling the family, if nothing is kept of it, and of the trial; then 1 µs.
+    """
+    with _ONE_AT_A_TIME:
+        return _works(trial, otherwise)
+
+
 @cache
 def _loaded(load: Callable[[], T], otherwise: str) -> T | None:
     try:
-        found = load()
-        _try_compiler()
-    except (ImportError, OSError, RuntimeError) as refused:
+        return load()
+    except (ImportError, OSError) as refused:
         warnings.warn(f"{otherwise}: {refused}", stacklevel=4)
         return None
-    return found
 
 
-def _try_compiler() -> None:
-    """Raise RuntimeError unless a small function can be compiled and run; an import compiles nothing."""
-    from .register_tiles import LANES, row_dots
-
-    x = np.ones((1, LANES), np.float32)
+@cache
+def _works(trial: Callable[[], object], otherwise: str) -> bool:
     try:
-        row_dots(x, x, np.zeros(1, np.float32))
-    except Exception as refused:
-        raise RuntimeError(f"numba compiles nothing here: {refused!r}") from refused
+        trial()
+    except Exception as refused:  # of whatever kind the compiler, or the code without it, raises
+        warnings.warn(f"{otherwise}: numba compiles nothing here: {refused!r}", stacklevel=4)
+        return False
+    return True

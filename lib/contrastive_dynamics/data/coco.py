@@ -248,11 +248,35 @@ def _ids(found: dict) -> dict[int, list[str]]:
 
 
 def _texts(found: dict) -> tuple[dict[int, list[str]]]:
-    """The captions of each image, in the order of the captions' ids."""
-    texts = {}
-    for record in sorted(found["annotations"], key=lambda record: record["id"]):
-        texts.setdefault(_image(record["image_id"]), []).append(_text(record["caption"]))
+    """The captions of each image, in the order of the captions' ids, without those that are blank."""
+    texts, records = {}, _list(found["annotations"])
+    _once("caption id", [_id(record["id"]) for record in records])
+    for record in sorted(records, key=lambda record: record["id"]):
+        caption = _text(record["caption"])
+        texts.setdefault(_image(record["image_id"]), []).extend([caption] if caption.strip() else [])
+    if blank := [image for image, captions in texts.items() if not captions]:
+        raise ValueError(f"image_id {blank[0]} has captions of blanks alone")
     return (texts,)
+
+
+def _list(found: object) -> list:
+    if not isinstance(found, list):
+        raise ValueError(f"annotations must be a list, got {found!r:.40}")
+    return found
+
+
+def _id(key: object) -> int:
+    """The id of a caption or a category: 1.0 and true would be equal to 1."""
+    if type(key) is not int or key < 0:
+        raise ValueError(f"id must be a whole number, got {key!r}")
+    return key
+
+
+def _once(what: str, keys: list) -> None:
+    """Raise ValueError for a key that occurs twice: the later would count, silently."""
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{what} {twice!r} occurs {keys.count(twice)} times")
 
 
 def _image(key: object) -> int:
@@ -270,10 +294,12 @@ def _text(found: object) -> str:
 
 def _columns(found: dict) -> tuple[dict[int, set[int]], list[str]]:
     """The categories of each image, as positions, and the category names in the order of their ids."""
-    categories, columns = sorted((c["id"], _text(c["name"])) for c in found["categories"]), {}
+    categories, columns = sorted((_id(c["id"]), _text(c["name"])) for c in found["categories"]), {}
+    for what, keys in zip(("category id", "category name"), zip(*categories, strict=True), strict=False):
+        _once(what, list(keys))
     position = {key: at for at, (key, _) in enumerate(categories)}
-    for image, category in found["annotations"]:
-        columns.setdefault(_image(image), set()).add(position[category])
+    for image, category in _list(found["annotations"]):
+        columns.setdefault(_image(image), set()).add(position[_id(category)])
     return columns, [name for _, name in categories]
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
+from ..losses.pairwise_importance import require_temperature
 from ..numerics.memory import keep_freed_memory
 from ..numerics.random_streams import stream
 from .encoder_state import EncoderState, training_key
@@ -68,9 +69,10 @@ class EncoderTraining:
         if self.epochs < 1 or self.batch < 2 or self.projection < 1:
             got = f"{self.epochs}, {self.batch}, {self.projection}"
             raise ValueError(f"epochs, batch, projection must be ≥ 1, ≥ 2, ≥ 1, got {got}")
-        if not (self.rate > 0 and self.temperature > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
-            got = f"{self.rate}, {self.temperature}, {self.momentum}, {self.weight_decay}"
-            raise ValueError(f"rate, temperature, momentum, weight_decay must be > 0, > 0, in [0, 1), ≥ 0, got {got}")
+        if not (self.rate > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
+            got = f"{self.rate}, {self.momentum}, {self.weight_decay}"
+            raise ValueError(f"rate, momentum, weight_decay must be > 0, in [0, 1), ≥ 0, got {got}")
+        require_temperature("temperature", self.temperature)
 
     def initial_weights(self, generators: list[torch.Generator], classes: int, dtype: torch.dtype) -> Weights:
         """Network as `WideResNet.initial_weights`, then the head: N(0, 2/fan-in) before a ReLU, else N(0, 1/fan-in).
@@ -124,8 +126,7 @@ def nt_xent(z: Tensor, z_view: Tensor, temperature: float) -> Tensor:
     Raises: ValueError for another temperature or shape.
     Cost: 8·N²·out flops, 8·N² numbers.
     """
-    if not temperature > 0:
-        raise ValueError(f"nt_xent: temperature must be > 0, got {temperature}")
+    require_temperature("nt_xent: temperature", temperature)
     if z.ndim != 2 or z.shape != z_view.shape or len(z) < 2:
         got = f"{tuple(z.shape)}, {tuple(z_view.shape)}"
         raise ValueError(f"nt_xent: z and z_view must be [N, out], N ≥ 2, got {got}")

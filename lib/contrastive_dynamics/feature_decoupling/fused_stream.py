@@ -4,17 +4,21 @@ Elsewhere `decoupled_training.stream_gradient` computes the same in torch, on ot
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from ..compiled.loader import loaded
+from ..compiled.loader import loaded, works
 from .sparse_coding import SparseCoding
 from .symmetrised_relu import Gradient
+from .training_schedule import DecoupledTraining
 
 KEYS = 2, 4  # of negatives and positives: 64 random bits for each kind of draw of a step
 _DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
+
+OTHERWISE = "sparse codes are trained by torch, about two times slower"
 
 
 class Compiled(NamedTuple):
@@ -31,7 +35,7 @@ class Compiled(NamedTuple):
 
 def compiled() -> Compiled | None:
     """The compiled gradient; None, said once, where numba cannot be used."""
-    return loaded(_load, "sparse codes are trained by torch, about two times slower")
+    return loaded(_load, OTHERWISE)
 
 
 def _load() -> Compiled:
@@ -44,7 +48,7 @@ def _load() -> Compiled:
 def can_be_fused(model: SparseCoding) -> bool:
     """Whether the compiled gradient draws from this model: no subclass, on a CPU, in single or double precision."""
     plain = type(model) is SparseCoding and model.device.type == "cpu" and model.dtype in _DTYPES
-    return plain and compiled() is not None
+    return plain and compiled() is not None and works(_TRIALS[model.dtype], OTHERWISE)
 
 
 class FusedStream:
@@ -90,3 +94,13 @@ class FusedStream:
             on_w[run] = torch.from_numpy(self.tables.on_w[:m, :dim])
             on_b[run] = torch.from_numpy(self.tables.on_b[:m])
         return Gradient(self.temperature * loss, on_w, on_b)
+
+
+def _trial(dtype: torch.dtype) -> None:
+    """A gradient of one neuron over one pair."""
+    model = SparseCoding(torch.eye(2, 1, dtype=dtype).unsqueeze(0), 0.5, 1.0)
+    learner = torch.zeros(1, 1, 2, dtype=dtype), torch.zeros(1, 1, dtype=dtype)
+    FusedStream(model, 1, DecoupledTraining(batch=1, negatives=1)).gradient(learner, [torch.Generator()])
+
+
+_TRIALS = {dtype: partial(_trial, dtype) for dtype in _DTYPES}  # numba compiles for each precision anew

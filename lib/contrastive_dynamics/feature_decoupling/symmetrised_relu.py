@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from ..losses.pairwise_importance import require_temperature
+
 
 class Gradient(NamedTuple):
     """The loss `[run]` and its gradients in weights `[run, m, d1]` and biases `[run, m]`, without weight decay."""
@@ -47,8 +49,7 @@ def logits(first: Tensor, second: Tensor, negatives: Tensor, temperature: float)
     Raises: ValueError for another temperature.
     Cost: 2 count·N·m flops and count·N entries per run.
     """
-    if not temperature > 0:
-        raise ValueError(f"temperature must be > 0, got {temperature}")
+    require_temperature("temperature", temperature)
     positive = (first * second).sum(-1, keepdim=True)
     return torch.log_softmax(torch.cat([positive, first @ negatives.mT], -1) / temperature, -1)
 
@@ -84,8 +85,7 @@ def contrastive_gradient(
     """
     if not negatives.shape[-2]:
         raise ValueError("negatives must be ≥ 1, got 0")
-    if not temperature > 0:
-        raise ValueError(f"temperature must be > 0, got {temperature}")
+    require_temperature("temperature", temperature)
     pre = preactivations(first, weights)
     on_first, on_negatives = symmetrised_relu(pre, bias), features(negatives, weights, bias)
     on_second = on_first if second is first else features(second, weights, bias)

@@ -16,7 +16,7 @@ from .pairwise_importance import (
     gaussian_importance,
     half_squared_distances,
     infonce_importance,
-    require_positive,
+    require_temperature,
     require_weight,
 )
 
@@ -121,7 +121,7 @@ def infonce(tau: float = 0.1, eps: float = 1.0) -> ContrastiveLoss:
     Returns: ContrastiveLoss.
     Raises: ValueError outside these ranges.
     """
-    require_positive("infonce: tau", tau)
+    require_temperature("infonce: tau", tau)
     require_weight("infonce: eps", eps)
 
     def importance(f, f_view):
@@ -149,7 +149,7 @@ def quadratic(tau: float = 1.0) -> ContrastiveLoss:
     Returns: ContrastiveLoss.
     Raises: ValueError for another temperature.
     """
-    require_positive("quadratic: tau", tau)
+    require_temperature("quadratic: tau", tau)
     return ContrastiveLoss("quadratic", None, lambda n: 2.0 / tau)
 
 
@@ -161,7 +161,7 @@ def gaussian(tau: float = 0.1) -> ContrastiveLoss:
     Returns: ContrastiveLoss.
     Raises: ValueError for another temperature.
     """
-    require_positive("gaussian: tau", tau)
+    require_temperature("gaussian: tau", tau)
     return ContrastiveLoss("gaussian", lambda f, f_view: gaussian_importance(f, tau), lambda n: 2.0)
 
 
@@ -169,12 +169,11 @@ def triplet(margin: float = 0.5) -> ContrastiveLoss:
     """Mean over pairs i ≠ j of max(0, d_i² − d_ij² + margin), divided by N²; α_ij = 1 where the maximum is not 0.
 
     Args:
-        margin: finite, added to the difference of the squared distances.
+        margin: ≥ 0 and finite, added to the difference of the squared distances; below 0 it would be a tolerance.
     Returns: ContrastiveLoss.
     Raises: ValueError for another margin.
     """
-    if not math.isfinite(margin):
-        raise ValueError(f"triplet: margin must be finite, got {margin}")
+    require_weight("triplet: margin", margin)
 
     def importance(f, f_view):
         positive = (f - f_view).square().sum(-1, keepdim=True) / 2

@@ -7,12 +7,16 @@ import torch
 from torch import Tensor
 
 ALL = slice(None)
+LEAST = 1e-30  # temperature
 
 
-def require_positive(name: str, value: float) -> None:
-    """Raise ValueError unless the value is > 0, which NaN is not."""
-    if not value > 0:
-        raise ValueError(f"{name} must be > 0, got {value}")
+def require_temperature(name: str, value: float) -> None:
+    """Raise ValueError unless the value is ≥ LEAST and finite, which NaN is not.
+
+    Over a smaller one a similarity leaves single precision, and ∞ − ∞ is no loss; at τ = ∞ nothing is learned.
+    """
+    if not LEAST <= value < math.inf:
+        raise ValueError(f"{name} must be > 0 (at least {LEAST}) and finite, got {value}")
 
 
 def require_weight(name: str, value: float) -> None:
@@ -66,7 +70,7 @@ def gaussian_importance(g: Tensor, tau: float, rows: slice = ALL, stop_gradient:
         two equal samples, and α_ii, may lie well below 1: such a τ is too small for the dtype.
     Cost: 2·rows·N·m flops.
     """
-    require_positive("gaussian_importance: tau", tau)
+    require_temperature("gaussian_importance: tau", tau)
     g = g.detach() if stop_gradient else g
     return half_squared_distances(g, rows).div_(-tau).exp_()
 
@@ -86,7 +90,7 @@ def infonce_logits(f: Tensor, f_view: Tensor, tau: float, eps: float, rows: slic
     Returns: `[..., rows, N]`.
     Raises: ValueError for tau or eps outside its range, N < 2 or two shapes that differ.
     """
-    require_positive("infonce: tau", tau)
+    require_temperature("infonce: tau", tau)
     require_weight("infonce: eps", eps)
     if f.shape != f_view.shape or f.shape[-2] < 2:
         raise ValueError(
@@ -180,7 +184,7 @@ def gaussian_features(g: Tensor, order: int, tau: float, shift: Tensor | float |
     Raises: ValueError for tau or order outside its range.
     Cost: N·m numbers per feature; e^{−y²/2τ} must not underflow.
     """
-    require_positive("gaussian_features: tau", tau)
+    require_temperature("gaussian_features: tau", tau)
     index = multi_indices(g.shape[-1], order).to(g.device)
     y = g - (g.amin(-2, keepdim=True) if shift is None else shift)
     powers = [torch.exp(y.square() / (-2 * tau))]

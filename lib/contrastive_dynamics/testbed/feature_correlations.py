@@ -1,15 +1,15 @@
 """Canonical correlations of a user's own features, `[n, D_A]` and `[n, D_B]`, of two encoders or of one.
 
 Both halves of the pairs find directions, and each half's directions are measured on the other, so that nothing shared
-gives 0 on average. Features are centred and whitened by a singular value decomposition in float64, every column scaled
-to variance 1 before: units do not matter, and the condition number enters once, not squared as in their moments.
+gives 0 on average. Units do not matter, see `canonical_correlations`.
 """
 
 import math
 import warnings
 
-import torch
 from torch import Tensor
+
+from .sampling_bias import split_correlations
 
 
 def feature_correlations(first: Tensor, second: Tensor, *, tied: bool) -> Tensor:
@@ -29,10 +29,9 @@ def feature_correlations(first: Tensor, second: Tensor, *, tied: bool) -> Tensor
     Cost: 12nD² flops and four decompositions; twice as much if tied.
     """
     _check(first, second, tied)
-    first, second = (_standardised(x) for x in (first, second))
-    found = _both_ways(first, second, tied)
+    found = split_correlations(first, second, tied=tied)
     if tied:
-        free, own = _both_ways(first, second, False), found.abs().sort(descending=True).values
+        free, own = split_correlations(first, second, tied=False), found.abs().sort(descending=True).values
         kept = min(len(free), len(own))
         excess = float((free[:kept] - own[:kept]).max())
         if excess > 0.1 + 4 / math.sqrt(len(first)):
@@ -42,44 +41,6 @@ def feature_correlations(first: Tensor, second: Tensor, *, tied: bool) -> Tensor
                 stacklevel=2,
             )
     return found
-
-
-def _both_ways(first: Tensor, second: Tensor, tied: bool) -> Tensor:
-    """Directions of one half, correlations on the other, and the other way round: their mean, descending."""
-    half = len(first) // 2
-    parts = [(first[:half], second[:half]), (first[half:], second[half:])]
-    ways = [_held_out(*fitted, *others, tied) for fitted, others in (parts, parts[::-1])]
-    kept = min(len(way) for way in ways)
-    return torch.stack([way[:kept] for way in ways]).mean(0).sort(descending=True).values
-
-
-def _held_out(first: Tensor, second: Tensor, other_first: Tensor, other_second: Tensor, tied: bool) -> Tensor:
-    first, second = first - first.mean(0), second - second.mean(0)
-    if tied:
-        a = b = _whitener(torch.cat([first, second]) / math.sqrt(2))
-        cross = (first @ a).mT @ (second @ a)
-        axes = torch.linalg.eigh((cross + cross.mT) / 2).eigenvectors.flip(-1)
-        u = v = axes
-    else:
-        a, b = _whitener(first), _whitener(second)
-        u, _, vh = torch.linalg.svd((first @ a).mT @ (second @ b), full_matrices=False)
-        v = vh.mT
-    f, g = (y - y.mean(0) for y in (other_first @ (a @ u), other_second @ (b @ v)))
-    return (f * g).sum(0) / (f.square().sum(0) * g.square().sum(0)).sqrt()
-
-
-def _whitener(x: Tensor) -> Tensor:
-    """W with (xW)ᵀxW = I on the directions that vary."""
-    _, values, vh = torch.linalg.svd(x, full_matrices=False)
-    varies = values > max(x.shape) * torch.finfo(x.dtype).eps * values[0]
-    return vh[varies].mT / values[varies]
-
-
-def _standardised(x: Tensor) -> Tensor:
-    """Columns of mean 0 and variance 1 in float64; what does not vary becomes 0."""
-    x = x.double() - x.double().mean(0)
-    size = x.square().mean(0).sqrt()
-    return x / torch.where(size > 0, size, 1)
 
 
 def _check(first: Tensor, second: Tensor, tied: bool) -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..losses.named_losses import unit_outputs
+from ..losses.pairwise_importance import LEAST
 from .infonce_of_batch import infonce_of_batch
 
 Strangers = tuple[Tensor, Tensor] | None
@@ -18,9 +19,14 @@ NORMS = ("mean", "unit", "none")
 
 
 def normalised(first: Tensor, second: Tensor, strangers: Strangers, norm: str) -> tuple[Tensor, Tensor, Strangers]:
-    """Outputs with E‖f‖² = 1 over the positives of each view (mean), of length 1 (unit), or as they are (none)."""
+    """Outputs with E‖f‖² = 1 over the positives of each view (mean), of length 1 (unit), or as they are (none).
+
+    Where all outputs are 0, as those of a dead network, they stay 0, and no gradient flows back. Half precision becomes
+    single: a small loss is the difference of large numbers.
+    """
     if norm not in NORMS:
         raise ValueError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
+    first, second, strangers = _wide(first), _wide(second), strangers and tuple(map(_wide, strangers))
     if norm == "unit":
         strangers = strangers and tuple(unit_outputs(y)[0] for y in strangers)
         return unit_outputs(first)[0], unit_outputs(second)[0], strangers
@@ -47,7 +53,20 @@ class _MeanNorm(torch.autograd.Function):
 
 
 def _scale(y: Tensor) -> Tensor:
-    return y.shape[-2] ** 0.5 / torch.linalg.vector_norm(y, dim=(-2, -1), keepdim=True)
+    length = torch.linalg.vector_norm(y, dim=(-2, -1), keepdim=True)
+    return y.shape[-2] ** 0.5 / torch.where(length > 0, length, torch.inf)
+
+
+def _wide(y: Tensor) -> Tensor:
+    return y.to(torch.promote_types(y.dtype, torch.float32))
+
+
+def _require_others(loss: str, pairs: int, strangers: Strangers) -> None:
+    """Raise ValueError unless an anchor has a negative."""
+    if strangers is None and pairs < 2:
+        raise ValueError(f"{loss}: must have two pairs or more, whose others are negatives, or strangers, got {pairs}")
+    if strangers is not None and not strangers[0].shape[-2]:
+        raise ValueError(f"{loss}: must have a stranger or more, got none")
 
 
 @dataclass(frozen=True)
@@ -58,7 +77,8 @@ class InfoNCE:
     Vinyals (2018).
     Args:
         tau_squared: the inverse temperature τ² > 0, a number or one per run; where it starts, if learned.
-        learned: whether log τ² is a parameter, as in CLIP. Then the loss may not be divided.
+        learned: whether log τ² is a parameter, as in CLIP but without its clip: of views whose positives are all alike
+            τ² grows without end. Then the loss may not be divided.
         norm: one of NORMS.
         negatives: K > 0; by default the number of negatives, so that they are summed.
         sides: 1 for S_A alone, or 2.
@@ -76,9 +96,10 @@ class InfoNCE:
 
     def __post_init__(self):
         tau = torch.as_tensor(self.tau_squared, dtype=torch.float64)
-        if not bool((tau > 0).all() & tau.isfinite().all()) or self.sides not in (1, 2):
+        if not bool(((tau >= LEAST) & (tau <= 1 / LEAST)).all()) or self.sides not in (1, 2):
             got = f"{self.tau_squared} and {self.sides}"
-            raise ValueError(f"InfoNCE: tau_squared and sides must be > 0 and 1 or 2, got {got}")
+            allowed = f"> 0 ({LEAST} to {1 / LEAST:g}) and 1 or 2"
+            raise ValueError(f"InfoNCE: tau_squared and sides must be {allowed}, got {got}")
         if self.norm not in NORMS or (self.learned and self.divided):
             got = f"{self.norm!r}, learned={self.learned} and divided={self.divided}"
             raise ValueError(
@@ -101,6 +122,7 @@ class InfoNCE:
     def __call__(
         self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
     ) -> Tensor:
+        _require_others("InfoNCE", first.shape[-2], strangers)
         first, second, strangers = normalised(first, second, strangers, self.norm)
         tau = self.inverse_temperature(params or {}, first).view(-1, 1, 1)
         if strangers is None:  # negatives are the other pairs of the batch
@@ -149,6 +171,7 @@ class Spectral:
     def __call__(
         self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
     ) -> Tensor:
+        _require_others("Spectral", first.shape[-2], strangers)
         first, second, strangers = normalised(first, second, strangers, self.norm)
         tau = self._infonce().inverse_temperature(params or {}, first)
         own, n = (first * second).sum(-1), first.shape[-2]
@@ -222,6 +245,7 @@ class Bilinear:
     def __call__(self, first: Tensor, second: Tensor, strangers: Strangers = None) -> Tensor:
         if not self.negatives:
             return -(first * second).sum((-2, -1))
+        _require_others("Bilinear", first.shape[-2], strangers)
         others = second.roll(1, -2) if strangers is None else strangers[1]
         if others.shape != second.shape:
             raise ValueError(f"Bilinear: strangers must be as many as pairs, {second.shape[1]}, got {others.shape[1]}")

@@ -17,8 +17,7 @@ import math
 import torch
 from torch import Tensor
 
-from .canonical_correlations import canonical_correlations, held_out_correlations
-from .pairs import sample_moments
+from .canonical_correlations import canonical_axes, held_out_correlations, ranks
 
 
 def noise_edge(count: int, inputs: int) -> float:
@@ -45,22 +44,23 @@ def noise_total(count: int, inputs: int) -> float:
     return 2 * inputs * noise_edge(count, inputs) / (3 * math.pi)
 
 
-def split_correlations(first: Tensor, second: Tensor) -> Tensor:
-    """ρ of one encoder's views: directions from one half of the pairs, correlations from the other, both ways.
+def split_correlations(first: Tensor, second: Tensor, *, tied: bool = True) -> Tensor:
+    """ρ of two views: directions from one half of the pairs, correlations from the other, both ways.
 
-    For one encoder that makes both views: two towers, as CLIP's, get numbers that are far too low. For features of
-    your own, of one encoder or two, call `feature_correlations.feature_correlations`.
+    Of two towers, as CLIP's, say `tied=False`: as views of one encoder they get numbers that are far too low. For
+    features of your own call `feature_correlations.feature_correlations`, which notices that.
     Source: derived above; the split as in Lam, Nonparametric eigenvalue-regularized covariance estimation (2016).
     Args:
         first, second: both views `[n, D]`, in an order without meaning, n ≥ 4D or so.
-    Returns: `[k]`, the mean of both ways, descending: 0 on average where nothing is shared, too small where directions
-        are uncertain.
+        tied: whether one encoder makes both views.
+    Returns: `[k]` in double precision, the mean of both ways, descending: 0 on average where nothing is shared, too
+        small where directions are uncertain.
     Raises: ValueError for views that do not fit.
-    Cost: two eigenproblems of size D, and 6nD² flops.
+    Cost: 12nD² flops and four decompositions of size D.
     """
     half = len(first) // 2
     parts = [(first[:half], second[:half]), (first[half:], second[half:])]
-    ways = [held_out_correlations(a, b, tied=True) for a, b in (parts, parts[::-1])]
+    ways = [held_out_correlations(a, b, tied=tied) for a, b in (parts, parts[::-1])]
     kept = min(len(way) for way in ways)
     return torch.stack([way[:kept] for way in ways]).mean(0).sort(descending=True).values
 
@@ -71,7 +71,10 @@ def total_correlation(first: Tensor, second: Tensor) -> Tensor:
     Source: derived above.
     Args:
         first, second: both views `[..., n, D]`.
-    Returns: `[...]`.
+    Returns: `[...]` in double precision.
+    Raises: ValueError as `canonical_correlations`.
     Error: too small by (D − Σρ²)/2n of itself on average; standard deviation at most √(D/n).
     """
-    return canonical_correlations(sample_moments((first, second)), tied=True).sum(-1)
+    axes = canonical_axes((first, second), tied=True)
+    counts = torch.arange(axes.rho.shape[-1], device=axes.rho.device) < ranks(axes).unsqueeze(-1)
+    return axes.rho.where(counts, 0).sum(-1)  # not the −1 that stand for directions without variance

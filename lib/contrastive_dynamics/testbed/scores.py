@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..numerics.random_streams import streams
 from ..numerics.ranks import effective_rank
-from .canonical_correlations import canonical_axes
+from .canonical_correlations import moment_axes
 from .encoders import Network, Parameters
 from .experiment import Trained, Views
 from .pairs import Moments, Pairs
@@ -147,7 +147,7 @@ def canonical_map(trained: Trained, moments: Moments) -> Tensor:
 
 def _on_axes(trained: Trained, moments: Moments) -> tuple[Tensor, Tensor, Tensor]:
     """What both whitened maps make of the canonical directions, `[run, z, k]`, and the product of their norms."""
-    axes = canonical_axes(moments, tied=trained.world.tied)
+    axes = moment_axes(moments, tied=trained.world.tied)
     network, inputs = trained.network, trained.world.inputs
     maps = [linear_map(network, trained.encoders[k], inputs).to(axes.rho.dtype) for k in (0, -1)]
     on = [w @ (m @ a) for w, m, a in zip(maps, moments[:2], axes[1:], strict=True)]

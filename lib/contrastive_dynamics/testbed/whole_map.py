@@ -10,7 +10,7 @@ share the norm.
 import torch
 from torch import Tensor
 
-from .canonical_correlations import canonical_axes
+from .canonical_correlations import moment_axes
 from .pairs import Moments
 
 
@@ -36,10 +36,10 @@ def principal_map(moments: Moments, g: Tensor, *, tied: bool) -> Tensor:
         g: shares, in order of variance, `[run, k]`, k the number of canonical directions.
         tied: whether one encoder serves both views; then the components are those of the mean of both moments.
     Returns: `[run, k, k]`, of trace at most Σg.
-    Raises: ValueError as `canonical_axes`.
-    Cost: two symmetric eigenproblems, and `canonical_axes`.
+    Raises: ValueError as `moment_axes`.
+    Cost: two symmetric eigenproblems, and `moment_axes`.
     """
-    axes = canonical_axes(moments, tied=tied)
+    axes = moment_axes(moments, tied=tied)
     seconds = [(moments.first + moments.second) / 2] * 2 if tied else moments[:2]
     first, second = (_components(m, a) for m, a in zip(seconds, axes[1:], strict=True))
     if not tied:

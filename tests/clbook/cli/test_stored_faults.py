@@ -5,7 +5,7 @@ import os
 import threading
 
 import pytest
-from damage import call, edit, refused, stamped, write
+from damage import call, counted, edit, refused, stamped, write
 from stand_in import CLAIMS
 
 from clbook.common.errors import BookError
@@ -13,7 +13,8 @@ from clbook.common.formats import loads, read_notebook, text_of
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.common.yaml_files import yaml_of
 from clbook.notebook.shown import notebook_pictures
-from clbook.provenance.staleness import notebook_stamp, seal_of
+from clbook.provenance.records import seal_of, sealed_record
+from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import check, seal
 
 BOM = b"\xef\xbb\xbf"
@@ -48,7 +49,7 @@ def test_a_share_that_is_none(files, share, said, arm):
     arms = stamp["readings"]["fig-1"] | {arm: {"": share}}
     stamp = seal(stamp | {"readings": stamp["readings"] | {"fig-1": arms}})
     write(files.notebook, stamped(stamp))
-    write(files.record("paper"), json.dumps({"run": stamp}))
+    write(files.record("paper"), json.dumps(sealed_record([stamp], 1)))
     done = call("claims")
     assert done.exit_code == 0 and done.stderr.count("\n") == 2 and done.stderr.count(said) == 2, done.stderr
     refused(said, "compare", files.record("paper"), files.record("paper"))
@@ -116,12 +117,15 @@ def test_what_is_no_file_is_not_read(files, kind, which):
 def test_a_record_of_another_chapter(files):
     stamp = notebook_stamp(files.notebook)
     other = seal(stamp | {"chapter": "nonlinearity"})
-    for record in ({"run": other}, {"run": stamp, "other_seeds": [other]}):
-        write(files.record("paper"), json.dumps(record))
-        left_out("paper.json: must hold runs of stand-in, got one of nonlinearity; restore it", "stale", "claims")
+    for runs in ([other], [stamp, other]):
+        write(files.record("paper"), json.dumps(sealed_record(runs, 1)))
+        said = "paper.json: must hold runs of stand-in, got one of nonlinearity; restore it"
+        left_out(said, "claims")
+        counted(said, "records/stand-in/paper.json", 3, 6)
     files.record("paper").unlink()
     write(files.notebook, stamped(other))
-    left_out("stand-in.ipynb: must hold runs of stand-in, got one of nonlinearity", "stale", "claims")
+    left_out("stand-in.ipynb: must hold runs of stand-in, got one of nonlinearity", "claims")
+    counted("stand-in.ipynb: must hold runs of stand-in", "chapters/stand-in.ipynb", 3, 3)
 
 
 def test_blocks_of_seeds_that_are_dropped_exchanged_or_repeated(files):
@@ -135,10 +139,36 @@ def test_blocks_of_seeds_that_are_dropped_exchanged_or_repeated(files):
     for others in ([second], [third], [], [third, second], [second, foreign], [second, third, foreign]):
         write(files.record("paper"), json.dumps(whole | {"other_seeds": others}))
         left_out("stand-in/paper.json: damaged: its runs are not those that it was written with; restore it", "claims")
-    whole.pop("seal")  # as in records that are older than it
     for others in ([second, second, second], [first], [third, second, third]):
         write(files.record("paper"), json.dumps(whole | {"other_seeds": others}))
         left_out("stand-in/paper.json: damaged: first_seed=", "claims")
+    whole.pop("seal")  # a forger may take away what he cannot make
+    write(files.record("paper"), json.dumps(whole | {"other_seeds": [second]}))
+    left_out("paper.json: damaged: missing seal; restore it", "claims")
+    counted("missing seal", "records/stand-in/paper.json", 3, 6)
+
+
+def test_blocks_of_seeds_that_a_record_was_asked_for_and_lacks_are_counted(files):
+    stamp = notebook_stamp(files.notebook)
+    blocks = [seal(stamp | {"parameters": stamp["parameters"] | {"first_seed": 1000 * k}}) for k in (1, 2, 3)]
+    for held in (1, 2, 3):
+        write(files.record("paper"), json.dumps(sealed_record(blocks[:held], 3)))
+        done, lacking = call("stale"), 3 - held
+        assert done.stdout.count("paper.json, a block of seeds, stale: fig-1") == lacking, done.stdout
+        assert f"missing block {lacking} of {lacking}" in done.stdout or not lacking
+    whole = sealed_record(blocks[:1], 3)
+    write(files.record("paper"), json.dumps(whole | {"blocks": 1}))
+    counted("its runs are not those that it was written with", "records/stand-in/paper.json", 3, 6)
+
+
+def test_a_claim_that_is_dropped_from_a_block_of_seeds_is_counted(files):
+    stamp = notebook_stamp(files.notebook)
+    other = seal(stamp | {"parameters": stamp["parameters"] | {"first_seed": 2000}})
+    lacking = {key: {c: row for c, row in other[key].items() if c != "fig-1"} for key in ("readings", "claims")}
+    write(files.record("paper"), json.dumps(sealed_record([stamp, seal(other | lacking)], 2)))
+    done = call("stale")
+    assert done.exit_code == 1 and "paper.json, first_seed=2000, stale: " in done.stdout, done.stdout
+    assert "fig-1\n    no reading is stored" in done.stdout, done.stdout
 
 
 TWICE = [
@@ -169,23 +199,24 @@ def test_a_key_that_occurs_twice_in_a_record_or_under_an_anchor(files):
 
 
 def test_a_notebook_without_its_outputs_is_stale_and_counted(files):
-    counted = "3 of 3 stored readings are not current"
+    lost = "3 of 3 stored readings are not current"
     where = "chapters/stand-in.ipynb, stale: thm-1, thm-1-a, fig-1\n    no run is stored"
     whole = files.notebook.read_bytes()
     edit(files.notebook, lambda notebook: notebook | {"cells": [cell | {"outputs": []} for cell in notebook["cells"]]})
-    assert where in call("stale").stdout and counted in call("stale").stdout
+    assert where in call("stale").stdout and lost in call("stale").stdout
+    assert call("stale").exit_code == 1
     write(files.notebook, "{}")
-    assert where in call("stale").stdout and "stand-in.ipynb: damaged" in call("stale").stderr
+    counted("stand-in.ipynb: damaged", "chapters/stand-in.ipynb", 3, 3)
     files.notebook.unlink()
-    assert where in call("stale").stdout and counted in call("stale").stdout
+    assert where in call("stale").stdout and lost in call("stale").stdout
     write(files.notebook, whole)
-    assert "0 of 3 stored readings" in call("stale").stdout
+    assert "0 of 3 stored readings" in call("stale").stdout and call("stale").exit_code == 0
 
 
 def test_a_mark_of_the_byte_order_is_no_content(files):
     for path in (files.notebook, files.source, files.claims, files.profile("smoke")):
         write(path, BOM + path.read_bytes())
-    write(files.record("paper"), BOM + json.dumps({"run": notebook_stamp(files.notebook)}).encode())
+    write(files.record("paper"), BOM + json.dumps(sealed_record([notebook_stamp(files.notebook)], 1)).encode())
     for command in ("claims", "stale", "doctor"):
         done = call(command)
         assert done.exit_code == 0 and done.stderr == "" and "damaged" not in done.stdout
@@ -206,3 +237,13 @@ def test_a_stray_source_is_no_chapter(files, name):
 def test_a_chapter_whose_claims_are_lost_is_not_passed_over(files):
     files.claims.unlink()
     refused("chapters/stand-in/claims.yaml: cannot be read (No such file or directory)", "claims")
+    counted("claims.yaml: cannot be read", "chapters/stand-in", 1, 1)
+
+
+def test_a_reading_without_a_row_of_its_claim(files):
+    stamp = notebook_stamp(files.notebook)
+    rows = {claim: row for claim, row in stamp["claims"].items() if claim != "fig-1"}
+    write(files.notebook, stamped(seal(stamp | {"claims": rows})))
+    left_out("stand-in.ipynb: damaged: readings.fig-1 has no row in claims; run it again", "claims")
+    counted("readings.fig-1 has no row", "chapters/stand-in.ipynb", 3, 3)
+    refused("readings.fig-1 has no row", "compare", files.notebook, files.notebook)

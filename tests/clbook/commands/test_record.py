@@ -21,7 +21,7 @@ from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles
 from clbook.notebook import glue, pieces
 from clbook.notebook.pieces import Keeper, OutOfTime
-from clbook.provenance.staleness import seal_of
+from clbook.provenance.records import seal_of
 from contrastive_dynamics.numerics.ranks import effective_rank
 
 torch = pytest.importorskip("torch")
@@ -65,7 +65,7 @@ def test_a_record_holds_stamp_other_seeds_and_pictures(files, capsys):
     stored = json.loads(path.read_text())
     assert stored["run"]["profile"] == "smoke" and stored["run"]["parameters"]["seeds"] == 3
     assert [s["parameters"]["first_seed"] for s in stored["other_seeds"]] == [2000, 3000]
-    assert stored["seal"] == seal_of([stored["run"], *stored["other_seeds"]])
+    assert stored["blocks"] == 3 and stored["seal"] == seal_of([stored["run"], *stored["other_seeds"]], 3)
     assert set(stored["run"]["readings"]) == {"thm-1", "thm-1-a", "fig-1"}
     assert [p.name for p in path.with_suffix("").iterdir()] == ["fig-1.png"]
     assert not any((files.root / "records" / ".pieces" / "stand-in").iterdir())

@@ -20,7 +20,8 @@ from clbook.commands.verify_distance import distances, same_arithmetic
 from clbook.common import environment, subprocess_call
 from clbook.common.errors import BookError
 from clbook.notebook.shown import outputs_shown
-from clbook.provenance.staleness import notebook_stamp, seal_of
+from clbook.provenance.records import seal_of
+from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import MIME, seal
 
 torch = pytest.importorskip("torch")
@@ -51,7 +52,9 @@ def forge(files, change, reseal: bool) -> None:
     content = json.loads(path.read_text())
     change(content["run"])
     run = seal(content["run"]) if reseal else content["run"]
-    path.write_text(json.dumps(content | {"run": run, "seal": seal_of([run, *content["other_seeds"]])}))
+    path.write_text(
+        json.dumps(content | {"run": run, "seal": seal_of([run, *content["other_seeds"]], content["blocks"])})
+    )
 
 
 def test_everything_is_computed_again_in_a_fresh_process_to_the_last_bit(files):

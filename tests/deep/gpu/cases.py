@@ -25,8 +25,9 @@ from clbook.notebook.pieces import Keeper, OutOfTime
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.library import FOLDER as KERNELS
 from clbook.provenance.library import FOLDERS, Library, sha
+from clbook.provenance.records import read_record
 from clbook.provenance.slices import ChapterCode
-from clbook.provenance.staleness import notebooks_stamp, read_record
+from clbook.provenance.staleness import notebooks_stamp
 from clbook.provenance.stamps import seconds_of_record
 from clbook.provenance.units import CHAPTER
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ...compiled.loader import loaded
+from ...compiled.loader import loaded, works
 from ...losses.activations import LEAK
 from ...numerics.random_streams import stream
 from ..two_layers.batch_norm import BACKPROPAGATED
@@ -22,6 +22,8 @@ from .token_configuration import TokenTraining
 from .token_generators import CHUNK, draw_views, token_norms
 
 AS_MIXTURE = {"infonce": (0.0, TAU), "quadratic_over_tau": (1.0, TAU), "quadratic": (1.0, 1.0)}  # loss: its s and τ
+
+OTHERWISE = "token networks are trained by torch, two to three times slower"
 
 
 class Compiled(NamedTuple):
@@ -36,7 +38,7 @@ class Compiled(NamedTuple):
 
 def compiled() -> Compiled | None:
     """The compiled step; None, said once, where numba cannot be used."""
-    return loaded(_load, "token networks are trained by torch, two to three times slower")
+    return loaded(_load, OTHERWISE)
 
 
 def _load() -> Compiled:
@@ -49,7 +51,13 @@ def _load() -> Compiled:
 def can_be_fused(configurations: Sequence[TokenTraining], device: torch.device, varied: bool = False) -> bool:
     """Whether the compiled step can train these; if varied, with another loss than their own."""
     known = varied or all(training.loss in AS_MIXTURE for training in configurations)
-    return known and device.type == "cpu" and compiled() is not None
+    return known and device.type == "cpu" and compiled() is not None and works(_trial, OTHERWISE)
+
+
+def _trial() -> None:
+    """A step of a network of one place."""
+    small = TokenTraining(candidates=1, beta=1, places=1, tokens=2, generators=2, length=1, outputs=1, batch=2)
+    list(fused_weights([(small, 0)], Weights(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 1)), [1]))
 
 
 def fused_weights(
