@@ -74,7 +74,7 @@ from experiments.one_testbed import (
     distance_share_errors, distance_shares, distance_spectra, distance_temperatures,
     errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs,
     law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
-    one_negative_errors, optimum_errors, sign_counts, size_of_errors, slow_directions,
+    one_negative_errors, optimum_errors, raw_spectra, sign_counts, size_of_errors, slow_directions,
     temperature_learned, totals_of_known, trained_with_one_negative, two_encoders,
     unbroken_worlds, unit_length_counts,
 )  # fmt: skip
@@ -377,10 +377,10 @@ glue.figure(fig, "ot-plot-distances")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-distances
-# :alt: Left, learned shares times temperature against the correlation. Squares of inner products lie on the diagonal; circles of distances lie on a dotted curve that starts below it, crosses it near 0.6 and rises steeply to above four at 0.9. Right, pairs of bars at six correlations: under distances the strongest direction takes three quarters, under inner products a third; black dots lie on the bars of distances.
+# :alt: Left, learned shares times temperature against the correlation. Squares of inner products lie on the diagonal; circles of distances lie on a dotted curve that starts just below it, crosses it below one half and rises steeply to nearly five at 0.9. Right, pairs of bars at six correlations: under distances the strongest direction takes more than six tenths and the one of 0 nothing, under inner products a quarter and a twelfth; black dots lie on the bars of distances.
 # :name: ot-fig-distances
 #
-# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at the strongest direction: distances give it far more, and weak ones less.
+# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at both ends: distances give the strongest direction far more, and the private one nothing. This $\tau^2$ is above the count of inner products, 2.5, and below that of distances, 7.2.
 # ```
 
 # %% [markdown]
@@ -427,6 +427,41 @@ chapter.judge(
     "distance-real",
     observed=image_cases,
     control={"the law of inner products, τ² = 3": image_errors["products"][-1]},
+)
+
+# %% [markdown]
+# Views are whitened before training, so that an encoder never sees how strong a direction is. Without it, on centred pixels, strong directions have a head start. Does the end know of it?
+#
+# ````{prf:observation} without whitening
+# :label: ot-real-raw
+# :nonumber:
+# ```{claim} real-raw
+# ```
+# ````
+
+# %% tags=["hide-input"]
+judged = [t for t in image_temperatures if t <= 1]
+on_pixels = raw_spectra(
+    real_views, judged, image_block, **watched("images, not whitened")
+)
+off_pixels = {
+    f"τ² = {t:g}": distance(on_pixels["trained"][k], on_pixels["law"][k])
+    for k, t in enumerate(judged)
+}
+rivals = {
+    "variances": distance(on_pixels["trained"], on_pixels["variances"]),
+    "before training": distance(on_pixels["untrained"], on_pixels["law"]),
+}
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "real-raw",
+    observed=off_pixels,
+    control={
+        f"{n}, τ² = {t:g}": of[k]
+        for n, of in rivals.items()
+        for k, t in enumerate(judged)
+    },
 )
 
 # %% tags=["hide-input"]

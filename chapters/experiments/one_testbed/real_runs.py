@@ -5,6 +5,7 @@ images than those of the training. Spectra are eigenvalues of the outputs' covar
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -126,6 +127,44 @@ def spectra_at(
     law, variances, flat = (torch.stack(part) for part in laws)
     turned = [x.view(shape).transpose(0, 1) for x in (measured, untrained)]
     return Spectra(*turned, law, torch.stack(own), variances, flat)
+
+
+def raw_views(views: RealViews) -> RealViews:
+    """The same pairs, centred and not whitened, in units of their root mean variance: the correlations are the same."""
+    scale = views.world.spectrum.mean().sqrt()
+    back = torch.linalg.inv(views.world.root.double()) / scale
+
+    def unwhitened(world: DrawnPairs) -> DrawnPairs:
+        other = copy(world)
+        other.root = torch.eye(len(back)) / float(scale)
+        return other
+
+    moments = Moments(*(back.mT @ of @ back for of in views.moments))
+    return views._replace(world=unwhitened(views.world), held_out=unwhitened(views.held_out), moments=moments)
+
+
+def raw_spectra(
+    views: RealViews,
+    temperatures: Sequence[float],
+    seeds: Sequence[int],
+    *,
+    outputs: int = 32,
+    steps: int = 400,
+    batch: int = 256,
+    watch: Callable[[Iterable], Iterable] = iter,
+) -> dict[str, Tensor]:
+    """As `spectra_at` on views that are not whitened: "trained" and "untrained" `[τ², seed, z]`, "law" and "variances".
+
+    The predictions are `[τ², 1, z]`.
+    """
+    raw, loss = raw_views(views), InfoNCE(tuple(temperatures) * len(seeds))
+    _, params, start, _ = _trained(raw, Linear(outputs), loss, seeds, len(temperatures), steps, batch, watch)
+    shape = (len(seeds), len(temperatures), outputs)
+    found = {"trained": params, "untrained": start}
+    spectra = {of: _linear_spectrum(p, raw.moments).view(shape).transpose(0, 1) for of, p in found.items()}
+    predicted = {"law": views.rho, "variances": views.world.spectrum / views.world.spectrum[0]}
+    laws = {of: torch.stack([_law(rho, tau, outputs) for tau in temperatures]) for of, rho in predicted.items()}
+    return spectra | {of: law.unsqueeze(1) for of, law in laws.items()}
 
 
 def distance_spectra(
