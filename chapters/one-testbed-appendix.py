@@ -72,7 +72,7 @@ from contrastive_dynamics.testbed import (
 from experiments.one_testbed import (
     BROKEN, MENDED, PAIRS, SPECTRA, broken_worlds, distance, distance_count_errors,
     distance_share_errors, distance_shares, distance_spectra, distance_temperatures,
-    errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs,
+    errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs, infonce_counts,
     law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
     one_negative_errors, optimum_errors, raw_spectra, sign_counts, size_of_errors, slow_directions,
     temperature_learned, totals_of_known, trained_with_one_negative, two_encoders,
@@ -261,6 +261,24 @@ chapter.judge("two-encoders", **two_encoders(block, count_batch, count_steps))
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("signs", **sign_counts(block, count_batch, count_steps))
+
+# %% [markdown]
+# Of the papers' worlds three have strong correlations, and there [InfoNCE counts wrong](ot-stops). In the fourth, sparse codes, all are near .2. A bilinear score is then nearly the log density ratio of any views, and the count should be nearly right.
+#
+# ````{prf:observation} weak correlations are counted
+# :label: ot-weak-count
+# :nonumber:
+# ```{claim} weak-count
+# ```
+# ````
+
+# %% tags=["hide-input"]
+weak = chapter.library_piece(
+    "counts of InfoNCE", infonce_counts, block, 2 * count_batch, count_steps
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("weak-count", **weak)
 
 # %% [markdown]
 # ### Outputs of unit length

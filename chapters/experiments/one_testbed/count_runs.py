@@ -173,3 +173,27 @@ def spectral_counts(
         for (_, arm), of in zip(losses, trained.arms(len(losses)), strict=True):
             arms[arm][name] = of.tau_squared / count - 1
     return arms
+
+
+def infonce_counts(
+    seeds: Sequence[int], batch: int = 256, steps: int = 400, rate: float = 0.05, *, watch: Watch = iter
+) -> Arms:
+    """τ²/Σρ_j − 1 of InfoNCE in sparse codes, from half and from twice the count; control: in tokens, from half.
+
+    A bilinear score is nearly right where correlations are weak, whatever the views' law. In tokens they are strong.
+    Args:
+        seeds: one network each for every start.
+        batch, steps, rate: as in `learned_temperatures`.
+        watch: wraps the trainings in a progress bar.
+    """
+    worlds, found = four_worlds(seeds), {}
+    for name, start in watch([("sparse codes", 0.5), ("sparse codes", 2.0), ("tokens", 0.5)]):
+        world, views = worlds[name]
+        rho = moment_correlations(views.moments(world), tied=world.tied)
+        count = learned_temperature(rho).expand(len(seeds))
+        loss = InfoNCE(tuple((start * count).tolist()), learned=True)
+        how = {"steps": steps, "batch": batch, "optimiser": Adam(rate), "dtype": torch.float32}
+        trained = train(world, views, Linear(32), loss, seeds=seeds, **how)
+        found[name, start] = trained.tau_squared / count - 1
+    observed = {f"from {start:g} Σρ": of for (name, start), of in found.items() if name == "sparse codes"}
+    return {"observed": observed, "control": {"tokens": found["tokens", 0.5]}}
