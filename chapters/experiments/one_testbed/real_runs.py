@@ -136,7 +136,7 @@ def raw_views(views: RealViews) -> RealViews:
 
     def unwhitened(world: DrawnPairs) -> DrawnPairs:
         other = copy(world)
-        other.root = torch.eye(len(back)) / float(scale)
+        other.root = torch.eye(len(back), dtype=world.root.dtype) / float(scale)
         return other
 
     moments = Moments(*(back.mT @ of @ back for of in views.moments))
