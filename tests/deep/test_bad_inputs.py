@@ -152,6 +152,8 @@ RANGES = [
     "1|2|x",
     "nan..1",
     "-inf..inf",
+    "1e..2",
+    "1e5.2..3",
 ]
 KINDS_OF_LINES = ["int", "float", "str", "bool", "list[int]", "list[str]", "dict", "int | None", ""]
 
