@@ -62,7 +62,9 @@ def test_nothing_lives_on_and_nothing_stored_changes(tmp_path, monkeypatch, name
     if name != "verify":  # which computes what is stored, of the code as it is
         files.source.write_text(SOURCE.replace("double =", BUSY))
     else:
+        monkeypatch.syspath_prepend(tmp_path)
         _busy_and_current(files)
+        monkeypatch.delitem(sys.modules, "busy")
     before = stored(tmp_path)
     with marked(*COMMANDS[name], root=tmp_path) as command:
         _wait(command, tmp_path, moment)
