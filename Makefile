@@ -27,8 +27,9 @@ test: .venv/.test-installed lint
 	$(PYTEST) $$(.venv/bin/python tests/tools/notebooks_to_run.py) tests
 	@$(MAKE) --no-print-directory -j2 sample book
 
-# A core each: what is stored is computed again while the pages are built.
+# A core each: what is stored is looked through, and a part computed again, while the pages are built.
 sample: .venv/.test-installed
+	.venv/bin/clbook stale
 	.venv/bin/clbook verify --sample 60
 
 # A fifth of the tests of `deep`, which the commit selects; some look at the pages.
@@ -115,17 +116,23 @@ chapter-named:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
+# torch alone comes from the index that TORCH_INDEX_URL names, if any: beside the usual one it could win any name.
+.venv/.torch-installed: constraints.txt | .venv/.made
+	@test -z "$(TORCH_INDEX_URL)" || .venv/bin/python -m pip install --quiet --no-deps --index-url "$(TORCH_INDEX_URL)" \
+		$$(grep '^torch==' constraints.txt)
+	@touch $@
+
 .venv/.book-installed: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing what the pages need into .venv (no torch); this takes about a minute."
 	$(PIP) '.[book]'
 	@touch $@
 
-.venv/.run-installed: pyproject.toml constraints.txt | .venv/.made
+.venv/.run-installed: pyproject.toml constraints.txt .venv/.torch-installed | .venv/.made
 	@echo "Installing what a chapter needs into .venv (torch, JupyterLab); this takes minutes."
 	$(PIP) '.[run]'
 	@touch $@
 
-.venv/.class-installed: pyproject.toml constraints.txt | .venv/.made
+.venv/.class-installed: pyproject.toml constraints.txt .venv/.torch-installed | .venv/.made
 	@echo "Installing what a class needs into .venv (JupyterLab, otter-grader); this takes minutes."
 	$(PIP) '.[class]'
 	@touch $@ .venv/.run-installed
@@ -135,7 +142,7 @@ chapter-named:
 	$(PIP) '.[slides]'
 	@touch $@ .venv/.book-installed
 
-.venv/.test-installed: pyproject.toml constraints.txt | .venv/.made
+.venv/.test-installed: pyproject.toml constraints.txt .venv/.torch-installed | .venv/.made
 	@echo "Installing everything into .venv; this takes minutes."
 	$(PIP) '.[test]'
 	@touch $@ .venv/.book-installed .venv/.run-installed

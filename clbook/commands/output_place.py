@@ -46,6 +46,8 @@ def check_output(out: Path) -> Path:
         if out.is_symlink() and not out.exists():
             raise BookError(f"{where}: a symbolic link that leads nowhere")
         place = Path(os.path.realpath(out))
+        if not place.name:
+            raise BookError(f"{where}: is the root of all folders; give another folder")
         for path in (place, place.with_name(f"{place.name}.failed")):
             if path.exists() and not path.is_dir():
                 raise BookError(f"{where}: {_shown(path)} is a file")

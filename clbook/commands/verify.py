@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..claims.claim_table import Claim
-from ..common.durations import check_seconds
+from ..common.durations import check_seconds, duration
 from ..common.errors import BookError
 from ..common.samples import commit_or_digest
 from ..common.sources import ChapterFiles, named_chapters
@@ -30,7 +30,9 @@ from .verify_outputs import beside, edited
 from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
+UNDRAWN = "not computed, too long even in part"
 UNREACHED, LATE = "not given by so small a part of their run", "not finished in the time of the sample"
+LONGEST_SECONDS = 300.0  # that one reading may take with few of its seeds
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
 JOB_TIMES_EXPECTED, JOB_START_SECONDS = 3.0, 40.0  # a job's time limit: times its expected seconds, plus its start
 NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
@@ -150,8 +152,9 @@ def command(
     if sample is not None and one_seed:
         raise BookError("verify: --sample computes costly readings in part by itself; give it or --one-seed, not both")
     by, planned = commit_or_digest(root), jobs(root, chapter, claims, profile)
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome] = []  # of readings that are too long, so far
     if one_seed:
+        planned, outcomes = affordable(planned, by)
         planned = in_parts(planned, by)
     if sample is not None:
         planned = sampled(planned, sample, by)
@@ -159,10 +162,9 @@ def command(
     deadline = None if sample is None else began + OVERTIME_SHARE * sample
     for job in planned:
         own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + JOB_START_SECONDS  # lest it use up the sample
-        checked = check_job(job, deadline and min(deadline, own))
-        if one_seed and (unreached := [outcome.claim for outcome in checked if outcome.message == UNREACHED]):
-            whole = replace(job, wanted=unreached, part=None)
-            checked = [outcome for outcome in checked if outcome.message != UNREACHED] + check_job(whole, deadline)
+        checked = check_job(job, own if one_seed else deadline and min(deadline, own))
+        if one_seed:
+            checked = _with_whole(job, checked)
         outcomes += checked
         _print_job(job, checked)
     named = named_chapters(None if chapter is None else [chapter], root)
@@ -173,6 +175,38 @@ def command(
     if nothing:
         print(NOTHING)
     return 1 if changed or nothing or any(outcome.wrong for outcome in outcomes) else 0
+
+
+def affordable(planned: list[Job], by: str) -> tuple[list[Job], list[Outcome]]:
+    """The jobs without the readings that take longer than LONGEST_SECONDS even in part, and what is said of these."""
+    kept, undrawn = [], []
+    for job in planned:
+        costs = {claim: _least_cost(job, claim, by) for claim in job.wanted}
+        kept.append(replace(job, wanted=[claim for claim, cost in costs.items() if cost <= LONGEST_SECONDS]))
+        for claim, cost in costs.items():
+            if cost > LONGEST_SECONDS:
+                undrawn.append(Outcome(claim, job.stored.where, f"{UNDRAWN}: {duration(cost)} are expected"))
+    for outcome in undrawn:
+        print(f"{outcome.where}, {outcome.claim}: {outcome.message}", flush=True)
+    return kept, undrawn
+
+
+def _least_cost(job: Job, claim: str, by: str) -> float:
+    """The seconds of a reading with few of its seeds, or of all of it where these do not suffice."""
+    cost = job.cost(claim)
+    part = job.part_of(claim, by) if cost > LONGEST_SECONDS else None
+    return cost * part.share if part else cost
+
+
+def _with_whole(job: Job, checked: list[Outcome]) -> list[Outcome]:
+    """The outcomes of a job, with whole readings in place of those that its part did not give, if affordable."""
+    lost = [o.claim for o in checked if o.message == UNREACHED and job.cost(o.claim) <= LONGEST_SECONDS]
+    if not lost:
+        return checked
+    seconds = sum(job.cost(claim) for claim in lost)
+    deadline = time.monotonic() + JOB_TIMES_EXPECTED * seconds + JOB_START_SECONDS
+    whole = check_job(replace(job, wanted=lost, part=None), deadline)
+    return [outcome for outcome in checked if outcome.claim not in lost] + whole
 
 
 def _print_job(job: Job, checked: list[Outcome]) -> None:
@@ -191,6 +225,7 @@ def _readings(outcomes: list[Outcome]) -> int:
 
 def _print_counts(outcomes: list[Outcome], seconds: float) -> None:
     counts = {message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, UNREACHED, LATE)}
+    counts |= {UNDRAWN: sum(o.message.startswith(UNDRAWN) for o in outcomes)}
     counts |= {"stale": sum(o.message.startswith("stale") for o in outcomes)}
     counts |= {"wrong": sum(o.wrong and not o.output for o in outcomes)}
     counts |= {"outputs of notebooks that differ": sum(o.output for o in outcomes)}

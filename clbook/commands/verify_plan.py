@@ -100,7 +100,7 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
             wanted = [c for c in stored.stamp["readings"] if c in code.claims and (asked is None or c in asked)]
             if wanted and profile in (None, stored.stamp["profile"]):
                 planned.append(Job(code, rows, stored, wanted))
-    if profile and not planned:
+    if profile is not None and not planned:
         raise BookError(f"verify: no run at the size {profile!r} is stored")
     return planned
 

@@ -127,15 +127,18 @@ def _parse_line(line: str, where: str, registries: bool) -> Parameter:
     is_number = kind.removeprefix("list[").removesuffix("]") in ("int", "float")
     if limits and not is_number:
         raise BookError(f"{where}: {name}: a range {limits[0]} is for int and float, got {kind}")
-    if is_number:
-        choices = tuple(map(ast.literal_eval, choices))
+    try:
+        choices = tuple(map(ast.literal_eval, choices)) if is_number else choices
+        low, high = (float(limits[end]) if limits else None for end in ("low", "high"))
+    except (ValueError, SyntaxError):
+        raise BookError(f"{where}: {name}: the range must be of numbers, got {ends[0]}") from None
     parameter = Parameter(
         name,
         kind,
         default,
         comment[: ends.start()].rstrip(" ,") if ends else comment,
-        float(limits["low"]) if limits else None,
-        float(limits["high"]) if limits else None,
+        low,
+        high,
         choices,
     )
     parameter.check(default, f"{where}: ")

@@ -55,7 +55,7 @@ def by_cca_zoo(first, second):
     linear = pytest.importorskip("cca_zoo.linear", reason="compared where cca-zoo is installed")
     given = [x.numpy() - x.numpy().mean(0) for x in (first, second)]
     k = min(x.shape[1] for x in given)
-    scores = linear.CCA(latent_dimensions=k).fit(given).transform(given)
+    scores = linear.CCA(n_components=k).fit(given).transform(given)
     return torch.tensor([np.corrcoef(*(s[:, j] for s in scores))[0, 1] for j in range(k)]).sort(descending=True).values
 
 

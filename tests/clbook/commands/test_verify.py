@@ -270,6 +270,16 @@ def test_what_a_part_does_not_reach_is_computed_whole(files, monkeypatch):
     assert parts and status == 0 and seen == [True, False] and "1 readings: 1 the same to the last bit" in said
 
 
+def test_with_one_seed_what_is_too_long_even_in_part_is_said_and_not_computed(files, monkeypatch):
+    monkeypatch.setattr(verify_plan.Job, "cost", lambda job, claim: {"thm-1": 1.0, "fig-1": 1e4}.get(claim, 1e6))
+    status, said = run("stand-in", "--profile", "paper", "--one-seed")
+    assert status == 0 and "thm-1-a: not computed, too long even in part: 278 h are expected" in said, said
+    assert "2 not computed, too long even in part" in said and "1 the same to the last bit" in said, said
+    monkeypatch.setattr(verify, "LONGEST_SECONDS", 9e3)  # few of the seeds of fig-1 take less
+    said = run("stand-in", "--profile", "paper", "--one-seed")[1]
+    assert "1 not computed, too long even in part" in said and "2 the same to the last bit" in said, said
+
+
 def test_a_sample_is_drawn_by_the_commit_and_dear_readings_are_tried_on_few_seeds(files, monkeypatch):
     planned = verify_plan.jobs(files.root, None, [])
     names = [

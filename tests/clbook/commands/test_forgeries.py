@@ -1,0 +1,191 @@
+"""Each kind of stored thing that a page shows, forged and, where it can be, sealed again: which command finds it."""
+
+import base64
+import io
+import json
+import shutil
+
+import nbformat
+import pytest
+from nbformat import v4
+from stand_in import SOURCE, write_stand_in
+from typer.testing import CliRunner
+
+from clbook.cli import app
+from clbook.commands import record, verify
+from clbook.commands.committed import execute
+from clbook.common.sources import ChapterFiles
+from clbook.notebook.explorables import live_bundle
+from clbook.provenance.records import sealed_record
+from clbook.provenance.stamps import seal
+
+torch = pytest.importorskip("torch")
+DRAWN = SOURCE.replace(
+    '# %% tags=["remove-cell"]\nchapter.close()',
+    """# %% tags=["remove-output"]
+import matplotlib.pyplot as plt
+
+from clbook.notebook import glue
+
+fig, axes = plt.subplots()
+axes.plot(rows)
+glue.figure(fig, "plot-rows")
+
+# %% [markdown]
+# ```{glue:figure} plot-rows
+# :alt: Rows.
+# ```
+
+# %% tags=["remove-cell"]
+chapter.close()""",
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The stand-in with a picture, executed, and its record."""
+    root = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLBOOK_ROOT", str(root))
+        files = write_stand_in(root, DRAWN)
+        execute(files)
+        record.record("stand-in", "smoke")
+    return root
+
+
+@pytest.fixture
+def files(built, tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path / "book"))
+    monkeypatch.setattr(verify, "run_in_process", lambda function, *given, seconds: function(*given))
+    shutil.copytree(built, tmp_path / "book")
+    return ChapterFiles(tmp_path / "book", "stand-in")
+
+
+def call(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [*words])
+    return done.exit_code, done.stdout + done.stderr
+
+
+def other_picture() -> bytes:
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots()
+    axes.plot([3, 1, 2])
+    content = io.BytesIO()
+    fig.savefig(content, format="png", metadata={"Software": None})
+    plt.close(fig)
+    return content.getvalue()
+
+
+def resealed(files, change) -> None:
+    path = files.record("smoke")
+    content = json.loads(path.read_text())
+    change(content["run"])
+    path.write_text(json.dumps(sealed_record([seal(content["run"])], 1)))
+
+
+def test_nothing_is_found_where_nothing_is_forged(files):
+    assert call("stale", "stand-in")[0] == 0, call("stale", "stand-in")
+    status, said = call("verify", "stand-in", "--profile", "smoke")
+    assert status == 0 and "3 the same to the last bit" in said, said
+
+
+def test_a_record_whose_number_is_forged(files):
+    path = files.record("smoke")
+    path.write_text(path.read_text().replace('"seconds": ', '"seconds": 1', 1))
+    status, said = call("stale")
+    assert status == 1 and "records/stand-in/smoke.json, damaged: thm-1, thm-1-a, fig-1" in said, said
+    record.record("stand-in", "smoke", force=True)
+    resealed(files, lambda run: run["readings"]["fig-1"].update(observed={"": [2.0, 2.1, 2.2]}))
+    assert call("stale")[0] == 0
+    status, said = call("verify", "stand-in", "fig-1", "--profile", "smoke")
+    assert status == 1 and "1 wrong" in said, said
+
+
+def test_a_picture_of_a_record(files):
+    picture = files.record("smoke").with_suffix("") / "plot-rows.png"
+    picture.write_bytes(forged := other_picture())
+    assert "the picture plot-rows is not the one that the stored run made" in call("stale")[1] and call("stale")[0] == 1
+    from clbook.notebook.shown import picture_sum
+
+    total = picture_sum(base64.b64encode(forged).decode())
+    resealed(files, lambda run: run["pictures"]["plot-rows"].update(sum=total))
+    assert call("stale")[0] == 0
+    status, said = call("verify", "stand-in", "--profile", "smoke")
+    assert status == 1 and "the picture plot-rows: the one that was computed differs" in said, said
+
+
+def test_blocks_of_seeds(files):
+    record.record("stand-in", "smoke", other_seeds=2)
+    whole = json.loads(files.record("smoke").read_text())
+    fewer = [whole | {"other_seeds": []}, {k: v for k, v in whole.items() if k != "seal"}]
+    for forged in (*fewer, whole | {"blocks": 1}, sealed_record([whole["run"]], 3)):
+        files.record("smoke").write_text(json.dumps(forged))
+        assert call("stale")[0] == 1
+    files.record("smoke").write_text(json.dumps(sealed_record([whole["run"]], 3)))
+    assert call("stale")[1].count("a block of seeds, stale: fig-1") == 2
+    record.record("stand-in", "smoke")  # it keeps what it was asked for
+    assert call("stale")[1].count("a block of seeds, stale: fig-1") == 2
+    record.record("stand-in", "smoke", other_seeds=2)
+    assert call("stale")[0] == 0
+
+
+def scripts(root) -> None:
+    folder = root / "book" / "_static" / "explorables"
+    folder.mkdir(parents=True)
+    for name in ("explorable.css", "own.math.js", "explorable.js", "address.js", "lesson.js", "own.js"):
+        (folder / name).write_text(f"/* {name} */\n")
+
+
+@pytest.mark.parametrize("forged", ["in a live picture", "beside a picture", "in the place of a live picture"])
+def test_a_script_in_a_notebook(files, forged):
+    scripts(files.root)
+    picture = base64.b64encode(other_picture()).decode()
+    live = live_bundle("own", picture, "What it shows.", files.root)
+    evil = "<script>alert(1)</script>"
+    data = {
+        "in a live picture": live | {"text/html": live["text/html"] + evil},
+        "beside a picture": {"image/png": picture, "text/html": evil, "text/plain": "<figure own>"},
+        "in the place of a live picture": live | {"text/html": evil},
+    }[forged]
+    _with_output(files, data)
+    status, said = call("stale")
+    assert status == 1 and "the HTML of the picture own is not what the present scripts make" in said, said
+    assert call("verify", "stand-in", "thm-1")[0] == 1
+    _with_output(files, live)
+    assert "the HTML of the picture" not in call("stale")[1]
+
+
+def _with_output(files, data: dict) -> None:
+    """Put a glued output into the first cell with an output, in place of one that was put there before."""
+    notebook = nbformat.read(files.notebook, as_version=4)
+    cell = next(c for c in notebook.cells if c.cell_type == "code" and c.outputs and "judge" in c.source)
+    metadata = {"scrapbook": {"name": "own", "mime_prefix": ""}}
+    kept = [output for output in cell.outputs if "scrapbook" not in output.get("metadata", {})]
+    cell.outputs = [v4.new_output("display_data", data, metadata=metadata), *kept]
+    nbformat.write(notebook, files.notebook)
+
+
+def test_execute_takes_a_forged_script_away(files):
+    _with_output(files, {"image/png": base64.b64encode(other_picture()).decode(), "text/html": "<script></script>"})
+    assert execute(files) and "<script>" not in files.notebook.read_text() and call("stale")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ("records/stand-in/smoke.json: {claims: [thm-1-a], reason: it takes a day on a large machine}\n", 0),
+        ("records/stand-in/smoke.json: {claims: [thm-1], reason: it takes a day on a large machine}\n", 1),
+        ("records/stand-in/smoke.json: {claims: [thm-1-a], reason: short}\n", 2),
+        ("records/stand-in/smoke.json: {claims: thm-1-a, reason: it takes a day on a large machine}\n", 2),
+        ("chapters/stand-in.ipynb: {claims: [thm-1-a], reason: it takes a day on a large machine}\n", 2),
+        ("- thm-1-a\n", 2), ("a: [\n", 2), ("", 1),
+    ],
+)  # fmt: skip
+def test_the_list_of_what_is_excused(files, content, status):
+    files.source.write_text(DRAWN.replace("-scale)", "-2 * scale)"))
+    execute(files)  # of which the record is left behind
+    (files.root / "records" / "stale.yaml").write_text(content)
+    assert call("stale")[0] == status, call("stale")
+    if status == 0:
+        assert "1 of 6 stored readings are not current, 1 of them excused in records/stale.yaml" in call("stale")[1]
