@@ -129,19 +129,24 @@ def stopped(values: Tensor, condition: Tensor, level: float) -> Tensor:
 
 
 def ends_without_negatives(
-    sigma: list[float], noise: list[float], columns: list[float], width: int, generators: list[torch.Generator]
+    sigma: list[float],
+    noise: list[float],
+    columns: list[float],
+    width: int,
+    generators: list[torch.Generator],
+    stop: float = math.inf,
 ) -> tuple[Tensor, Tensor]:
     """Where positive pairs alone end, from `maps_with_lumped_noise`: both maps at t = 10·d·(σ_max/min σ_ξ)².
 
     By then e^{−20} of the slowest noise is left: near rest κ_ξ² decays at the rate 2σ_ξ²/n², n² ≤ σ_max²d.
     Source: ren-li-2023, eq. (6), Theorem 4.3 (a).
-    Args and Raises: as `maps_with_lumped_noise`; d = r + Σcolumns.
+    Args and Raises: as `maps_with_lumped_noise`; d = r + Σcolumns; `stop` in units of d, if training ends before.
     Returns: map_a, map_b `[run, ·, r + groups]`.
     Cost: one `non_contrastive_flow` of r + groups columns.
     """
     map_a, map_b, scales = maps_with_lumped_noise(sigma, noise, columns, width, generators)
     end = 10 * (len(sigma) + sum(columns)) * (max(sigma) / min(noise)) ** 2
-    span = torch.tensor([0.0, end], dtype=scales.dtype)
+    span = torch.tensor([0.0, min(end, stop * (len(sigma) + sum(columns)))], dtype=scales.dtype)
     path = non_contrastive_flow(map_a, map_b, scales, len(sigma), span.to(scales.device))
     return path.map_a[-1], path.map_b[-1]
 
