@@ -12,6 +12,7 @@ from torch import Tensor
 from contrastive_dynamics.alignment_and_balance.infinite_width_flow import WideState
 from contrastive_dynamics.alignment_and_balance.model import Signs, initial_maps, model_scales
 from contrastive_dynamics.alignment_and_balance.two_modality_flow import contrastive_flow, non_contrastive_flow
+from contrastive_dynamics.alignment_and_balance.wide_training import WideTraining
 from contrastive_dynamics.numerics.power_laws import fitted_power
 
 
@@ -68,6 +69,24 @@ def distance_from_limit(limit: WideState, map_a: Tensor, map_b: Tensor) -> Tenso
     mine = torch.stack([map_a.square().sum(-2), (map_a * map_b).sum(-2)])[..., :r]
     distance = (mine - torch.stack(limit[:2])).norm(dim=(0, -1))
     return (distance / limit.kappa_squared.sum(-1)).amax(0)
+
+
+def misalignment_and_noise(path: WideTraining) -> Tensor:
+    """X = max(1 − min_p κ̂_p²/κ_p², κ_ξ²/Σκ_p²) `[time, run]`, 0 where training is aligned and no noise is left.
+
+    Source: ren-li-2023, below Lemma 5.2: the progress still to be made in stage 1.
+    """
+    return torch.maximum(1 - path.agreement.amin(-1), path.noise_share / path.shares.sum(-1))
+
+
+def first_time_at(values: Tensor, times: Tensor, level: float) -> Tensor:
+    """When falling values `[time, run]` first reach the level, log-linear between rows; inf if they do not: `[run]`."""
+    reached, runs = values <= level, torch.arange(values.shape[1], device=values.device)
+    at = reached.to(torch.int64).argmax(0)
+    before = (at - 1).clamp(min=0)
+    high, low = values[before, runs], values[at, runs]
+    part = torch.where(at > 0, (high / level).log() / (high / low).log(), 1.0)
+    return torch.where(reached.any(0), torch.lerp(times[before, runs], times[at, runs], part), torch.inf)
 
 
 def unrelated_pairs(signs: Signs) -> Signs:
