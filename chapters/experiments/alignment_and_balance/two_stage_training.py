@@ -89,6 +89,18 @@ def first_time_at(values: Tensor, times: Tensor, level: float) -> Tensor:
     return torch.where(reached.any(0), torch.lerp(times[before, runs], times[at, runs], part), torch.inf)
 
 
+def largest_change_of_a_flip(map_a: Tensor) -> Tensor:
+    """max_p ‖f(u) − f(u')‖²/(4E‖f‖²), u' with sign p changed `[...]`: 1/d if all signs count alike.
+
+    Source: ren-li-2023, Section 4, the example below Definition 4.2.
+    Args:
+        map_a: `[..., m, d]`, not 0; columns of signals alone, or all.
+    """
+    moved = 4 * map_a.square().sum(-2).amax(-1)  # over d, as is the mean square
+    mean_square = map_a.square().sum((-2, -1))
+    return moved / (4 * mean_square)
+
+
 def unrelated_pairs(signs: Signs) -> Signs:
     """Every u_A with u_B and with −u_B: partners that share nothing on average, a control."""
     return Signs(torch.cat([signs.u_a, signs.u_a]), torch.cat([signs.u_b, -signs.u_b]))

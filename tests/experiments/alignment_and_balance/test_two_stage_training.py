@@ -24,6 +24,7 @@ from experiments.alignment_and_balance import (
     distance_from_limit,
     ends_without_negatives,
     first_time_at,
+    largest_change_of_a_flip,
     misalignment_and_noise,
     nearly_equal_maps,
     power_with_and_without,
@@ -143,3 +144,13 @@ def test_training_that_is_stopped_has_not_ended():
     how = SIGMA, [0.5], [98.0], 10**6
     early, ended = (ends_without_negatives(*how, generators(2, "stop"), stop)[0] for stop in (0.5, math.inf))
     assert (condition_number(early, 2) < 0.8 * condition_number(ended, 2)).all()
+
+
+def test_the_change_of_a_flip_is_that_of_the_outputs():
+    maps = torch.randn(3, 4, 3, generator=stream(0, 0, "flips", "cpu"))
+    u = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 3) / math.sqrt(3)
+    flipped = torch.stack([u * (1 - 2 * (torch.arange(3) == p)) for p in range(3)])
+    square = ((u - flipped) @ maps[:, None].mT).square().sum(-1).amax((1, 2))
+    mean_square = (u @ maps.mT).square().sum(-1).mean(-1)
+    torch.testing.assert_close(largest_change_of_a_flip(maps), square / (4 * mean_square))
+    assert largest_change_of_a_flip(torch.eye(4)) == pytest.approx(1 / 4)
