@@ -143,7 +143,7 @@ glue.explorable(fig, "arrows", alt)
 # %% [markdown]
 # With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most claims have their cards in the [appendix](alignment-and-balance-appendix.ipynb); a [table of symbols](ab-symbols) is near the end. We found no public code of the authors, and our copy of the paper has lost its formulas. Each one here is restored from the words and the proofs around it. Those that can be checked are, before they are relied on; the [appendix](ab-a-assumed) names the others, Definition 4.1 of the paper among them. The box counts the claims of both pages, each by the long stored [run](ab-record); the last line counts the cards of this page by its own short run.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](alignment-and-balance-appendix.ipynb); a [table of symbols](ab-symbols) is near the end. We found no public code of the authors, and our copy of the paper has lost its formulas. Each one here is restored from the words and the proofs around it. Those that can be checked are, before they are relied on; the [appendix](ab-a-assumed) names the others. The box counts the claims of both pages by the long stored [run](ab-record), the last line the cards of this page by its own short run.
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
@@ -409,7 +409,7 @@ glue.figure(fig, "ab-plot-plane")
 
 
 # %% [markdown]
-# The [appendix](ab-a-gradients) checks these rates by enumeration. How far is a finite network from this curve? We train several widths through both stages of the paper: a small $\tau$ first, then a larger one. The width enters through the start alone, so a network of any width costs as much as one of $2d$ neurons, {glue:text}`ab-rows:.0f` here; the widest has {glue:text}`ab-widest:.0f`. We compare $\kappa_p^2$ and $\hat\kappa_p^2$ with the infinite width at all times.
+# The [appendix](ab-a-gradients) checks these rates by enumeration. How far is a finite network from this curve? We train several widths through both stages of the paper: a small $\tau$ first, then a larger one. The width enters through the start alone, so a network of any width costs as much as one of $2d$ neurons, {glue:text}`ab-rows:.0f` here; the widest has {glue:text}`ab-widest:.0f`.
 
 # %% tags=["hide-input"]
 plan = TwoStages(
@@ -491,7 +491,7 @@ glue.figure(fig, "ab-plot-widths")
 # :alt: Left, squared lengths of four signals over time for three widths beside the infinite width: they part in stage 1, the strongest rising highest, and meet in stage 2. Right, the distance to infinite width falls with slope minus one half in the width.
 # :name: ab-fig-widths
 #
-# Left: the squared length of each signal through both stages, one seed; thin black lines are the infinite width. Each $\sigma$ stands at the height at which its signal ends stage 1. Look where the lines of small networks leave the black ones. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest seed: it falls as $1/\sqrt m$.
+# Left: the squared length of each signal through both stages, one seed; thin black lines are the infinite width. Look where the lines of small networks leave the black ones. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest seed: it falls as $1/\sqrt m$.
 # ```
 
 # %% [markdown]
@@ -508,9 +508,6 @@ glue.figure(fig, "ab-plot-widths")
 #
 # (b) *With negatives.* There are $\tau_1,\tau_2$ such that for every valid $\sigma$ training reaches, in polynomial time, a point that is aligned and balanced: the balance is of the order of $r$.
 # ```
-#
-# (ab-reading)=
-# The three inequalities are our reconstruction of a lost display. In the proof Lemma 5.2 of the paper is used with the exponent $\sigma_{\max}^2/\sigma_{\min}^2$, and the result has to be a power of $d$.
 #
 # *Idea of the proof of (a).* At infinite width put $u_p=\kappa_p^2+\hat\kappa_p^2$ and $w_p=\kappa_p^2-\hat\kappa_p^2$. With $d\theta=2\,dt/n^2$ and a dash for $d/d\theta$,
 #
@@ -629,10 +626,10 @@ glue.figure(fig, "ab-plot-b17")
 # Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them. Crosses, without noise, stay flat.
 # ```
 #
-# The lines are straight for large $d$ only, so our sizes begin at $10^4$. An upper bound of the same kind, for all $\sigma$ and all times, is in the [appendix](ab-a-stage-1).
+# The lines are straight for large $d$ only, so our sizes begin at $10^4$. A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
 
 # %% [markdown]
-# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$; two more values of $d$ show the trend. By distances "sufficiently large" asks for no width that grows with $d$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by algebra every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f` on the data of this page. (Alignment by products does need a width that grows; the [appendix](ab-width) says how much.) As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
+# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$; two more values of $d$ show the trend. By distances "sufficiently large" asks for no width that grows with $d$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by algebra every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f` on the data of this page. As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
 
 
 # %% tags=["hide-input"]
@@ -673,7 +670,7 @@ glue.number("ab-untrained", float(by_distance(a0, b0, rank).mean()))
 chapter.judge("thm-4.3a", observed=ends_aligned, control=others)
 
 # %% [markdown]
-# The balance is judged against training with negatives, which the section after the next describes: two stages, the largest width, and two noises.
+# The balance is judged against training with negatives (the section after the next): two stages, the largest width, and two noises.
 
 
 # %% tags=["hide-input"]
@@ -725,7 +722,7 @@ chapter.judge(
 # The dynamics of stage 1 are those of the non-contrastive loss, up to a multiplicative constant and terms of higher order: $M=\frac{2K}{1+K}\hat M+O(\tau^2)$.
 # ```
 #
-# *Idea of the proof.* For $\tau\to0$ every exponential is 1, so $S=1/(1+K)$ and $t_A=t_B=0$. What is left is $\frac{2K}{1+K}$ times the positive pair. In the language of [Nonlinearity](nonlinearity.ipynb) this is the *uniform importance*, under which the linear networks of that chapter come closest to one direction.
+# *Idea of the proof.* For $\tau\to0$ every exponential is 1, so $S=1/(1+K)$ and $t_A=t_B=0$. What is left is $\frac{2K}{1+K}$ times the positive pair. In the language of [Nonlinearity](nonlinearity.ipynb) this is the *uniform importance*.
 
 # %% tags=["hide-input"]
 g_start = correlation(a0 + b0, a0 - 0.5 * b0)  # correlated maps
@@ -897,9 +894,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $\hat\kappa_p^2/\kappa_p^2$ is one to {glue:text}`ab-aligned-digits:.0f` decimals, and the noise-signal ratio is at most {glue:text}`ab-noise-left:.1f` millionths. Positive pairs alone have 1 % of misalignment and noise left at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
+# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $\hat\kappa_p^2/\kappa_p^2$ is one to {glue:text}`ab-aligned-digits:.0f` decimals, and noise is at most {glue:text}`ab-noise-left:.1f` millionths of the signal. Positive pairs alone have 1 % of misalignment and noise left at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
 #
-# **The best of all.** Among its contributions the paper lists that training converges to "a nearly optimal solution", and in its Section 2 "the best the model can do is to recover the latent vector [...], up to some rotation". Both hold in the strongest sense: an aligned, balanced map without noise has the least loss of *all* linear encoders, of any width. *Proof.*
+# **The best of all.** Among its contributions the paper lists that training converges to "a nearly optimal solution", and in its Section 2 "the best the model can do is to recover the latent vector [...], up to some rotation". Both hold in the strongest sense: an aligned, balanced map without noise has the least loss of *all* linear encoders. *Proof.*
 #
 # 1. $-\log S_A$ is the logarithm of a sum of exponentials of linear functions of $G$. So $\mathcal L$ is convex in $G$.
 # 2. The singular values of $G$ add up to at most $d$, whatever the maps are.
@@ -996,7 +993,7 @@ glue.figure(fig, "ab-plot-fig-1")
 # ```
 
 # %% [markdown]
-# **Theorem 4.3 (b) of the paper.** Now the number of signals. With negatives the balance should grow as $r$, and without them it should not. These runs are small: $d=r+2$, one $\sigma$ for each $r$, one width. Large $d$ was run above; a hundred random $\sigma$, mini-batches and a start from a deep collapse are in the [appendix](ab-a-uniform).
+# **Theorem 4.3 (b) of the paper.** Now the number of signals. With negatives the balance should grow as $r$, and without them it should not. These runs are small: $d=r+2$, one $\sigma$ for each $r$, one width. Large $d$ was run above; a hundred random $\sigma$ and a start from a deep collapse are in the [appendix](ab-a-uniform).
 
 # %% tags=["hide-input"]
 unpaired_ends = with_negatives(ranks[0], paired=False)
@@ -1042,26 +1039,9 @@ chapter.judge(
 # %% [markdown]
 # ## How fast: near the end a sharp contrast is slow
 #
-# Is a larger $\tau$ better? Too soft, and all negatives weigh alike. Too sharp, and every $T_p$ is 1: no difference between long and short columns is left to act on. In between is a best one. Guess first: <a class="again" href="#arrows:t=3&amp;on=0&amp;tau=16">the arrows at a sharp contrast, negatives from the start</a>; then move $\tau^2$.
+# Is a larger $\tau$ better? Too soft, and all negatives weigh alike. Too sharp, and every $T_p$ is 1: no difference between long and short columns is left to act on. In between is a best one. Guess, then move $\tau^2$: <a class="again" href="#arrows:t=3&amp;on=0&amp;tau=16">the arrows at a sharp contrast, negatives from the start</a>.
 #
-# ````{prf:lemma} C.19 and Corollary C.20 of the paper, restored
-# :label: ab-lem-rate
-# :nonumber:
-# Let $\kappa_1$ be the largest and $\kappa_r$ the smallest. In stage 2, up to small terms,
-#
-# ```{claim} lem-c19
-# ```
-#
-# It takes a time polynomial in $d$ until $\kappa_1^2/\kappa_r^2\le1+c$.
-# ````
-#
-# *Idea of the proof.* By {eq}`ab-eq-second` the rate of $\log(\kappa_1^2/\kappa_r^2)$ is $\frac{4(1-S)}{n^2}\bigl[\sigma_1^2(\bar T-T_1)-\sigma_r^2(\bar T-T_r)\bigr]$ with $T_r\le\bar T\le T_1$. Both terms lose if $\sigma_{\min}^2$ takes the place of their $\sigma^2$. The [appendix](ab-a-rate) judges the bound and the time that follows from it.
-
-# %% [markdown]
-# ```{strip}
-# the bound of the lemma | comparative_gronwall.condition_rate_bound: fall =
-# the rate behind the corollary | comparative_gronwall.convergence_time_bound: rate =
-# ```
+# In stage 2 the condition number falls at a guaranteed rate (Lemma C.19 of the paper) and is close to one in a polynomial time (Corollary C.20): both are in the [appendix](ab-a-rate).
 
 # %% [markdown]
 # **$K$ sets the pace, not the path.** At infinite width all rates in {eq}`ab-eq-wide` share the factor $1-S$, the only place where $K$ occurs. So with any $K$ training takes the same path at another pace, and every peak of {numref}`ab-fig-1` is the same (a claim of the [appendix](ab-a-uniform)).
@@ -1161,9 +1141,7 @@ glue.number("ab-slow", float(slow))
 # %% [markdown]
 # ## The algorithm itself: mini-batches, few neurons
 #
-# The flow is a limit. People run stochastic gradient descent, with batches and few neurons. It balances as well, even at widths far below what the theory asks for.
-#
-# Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. The [appendix](ab-a-descent) fits both powers. Here we run the algorithm whole: fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$, so that a unit of $t/d$ takes 80 steps; stage 1 has 240 of them, stage 2 has 960. Without negatives, all 1,200 steps use the loss of positive pairs. We vary $d$ and the width $m$, down to one neuron per signal. Alignment is scored on 400 fresh pairs with their noise.
+# People run stochastic gradient descent, with batches and few neurons. It balances as well, at widths far below what the theory asks for. Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. The [appendix](ab-a-descent) fits both powers. Here we run the algorithm whole: fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$, so that a unit of $t/d$ takes 80 steps; stage 1 has 240 of them, stage 2 has 960. Without negatives, all 1,200 steps use the loss of positive pairs. We vary $d$ and the width $m$, down to one neuron per signal. Alignment is scored on 400 fresh pairs with their noise.
 
 # %% [markdown]
 # ```{strip}
@@ -1298,9 +1276,9 @@ glue.figure(fig, "ab-plot-sgd")
 # %% [markdown]
 # ## Three layers and real encoders
 #
-# Where we have photographs, a constant answer beats both arms: what follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). The zero-shot prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, and it is right if it names *any* object in the image. Our text says no more of the figure than that the experiments support the theory. So the row below is inferred. It is asked over starts and over images, groups of which are left out in turn (a jackknife).
+# Where we have photographs, a constant answer beats both arms: what follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). The prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, and it is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred. It is asked over starts and over groups of images.
 #
-# By default the pairs are *generated*: pictures of one to four of twelve objects at random places, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. Negatives are the other pairs of the batch and $K$ is their number, as in CLIP. There are {glue:text}`ab-head-seeds:.0f` starts of each arm. Lemma B.9 of the paper is proved for the linear model, but it suggests a sharp prediction here as well: negatives at $\tau^2=0.01$ should do nothing. We train an arm for it, and a control at $\tau^2=10$ whose captions belong to other images.
+# By default the pairs are *generated*: pictures of one to four of twelve objects at random places, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. Negatives are the other pairs of the batch and $K$ is their number, as in CLIP. There are {glue:text}`ab-head-seeds:.0f` starts of each arm. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
 
 # %% tags=["hide-input"]
 train, test = chapter.check(
@@ -1423,16 +1401,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# On generated scenes negatives raise the accuracy clearly: if images and starts are both drawn anew (a bootstrap), the gain lies between {glue:text}`ab-gain-low:.2f` and {glue:text}`ab-gain-high:.2f` in 95 % of the draws. On the 130 photographs it does not recur in all blocks of seeds, and the card says so. The whole of MSCOCO-2014 would decide it; it is prepared (`data=coco-2014`, see [Data](../book/data.md)) and has not been run.
+# On generated scenes negatives raise the accuracy: if images and starts are drawn anew (a bootstrap), the gain lies between {glue:text}`ab-gain-low:.2f` and {glue:text}`ab-gain-high:.2f` in 95 % of the draws. On the 130 photographs it does not recur in all blocks of seeds, and the card says so. The whole of MSCOCO-2014 would decide it (`data=coco-2014`, see [Data](../book/data.md)); it was not run.
 #
-# What the linear model says of balance does hold for these heads: without negatives, and with silent ones, one direction is left, and the best $\tau^2$ rises with $K$, under SGD and under AdamW. Six rows of the [appendix](ab-a-heads) judge it; they are ours, and say nothing for or against the paper.
-
-# %% [markdown]
-# :::{admonition} Quick question: what should negatives at $\tau^2=0.01$ do to the heads?
-# :class: dropdown
-#
-# Nothing: at a small inverse temperature all negatives weigh alike and cancel. The lemma is proved for linear maps, and the heads do as it says.
-# :::
+# What the linear model says of balance does hold for these heads: without negatives, and with silent ones, one direction is left, and the best $\tau^2$ rises with $K$, under SGD and under AdamW. Rows of our own judge it in the [appendix](ab-a-heads).
 
 # %% [markdown]
 # ## Summary
@@ -1443,7 +1414,7 @@ chapter.judge(
 #
 # - How little width it takes. In the flow of positive pairs it does not grow with $d$ at all: of the noise only the total length enters.
 # - The end of positive-only training is exact: one equation, $\sum_pe^{\sigma_p^2\Theta}=2d$, in which the size of the noise does not occur, only the number of its dimensions.
-# - There is a best temperature near balance, $1+W(K/e)$ for many signals, and beyond it time grows steeply. In the [record](ab-record) that of heads rises with $K$, too.
+# - There is a best temperature near balance, $1+W(K/e)$ for many signals, and beyond it time grows steeply.
 # - A single *soft* $\tau$ shows both stages, first alignment and then balance. With a sharp one the condition number also rises and falls, but it turns before the noise has left.
 #
 # **What is open.**
@@ -1453,7 +1424,7 @@ chapter.judge(
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point, or keep a gap between the modalities {cite}`liang-2022`.
 # - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried. There is no proof.
 #
-# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a bound on one Frobenius norm does not prevent collapse, and the normalisation here is such a bound; a constraint on each direction levels them there, the negatives here. In [Nonlinearity](nonlinearity.ipynb) linear filters of one field end on one line, because each filter is normalised by itself; here only the sum is, and one linear map keeps all $r$ signals. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture, and without a mask negatives make a network [drop the signals](fd-fig-forget). [One testbed](one-testbed.ipynb) lets the temperature be learned. Beyond this book, {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
+# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a bound on one Frobenius norm does not prevent collapse, and the normalisation here is such a bound; a constraint on each direction levels them there, the negatives here. In [Nonlinearity](nonlinearity.ipynb) linear filters end on one line, because each is normalised by itself; here only the sum is. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture, and without a mask negatives make a network [drop the signals](fd-fig-forget). [One testbed](one-testbed.ipynb) lets the temperature be learned. Beyond this book, {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
 
 # %% [markdown]
 # (ab-symbols)=
