@@ -347,7 +347,7 @@ for (name, (x, y, mark, shift)), shade in zip(points.items(), shades, strict=Tru
     ax.annotate(name, (x, y), shift, textcoords="offset points", va="center")
 arrow = dict(arrowstyle="-|>", lw=2)
 kinds = colours.POSITIVE["color"], colours.NEGATIVE["color"]
-words = ("positive pairs", (-4, 4), "right"), ("negatives", (-8, 0), "right")
+words = ("positive pairs", (2, 8), "left"), ("negatives", (-8, 0), "right")
 for start, end, ink, word in zip(way, way[1:], kinds, words, strict=False):
     ax.annotate("", end, start, arrowprops=arrow | {"color": ink})
     middle_of = [(x + y) / 2 for x, y in zip(start, end, strict=True)]
@@ -467,11 +467,12 @@ for p, shade in enumerate(colours.ordered(rank)):
     for k, style in zip(shown_widths, (":", "--", "-"), strict=True):
         left.plot(time_axis.cpu(), squares[:, k, 0, p].cpu(), style, color=shade, lw=1)
     left.plot(time_axis.cpu(), curve.kappa_squared[:, 0, p].cpu(), color="k", lw=0.6)
-    at = float(time_axis[-1]), float(curve.kappa_squared[30, 0, p])
-    left.annotate(rf"$\sigma={sigma[p]:g}$", at, (-2, 3), ha="right", textcoords="offset points", color=shade)  # fmt: skip
+    at = -2, float(curve.kappa_squared[0, 0, p])
+    left.annotate(rf"$\sigma={sigma[p]:g}$", at, ha="right", va="center", color=shade)
 left.axvline(time_first, **colours.ASIDE)
 left.text(time_first, 0.02, " stage 2", transform=left.get_xaxis_transform())
 left.set(xlabel="time $t$", ylabel=r"$\kappa_p^2$", ylim=(0, None))
+left.set_xlim(-0.17 * float(time_axis[-1]), None)
 for k, style in zip(shown_widths, (":", "--", "-"), strict=True):
     left.plot([], [], style, color=colours.GREY, label=f"$m={widths[k]}$")
 left.legend(loc="upper right")
@@ -927,7 +928,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it. The larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. But first alignment and then balance, two *stages*, is what only the soft contrast on the left shows: at $\tau^2=4$ and 10 the condition number turns while there is more noise than signal ([appendix](ab-a-uniform)).
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it. The larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. But first alignment and then balance, two *stages*, is what only the soft contrast on the left shows: at $\tau^2=4$ and 10, from $d=50$ on, the condition number turns while there is more noise than signal ([appendix](ab-a-uniform)).
 
 # %% tags=["hide-input"]
 uniform_taus = [0.3, 4.0, 10.0]
