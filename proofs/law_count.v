@@ -25,17 +25,17 @@ rewrite -(ler_pmul2r (ltr0n R 2)) mul1r mulr_suml; apply: le_trans (_ : \sum_j (
 by rewrite sum (_ : 2%:R = 1 + 1 :> R) //; apply: ler_add.
 Qed.
 
-(* a real closed field has the roots of the shares *)
+(* and this is enough: any shares s >= 0 are those of a network that spends sum s; a real closed field has their roots *)
 Theorem attained (R : rcfType) n (s : 'I_n -> R) (P Q : 'M[R]_n) : P^T *m P = 1%:M -> Q^T *m Q = 1%:M ->
-  (forall j, 0 <= s j) -> \sum_j s j = 1 ->
-  exists U V : 'M[R]_n, [/\ U^T *m V = P *m diag_mx (\row_j s j) *m Q^T, frob U U = 1 & frob V V = 1].
+  (forall j, 0 <= s j) -> exists U V : 'M[R]_n,
+  [/\ U^T *m V = P *m diag_mx (\row_j s j) *m Q^T, frob U U = \sum_j s j & frob V V = \sum_j s j].
 Proof.
-move=> PP QQ s0 budget; pose r := diag_mx (\row_j Num.sqrt (s j)).
+move=> PP QQ s0; pose r := diag_mx (\row_j Num.sqrt (s j)).
 have rT : r^T = r by exact: tr_diag_mx.
 have rr : r *m r = diag_mx (\row_j s j).
   by rewrite mulmx_diag; congr diag_mx; apply/rowP => j; rewrite !mxE -expr2 sqr_sqrtr.
-have N (O : 'M_n) : O^T *m O = 1%:M -> frob (r *m O^T) (r *m O^T) = 1.
-  move=> OO; rewrite /frob trmx_mul trmxK rT mulmxA -(mulmxA O) rr mxtrace_mulC mulmxA OO mul1mx -budget.
+have N (O : 'M_n) : O^T *m O = 1%:M -> frob (r *m O^T) (r *m O^T) = \sum_j s j.
+  move=> OO; rewrite /frob trmx_mul trmxK rT mulmxA -(mulmxA O) rr mxtrace_mulC mulmxA OO mul1mx.
   by rewrite mxtrace_diag; apply: eq_bigr => j _; rewrite mxE.
 exists (r *m P^T), (r *m Q^T); split; [|exact: N|exact: N].
 by rewrite trmx_mul trmxK rT mulmxA; congr (_ *m _); rewrite -mulmxA rr.

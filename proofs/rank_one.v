@@ -1,5 +1,5 @@
 (* Esser, Proposition 2: under Frobenius norms no two layers beat (product of squared norms) * lambda_min; all sizes.
-   By hand: two layers of rank one along the least eigenvector reach it. *)
+   Two layers of rank one reach it (rank_one_reached.v). By hand: that a symmetric matrix has a least eigenvector. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ring.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,5 +1,5 @@
-(* Lemma C.2 of Ren and Li for any number r of signals, over any field: the sum over all sign vectors factorises.
-   By hand: exp(a) is written x, so cosh and tanh of a are those of log x. *)
+(* Lemma C.2 of Ren and Li for any number r of signals, over any field: the sum over sign vectors factorises, with any
+   set P of signs as factors: tanh for each of them, cosh for all. By hand: exp(a) is written x, so cosh and tanh of a are those of log x. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory.
@@ -11,19 +11,16 @@ Definition sg (b : bool) : F := if b then 1 else -1.
 Definition cosh2 (y : F) := y + y^-1.                           (* 2 cosh *)
 Definition sinh2 (y : F) := y - y^-1.
 
-Theorem product : \sum_(f : {ffun 'I_r -> bool}) \prod_i e (f i) (x i) = \prod_i cosh2 (x i).
-Proof. by rewrite -(bigA_distr_bigA (fun i b => e b (x i))); apply: eq_bigr => i _; rewrite big_bool. Qed.
-
-Theorem tanh_factor p : cosh2 (x p) != 0 ->
-  \sum_(f : {ffun 'I_r -> bool}) sg (f p) * \prod_i e (f i) (x i) = sinh2 (x p) / cosh2 (x p) * \prod_i cosh2 (x i).
+Theorem tanh_factors (P : {set 'I_r}) : (forall i, cosh2 (x i) != 0) ->
+  \sum_(f : {ffun 'I_r -> bool}) (\prod_(i in P) sg (f i)) * \prod_i e (f i) (x i) =
+  (\prod_(i in P) (sinh2 (x i) / cosh2 (x i))) * \prod_i cosh2 (x i).
 Proof.
-move=> c0; pose F' i b := (if i == p then sg b else 1) * e b (x i).
+move=> c0; pose F' i b := (if i \in P then sg b else 1) * e b (x i).
 transitivity (\sum_(f : {ffun 'I_r -> bool}) \prod_i F' i (f i)).
-  apply: eq_bigr => f _; rewrite big_split /=; congr (_ * _).
-  by rewrite (bigD1 p) //= eqxx big1 ?mulr1 // => i /negbTE ->.
-rewrite -bigA_distr_bigA (bigD1 p) //= [in RHS](bigD1 p) //= mulrA divfK //; congr (_ * _).
-  by rewrite big_bool /F' eqxx /= mul1r mulN1r.
-by apply: eq_bigr => i /negbTE ip; rewrite big_bool /F' ip !mul1r.
+  by apply: eq_bigr => f _; rewrite big_split /= -big_mkcond.
+rewrite -bigA_distr_bigA [X in _ = X * _]big_mkcond -big_split; apply: eq_bigr => i _ /=.
+rewrite big_bool /F' /=; case: (i \in P); last by rewrite !mul1r.
+by rewrite divfK // mul1r mulN1r.
 Qed.
 End Signs.
 (* Twin: cosh in place of tanh, that is, the sign of the fixed signal does not matter. Refuted for one signal. *)
