@@ -6,7 +6,8 @@ those of Coq's real numbers, and, in Python, its `proof` and its `twin` assert s
 
 Needs Python 3.11 and, for most Python files, sympy; for the `.v` files Coq 8.16 with MathComp 1.15 and Coquelicot 3.2
 (Debian 12: apt-get install --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics
-libcoq-coquelicot). `--python` checks the Python files alone, `--log FILE` keeps the outcome, names check a few files.
+libcoq-coquelicot). `--python` checks the Python files alone, `--log FILE` keeps the outcome with date and versions,
+names check a few files.
 """
 
 import argparse
@@ -16,7 +17,6 @@ import graphlib
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 import re
 import shutil
@@ -165,18 +165,33 @@ def in_order(paths):
     return [*sorter.static_order(), *(path for path in paths if path.suffix == ".py")]
 
 
-def versions():
-    """What has checked: of Python, sympy, Coq and, where dpkg knows them, its libraries."""
-    found = {"python": platform.python_version(), "coq": version_of_coq() or "missing"}
-    try:
-        found["sympy"] = importlib.metadata.version("sympy")
-    except importlib.metadata.PackageNotFoundError:
-        found["sympy"] = "missing"
+def by(path, said):
+    """What has checked a file: Coq and its axioms, or Python with sympy where the file uses it."""
+    if path.suffix == ".v":
+        return said
+    uses = "import sympy" in path.read_text(encoding="utf-8")
+    return f"Python {platform.python_version()}" + (f", sympy {importlib.metadata.version('sympy')}" if uses else "")
+
+
+def libraries():
+    """The versions of Coq's libraries, where dpkg knows them."""
     names = ["libcoq-mathcomp-algebra", "libcoq-mathcomp-algebra-tactics", "libcoq-coquelicot"]
-    if shutil.which("dpkg-query"):
-        asked = run(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *names], HERE, 60)
-        found |= dict(line.split() for line in (asked.stdout.splitlines() if asked else ()) if len(line.split()) == 2)
-    return found
+    asked = (
+        run(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *names], HERE, 60)
+        if shutil.which("dpkg-query")
+        else None
+    )
+    return dict(line.split() for line in (asked.stdout.splitlines() if asked else ()) if len(line.split()) == 2)
+
+
+def kept(outcomes, path):
+    """The log: what was checked now, and of what could not be checked now what an earlier log says of the same file."""
+    files = json.loads(path.read_text(encoding="utf-8"))["files"] if path.exists() else {}
+    earlier = {name: one for name, one in files.items() if (HERE / name).exists()}
+    for name, one in outcomes.items():
+        if one["outcome"] != NOT_CHECKED or earlier.get(name, {}).get("sum") != one["sum"]:
+            earlier[name] = one
+    return {"libraries": libraries(), "files": dict(sorted(earlier.items()))}
 
 
 def check_all(paths, limit):
@@ -191,6 +206,8 @@ def check_all(paths, limit):
             print(f"{path.name:22} {outcome:11} {seconds:6.1f} s  {said}", flush=True)
             total = hashlib.sha256(path.read_bytes()).hexdigest()
             outcomes[path.name] = {"outcome": outcome, "seconds": seconds, "said": said, "sum": total}
+            if outcome == OK:
+                outcomes[path.name] |= {"date": datetime.date.today().isoformat(), "by": by(path, said)}
     return outcomes
 
 
@@ -209,8 +226,8 @@ def main():
     counts = {word: sum(one["outcome"] == word for one in outcomes.values()) for word in (OK, FAILED, NOT_CHECKED)}
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
     if given.log:
-        log = {"date": datetime.date.today().isoformat(), "versions": versions(), "files": outcomes}
-        given.log.write_text(json.dumps(log, indent=1, ensure_ascii=False) + os.linesep, encoding="utf-8")
+        log = json.dumps(kept(outcomes, given.log), indent=1, ensure_ascii=False)
+        given.log.write_text(f"{log}\n", encoding="utf-8")
     return 0 if outcomes and counts[OK] == len(outcomes) else 1
 
 

@@ -1,40 +1,38 @@
-(* Two corollaries of one identity, for any number N of samples: the contrastive covariance of equal importances is the
-   covariance (Tian, Corollary 1), and E[a b] <= E[a] E[b] if a rises where b falls (our sharper form of Corollary 2).
-   By hand: from N equal weights to an expectation; a = h and b = exp(-h^2/2tau), the roughness in these terms. *)
+(* Two corollaries of one identity, for any number N of points with weights w: the contrastive covariance under a kernel
+   importance phi_i phi_j is twice z^2 times the covariance of the density w = p phi (Tian, Corollary 1; sums over
+   several phi add up), and the weighted mean of a b is at most the product of the means if a rises where b falls (our
+   sharper form of Corollary 2, a = h, b = exp(-h^2/2tau)). By hand: from points to a density, and the roughness. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ring.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import Order.TTheory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 Section Cov.
-Variables (F : realFieldType) (N : nat) (a b : 'I_N -> F).
-(* alpha = 1, one pair of coordinates; without augmentation the second sum is 0 *)
-Lemma square (u v x y : F) : (u - v) * (x - y) = u * x + v * y - (u * y + v * x). Proof. ring. Qed.
+Variables (F : realFieldType) (N : nat) (w a b : 'I_N -> F).
+Lemma square (p q u v x y : F) :
+  p * q * ((u - v) * (x - y)) = p * (q * (v * y)) + q * (p * (u * x)) - (p * u * (q * y) + q * v * (p * x)).
+Proof. ring. Qed.
 Lemma twice (x y : F) : 2%:R * (x - y) = x + x - (y + y). Proof. ring. Qed.
-Theorem pairs : \sum_i \sum_j (a i - a j) * (b i - b j) =
-  2%:R * (N%:R * (\sum_i a i * b i) - (\sum_i a i) * (\sum_j b j)).
+Lemma both (u v : 'I_N -> F) : (\sum_i u i) * (\sum_j v j) = \sum_i \sum_j u i * v j.
+Proof. by rewrite mulr_suml; apply: eq_bigr => i _; rewrite mulr_sumr. Qed.
+Theorem pairs : \sum_i \sum_j w i * w j * ((a i - a j) * (b i - b j)) =
+  2%:R * ((\sum_i w i) * (\sum_i w i * (a i * b i)) - (\sum_i w i * a i) * (\sum_j w j * b j)).
 Proof.
-have e : (\sum_i a i) * (\sum_j b j) = \sum_i \sum_j a i * b j.
-  by rewrite mulr_suml; apply: eq_bigr => i _; rewrite mulr_sumr.
-have e' : (\sum_i a i) * (\sum_j b j) = \sum_i \sum_j a j * b i by rewrite e exchange_big.
-have s : N%:R * (\sum_i a i * b i) = \sum_i \sum_(j < N) a i * b i.
-  by rewrite mulr_sumr; apply: eq_bigr => i _; rewrite sumr_const card_ord mulr_natl.
-have s' : N%:R * (\sum_i a i * b i) = \sum_(i < N) \sum_j a j * b j by rewrite s exchange_big.
-rewrite twice.
-rewrite {1}s s' {1}e e' -!big_split -sumrB; apply: eq_bigr => i _; rewrite -!big_split -sumrB; apply: eq_bigr => j _ /=.
-exact: square.
+rewrite twice !both [X in _ + X - _]exchange_big [X in _ - (_ + X)]exchange_big -!big_split -sumrB.
+apply: eq_bigr => i _; rewrite -!big_split -sumrB; apply: eq_bigr => j _ /=; exact: square.
 Qed.
-(* Chebyshev: with h rising and e^(-h^2/2tau) falling, E[h e] <= E[h] E[e]: Corollary 2's factor is at most z_0 *)
-Theorem chebyshev : (forall i j, (a i - a j) * (b i - b j) <= 0) ->
-  N%:R * (\sum_i a i * b i) <= (\sum_i a i) * (\sum_i b i).
+Theorem chebyshev : (forall i, 0 <= w i) -> (forall i j, (a i - a j) * (b i - b j) <= 0) ->
+  (\sum_i w i) * (\sum_i w i * (a i * b i)) <= (\sum_i w i * a i) * (\sum_i w i * b i).
 Proof.
-move=> opp; rewrite -subr_le0 -(pmulr_rle0 _ (ltr0n F 2)) -pairs.
-rewrite -oppr_ge0 -sumrN; apply: sumr_ge0 => i _; rewrite -sumrN; apply: sumr_ge0 => j _; by rewrite oppr_ge0.
+move=> w0 opp; rewrite -subr_le0 -(pmulr_rle0 _ (ltr0n F 2)) -pairs -oppr_ge0 -sumrN.
+apply: sumr_ge0 => i _; rewrite -sumrN; apply: sumr_ge0 => j _.
+by rewrite oppr_ge0 mulr_ge0_le0 // mulr_ge0.
 Qed.
 End Cov.
-(* Twin: it holds in any order. Refuted by two samples. *)
-Theorem twin (F : realFieldType) : ~ (forall a b : 'I_2 -> F, 2%:R * (\sum_i a i * b i) <= (\sum_i a i) * (\sum_i b i)).
+(* Twin: it holds in any order. Two points of weight 1, a = b = (0, 1). *)
+Theorem twin (F : realFieldType) : ~ (forall w a b : 'I_2 -> F, (forall i, 0 <= w i) ->
+  (\sum_i w i) * (\sum_i w i * (a i * b i)) <= (\sum_i w i * a i) * (\sum_i w i * b i)).
 Proof.
-move=> /(_ (fun i => (val i)%:R) (fun i => (val i)%:R)); rewrite !big_ord_recl !big_ord0 /= !mulr0 !add0r !addr0 !mulr1.
-by rewrite ler_nat.
+move=> /(_ (fun=> 1) (fun i => (val i)%:R) (fun i => (val i)%:R) (fun=> ler01)).
+by rewrite !big_ord_recl !big_ord0 /= !mulr0 !add0r !addr0 !mulr1 ger_addl leNgt ltr01.
 Qed.

@@ -25,7 +25,7 @@ rewrite -(ler_pmul2r (ltr0n R 2)) mul1r mulr_suml; apply: le_trans (_ : \sum_j (
 by rewrite sum (_ : 2%:R = 1 + 1 :> R) //; apply: ler_add.
 Qed.
 
-(* and this is enough: any shares s >= 0 are those of a network that spends sum s; a real closed field has their roots *)
+(* and enough: any shares s >= 0 are those of a network that spends sum s; a real closed field has their roots *)
 Theorem attained (R : rcfType) n (s : 'I_n -> R) (P Q : 'M[R]_n) : P^T *m P = 1%:M -> Q^T *m Q = 1%:M ->
   (forall j, 0 <= s j) -> exists U V : 'M[R]_n,
   [/\ U^T *m V = P *m diag_mx (\row_j s j) *m Q^T, frob U U = \sum_j s j & frob V V = \sum_j s j].

@@ -1,5 +1,5 @@
 (* Lemma C.2 of Ren and Li for any number r of signals, over any field: the sum over sign vectors factorises, with any
-   set P of signs as factors: tanh for each of them, cosh for all. By hand: exp(a) is written x, so cosh and tanh of a are those of log x. *)
+   set P of signs as factors: tanh for each of them, cosh for all. By hand: e^a is written x. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory.

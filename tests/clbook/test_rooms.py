@@ -191,13 +191,13 @@ def test_the_block_blocks():
 # Code lines of each room, without docstrings, comments and blank lines: raised by hand, in a commit that says why.
 BUDGET = {
     "clbook.__main__": 10,
-    "clbook.claims": 660,
+    "clbook.claims": 760,  # proofs, and whether each was checked as it is
     "clbook.classroom": 1330,
     "clbook.cli": 370,
     "clbook.commands": 1840,
     "clbook.common": 990,
-    "clbook.notebook": 1120,
-    "clbook.pages": 1870,
+    "clbook.notebook": 1130,
+    "clbook.pages": 1990,  # what the pages say of proofs
     "clbook.provenance": 1480,
     "clbook.sweep": 760,
     "contrastive_dynamics.alignment_and_balance": 1730,
