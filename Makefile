@@ -39,7 +39,7 @@ drawn: .venv/.test-installed .venv/.class-installed .venv/.slides-installed
 # What takes long: run it before a release; the forge does every week.
 deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
 	@$(MAKE) --no-print-directory book
-	$(PYTEST) chapters/*.ipynb tests/deep
+	$(PYTEST) chapters/*.ipynb tests/deep tests/secondhand
 	.venv/bin/clbook verify --sample 600
 	PYTHONPATH=tests/deep .venv/bin/python -m portability --drawn
 

@@ -17,6 +17,7 @@ from ..common.formats import NUMBER, TEXT, Format, fault, intact, list_of, map_o
 from ..common.yaml_files import yaml_of
 
 FOLDER, INDEX, LOG = "proofs", "index.yaml", Path("records") / "proofs" / "log.json"
+PROGRAMS, FOUND = Path("tests") / "secondhand", Path("records") / "proofs" / "secondhand.json"
 GRADES = {"whole": "whole", "in part": "in part ({} of {} steps)", "enclosed": "number enclosed"}
 _ROW = {
     "type": "object",
@@ -29,6 +30,9 @@ _ROW = {
 _FILE = record_of("outcome seconds said sum", **dict.fromkeys(("outcome", "said", "sum", "date", "by"), TEXT))
 _FILE["properties"]["seconds"] = NUMBER
 _LOG = Format(record_of("files", files=map_of(_FILE)), "`make proofs` makes it again")
+_PROGRAM = record_of("claim worst within sum date", **dict.fromkeys(("claim", "sum", "date"), TEXT))
+_PROGRAM["properties"] |= {"worst": NUMBER, "within": NUMBER}
+_PROGRAMS = Format(record_of("files", files=map_of(_PROGRAM)), "`python tests/secondhand/run_all.py` makes it again")
 _PROOF = re.compile(r"\bProof\b.*?\b(?:Qed|Defined)\.", re.S)
 _COMMENT = re.compile(r"\(\*(?:(?!\(\*|\*\)).)*\*\)", re.S)
 
@@ -125,3 +129,16 @@ def _fault(row: dict, paths: list[Path], statements: Mapping[str, str], known: M
         if one["outcome"] != "ok":
             return f"{path.name}: {one['outcome']}, {one['said']}"
     return ""
+
+
+def second_hands(root: Path) -> dict[str, str]:
+    """Claim → what a second program, written from the paper's words, found, in words; only of files as they are now."""
+    programs = intact(root / FOUND, _PROGRAMS)["files"] if (root / FOUND).is_file() else {}
+    said = {}
+    for name, one in programs.items():
+        path = root / PROGRAMS / name
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == one["sum"]:
+            agrees = "agrees to" if one["worst"] <= one["within"] else "differs by"
+            exactly = one["worst"] == 0 and "agrees exactly"
+            said[one["claim"]] = exactly or f"{agrees} {one['worst']:.0e}, its method to {one['within']:g}"
+    return said

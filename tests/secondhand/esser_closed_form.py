@@ -1,6 +1,10 @@
 """Esser et al., beside eq. (10), z = 1: q = ((1-s)/(1-s0))^(1/4) e^(-2 Lambda tau) q0, s = |q|^2, dtau = (2-s) dt.
 
 Written from this sentence and equation (9): Runge and Kutta's method for (9) and for the clock beside it.
+
+The first version went on to t = 1.5 and differed by 1.3e-4 in one case: 1 - s is 6e-11 there, of which the closed form
+takes the fourth root, and a quarter of the step lowered the difference thirtyfold. At t = 0.5 every 1 - s is above
+1e-4.
 """
 
 import numpy as np
@@ -20,7 +24,7 @@ def found():
         q0 = rng.normal(size=len(values))
         q0 *= 0.8 / np.linalg.norm(q0)
         state = np.append(q0, 0.0)
-        for _ in range(1500):
+        for _ in range(500):
             k1 = slope(state, values)
             k2 = slope(state + step / 2 * k1, values)
             k3 = slope(state + step / 2 * k2, values)
@@ -29,5 +33,5 @@ def found():
         q, tau = state[:-1], state[-1]
         closed = ((1 - q @ q) / (1 - q0 @ q0)) ** 0.25 * np.exp(-2 * values * tau) * q0
         place = np.abs(q - closed).argmax()
-        cases[f"values {values}, worst entry at t = 1.5"] = q[place], closed[place]
+        cases[f"values {values}, worst entry at t = 0.5"] = q[place], closed[place]
     return cases
