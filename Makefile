@@ -16,7 +16,7 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample drawn deep check lint outcomes reach gpu run execute student solutions slides handouts dist pins portability clean chapter-named
+.PHONY: book test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -40,7 +40,7 @@ drawn: .venv/.test-installed .venv/.class-installed .venv/.slides-installed
 # What takes long: run it before a release; the forge does every week.
 deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
 	@$(MAKE) --no-print-directory book
-	$(PYTEST) chapters/*.ipynb tests/deep
+	$(PYTEST) chapters/*.ipynb tests/deep tests/secondhand
 	.venv/bin/clbook verify --sample 600
 	PYTHONPATH=tests/deep .venv/bin/python -m portability --drawn
 
@@ -51,6 +51,10 @@ check: .venv/.test-installed lint
 lint: .venv/.test-installed
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+
+# Every proof in `proofs/`, with Coq where it is installed; the pages show what the record says. Python's alone are a part of `test`.
+proofs: .venv/.run-installed
+	.venv/bin/python proofs/check.py --log records/proofs/log.json
 
 outcomes: .venv/.test-installed
 	PYTHONPATH=tests/deep:tests/tools .venv/bin/python -m mutations.kept_outcomes $(CHAPTER)

@@ -6,6 +6,7 @@ from functools import cached_property
 from ..claims.claim_table import NEGATIVE, Claim
 from ..claims.judging import Reading, Verdict
 from ..claims.plain import as_text, sentences
+from ..claims.proofs import Proof
 from ..claims.statistics import Sample
 
 # verdict → the word for it that other fields use; `book/judging.md` has the same map
@@ -47,6 +48,7 @@ class ClaimResult:
     verdicts: tuple[RunVerdict, ...] = ()  # of every stored run that has the claim
     condition: str = ""  # one of judging.CONDITIONS
     before_review: str = ""  # as in `judging.Verdict`
+    proof: Proof | None = None  # what a program checks of the statement; it changes no verdict
 
     @property
     def id(self) -> str:
@@ -124,4 +126,5 @@ class ClaimResult:
             "recurs": self.recurs,
             "run": self.run,
             "verdicts": [asdict(verdict) for verdict in self.verdicts],
+            "proof": self.proof and {"words": self.proof.words, **asdict(self.proof)},
         }

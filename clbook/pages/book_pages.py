@@ -8,9 +8,11 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from ..claims.proofs import FOLDER, Proof, load_proofs
 from ..common import project
 from ..common.durations import duration
 from ..common.errors import BookError
@@ -26,6 +28,7 @@ from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, first_picture, intro_counts
 from .kernel_reference import reached_by, reference_pages
+from .proof_words import address, counted, proof_table
 from .record_gallery import Placed
 from .thumbnails import Thumbnail
 
@@ -157,6 +160,15 @@ def animation_files(files: ChapterFiles) -> dict[str, bytes]:
     return {f"beside/{path.relative_to(files.root).as_posix()}": path.read_bytes() for path in paths}
 
 
+def proof_files(root: Path, proofs: list[Proof]) -> dict[str, str | bytes]:
+    """The table of proofs, their count, and the files themselves as pages of text."""
+    if not proofs:
+        return {}
+    names = sorted(path for suffix in ("v", "py") for path in (root / FOLDER).glob(f"*.{suffix}"))
+    files = {address(path.name, f"beside/{FOLDER}/"): path.read_bytes() for path in names}
+    return files | {"proofs.md": proof_table(proofs), "proof-counts.md": counted(proofs) + "\n"}
+
+
 def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     """(generated pages and files beside them, thumbnails) of the book at a root, from its stored results."""
     from ..notebook.results import load_results, stored_runs
@@ -165,6 +177,9 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     from .thumbnails import thumbnails
 
     results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
+    proofs = load_proofs(root, {result.id: result.claim.statement for result in results})
+    proved = {proof.claim: proof for proof in proofs}
+    results = [replace(result, proof=proved.get(result.id)) for result in results]
     stamps, galleries, heroes, origins, opening = {}, {}, {}, {}, ""
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)
@@ -181,6 +196,7 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         if hero := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
             heroes[name] = hero
         opening += first_picture(files, fronts.get(name, {}))
+    galleries |= proof_files(root, proofs)
     galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
     kernels = reference_pages(Library(), reached_by(results, stamps))
     galleries |= {f"reference/{room}.md": page for room, page in kernels.items()}

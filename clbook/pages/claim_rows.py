@@ -9,10 +9,18 @@ from ..notebook.claim_result import ClaimResult
 from ..provenance.library import line_behind
 from .claim_marks import Html, badge, in_html, typeset
 from .claim_words import explanation, show_arm, show_intervals
+from .proof_words import explained, grade
 from .template import fill
 from .thumbnails import Thumbnail
 
-FILTERS = {"paper": "paper", "verdict": "verdict", "kind": "kind", "data": "data", "beyond": "whose claim"}
+FILTERS = {
+    "paper": "paper",
+    "verdict": "verdict",
+    "kind": "kind",
+    "data": "data",
+    "beyond": "whose claim",
+    "proof": "proof",
+}
 _OURS = {"yes": "beyond the paper", "no": "the paper's"}
 _CORRECTED = ("misprint", "contradicted")
 
@@ -20,7 +28,14 @@ _CORRECTED = ("misprint", "contradicted")
 def facets(result: ClaimResult) -> dict[str, str]:
     """The value of each filter for a claim."""
     claim = result.claim
-    values = (result.paper, result.verdict, claim.kind, result.data, "yes" if claim.beyond else "no")
+    values = (
+        result.paper,
+        result.verdict,
+        claim.kind,
+        result.data,
+        "yes" if claim.beyond else "no",
+        grade(result.proof),
+    )
     return dict(zip(FILTERS, values, strict=True))
 
 
@@ -90,6 +105,7 @@ def _details(result: ClaimResult) -> list[tuple[str, str]]:
         ("the authors' side", advocate),
         ("control", _with_note(show_arm(result.arm("control")), claim.control)),
         ("the line behind it", _behind(claim)),
+        ("proof", explained(result.proof, "../proofs/")),
         ("note", claim.note),
         ("rule changed", _changes(claim.changed)),
         ("run", f"{result.profile}, {result.data}{', made by older code' if result.stale else ''}"),

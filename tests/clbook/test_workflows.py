@@ -56,7 +56,7 @@ def test_nothing_is_permitted_but_reading_and_the_deployment():
     asked = {(name, job, what): how for name, job, body in jobs() for what, how in body["permissions"].items()}
     assert {where for where, how in asked.items() if how != "read"} == WRITES
     checkouts = [s for _, _, body in jobs() for s in body.get("steps", []) if "checkout" in s.get("uses", "")]
-    assert [s["with"] for s in checkouts] == 3 * [{"persist-credentials": False}]
+    assert [s["with"] for s in checkouts] == 4 * [{"persist-credentials": False}]
     assert "secrets." not in "".join(TEXTS.values())
 
 
@@ -71,12 +71,18 @@ def test_pythons_are_those_that_the_project_allows():
 
 
 def test_what_runs_is_make():
-    steps = [s for _, _, body in jobs() for s in body.get("steps", [])]
+    steps = [s for _, name, body in jobs() if name != "proofs" for s in body.get("steps", [])]
     lines = [line.strip() for s in steps if s.get("name") != "Report" for line in s.get("run", "").splitlines()]
     assert [
         line for line in lines if not re.match(r"make ((pins )?test|deep) PYTHON=python\b|set -o pipefail", line)
     ] == []
     assert "make test PYTHON=python" in lines
+    # a stranger has neither the book nor its environment
+    install, check = (s["run"] for s in FLOWS["deep.yml"]["jobs"]["proofs"]["steps"] if "run" in s)
+    said = (ROOT / "proofs" / "check.py").read_text(encoding="utf-8")
+    assert check == "python3 proofs/check.py" and set(re.findall(r"libcoq-[a-z-]+", install)) <= set(
+        re.findall(r"libcoq-[a-z-]+", said)
+    )
 
 
 def test_the_weekly_report_names_the_claims_that_moved():
