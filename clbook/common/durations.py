@@ -15,6 +15,6 @@ def duration(seconds: float, hour_digits: int = 0) -> str:
 
 
 def check_seconds(option: str, seconds: float | None, zero: bool = False) -> None:
-    """Raise BookError for a number of seconds that is not finite and > 0, or ≥ 0 if `zero`; None stands for no limit."""
+    """Raise BookError for seconds that are not finite and > 0, or ≥ 0 if `zero`; None stands for no limit."""
     if seconds is not None and not (0 < seconds < math.inf or zero and seconds == 0):
         raise BookError(f"{option}: must be seconds, {'≥' if zero else '>'} 0 and finite, got {seconds:g}")
