@@ -18,8 +18,8 @@ from clbook.claims.claim_table import Claims
 from clbook.cli import app
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.library import Library
-from clbook.provenance.slices import ChapterCode
 from clbook.provenance.records import sealed_record
+from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
     all_old_pictures,
@@ -150,8 +150,7 @@ def test_records_are_held_against_their_profile_as_it_is_now(files):
 
 def test_it_needs_neither_torch_nor_git():
     code = (
-        "import sys; from clbook.provenance.records import sealed_record
-from clbook.provenance.staleness import all_states; from pathlib import Path; "
+        "import sys; from clbook.provenance.staleness import all_states; from pathlib import Path; "
         f"print(len(all_states(Path({str(ROOT)!r}), ['collapse-and-constraints'])), 'torch' in sys.modules)"
     )
     environment = {"PATH": "", "PYTHONPATH": import_path()}  # no git is found
