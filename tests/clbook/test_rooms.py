@@ -194,7 +194,7 @@ BUDGET = {
     "clbook.claims": 630,
     "clbook.classroom": 1330,
     "clbook.cli": 370,
-    "clbook.commands": 1940,
+    "clbook.commands": 1950,
     "clbook.common": 1030,
     "clbook.notebook": 1140,
     "clbook.pages": 1760,
