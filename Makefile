@@ -16,7 +16,7 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins portability clean chapter-named
+.PHONY: book test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins advisories portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -106,6 +106,11 @@ pins: .venv/.made
 		--extra test --extra encoders --extra class --extra slides pyproject.toml > .venv/newest.txt
 	@{ grep '^#' constraints.txt; grep -vE '^(cuda-|nvidia-|triton|setuptools|wheel)' .venv/newest.txt | sed 's/+[^ ]*//'; } > .venv/pins.txt
 	@diff constraints.txt .venv/pins.txt && echo "every pin is the newest that fits" || cp .venv/pins.txt constraints.txt
+
+# Published advisories on the pins; what looks for them is installed apart from everything else.
+advisories: .venv/.made
+	@.venv/bin/python -m pip install --quiet --upgrade --target .venv/audit pip-audit==2.10.1
+	@PYTHONPATH=.venv/audit .venv/bin/python -m pip_audit --no-deps --disable-pip --progress-spinner off -r constraints.txt
 
 clean:
 	rm -rf _build dist book/_generated .pytest_cache .ruff_cache

@@ -142,7 +142,7 @@ def record(
     for a rule that was changed without a word (`rule_changes`), and OutOfTime when `seconds` are used up and pieces
     remain; the same call then resumes.
     """
-    check_seconds("--seconds", seconds)
+    check_seconds("--seconds", seconds, zero=True)  # 0 stops after the first piece
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     files = ChapterFiles.find(name)
     code, path = ChapterCode(files), files.record(profile)

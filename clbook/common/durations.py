@@ -14,7 +14,7 @@ def duration(seconds: float, hour_digits: int = 0) -> str:
     return f"{seconds / 3600:.{hour_digits}f} h"
 
 
-def check_seconds(option: str, seconds: float | None) -> None:
-    """Raise BookError for a number of seconds that is not > 0 and finite; None stands for no limit."""
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise BookError(f"{option}: must be seconds, > 0 and finite, got {seconds:g}")
+def check_seconds(option: str, seconds: float | None, zero: bool = False) -> None:
+    """Raise BookError for seconds that are not finite and > 0, or ≥ 0 if `zero`; None stands for no limit."""
+    if seconds is not None and not (0 < seconds < math.inf or zero and seconds == 0):
+        raise BookError(f"{option}: must be seconds, {'≥' if zero else '>'} 0 and finite, got {seconds:g}")

@@ -19,6 +19,7 @@ from clbook.pages.claim_marks import count_line
 from clbook.pages.claims_page import claims_page
 from clbook.pages.site_check import check_site
 from clbook.provenance.digests import SHORT
+from clbook.provenance.records import sealed_record
 from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import MIME, seal
 
@@ -62,7 +63,7 @@ def write_chapter(root, name, claims, picture):
     nbformat.write(normalise(notebook), files.notebook)
     record = files.record("paper")
     record.with_suffix("").mkdir(parents=True)
-    record.write_text(json.dumps({"run": seal(stamp | {"profile": "paper"})}), encoding="utf-8")
+    record.write_text(json.dumps(sealed_record([seal(stamp | {"profile": "paper"})], 1)), encoding="utf-8")
     (record.with_suffix("") / "plot-fig-1.png").write_bytes(picture)
 
 

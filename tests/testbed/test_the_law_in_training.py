@@ -148,7 +148,7 @@ def test_a_new_world_a_new_loss_and_a_new_network_in_under_25_lines():
     ("call", "message"),
     [
         (lambda: Linear(0), "Linear: outputs must be ≥ 1, got 0"),
-        (lambda: InfoNCE(0.0), "InfoNCE: tau_squared and sides must be > 0 and 1 or 2, got 0.0 and 2"),
+        (lambda: InfoNCE(0.0), r"InfoNCE: tau_squared and sides must be > 0 \(.*\) and 1 or 2, got 0\.0 and 2"),
         (lambda: InfoNCE(1.0, learned=True, divided=True), "InfoNCE: norm must be .* not both, got 'mean', .*"),
         (lambda: Alignment("max")(torch.ones(1, 2, 2), None), "norm must be one of mean, unit, none, got 'max'"),
         (lambda: Relative(-1.0), "Relative: rate must be > 0 and finite, got -1.0"),

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from clbook import cli
 from clbook.commands import doctor
+from clbook.provenance.records import sealed_record
 from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import seal
 from contrastive_dynamics.data import catalogue
@@ -60,7 +61,7 @@ def test_a_record_is_what_measured_its_profile_whether_its_parameters_are_still_
     stamp = seal(notebook_stamp(files.notebook) | {"seconds": 7.0, "data": "digits"})
     for profile in ("paper.large", "former"):
         files.record(profile).parent.mkdir(parents=True, exist_ok=True)
-        files.record(profile).write_text(json.dumps({"run": stamp, "other_seeds": []}))
+        files.record(profile).write_text(json.dumps(sealed_record([stamp], 1)))
     rows = {row[1]: row[2:] for row in doctor.profiles(files.root)}
     assert list(rows) == ["default", "former", "paper.large", "smoke"]
     assert rows["former"][0] == "digits" and rows["paper.large"][0] == "generated"

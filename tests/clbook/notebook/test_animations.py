@@ -171,7 +171,7 @@ def test_notebooks_get_the_present_html_and_keep_their_files(monkeypatch):
 def test_committed_animations_are_small_and_described_once(files):
     stored = nbformat.read(files.notebook, as_version=4)
     assert animations.refresh(stored) == [], "run `python -m clbook.notebook.explorables`"
-    placed, found = figures(files), list(animations._shown(stored))
+    placed, found = figures(files), list(animations.moving(stored))
     assert found
     for data, film, address in found:
         path = ROOT / "chapters" / address

@@ -9,6 +9,7 @@ from stand_in_record import GRID, GRID_CLAIMS
 
 from clbook.claims.claim_table import Claims
 from clbook.notebook.results import headlines, load_results, stored_runs, verdicts_of
+from clbook.provenance.records import sealed_record
 from clbook.provenance.staleness import notebook_stamp
 from clbook.provenance.stamps import seal
 
@@ -30,7 +31,7 @@ def record(files, change=lambda stamp: None, profile="paper", others=()):
     stamp = seal(stamp)
     path = files.record(profile)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"run": stamp, "other_seeds": list(others)}))
+    path.write_text(json.dumps(sealed_record([stamp, *others], 1)))
     return stamp
 
 

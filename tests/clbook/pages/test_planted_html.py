@@ -20,6 +20,7 @@ from clbook.pages.claim_marks import Html, in_markdown
 from clbook.pages.claims_page import claims_page
 from clbook.pages.errata_page import errata_page
 from clbook.pages.record_gallery import gallery
+from clbook.provenance.records import sealed_record
 from clbook.provenance.stamps import seal
 
 TAG = "<img src=planted onerror=alert(1)>"
@@ -100,7 +101,7 @@ def book(tmp_path_factory):
 def test_a_planted_record_and_claims_file_run_on_no_page(book, text):
     files, record, _ = book
     files.claims.write_text(planted_claims(text), encoding="utf-8")
-    files.record("paper").write_text(json.dumps({"run": planted_stamp(record["run"], text), "other_seeds": []}))
+    files.record("paper").write_text(json.dumps(sealed_record([planted_stamp(record["run"], text)], 1)))
     runs, results = stored_runs(files), load_results(files.root)
     stamps = {profile: run.stamp for profile, run in runs.items()}
     pages = [

@@ -18,6 +18,7 @@ from clbook.claims.claim_table import Claims
 from clbook.cli import app
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.library import Library
+from clbook.provenance.records import sealed_record
 from clbook.provenance.slices import ChapterCode
 from clbook.provenance.staleness import (
     CURRENT,
@@ -104,7 +105,7 @@ def test_the_command_lists_and_counts(files):
     edit(files.source, "-scale)", "-2 * scale)")
     done = CliRunner().invoke(app, ["stale"])
     assert "chapters/stand-in.ipynb, stale: thm-1-a\n    the cell of falling\n" in done.stdout
-    assert "1 of 3 stored readings are not current" in done.stdout and done.exit_code == 0
+    assert "1 of 3 stored readings are not current" in done.stdout and done.exit_code == 1
     rows = json.loads(CliRunner().invoke(app, ["stale", "--json"]).stdout)
     assert rows[1] == {
         "chapter": "stand-in",
@@ -127,12 +128,12 @@ def test_a_record_of_another_format_or_a_damaged_one_is_one_line(files, change, 
     change(stamp)
     path = files.record("paper")
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"run": stamp}))
+    path.write_text(json.dumps(sealed_record([stamp], 1)))
     done = CliRunner().invoke(app, ["stale"])
-    assert done.exit_code == 0 and done.stderr.count("\n") == 1 and said.partition("/")[2] in done.stderr
-    assert done.stderr.endswith("left out\n")
+    assert done.exit_code == 1 and done.stderr == "" and said.partition("/")[2] in done.stdout
+    assert "3 of 6 stored readings are not current" in done.stdout  # damaged, they are counted
     path.write_text("<<<<<<< ours")
-    assert "damaged: conflict markers of a merge" in CliRunner().invoke(app, ["stale"]).stderr
+    assert "damaged: conflict markers of a merge" in CliRunner().invoke(app, ["stale"]).stdout
 
 
 def test_records_are_held_against_their_profile_as_it_is_now(files):
@@ -141,7 +142,7 @@ def test_records_are_held_against_their_profile_as_it_is_now(files):
     path.parent.mkdir(parents=True)
     small = stamp | {"profile": "smoke", "parameters": stamp["parameters"] | {"seeds": 3}}
     other = small | {"parameters": small["parameters"] | {"first_seed": 2000}}
-    path.write_text(json.dumps({"run": seal(small), "other_seeds": [seal(other)]}))
+    path.write_text(json.dumps(sealed_record([seal(small), seal(other)], 2)))
     assert {one.claim for one in all_states(files.root) if one.state != CURRENT} == {"fig-1"}  # made with four seeds
     wheres = [one.where.removeprefix("records/stand-in/") for one in stored_stamps(files)]
     assert wheres == ["chapters/stand-in.ipynb", "smoke.json", "smoke.json, first_seed=2000"]
