@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
-from ..claims.proofs import FOLDER, Proof, load_proofs
+from ..claims.proofs import FOLDER, Proof, load_proofs, second_hands
 from ..common import project
 from ..common.durations import duration
 from ..common.errors import BookError
@@ -28,7 +28,7 @@ from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, first_picture, intro_counts
 from .kernel_reference import reached_by, reference_pages
-from .proof_words import address, counted, proof_table
+from .proof_words import address, counted, proof_table, second_table
 from .record_gallery import Placed
 from .thumbnails import Thumbnail
 
@@ -166,7 +166,8 @@ def proof_files(root: Path, proofs: list[Proof]) -> dict[str, str | bytes]:
         return {}
     names = sorted(path for suffix in ("v", "py") for path in (root / FOLDER).glob(f"*.{suffix}"))
     files = {address(path.name, f"beside/{FOLDER}/"): path.read_bytes() for path in names}
-    return files | {"proofs.md": proof_table(proofs), "proof-counts.md": counted(proofs) + "\n"}
+    tables = {"proofs.md": proof_table(proofs), "second-hands.md": second_table(second_hands(root))}
+    return files | tables | {"proof-counts.md": f"{counted(proofs)}.\n"}
 
 
 def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
@@ -179,7 +180,8 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
     proofs = load_proofs(root, {result.id: result.claim.statement for result in results})
     proved = {proof.claim: proof for proof in proofs}
-    results = [replace(result, proof=proved.get(result.id)) for result in results]
+    second = second_hands(root)
+    results = [replace(r, proof=proved.get(r.id), second_hand=second.get(r.id, "")) for r in results]
     stamps, galleries, heroes, origins, opening = {}, {}, {}, {}, ""
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)

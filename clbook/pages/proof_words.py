@@ -1,5 +1,7 @@
 """What the pages say of a proof that a program checks: how far it goes, by what, what is left to a person, its twin."""
 
+from collections.abc import Mapping
+
 from ..claims.proofs import GRADES, Proof
 from .claim_marks import Html, in_html, in_markdown
 
@@ -53,3 +55,12 @@ def counted(proofs: list[Proof]) -> str:
     claims = [proof for proof in proofs if proof.claim and not proof.fault]
     counts = {word: sum(proof.grade == word for proof in claims) for word in GRADES}
     return f"{len(claims)} claims: " + ", ".join(f"{count} {word}" for word, count in counts.items())
+
+
+def second_table(found: Mapping[str, str]) -> str:
+    """Claim and what a second program found, as a table in Markdown."""
+    rows = [
+        f'| <a href="claims.html#{in_html(claim)}"><code>{in_html(claim)}</code></a> | {in_markdown(said)} |'
+        for claim, said in found.items()
+    ]
+    return "\n".join(["| claim | by another hand |", "|---|---|", *rows]) + "\n"
