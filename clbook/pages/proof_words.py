@@ -1,6 +1,6 @@
 """What the pages say of a proof that a program checks: how far it goes, by what, what is left to a person, its twin."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..claims.proofs import GRADES, Proof
 from .claim_marks import Html, in_html, in_markdown
@@ -36,7 +36,7 @@ def _sentence(text: str) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-def proof_table(proofs: list[Proof]) -> str:
+def proof_table(proofs: Sequence[Proof]) -> str:
     """The table of the page on proofs, in Markdown: statement, how far, prover and seconds, what is human, twin."""
     heads = "| claim | how far | proved | by hand | false twin | checked |\n|---|---|---|---|---|---|"
     return "\n".join([heads, *map(_row, proofs)]) + "\n"
@@ -50,7 +50,7 @@ def _row(proof: Proof) -> str:
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in (f'{claim}<br>{links}', *said))} |"
 
 
-def counted(proofs: list[Proof]) -> str:
+def counted(proofs: Sequence[Proof]) -> str:
     """How many claims have a proof, by grade."""
     claims = [proof for proof in proofs if proof.claim and not proof.fault]
     counts = {word: sum(proof.grade == word for proof in claims) for word in GRADES}
