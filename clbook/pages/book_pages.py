@@ -28,7 +28,7 @@ from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, first_picture, intro_counts
 from .kernel_reference import reached_by, reference_pages
-from .proof_words import address, counted, proof_table, second_table
+from .proof_words import address, counted, proof_list, second_table
 from .record_gallery import Placed
 from .statement_graph import graph_page, load_uses
 from .thumbnails import Thumbnail
@@ -123,7 +123,7 @@ def generate(
         "data-files.md": data_files(),
         "first-picture.md": opening,
         "statements.md": graph_page(uses or {}, results, titles),
-        "proofs.md": proof_table(proofs),
+        "proofs.md": proof_list(proofs),
         "proof-counts.md": f"{counted(proofs)}.\n",
         "second-hands.md": second_table(second or {}),
     }

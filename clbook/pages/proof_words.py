@@ -36,18 +36,14 @@ def _sentence(text: str) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-def proof_table(proofs: Sequence[Proof]) -> str:
-    """The table of the page on proofs, in Markdown: statement, how far, prover and seconds, what is human, twin."""
-    heads = "| claim | how far | proved | by hand | false twin | checked |\n|---|---|---|---|---|---|"
-    return "\n".join([heads, *map(_row, proofs)]) + "\n"
+def proof_list(proofs: Sequence[Proof]) -> str:
+    """The list of the page on proofs, in Markdown: claim, how far, what is proved and by hand, twin, prover, files."""
+    return "\n".join(f"- {_claim(proof)}: {explained(proof, '../proofs/')}" for proof in proofs) + "\n"
 
 
-def _row(proof: Proof) -> str:
-    links = "<br>".join(f'<a href="{address(file, "../proofs/")}"><code>{file}</code></a>' for file in proof.files)
-    claim = f'<a href="claims.html#{proof.claim}"><code>{proof.claim}</code></a>' if proof.claim else "new"
-    checked = proof.fault or f"{proof.checked}, {proof.seconds:.0f} s"
-    said = map(in_markdown, (proof.how_far, proof.proved, proof.by_hand, proof.twin, checked))
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in (f'{claim}<br>{links}', *said))} |"
+def _claim(proof: Proof) -> str:
+    name = in_html(proof.claim)
+    return f'<a href="claims.html#{name}"><code>{name}</code></a>' if proof.claim else "no claim of the book yet"
 
 
 def counted(proofs: Sequence[Proof]) -> str:

@@ -14,7 +14,7 @@ from clbook.common.errors import BookError
 from clbook.common.sources import find_root
 from clbook.pages.claim_proof import entry, with_entries
 from clbook.pages.claim_rows import facets, row
-from clbook.pages.proof_words import counted, explained, proof_table
+from clbook.pages.proof_words import counted, explained, proof_list
 
 ROOT = find_root()
 STATEMENT, ID = "One and one are $2$.", "paper/thm-1"
@@ -139,5 +139,11 @@ def test_what_a_second_program_found_is_told_of_the_file_as_it_is(tmp_path):
 def test_the_table_counts_what_is_proved_alone():
     proofs = [PROOF, replace(PROOF, claim=""), replace(PROOF, claim="a/b", fault="coqc is missing")]
     assert counted(proofs) == "1 claims: 0 whole, 1 in part, 0 enclosed"
-    assert proof_table(proofs).count("\n") == 5 and "coqc is missing" in proof_table(proofs)
+    said = proof_list(proofs).splitlines()
+    assert (
+        len(said) == 3
+        and "By hand: the limit." in said[0]
+        and said[1].startswith("- no claim of the book yet: In part")
+    )
+    assert "proof not accepted: coqc is missing" in said[2]
     assert explained(None, "") == ""
