@@ -18,7 +18,7 @@ _WIDE, _HIGH, _BOX, _TALL = 104, 74, 92, 30  # of a place in the picture, and of
 _STYLE = (
     ".statement-graph{max-width:100%;height:auto}.statement-graph line{stroke:currentColor;opacity:.35}"
     ".statement-graph rect{fill:var(--verdict-ground,#fff);stroke:var(--verdict-word,#444)}"
-    ".statement-graph text{fill:var(--verdict-word,#444);font-size:11px;text-anchor:middle}"
+    ".statement-graph text{fill:var(--verdict-word,#444);font-size:13px;text-anchor:middle}"
     "@media(max-width:700px){.statement-graph{display:none}}"
 )
 
@@ -55,14 +55,22 @@ def below(name: str, uses: Mapping[str, Sequence[str]]) -> set[str]:
     return set().union(*({used} | below(used, uses) for used in uses.get(name, ())))
 
 
+def batched_evenly(names: Sequence[str], most: int = 7) -> list[Sequence[str]]:
+    """The names in as few rows of at most so many as possible, which are nearly equal: a wider picture is too small."""
+    count = -(-len(names) // most)
+    return [names[k * len(names) // count : (k + 1) * len(names) // count] for k in range(count)]
+
+
 def picture(uses: Mapping[str, Sequence[str]], results: Mapping[str, ClaimResult]) -> str:
     """The graph as SVG: what is used stands above what uses it; the box's line is thick where a proof is checked."""
     found = levels(uses)
-    rows = [[name for name in found if found[name] == level] for level in range(max(found.values()) + 1)]
+    rows = []
+    for level in range(max(found.values()) + 1):
+        rows += batched_evenly([name for name in found if found[name] == level])
     width, height = max(map(len, rows)) * _WIDE, len(rows) * _HIGH
     place = {
-        name: (width * (k + 0.5) / len(row), _HIGH * (level + 0.5))
-        for level, row in enumerate(rows)
+        name: (width * (k + 0.5) / len(row), _HIGH * (at + 0.5))
+        for at, row in enumerate(rows)
         for k, name in enumerate(row)
     }
     lines = "".join(
@@ -98,7 +106,9 @@ def listed(uses: Mapping[str, Sequence[str]], results: Mapping[str, ClaimResult]
         said = [f"uses {', '.join(_link(results[one]) for one in uses[name])}" if name in uses else "uses no other"]
         said += [results[name].proof.words] if results[name].proof else []
         said += [f"rests on a statement that does not hold as printed: {', '.join(slips)}"] if slips else []
-        items.append(f"<li>{badge(results[name].verdict)} {_link(results[name])}: {'; '.join(said)}</li>")
+        items.append(
+            f"<li>{badge(results[name].verdict)} {_link(results[name])} (<code>{in_html(name)}</code>): {'; '.join(said)}</li>"
+        )
     return f'<ul class="statement-list">{"".join(items)}</ul>'
 
 

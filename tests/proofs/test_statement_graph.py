@@ -10,7 +10,7 @@ from clbook.claims.claim_table import Claims
 from clbook.claims.proofs import Proof
 from clbook.common.errors import BookError
 from clbook.common.sources import find_root
-from clbook.pages.statement_graph import below, graph_page, levels, listed, load_uses, picture
+from clbook.pages.statement_graph import batched_evenly, below, graph_page, levels, listed, load_uses, picture
 
 USES = {"lem-2": ["lem-1"], "thm-1": ["lem-2", "lem-3"]}
 RESULTS = {name: result(name, locator=f"of {name}") for name in ("lem-1", "lem-2", "lem-3", "thm-1")}
@@ -64,3 +64,10 @@ def test_the_book_s_own_table_names_its_claims():
     tables = map(Claims.load, sorted(root.glob("chapters/*/claims.yaml")))
     known = {f"{table.paper}/{name}" for table in tables for name in table.rows}
     assert load_uses(root, known)
+
+
+def test_a_long_row_is_split_into_rows_that_are_nearly_equal():
+    for count in range(1, 30):
+        rows = batched_evenly([str(k) for k in range(count)])
+        assert sum(rows, []) == [str(k) for k in range(count)] and len(rows) == (count + 6) // 7
+        assert max(map(len, rows)) - min(map(len, rows)) <= 1
