@@ -106,9 +106,8 @@ def listed(uses: Mapping[str, Sequence[str]], results: Mapping[str, ClaimResult]
         said = [f"uses {', '.join(_link(results[one]) for one in uses[name])}" if name in uses else "uses no other"]
         said += [results[name].proof.words] if results[name].proof else []
         said += [f"rests on a statement that does not hold as printed: {', '.join(slips)}"] if slips else []
-        items.append(
-            f"<li>{badge(results[name].verdict)} {_link(results[name])} (<code>{in_html(name)}</code>): {'; '.join(said)}</li>"
-        )
+        head = f"{badge(results[name].verdict)} {_link(results[name])} (<code>{in_html(name)}</code>)"
+        items.append(f"<li>{head}: {'; '.join(said)}</li>")
     return f'<ul class="statement-list">{"".join(items)}</ul>'
 
 
