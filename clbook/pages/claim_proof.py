@@ -19,7 +19,10 @@ from .claim_marks import in_html
 from .proof_words import explained
 
 _CARD = re.compile(r'(?P<start><div class="claim[^"]*" id="(?P<id>[^"]+)".*?)(?P<end><code class="claim-id">)', re.S)
-SECOND = "A second program, in plain numpy, was written from the paper's words and the claim's sentence alone."
+SECOND = (
+    "A second program, in plain numpy, was written from the paper's words and the claim's sentence by somebody who had "
+    "seen neither our kernels nor our notebooks."
+)
 
 
 def entries_of(root: Path) -> dict[str, dict[str, str]]:
