@@ -15,6 +15,7 @@ from pathlib import Path
 from ..common.errors import BookError
 from ..common.formats import NUMBER, TEXT, Format, fault, intact, list_of, map_of, record_of, text_of
 from ..common.yaml_files import yaml_of
+from .plain import number
 
 FOLDER, INDEX, LOG = "proofs", "index.yaml", Path("records") / "proofs" / "log.json"
 PROGRAMS, FOUND = Path("tests") / "secondhand", Path("records") / "proofs" / "secondhand.json"
@@ -140,5 +141,7 @@ def second_hands(root: Path) -> dict[str, str]:
         if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == one["sum"]:
             agrees = "agrees to" if one["worst"] <= one["within"] else "differs by"
             exactly = one["worst"] == 0 and "agrees exactly"
-            said[one["claim"]] = exactly or f"{agrees} {one['worst']:.0e}, its method to {one['within']:g}"
+            said[one["claim"]] = (
+                exactly or f"{agrees} {number(one['worst'], 1)}, its method to {number(one['within'], 1)}"
+            )
     return said

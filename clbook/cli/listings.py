@@ -1,4 +1,4 @@
-"""Commands that list: `doctor`, `params`, `claims`."""
+"""Commands that list: `doctor`, `params`, `claims`, `stamp`."""
 
 import json
 from typing import Annotated
@@ -57,3 +57,12 @@ def claims(
         statement = escape(" ".join(result.claim.statement.split()))
         table.add_row(escape(result.id), verdict_words(result.verdict), result.profile or "", statement)
     print_table(table)
+
+
+@app.command()
+@one_line
+def stamp(listed: Annotated[bool, typer.Option("--list", help="Print the sum of each file instead.")] = False) -> None:
+    """Print one sum over all claims, stored results and proofs, to be stamped with a time by somebody else."""
+    from ..provenance.book_sum import book_sum, sums
+
+    print(sums(find_root()) if listed else book_sum(find_root()), end="" if listed else "\n")

@@ -49,6 +49,7 @@ class ClaimResult:
     condition: str = ""  # one of judging.CONDITIONS
     before_review: str = ""  # as in `judging.Verdict`
     proof: Proof | None = None  # what a program checks of the statement; it changes no verdict
+    second_hand: str = ""  # what a second program, written from the paper's words, found
 
     @property
     def id(self) -> str:
@@ -127,4 +128,5 @@ class ClaimResult:
             "run": self.run,
             "verdicts": [asdict(verdict) for verdict in self.verdicts],
             "proof": self.proof and {"words": self.proof.words, **asdict(self.proof)},
+            "second_hand": self.second_hand,
         }

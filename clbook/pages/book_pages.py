@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
-from ..claims.proofs import FOLDER, Proof, load_proofs
+from ..claims.proofs import FOLDER, Proof, load_proofs, second_hands
 from ..common import project
 from ..common.durations import duration
 from ..common.errors import BookError
@@ -28,8 +28,9 @@ from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
 from .introduction import chapter_map, copy_hero, first_picture, intro_counts
 from .kernel_reference import reached_by, reference_pages
-from .proof_words import address, counted, proof_table
+from .proof_words import address, counted, proof_list, second_table
 from .record_gallery import Placed
+from .statement_graph import graph_page, load_uses
 from .thumbnails import Thumbnail
 
 MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
@@ -94,11 +95,15 @@ def generate(
     notes: Sequence[dict] = (),
     heroes: Mapping[str, Placed] | None = None,
     opening: str = "",
+    proofs: Sequence[Proof] = (),
+    second: Mapping[str, str] | None = None,
+    uses: Mapping[str, Mapping[str, list[str]]] | None = None,
 ) -> dict[str, str]:
     """File name → content of everything generated.
 
     `stamps` is chapter → profile → stamp of the stored run, `pictures` the claims' thumbnails by id, `notes` the slips
-    of `book/errata.yaml`, `heroes` as in `chapter_map`, `opening` the picture with which the book opens.
+    of `book/errata.yaml`, `heroes` as in `chapter_map`, `opening` the picture with which the book opens, `proofs`,
+    `second` and `uses` as `load_proofs`, `second_hands` and `load_uses` give them.
     """
     chapters, written = load_chapters(root), set(stamps)
     if unknown := written - chapters.keys():
@@ -117,6 +122,10 @@ def generate(
         "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),
         "first-picture.md": opening,
+        "statements.md": graph_page(uses or {}, results, titles),
+        "proofs.md": proof_list(proofs),
+        "proof-counts.md": f"{counted(proofs)}.\n",
+        "second-hands.md": second_table(second or {}),
     }
     boxes = {
         f"{name}-box.md": chapter_box(chapters[name], stamps[name], count_line(rows)) for name, rows in own.items()
@@ -160,13 +169,10 @@ def animation_files(files: ChapterFiles) -> dict[str, bytes]:
     return {f"beside/{path.relative_to(files.root).as_posix()}": path.read_bytes() for path in paths}
 
 
-def proof_files(root: Path, proofs: list[Proof]) -> dict[str, str | bytes]:
-    """The table of proofs, their count, and the files themselves as pages of text."""
-    if not proofs:
-        return {}
-    names = sorted(path for suffix in ("v", "py") for path in (root / FOLDER).glob(f"*.{suffix}"))
-    files = {address(path.name, f"beside/{FOLDER}/"): path.read_bytes() for path in names}
-    return files | {"proofs.md": proof_table(proofs), "proof-counts.md": counted(proofs) + "\n"}
+def proof_files(root: Path) -> dict[str, bytes]:
+    """The files of `proofs/`, as pages of text."""
+    paths = sorted(path for suffix in ("v", "py") for path in (root / FOLDER).glob(f"*.{suffix}"))
+    return {address(path.name, f"beside/{FOLDER}/"): path.read_bytes() for path in paths}
 
 
 def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
@@ -179,7 +185,8 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     results, fronts, pictures, small = load_results(root), load_chapters(root), {}, {}
     proofs = load_proofs(root, {result.id: result.claim.statement for result in results})
     proved = {proof.claim: proof for proof in proofs}
-    results = [replace(result, proof=proved.get(result.id)) for result in results]
+    second = second_hands(root)
+    results = [replace(r, proof=proved.get(r.id), second_hand=second.get(r.id, "")) for r in results]
     stamps, galleries, heroes, origins, opening = {}, {}, {}, {}, ""
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)
@@ -196,11 +203,12 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         if hero := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
             heroes[name] = hero
         opening += first_picture(files, fronts.get(name, {}))
-    galleries |= proof_files(root, proofs)
+    galleries |= proof_files(root)
     galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
     kernels = reference_pages(Library(), reached_by(results, stamps))
     galleries |= {f"reference/{room}.md": page for room, page in kernels.items()}
-    return generate(root, results, stamps, pictures, load_notes(root), heroes, opening) | galleries, small
+    told = {"proofs": proofs, "second": second, "uses": load_uses(root, {result.id for result in results})}
+    return generate(root, results, stamps, pictures, load_notes(root), heroes, opening, **told) | galleries, small
 
 
 def main() -> int:

@@ -1,9 +1,11 @@
 """A Sphinx extension: the card of a claim that is proved says so, beside "judge it again", with a link to the proof.
 
-It is written when the pages are built and not by the run, so that a proof, or its check, makes no notebook anew.
+The same for what a second program found. Both are written when the pages are built and not by the run, so that a
+proof, or its check, makes no notebook anew.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from docutils import nodes
@@ -11,38 +13,50 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from ..claims.claim_table import Claims
-from ..claims.proofs import Proof, load_proofs
+from ..claims.proofs import Proof, load_proofs, second_hands
 from ..common.sources import APPENDIX
 from .claim_marks import in_html
 from .proof_words import explained
 
-_CARD = re.compile(r'<div class="claim[^"]*" id="(?P<id>[^"]+)".*?(?P<end><code class="claim-id">)', re.S)
+_CARD = re.compile(r'(?P<start><div class="claim[^"]*" id="(?P<id>[^"]+)".*?)(?P<end><code class="claim-id">)', re.S)
+SECOND = (
+    "A second program, in plain numpy, was written from the paper's words and the claim's sentence by somebody who had "
+    "seen neither our kernels nor our notebooks."
+)
 
 
-def proofs_of(root: Path) -> dict[str, dict[str, Proof]]:
-    """Chapter → claim → its proof."""
+def entries_of(root: Path) -> dict[str, dict[str, str]]:
+    """Chapter → claim → the entry of its card in HTML, for claims that have a proof or a second program."""
     tables = [Claims.load(path) for path in sorted((root / "chapters").glob("*/claims.yaml"))]
     known = {f"{table.paper}/{name}": row.statement for table in tables for name, row in table.rows.items()}
     proofs = {proof.claim: proof for proof in load_proofs(root, known)}
+    second = second_hands(root)
     return {
         table.chapter: {
-            name: proofs[f"{table.paper}/{name}"] for name in table.rows if f"{table.paper}/{name}" in proofs
+            name: entry(proofs.get(key), second.get(key, ""))
+            for name in table.rows
+            if (key := f"{table.paper}/{name}") in proofs or key in second
         }
         for table in tables
     }
 
 
-def with_proofs(html: str, proofs: dict[str, Proof]) -> str:
-    """The HTML of cards, each with the proof of its claim if there is one."""
+def entry(proof: Proof | None, second: str) -> str:
+    """What a card says of a proof and of a second program, each one click away."""
+    said = {}
+    if proof:
+        said[proof.words] = explained(proof, "../proofs/")
+    if second:
+        said[f"by another hand: {second.partition(',')[0]}"] = in_html(f"{SECOND} It {second}.")
+    return "".join(
+        f'<details class="claim-proof"><summary>{in_html(word)}</summary><p>{text}</p></details> '
+        for word, text in said.items()
+    )
 
-    def proved(card: re.Match) -> str:
-        proof = proofs.get(card["id"])
-        if proof is None:
-            return card[0]
-        said = f"<summary>{in_html(proof.words)}</summary><p>{explained(proof, '../proofs/')}</p>"
-        return f'{card[0].removesuffix(card["end"])}<details class="claim-proof">{said}</details> {card["end"]}'
 
-    return _CARD.sub(proved, html)
+def with_entries(html: str, entries: Mapping[str, str]) -> str:
+    """The HTML of cards, each with the entry of its claim if there is one."""
+    return _CARD.sub(lambda card: f"{card['start']}{entries.get(card['id'], '')}{card['end']}", html)
 
 
 class AddProofs(SphinxPostTransform):
@@ -51,15 +65,15 @@ class AddProofs(SphinxPostTransform):
 
     def run(self, **kwargs) -> None:
         chapter = self.env.docname.rpartition("/")[2].removesuffix(APPENDIX)
-        proofs = self.app.clbook_proofs.get(chapter)
-        for node in self.document.findall(nodes.raw) if proofs else ():
+        entries = self.app.clbook_proofs.get(chapter)
+        for node in self.document.findall(nodes.raw) if entries else ():
             text = node.astext()
             if 'class="claim-id"' in text:
-                node.children = [nodes.Text(with_proofs(text, proofs))]
+                node.children = [nodes.Text(with_entries(text, entries))]
 
 
 def _load(app: Sphinx) -> None:
-    app.clbook_proofs = proofs_of(Path(app.srcdir))
+    app.clbook_proofs = entries_of(Path(app.srcdir))
 
 
 def setup(app: Sphinx) -> dict:

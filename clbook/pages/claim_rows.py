@@ -106,6 +106,7 @@ def _details(result: ClaimResult) -> list[tuple[str, str]]:
         ("control", _with_note(show_arm(result.arm("control")), claim.control)),
         ("the line behind it", _behind(claim)),
         ("proof", explained(result.proof, "../proofs/")),
+        ("by another hand", result.second_hand),
         ("note", claim.note),
         ("rule changed", _changes(claim.changed)),
         ("run", f"{result.profile}, {result.data}{', made by older code' if result.stale else ''}"),

@@ -1,5 +1,7 @@
 """What the pages say of a proof that a program checks: how far it goes, by what, what is left to a person, its twin."""
 
+from collections.abc import Mapping, Sequence
+
 from ..claims.proofs import GRADES, Proof
 from .claim_marks import Html, in_html, in_markdown
 
@@ -34,22 +36,27 @@ def _sentence(text: str) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-def proof_table(proofs: list[Proof]) -> str:
-    """The table of the page on proofs, in Markdown: statement, how far, prover and seconds, what is human, twin."""
-    heads = "| claim | how far | proved | by hand | false twin | checked |\n|---|---|---|---|---|---|"
-    return "\n".join([heads, *map(_row, proofs)]) + "\n"
+def proof_list(proofs: Sequence[Proof]) -> str:
+    """The list of the page on proofs, in Markdown: claim, how far, what is proved and by hand, twin, prover, files."""
+    return "\n".join(f"- {_claim(proof)}: {explained(proof, '../proofs/')}" for proof in proofs) + "\n"
 
 
-def _row(proof: Proof) -> str:
-    links = "<br>".join(f'<a href="{address(file, "../proofs/")}"><code>{file}</code></a>' for file in proof.files)
-    claim = f'<a href="claims.html#{proof.claim}"><code>{proof.claim}</code></a>' if proof.claim else "new"
-    checked = proof.fault or f"{proof.checked}, {proof.seconds:.0f} s"
-    said = map(in_markdown, (proof.how_far, proof.proved, proof.by_hand, proof.twin, checked))
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in (f'{claim}<br>{links}', *said))} |"
+def _claim(proof: Proof) -> str:
+    name = in_html(proof.claim)
+    return f'<a href="claims.html#{name}"><code>{name}</code></a>' if proof.claim else "no claim of the book yet"
 
 
-def counted(proofs: list[Proof]) -> str:
+def counted(proofs: Sequence[Proof]) -> str:
     """How many claims have a proof, by grade."""
     claims = [proof for proof in proofs if proof.claim and not proof.fault]
     counts = {word: sum(proof.grade == word for proof in claims) for word in GRADES}
     return f"{len(claims)} claims: " + ", ".join(f"{count} {word}" for word, count in counts.items())
+
+
+def second_table(found: Mapping[str, str]) -> str:
+    """Claim and what a second program found, as a table in Markdown."""
+    rows = [
+        f'| <a href="claims.html#{in_html(claim)}"><code>{in_html(claim)}</code></a> | {in_markdown(said)} |'
+        for claim, said in found.items()
+    ]
+    return "\n".join(["| claim | by another hand |", "|---|---|", *rows]) + "\n"

@@ -9,12 +9,12 @@ import yaml
 from claim_row import result
 
 from clbook.claims.claim_table import Claims
-from clbook.claims.proofs import Proof, load_proofs, sum_of
+from clbook.claims.proofs import Proof, load_proofs, second_hands, sum_of
 from clbook.common.errors import BookError
 from clbook.common.sources import find_root
-from clbook.pages.claim_proof import with_proofs
+from clbook.pages.claim_proof import entry, with_entries
 from clbook.pages.claim_rows import facets, row
-from clbook.pages.proof_words import counted, explained, proof_table
+from clbook.pages.proof_words import counted, explained, proof_list
 
 ROOT = find_root()
 STATEMENT, ID = "One and one are $2$.", "paper/thm-1"
@@ -110,15 +110,40 @@ def test_a_card_says_how_far_its_claim_is_proved():
         f'<div class="claim claim-reproduced" id="{name}"><p>x</p><code class="claim-id">{name}</code></div>'
         for name in ("eq-7", "eq-8")
     )
-    first, second = with_proofs(cards, {"eq-8": PROOF}).split("</div>")[:2]
+    first, second = with_entries(cards, {"eq-8": entry(PROOF, "agrees to 8e-12, its method to 1e-06")}).split("</div>")[
+        :2
+    ]
     assert "proved" not in first and second.index("proved: in part (1 of 2 steps)") < second.index('"claim-id"')
-    assert with_proofs(cards, {}) == cards
-    refused = with_proofs(cards, {"eq-8": replace(PROOF, fault="a.v: FAILED, <admit>")})
+    assert (
+        "by another hand: agrees to 8e-12</summary>" in second and "It agrees to 8e-12, its method to 1e-06." in second
+    )
+    assert with_entries(cards, {}) == cards
+    refused = with_entries(cards, {"eq-8": entry(replace(PROOF, fault="a.v: FAILED, <admit>"), "")})
     assert "proof not accepted: a.v: FAILED, &lt;admit&gt;" in refused and "By hand" not in refused
+
+
+def test_what_a_second_program_found_is_told_of_the_file_as_it_is(tmp_path):
+    program = tmp_path / "tests" / "secondhand" / "a.py"
+    record = tmp_path / "records" / "proofs" / "secondhand.json"
+    for path in (program, record):
+        path.parent.mkdir(parents=True)
+    program.write_text("x = 1\n")
+    one = {"claim": "a/b", "worst": 2e-9, "within": 1e-2, "date": "", "sum": hashlib.sha256(b"x = 1\n").hexdigest()}
+    for worst, said in ((2e-9, "agrees to 2·10⁻⁹, its method to 0.01"), (0.5, "differs by 0.5, its method to 0.01")):
+        record.write_text(json.dumps({"files": {"a.py": one | {"worst": worst}}}))
+        assert second_hands(tmp_path) == {"a/b": said}
+    program.write_text("x = 2\n")
+    assert second_hands(tmp_path) == {}
 
 
 def test_the_table_counts_what_is_proved_alone():
     proofs = [PROOF, replace(PROOF, claim=""), replace(PROOF, claim="a/b", fault="coqc is missing")]
     assert counted(proofs) == "1 claims: 0 whole, 1 in part, 0 enclosed"
-    assert proof_table(proofs).count("\n") == 5 and "coqc is missing" in proof_table(proofs)
+    said = proof_list(proofs).splitlines()
+    assert (
+        len(said) == 3
+        and "By hand: the limit." in said[0]
+        and said[1].startswith("- no claim of the book yet: In part")
+    )
+    assert "proof not accepted: coqc is missing" in said[2]
     assert explained(None, "") == ""
