@@ -43,7 +43,7 @@ class KeptDigests:
     """The digests of one chapter's code: a table for each run's parameters, written when the process ends."""
 
     def __init__(self, library: "Library", cells: list[str]):
-        self.library, self.sources, self.changed = library, sources_sum(library), False
+        self.library, self.sources, self.changed = library, library.sources, False
         own = hashlib.sha256("\x1f".join([self.sources, *cells]).encode()).hexdigest()
         place = None if library.replaced else folder()
         self.path = place and place / f"{own}.json"

@@ -110,8 +110,16 @@ class Library:
         lines = (own / STYLE).read_text(encoding="utf-8").splitlines() if (own / STYLE).is_file() else []
         self.style = "\n".join(line for line in lines if line and not line.startswith("#"))  # of all figures
 
+    @cached_property
+    def sources(self) -> str:
+        """The sum of all files that digests depend on, when it was first asked for."""
+        from .kept_digests import sources_sum
+
+        return sources_sum(self)
+
     def read(self) -> "Library":
         """Read every module now, so that later edits have no effect; returns the library itself."""
+        _ = self.sources  # of the files as they are read here
         for name in (*self.names(), COLOURS):
             self.module(name)
         return self

@@ -34,6 +34,7 @@ class ChapterCode:
         self.notebooks = [part.cells() for part in self.sources] if cells is None else [cells]
         self.all_cells = [cell for notebook in self.notebooks for cell in notebook]
         self._needed: dict[tuple[int, ...], list[int]] = {}
+        self._kept: KeptDigests | None = None
         self.spelled: dict[tuple, dict] = {}  # what `ChapterDigests` spells of this code, for all its runs,
         self.closed: dict[int, dict] = {}  # and the functions of the set-up that it could take from the library
         pairs = zip(self.sources, self.notebooks, strict=True)
@@ -42,10 +43,12 @@ class ChapterCode:
             raise BookError(f"{self.sources[1].source.name}: its parameters must be those of {files.source.name}")
         self.parameters: dict[str, Parameter] = first
 
-    @cached_property
+    @property
     def kept(self) -> KeptDigests:
-        """Digests of this code that an earlier process made."""
-        return KeptDigests(self.library, [repr(cell) for notebook in self.notebooks for cell in notebook])
+        """Digests of this code that an earlier process made; others once a copy of it has another library."""
+        if self._kept is None or self._kept.library is not self.library:
+            self._kept = KeptDigests(self.library, [repr(cell) for notebook in self.notebooks for cell in notebook])
+        return self._kept
 
     @cached_property
     def cells(self) -> list[Cell]:

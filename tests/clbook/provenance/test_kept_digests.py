@@ -1,8 +1,10 @@
 """Digests of an earlier process are those of the present sources, or are not used."""
 
+import copy
 import json
 
 import pytest
+from library_views import with_source
 
 from clbook.provenance import kept_digests
 from clbook.provenance.digests import ChapterDigests
@@ -40,7 +42,7 @@ def test_a_later_process_reads_what_an_earlier_one_wrote(library, place):
 def test_any_other_source_gives_another_file(library, place, name):
     first = kept(library)
     (library.folder / name).write_text("[]\n")
-    assert kept(library).path != first.path
+    assert kept(Library(library.folder)).path != first.path
     first.put(first.of({}), "0 thm-1", "abc")
     first.write()  # what was computed of sources that changed meanwhile is not kept
     assert not place.exists()
@@ -93,6 +95,22 @@ def test_a_chapter_is_read_with_the_digests_that_were_kept(place, committed_code
     assert ChapterDigests(again, {}).reads(claim) == read and not again.kept.changed
     (table,) = json.loads(file.read_text()).values()
     assert table[f"{code.judging(claim)} {claim}"] == digest
+
+
+def test_a_copy_with_a_broken_library_has_digests_of_its_own(place, committed_code):
+    code, claim = committed_code, "alpha-cl"
+    at = code.judging(claim)
+    provenance = ChapterDigests(code, {}).claim(claim)
+    code.kept.write()
+    reached = next(name for name in provenance.reaches if name.startswith("contrastive_dynamics."))
+    module = reached.rpartition(".")[0]
+    broken, source = copy.copy(code), code.library.module(module).source
+    broken.library = with_source(code.library, module, source.replace("return ", "return 2 * ", 1))
+    broken.spelled = {}
+    fresh = ChapterCode(code.files, broken.library)
+    found = ChapterDigests(broken, {}).digest(at, claim)
+    assert found == ChapterDigests(fresh, {}).digest(at, claim) and broken.kept.path is None
+    assert ChapterDigests(code, {}).digest(at, claim) == provenance.digest != found
 
 
 @pytest.fixture
