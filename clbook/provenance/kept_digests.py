@@ -9,15 +9,10 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..common import project
-
-if TYPE_CHECKING:
-    from .library import Library
+from .library import Library, sources_sum
 
 FILES = 500  # at most so many are kept, the newest
 
@@ -29,20 +24,10 @@ def folder() -> Path | None:
     return None
 
 
-def sources_sum(library: "Library") -> str:
-    """The sum of all files of a library, of this machinery and its style, of the book's settings and of Python."""
-    found = hashlib.sha256(f"{sys.version_info[:2]} {project.settings()}".encode())
-    for place in (*library.folders.values(), library.own):
-        for path in sorted(path for kind in ("*.py", "*.json", "*.mplstyle") for path in place.rglob(kind)):
-            with contextlib.suppress(OSError):  # one that goes away meanwhile
-                found.update(f"\n{path.relative_to(place)}\n".encode() + path.read_bytes())
-    return found.hexdigest()
-
-
 class KeptDigests:
     """The digests of one chapter's code: a table for each run's parameters, written when the process ends."""
 
-    def __init__(self, library: "Library", cells: list[str]):
+    def __init__(self, library: Library, cells: list[str]):
         self.library, self.sources, self.changed = library, library.sources, False
         own = hashlib.sha256("\x1f".join([self.sources, *cells]).encode()).hexdigest()
         place = None if library.replaced else folder()

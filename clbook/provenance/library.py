@@ -6,6 +6,7 @@ lists counts as the earlier one with which it agrees to the last bit, until eith
 """
 
 import ast
+import contextlib
 import hashlib
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -25,6 +26,16 @@ COLOURS, STYLE = f"{MACHINERY}.notebook.colours", "notebook/book.mplstyle"  # wh
 SAME_BITS = "same_bits.json"  # beside the kernels: rows of a definition, its digest `now`, and the one it counts `as`
 SUMS = "SUMS"  # data set → file → sum, or file → sum in a module named after its data sets
 Target = Definition | LibraryModule | External
+
+
+def sources_sum(library: "Library") -> str:
+    """The sum of all files of a library, of this machinery and its style, of the book's settings and of Python."""
+    found = hashlib.sha256(f"{sys.version_info[:2]} {project.settings()}".encode())
+    for place in (*library.folders.values(), library.own):
+        for path in sorted(path for kind in ("*.py", "*.json", "*.mplstyle") for path in place.rglob(kind)):
+            with contextlib.suppress(OSError):  # one that goes away meanwhile
+                found.update(f"\n{path.relative_to(place)}\n".encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def is_machinery(module: str) -> bool:
@@ -113,8 +124,6 @@ class Library:
     @cached_property
     def sources(self) -> str:
         """The sum of all files that digests depend on, when it was first asked for."""
-        from .kept_digests import sources_sum
-
         return sources_sum(self)
 
     def read(self) -> "Library":
