@@ -8,6 +8,7 @@ lists counts as the earlier one with which it agrees to the last bit, until eith
 import ast
 import contextlib
 import hashlib
+import sys
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
