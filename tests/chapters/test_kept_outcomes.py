@@ -20,6 +20,8 @@ from clbook.provenance.staleness import notebooks_stamp
 
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
 HERE = {name: version.partition("+")[0] for name, version in environment.versions().items() if name in PINS}
+ROWS = json.loads((ROOT / "lib" / "contrastive_dynamics" / "same_bits.json").read_text(encoding="utf-8"))
+COUNTED = {row["definition"] for row in ROWS}  # definitions that count as an earlier text of theirs
 OTHER = {name: version for name, version in HERE.items() if PINS[name] != version}
 
 
@@ -54,6 +56,9 @@ def of_chapter(name: str) -> type:
         def test_what_was_executed_is_covered_by_the_digest(self):
             plan = self.mutations()
             kept = {m.claim: m for m in self.rows if not m.for_kernel and m.claim in plan.valid}
+            # an entry that a row of same_bits keeps valid was run with the earlier text: `make deep` runs a sample anew
+            kept = {c: m for c, m in kept.items() if not COUNTED & plan.keys.provenance(m).reaches.keys()}
+            print(f"{name}: {len(kept)} claims whose entries were run with the present text")
             assert not holes({c: (plan.keys.provenance(m), plan.valid[c]["executed"]) for c, m in kept.items()})
 
     return Kept
