@@ -54,7 +54,7 @@ def best_scale(rho: float, directions: int, negatives: Sequence[int], points: in
     for seed in seeds:
         sobol = torch.quasirandom.SobolEngine(2 + max(negatives), scramble=True, seed=seed)
         even = sobol.draw(points, dtype=torch.float64).clamp(_EDGE, 1 - _EDGE).cpu()
-        size = torch.tensor(chi2.ppf(even[:, 0].tolist(), directions), dtype=even.dtype)
+        size = torch.tensor(chi2.ppf(even[:, 0].tolist(), directions), dtype=even.dtype, device=even.device)
         normal = torch.special.ndtri(even[:, 1:])
         own = rho * size + ((1 - rho**2) * size).sqrt() * normal[:, 0]
         scores = torch.cat([own[:, None], size.sqrt()[:, None] * normal[:, 1:]], 1)
