@@ -110,17 +110,17 @@ TWO = all_signs(2, 3)
         (lambda: force(draw(1, 4, 4), TWO, 1.0, 1.0), r"force: g .* must be .*, got \[1, 4, 4\]"),
         (
             lambda: population_loss(draw(1, 3, 3), TWO, 0.0, 1.0),
-            "population_loss: tau_squared must be > 0, .* got .* 0 at least",
+            "population_loss: tau_squared must be > 0 .* got .* 0 to 0",
         ),
         (lambda: force(draw(1, 3, 3), TWO, math.nan, 1.0), "force: tau_squared must be > 0"),
         (
             lambda: force(draw(2, 3, 3), TWO, tensor(1, -1), 1.0),
-            "force: tau_squared must .* got tau_squared .2. of -1 at least",
+            "force: tau_squared must .* got tau_squared .2. of -1 to 1",
         ),
-        (lambda: force(draw(1, 3, 3), TWO, 1.0, -2.0), "force: negatives must .* got negatives .. of -2 at least"),
+        (lambda: force(draw(1, 3, 3), TWO, 1.0, -2.0), "force: negatives must .* got negatives .. of -2 to -2"),
         (
             lambda: force(draw(1, 3, 3), TWO, 1.0, tensor(1, 1, 1)),
-            r"force: negatives must be > 0, one number or \[run\], got negatives \[3\]",
+            r"force: negatives must be > 0 and finite, one number or \[run\], got negatives \[3\]",
         ),
         (
             lambda: force(torch.zeros(1, 200, 200), Signs(*[torch.zeros(1, 200)] * 2), 1.0, 1.0),
