@@ -361,8 +361,8 @@ chapter.judge("distance-shares", **distance_share_errors(by_distance_fixed))
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.4), layout="constrained")
 of_rho = torch.linspace(0, 0.93, 94, dtype=torch.float64)
 curve = torch.stack([learned_distance_temperature(x.view(1)) for x in of_rho])
-left.plot(of_rho, curve, **colours.THEORY)
-left.plot(of_rho, of_rho, color=colours.GREY, lw=1)
+left.plot(of_rho.cpu(), curve.cpu(), **colours.THEORY)
+left.plot(of_rho.cpu(), of_rho.cpu(), color=colours.GREY, lw=1)
 products = learned_temperatures(spectra, block[:3], count_batch, count_steps)
 for learned_by, ink, marker, name in (
     (by_distance, colours.VERMILION, "o", "distances"),
