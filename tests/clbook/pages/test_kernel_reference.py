@@ -59,9 +59,10 @@ def test_a_docstring_is_set_with_its_formulas_arguments_and_links(pages):
     start = losses.index("{py:function} infonce_loss(")
     entry = losses[start : losses.index("::::", start)]
     assert "f: Tensor, f_view: Tensor, tau: float, eps: float=0.0) -> Tensor" in entry
-    assert "d²<sub>ij</sub>" in entry.replace("<sub>i j</sub>", "<sub>ij</sub>") or "<sub>" in entry
+    assert "Σ<sub>i</sub> log( e<sup>−d²_i/τ</sup>" in entry and "Σ<sub>j≠i</sub>" in entry
     assert "<dt>Source</dt><dd>tian-2023, eq. (1);" in entry and "<dt>Cost</dt><dd>2·N²·d flops" in entry
-    assert '<code>f, f_view, tau, eps</code> as in <a href="#' in entry or "<code>f, f_view, tau, eps</code>" in entry
+    place = "#contrastive_dynamics.losses.pairwise_importance.infonce_logits"
+    assert f'<code>f, f_view, tau, eps</code> as in <a href="{place}">' in entry
     assert "| infonce_loss " in losses  # a table stays one
 
 
