@@ -5,10 +5,10 @@ import re
 import pytest
 import yaml
 from checkout import ROOT
+from void_controls import why_void
 
 from clbook.claims.claim_table import Claims
 from clbook.claims.judging import Reading
-from clbook.claims.void_controls import why_void
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.staleness import stored_stamps
 

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from .judging import Reading
-from .statistics import Sample
+from clbook.claims.judging import Reading
+from clbook.claims.statistics import Sample
 
 FACTORS = (0.5, 1.0, 2.0)
 SAME = 1e-9  # relative; numbers nearer than this are one but for rounding
@@ -21,20 +21,13 @@ def why_void(readings: Sequence[Reading]) -> str:
     for factor in FACTORS:
         if pairs and all(abs(a) > NOTHING and math.isclose(b, factor * a, rel_tol=SAME) for a, b in pairs):
             return f"{factor:g} times the observed value"
-    controls, observed = ([v for r in readings for v in _values(arm(r))] for arm in (_control, _observed))
+    controls = [value for reading in readings for value in _values(reading.control)]
+    observed = [value for reading in readings for value in _values(reading.observed)]
     if not _one_number(controls):
         return ""
     if any(math.isclose(controls[0], number, rel_tol=SAME, abs_tol=NOTHING) for number in (0.0, *FACTORS)):
         return f"always {round(controls[0], 9) + 0.0:g}"
     return f"always {controls[0]:g}, while the observed value moves" if not _one_number(observed) else ""
-
-
-def _control(reading: Reading) -> dict[str, Sample]:
-    return reading.control
-
-
-def _observed(reading: Reading) -> dict[str, Sample]:
-    return reading.observed
 
 
 def _values(arm: dict[str, Sample]) -> list[float]:
