@@ -19,6 +19,7 @@ SLIPS = ("misprint", "contradicted", "vacuous")
 _WIDE, _HIGH, _BOX, _TALL = 104, 74, 92, 30  # of a place in the picture, and of the box in it, in pixels
 _STYLE = (
     ".statement-graph{max-width:100%;height:auto}.statement-graph line{stroke:currentColor;opacity:.35}"
+    ".statement-graph .on-slip{stroke:#b0508a;stroke-width:2;opacity:1}"
     ".statement-graph rect{fill:var(--verdict-ground,#fff);stroke:var(--verdict-word,#444)}"
     ".statement-graph text{fill:var(--verdict-word,#444);font-size:13px;text-anchor:middle}"
     "@media(max-width:700px){.statement-graph{display:none}}"
@@ -69,6 +70,8 @@ def batched_evenly(names: Sequence[str], most: int = 7) -> list[Sequence[str]]:
 def in_rows(uses: Mapping[str, Sequence[str]]) -> list[Sequence[str]]:
     """The names in rows: each below all that it uses and near their mean, last those that no line leads to or from."""
     found, rows = levels(uses), []
+    for name in set(found) - {name for name in uses if uses[name]}:  # what uses nothing stands next to its first user
+        found[name] = min((found[user] for user in uses if name in uses[user]), default=1) - 1
     joined = {*(name for name in uses if uses[name]), *(used for others in uses.values() for used in others)}
     across: dict[str, float] = {}  # name → its place in the row, from 0 to 1
     for level in range(max(found.values()) + 1):
@@ -92,12 +95,8 @@ def picture(uses: Mapping[str, Sequence[str]], results: Mapping[str, ClaimResult
         for at, row in enumerate(rows)
         for k, name in enumerate(row)
     }
-    lines = "".join(
-        f'<line x1="{place[used][0]:.0f}" y1="{place[used][1] + _TALL / 2:.0f}" '
-        f'x2="{place[name][0]:.0f}" y2="{place[name][1] - _TALL / 2:.0f}"/>'
-        for name, others in uses.items()
-        for used in others
-    )
+    slips = {name for name in place for one in (name, *below(name, uses)) if results[one].verdict in SLIPS}
+    lines = "".join(_line(place[used], place[name], used in slips) for name in uses for used in uses[name])
     boxes = "".join(_box(results[name], name in _bare(uses), *place[name]) for name in place)
     title = "Statements; each line leads down to one whose proof uses it"
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
@@ -106,6 +105,12 @@ def picture(uses: Mapping[str, Sequence[str]], results: Mapping[str, ClaimResult
 
 def _bare(uses: Mapping[str, Sequence[str]]) -> list[str]:
     return [name for name in uses if not uses[name]]
+
+
+def _line(begin: tuple[float, float], end: tuple[float, float], on_slip: bool) -> str:
+    word = 'class="on-slip" ' * on_slip
+    (x1, y1), (x2, y2) = begin, end
+    return f'<line {word}x1="{x1:.0f}" y1="{y1 + _TALL / 2:.0f}" x2="{x2:.0f}" y2="{y2 - _TALL / 2:.0f}"/>'
 
 
 def _box(result: ClaimResult, bare: bool, x: float, y: float) -> str:

@@ -132,7 +132,11 @@ def test_what_a_second_program_found_is_told_of_the_file_as_it_is(tmp_path):
     for worst, said in ((2e-9, "agrees to 2·10⁻⁹, its method to 0.01"), (0.5, "differs by 0.5, its method to 0.01")):
         record.write_text(json.dumps({"files": {"a.py": one | {"worst": worst}}}))
         assert second_hands(tmp_path) == {"a/b": said}
-    program.write_text("x = 2\n")
+    (program.parent / "a_again.py").write_text("x = 1\n")
+    record.write_text(json.dumps({"files": {"a.py": one, "a_again.py": one | {"worst": 0}}}))
+    assert second_hands(tmp_path) == {"a/b": "agrees to 2·10⁻⁹, its method to 0.01; again: agrees exactly"}
+    for path in program.parent.iterdir():
+        path.write_text("x = 2\n")
     assert second_hands(tmp_path) == {}
 
 

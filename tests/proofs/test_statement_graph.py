@@ -36,6 +36,7 @@ def test_the_list_says_what_hangs_on_a_slip():
     slip = RESULTS | {"lem-1": result("lem-1", "misprint", locator="of lem-1", slip="misprint", erratum="2")}
     said = {item.split("</a>")[0].split(">")[-1]: item for item in listed(USES, slip).split("<li>")[1:]}
     assert list(said)[0] == "of thm-1"
+    assert picture(USES, slip).count('class="on-slip"') == 2 and "on-slip" not in picture(USES, RESULTS)
     assert all(("does not hold as printed" in said[f"of {name}"]) == (name in ("lem-2", "thm-1")) for name in RESULTS)
     assert "uses no other" in said["of lem-3"] and "does not hold" not in listed(USES, RESULTS)
 

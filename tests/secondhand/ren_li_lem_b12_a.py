@@ -26,8 +26,12 @@ def trained(signal, noise, count):
         w, v = pair
         n_w, n_v = np.sqrt(np.sum(w * (moment @ w))), np.sqrt(np.sum(v * (moment @ v)))
         agree = np.sum(v * (cross @ w)) / (n_w * n_v)
-        return np.array([cross @ v / (n_w * n_v) - agree * moment @ w / n_w**2,
-                         cross @ w / (n_w * n_v) - agree * moment @ v / n_v**2])
+        return np.array(
+            [
+                cross @ v / (n_w * n_v) - agree * moment @ w / n_w**2,
+                cross @ w / (n_w * n_v) - agree * moment @ v / n_v**2,
+            ]
+        )
 
     pair, step = np.array([first, second]), 0.05 * d
     for _ in range(200000):
@@ -55,5 +59,7 @@ def found():
         signal = np.array(signal)
         ends = np.linalg.svd(trained(signal, noise, count), compute_uv=False)
         cases[f"signals {signal}, noise {noise:g} in {count} directions"] = (
-            ends[0] / ends[-1], stated(signal, len(signal) + count))
+            ends[0] / ends[-1],
+            stated(signal, len(signal) + count),
+        )
     return cases

@@ -1,9 +1,9 @@
 """Ren and Li, Lemma C.2: means over the signs of a negative are products of cosh, and tanh times these.
 
-Written from Section 3 (latents are independent and uniform on +-1/sqrt d) and the claim's sentence, by an author who had not seen
-the other program for this claim. Signs are not enumerated: for one latent the mean is a derivative of log cosh, here a
-central difference of the log of the mean of exp over Rademacher signs, computed as a convolution over signals.
-Method: central differences of fourth order, step 1e-3: 1e-9.
+Written from Section 3 (latents are independent signs) and the claim's sentence, by an author who had not seen the other
+program for this claim. The mean of exp(sum g_q z_q) is over the law of the sum, built signal by signal; a factor z_p is
+a derivative of that mean in g_p, here a central difference.
+Method: central differences of fourth order, step 1e-3, twice for two factors: 1e-7.
 """
 
 import numpy as np

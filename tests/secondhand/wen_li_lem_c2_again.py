@@ -1,8 +1,8 @@
 """Wen and Li: E x+ x++' = p (M M' - diag M M') with a mask, and p M M' + sigma_xi^2 I without or with two masks.
 
-Written from Section 2 (data and Definition 2.3, the mask) and the claim's sentence, by an author who had not seen the other
-program for this claim. All values of the signals and of both masks are enumerated; of the noise only first and second moments
-matter, so that each coordinate is +-sigma.
+Written from Section 2 (data and Definition 2.3, the mask) and the claim's sentence, by an author who had not seen
+the other program for this claim. All values of the signals and of both masks are enumerated; of the noise only first
+and second moments matter, so that each coordinate is +-sigma.
 Method: finite sums in float64.
 """
 

@@ -1,8 +1,8 @@
 """Wen and Li: without a mask a neuron grows along an atom at p + sigma_xi^2.
 
-Written from Section 2 of the paper (data, network, similarity with a stop-gradient, loss) and the claim's sentence. One
-tiny neuron with bias 0 at an atom; of a datum it sees u = z_j + xi, so that the mean over a datum and all negatives is a
-sum over Gauss-Hermite nodes. The gradient of the loss is a central difference in the view that is not stopped.
+Written from Section 2 of the paper (data, network, similarity with a stop-gradient, loss) and the claim's sentence.
+One tiny neuron with bias 0 at an atom; of a datum it sees u = z_j + xi, so that the mean over a datum and all negatives
+is a sum over Gauss-Hermite nodes. The gradient of the loss is a central difference in the view that is not stopped.
 Near zero all logits are 1/(n + 1) (Lemma C.3), so the rate is that of the claim times 1 - 1/(n + 1).
 Method: the neuron's square, 1e-6, is left out of the logits; the difference leaves 1e-8.
 """
@@ -42,6 +42,8 @@ def rate(p, variance, negatives, size=1e-3, step=1e-4, tau=1.0):
 def found():
     return {
         f"p = {p}, variance {variance}, {negatives} negatives": (
-            rate(p, variance, negatives), (p + variance) * negatives / (negatives + 1))
+            rate(p, variance, negatives),
+            (p + variance) * negatives / (negatives + 1),
+        )
         for p, variance, negatives in ((0.1, 0.3, 1), (0.05, 0.5, 2), (0.2, 0.15, 2))
     }

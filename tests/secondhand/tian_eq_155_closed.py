@@ -1,9 +1,9 @@
 """Tian, (155): the probability that a component with an advantage wins, from uniform starts.
 
-Written from Appendix C.3 (its event (152)) and the claim's sentence, by an author who had not seen the other program for
-this claim. Starts are on a grid of n cells a unit in [-1, 1]; the wins of all (2n)^d starts are counted, not drawn: for
-each start of the modulated component the others that stay below it are a power. A tie of cells counts for the mean
-over the orders of those that tie.
+Written from Appendix C.3 (its event (152)) and the claim's sentence, by an author who had not seen the other program on
+this page of the paper. Starts are on a grid of n cells a unit in [-1, 1]; the wins of all (2n)^d starts are counted,
+not drawn: for each start of the modulated component the others that stay below it are a power. A tie of cells counts
+for the mean over the orders of those that tie.
 Method: a grid of cells, each with a uniform start: exact but for rounding if the advantage is a whole number of cells.
 """
 
@@ -23,9 +23,10 @@ def wins(advantage, d, n=40):
         lead = cell + shift  # cells below `lead` lose to it, those of the same cell tie
         below, ties = np.clip(lead, 0, 2 * n), float(0 <= lead < 2 * n)
         # with k of d - 1 others in the same cell it is the first of k + 1 in 1/(k + 1) of the orders
-        total += sum(
-            math.comb(d - 1, k) * float(below) ** (d - 1 - k) * ties**k / (k + 1) for k in range(d)
-        ) / (2.0 * n) ** d
+        total += (
+            sum(math.comb(d - 1, k) * float(below) ** (d - 1 - k) * ties**k / (k + 1) for k in range(d))
+            / (2.0 * n) ** d
+        )
     return total
 
 
@@ -41,5 +42,6 @@ def printed(e, d):
 def found():
     return {
         f"advantage {e}, d = {d}": (wins(e, d), printed(e, d))
-        for e in (-0.9, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 1.5) for d in (2, 3, 10)
+        for e in (-0.9, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 1.5)
+        for d in (2, 3, 10)
     }
