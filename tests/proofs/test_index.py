@@ -118,6 +118,8 @@ def test_a_card_says_how_far_its_claim_is_proved():
         "by another hand: agrees to 8e-12</summary>" in second and "It agrees to 8e-12, its method to 1e-06." in second
     )
     assert with_entries(cards, {}) == cards
+    twice = entry(None, "agrees exactly; again: agrees to 0.1, its method to 0.2")
+    assert "<summary>by another hand: agrees exactly</summary>" in twice and "again: agrees to 0.1" in twice
     refused = with_entries(cards, {"eq-8": entry(replace(PROOF, fault="a.v: FAILED, <admit>"), "")})
     assert "proof not accepted: a.v: FAILED, &lt;admit&gt;" in refused and "By hand" not in refused
 
