@@ -475,7 +475,7 @@ chapter.judge("eq-8", observed=error, control=uncentred)
 # w_m\propto u_m-\sum_jt_ju_j,\qquad t_j\ge0,\quad t_j\,w_m^\top u_j=0 .
 # $$
 #
-# If $t_j<p_j/(1-p_m)$ for all $j$, the cost of opening a gate exceeds the gain, and $w_m$ is a strict optimum. Its angle to $u_m$ is at most $\arcsin(\varepsilon/\sqrt{1-\varepsilon})$ with $\varepsilon=\lVert U^\top U-I\rVert_2$. So the paper's sentence holds. But nearly all of these optima are kinks, at which $A$ jumps, and these are no LMEs, so they do not follow from Theorem 3 of the paper.
+# If $t_j<p_j/(1-p_m)$ for all $j$, the cost of opening a gate exceeds the gain, and $w_m$ is a strict optimum. The sine of its angle to $u_m$ is at most $\varepsilon=\lVert U^\top U-I\rVert_2$, if $\varepsilon<1$: the filter $w$ with $w^\top u_m=1$ that is orthogonal to all other patterns lies no nearer, and for it, with $G=U^\top U$, $\cos^2=1/(G_{mm}(G^{-1})_{mm})$. All eigenvalues $\lambda$ of $G$ lie in $[1-\varepsilon,1+\varepsilon]$, where $\lambda+(1-\varepsilon^2)/\lambda\le2$. So $(1-\varepsilon^2)\,G_{mm}(G^{-1})_{mm}\le G_{mm}(2-G_{mm})\le1$, and $\sin^2\le\varepsilon^2$. (A program has [checked this step](../book/proofs.md) for any number of patterns. The rule of the card, which is older, allows $\varepsilon/\sqrt{1-\varepsilon}$.) So the paper's sentence holds. But nearly all of these optima are kinks, at which $A$ jumps, and these are no LMEs, so they do not follow from Theorem 3 of the paper.
 
 
 # %% tags=["hide-input"]
@@ -642,7 +642,9 @@ chapter.judge("eq-50", observed=changes, control=smooth)
 # $\rho(w_*)\le\frac{C_0^2\,\mathrm{vol}(C_0)}{\pi}\,r(w_*,\alpha)$ with $r=\sum_lz_l^2\max_{w_*^\top x=0}\tilde p_l$. (The paper prints $C_0^3$.)
 # ```
 #
-# A wedge of angle $a$ between two half spaces has the volume $\mathrm{vol}(C_0)\,a/2\pi$; paper (78) and (89) multiply it by another $C_0$. The printed bound is true wherever $C_0\ge1$, and nothing that follows uses the power. In the plane the roughness never exceeds two thirds of the mended bound.
+# A wedge of angle $a$ between two half spaces has the volume $\mathrm{vol}(C_0)\,a/2\pi$; paper (78) and (89) multiply it by another $C_0$. The printed bound is true wherever $C_0\ge1$, and nothing that follows uses the power.
+#
+# The mended bound holds for every density $p$ in $d\ge2$ dimensions. The roughness is $\mathbb E[h]\,\lambda_{\max}(B)$, $B$ the second moment of the density on the plane $w^\top x=0$. Here $\mathbb E[h]\le C_0$, and $\lambda_{\max}(B)$ is at most $\max p$ times the second moment $V_{d-1}C_0^{d+1}/(d+1)$ of a ball in $d-1$ dimensions, $V_k$ the volume of the unit ball in $k$. So the roughness is at most $\pi V_{d-1}/((d+1)V_d)$ of the bound: two thirds in the plane, $3\pi/16=0.59$ in space, and $(d+2)/(d+3)$ of what it was with every two further dimensions. An importance of several terms adds up such densities. A program has [checked this](../book/proofs.md).
 
 
 # %% tags=["hide-input"]

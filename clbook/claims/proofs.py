@@ -141,7 +141,6 @@ def second_hands(root: Path) -> dict[str, str]:
         if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == one["sum"]:
             agrees = "agrees to" if one["worst"] <= one["within"] else "differs by"
             exactly = one["worst"] == 0 and "agrees exactly"
-            said[one["claim"]] = (
-                exactly or f"{agrees} {number(one['worst'], 1)}, its method to {number(one['within'], 1)}"
-            )
+            line = exactly or f"{agrees} {number(one['worst'], 1)}, its method to {number(one['within'], 1)}"
+            said[one["claim"]] = f"{said[one['claim']]}; again: {line}" if one["claim"] in said else line
     return said

@@ -30,7 +30,7 @@ from .introduction import chapter_map, copy_hero, first_picture, intro_counts
 from .kernel_reference import reached_by, reference_pages
 from .proof_words import address, counted, proof_list, second_table
 from .record_gallery import Placed
-from .statement_graph import graph_page, load_uses
+from .statement_graph import graph_pages, load_uses
 from .thumbnails import Thumbnail
 
 MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
@@ -122,7 +122,6 @@ def generate(
         "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),
         "first-picture.md": opening,
-        "statements.md": graph_page(uses or {}, results, titles),
         "proofs.md": proof_list(proofs),
         "proof-counts.md": f"{counted(proofs)}.\n",
         "second-hands.md": second_table(second or {}),
@@ -130,7 +129,7 @@ def generate(
     boxes = {
         f"{name}-box.md": chapter_box(chapters[name], stamps[name], count_line(rows)) for name, rows in own.items()
     }
-    return files | boxes
+    return files | boxes | graph_pages(uses or {}, results, titles)
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:

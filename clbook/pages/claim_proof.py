@@ -47,7 +47,7 @@ def entry(proof: Proof | None, second: str) -> str:
     if proof:
         said[proof.words] = explained(proof, "../proofs/")
     if second:
-        said[f"by another hand: {second.partition(',')[0]}"] = in_html(f"{SECOND} It {second}.")
+        said[f"by another hand: {re.split('[,;]', second)[0]}"] = in_html(f"{SECOND} It {second}.")
     return "".join(
         f'<details class="claim-proof"><summary>{in_html(word)}</summary><p>{text}</p></details> '
         for word, text in said.items()

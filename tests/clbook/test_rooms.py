@@ -200,7 +200,7 @@ BUDGET = {
     "clbook.commands": 1950,
     "clbook.common": 1030,
     "clbook.notebook": 1150,
-    "clbook.pages": 2100,
+    "clbook.pages": 2140,
     "clbook.provenance": 1560,
     "clbook.sweep": 770,
     "contrastive_dynamics.alignment_and_balance": 1750,

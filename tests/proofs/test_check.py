@@ -154,8 +154,14 @@ def test_coq_is_asked_on_what_a_theorem_rests(tmp_path, text, said):
 
 
 @needs_coq
-def test_a_coq_proof_that_is_broken_on_purpose_is_found(tmp_path):
-    for name, old, new in (("signs.v", "sinh2 (y : F) := y - y^-1", "sinh2 (y : F) := y + y^-1"),):
-        text = (PROOFS / name).read_text(encoding="utf-8")
-        assert text.count(old) == 1
-        assert line_for(tmp_path, name, text.replace(old, new)).startswith("FAILED: line ")
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("signs.v", "sinh2 (y : F) := y - y^-1", "sinh2 (y : F) := y + y^-1"),
+        ("convex.v", "Theorem convex : ln (S x) + m <= ln (S y).", "Theorem convex : ln (S x) + m + 1 <= ln (S y)."),
+    ],
+)
+def test_a_coq_proof_that_is_broken_on_purpose_is_found(tmp_path, name, old, new):
+    text = (PROOFS / name).read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    assert line_for(tmp_path, name, text.replace(old, new)).startswith("FAILED: line ")

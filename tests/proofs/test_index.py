@@ -118,6 +118,8 @@ def test_a_card_says_how_far_its_claim_is_proved():
         "by another hand: agrees to 8e-12</summary>" in second and "It agrees to 8e-12, its method to 1e-06." in second
     )
     assert with_entries(cards, {}) == cards
+    twice = entry(None, "agrees exactly; again: agrees to 0.1, its method to 0.2")
+    assert "<summary>by another hand: agrees exactly</summary>" in twice and "again: agrees to 0.1" in twice
     refused = with_entries(cards, {"eq-8": entry(replace(PROOF, fault="a.v: FAILED, <admit>"), "")})
     assert "proof not accepted: a.v: FAILED, &lt;admit&gt;" in refused and "By hand" not in refused
 
@@ -132,7 +134,11 @@ def test_what_a_second_program_found_is_told_of_the_file_as_it_is(tmp_path):
     for worst, said in ((2e-9, "agrees to 2·10⁻⁹, its method to 0.01"), (0.5, "differs by 0.5, its method to 0.01")):
         record.write_text(json.dumps({"files": {"a.py": one | {"worst": worst}}}))
         assert second_hands(tmp_path) == {"a/b": said}
-    program.write_text("x = 2\n")
+    (program.parent / "a_again.py").write_text("x = 1\n")
+    record.write_text(json.dumps({"files": {"a.py": one, "a_again.py": one | {"worst": 0}}}))
+    assert second_hands(tmp_path) == {"a/b": "agrees to 2·10⁻⁹, its method to 0.01; again: agrees exactly"}
+    for path in program.parent.iterdir():
+        path.write_text("x = 2\n")
     assert second_hands(tmp_path) == {}
 
 

@@ -1,5 +1,7 @@
 """Runs every second program and keeps what it found: `python tests/secondhand/run_all.py`; one line each.
 
+Names after it, such as `tian_eq_9`, run these alone and leave the rest of the record as it is.
+
 A program has `CLAIM`, `WITHIN` (the largest relative distance that its method explains) and `found()`, which gives case
 → (what it found, what the claim's sentence says). It uses numpy alone and imports nothing of this book.
 """
@@ -33,12 +35,14 @@ def outcome(name):
 
 
 def main():
-    outcomes = {}
-    for name in programs():
+    kept = json.loads(RECORD.read_text(encoding="utf-8"))["files"] if RECORD.exists() else {}
+    outcomes = {name: one for name, one in kept.items() if sys.argv[1:] and (HERE / name).exists()}
+    for name in sys.argv[1:] or programs():
         one = outcomes[f"{name}.py"] = outcome(name)
         verdict = "agrees to" if one["worst"] <= one["within"] else "DIFFERS by"
         print(f"{name:20} {one['claim']:28} {verdict} {one['worst']:.1e} (its method: {one['within']:g})", flush=True)
-    RECORD.write_text(f"{json.dumps({'files': outcomes}, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+    record = json.dumps({"files": dict(sorted(outcomes.items()))}, indent=1, ensure_ascii=False)
+    RECORD.write_text(f"{record}\n", encoding="utf-8")
     return int(any(one["worst"] > one["within"] for one in outcomes.values()))
 
 

@@ -21,7 +21,7 @@ def write_book(root: Path) -> dict[str, str]:
     """Write all but the chapters below a root, as if every planned chapter were written; returns chapter → paper."""
     book = ROOT / "book"
     static = [path for path in (book / "_static").rglob("*") if path.is_file()]
-    kept = [*book.glob("*.md"), *book.glob("reference/*.md"), book / "references.bib"]
+    kept = [*book.glob("*.md"), *book.glob("reference/*.md"), *book.glob("statements/*.md"), book / "references.bib"]
     for source in [*kept, *static, ROOT / "_config.yml"]:
         target = root / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -33,6 +33,8 @@ def write_book(root: Path) -> dict[str, str]:
     book_pages.write(
         root / "book" / "_generated" / "reference", {f"{room}.md": text for room, text in reference.items()}
     )
+    graphs = {path.name: "None yet.\n" for path in book.glob("statements/*.md")}
+    book_pages.write(root / "book" / "_generated" / "statements", graphs)
     (root / "chapters").mkdir(exist_ok=True)
     planned = {"shows": ["something"], "prerequisites": ["nothing"]}
     fronts = {name: planned | front for name, front in book_pages.load_chapters(ROOT).items()}

@@ -136,7 +136,11 @@ def test_generated_pages_render_without_a_warning(tmp_path):
         notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
         (tmp_path / "chapters" / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     stamps = dict.fromkeys(papers, STAMPS["nonlinearity"])
-    book_pages.write(tmp_path / "book" / "_generated", book_pages.generate(tmp_path, rows, stamps))
+    first, second = (row.claim.id for row in ALL[:2])
+    graphs = {path.stem: {first: [second]} for path in (BOOK / "statements").glob("*.md")}
+    pages = book_pages.generate(tmp_path, rows, stamps, uses=graphs)
+    assert {f"statements/{paper}.md" for paper in graphs} <= set(pages)
+    book_pages.write(tmp_path / "book" / "_generated", pages)
     assert book_pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
     assert not book_pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
 
