@@ -13,7 +13,7 @@ from pathlib import Path
 from checkout import import_path
 
 MARK = "CLBOOK_TEST_MARK"
-KERNEL, WORKER, GUARD = "ipykernel_launcher", "LokyProcess", "killpg"  # parts of their command lines
+KERNEL, WORKER, GUARD = "ipykernel.kernelapp", "LokyProcess", "killpg"  # parts of their command lines
 
 
 class Marked:
