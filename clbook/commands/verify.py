@@ -121,8 +121,6 @@ def compare(job: Job, claim: str, again: dict) -> Outcome:
     elsewhere = not same_arithmetic(made_by(stamp, claim), again)
     if job.part:
         stored, now = job.part.cut(stored, now)
-        if not stored["observed"]:
-            return Outcome(claim, where, UNREACHED)
     else:
         before, verdict = _verdict(job, claim, stored), _verdict(job, claim, now)
         if before != verdict and not (elsewhere and may_open(job.claims.rows[claim], before, verdict)):
