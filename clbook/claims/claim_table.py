@@ -82,8 +82,8 @@ class Claim:
     `stand_in` what our run has in place of the paper's own experiment. `advocate` is the strongest reading under
     which the authors are right, run as a separate arm. `whole` says why few seeds give no reading, or another one;
     it is then not verified in part. `part` is a smaller run that gives some of the same values of some of the same
-    cases: the `parameters` in which it differs, and its `share` of the cost; `clbook verify` compares these. `beyond` marks a claim that is ours and not the paper's. `place` is written
-    `in`: `chapter` or `appendix`. `breaks` are lines of kernels that turn the verdict when they are broken: the
+    cases: the `parameters` in which it differs, and its `share` of the cost; `clbook verify` compares these. `beyond`
+    marks a claim that is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of kernels that turn the verdict when they are broken: the
     module that one stands `in`, its `old` and its `new` text, and perhaps `parameters` in which the run differs
     from the smoke profile. The first is the claim's, others are their kernels'. `plain` says in sentences what was
     found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from a reading of the text. `of`

@@ -47,7 +47,8 @@ def ends_in_a_line(book, *arguments, **options):
 @pytest.mark.parametrize("name", WRITING)
 def test_a_full_disk(book, name):
     status, said, unchanged = ends_in_a_line(book, *WRITING[name], before=SMALL_DISK)
-    assert status != 0 and unchanged and len([one for one in said.splitlines() if one.startswith("clbook: ")]) == 1, said
+    lines = [line for line in said.splitlines() if line.startswith("clbook: ")]
+    assert status != 0 and unchanged and len(lines) == 1, said
 
 
 @pytest.mark.parametrize("name", WITHOUT_HOME)

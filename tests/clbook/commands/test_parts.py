@@ -47,7 +47,7 @@ PART = "  part: {parameters: {widths: [2], networks: 3}, share: 0.1}\n"
 
 def test_a_row_names_few_cases_and_networks_and_verify_compares_these(tmp_path, monkeypatch):
     claims = GRID_CLAIMS.replace("  control: the opposite sign\n", "  control: the opposite sign\n" + PART)
-    files = recorded(tmp_path, monkeypatch, WIDTHS, "networks: 12\n", claims)
+    recorded(tmp_path, monkeypatch, WIDTHS, "networks: 12\n", claims)
     monkeypatch.setattr(verify_plan, "WHOLE_BELOW_SECONDS", -1.0)
     (job,) = verify_plan.in_parts(verify_plan.jobs(tmp_path, "stand-in", ["fig-1"], "paper"), "x")
     assert (job.part.parameters["widths"], job.part.parameters["networks"], job.part.share) == ([2], 3, 0.1)
@@ -63,7 +63,7 @@ def test_a_row_names_few_cases_and_networks_and_verify_compares_these(tmp_path, 
 
 
 @pytest.mark.parametrize("parameters", [{"widths": [3]}, {"networks": 13}, {"nothing": 1}])
-def test_a_part_with_other_cases_than_the_stored_run_is_none(tmp_path, monkeypatch, parameters):
+def test_a_part_with_other_cases_than_the_stored_run_is_none(parameters):
     stamp = {"parameters": {"widths": [1, 2], "networks": 12, "mode": "plain"}}
     assert few_cases(stamp, {"parameters": parameters, "share": 0.1}) is None
     assert few_cases(stamp, {"parameters": {"mode": "fancy"}, "share": 0.1}).parameters["mode"] == "fancy"
