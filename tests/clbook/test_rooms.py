@@ -197,7 +197,7 @@ BUDGET = {
     "clbook.claims": 765,
     "clbook.classroom": 1330,
     "clbook.cli": 370,
-    "clbook.commands": 1950,
+    "clbook.commands": 1975,
     "clbook.common": 1030,
     "clbook.notebook": 1165,
     "clbook.pages": 2100,

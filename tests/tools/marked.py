@@ -85,6 +85,10 @@ def marked(*arguments: str, root: Path, **environment) -> Iterator[Marked]:
                 os.kill(pid, signal.SIGKILL)
         command.process.wait()
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        for pid in _numbers():  # orphans that ended and that nobody has waited for
+            if f"PPid:\t{os.getpid()}\n" in (status := _read(pid, "status")) and "State:\tZ" in status:
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
 
 
 def _numbers() -> list[int]:
