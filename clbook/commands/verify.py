@@ -211,12 +211,18 @@ def _with_whole(job: Job, checked: list[Outcome]) -> list[Outcome]:
 
 def _print_job(job: Job, checked: list[Outcome]) -> None:
     """Print a job's counts and at once what differs in it: the next job may take an hour, or be interrupted."""
-    in_part = " in part" if job.part else ""
+    in_part = f" in part, with {_changed(job)}" if job.part else ""
     wrong = sum(outcome.wrong for outcome in checked)
     print(f"{job.stored.where}: {_readings(checked)} readings{in_part}, {wrong} wrong", flush=True)
     for outcome in checked:
         if outcome.wrong or outcome.output or outcome.message.startswith(("stale", ABSENT, LATE)):
             print(f"{outcome.where}, {outcome.claim}: {outcome.message}", flush=True)
+
+
+def _changed(job: Job) -> str:
+    """The parameters in which a part differs from the stored run."""
+    stored = job.stored.stamp["parameters"]
+    return " ".join(f"{name}={value}" for name, value in job.parameters.items() if value != stored.get(name))
 
 
 def _readings(outcomes: list[Outcome]) -> int:
