@@ -38,7 +38,7 @@ def ends_in_a_line(book, *arguments, **options):
     """The status and the words of a command of which nothing lives on and which wrote no stored file."""
     before = stored(book)
     with marked(*arguments, root=book, **options) as command:
-        status, said = command.ends(240)
+        status, said = command.ends(600)
         assert command.leftovers() == {}
     assert "Traceback" not in said and "Assertion" not in said, said
     return status, said, stored(book) == before
