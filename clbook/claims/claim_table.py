@@ -39,6 +39,7 @@ _WORDS = "id locator statement planted erratum conditions needs note vacuous sta
 _CHANGE = record_of("date old_rule old_verdict why", **dict.fromkeys(("date", "old_rule", "old_verdict", "why"), TEXT))
 _BREAK = record_of("in old new", **dict.fromkeys(("in", "old", "new"), TEXT), parameters=ANY)
 _BREAK |= {"additionalProperties": False}
+_PART = record_of("parameters share", parameters={"type": "object"}, share=NUMBER) | {"additionalProperties": False}
 _CHOICES = {"kind": KINDS, "data": list(project.data_sets().NEEDS), "slip": ["misprint"], "in": PLACES}
 _CHOICES |= {
     "clear_by": ("interval", "mean", "agreement"),
@@ -60,6 +61,7 @@ _ROW = {
         "by_chance": TRUTH,
         "clear": NUMBER,
         "least": {"type": "integer", "minimum": 2},
+        "part": _PART,
         "plain": list_of(TEXT, 2),
     }
     | {name: {"enum": list(words)} for name, words in _CHOICES.items()},
@@ -76,19 +78,20 @@ class Claim:
 
     `rule` is None for a claim that this edition does not run; `needs` then says what it takes. `erratum` gives the
     corrected form of a statement whose printed form fails; `slip: misprint` says that nothing rests on the printed
-    form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot hold,
-    `stand_in` what our run has in place of the paper's own experiment. `advocate` is the strongest reading under
-    which the authors are right, run as a separate arm. `whole` says why few seeds give no reading, or another one;
-    it is then not verified in part. `beyond` marks a claim that is ours and not the paper's. `place` is written
-    `in`: `chapter` or `appendix`. `breaks` are lines of kernels that turn the verdict when they are broken: the
-    module that one stands `in`, its `old` and its `new` text, and perhaps `parameters` in which the run differs
-    from the smoke profile. The first is the claim's, others are their kernels'. `plain` says in sentences what was
-    found, see `sentence_templates`. `conditions_kind` tells a region (`range`) from a reading of the text. `of`
-    says whether a row is the statement of its theorem or a `remark` beside it. `clear` is a number: a case `GROUP:
-    CELL`, or `CELL`, then has one value per network, and the statistic is, for each group, the share of cases whose
-    interval, or by `clear_by` whose mean, lies above this number (see `judging.Reading.as_judged`); `clear_at_95`
-    says why 95 % suffice there: what a shuffled grid gives. With fewer networks per case than `least` the claim is
-    never judged as missed: it stays undecided.
+    form. `conditions` names the region where the statement holds, `vacuous` why its premises cannot hold, `stand_in`
+    what our run has in place of the paper's own experiment. `advocate` is the strongest reading under which the authors
+    are right, run as a separate arm. `whole` says why few seeds give no reading, or another one; it is then not
+    verified in part. `part` is a smaller run that gives some of the same values of some of the same cases: the
+    `parameters` in which it differs, and its `share` of the cost; `clbook verify` compares these. `beyond` marks a
+    claim that is ours and not the paper's. `place` is written `in`: `chapter` or `appendix`. `breaks` are lines of
+    kernels that turn the verdict when they are broken: the module that one stands `in`, its `old` and its `new` text,
+    and perhaps `parameters` in which the run differs from the smoke profile. The first is the claim's, others are their
+    kernels'. `plain` says in sentences what was found, see `sentence_templates`. `conditions_kind` tells a region
+    (`range`) from a reading of the text. `of` says whether a row is the statement of its theorem or a `remark` beside
+    it. `clear` is a number: a case `GROUP: CELL`, or `CELL`, then has one value per network, and the statistic is, for
+    each group, the share of cases whose interval, or by `clear_by` whose mean, lies above this number (see
+    `judging.Reading.as_judged`); `clear_at_95` says why 95 % suffice there: what a shuffled grid gives. With fewer
+    networks per case than `least` the claim is never judged as missed: it stays undecided.
     """
 
     id: str
@@ -118,6 +121,7 @@ class Claim:
     stand_in: str = ""
     advocate: str = ""
     whole: str = ""
+    part: dict | None = None
     beyond: bool = False
     place: str = "chapter"
     breaks: tuple[dict, ...] = ()

@@ -22,6 +22,15 @@ from .side_by_side import Stopped
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _PATIENCE = 5.0  # seconds for papermill to see that its kernel has ended, and for its clients to close
+# A kernel whose parent is gone before it looks for it believes that it has none, and lives for ever.
+_KERNEL = """\
+import sys
+sys.path = [place for place in sys.path if place]
+from clbook.common.subprocess_call import end_with
+end_with(int(sys.argv.pop(1)), group=True)
+from ipykernel.kernelapp import launch_new_instance
+launch_new_instance()
+"""
 # waits for the end of its input, which the system closes with the process that holds the other end
 _GUARD = """\
 import os, signal, sys
@@ -47,7 +56,8 @@ def _specs():
     class ThisInterpreter(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
             # at its end it is interrupted, which it would report as an error
-            argv = [sys.executable, "-m", "ipykernel_launcher", "--log-level=CRITICAL", "-f", "{connection_file}"]
+            own = [sys.executable, "-c", _KERNEL, str(os.getpid())]
+            argv = [*own, "--log-level=CRITICAL", "-f", "{connection_file}"]
             return KernelSpec(argv=argv, display_name="Python 3", language="python", name="python3")
 
     return ThisInterpreter()

@@ -1,4 +1,4 @@
-"""Part of a stored reading, computed at part of the cost: a few of its seeds.
+"""Part of a stored reading, computed at part of the cost: a few of its seeds, or of its cases.
 
 Run k's draws depend only on (seed, k, purpose), so a run with fewer seeds gives the same values for them.
 """
@@ -15,19 +15,24 @@ SMALLEST = 3  # values of a sample to recompute if the range allows even fewer; 
 
 @dataclass(frozen=True)
 class Part:
-    """A smaller run: its parameters, share of the cost, and slice of each sample (`count` values from `start` on)."""
+    """A smaller run: its parameters, share of the cost, and slice of each sample (`count` values from `start` on).
+
+    Without a count it has some of the cases, and of each the first values, as many as it gives.
+    """
 
     parameters: dict
     share: float
-    start: int
-    count: int
+    start: int = 0
+    count: int | None = None
 
     @property
     def key(self) -> tuple:
         return self.start, self.count, repr(sorted(self.parameters.items()))
 
     def cut(self, stored: dict, now: dict) -> tuple[dict, dict]:
-        """Both readings, arm by arm, restricted to the seeds that they share."""
+        """Both readings, arm by arm, restricted to the seeds that they share, and to the cases of the smaller run."""
+        if self.count is None:
+            return _beside(stored, now), now
         return _few(stored, self.start, self.count), _few(now, 0, self.count)
 
 
@@ -36,6 +41,31 @@ def _few(arms: dict, start: int, count: int) -> dict:
         return values[start : start + count] if isinstance(values, list) else values
 
     return {arm: {case: of(values) for case, values in cases.items()} for arm, cases in arms.items()}
+
+
+def _beside(stored: dict, now: dict) -> dict:
+    """What is stored of the values that a smaller run gave; a case that is not stored is not there."""
+
+    def of(value: object, there: object) -> object:
+        return value[: len(there)] if isinstance(value, list) and isinstance(there, list) else value
+
+    both = {arm: {case: v for case, v in cases.items() if case in stored.get(arm, {})} for arm, cases in now.items()}
+    return {arm: {case: of(stored[arm][case], v) for case, v in cases.items()} for arm, cases in both.items()}
+
+
+def few_cases(stamp: dict, part: dict) -> Part | None:
+    """The part that a claim's row names; None if the stored run is no larger one, as a run of other cases is not."""
+    stored, asked = stamp["parameters"], part["parameters"]
+    if not all(name in stored and _within(value, stored[name]) for name, value in asked.items()):
+        return None
+    return Part(stored | asked, part["share"])
+
+
+def _within(few: object, stored: object) -> bool:
+    """Whether a parameter asks for no more than was run; of words nobody can tell."""
+    if isinstance(stored, list):
+        return isinstance(few, list) and all(one in stored for one in few)
+    return isinstance(stored, str) or few <= stored
 
 
 def counts_runs(parameter: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..common.errors import line_of
 from ..common.formats import attempt
 from ..common.sources import ChapterFiles, named_chapters
-from ..notebook.shown import changed_outputs
+from ..notebook.shown import changed_outputs, other_cells
 from ..provenance.excused import excused
 from ..provenance.staleness import CURRENT, State, all_old_pictures, all_states, as_json
 
@@ -37,8 +37,8 @@ def command(root: Path, chapters: list[str] | None, json: bool) -> int:
 
 
 def changes(files: ChapterFiles) -> list[str]:
-    """`changed_outputs`, all of them; raises BookError for a damaged notebook or record."""
-    return list(changed_outputs(files))
+    """What notebooks and records show otherwise than their runs and sources; raises BookError for a damaged one."""
+    return [*changed_outputs(files), *other_cells(files)]
 
 
 def _print(off: Iterable[State]) -> None:

@@ -32,7 +32,7 @@ from .verify_plan import Job, in_parts, jobs, sampled
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 UNDRAWN = "not computed, too long even in part"
 UNREACHED, LATE = "not given by so small a part of their run", "not finished in the time of the sample"
-LONGEST_SECONDS = 300.0  # that one reading may take with few of its seeds
+LONGEST_SECONDS = 600.0  # that one reading may take, in part where it has a part
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
 JOB_TIMES_EXPECTED, JOB_START_SECONDS = 3.0, 40.0  # a job's time limit: times its expected seconds, plus its start
 NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
@@ -211,12 +211,18 @@ def _with_whole(job: Job, checked: list[Outcome]) -> list[Outcome]:
 
 def _print_job(job: Job, checked: list[Outcome]) -> None:
     """Print a job's counts and at once what differs in it: the next job may take an hour, or be interrupted."""
-    in_part = " in part" if job.part else ""
+    in_part = f" in part, with {_changed(job)}" if job.part else ""
     wrong = sum(outcome.wrong for outcome in checked)
     print(f"{job.stored.where}: {_readings(checked)} readings{in_part}, {wrong} wrong", flush=True)
     for outcome in checked:
         if outcome.wrong or outcome.output or outcome.message.startswith(("stale", ABSENT, LATE)):
             print(f"{outcome.where}, {outcome.claim}: {outcome.message}", flush=True)
+
+
+def _changed(job: Job) -> str:
+    """The parameters in which a part differs from the stored run."""
+    stored = job.stored.stamp["parameters"]
+    return " ".join(f"{name}={value}" for name, value in job.parameters.items() if value != stored.get(name))
 
 
 def _readings(outcomes: list[Outcome]) -> int:

@@ -16,7 +16,7 @@ from ..provenance.library import Library
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import Stored, notebooks_stamp, stored_stamps
 from ..provenance.stamps import seconds_of, seconds_of_record
-from .parts import Part, part_of
+from .parts import Part, few_cases, part_of
 from .request import check_data, named_claims
 
 INTEGRATOR = "torchdiffeq.odeint"  # adaptive: all runs of a batch share its steps
@@ -34,7 +34,6 @@ class Job:
     stored: Stored
     wanted: list[str]
     part: Part | None = None
-    seconds: float = 0.0  # expected
 
     @cached_property
     def digests(self) -> ChapterDigests:
@@ -61,8 +60,10 @@ class Job:
         return bool(self.part) and self.digests.calls(claim, INTEGRATOR)
 
     def part_of(self, claim: str, by: str) -> Part | None:
-        """A part of a reading, drawn by `by`; None if it has none, or a part would not represent the whole."""
-        return None if self.claims.rows[claim].whole else part_of(self.digests, self.stored.stamp, claim, by)
+        """The part that a row names, or one drawn by `by`; None if a part would not represent the whole."""
+        row, stamp = self.claims.rows[claim], self.stored.stamp
+        named = few_cases(stamp, row.part) if row.part else None
+        return named or (None if row.whole else part_of(self.digests, stamp, claim, by))
 
     @cached_property
     def cell_seconds(self) -> dict[int, float]:
@@ -79,7 +80,15 @@ class Job:
 
     def cost(self, claim: str) -> float:
         """The seconds of a reading's cells."""
-        cells = {self.code.units[n].cell for n in self.code.union([claim])}
+        return self._cost_of([claim])
+
+    @property
+    def seconds(self) -> float:
+        """What all its readings are expected to take together; cells that several need are counted once."""
+        return self._cost_of(self.wanted) * (self.part.share if self.part else 1.0)
+
+    def _cost_of(self, claims: list[str]) -> float:
+        cells = {self.code.units[n].cell for n in self.code.union(claims)}
         return sum(self.cell_seconds.get(n, 0.0) for n in cells)
 
     @property
@@ -136,26 +145,22 @@ class Draw(Mapping[str, float]):
 def sampled(planned: list[Job], budget: float, by: str) -> list[Job]:
     """The readings that are drawn within a budget of seconds; costly ones in part."""
     draw = Draw(planned, budget, by)
-    return grouped(draw.chosen(name) for name in sample(draw, budget, by))
+    return grouped(draw.chosen(name)[:3] for name in sample(draw, budget, by))
 
 
 def in_parts(planned: list[Job], by: str) -> list[Job]:
     """The readings, costly ones in part; what has no part that can be computed alone is computed whole."""
     return grouped(
-        (job, claim, part, cost * part.share if part else cost)
+        (job, claim, job.part_of(claim, by) if job.cost(claim) > WHOLE_BELOW_SECONDS else None)
         for job in planned
         for claim in job.wanted
-        for cost in [job.cost(claim)]
-        for part in [job.part_of(claim, by) if cost > WHOLE_BELOW_SECONDS else None]
     )
 
 
-def grouped(chosen: Iterable[tuple[Job, str, Part | None, float]]) -> list[Job]:
+def grouped(chosen: Iterable[tuple[Job, str, Part | None]]) -> list[Job]:
     """Jobs of readings that can be computed together: those of one stored run with the same parameters."""
     groups: dict[tuple, Job] = {}
-    for job, claim, part, cost in chosen:
+    for job, claim, part in chosen:
         key = (job.stored.where, part and part.key)
-        group = groups.setdefault(key, Job(job.code, job.claims, job.stored, [], part))
-        group.wanted.append(claim)
-        group.seconds += cost
+        groups.setdefault(key, Job(job.code, job.claims, job.stored, [], part)).wanted.append(claim)
     return list(groups.values())

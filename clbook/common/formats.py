@@ -104,7 +104,7 @@ STAMP = Format(
     "run it again",
 )
 RECORD = Format(
-    record_of("run seal", run=ANY, other_seeds=list_of(ANY), blocks=POSITIVE, seal=TEXT),
+    record_of("run blocks seal", run=ANY, other_seeds=list_of(ANY), blocks=POSITIVE, seal=TEXT),
     "restore it, or let `clbook record` make it again",
 )
 SAME_BITS = Format(

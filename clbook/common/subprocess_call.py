@@ -112,12 +112,15 @@ def bind_workers() -> None:
     register_parallel_backend("loky", EndsWithParent)
 
 
-def end_with(parent: int) -> None:
-    """Let this process end within a second of its parent; no signal of the system says so everywhere."""
+def end_with(parent: int, *, group: bool = False) -> None:
+    """Let this process, or its process group, end within a second of its parent, which may be gone already.
+
+    No signal of the system says so everywhere.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(0 if group else os.getpid(), signal.SIGKILL)
 
     Thread(target=watch, daemon=True).start()

@@ -4,14 +4,15 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge, judge_all
 from ..common.errors import BookError
-from ..common.formats import place_of, read_notebook
+from ..common.formats import place_of, read_notebook, text_of
 from ..common.pictures import plain_png
-from ..common.sources import ChapterFiles
+from ..common.sources import Cell, ChapterFiles, parse_cells
 from ..provenance.digests import SHORT
 from ..provenance.library import sha
 from ..provenance.records import read_record
@@ -128,6 +129,34 @@ def changed_outputs(files: ChapterFiles) -> Iterator[str]:
         yield from (f"{where}: code cell {number} {OTHER}" for number in outputs_off(notebook, stamp))
         for name in refreshed_html(notebook, files.root):
             yield f"{where}: the HTML of the picture {name} is not what the present scripts make"
+
+
+def other_cells(files: ChapterFiles) -> Iterator[str]:
+    """Notebooks of a chapter whose prose or code is not that of their sources, one line each."""
+    for part in (part for part in files.notebooks if part.notebook.is_file()):
+        source = parse_cells(text_of(part.source), part.source.name)
+        if number := _other_cell(read_notebook(part.notebook), source):
+            where = f"chapters/{part.notebook.name}: cell {number}"
+            yield f"{where} is not that of {part.source.name}; `clbook execute` writes it anew"
+
+
+def _other_cell(notebook, source: list[Cell]) -> int | None:
+    """The number, from 1, of the first cell of a notebook whose text is not that of its source, or which has none."""
+    there = [(cell.cell_type != "code", _plain(cell.source)) for cell in notebook.cells]
+    named = [(cell.markdown, _plain(_as_shown(cell))) for cell in source]
+    pairs = zip_longest(there, named)
+    return next((number for number, (shown, written) in enumerate(pairs, 1) if shown != written), None)
+
+
+def _as_shown(cell: Cell) -> str:
+    """A cell of a source as notebooks hold it: prose, and code for notebooks alone, are comments in the source."""
+    if not cell.markdown and "active-ipynb" not in cell.tags:
+        return cell.source
+    return "\n".join(line.removeprefix("#").removeprefix(" ") for line in cell.source.splitlines())
+
+
+def _plain(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
 def refreshed_html(notebook, root: Path) -> list[str]:

@@ -21,7 +21,7 @@ def read_record(path: Path, files: ChapterFiles | None = None) -> dict:
         raise BookError(
             f"{where}: damaged: first_seed={twice[0]} occurs {firsts.count(twice[0])} times; {RECORD.remedy}"
         )
-    if record.get("seal") != seal_of(runs, record.get("blocks")):
+    if record.get("seal") != seal_of(runs, record["blocks"]):
         raise BookError(f"{where}: damaged: its runs are not those that it was written with; {RECORD.remedy}")
     return {"other_seeds": []} | record
 
@@ -32,18 +32,14 @@ def sealed_record(runs: list[dict], blocks: int) -> dict:
     return {"run": runs[0], "other_seeds": runs[1:], "blocks": blocks, "seal": seal_of(runs, blocks)}
 
 
-def seal_of(runs: list[dict], blocks: int | None = None) -> str:
-    """The seal of a record over its runs, from which none can then be dropped, exchanged or repeated.
-
-    Records that are older than the number of blocks have none.
-    """
-    return sha(*(run["seal"] for run in runs), *([] if blocks is None else [f"{blocks} blocks"]))
+def seal_of(runs: list[dict], blocks: int) -> str:
+    """The seal of a record over its runs, from which none can then be dropped, exchanged or repeated."""
+    return sha(*(run["seal"] for run in runs), f"{blocks} blocks")
 
 
 def missing_blocks(record: dict) -> int:
     """How many of the blocks of seeds that a record was asked for it does not hold."""
-    there = 1 + len(record["other_seeds"])
-    return record.get("blocks", there) - there
+    return record["blocks"] - 1 - len(record["other_seeds"])
 
 
 def of_one_chapter(stamps: list[dict], files: ChapterFiles | None, where: str) -> list[dict]:

@@ -31,10 +31,8 @@ from .slices import ChapterCode
 FORMAT = 2
 _PIECE = re.compile(r"\bchapter\.(?:library_)?piece\(")  # keeps what it computes for a run that goes on later
 MIME = "application/vnd.clbook+json"  # of the notebook output that carries a stamp
-# What a stamp says of its run. No code writes `restamped`: runs carry it that are older than the digests of readings.
-# Their hash over a whole chapter was held against one commit, then the digests of the same sources took its place. The
-# key keeps that commit and the old hash; `records/restamped.json` lists old hash and new digests of every such run.
-RUN = ("versions", "device", "capability", "blas", "threads", "seconds", "peak_mb", "time", "restamped")
+# what a stamp says of its run
+RUN = ("versions", "device", "capability", "blas", "threads", "seconds", "peak_mb", "time")
 
 
 def seal(stamp: dict) -> dict:

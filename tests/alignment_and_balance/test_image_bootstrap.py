@@ -154,6 +154,30 @@ def test_weights_leave_one_group_out():
             weights_without_groups(7, groups)
 
 
+def busing(values, groups):
+    """Mean and standard error by the jackknife of unequal groups, Busing et al. (1999), written anew."""
+    n, parts, whole = len(values), values.tensor_split(groups), values.mean()
+    h = torch.tensor([n / len(part) for part in parts], dtype=values.dtype)
+    without = torch.stack([(values.sum() - part.sum()) / (n - len(part)) for part in parts])
+    mean = groups * whole - ((1 - 1 / h) * without).sum()
+    pseudo = h * whole - (h - 1) * without
+    return mean, (((pseudo - mean) ** 2 / (h - 1)).sum() / groups).sqrt()
+
+
+@pytest.mark.parametrize("count", [121, 130, 139, 159, 317, 2017])
+def test_jackknife_of_unequal_groups_is_close_to_busing_s(count):
+    values, groups = draw("values", count), 40
+    without = resampled_means(values[None], weights_without_groups(count, groups))[:, 0]
+    found, whole = jackknife_values(values.mean(), without), values.mean()
+    for value, part in zip(found, values.tensor_split(groups), strict=True):
+        m = len(part)
+        assert float(value) == pytest.approx(float(whole + 39 * m / (count - m) * (part.mean() - whole)))
+        assert 39 * m / (count - m) == pytest.approx(groups * m / count, rel=1 / groups)
+    mean, error = busing(values, groups)
+    own = found.std() / groups**0.5
+    assert abs(found.mean() - mean) < error / groups and abs(own / error - 1) < 1 / groups
+
+
 def test_jackknife_of_a_mean_is_the_means_of_groups_and_of_a_spectrum_leaves_them_out():
     values = draw("values", 20)
     without = resampled_means(values[None], weights_without_groups(20, 5))[:, 0]

@@ -194,12 +194,12 @@ def test_the_block_blocks():
 # Code lines of each room, without docstrings, comments and blank lines: raised by hand, in a commit that says why.
 BUDGET = {
     "clbook.__main__": 10,
-    "clbook.claims": 760,
+    "clbook.claims": 765,
     "clbook.classroom": 1330,
     "clbook.cli": 370,
-    "clbook.commands": 1950,
+    "clbook.commands": 1975,
     "clbook.common": 1030,
-    "clbook.notebook": 1150,
+    "clbook.notebook": 1170,
     "clbook.pages": 2140,
     "clbook.provenance": 1560,
     "clbook.sweep": 770,

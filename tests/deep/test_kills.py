@@ -28,6 +28,7 @@ WITH_KERNEL = "run", "execute"
 CASES = [
     *product(COMMANDS, ("clbook", "group"), (KILL, TERM, INT), ("import", "cell")),
     *product(WITH_KERNEL, ("kernel",), (KILL, SEGV, TERM), ("cell",)),
+    *product(WITH_KERNEL, ("clbook", "group"), (KILL, TERM), ("start",)),
     *product(WITH_KERNEL, ("guard",), (KILL,), ("cell",)),
     *product(("run", "execute", "record"), ("worker",), (KILL, SEGV), ("cell",)),
 ]
@@ -90,11 +91,13 @@ def _busy_and_current(files: ChapterFiles) -> None:
 
 
 def _wait(command, root: Path, moment: str) -> None:
-    """Until the command imports, or a cell keeps its workers busy."""
-    end = time.monotonic() + 120
-    if moment == "import":
-        time.sleep(0.7)
-        return
-    while len(list((root / "begun").iterdir())) < 2:
+    """Until the command imports, its kernel is being started, or a cell keeps its workers busy."""
+    end = time.monotonic() + 240
+    came = {
+        "import": command.listens,
+        "start": lambda: command.victims("kernel"),
+        "cell": lambda: len(list((root / "begun").iterdir())) > 1,
+    }[moment]
+    while not came():
         assert command.process.poll() is None and time.monotonic() < end, command.errors.read_text()
-        time.sleep(0.1)
+        time.sleep(0.01 if moment == "start" else 0.1)

@@ -1,5 +1,6 @@
 """Commands whose processes carry a mark in their environment, by which whatever lives on is found and ended."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,19 +14,20 @@ from pathlib import Path
 from checkout import import_path
 
 MARK = "CLBOOK_TEST_MARK"
-KERNEL, WORKER, GUARD = "ipykernel_launcher", "LokyProcess", "killpg"  # parts of their command lines
+SET_CHILD_SUBREAPER = 36  # of prctl: orphans come to this process, as under systemd or docker's init, not to number 1
+KERNEL, WORKER, GUARD = "ipykernel.kernelapp", "LokyProcess", "killpg"  # parts of their command lines
 
 
 class Marked:
     """A command of `clbook` in a session of its own, with all that it has started."""
 
-    def __init__(self, *arguments: str, root: Path, **environment: str):
+    def __init__(self, *arguments: str, root: Path, before: tuple[str, ...] = (), **environment: str):
         self.mark = uuid.uuid4().hex
         own = {MARK: self.mark, "PYTHONPATH": f"{import_path()}{os.pathsep}{root}", "CLBOOK_ROOT": str(root)}
         self.errors = root / "stderr"
         with self.errors.open("w") as stderr:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "clbook", *arguments],
+                [*before, sys.executable, "-m", "clbook", *arguments],
                 env=os.environ | own | {"LOKY_MAX_CPU_COUNT": "2"} | environment,
                 cwd=root,
                 stdout=subprocess.DEVNULL,
@@ -57,6 +59,11 @@ class Marked:
         status = self.process.wait(seconds)
         return status, self.errors.read_text(errors="replace")
 
+    def listens(self) -> bool:
+        """Whether it has come so far that a signal ends it in a line: Python itself catches no SIGTERM."""
+        caught = [line.split()[1] for line in _read(self.process.pid, "status").splitlines() if "SigCgt" in line]
+        return bool(caught) and bool(int(caught[0], 16) >> (signal.SIGTERM - 1) & 1)
+
     def leftovers(self, seconds: float = 30.0) -> dict[int, str]:
         """What still lives after some seconds."""
         end = time.monotonic() + seconds
@@ -66,8 +73,9 @@ class Marked:
 
 
 @contextmanager
-def marked(*arguments: str, root: Path, **environment: str) -> Iterator[Marked]:
-    """A marked command, of which nothing lives on after the block."""
+def marked(*arguments: str, root: Path, **environment) -> Iterator[Marked]:
+    """A marked command, of which nothing lives on after the block; meanwhile its orphans come to this process."""
+    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     command = Marked(*arguments, root=root, **environment)
     try:
         yield command
@@ -76,6 +84,11 @@ def marked(*arguments: str, root: Path, **environment: str) -> Iterator[Marked]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         command.process.wait()
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        for pid in _numbers():  # orphans that ended and that nobody has waited for
+            if f"PPid:\t{os.getpid()}\n" in (status := _read(pid, "status")) and "State:\tZ" in status:
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
 
 
 def _numbers() -> list[int]:

@@ -140,5 +140,9 @@ def train_arms(
 
 
 def group_means(values: Tensor, groups: int = 40) -> Tensor:
-    """Means of consecutive groups of images, `[image]` → `[groups]`: their spread is that of the images."""
+    """Means of consecutive groups of images, `[image]` → `[groups]`: their spread is that of the images.
+
+    Each group counts as one, also where sizes differ by one image because their number is no multiple of the groups:
+    then the mean of the groups is that of the images up to a tenth of its standard error.
+    """
     return torch.stack([part.mean() for part in values.tensor_split(min(groups, len(values)))])

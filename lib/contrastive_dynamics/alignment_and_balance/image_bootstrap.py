@@ -56,9 +56,13 @@ def weights_without_groups(count: int, groups: int, dtype: torch.dtype = torch.f
 def jackknife_values(whole: Tensor, without: Tensor) -> Tensor:
     """G·θ − (G − 1)·θ_{−g}: one value per group, whose spread is that of θ over images.
 
-    The mean of the G values estimates θ, and their standard error is the jackknife's; for a mean over images they are
-    the means of the groups.
-    Source: Tukey, Bias and confidence in not-quite large samples (1958).
+    The mean of the G values estimates θ, and their standard error is the jackknife's. For a mean θ over n images, a
+    group of m with the mean μ has the value θ + (G − 1)m/(n − m)·(μ − θ), which is μ where all groups are equal. Where
+    n is no multiple of G, sizes differ by one, and the factor stands in for the group's weight Gm/n in Busing's
+    jackknife of unequal groups. From m = 3 on both factors agree within 1/G: neither the mean of the values nor its
+    error is off by more than this share of the error.
+    Source: Tukey, Bias and confidence in not-quite large samples (1958); for unequal groups Busing, Meijer and van der
+    Leeden, Delete-m jackknife for unequal m (1999).
     Args:
         whole: θ of all images, `[...]`.
         without: θ without each group, `[group, ...]`.

@@ -133,7 +133,7 @@ def test_blocks_of_seeds_that_are_dropped_exchanged_or_repeated(files):
     first, second, third, foreign = (
         seal(stamp | {"parameters": stamp["parameters"] | {"first_seed": 1000 * k}}) for k in (1, 2, 3, 4)
     )
-    whole = {"run": first, "other_seeds": [second, third], "seal": seal_of([first, second, third])}
+    whole = {"run": first, "other_seeds": [second, third], "blocks": 3, "seal": seal_of([first, second, third], 3)}
     write(files.record("paper"), json.dumps(whole))
     assert call("claims").stderr == ""
     for others in ([second], [third], [], [third, second], [second, foreign], [second, third, foreign]):

@@ -130,6 +130,26 @@ def test_blocks_of_seeds(files):
     assert call("stale")[0] == 0
 
 
+def test_blocks_dropped_with_everything_sealed_again(files):
+    """No command of the book finds that; a test with the number of blocks of each record does."""
+    record.record("stand-in", "smoke", other_seeds=2)
+    whole = json.loads(files.record("smoke").read_text())
+    files.record("smoke").write_text(json.dumps(sealed_record([whole["run"]], 1)))
+    assert call("stale")[0] == 0
+
+
+@pytest.mark.parametrize(("old", "new"), [("# A stand-in", "# A stand-in of 97 %"), ("scale: float", "scale:  float")])
+def test_prose_or_code_of_a_notebook_alone(files, old, new):
+    notebook = nbformat.read(files.notebook, as_version=4)
+    (at,) = [n for n, cell in enumerate(notebook.cells) if old in cell.source]
+    notebook.cells[at].source = notebook.cells[at].source.replace(old, new)
+    nbformat.write(notebook, files.notebook)
+    status, said = call("stale")
+    assert status == 1 and f"cell {at + 1} is not that of stand-in.py" in said, said
+    execute(files)
+    assert call("stale")[0] == 0
+
+
 def scripts(root) -> None:
     folder = root / "book" / "_static" / "explorables"
     folder.mkdir(parents=True)

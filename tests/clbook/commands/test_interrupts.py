@@ -71,6 +71,18 @@ def test_a_signal_while_packages_load_is_one_line(sent, by_default):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "clbook: interrupted\n")
 
 
+def test_a_kernel_ends_whose_command_was_gone_before_it_looked(tmp_path):
+    """It took a lost parent for none at all, and lived on wherever orphans do not come to process 1."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    argv = jupyter_kernel._specs().get_kernel_spec("python3").argv
+    argv = [str(gone.pid) if part == str(os.getpid()) else part for part in argv]
+    argv = [part.replace("{connection_file}", str(tmp_path / "connection.json")) for part in argv]
+    environment = os.environ | {"PYTHONPATH": import_path(), "JPY_PARENT_PID": str(gone.pid)}
+    kernel = subprocess.Popen(argv, env=environment, cwd=tmp_path, start_new_session=True)
+    assert kernel.wait(60) == -signal.SIGKILL
+
+
 def test_a_client_that_papermill_is_just_opening_holds_up_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(jupyter_kernel, "_PATIENCE", 0.2)
     closed = threading.Event()

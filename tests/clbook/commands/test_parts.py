@@ -6,7 +6,8 @@ import pytest
 from checkout import ROOT
 from stand_in_record import GRID, GRID_CLAIMS, SEEDED, recorded
 
-from clbook.commands.parts import counts_runs, part_of
+from clbook.commands import verify, verify_plan
+from clbook.commands.parts import counts_runs, few_cases, part_of
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.slices import ChapterCode
@@ -37,6 +38,35 @@ def test_of_a_grid_a_few_networks_per_cell_are_a_part(tmp_path, monkeypatch):
     assert (few.parameters["networks"], few.start, few.count, few.share) == (3, 0, 3, 0.25)
     stored, _ = few.cut(stamp["readings"]["fig-1"], stamp["readings"]["fig-1"])
     assert stored["observed"] == {"wide: β = 1": [1.0, 1.01, 1.02], "wide: β = 2": [2.0, 2.01, 2.02]}
+
+
+WIDTHS = GRID.replace("networks: int", "widths: list[int] = [1, 2]  # β, 1..9\nnetworks: int")
+WIDTHS = WIDTHS.replace("for b in (1, 2)", "for b in widths")
+PART = "  part: {parameters: {widths: [2], networks: 3}, share: 0.1}\n"
+
+
+def test_a_row_names_few_cases_and_networks_and_verify_compares_these(tmp_path, monkeypatch):
+    claims = GRID_CLAIMS.replace("  control: the opposite sign\n", "  control: the opposite sign\n" + PART)
+    recorded(tmp_path, monkeypatch, WIDTHS, "networks: 12\n", claims)
+    monkeypatch.setattr(verify_plan, "WHOLE_BELOW_SECONDS", -1.0)
+    (job,) = verify_plan.in_parts(verify_plan.jobs(tmp_path, "stand-in", ["fig-1"], "paper"), "x")
+    assert (job.part.parameters["widths"], job.part.parameters["networks"], job.part.share) == ([2], 3, 0.1)
+    again = verify.run_again(str(tmp_path), "stand-in", job.parameters, "paper", ["fig-1"])
+    assert verify.compare(job, "fig-1", again).message == verify.SAME
+    stored = job.stored.stamp["readings"]["fig-1"]["observed"]
+    stored["wide: β = 1"][0] = stored["wide: β = 2"][5] = 9.0  # neither is drawn
+    assert not verify.compare(job, "fig-1", again).wrong
+    stored["wide: β = 2"][1] = 9.0
+    assert verify.compare(job, "fig-1", again).wrong
+    del stored["wide: β = 2"]
+    assert verify.compare(job, "fig-1", again).wrong  # a case that the smaller run has is not stored
+
+
+@pytest.mark.parametrize("parameters", [{"widths": [3]}, {"networks": 13}, {"nothing": 1}])
+def test_a_part_with_other_cases_than_the_stored_run_is_none(parameters):
+    stamp = {"parameters": {"widths": [1, 2], "networks": 12, "mode": "plain"}}
+    assert few_cases(stamp, {"parameters": parameters, "share": 0.1}) is None
+    assert few_cases(stamp, {"parameters": {"mode": "fancy"}, "share": 0.1}).parameters["mode"] == "fancy"
 
 
 def test_a_number_that_happens_to_equal_that_of_the_runs_is_left_alone(tmp_path, monkeypatch):

@@ -29,6 +29,8 @@ def test_groups_keep_the_mean():
     values = torch.arange(120.0)
     assert group_means(values).shape == (40,) and float(group_means(values).mean()) == pytest.approx(59.5)
     assert group_means(values[:7]).tolist() == values[:7].tolist()
+    unequal = torch.randn(130, generator=torch.Generator().manual_seed(0))
+    assert abs(group_means(unequal).mean() - unequal.mean()) < 0.1 * unequal.std() / 130**0.5
 
 
 def test_leaving_groups_out_surrounds_the_whole(found):
