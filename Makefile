@@ -1,7 +1,10 @@
 # The book from nothing: `make book` (pages), `make test` (ten minutes of checks), `make deep` (every check). GNU make.
 # A recipe line without `@` is a command of the work itself; README.md lists the same ones for those without make.
 
-PYTHON ?= python3
+# The first Python that runs and fits. A name says little: pyenv has a name for each version, also where it is switched off.
+FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+PYTHONS := python3 python3.11 python3.12 python3.13 python3.14 "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/*/bin/python3
+PYTHON ?= $(shell for python in $(PYTHONS); do "$$python" -c '$(FITS)' 2>/dev/null && echo "$$python" && break; done)
 CHAPTER ?=
 PROFILE ?= default
 OUT ?=
@@ -26,6 +29,7 @@ book: $(BUILT)
 test: .venv/.test-installed lint
 	$(PYTEST) $$(.venv/bin/python tests/tools/notebooks_to_run.py) tests
 	@$(MAKE) --no-print-directory -j2 sample book
+	@.venv/bin/python tests/tools/skipped.py
 
 # A core each: what is stored is looked through, and a part computed again, while the pages are built.
 sample: .venv/.test-installed
@@ -36,6 +40,7 @@ sample: .venv/.test-installed
 drawn: .venv/.test-installed .venv/.class-installed .venv/.slides-installed
 	@$(MAKE) --no-print-directory book
 	$(PYTEST) --drawn tests/deep
+	@.venv/bin/python tests/tools/skipped.py
 
 # What takes long: run it before a release; the forge does every week.
 deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
@@ -118,12 +123,17 @@ clean:
 chapter-named:
 	@test -n "$(CHAPTER)" || { echo "make run: name a chapter, as in: make run CHAPTER=nonlinearity" >&2; exit 2; }
 
-.venv/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || { \
-		echo "make: Python 3.11 to 3.13 is needed, PYTHON is '$(PYTHON)' (`$(PYTHON) -V 2>&1`);" \
-		"name another: make PYTHON=python3.12" >&2; exit 2; }
-	$(PYTHON) -m venv .venv
+# Bounds that move may leave an environment behind that was made within the earlier ones.
+.venv/.made: pyproject.toml | .venv/bin/python
+	@.venv/bin/python -c '$(FITS)' || { \
+		echo "make: Python 3.11 to 3.14 is needed, .venv has `.venv/bin/python -V`; remove it: rm -r .venv" >&2; exit 2; }
 	@touch $@
+
+.venv/bin/python:
+	@"$(PYTHON)" -c '$(FITS)' 2>/dev/null || { \
+		echo "make: Python 3.11 to 3.14 is needed, `test -n '$(PYTHON)' && echo "PYTHON is '$(PYTHON)'" || echo none was found`;" \
+		"name one: make PYTHON=/where/it/is/python3" >&2; exit 2; }
+	$(PYTHON) -m venv .venv
 
 # torch alone comes from the index that TORCH_INDEX_URL names, if any: beside the usual one it could win any name.
 .venv/.torch-installed: constraints.txt | .venv/.made
