@@ -19,11 +19,18 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins advisories portability clean chapter-named
+.PHONY: book book-sphinx test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins advisories portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
 	@echo "The book is built. Open _build/html/index.html in a browser."
+
+# The same pages without Jupyter Book, by the newest Sphinx that this Python can have, held against those above.
+book-sphinx: .venv/sphinx/.installed
+	@$(MAKE) --no-print-directory book
+	.venv/sphinx/bin/python -m sphinx -b html -q -W -n --keep-going . _build/sphinx
+	.venv/bin/python -m clbook.pages.site_check _build/sphinx
+	.venv/bin/python tests/tools/two_builds.py _build/html _build/sphinx
 
 # Ten minutes on two free cores; what takes longer belongs in `deep`. The slowest thirty tests are printed.
 test: .venv/.test-installed lint
@@ -48,6 +55,7 @@ deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
 	$(PYTEST) chapters/*.ipynb tests/deep tests/secondhand
 	.venv/bin/clbook verify --sample 600
 	PYTHONPATH=tests/deep .venv/bin/python -m portability --drawn
+	@$(MAKE) --no-print-directory book-sphinx
 
 check: .venv/.test-installed lint
 	.venv/bin/clbook verify nonlinearity --profile smoke
@@ -144,6 +152,12 @@ chapter-named:
 .venv/.book-installed: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing what the pages need into .venv (no torch); this takes about a minute."
 	$(PIP) '.[book]'
+	@touch $@
+
+# Nothing is pinned here: to get newer versions, remove the folder.
+.venv/sphinx/.installed: pyproject.toml | .venv/.made
+	$(PYTHON) -m venv .venv/sphinx
+	.venv/sphinx/bin/python -m pip install --quiet -e '.[sphinx]'
 	@touch $@
 
 .venv/.run-installed: pyproject.toml constraints.txt .venv/.torch-installed | .venv/.made

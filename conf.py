@@ -1,7 +1,7 @@
 """The book's configuration for Sphinx alone: `make book-sphinx`. Jupyter Book 1 does not read this file.
 
-It is what `jupyter-book config sphinx .` makes of `_config.yml`, without the three extensions that the book uses nothing
-of; `tests/clbook/pages/test_two_builders.py` holds it to that. Whatever can be read from `_config.yml` is read there.
+It is what `jupyter-book config sphinx .` makes of `_config.yml`, without three extensions that the book does not use;
+`tests/clbook/pages/test_two_builders.py` holds it to that. Whatever can be read from `_config.yml` is read there.
 """
 
 from pathlib import Path

@@ -134,7 +134,7 @@ _KEYS = {" ": 32, "Home": 36, "End": 35, "ArrowLeft": 37, "ArrowUp": 38, "ArrowR
 
 
 def find_browser() -> str:
-    """The first of the known browsers that is installed; without one the test is skipped, and with `CI` set it fails."""
+    """The first known browser that is installed; without one the test is skipped, and with `CI` set it fails."""
     if found := next(filter(None, map(shutil.which, BROWSERS)), None):
         return found
     (pytest.fail if os.environ.get("CI") else pytest.skip)(MISSING)

@@ -37,11 +37,8 @@ def expand(text: str, variables: dict[str, str]) -> str:
 def commands(target: str, given: dict[str, str], done: set[str] | None = None) -> list[str]:
     """The commands of a target and what it needs, in order, without the housekeeping (lines with `@`)."""
     done = set() if done is None else done
-    variables = (
-        dict(re.findall(r"^(\w+) [:?]= ?(.*)$", MAKEFILE, re.MULTILINE))
-        | {"BUILT": "BUILT", "PYTHON": "python3"}
-        | given
-    )
+    variables = dict(re.findall(r"^(\w+) [:?]= ?(.*)$", MAKEFILE, re.MULTILINE))
+    variables |= {"BUILT": "BUILT", "PYTHON": "python3"} | given
     text = MAKEFILE.replace("\\\n", " ").replace("$(BUILT):", "BUILT:").replace("$(ZIP):", "ZIP:")
     rule = re.search(rf"^{re.escape(target)}:(?!=)(.*)\n((?:\t.*\n)*)", text, re.MULTILINE)
     if rule is None or target in done:
@@ -85,8 +82,8 @@ def test_the_work_of_a_makefile_that_changes_one_command_is_noticed(monkeypatch)
     [
         (["run"], "make run: name a chapter"),
         (
-            [".venv/bin/python", "PYTHON=no-such-python"],
-            "make: Python 3.11 to 3.14 is needed, PYTHON is 'no-such-python'",
+            [".venv/bin/python", "PYTHON=no-python"],
+            "make: Python 3.11 to 3.14 is needed, PYTHON is 'no-python'",
         ),
     ],
 )
@@ -101,7 +98,7 @@ def test_a_slip_in_a_make_command_is_one_line_and_leaves_nothing(arguments, mess
 @needs_make
 @pytest.mark.parametrize("found", ["python3", "python3.13", "versions/3.12.1/bin/python3", ""])
 def test_the_first_python_that_runs_and_fits_is_taken(tmp_path, found):
-    """Others are too old, or are names of versions that are switched off; without any there is one line and no .venv."""
+    """Others are too old, or are names of versions that are switched off."""
     scripts = {name: "exit 127" for name in ("python3", "python3.11", "python3.13")} | {
         "versions/2.7/bin/python3": "false"
     }
@@ -233,8 +230,10 @@ def test_every_pin_admits_the_first_python_that_is_allowed():
 
 
 def test_the_book_is_built_without_torch():
-    light = [Requirement(r).name for r in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["book"]]]
-    assert not {"torch", "torchdiffeq", "contrastive-dynamics"} & set(light)
+    extras = PROJECT["optional-dependencies"]
+    asked = [Requirement(r) for r in [*PROJECT["dependencies"], *extras["book"], *extras["sphinx"]]]
+    assert {str(r) for r in asked if r.name == PROJECT["name"]} == {"contrastive-dynamics[sphinx]"}
+    assert not {"torch", "torchdiffeq"} & {r.name for r in asked}
 
 
 def test_python_is_bounded_alike_everywhere():
