@@ -108,8 +108,15 @@ slides: .venv/.slides-installed
 handouts: .venv/.run-installed
 	.venv/bin/clbook handouts $(OUT)
 
+# What an archive takes: the site, both packages as a wheel, how to cite them, the sum of all results, and the sums of these files.
 dist: $(ZIP)
-	@cat $(ZIP).sha256
+	@rm -rf build dist/*.whl
+	.venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@rm -rf build; cp CITATION.cff dist
+	@.venv/bin/clbook stamp > dist/STAMP
+	@.venv/bin/python -c "import hashlib as h, pathlib as p; d = p.Path('dist'); (d / 'SHA256SUMS').write_text(''.join( \
+		f'{h.sha256(f.read_bytes()).hexdigest()}  {f.name}\n' for f in sorted(d.glob('*')) if f.name != 'SHA256SUMS' and f.is_file()))"
+	@cat dist/SHA256SUMS
 
 # The newest versions within the bounds of pyproject.toml, for the oldest Python that these allow. What builds packages is not pinned, nor
 # what CUDA builds of torch bring, so that the pins fit any build. Only uv is installed, apart from everything else.

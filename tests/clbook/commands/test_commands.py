@@ -23,6 +23,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
 BLOCK = re.compile(r"<!-- make (?P<target>\w+)(?P<given>.*?) -->\n```sh\n(?P<lines>.*?)```", re.DOTALL)
+ARCHIVE = "dist/contrastive-dynamics-html.zip"
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 
 
@@ -188,21 +189,22 @@ def site(tmp_path):
 @needs_make
 def test_a_site_with_files_of_any_date_is_packed_whole(site):
     folder, names = site
-    done = make(folder, "dist", "BUILT=")
+    done = make(folder, ARCHIVE, "BUILT=")
     assert done.returncode == 0, done.stderr
     (packed,) = (folder / "dist").glob("*.zip")
     with zipfile.ZipFile(packed) as archive:
         assert sorted(archive.namelist()) == names and archive.testzip() is None
         assert all(archive.read(name).decode() == name for name in names)
-    assert done.stdout.strip().endswith(f"{hashlib.sha256(packed.read_bytes()).hexdigest()}  {packed.name}")
+    summed = f"{hashlib.sha256(packed.read_bytes()).hexdigest()}  {packed.name}\n"
+    assert (folder / f"{ARCHIVE}.sha256").read_text() == summed
 
 
 @needs_make
 def test_a_site_that_cannot_be_packed_leaves_neither_archive_nor_sum(site):
     folder, _ = site
-    assert make(folder, "dist", "BUILT=").returncode == 0
+    assert make(folder, ARCHIVE, "BUILT=").returncode == 0
     (folder / "_build" / "html" / os.fsdecode(b"\xff.css")).write_text("no archive takes this name")
-    done = make(folder, "dist", "BUILT=", "--always-make")
+    done = make(folder, ARCHIVE, "BUILT=", "--always-make")
     assert done.returncode and list((folder / "dist").iterdir()) == []
 
 
