@@ -193,7 +193,7 @@ def test_the_block_blocks():
 
 # Code lines of each room, without docstrings, comments and blank lines: raised by hand, in a commit that says why.
 BUDGET = {
-    "clbook.__main__": 10,
+    "clbook.__main__": 15,
     "clbook.claims": 760,
     "clbook.classroom": 1330,
     "clbook.cli": 370,

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from checkout import ROOT, files
+from fresh_environment import machine_with_torch
 from own_repository import git
 
 from clbook.commands import launch

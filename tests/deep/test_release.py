@@ -12,11 +12,8 @@ import pytest
 from checkout import ROOT, files
 from fresh_environment import machine_with_torch
 
-PACKAGES = {
-    "lib/contrastive_dynamics": "contrastive_dynamics",
-    "clbook": "clbook",
-    "chapters/experiments": "experiments",
-}
+PACKAGES = {"clbook": "clbook", "lib/contrastive_dynamics": "contrastive_dynamics"}
+PACKAGES["chapters/experiments"] = "experiments"
 READ = (".py", ".json", ".mplstyle", ".j2")  # what is run or read; READMEs and settings of ruff stay behind
 TRIED = """
 from pathlib import Path
@@ -79,9 +76,8 @@ def test_the_manifest_names_every_file_and_its_sum(tmp_path):
         (programs / name).chmod(0o755)
     (tmp_path / "_build" / "html").mkdir(parents=True)
     (tmp_path / "_build" / "html" / "index.html").write_text("a page")
-    done = subprocess.run(
-        ["make", "--no-print-directory", "dist", "BUILT="], cwd=tmp_path, capture_output=True, text=True
-    )
+    command = ["make", "--no-print-directory", "dist", "BUILT="]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = dict(reversed(line.split("  ")) for line in (tmp_path / "dist" / "SHA256SUMS").read_text().splitlines())
     kept = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (tmp_path / "dist").iterdir()}
