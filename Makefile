@@ -1,7 +1,10 @@
 # The book from nothing: `make book` (pages), `make test` (ten minutes of checks), `make deep` (every check). GNU make.
 # A recipe line without `@` is a command of the work itself; README.md lists the same ones for those without make.
 
-PYTHON ?= python3
+# The first Python that runs and fits. A name says little: pyenv has a name for each version, also where it is switched off.
+FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+PYTHONS := python3 python3.11 python3.12 python3.13 python3.14 "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/*/bin/python3
+PYTHON ?= $(shell for python in $(PYTHONS); do "$$python" -c '$(FITS)' 2>/dev/null && echo "$$python" && break; done)
 CHAPTER ?=
 PROFILE ?= default
 OUT ?=
@@ -16,16 +19,24 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins advisories portability clean chapter-named
+.PHONY: book book-sphinx test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins advisories portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
 	@echo "The book is built. Open _build/html/index.html in a browser."
 
+# The same pages without Jupyter Book, by the newest Sphinx that this Python can have, held against those above.
+book-sphinx: .venv/sphinx/.installed
+	@$(MAKE) --no-print-directory book
+	.venv/sphinx/bin/python -m sphinx -b html -q -W -n --keep-going . _build/sphinx
+	.venv/bin/python -m clbook.pages.site_check _build/sphinx
+	.venv/bin/python tests/tools/two_builds.py _build/html _build/sphinx
+
 # Ten minutes on two free cores; what takes longer belongs in `deep`. The slowest thirty tests are printed.
 test: .venv/.test-installed lint
 	$(PYTEST) $$(.venv/bin/python tests/tools/notebooks_to_run.py) tests
 	@$(MAKE) --no-print-directory -j2 sample book
+	@.venv/bin/python tests/tools/skipped.py
 
 # A core each: what is stored is looked through, and a part computed again, while the pages are built.
 sample: .venv/.test-installed
@@ -36,6 +47,7 @@ sample: .venv/.test-installed
 drawn: .venv/.test-installed .venv/.class-installed .venv/.slides-installed
 	@$(MAKE) --no-print-directory book
 	$(PYTEST) --drawn tests/deep
+	@.venv/bin/python tests/tools/skipped.py
 
 # What takes long: run it before a release; the forge does every week.
 deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
@@ -43,6 +55,7 @@ deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
 	$(PYTEST) chapters/*.ipynb tests/deep tests/secondhand
 	.venv/bin/clbook verify --sample 600
 	PYTHONPATH=tests/deep .venv/bin/python -m portability --drawn
+	@$(MAKE) --no-print-directory book-sphinx
 
 check: .venv/.test-installed lint
 	.venv/bin/clbook verify nonlinearity --profile smoke
@@ -95,8 +108,15 @@ slides: .venv/.slides-installed
 handouts: .venv/.run-installed
 	.venv/bin/clbook handouts $(OUT)
 
+# What an archive takes: the site, both packages as a wheel, how to cite them, the sum of all results, and the sums of these files.
 dist: $(ZIP)
-	@cat $(ZIP).sha256
+	@rm -rf build dist/*.whl
+	.venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@rm -rf build; cp CITATION.cff dist
+	@.venv/bin/clbook stamp > dist/STAMP
+	@.venv/bin/python -c "import hashlib as h, pathlib as p; d = p.Path('dist'); (d / 'SHA256SUMS').write_text(''.join( \
+		f'{h.sha256(f.read_bytes()).hexdigest()}  {f.name}\n' for f in sorted(d.glob('*')) if f.name != 'SHA256SUMS' and f.is_file()))"
+	@cat dist/SHA256SUMS
 
 # The newest versions within the bounds of pyproject.toml, for the oldest Python that these allow. What builds packages is not pinned, nor
 # what CUDA builds of torch bring, so that the pins fit any build. Only uv is installed, apart from everything else.
@@ -118,12 +138,17 @@ clean:
 chapter-named:
 	@test -n "$(CHAPTER)" || { echo "make run: name a chapter, as in: make run CHAPTER=nonlinearity" >&2; exit 2; }
 
-.venv/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || { \
-		echo "make: Python 3.11 to 3.13 is needed, PYTHON is '$(PYTHON)' (`$(PYTHON) -V 2>&1`);" \
-		"name another: make PYTHON=python3.12" >&2; exit 2; }
-	$(PYTHON) -m venv .venv
+# Bounds that move may leave an environment behind that was made within the earlier ones.
+.venv/.made: pyproject.toml | .venv/bin/python
+	@.venv/bin/python -c '$(FITS)' || { \
+		echo "make: Python 3.11 to 3.14 is needed, .venv has `.venv/bin/python -V`; remove it: rm -r .venv" >&2; exit 2; }
 	@touch $@
+
+.venv/bin/python:
+	@"$(PYTHON)" -c '$(FITS)' 2>/dev/null || { \
+		echo "make: Python 3.11 to 3.14 is needed, `test -n '$(PYTHON)' && echo "PYTHON is '$(PYTHON)'" || echo none was found`;" \
+		"name one: make PYTHON=/where/it/is/python3" >&2; exit 2; }
+	$(PYTHON) -m venv .venv
 
 # torch alone comes from the index that TORCH_INDEX_URL names, if any: beside the usual one it could win any name.
 .venv/.torch-installed: constraints.txt | .venv/.made
@@ -134,6 +159,12 @@ chapter-named:
 .venv/.book-installed: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing what the pages need into .venv (no torch); this takes about a minute."
 	$(PIP) '.[book]'
+	@touch $@
+
+# Nothing is pinned here: to get newer versions, remove the folder.
+.venv/sphinx/.installed: pyproject.toml | .venv/.made
+	$(PYTHON) -m venv .venv/sphinx
+	.venv/sphinx/bin/python -m pip install --quiet -e '.[sphinx]'
 	@touch $@
 
 .venv/.run-installed: pyproject.toml constraints.txt .venv/.torch-installed | .venv/.made

@@ -8,6 +8,7 @@ what. Where one of the three does not fit, the proof has a `fault` and counts as
 import ast
 import hashlib
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,9 @@ def stated(path: Path) -> str:
     """What a file states: of Coq all but comments and proofs, of Python its syntax tree, in which it is computed."""
     text = text_of(path)
     if path.suffix == ".py":
-        return ast.dump(ast.parse(text))
+        # as Python 3.11 prints it: later ones leave out empty lists unless asked, and know parameters of types
+        every = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+        return ast.dump(ast.parse(text), **every).replace(", type_params=[]", "")
     while _COMMENT.search(text):
         text = _COMMENT.sub(" ", text)
     return " ".join(_PROOF.sub(" ", text).split())

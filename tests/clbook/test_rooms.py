@@ -193,7 +193,7 @@ def test_the_block_blocks():
 
 # Code lines of each room, without docstrings, comments and blank lines: raised by hand, in a commit that says why.
 BUDGET = {
-    "clbook.__main__": 10,
+    "clbook.__main__": 20,
     "clbook.claims": 765,
     "clbook.classroom": 1330,
     "clbook.cli": 370,
@@ -209,7 +209,7 @@ BUDGET = {
     "contrastive_dynamics.data": 680,
     "contrastive_dynamics.feature_decoupling": 1660,
     "contrastive_dynamics.losses": 360,
-    "contrastive_dynamics.nonlinearity": 2690,
+    "contrastive_dynamics.nonlinearity": 2700,
     "contrastive_dynamics.numerics": 270,
     "contrastive_dynamics.testbed": 1520,
     "experiments.alignment_and_balance": 300,

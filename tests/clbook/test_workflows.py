@@ -56,7 +56,7 @@ def test_nothing_is_permitted_but_reading_and_the_deployment():
     asked = {(name, job, what): how for name, job, body in jobs() for what, how in body["permissions"].items()}
     assert {where for where, how in asked.items() if how != "read"} == WRITES
     checkouts = [s for _, _, body in jobs() for s in body.get("steps", []) if "checkout" in s.get("uses", "")]
-    assert [s["with"] for s in checkouts] == 4 * [{"persist-credentials": False}]
+    assert [s["with"] for s in checkouts] == 5 * [{"persist-credentials": False}]
     assert "secrets." not in "".join(TEXTS.values())
 
 
@@ -68,6 +68,8 @@ def test_pythons_are_those_that_the_project_allows():
     assert FLOWS["test.yml"]["jobs"]["test"]["strategy"]["matrix"]["python-version"] == pythons
     steps = FLOWS["newest.yml"]["jobs"]["newest"]["steps"]
     assert [s["with"]["python-version"] for s in steps if "setup-python" in s.get("uses", "")] == pythons[:1]
+    steps = FLOWS["newest.yml"]["jobs"]["sphinx"]["steps"]
+    assert [s["with"]["python-version"] for s in steps if "setup-python" in s.get("uses", "")] == pythons[-1:]
 
 
 def test_what_runs_is_make():
@@ -76,7 +78,7 @@ def test_what_runs_is_make():
     assert [
         line
         for line in lines
-        if not re.match(r"make ((pins )?test|deep|advisories) PYTHON=python\b|set -o pipefail", line)
+        if not re.match(r"make ((pins )?test|deep|advisories|book-sphinx) PYTHON=python\b|set -o pipefail", line)
     ] == []
     assert "make test PYTHON=python" in lines
     # a stranger has neither the book nor its environment

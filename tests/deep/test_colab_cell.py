@@ -4,10 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 from checkout import ROOT, files
+from fresh_environment import machine_with_torch
 from own_repository import git
 
 from clbook.commands import launch
@@ -76,21 +76,6 @@ def published(folder: Path) -> dict[str, str]:
         "GIT_CONFIG_KEY_0": f"url.file://{folder}.insteadOf",
         "GIT_CONFIG_VALUE_0": address,
     }
-
-
-def machine_with_torch(folder: Path) -> Path:
-    """The folder of programs of an environment with everything that this one has except the book and torchdiffeq."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    preinstalled = folder / "preinstalled"
-    preinstalled.mkdir()
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if not entry.name.startswith(("torchdiffeq", "contrastive_dynamics", "__editable__", "pip")):
-            (preinstalled / entry.name).symlink_to(entry)
-    (own,) = folder.glob("lib/python*/site-packages")
-    for old in own.glob("setuptools*"):  # what venv brings before Python 3.12 is too old for torch
-        shutil.rmtree(old)
-    (own / "preinstalled.pth").write_text(f"{preinstalled}\n")
-    return folder / "bin"
 
 
 def test_on_colab_the_cell_fetches_the_book_and_what_lacks_and_leaves_torch_as_it_is(tmp_path):

@@ -9,7 +9,7 @@ import yaml
 from claim_row import result
 
 from clbook.claims.claim_table import Claims
-from clbook.claims.proofs import Proof, load_proofs, second_hands, sum_of
+from clbook.claims.proofs import Proof, load_proofs, second_hands, stated, sum_of
 from clbook.common.errors import BookError
 from clbook.common.sources import find_root
 from clbook.pages.claim_proof import entry, with_entries
@@ -69,6 +69,17 @@ def test_what_does_not_fit_is_never_called_proved(tmp_path, change, said):
 def test_a_damaged_index_is_told_in_one_line(tmp_path):
     with pytest.raises(BookError, match="proofs/index.yaml: "):
         book(tmp_path, grade="verified")
+
+
+def test_what_a_program_states_is_the_same_text_on_every_python(tmp_path):
+    """Python 3.12 knows parameters of types and 3.13 leaves out empty lists; neither may undo a proof."""
+    (tmp_path / "a.py").write_text("class A:\n    def f(self, x=()):\n        return print(x)\n")
+    arguments = "arguments(posonlyargs=[], args=[arg(arg='self'), arg(arg='x')], kwonlyargs=[], kw_defaults=[], "
+    arguments += "defaults=[Tuple(elts=[], ctx=Load())])"
+    call = "Call(func=Name(id='print', ctx=Load()), args=[Name(id='x', ctx=Load())], keywords=[])"
+    function = f"FunctionDef(name='f', args={arguments}, body=[Return(value={call})], decorator_list=[])"
+    whole = f"ClassDef(name='A', bases=[], keywords=[], body=[{function}], decorator_list=[])"
+    assert stated(tmp_path / "a.py") == f"Module(body=[{whole}], type_ignores=[])"
 
 
 def test_a_book_without_proofs_has_none(tmp_path):

@@ -23,6 +23,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
 BLOCK = re.compile(r"<!-- make (?P<target>\w+)(?P<given>.*?) -->\n```sh\n(?P<lines>.*?)```", re.DOTALL)
+ARCHIVE = "dist/contrastive-dynamics-html.zip"
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 
 
@@ -37,7 +38,8 @@ def expand(text: str, variables: dict[str, str]) -> str:
 def commands(target: str, given: dict[str, str], done: set[str] | None = None) -> list[str]:
     """The commands of a target and what it needs, in order, without the housekeeping (lines with `@`)."""
     done = set() if done is None else done
-    variables = dict(re.findall(r"^(\w+) [:?]= ?(.*)$", MAKEFILE, re.MULTILINE)) | {"BUILT": "BUILT"} | given
+    variables = dict(re.findall(r"^(\w+) [:?]= ?(.*)$", MAKEFILE, re.MULTILINE))
+    variables |= {"BUILT": "BUILT", "PYTHON": "python3"} | given
     text = MAKEFILE.replace("\\\n", " ").replace("$(BUILT):", "BUILT:").replace("$(ZIP):", "ZIP:")
     rule = re.search(rf"^{re.escape(target)}:(?!=)(.*)\n((?:\t.*\n)*)", text, re.MULTILINE)
     if rule is None or target in done:
@@ -80,7 +82,10 @@ def test_the_work_of_a_makefile_that_changes_one_command_is_noticed(monkeypatch)
     ("arguments", "message"),
     [
         (["run"], "make run: name a chapter"),
-        ([".venv/.made", "PYTHON=no-such-python"], "make: Python 3.11 to 3.13 is needed, PYTHON is 'no-such-python'"),
+        (
+            [".venv/bin/python", "PYTHON=no-python"],
+            "make: Python 3.11 to 3.14 is needed, PYTHON is 'no-python'",
+        ),
     ],
 )
 def test_a_slip_in_a_make_command_is_one_line_and_leaves_nothing(arguments, message, tmp_path):
@@ -91,10 +96,45 @@ def test_a_slip_in_a_make_command_is_one_line_and_leaves_nothing(arguments, mess
     assert "Traceback" not in done.stderr
 
 
-def make(folder, *arguments, **options) -> subprocess.CompletedProcess:
-    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+@needs_make
+@pytest.mark.parametrize("found", ["python3", "python3.13", "versions/3.12.1/bin/python3", ""])
+def test_the_first_python_that_runs_and_fits_is_taken(tmp_path, found):
+    """Others are too old, or are names of versions that are switched off."""
+    scripts = {name: "exit 127" for name in ("python3", "python3.11", "python3.13")} | {
+        "versions/2.7/bin/python3": "false"
+    }
+    for name, script in (scripts | {found: f'exec "{sys.executable}" "$@"'}).items():
+        if name:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o755)
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("make", "sh", "test", "find", "sort", "xargs", "cksum", "cut", "sed", "touch"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    done = make(tmp_path, ".venv/.made", "--dry-run", PATH=str(tmp_path), PYENV_ROOT=str(tmp_path))
+    asked = f'"{tmp_path}/versions/3.12.1/bin/python3" -c' if found.startswith("versions") else f'"{found}" -c'
+    assert asked in done.stdout, done.stdout + done.stderr
+
+
+@needs_make
+def test_an_environment_of_a_python_that_no_longer_fits_is_named(tmp_path):
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    old = tmp_path / ".venv" / "bin" / "python"
+    old.parent.mkdir(parents=True)
+    old.write_text('#!/bin/sh\ntest "$1" != -V || { echo Python 3.9.1; exit 0; }\nexit 1\n')
+    old.chmod(0o755)
+    done = make(tmp_path, ".venv/.made")
+    assert done.returncode and ".venv has Python 3.9.1; remove it: rm -r .venv" in done.stderr
+    old.write_text("#!/bin/sh\nexit 0\n")
+    assert make(tmp_path, ".venv/.made").returncode == 0  # it stays as it is
+
+
+def make(folder, *arguments, **variables) -> subprocess.CompletedProcess:
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")} | variables
     command = ["make", "--no-print-directory", *arguments]
-    return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, **options)
+    return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True)
 
 
 NAMES = ["it's.md", 'a "b".md', "a b.md", " .md", "-n.md", "--help", "$(date).md", "`date`.md", "a\nb.md", "a\\b.md"]
@@ -149,21 +189,22 @@ def site(tmp_path):
 @needs_make
 def test_a_site_with_files_of_any_date_is_packed_whole(site):
     folder, names = site
-    done = make(folder, "dist", "BUILT=")
+    done = make(folder, ARCHIVE, "BUILT=")
     assert done.returncode == 0, done.stderr
     (packed,) = (folder / "dist").glob("*.zip")
     with zipfile.ZipFile(packed) as archive:
         assert sorted(archive.namelist()) == names and archive.testzip() is None
         assert all(archive.read(name).decode() == name for name in names)
-    assert done.stdout.strip().endswith(f"{hashlib.sha256(packed.read_bytes()).hexdigest()}  {packed.name}")
+    summed = f"{hashlib.sha256(packed.read_bytes()).hexdigest()}  {packed.name}\n"
+    assert (folder / f"{ARCHIVE}.sha256").read_text() == summed
 
 
 @needs_make
 def test_a_site_that_cannot_be_packed_leaves_neither_archive_nor_sum(site):
     folder, _ = site
-    assert make(folder, "dist", "BUILT=").returncode == 0
+    assert make(folder, ARCHIVE, "BUILT=").returncode == 0
     (folder / "_build" / "html" / os.fsdecode(b"\xff.css")).write_text("no archive takes this name")
-    done = make(folder, "dist", "BUILT=", "--always-make")
+    done = make(folder, ARCHIVE, "BUILT=", "--always-make")
     assert done.returncode and list((folder / "dist").iterdir()) == []
 
 
@@ -191,15 +232,17 @@ def test_every_pin_admits_the_first_python_that_is_allowed():
 
 
 def test_the_book_is_built_without_torch():
-    light = [Requirement(r).name for r in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["book"]]]
-    assert not {"torch", "torchdiffeq", "contrastive-dynamics"} & set(light)
+    extras = PROJECT["optional-dependencies"]
+    asked = [Requirement(r) for r in [*PROJECT["dependencies"], *extras["book"], *extras["sphinx"]]]
+    assert {str(r) for r in asked if r.name == PROJECT["name"]} == {"contrastive-dynamics[sphinx]"}
+    assert not {"torch", "torchdiffeq"} & {r.name for r in asked}
 
 
 def test_python_is_bounded_alike_everywhere():
-    assert SpecifierSet(PROJECT["requires-python"]) == SpecifierSet(">=3.11,<3.14")
-    assert "(3, 11) <= sys.version_info < (3, 14)" in MAKEFILE
+    assert SpecifierSet(PROJECT["requires-python"]) == SpecifierSet(">=3.11,<3.15")
+    assert "(3, 11) <= sys.version_info < (3, 15)" in MAKEFILE
     conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    assert "python >=3.11,<3.14" in conda
+    assert "python >=3.11,<3.15" in conda
     assert conda[-1] == {"pip": ["-c constraints.txt", "-e .[test]"]}
 
 
@@ -208,4 +251,5 @@ def test_ci_only_calls_make():
     lines = [line.strip() for line in script.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert os.access(script, os.X_OK)
     assert lines[-2:] == ["make test", "exec make drawn"]
+    assert "shared" not in "".join(lines)  # readers have this script, too
     assert not [line for line in lines if re.search(r"\b(pip|pytest|curl|ruff)\b", line)]

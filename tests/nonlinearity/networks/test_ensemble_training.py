@@ -1,13 +1,17 @@
 """One program for many configurations: what it refuses, compiled steps, steps replayed as a graph."""
 
 import shutil
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 import torch
+from host_syncs import HostSyncs
 
+from contrastive_dynamics.compiled.cuda_graphs import WARM_STEPS
 from contrastive_dynamics.nonlinearity.networks import ensemble_training
 from contrastive_dynamics.nonlinearity.networks.ensemble_training import train
+from contrastive_dynamics.nonlinearity.networks.importance_mixture import Variation
 from contrastive_dynamics.nonlinearity.networks.token_configuration import TokenTraining
 
 SMALL = TokenTraining(candidates=2, beta=2, places=4, tokens=6, generators=7, length=2, outputs=5, batch=12)
@@ -54,3 +58,39 @@ def test_a_replayed_step_is_the_eager_one(monkeypatch):
     monkeypatch.setattr(ensemble_training, "replayed", lambda step: step)
     eager = last(RUNS, device="cuda")
     assert distance(replayed.w, eager.w) < 1e-9 and distance(replayed.v, eager.v) < 1e-9
+
+
+def test_operations_that_wait_for_a_device_are_noticed():
+    x = torch.arange(3.0)
+    for wait in (lambda: x.sum().item(), lambda: bool(x[0] > 1), lambda: x[x > 1], lambda: x.nonzero(), x.unique):
+        with HostSyncs() as syncs:
+            wait()
+        assert syncs.found.total() >= 1
+    with HostSyncs() as syncs:
+        torch.where(x > 1, x, 0 * x).sum() + x[torch.tensor([0, 2])].sum()
+    assert not syncs.found
+
+
+VARIED = [Variation(uniform=0.5, pace=2.0)]  # of InfoNCE
+
+
+@pytest.mark.parametrize(("run", "variations"), [*((run, None) for run in RUNS), (RUNS[0], VARIED)])
+def test_a_step_that_is_replayed_as_a_graph_never_waits_for_the_device(monkeypatch, run, variations):
+    """A CUDA graph cannot hold such a step; here it runs on the CPU, and nothing may wait after the warm steps."""
+    counts = Counter()
+
+    def traced(call):
+        def inner(*arguments):
+            with HostSyncs() as syncs:
+                result = call(*arguments)
+            counts[call.__name__] += 1
+            assert counts[call.__name__] <= WARM_STEPS or not syncs.found, syncs.found
+            return result
+
+        return inner
+
+    for network in (ensemble_training.FieldNetwork, ensemble_training.PacedNetwork):
+        monkeypatch.setattr(network, "gradients", traced(network.gradients))
+    monkeypatch.setattr(torch.optim.SGD, "step", traced(torch.optim.SGD.step))
+    last([run], steps=WARM_STEPS + 2, variations=variations)
+    assert min(counts.values()) >= WARM_STEPS + 2 and len(counts) == 2

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -57,12 +58,13 @@ class ImportanceMixture:
 
     def gradient(self, f: Tensor, f_view: Tensor) -> tuple[Tensor, Tensor]:
         """As `ContrastiveLoss.gradient`; f, f_view `[run, N, j]`."""
-        return self._mixed([loss.gradient(f, f_view) for loss in self._losses()])
+        return self._mixed([loss.gradient(f, f_view) for loss in self._losses])
 
     def unit_gradient(self, z: Tensor, z_view: Tensor) -> tuple[Tensor, Tensor]:
         """As `ContrastiveLoss.unit_gradient`; z, z_view `[run, N, j]`."""
-        return self._mixed([loss.unit_gradient(z, z_view) for loss in self._losses()])
+        return self._mixed([loss.unit_gradient(z, z_view) for loss in self._losses])
 
+    @cached_property  # before a step is captured as a graph: the device is asked for a value
     def _losses(self) -> list[ContrastiveLoss]:
         return [quadratic(TAU), infonce(TAU)] + ([infonce(TAU, 0.0)] if not self.positive.all() else [])
 
