@@ -17,7 +17,7 @@ from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
 from .first_cell import open_by_itself, run_through
-from .predictions import MARK, prediction_tests
+from .predictions import MARK, asked, prediction_tests
 
 MISTAKE = "mistake"
 _NOT_COMPUTED = ("grader = ", "grader.", "plt.show()")
@@ -65,8 +65,8 @@ def exercise_source(root: Path, chapter: str) -> Path:
     return path
 
 
-def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
-    """The master notebook for `otter assign`, and the mistakes, which are taken out of it."""
+def read_source(path: Path) -> tuple[object, tuple[Mistake, ...], dict[str, dict[str, str]]]:
+    """The master notebook for `otter assign`, the mistakes, which are taken out of it, and what is predicted."""
     import jupytext
 
     notebook = jupytext.reads(text_of(path), fmt="py:percent")
@@ -79,14 +79,14 @@ def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
             mistakes.append(Mistake(question, title.removeprefix("# "), code.strip("\n")))
         else:
             cells.append(cell)
-    notebook.cells = cells
-    if any(cell.source.startswith(MARK) for cell in cells):
+    notebook.cells, predictions = cells, asked(cells)
+    if predictions:
         solved = run_code(notebook)
         notebook.cells = cells = [each for cell in cells for each in _with_predictions(cell, solved)]
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for tests in _groups(cells, "TESTS"):
         _announce_hidden(tests)
-    return notebook, tuple(mistakes)
+    return notebook, tuple(mistakes), predictions
 
 
 def _with_predictions(cell, solved: dict) -> list:
@@ -133,7 +133,7 @@ def assign(path: Path, folder: Path) -> Sheet:
     except ModuleNotFoundError:
         raise BookError("otter-grader is not installed; `make student` installs it") from None
 
-    notebook, mistakes = read_source(path)
+    notebook, mistakes, predictions = read_source(path)
     master = folder / f"{path.parent.name}-exercises.ipynb"
     nbformat.write(notebook, master)
     try:
@@ -144,7 +144,7 @@ def assign(path: Path, folder: Path) -> Sheet:
     made = {kind: folder / "made" / kind for kind in ("autograder", "student")}
     solved, student = (nbformat.read(made[kind] / master.name, as_version=4) for kind in made)
     for each in (solved, student):
-        open_by_itself(each, path.parent.name)
+        open_by_itself(each, path.parent.name, predictions)
     run_through(student)
     (bundle,) = made["autograder"].glob("*.zip")
     by_hand = {m[1]: float(m[2]) for cell in notebook.cells if (m := _BY_HAND.match(cell.source))}

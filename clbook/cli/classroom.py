@@ -82,7 +82,9 @@ def grade(
 def _tell(graded) -> None:
     """A line on stderr for a submission that is graded."""
     print(
-        f"{graded.student}: {'; '.join([f'{graded.total:g} points', *graded.notes])}"[:200], file=sys.stderr, flush=True
+        f"{graded.student}: {'; '.join([f'{graded.total:g} points', *graded.notes, *graded.seen])}"[:200],
+        file=sys.stderr,
+        flush=True,
     )
 
 
