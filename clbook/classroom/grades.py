@@ -45,17 +45,17 @@ class Graded:
         return sum(self.scores.values())
 
 
-def grade(source: Path, folder: Path, seconds: float, *, roster: Roster | None = None, kept: Kept | None = None,
-          leave: tuple[Path, ...] = (), tell: Callable[[Graded], None] = lambda graded: None,
+def grade(source: Path, folder: Path, seconds: float, *, seed: int = 0, roster: Roster | None = None,
+          kept: Kept | None = None, leave: tuple[Path, ...] = (), tell: Callable[[Graded], None] = lambda graded: None,
           ) -> tuple[Sheet, list[Graded]]:  # fmt: skip
-    """Grade every submission in a folder, at most `seconds` each, in the order of their names.
+    """Grade every submission of the sheet of a seed, at most `seconds` each, in the order of their names.
 
     `tell` is called with each as soon as it is graded; what `kept` knows is not graded again; files in `leave` are no
     submissions. Raises BookError for a folder without submissions.
     """
     folder, roster, results = folder.absolute(), roster or Roster(), []
     with tempfile.TemporaryDirectory(prefix="clbook-") as work:
-        sheet = assign(source, Path(work))
+        sheet = assign(source, Path(work), seed)
         for submission in submissions(folder, sheet.name, leave=leave):
             results.append(_graded(sheet, submission, seconds, roster, kept or Kept()))
             tell(results[-1])
@@ -71,8 +71,8 @@ def _graded(sheet: Sheet, submission: Submission, seconds: float, roster: Roster
     result = Graded(submission.place, owner=entry.id if entry else submission.student, name=entry.name if entry else "")
     result.notes += [] if entry or not roster.entries else ["not in the list of students"]
     wanted = sheet.student.metadata["otter"].get("assignment_name")
-    if submission.reason or submission.sheet not in ("", wanted):
-        result.notes.append(f"not graded: {submission.reason or f'this is the sheet {submission.sheet!r}'}")
+    if reason := submission.reason or _other_sheet(sheet, submission, wanted):
+        result.notes.append(f"not graded: {reason}")
         return result
     result.notebook = notebook = submission.notebook if submission.sheet else _as_sheet(submission.notebook, wanted)
     result.predicted, run = prediction_answers(sheet, notebook), with_sealed(sheet, notebook)
@@ -85,6 +85,16 @@ def _graded(sheet: Sheet, submission: Submission, seconds: float, roster: Roster
     result.notes += prediction_notes(sheet, notebook)
     result.seen = grader_notes(sheet, notebook, result.scores)
     return result
+
+
+def _other_sheet(sheet: Sheet, submission: Submission, wanted: str | None) -> str:
+    """Which other sheet a submission is of, in words; "" for the right one, and for one that does not say."""
+    about = json.loads(submission.notebook)["metadata"].get("clbook", {})
+    here = sheet.student.metadata["clbook"]["seed"]
+    if submission.sheet not in ("", wanted):
+        return f"this is the sheet {submission.sheet!r}"
+    seed = about.get("seed", here)
+    return "" if seed == here else f"its numbers are those of seed {seed!r}, this is seed {here}"
 
 
 def _as_sheet(notebook: bytes, name: str | None) -> bytes:

@@ -148,7 +148,7 @@ def _form(node: ast.stmt) -> str:
 
 
 def sealed(sheet: Sheet, notebook: bytes) -> dict[str, dict]:
-    """Question → `said` and `at` of the predictions that a notebook's export wrote into it; damaged ones are left out."""
+    """Question → `said` and `at` of the predictions that an export wrote into a notebook; damaged ones are left out."""
     kept = json.loads(notebook)["metadata"].get("clbook", {}).get("sealed")
     found = {}
     for question in _predictions(sheet):

@@ -52,7 +52,8 @@ def prediction_tests(source: str, solved: dict) -> list[str]:
         'assert low <= value <= high, "give (value, low, high) with low ≤ value ≤ high"\n    '
         f'assert low < high, "an interval has two ends"\n    assert {narrow}, "{wide}"'
     )
-    holds = f'assert {narrow}, "{wide}"\n    assert low - 1e-9 <= truth <= high + 1e-9, "the interval misses what the run shows"'
+    misses = "the interval misses what the run shows"
+    holds = f'assert {narrow}, "{wide}"\n    assert low - 1e-9 <= truth <= high + 1e-9, "{misses}"'
     inside = 'assert low <= value <= high, "the value must lie in its own interval"\n    '
     far, near = (f'{inside}assert {close.format(given[k])}, "{off.format(given[k])}"' for k in ("far", "near"))
     return [
@@ -61,6 +62,18 @@ def prediction_tests(source: str, solved: dict) -> list[str]:
         _cell(given, "far", "the prediction is far from the truth", far),
         _cell(given, "near", "the prediction is not close to the truth", near),
     ]
+
+
+def follow_truth(cells: list, solved: dict) -> None:
+    """Let the guess of each solution hold the truth, which a seed has turned."""
+    for source in [cell.source for cell in cells if cell.source.startswith(MARK)]:
+        given = _fields(source)
+        truth, near = float(eval(given["truth"], dict(solved))), float(given["near"])
+        ends = (truth - near, truth + near) if given["scale"] == "difference" else (truth / near, truth * near)
+        guess = f"{given['name']} = ({truth:.6g}, {ends[0]:.6g}, {ends[1]:.6g})  # SOLUTION"
+        for cell in cells:
+            if cell.source.startswith(f"{given['name']} = ") and "# SOLUTION" in cell.source:
+                cell.source = guess
 
 
 def asked(cells: list) -> dict[str, dict[str, str]]:

@@ -14,10 +14,11 @@ from .solutions import CHAPTERS, EXAMS, chapter_solutions, exam_sheet, executed,
 _SECONDS = 600  # for one cell of a solution
 
 
-def write_student(root: Path, out: Path) -> list[Path]:
+def write_student(root: Path, out: Path, seed: int = 0) -> list[Path]:
     """Write notebooks/NAME-exercises.ipynb, to hand out, and autograder/NAME.zip, to keep, into a new folder.
 
-    Returns the files. Raises BookError for a folder that is not empty or a source that otter refuses.
+    `seed` turns the numbers of the sheets. Returns the files. Raises BookError for a folder that is not empty or a
+    source that otter refuses.
     """
     import nbformat
 
@@ -28,14 +29,14 @@ def write_student(root: Path, out: Path) -> list[Path]:
             (folder / kind).mkdir()
         for source in exercise_sources(root):
             with tempfile.TemporaryDirectory(prefix="clbook-") as work:
-                sheet = assign(source, Path(work))
+                sheet = assign(source, Path(work), seed)
                 nbformat.write(sheet.student, folder / "notebooks" / f"{sheet.name}-exercises.ipynb")
                 shutil.copy(sheet.bundle, folder / "autograder" / f"{sheet.name}.zip")
             written += [out / "notebooks" / f"{sheet.name}-exercises.ipynb", out / "autograder" / f"{sheet.name}.zip"]
     return written
 
 
-def write_solutions(root: Path, out: Path) -> list[Path]:
+def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
     """Write the instructor's edition: sheets, the exercises of the chapters, exams; all solved and with outputs.
 
     NAME-solutions.ipynb is the sheet with rubric and common mistakes, NAME-chapter-solutions.ipynb what the chapter
@@ -48,7 +49,7 @@ def write_solutions(root: Path, out: Path) -> list[Path]:
     with disk_errors(out), output_folder(out) as folder:
         for source in exercise_sources(root):
             with tempfile.TemporaryDirectory(prefix="clbook-") as work:
-                sheet = assign(source, Path(work))
+                sheet = assign(source, Path(work), seed)
                 nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
         for name, notebook in _solved_elsewhere(root):
             nbformat.write(notebook, folder / f"{name}.ipynb")

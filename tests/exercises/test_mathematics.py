@@ -75,7 +75,7 @@ def test_balance(names):
     g = RNG.dirichlet(np.ones(3))
     missed, t = balance_room.negative_factors(tensor(g)[None], 2.3, 8.0)
     close(solved["missed"](g, 2.3, 8.0), missed[0])
-    close(solved["push"](g, 2.3, 8.0), 2 * missed * (1 - t[0]))
+    close(solved["push"](g, 2.3, 8.0), 1.5 * missed * (1 - t[0]))  # one side weighs half
     for k, r in ((8.0, 4), (127.0, 10)):
         close(solved["best_tau2"](k, r), balance_room.best_tau_squared(k, r), 1e-6)
 
@@ -112,7 +112,7 @@ def test_nonlinearity(names):
         count = one_filter.count_energy_maxima(points, activation(name), 20_000)
         assert solved["hills"](solved["nine_angles"], leak) == int(count[0])
     basins = RNG.dirichlet(np.ones(6))
-    close(solved["expected_finds"](basins, 5), one_filter.expected_finds(tensor(basins), 5))
+    close(solved["expected_finds"](basins, 5), one_filter.expected_finds(tensor(0.8 * basins), 5))  # a fifth is dead
     q, relu = np.array([0.1, 0.3, 0.6]), activation("relu")
     u = torch.eye(3, dtype=torch.float64)
     field = one_filter.population_field(*one_filter.latent_summation(u, tensor(q)), relu)
