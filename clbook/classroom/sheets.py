@@ -9,7 +9,17 @@ from ..commands.jupyter_kernel import disk_errors
 from ..commands.output_place import check_output, output_folder
 from ..common.formats import place_of
 from .exercises import Sheet, assign, check_mistake, exercise_sources, hints, run_code
-from .solutions import CHAPTERS, EXAMS, chapter_solutions, exam_sheet, executed, read_solutions, solution_sources
+from .solutions import (
+    ANSWERS,
+    BOARD,
+    CHAPTERS,
+    EXAMS,
+    chapter_solutions,
+    exam_sheet,
+    executed,
+    read_solutions,
+    solution_sources,
+)
 
 _SECONDS = 600  # for one cell of a solution
 
@@ -40,7 +50,8 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
     """Write the instructor's edition: sheets, the exercises of the chapters, exams; all solved and with outputs.
 
     NAME-solutions.ipynb is the sheet with rubric and common mistakes, NAME-chapter-solutions.ipynb what the chapter
-    asks at its end; EXAM.ipynb is for students, EXAM-solutions.ipynb for the teacher. Returns the notebooks. Raises
+    asks at its end; EXAM.ipynb is for students, EXAM-solutions.ipynb for the teacher; board-text.ipynb has what a plan
+    derives at the board, answers.md the answers to votes and exit tickets. Returns the files. Raises
     BookError as `write_student`, and for a solution that does not run.
     """
     import nbformat
@@ -53,7 +64,9 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
                 nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
         for name, notebook in _solved_elsewhere(root):
             nbformat.write(notebook, folder / f"{name}.ipynb")
-        names = sorted(path.name for path in folder.glob("*.ipynb"))
+        for source in solution_sources(root, ANSWERS):
+            shutil.copy(source, folder)
+        names = sorted(path.name for path in folder.iterdir())
     return [out / name for name in names]
 
 
@@ -64,6 +77,8 @@ def _solved_elsewhere(root: Path) -> Iterator[tuple[str, object]]:
     for source in solution_sources(root, EXAMS):
         yield source.stem, exam_sheet(read_solutions(source))
         yield f"{source.stem}-solutions", _executed(read_solutions(source), source.name)
+    for source in solution_sources(root, BOARD):
+        yield source.stem, _executed(read_solutions(source), source.name)
 
 
 def _executed(notebook, name: str):

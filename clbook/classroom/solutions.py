@@ -14,7 +14,8 @@ from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
 
-CHAPTERS, EXAMS = "chapters/*/solutions.py", "course/exams/*.py"
+CHAPTERS, EXAMS, BOARD = "chapters/*/solutions.py", "course/exams/*.py", "course/*.py"
+ANSWERS = "course/*.md"  # to votes and exit tickets
 SOLUTION = "solution"
 _EXERCISE = re.compile(
     r"(`{3,})\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n(?P<body>[\s\S]*?)\n\1$", re.MULTILINE
@@ -26,7 +27,7 @@ _HEADING = re.compile(r"## (\S+)\n")
 
 
 def solution_sources(root: Path, kind: str) -> list[Path]:
-    """The sources of a kind, CHAPTERS or EXAMS, sorted by name."""
+    """The sources of a kind, such as CHAPTERS or EXAMS, sorted by name."""
     return sorted(root.glob(kind))
 
 
