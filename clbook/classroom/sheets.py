@@ -62,7 +62,7 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
             with tempfile.TemporaryDirectory(prefix="clbook-") as work:
                 sheet = assign(source, Path(work), seed)
                 nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
-        for name, notebook in _solved_elsewhere(root):
+        for name, notebook in _solved_elsewhere(root, seed):
             nbformat.write(notebook, folder / f"{name}.ipynb")
         for source in solution_sources(root, ANSWERS):
             shutil.copy(source, folder)
@@ -70,13 +70,13 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
     return [out / name for name in names]
 
 
-def _solved_elsewhere(root: Path) -> Iterator[tuple[str, object]]:
+def _solved_elsewhere(root: Path, seed: int) -> Iterator[tuple[str, object]]:
     """Name and notebook of what no sheet holds: the chapters' exercises, and the exams with and without solutions."""
     for source in solution_sources(root, CHAPTERS):
         yield f"{source.parent.name}-chapter-solutions", _executed(chapter_solutions(root, source), place_of(source))
     for source in solution_sources(root, EXAMS):
-        yield source.stem, exam_sheet(read_solutions(source))
-        yield f"{source.stem}-solutions", _executed(read_solutions(source), source.name)
+        yield source.stem, exam_sheet(read_solutions(source, seed))
+        yield f"{source.stem}-solutions", _executed(read_solutions(source, seed), source.name)
     for source in solution_sources(root, BOARD):
         yield source.stem, _executed(read_solutions(source), source.name)
 

@@ -13,6 +13,7 @@ from ..commands.notebooks import build
 from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
+from .seeds import with_numbers
 
 CHAPTERS, EXAMS, BOARD = "chapters/*/solutions.py", "course/exams/*.py", "course/*.py"
 ANSWERS = "course/*.md"  # to votes and exit tickets
@@ -31,11 +32,11 @@ def solution_sources(root: Path, kind: str) -> list[Path]:
     return sorted(root.glob(kind))
 
 
-def read_solutions(path: Path):
-    """A source as a notebook without outputs."""
+def read_solutions(path: Path, seed: int = 0):
+    """A source as a notebook without outputs, with the numbers of a seed where it names some."""
     import jupytext
 
-    notebook = jupytext.reads(text_of(path), fmt="py:percent")
+    notebook = jupytext.reads(with_numbers(text_of(path), seed, place_of(path)), fmt="py:percent")
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return notebook
 

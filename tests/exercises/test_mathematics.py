@@ -13,6 +13,7 @@ from contrastive_dynamics import feature_decoupling as decoupling_room
 from contrastive_dynamics import testbed
 from contrastive_dynamics.data.half_moons import half_moon_law
 from contrastive_dynamics.losses import activation, infonce_importance
+from contrastive_dynamics.losses.activations import Activation
 from contrastive_dynamics.nonlinearity import one_filter
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations, held_out_correlations
 from contrastive_dynamics.testbed.independent_latents import latent_shares
@@ -115,7 +116,8 @@ def test_nonlinearity(names):
     close(solved["expected_finds"](basins, 5), one_filter.expected_finds(tensor(0.8 * basins), 5))  # a fifth is dead
     q, relu = np.array([0.1, 0.3, 0.6]), activation("relu")
     u = torch.eye(3, dtype=torch.float64)
-    field = one_filter.population_field(*one_filter.latent_summation(u, tensor(q)), relu)
+    leaky = Activation("leaky", lambda x: torch.where(x > 0, x, 0.1 * x), lambda x: torch.where(x > 0, 1.0, 0.1).to(x))
+    field = one_filter.population_field(*one_filter.latent_summation(u, tensor(q)), leaky)
     close(solved["pattern_rates"](q), one_filter.growth_rate(one_filter.flow_jacobian(field, u, step=1e-4)), 1e-5)
     sigma = torch.diag(tensor([1.0, 0.8]))[None, None]
     zero, one = torch.zeros(1, 1, 2, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)

@@ -39,9 +39,9 @@ def asserts(source):
     return sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(source)))
 
 
-def test_every_chapter_has_solutions_and_there_are_two_exams():
+def test_every_chapter_has_solutions_and_there_are_three_exams():
     assert [path.parent.name for path in SOURCES] == chapter_names(ROOT)
-    assert [path.stem for path in EXAM_SOURCES] == ["exam-1", "exam-2"]
+    assert [path.stem for path in EXAM_SOURCES] == ["exam-1", "exam-2", "exam-3"]
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *EXAM_SOURCES, *BOARD_TEXT], ids=lambda path: "/".join(path.parts[-2:]))

@@ -75,6 +75,7 @@ def test_each_has_a_row_whatever_the_others_are(source, put, runs, tmp_path):
     put("bob.ipynb", f"{RIGHT}  # dies")
     put("cyd.ipynb", RIGHT, lambda n: n.metadata["otter"].update(assignment_name="products"))
     put("dee.ipynb", RIGHT, lambda n: n.metadata.clear())
+    put("fay.ipynb", RIGHT, lambda n: n.metadata["clbook"].update(seed=7))
     folder = put("=1+1.ipynb", HALF)
     (folder / "eve.ipynb").write_bytes(b"")
     told = []
@@ -87,8 +88,9 @@ def test_each_has_a_row_whatever_the_others_are(source, put, runs, tmp_path):
         "cyd.ipynb": (0, ["not graded: this is the sheet 'products'"]),
         "dee.ipynb": (6, []),
         "eve.ipynb": (0, ["not graded: an empty file"]),
+        "fay.ipynb": (0, ["not graded: its numbers are those of seed 7, this is seed 0"]),
     }
-    assert by_question(sheet, graded)[1] == ["w1_double", "6", "2.3", "2", "3"]
+    assert by_question(sheet, graded)[1] == ["w1_double", "6", "2.0", "2", "4"]
     write_csv(by_student(sheet, graded), tmp_path / "grades.csv")
     assert (
         (tmp_path / "grades.csv")
