@@ -99,8 +99,9 @@ def equal_answers(sheet: Sheet, notebooks: dict[str, list[bytes]]) -> dict[str, 
     shared: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, forms in holders.items():
         for form, owners in forms.items():
+            others = {BOOK} & owners or owners  # of what is the book's, the book alone is named
             for owner in owners if form != handed.get(name) else ():
-                for other in owners - {owner}:
+                for other in others - {owner}:
                     shared[owner][other].append(name)
     return {
         owner: [
