@@ -123,7 +123,7 @@ def test_only_solution_regions_are_blanked(sheet):
 
 @pytest.mark.parametrize("path", exercise_sources(ROOT), ids=lambda path: path.parent.name)
 def test_a_seed_turns_the_numbers_of_a_sheet(path, tmp_path):
-    """Its own solution has all points; the book's misses every border, most predictions and what a number stands in."""
+    """Its own solution has all points; the book's misses every border, a prediction and what a number stands in."""
     turned = assign(path, tmp_path, seed=7)
     own, book = run_code(turned.solved), run_code(read_source(path)[0])
     results = [check(turned, question, own) for question in turned.tests]
@@ -131,7 +131,7 @@ def test_a_seed_turns_the_numbers_of_a_sheet(path, tmp_path):
     assert sum(r.score for r in results) == 76
     lost = {question: 3 - check(turned, question, book).score for question in turned.tests if question[3] in "pr"}
     assert all(lost[f"c{k}_refutation"] == 3 for k in (1, 2, 3)), lost
-    assert sum(lost[f"c{k}_prediction"] > 0 for k in (1, 2, 3)) >= 2, lost
+    assert any(lost[f"c{k}_prediction"] for k in (1, 2, 3)), lost  # an honest interval may hold both truths
     assert "{{" not in "".join(cell.source for cell in turned.student.cells if cell.cell_type == "code")
     for question in TURNED.get(turned.name, []):
         assert check(turned, question, book).score < check(turned, question, own).score, question
