@@ -95,12 +95,12 @@ execute: .venv/.run-installed
 
 # Exercises, slides and handouts in one folder.
 student: .venv/.class-installed .venv/.slides-installed
-	.venv/bin/clbook student $(OUT)
+	.venv/bin/clbook student $(OUT) $(if $(SEED),--seed $(SEED))
 	.venv/bin/python -m clbook.classroom.slide_decks $(or $(OUT),student)/slides
 	.venv/bin/clbook handouts $(or $(OUT),student)/handouts
 
 solutions: .venv/.class-installed
-	.venv/bin/clbook solutions $(OUT)
+	.venv/bin/clbook solutions $(OUT) $(if $(SEED),--seed $(SEED))
 
 slides: .venv/.slides-installed
 	.venv/bin/python -m clbook.classroom.slide_decks $(OUT)

@@ -18,6 +18,18 @@
 #   show_hidden: true
 # requirements: [numpy, scipy, matplotlib]
 
+# %% [raw]
+# # NUMBERS
+# omega: 0.5, from 0.2 to 0.9 by 0.05
+# k_miss: 8, from 4 to 30 by 1
+# r_sharp: 5, from 4 to 9 by 1
+# level: 0.8, from 0.6 to 0.95 by 0.05
+# target: 10, from 6 to 14 by 1
+# s_near: 1.3, from 1.2 to 1.5 by 0.02
+# cond: 10, from 6 to 20 by 1
+# s_loud: 1.7, from 1.4 to 2.6 by 0.1
+# sharp: 16, from 13 to 20 by 1
+
 # %% [markdown]
 # # Exercises: alignment and balance
 #
@@ -387,7 +399,7 @@ def growing(kappa, sigma, tau2):
 #
 # *30 minutes, 14 points. Needs: the contrastive loss of the chapter, warm-up 3. After it you can derive the push on a column and say what a temperature hides.*
 #
-# With orthogonal columns $f_A\cdot f_B=\sum_pg_ps_ps_p'$ for the signs $s,s'\in\{\pm1\}^r$ of two signals; a positive pair has $s'=s$, and all signs of a negative are fair and independent. The loss is $\mathcal L=-\mathbb E[\log S_A+\log S_B]$,
+# With orthogonal columns $f_A\cdot f_B=\sum_pg_ps_ps_p'$ for the signs $s,s'\in\{\pm1\}^r$ of two signals; a positive pair has $s'=s$, and all signs of a negative are fair and independent. One side weighs less than the other: the loss is $\mathcal L=-\mathbb E[\log S_A+{{omega}}\log S_B]$,
 # $S_A=\frac{e^{\tau^2f_A^+\cdot f_B^+}}{e^{\tau^2f_A^+\cdot f_B^+}+K\,\mathbb E_{s'}e^{\tau^2f_A^+\cdot f_B^-}}$, and $S_B$ likewise.
 
 # %% [raw]
@@ -395,7 +407,7 @@ def growing(kappa, sigma, tau2):
 # name: c1_prediction
 
 # %% [markdown]
-# **Predict first.** $r=3$ signals, $g=(\frac13,\frac13,\frac13)$, $K=8$. To which number does $1-S$ tend as $\tau\to\infty$?
+# **Predict first.** $r=3$ signals, $g=(\frac13,\frac13,\frac13)$, $K={{k_miss}}$. To which number does $1-S$ tend as $\tau\to\infty$?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -412,7 +424,7 @@ missed_prediction = (0.5, 0.3, 0.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: missed_prediction
-# truth: missed(np.full(3, 1 / 3), 1e4, 8.0)
+# truth: missed(np.full(3, 1 / 3), 1e4, {{k_miss}})
 # scale: difference
 # widest: 0.4
 # far: 0.25
@@ -439,7 +451,7 @@ missed_prediction = (0, 0, 0.05)
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# $\mathbb E_{s'}e^{\tau^2\sum g_ps_ps_p'}=\prod_p\cosh(\tau^2g_p)$, the same for every anchor, so $\frac{1-S}S=K\prod_p\cosh(\tau^2g_p)\,e^{-\tau^2g_p}=K\prod_p\frac{1+e^{-2\tau^2g_p}}2$. The derivative of $-\log S$ is $-(1-S)\tau^2(1-T_p)$, and A and B together are the factor 2: $2(1-S)(1-T_p)$.
+# $\mathbb E_{s'}e^{\tau^2\sum g_ps_ps_p'}=\prod_p\cosh(\tau^2g_p)$, the same for every anchor, so $\frac{1-S}S=K\prod_p\cosh(\tau^2g_p)\,e^{-\tau^2g_p}=K\prod_p\frac{1+e^{-2\tau^2g_p}}2$. The derivative of $-\log S$ is $-(1-S)\tau^2(1-T_p)$, and A and B together are the factor $1+{{omega}}$: $(1+{{omega}})(1-S)(1-T_p)$.
 
 
 # %%
@@ -454,7 +466,7 @@ def missed(g, tau2, k):
 def push(g, tau2, k):
     """−(1/τ²) ∂L/∂g_p for each column."""
     # BEGIN SOLUTION
-    return 2 * missed(g, tau2, k) * (1 - np.tanh(tau2 * np.asarray(g)))
+    return (1 + {{omega}}) * missed(g, tau2, k) * (1 - np.tanh(tau2 * np.asarray(g)))
     # END SOLUTION
 
 
@@ -504,7 +516,7 @@ def test_push(push):
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))
 
     def loss(g):
-        return 2 * np.log(
+        return (1 + {{omega}}) * np.log(
             1 + k * np.mean(np.exp(tau2 * signs @ g)) * np.exp(-tau2 * g.sum())
         )
 
@@ -512,7 +524,10 @@ def test_push(push):
     want = np.array([(loss(g - h) - loss(g + h)) / 2e-5 for h in step]) / tau2
     got = np.asarray(push(g, tau2, k))
     assert got.shape == (3,), "one number for each column"
-    assert np.abs(got - want / 2).max() > 1e-6, "half of it: A and B each contribute"
+    assert np.abs(got - want / (1 + {{omega}})).max() > 1e-6, "A and B each contribute"
+    assert np.abs(got - 2 * want / (1 + {{omega}})).max() > 1e-6, (
+        "B does not weigh as much as A"
+    )
     assert np.abs(got - want).max() < 1e-7, (
         f"got {np.round(got, 4).tolist()}, the derivative is {np.round(want, 4).tolist()}"
     )
@@ -564,9 +579,9 @@ def test_push_elsewhere(push):
             float(rng.uniform(0.1, 4)),
         )
         odds = k * np.prod(np.cosh(tau2 * g)) / np.exp(tau2)
-        want = 2 * odds / (1 + odds) * (1 - np.tanh(tau2 * g))
+        want = (1 + {{omega}}) * odds / (1 + odds) * (1 - np.tanh(tau2 * g))
         assert np.abs(np.asarray(push(g, tau2, k)) - want).max() < 1e-9, (
-            f"r = {r}: the push is 2(1 − S)(1 − T)"
+            f"r = {r}: the push is (1 − S)(1 − T), once for A and {{omega}} times for B"
         )
     assert np.all(np.isfinite(push(np.full(3, 1 / 3), 5000.0, 8.0))), (
         "overflow at a large τ²"
@@ -584,9 +599,15 @@ def push(g, tau2, k):
 
 
 # %% tags=["mistake"]
+# Both sides alike.
+def push(g, tau2, k):
+    return 2 * missed(g, tau2, k) * (1 - np.tanh(tau2 * np.asarray(g)))
+
+
+# %% tags=["mistake"]
 # The sign of the negatives.
 def push(g, tau2, k):
-    return 2 * missed(g, tau2, k) * (1 + np.tanh(tau2 * np.asarray(g)))
+    return (1 + {{omega}}) * missed(g, tau2, k) * (1 + np.tanh(tau2 * np.asarray(g)))
 
 
 # %% tags=["mistake"]
@@ -626,14 +647,13 @@ plt.show()
 # name: c1_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "With a sharp contrast the positive pair wins: $S\to1$ as $\tau\to\infty$." Give `g_bad` (positive numbers of sum 1, at most six) and `k_bad` (at most 1000) for which $1-S\ge0.9$ at $\tau^2=5000$.
+# **Refute.** A colleague writes: "With a sharp contrast the positive pair wins: $S\to1$ as $\tau\to\infty$." Let there be {{r_sharp}} signals, each with a share of its own. Give `negatives_border`, the $K$ from which on $1-S$ tends to {{level}} or more. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-g_bad = np.array([0.5, 0.5])  # SOLUTION
-k_bad = 100.0  # SOLUTION
+negatives_border = 2 ** {{r_sharp}} * {{level}} / (1 - {{level}})  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -641,37 +661,24 @@ k_bad = 100.0  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'how often has a negative the very same signal?'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(g_bad, k_bad):
-    import numpy as np
-
-    g = np.asarray(g_bad, dtype=float)
-    assert 1 <= g.size <= 6 and g.min() > 0 and abs(g.sum() - 1) < 1e-9, (
-        "positive numbers of sum 1, at most six"
-    )
-    assert 0 < k_bad <= 1000, "K at most 1000"
-    odds = k_bad * np.prod((1 + np.exp(-1e4 * g)) / 2)
-    assert odds / (1 + odds) >= 0.9, (
-        f"here 1 − S = {odds / (1 + odds):.3f}: more negatives, or fewer signals"
-    )
-
+# %% [raw]
+# # BORDER
+# name: negatives_border
+# truth: 2 ** {{r_sharp}} * {{level}} / (1 - {{level}})
+# hint: how often has a negative the very same signs?
+# near: {{level}} / (1 - {{level}}) | a negative agrees in all signs with probability 2⁻ʳ only
+# near: 2 ** {{r_sharp}} * {{level}} | those are the odds of the negatives, not their share
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# Too many signals for so few negatives.
-g_bad, k_bad = np.full(6, 1 / 6), 8.0
+# As if every negative agreed.
+negatives_border = {{level}} / (1 - {{level}})
 
 # %% tags=["mistake"]
-# Lengths that do not sum to one.
-g_bad, k_bad = np.array([1.0, 1.0]), 100.0
+# The odds for the share.
+negatives_border = 2 ** {{r_sharp}} * {{level}}
 
 # %% [raw]
 # # END QUESTION
@@ -688,7 +695,7 @@ g_bad, k_bad = np.array([1.0, 1.0]), 100.0
 # name: c2_prediction
 
 # %% [markdown]
-# **Predict first.** $r=4$ and $d=10^6$. At which $s$ does the condition number end at 10?
+# **Predict first.** $r=4$ and $d=10^6$. At which $s$ does the condition number end at {{target}}?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -705,7 +712,7 @@ ratio_prediction = (1.2, 1.05, 1.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: ratio_prediction
-# truth: ratio_for(10**6, 10.0, 4)
+# truth: ratio_for(10**6, {{target}}, 4)
 # scale: factor
 # widest: 2
 # far: 1.25
@@ -858,14 +865,16 @@ plt.show()
 # name: c2_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "A condition number of 10 needs extreme data: some signal must be three times as strong as another." Give `scales_bad` (two to six numbers between 1 and 1.3) and `d_bad` (at most $10^{12}$) for which it ends at 10 or more.
+# **Refute.** A colleague writes: "A condition number of {{cond}} needs extreme data: some signal must be three times as strong as another." Let $\sigma=({{s_near}},1,1,1)$. Give `dimensions_border`, the $d$ (a real number) at which positive pairs alone end at {{cond}}. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-scales_bad = np.array([1.3, 1.0, 1.0, 1.0])  # SOLUTION
-d_bad = 10**6  # SOLUTION
+dimensions_border = (
+    np.exp({{s_near}} ** 2 * 2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1))
+    + 3 * np.exp(2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1))
+) / 2  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -873,43 +882,25 @@ d_bad = 10**6  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'the condition number grows as a power of d'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(scales_bad, d_bad):
-    import numpy as np
-    from scipy.optimize import brentq
-
-    square = np.sort(np.asarray(scales_bad, dtype=float) ** 2)
-    assert 2 <= square.size <= 6 and square[0] >= 1 and square[-1] <= 1.69 + 1e-9, (
-        "two to six scales between 1 and 1.3"
-    )
-    assert square.size <= d_bad <= 10**12, "d from the number of signals to 10¹²"
-    theta = brentq(
-        lambda x: np.exp(square * x).sum() - 2 * d_bad,
-        0,
-        np.log(2 * d_bad) / square[-1] + 1,
-    )
-    end = np.sqrt(square[-1] / square[0]) * np.exp((square[-1] - square[0]) * theta / 2)
-    assert end >= 10, (
-        f"this ends at {end:.2f}: more noise dimensions, or a larger ratio of the scales"
-    )
-
+# %% [raw]
+# # BORDER
+# name: dimensions_border
+# truth: brentq(lambda x: end_condition([{{s_near}}, 1, 1, 1], 10**x) - {{cond}}, 0.7, 30) and 10 ** brentq(lambda x: end_condition([{{s_near}}, 1, 1, 1], 10**x) - {{cond}}, 0.7, 30)
+# hint: the condition number grows as a power of d: solve for the clock first
+# near: np.exp({{s_near}} ** 2 * 2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1)) + 3 * np.exp(2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1)) | the sum over signals is 2d, not d
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# Equal scales.
-scales_bad, d_bad = np.ones(4), 10**12
+# d in place of 2d.
+dimensions_border = np.exp(
+    {{s_near}} ** 2 * 2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1)
+) + 3 * np.exp(2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1))
 
 # %% tags=["mistake"]
-# Too few dimensions.
-scales_bad, d_bad = np.array([1.3, 1.0, 1.0, 1.0]), 1000
+# A power of the ratio alone.
+dimensions_border = ({{cond}} / {{s_near}}) ** 2
 
 # %% [raw]
 # # END QUESTION
@@ -926,7 +917,7 @@ scales_bad, d_bad = np.array([1.3, 1.0, 1.0, 1.0]), 1000
 # name: c3_prediction
 
 # %% [markdown]
-# **Predict first.** The chapter's $\sigma$ ($r=4$), $K=8$. Near balance a small imbalance decays. How many times as slow is the slowest decay at $\tau^2=16$ as at $\tau^2=4$?
+# **Predict first.** The chapter's $\sigma$ ($r=4$), $K=8$. Near balance a small imbalance decays. How many times as slow is the slowest decay at $\tau^2={{sharp}}$ as at $\tau^2=4$?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -943,7 +934,7 @@ slower_prediction = (100, 30, 250)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: slower_prediction
-# truth: slowest_decay(sigma, 4.0, 8.0) / slowest_decay(sigma, 16.0, 8.0)
+# truth: slowest_decay(sigma, 4.0, 8.0) / slowest_decay(sigma, {{sharp}}, 8.0)
 # scale: factor
 # widest: 12
 # far: 4
@@ -1151,7 +1142,6 @@ plt.loglog(
 )
 plt.xlabel("τ²")
 plt.ylabel("rate")
-plt.title("A sharp contrast revives, and does not balance")
 plt.legend()
 plt.show()
 
@@ -1160,13 +1150,24 @@ plt.show()
 # name: c3_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "Louder signals keep longer columns: training rests where $\kappa_p\propto\sigma_p$." Give `sigma_bad`, three scales between 0.5 and 3, for which with $\kappa=\sigma$, $\tau^2=2$ and $K=8$ some $\log\kappa_p^2$ moves at a rate of 0.2 or more in size.
+# **Refute.** A colleague writes: "Louder signals keep longer columns: training rests where $\kappa_p\propto\sigma_p$." Let $\kappa=\sigma=({{s_loud}},1,1)$, without noise, $\tau^2=2$ and $K=8$. Give `rate_border`, the rate at which $\log\kappa_1^2$ moves there, with its sign. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-sigma_bad = np.array([3.0, 1.0, 1.0])  # SOLUTION
+rate_border = (
+    4
+    * missed(np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2), 2.0, 8.0)
+    * {{s_loud}} ** 2
+    / ({{s_loud}} ** 2 + 2)
+    * (
+        np.array([{{s_loud}} ** 2, 1, 1])
+        / ({{s_loud}} ** 2 + 2)
+        @ np.tanh(2 * np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2))
+        - np.tanh(2 * {{s_loud}} ** 2 / ({{s_loud}} ** 2 + 2))
+    )
+)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1174,38 +1175,22 @@ sigma_bad = np.array([3.0, 1.0, 1.0])  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'in the condition of rest σ does not occur'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(sigma_bad):
-    import numpy as np
-
-    sigma = np.asarray(sigma_bad, dtype=float)
-    assert sigma.shape == (3,) and sigma.min() >= 0.5 and sigma.max() <= 3, (
-        "three scales between 0.5 and 3"
-    )
-    g = sigma**2 / (sigma @ sigma)
-    t, odds = np.tanh(2 * g), 8 * np.prod((1 + np.exp(-4 * g)) / 2)
-    rate = 4 * odds / (1 + odds) * sigma**2 / (sigma @ sigma) * (g @ t - t)
-    assert np.abs(rate).max() >= 0.2, (
-        f"here nothing moves faster than {np.abs(rate).max():.3f}: equal lengths are at rest, so make them unequal"
-    )
-
+# %% [raw]
+# # BORDER
+# name: rate_border
+# truth: 4 * missed(np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2), 2.0, 8.0) * {{s_loud}} ** 2 / ({{s_loud}} ** 2 + 2) * (np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2) @ np.tanh(2 * np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2)) - np.tanh(2 * {{s_loud}} ** 2 / ({{s_loud}} ** 2 + 2)))
+# hint: in the condition of rest σ does not occur; the rate is that of warm-up 3
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# Equal scales, which are at rest.
-sigma_bad = np.ones(3)
+# At rest, as he says.
+rate_border = 0.0
 
 # %% tags=["mistake"]
-# Nearly equal scales.
-sigma_bad = np.array([1.1, 1.0, 1.0])
+# The wrong sign.
+rate_border = 0.1
 
 # %% [raw]
 # # END QUESTION

@@ -18,6 +18,18 @@
 #   show_hidden: true
 # requirements: [numpy, scipy, matplotlib]
 
+# %% [raw]
+# # NUMBERS
+# positives: 1, from 0.6 to 1.6 by 0.1
+# rho: 1.2, from 1.0 to 1.6 by 0.05
+# low: 0.1, from 0.1 to 0.6 by 0.05
+# high: 4.0, from 2.5 to 6.0 by 0.25
+# v_s: 0.3, from 0.2 to 0.5 by 0.02
+# rho_s: 1.3, from 1.0 to 1.7 by 0.05
+# start: 0.01, from 0.004 to 0.03 by 0.001
+# long: 0.6, from 0.4 to 0.7 by 0.02
+# when: 0.4, from 0.3 to 0.7 by 0.02
+
 # %% [markdown]
 # # Exercises: collapse and constraints
 #
@@ -428,7 +440,7 @@ half_moon_covariance = half_moon_moment - np.outer(half_moon_mean, half_moon_mea
 # name: c1_prediction
 
 # %% [markdown]
-# **Predict first.** For half moons and one positive, from how many negatives on (a real number) has $\mathbb E[C]$ a positive eigenvalue?
+# **Predict first.** For half moons and $p={{positives}}$ positives, from which $q$ on (a real number) has $\mathbb E[C]$ a positive eigenvalue?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -445,7 +457,7 @@ moons_prediction = (1.93, 1.5, 2.5)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: moons_prediction
-# truth: q_star(half_moon_mean, half_moon_covariance, 1)
+# truth: q_star(half_moon_mean, half_moon_covariance, {{positives}})
 # scale: factor
 # widest: 3
 # far: 1.6
@@ -638,15 +650,15 @@ plt.show()
 # name: c1_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "The negatives push along $\mu$, so the first direction to lose its sign is $\mu$: as long as $\mu^\top\mathbb E[C]\mu<0$, nothing is lost." Give `mu_bad`, `sigma_bad` (2 × 2) and `q_bad` (with $p=1$) for which $\mu^\top\mathbb E[C]\mu<0$ and the largest eigenvalue of $\mathbb E[C]/n$ is at least 0.05.
+# **Refute.** A colleague writes: "The negatives push along $\mu$, so the first direction to lose its sign is $\mu$: as long as $\mu^\top\mathbb E[C]\mu<0$, nothing is lost." Let $\mu=(1,1)$, $\Sigma=\operatorname{diag}({{low}},{{high}})$ and $p=1$. Give `blind_border`, the length of the interval of $q$ in which $\mathbb E[C]$ has a positive eigenvalue and he sees none. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-mu_bad = np.array([1.0, 1.0])  # SOLUTION
-sigma_bad = np.diag([0.1, 4.0])  # SOLUTION
-q_bad = 1.8  # SOLUTION
+blind_border = ({{low}} + {{high}}) / 4 - {{low}} * {{high}} / (
+    {{low}} + {{high}}
+)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -654,40 +666,24 @@ q_bad = 1.8  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'μ must not be an eigenvector of Σ; choose q between the two sign changes'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(mu_bad, sigma_bad, q_bad):
-    import numpy as np
-
-    mu, sigma = np.asarray(mu_bad, dtype=float), np.asarray(sigma_bad, dtype=float)
-    assert mu.shape == (2,) and sigma.shape == (2, 2) and np.allclose(sigma, sigma.T), (
-        "μ has two entries, Σ is symmetric"
-    )
-    assert np.linalg.eigvalsh(sigma)[0] > 0, "Σ must be positive definite"
-    matrix = (q_bad - 1) * np.outer(mu, mu) - sigma
-    assert mu @ matrix @ mu < 0, (
-        "here the colleague sees the loss himself: along μ the sign has changed; take a smaller q"
-    )
-    assert np.linalg.eigvalsh(matrix)[-1] > 0.05, (
-        "here nothing is lost: take a larger q, or a Σ with less variance off μ"
-    )
-
+# %% [raw]
+# # BORDER
+# name: blind_border
+# truth: ({{low}} + {{high}}) / 4 - {{low}} * {{high}} / ({{low}} + {{high}})
+# hint: two borders: where μᵀE[C]μ changes its sign, and where the largest eigenvalue does
+# near: ({{low}} + {{high}}) / 4 | from there on he sees it himself: subtract where it begins
+# near: {{low}} * {{high}} / ({{low}} + {{high}}) | that is where it begins
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# μ is an eigenvector of Σ: both signs change at once.
-mu_bad, sigma_bad, q_bad = np.array([1.0, 0.0]), np.diag([0.1, 4.0]), 1.05
+# Where it begins.
+blind_border = {{low}} * {{high}} / ({{low}} + {{high}})
 
 # %% tags=["mistake"]
-# Too many negatives, so that the colleague sees it, too.
-mu_bad, sigma_bad, q_bad = np.array([1.0, 1.0]), np.diag([0.1, 4.0]), 9.0
+# Where he sees it.
+blind_border = ({{low}} + {{high}}) / 4
 
 # %% [raw]
 # # END QUESTION
@@ -718,7 +714,7 @@ def pairs(rho, a, rotation, rng, n=40_000):
 # name: c2_prediction
 
 # %% [markdown]
-# **Predict first.** For $\rho=1.2$: up to which $a$ does the trained network keep the class?
+# **Predict first.** For $\rho={{rho}}$: up to which $a$ does the trained network keep the class?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -735,7 +731,7 @@ share_prediction = (0.18, 0.1, 0.3)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: share_prediction
-# truth: 0.26 / 1.44
+# truth: next(a for a in np.arange(1, 10**4) / 10**4 if not kept(np.diag([-0.26, *np.full(9, -a * {{rho}} ** 2)]), 3)[0].any())
 # scale: factor
 # widest: 4
 # far: 2
@@ -907,7 +903,6 @@ plt.figure(figsize=(5, 3))
 plt.plot(shares, overlaps, "o-")
 plt.xlabel("a, what the views share of the nuisance")
 plt.ylabel("class kept")
-plt.title("Kept below a*, lost beyond")
 plt.show()
 
 # %% [raw]
@@ -915,13 +910,13 @@ plt.show()
 # name: c2_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "The class is kept as long as it is louder than what the views share of the nuisance: $a\rho<\operatorname{sd}(s)$." Give `case_bad`, a tuple $(\operatorname{Var}(s),\rho,a)$ with $0\le a\le1$ for which he expects the class to be kept although training with $z=3$ loses it. The two eigenvalues must differ by a tenth at least.
+# **Refute.** A colleague writes: "The class is kept as long as it is louder than what the views share of the nuisance: $a\rho<\operatorname{sd}(s)$." Let $\operatorname{Var}(s)={{v_s}}$, $\rho={{rho_s}}$ and $z=3$. Give `wrong_border`, the length of the interval of $a$ in $[0,1]$ in which he expects the class to be kept and training loses it. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-case_bad = (0.26, 1.2, 0.3)  # SOLUTION
+wrong_border = {{v_s}} ** 0.5 / {{rho_s}} - {{v_s}} / {{rho_s}} ** 2  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -929,34 +924,24 @@ case_bad = (0.26, 1.2, 0.3)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'the eigenvalues are Var(s) along the class and aρ² along the nuisance'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(case_bad):
-    variance, rho, a = case_bad
-    assert variance > 0 and rho > 0 and 0 <= a <= 1, (
-        "Var(s) and ρ are positive, a lies between 0 and 1"
-    )
-    assert a * rho < variance**0.5, "here the colleague agrees that the class is lost"
-    assert a * rho**2 > 1.1 * variance, (
-        "here the class is kept: compare Var(s) with aρ²"
-    )
-
+# %% [raw]
+# # BORDER
+# name: wrong_border
+# truth: {{v_s}} ** 0.5 / {{rho_s}} - {{v_s}} / {{rho_s}} ** 2
+# hint: the eigenvalues are Var(s) along the class and aρ² along the nuisance
+# near: {{v_s}} ** 0.5 / {{rho_s}} | that is where he gives up; from where on is it lost?
+# near: {{v_s}} / {{rho_s}} ** 2 | that is where it is lost; until where does he not see it?
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# A case in which both are right.
-case_bad = (0.26, 1.2, 0.1)
+# His own border.
+wrong_border = {{v_s}} ** 0.5 / {{rho_s}}
 
 # %% tags=["mistake"]
-# A case in which both see the loss.
-case_bad = (0.26, 1.2, 0.9)
+# The right border.
+wrong_border = {{v_s}} / {{rho_s}} ** 2
 
 # %% [raw]
 # # END QUESTION
@@ -979,7 +964,7 @@ case_bad = (0.26, 1.2, 0.9)
 # name: c3_prediction
 
 # %% [markdown]
-# **Predict first.** $\lambda=(-1,-\frac12,\frac13)$ and $q_0=\frac1{100}(1,1,1)$, the start of a wide network. At which time $t$ is $\lVert q\rVert^2=\frac12$?
+# **Predict first.** $\lambda=(-1,-\frac12,\frac13)$ and $q_0={{start}}\,(1,1,1)$, the start of a wide network. At which time $t$ is $\lVert q\rVert^2=\frac12$?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -996,7 +981,7 @@ wait_prediction = (1.15, 0.7, 1.8)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: wait_prediction
-# truth: np.interp(0.5, [np.sum(closed_form(np.full(3, 0.01), np.array([-1, -0.5, 1 / 3]), t) ** 2) for t in np.linspace(1, 1.3, 301)], np.linspace(1, 1.3, 301))
+# truth: np.interp(0.5, [np.sum(closed_form(np.full(3, {{start}}), np.array([-1, -0.5, 1 / 3]), t) ** 2) for t in np.linspace(0.7, 1.6, 901)], np.linspace(0.7, 1.6, 901))
 # scale: factor
 # widest: 4
 # far: 1.6
@@ -1288,15 +1273,17 @@ plt.show()
 # name: c3_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "The constraint makes the model twice as fast: $\tau=2t$, always." Give `start_bad` (two numbers, length at most 1), `lam_bad` (two numbers between −1 and 1) and `time_bad` (at most 3) for which his *direction* is wrong by more than 0.1 in length.
+# **Refute.** A colleague writes: "The constraint makes the model twice as fast: $\tau=2t$, always." Take $q_0=({{long}},0.6)$ and $\lambda=(-\frac12,\frac12)$. Give `clock_border`, the $\tau$ for which $e^{-2\lambda\tau}q_0$ has the direction of the constrained model at $t={{when}}$. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-start_bad = np.array([0.6, 0.8])  # SOLUTION
-lam_bad = np.array([-0.5, 0.5])  # SOLUTION
-time_bad = 0.4  # SOLUTION
+clock_border = 0.5 * np.log(
+    np.divide(*closed_form(np.array([{{long}}, 0.6]), np.array([-0.5, 0.5]), {{when}}))
+    * 0.6
+    / {{long}}
+)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1304,47 +1291,24 @@ time_bad = 0.4  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'his clock is right while s is small; take a long start'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(start_bad, lam_bad, time_bad):
-    import numpy as np
-    from scipy.integrate import solve_ivp
-
-    q0, lam = np.asarray(start_bad, dtype=float), np.asarray(lam_bad, dtype=float)
-    assert q0.shape == lam.shape == (2,) and 0 < np.linalg.norm(q0) < 1 + 1e-9, (
-        "two numbers each, ‖q0‖ at most 1"
-    )
-    assert np.abs(lam).max() <= 1 and 0 < time_bad <= 3, (
-        "λ between −1 and 1, t at most 3"
-    )
-    q = solve_ivp(
-        lambda _, q: -2 * ((1 - q @ q) * lam * q + lam * q - q * (q @ (lam * q))),
-        (0, time_bad),
-        q0,
-        rtol=1e-9,
-    ).y[:, -1]
-    his = np.exp(-4 * lam * time_bad) * q0
-    gap = np.linalg.norm(q / np.linalg.norm(q) - his / np.linalg.norm(his))
-    assert gap > 0.1, (
-        f"the directions differ by {gap:.3f} only; a start along one eigenvector never turns, a short one turns by his clock"
-    )
-
+# %% [raw]
+# # BORDER
+# name: clock_border
+# truth: 0.5 * np.log(np.divide(*closed_form(np.array([{{long}}, 0.6]), np.array([-0.5, 0.5]), {{when}})) * 0.6 / {{long}})
+# hint: the ratio of both entries tells the clock: it grows by e^{2τ}
+# near: 2 * {{when}} | that is his clock, which is right while s is small
+# near: np.log(np.divide(*closed_form(np.array([{{long}}, 0.6]), np.array([-0.5, 0.5]), {{when}})) * 0.6 / {{long}}) | the ratio grows by e^{2τ}, not e^{τ}
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# A start so short that the colleague is right.
-start_bad, lam_bad, time_bad = np.array([0.006, 0.008]), np.array([-0.5, 0.5]), 0.4
+# His clock.
+clock_border = 2 * {{when}}
 
 # %% tags=["mistake"]
-# A start along an eigenvector.
-start_bad, lam_bad, time_bad = np.array([1.0, 0.0]), np.array([-0.5, 0.5]), 0.4
+# The time itself.
+clock_border = {{when}}
 
 # %% [raw]
 # # END QUESTION

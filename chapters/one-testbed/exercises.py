@@ -18,6 +18,19 @@
 #   show_hidden: true
 # requirements: [numpy, scipy, matplotlib]
 
+# %% [raw]
+# # NUMBERS
+# outputs: 3, from 2 to 4 by 1
+# n_noise: 400, from 300 to 900 by 50
+# tau_flood: 3.5, from 3.2 to 6.0 by 0.1
+# count: 0.9, from 0.7 to 1.3 by 0.05
+# rank: 1.5, from 1.3 to 1.8 by 0.05
+# pairs: 2000, from 1500 to 6000 by 100
+# chance: 0.8, from 0.7 to 0.95 by 0.01
+# k_shared: 2, from 2 to 5 by 1
+# m_private: 30, from 20 to 60 by 2
+# rho_shared: 0.9, from 0.7 to 0.95 by 0.05
+
 # %% [markdown]
 # # Exercises: one testbed
 #
@@ -409,7 +422,7 @@ def entry(rho, j):
 # name: c1_prediction
 
 # %% [markdown]
-# **Predict first.** The correlations are .9, .7, .5, .3, .1; the encoder has only *three* outputs, so that three directions at most can have a share. At which $\tau^2$ does training stop?
+# **Predict first.** The correlations are .9, .7, .5, .3, .1; the encoder has only {{outputs}} outputs, so that {{outputs}} directions at most can have a share. At which $\tau^2$ does training stop?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -426,7 +439,7 @@ three_outputs_prediction = (2.2, 1.8, 2.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: three_outputs_prediction
-# truth: settle(depths[:3], 1.0)[0]
+# truth: settle(depths[:{{outputs}}], 1.0)[0]
 # scale: difference
 # widest: 1
 # far: 0.45
@@ -636,7 +649,6 @@ plt.plot(
 plt.axvline(depths.sum(), color="grey", ls="--")
 plt.xlabel("τ²")
 plt.ylabel("least loss, plus a constant")
-plt.title("The loss is least where τ² counts")
 plt.show()
 
 # %% [raw]
@@ -644,13 +656,17 @@ plt.show()
 # name: c1_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "Two encoders have learned the same temperature. So their outputs have the same effective rank." Give `spectra_bad`, a pair of lists of correlations between 0 and 1 for which the learned $\tau^2$ is the same within $10^{-6}$ (Gaussian views, outputs enough), and the effective ranks of the outputs differ by a factor of 2 or more.
+# **Refute.** A colleague writes: "Two encoders have learned the same temperature. So their outputs have the same effective rank." Both learned $\tau^2={{count}}$ on Gaussian views with two correlations, outputs enough. On equal correlations the effective rank is 2. Give `larger_border`, the larger correlation for which it is {{rank}}. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-spectra_bad = ([0.9, 0.05, 0.05], [0.25, 0.25, 0.25, 0.25])  # SOLUTION
+larger_border = brentq(
+    lambda x: effective_rank([x, {{count}} - x]) - {{rank}},
+    {{count}} / 2,
+    {{count}} - 1e-12,
+)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -658,43 +674,23 @@ spectra_bad = ([0.9, 0.05, 0.05], [0.25, 0.25, 0.25, 0.25])  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'a sum does not say how many there are'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(spectra_bad):
-    import numpy as np
-
-    ranks = []
-    for rho in spectra_bad:
-        rho = np.asarray(rho, dtype=float)
-        assert ((rho >= 0) & (rho <= 1)).all() and rho.sum() > 0, (
-            "correlations from 0 to 1, not all of them 0"
-        )
-        p = rho[rho > 0] / rho.sum()
-        ranks.append(np.exp(-np.sum(p * np.log(p))))
-    first, second = (float(np.sum(rho)) for rho in spectra_bad)
-    assert abs(first - second) < 1e-6, (
-        f"the temperatures differ: {first:.3f} and {second:.3f}"
-    )
-    assert max(ranks) >= 2 * min(ranks), (
-        f"the ranks are {ranks[0]:.2f} and {ranks[1]:.2f}: one strong direction against many weak ones"
-    )
-
+# %% [raw]
+# # BORDER
+# name: larger_border
+# truth: brentq(lambda x: effective_rank([x, {{count}} - x]) - {{rank}}, {{count}} / 2, {{count}} - 1e-12)
+# hint: a sum does not say how many there are: solve exp(entropy) for the parts
+# near: {{count}} / 2 | then both are equal, and the effective rank is 2
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# One spectrum twice.
-spectra_bad = ([0.5, 0.5], [0.5, 0.5])
+# Equal correlations.
+larger_border = {{count}} / 2
 
 # %% tags=["mistake"]
-# Ranks that differ, and temperatures, too.
-spectra_bad = ([0.9], [0.9, 0.9, 0.9])
+# The participation ratio.
+larger_border = {{count}} * (1 + np.sqrt(2 / {{rank}} - 1)) / 2
 
 # %% [raw]
 # # END QUESTION
@@ -711,7 +707,7 @@ spectra_bad = ([0.9], [0.9, 0.9, 0.9])
 # name: c2_prediction
 
 # %% [markdown]
-# **Predict first.** A thousand pairs of views of 50 numbers each, all of them independent Gaussian noise. How large is the largest of the 50 sample canonical correlations?
+# **Predict first.** {{n_noise}} pairs of views of 50 numbers each, all of them independent Gaussian noise. How large is the largest of the 50 sample canonical correlations?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -728,7 +724,7 @@ noise_prediction = (0.4, 0.25, 0.55)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: noise_prediction
-# truth: noise_edge(1000, 50, 50)
+# truth: noise_edge({{n_noise}}, 50, 50)
 # scale: difference
 # widest: 0.4
 # far: 0.15
@@ -991,13 +987,13 @@ plt.show()
 # name: c2_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "On a thousand pairs my largest canonical correlation is 0.9. Chance cannot do that." Give `size_bad`, a pair $(n,d)$ with $n\ge1000$ and $2d<n$, for which pure noise with $d$ numbers in each view has a largest sample correlation of 0.9 or more (for large $n$).
+# **Refute.** A colleague writes: "On {{pairs}} pairs my largest canonical correlation is {{chance}}. Chance cannot do that." Give `chance_border`, the number $d$ of coordinates of each view (a real number, $2d<n$) from which on pure noise has a largest sample correlation of {{chance}}. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-size_bad = (1000, 320)  # SOLUTION
+chance_border = {{pairs}} * (1 - (1 - {{chance}} ** 2) ** 0.5) / 2  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1005,32 +1001,24 @@ size_bad = (1000, 320)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'what counts is the number of dimensions for each pair'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(size_bad):
-    n, d = size_bad
-    assert n >= 1000 and 1 <= d and 2 * d < n, (
-        "a thousand pairs or more, fewer than half as many dimensions"
-    )
-    edge = 2 * (d / n * (1 - d / n)) ** 0.5
-    assert edge >= 0.9, f"here chance reaches {edge:.2f}: more dimensions for each pair"
-
+# %% [raw]
+# # BORDER
+# name: chance_border
+# truth: brentq(lambda d: noise_edge({{pairs}}, d, d) - {{chance}}, 1, {{pairs}} / 2)
+# hint: what counts is the number of dimensions for each pair
+# near: {{pairs}} * (1 + (1 - {{chance}} ** 2) ** 0.5) / 2 | that is more than half of the pairs: take the other root
+# near: {{pairs}} * {{chance}} ** 2 / 4 | that is for few dimensions: keep the factor 1 − d/n
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# Too few dimensions.
-size_bad = (1000, 50)
+# The factor 1 − d/n left out.
+chance_border = {{pairs}} * {{chance}} ** 2 / 4
 
 # %% tags=["mistake"]
-# Too few pairs.
-size_bad = (100, 40)
+# The other root.
+chance_border = {{pairs}} * (1 + (1 - {{chance}} ** 2) ** 0.5) / 2
 
 # %% [raw]
 # # END QUESTION
@@ -1047,7 +1035,7 @@ size_bad = (100, 40)
 # name: c3_prediction
 
 # %% [markdown]
-# **Predict first.** $\rho=.5,.4,.3,.2$, eight private directions, twelve outputs, one encoder, and $\tau^2$ is twice as large as $\sum_j\rho_j$. Which part of the outputs is noise?
+# **Predict first.** $\rho=.5,.4,.3,.2$, eight private directions, twelve outputs, one encoder, $\sum_j\rho_j=1.4$, and $\tau^2={{tau_flood}}$. Which part of the outputs is noise?
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1064,7 +1052,7 @@ flood_prediction = (0.35, 0.25, 0.5)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: flood_prediction
-# truth: private_share([0.5, 0.4, 0.3, 0.2], 8, 12, 2.8)
+# truth: private_share([0.5, 0.4, 0.3, 0.2], 8, 12, {{tau_flood}})
 # scale: difference
 # widest: 0.4
 # far: 0.15
@@ -1277,13 +1265,15 @@ plt.show()
 # name: c3_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "All my shared features have $\rho=0.9$, and the noise has 0. So most of the outputs shows features, at whatever temperature." Give `flood_bad`, a tuple (number of shared directions, number of private ones, outputs, $\tau^2$) with one shared direction at least and $\tau^2\le20$, for which more than half of the outputs of one encoder is noise.
+# **Refute.** A colleague writes: "All my {{k_shared}} shared features have $\rho={{rho_shared}}$, and the noise has 0. So most of the outputs shows features, at whatever temperature." There are {{m_private}} private directions, one encoder and outputs for all. Give `flood_border`, the $\tau^2$ beyond which more than half of the outputs is noise. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-flood_bad = (2, 30, 32, 8.0)  # SOLUTION
+flood_border = (
+    2 * {{m_private}} * {{k_shared}} * {{rho_shared}} / ({{m_private}} - {{k_shared}})
+)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1291,44 +1281,24 @@ flood_bad = (2, 30, 32, 8.0)  # SOLUTION
 # %% [raw]
 # # BEGIN TESTS
 
-# %%
-""" # BEGIN TEST CONFIG
-points: 3
-failure_message: 'raise τ² beyond the count, with outputs to spare'
-"""  # END TEST CONFIG
-
-
-def test_counterexample(flood_bad):
-    shared, private, outputs, tau2 = flood_bad
-    assert shared >= 1 and private >= 0 and outputs >= 2, (
-        "one shared direction and two outputs at least"
-    )
-    assert 0 < tau2 <= 20, "τ² is at most 20"
-    assert tau2 > 0.9 * shared, (
-        f"τ² = {tau2} is below Σρ = {0.9 * shared:.1f}: here the colleague is right"
-    )
-    assert outputs > shared, "no output is to spare for noise"
-    kept = min(outputs, shared + private)
-    noise = (kept - shared) * (tau2 - 0.9 * shared) / kept / tau2
-    assert noise > 0.5, (
-        f"here {noise:.2f} of the outputs is noise: more private directions, or a higher τ²"
-    )
-
+# %% [raw]
+# # BORDER
+# name: flood_border
+# truth: brentq(lambda t: private_share(np.full({{k_shared}}, {{rho_shared}}), {{m_private}}, {{k_shared}} + {{m_private}}, t) - 0.5, {{k_shared}} * {{rho_shared}}, 100)
+# hint: beyond the count the level sinks for all: which part of τ² goes to private directions?
+# near: {{k_shared}} * {{rho_shared}} | there noise comes in; it is not yet half of the outputs
+# near: 2 * {{k_shared}} * {{rho_shared}} | what is left of τ² goes to shared directions, too
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
-# Below the count, where he is right.
-flood_bad = (10, 100, 110, 5.0)
+# Where noise comes in.
+flood_border = {{k_shared}} * {{rho_shared}}
 
 # %% tags=["mistake"]
-# No outputs to spare.
-flood_bad = (4, 100, 4, 20.0)
-
-# %% tags=["mistake"]
-# Few private directions.
-flood_bad = (4, 2, 6, 20.0)
+# All that is left for noise.
+flood_border = 2 * {{k_shared}} * {{rho_shared}}
 
 # %% [raw]
 # # END QUESTION

@@ -16,8 +16,11 @@ from pathlib import Path
 from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
+from .borders import MARK as BORDER
+from .borders import border_tests
 from .first_cell import open_by_itself, run_through
-from .predictions import MARK, prediction_tests
+from .predictions import MARK, asked, follow_truth, prediction_tests
+from .seeds import with_numbers
 
 MISTAKE = "mistake"
 _NOT_COMPUTED = ("grader = ", "grader.", "plt.show()")
@@ -65,11 +68,14 @@ def exercise_source(root: Path, chapter: str) -> Path:
     return path
 
 
-def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
-    """The master notebook for `otter assign`, and the mistakes, which are taken out of it."""
+def read_source(path: Path, seed: int = 0) -> tuple[object, tuple[Mistake, ...], dict[str, dict[str, str]]]:
+    """The master notebook for `otter assign`, the mistakes, which are taken out of it, and what is predicted.
+
+    `seed` turns the numbers that the source names; 0 gives those of the book.
+    """
     import jupytext
 
-    notebook = jupytext.reads(text_of(path), fmt="py:percent")
+    notebook = jupytext.reads(with_numbers(text_of(path), seed, place_of(path)), fmt="py:percent")
     cells, mistakes, question = [], [], ""
     for cell in notebook.cells:
         if match := _QUESTION.match(cell.source):
@@ -79,21 +85,26 @@ def read_source(path: Path) -> tuple[object, tuple[Mistake, ...]]:
             mistakes.append(Mistake(question, title.removeprefix("# "), code.strip("\n")))
         else:
             cells.append(cell)
-    notebook.cells = cells
-    if any(cell.source.startswith(MARK) for cell in cells):
+    notebook.cells, predictions = cells, asked(cells)
+    if any(cell.source.startswith((MARK, BORDER)) for cell in cells):
         solved = run_code(notebook)
-        notebook.cells = cells = [each for cell in cells for each in _with_predictions(cell, solved)]
+        if seed:
+            follow_truth(cells, solved)
+        notebook.cells = cells = [each for cell in cells for each in _with_tests(cell, solved)]
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for tests in _groups(cells, "TESTS"):
         _announce_hidden(tests)
-    return notebook, tuple(mistakes)
+    return notebook, tuple(mistakes), predictions
 
 
-def _with_predictions(cell, solved: dict) -> list:
-    """The cell, or the tests that stand for it if it is a prediction."""
+def _with_tests(cell, solved: dict) -> list:
+    """The cell, or the tests that stand for it if it is a prediction or a border."""
     from nbformat.v4 import new_code_cell
 
-    return [*map(new_code_cell, prediction_tests(cell.source, solved))] if cell.source.startswith(MARK) else [cell]
+    for mark, tests in ((MARK, prediction_tests), (BORDER, border_tests)):
+        if cell.source.startswith(mark):
+            return [*map(new_code_cell, tests(cell.source, solved))]
+    return [cell]
 
 
 def _groups(cells: list, kind: str) -> Iterator[list]:
@@ -121,8 +132,8 @@ def _announce_hidden(tests: list) -> None:
         visible[-1].source = visible[-1].source.replace(_CONFIG, told, 1)
 
 
-def assign(path: Path, folder: Path) -> Sheet:
-    """Let `otter assign` make notebooks and bundle of a source in an empty folder.
+def assign(path: Path, folder: Path, seed: int = 0) -> Sheet:
+    """Let `otter assign` make notebooks and bundle of a source, with the numbers of a seed, in an empty folder.
 
     Raises BookError if otter refuses the source or is not installed.
     """
@@ -133,7 +144,7 @@ def assign(path: Path, folder: Path) -> Sheet:
     except ModuleNotFoundError:
         raise BookError("otter-grader is not installed; `make student` installs it") from None
 
-    notebook, mistakes = read_source(path)
+    notebook, mistakes, predictions = read_source(path, seed)
     master = folder / f"{path.parent.name}-exercises.ipynb"
     nbformat.write(notebook, master)
     try:
@@ -144,7 +155,7 @@ def assign(path: Path, folder: Path) -> Sheet:
     made = {kind: folder / "made" / kind for kind in ("autograder", "student")}
     solved, student = (nbformat.read(made[kind] / master.name, as_version=4) for kind in made)
     for each in (solved, student):
-        open_by_itself(each, path.parent.name)
+        open_by_itself(each, path.parent.name, predictions, seed)
     run_through(student)
     (bundle,) = made["autograder"].glob("*.zip")
     by_hand = {m[1]: float(m[2]) for cell in notebook.cells if (m := _BY_HAND.match(cell.source))}

@@ -71,6 +71,7 @@ def feedback_page(sheet: Sheet, each: Graded) -> str:
         lines.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in each.notes) + "</ul>")
     for question, most in worth.items() if each.questions else ():
         lines.append(f"<h2><code>{escape(question)}</code>: {each.scores.get(question, 0):g} of {most:g}</h2>")
+        lines += [f"<p>{escape(each.predicted[question])}</p>"] if question in each.predicted else []
         lines += _said(each, question)
     return _PAGE.format(title=escape(f"Exercises: {sheet.name.replace('-', ' ')}"), body="\n".join(lines))
 

@@ -36,8 +36,8 @@ if isinstance(grader, NoSheet):
     grader.check()'''
 
 
-def open_by_itself(notebook, name: str) -> None:
-    """Give a notebook of otter the first cell and its checks."""
+def open_by_itself(notebook, name: str, predictions: dict[str, dict[str, str]], seed: int) -> None:
+    """Give a notebook of otter the first cell, its checks and what its predictions are about."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     answers = [n for cell in code if ANSWER in cell.metadata.get("tags", []) for n in in_sheet.defined(cell.source)]
     for cell in code:
@@ -45,7 +45,8 @@ def open_by_itself(notebook, name: str) -> None:
             cell.source = _FIRST.format(name=name)
             cell.metadata.pop("editable", None)  # a name is to be written into it
     text = Path(in_sheet.__file__).read_text(encoding="utf-8")
-    notebook.metadata[CHECKS] = {"sheet": name, "answers": answers, "code": text}
+    about = {"sheet": name, "seed": seed, "answers": answers, "predictions": predictions, "code": text}
+    notebook.metadata[CHECKS] = about
 
 
 def run_through(notebook) -> None:

@@ -4,16 +4,16 @@ import csv
 import io
 import json
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..common.atomic import atomic_write
 from ..common.errors import BookError
-from .exercises import Sheet, assign, code_of
-from .in_sheet import defined
+from .exercises import Sheet, assign
 from .kept_results import Kept
+from .notes import cell_notes, equal_answers, grader_notes, prediction_answers, prediction_notes, with_sealed
 from .roster import Roster
 from .sheets import points
 from .submission_process import NotGraded, Question, tested
@@ -36,29 +36,33 @@ class Graded:
     owner: str = ""
     name: str = ""
     counts: bool = True
+    notebook: bytes = field(default=b"", repr=False, compare=False)
+    predicted: dict[str, str] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)  # for the teacher alone
 
     @property
     def total(self) -> float:
         return sum(self.scores.values())
 
 
-def grade(source: Path, folder: Path, seconds: float, *, roster: Roster | None = None, kept: Kept | None = None,
-          leave: tuple[Path, ...] = (), tell: Callable[[Graded], None] = lambda graded: None,
+def grade(source: Path, folder: Path, seconds: float, *, seed: int = 0, roster: Roster | None = None,
+          kept: Kept | None = None, leave: tuple[Path, ...] = (), tell: Callable[[Graded], None] = lambda graded: None,
           ) -> tuple[Sheet, list[Graded]]:  # fmt: skip
-    """Grade every submission in a folder, at most `seconds` each, in the order of their names.
+    """Grade every submission of the sheet of a seed, at most `seconds` each, in the order of their names.
 
     `tell` is called with each as soon as it is graded; what `kept` knows is not graded again; files in `leave` are no
     submissions. Raises BookError for a folder without submissions.
     """
     folder, roster, results = folder.absolute(), roster or Roster(), []
     with tempfile.TemporaryDirectory(prefix="clbook-") as work:
-        sheet = assign(source, Path(work))
+        sheet = assign(source, Path(work), seed)
         for submission in submissions(folder, sheet.name, leave=leave):
             results.append(_graded(sheet, submission, seconds, roster, kept or Kept()))
             tell(results[-1])
     for entry in roster.without(each.owner for each in results):
         results.append(Graded(entry.file, {}, ["nothing handed in"], owner=entry.id, name=entry.name, counts=False))
     _count(results)
+    _compare(sheet, results)
     return sheet, results
 
 
@@ -67,17 +71,30 @@ def _graded(sheet: Sheet, submission: Submission, seconds: float, roster: Roster
     result = Graded(submission.place, owner=entry.id if entry else submission.student, name=entry.name if entry else "")
     result.notes += [] if entry or not roster.entries else ["not in the list of students"]
     wanted = sheet.student.metadata["otter"].get("assignment_name")
-    if submission.reason or submission.sheet not in ("", wanted):
-        result.notes.append(f"not graded: {submission.reason or f'this is the sheet {submission.sheet!r}'}")
+    if reason := submission.reason or _other_sheet(sheet, submission, wanted):
+        result.notes.append(f"not graded: {reason}")
         return result
-    notebook = submission.notebook if submission.sheet else _as_sheet(submission.notebook, wanted)
+    result.notebook = notebook = submission.notebook if submission.sheet else _as_sheet(submission.notebook, wanted)
+    result.predicted, run = prediction_answers(sheet, notebook), with_sealed(sheet, notebook)
     try:
-        result.questions = kept.questions(sheet, notebook, lambda: tested(notebook, sheet.bundle, seconds))
+        result.questions = kept.questions(sheet, run, lambda: tested(run, sheet.bundle, seconds))
         result.scores = {name: q.score for name, q in result.questions.items() if name in sheet.tests}
     except NotGraded as error:
         result.notes.append(f"not graded: {error}")
     result.notes += [*submission.notes, *cell_notes(sheet, notebook)]
+    result.notes += prediction_notes(sheet, notebook)
+    result.seen = grader_notes(sheet, notebook, result.scores)
     return result
+
+
+def _other_sheet(sheet: Sheet, submission: Submission, wanted: str | None) -> str:
+    """Which other sheet a submission is of, in words; "" for the right one, and for one that does not say."""
+    about = json.loads(submission.notebook)["metadata"].get("clbook", {})
+    here = sheet.student.metadata["clbook"]["seed"]
+    if submission.sheet not in ("", wanted):
+        return f"this is the sheet {submission.sheet!r}"
+    seed = about.get("seed", here)
+    return "" if seed == here else f"its numbers are those of seed {seed!r}, this is seed {here}"
 
 
 def _as_sheet(notebook: bytes, name: str | None) -> bytes:
@@ -99,23 +116,15 @@ def _count(results: list[Graded]) -> None:
             each.notes.append(f"does not count: {other.student} of the same student does")
 
 
-def cell_notes(sheet: Sheet, notebook: bytes) -> list[str]:
-    """Answers and checks of the handed-out notebook that a submission lacks or has more than once."""
-    cells = [cell["source"] for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
-    cells = ["".join(source) for source in cells]
-    asked = dict.fromkeys(name for source in _answer_cells(sheet.student) for name in defined(source))
-    handed = Counter(name for cell in sheet.student.cells if cell.cell_type == "code" for name in defined(cell.source))
-    given = Counter(name for source in cells for name in defined(source))
-    wanted = [f'grader.check("{question}")' for question in sheet.tests]
-    checks = {call: sum(source.replace("'", '"').count(call) for source in cells) for call in wanted}
-    missing = [name for name in asked if given[name] < handed[name]] + [call for call in wanted if not checks[call]]
-    doubled = [name for name in asked if given[name] > handed[name]] + [call for call in wanted if checks[call] > 1]
-    return [f"missing: {each}" for each in missing] + [f"more than once: {each}" for each in doubled]
-
-
-def _answer_cells(notebook) -> list[str]:
-    tagged = [c for c in notebook.cells if "otter_answer_cell" in c.metadata.get("tags", [])]
-    return code_of(tagged)
+def _compare(sheet: Sheet, results: list[Graded]) -> None:
+    """Note answers that are equal across the class; they are seen when all are graded."""
+    notebooks = defaultdict(list)
+    for each in results:
+        if each.notebook:
+            notebooks[each.owner].append(each.notebook)
+    found = equal_answers(sheet, notebooks)
+    for each in results:
+        each.seen += found.get(each.owner, []) if each.notebook and each.counts else []
 
 
 def totals(sheet: Sheet) -> dict[str, float]:
@@ -135,13 +144,21 @@ def by_question(sheet: Sheet, graded: list[Graded]) -> list[list[str]]:
 
 
 def by_student(sheet: Sheet, graded: list[Graded]) -> list[list[str]]:
-    """Rows of a table of students: points per question, their sum, what is to be looked at; id and name if known."""
+    """Rows of a table of students: points per question, what is to be looked at; id and name if known.
+
+    Then the sums of the `sheet` (warm-ups and core) and of the `projects`, whose reports have empty columns, and `sum`.
+    """
     worth, known = totals(sheet), any(each.name for each in graded)
-    rows = [["student", *(["id", "name"] if known else []), *worth, "sum", "notes"]]
+    reports = list(sheet.manual)
+    rows = [["student", *(["id", "name"] if known else []), *worth, "sheet", "projects", *reports, "sum", "notes"]]
     for each in graded:
-        scores = [each.scores.get(question, 0) for question in worth]
+        scores = {question: each.scores.get(question, 0) for question in worth}
+        projects = sum(score for question, score in scores.items() if question.startswith("p"))
+        sums = [f"{s:g}" for s in (*scores.values(), each.total - projects, projects)]
         who = [each.owner if each.name else "", each.name] if known else []
-        rows.append([each.student, *who, *(f"{s:g}" for s in scores), f"{sum(scores):g}", "; ".join(each.notes)])
+        rows.append(
+            [each.student, *who, *sums, *("" for _ in reports), f"{each.total:g}", "; ".join([*each.notes, *each.seen])]
+        )
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What runs inside a sheet: its checks, its limits, its export.
+"""What runs inside a sheet: its checks, its limits, its predictions, its export.
 
 This file is copied into the metadata of each sheet, and read by the kernel that grades one: it needs the standard
 library and otter alone. A student's machine has no clbook.
@@ -13,7 +13,6 @@ import threading
 import zipfile
 from datetime import datetime
 from pathlib import Path
-from types import FunctionType
 
 SECONDS = 20.0  # of processor time, for a test case
 STOPPED = "no end after"
@@ -22,6 +21,10 @@ Save it (Ctrl-S), then run this cell again. In Colab or where saving does not ch
 "File > Download .ipynb" gives."""
 _UNNAMED = "Nothing is exported: write your name and number into the first cell, run it, then run this cell again."
 _NOT_RUN = "Nothing is exported: run all cells first."
+_FIRST_PREDICT = """Predict first: write three numbers in the cell of `{question}`, run it, and run its check.
+An honest guess with an honest interval earns points; a guess after the result earns none."""
+# whose kinds of results a test compares
+_COMPARED = ("builtins", "collections", "decimal", "fractions", "functools", "numpy", "operator", "scipy")
 
 
 class Sentence(AssertionError):
@@ -84,7 +87,9 @@ def answer(name: str, env: dict):
         raise Sentence(f"`{name}` is not defined: has the cell been run, and is the name as the question has it?")
     if value is Ellipsis:
         raise Sentence(f"`{name}` is still `...`")
-    if not isinstance(value, FunctionType) or value.__module__ != "__main__":
+    if not callable(value):
+        _refuse_own_kind(name, "is", value)
+    if not callable(value) or getattr(value, "__module__", "") != "__main__":
         return value
 
     @functools.wraps(value)
@@ -92,9 +97,19 @@ def answer(name: str, env: dict):
         result = value(*given, **options)
         if result is None or result is Ellipsis:
             raise Sentence(f"`{name}` returns nothing yet")
+        _refuse_own_kind(name, "returns", result)
         return result
 
     return returning
+
+
+def _refuse_own_kind(name: str, does: str, value) -> None:
+    """Refuse an object that says itself what it equals; raises Sentence."""
+    for each in [value, *(value if type(value) in (list, tuple) else ())]:
+        kind = type(each)
+        if kind is not type and kind.__module__.partition(".")[0] not in _COMPARED:
+            what = f"an object of the kind `{kind.__name__}`"
+            raise Sentence(f"`{name}` {does} {what}: numbers, arrays and tuples or lists of them can be checked")
 
 
 def sheet_files(name: str, folder: Path) -> list[Path]:
@@ -114,7 +129,9 @@ class Grader:
 
     def __init__(self, metadata: dict, env: dict, folder: Path):
         self.env, self.folder, self.tests = env, folder, metadata["otter"]["tests"]
-        self.name, self.answers = metadata["clbook"]["sheet"], metadata["clbook"]["answers"]
+        about = metadata["clbook"]
+        self.name, self.answers, self.predictions = about["sheet"], about["answers"], about["predictions"]
+        self.seals = folder / f"{self.name}-predictions.json"
         limit_cases()
         self.shell = env.get("get_ipython", lambda: None)()
         if self.shell:
@@ -128,11 +145,50 @@ class Grader:
         env = self.env if env is None else env
         if Notebook._grading_mode:
             return Notebook().check(question, env)
+        first = f"{question[:2]}_prediction"
+        if question != first and first in self.predictions and first not in self._sealed():
+            return print(_FIRST_PREDICT.format(question=first))
         result = ExceptionTestFile.from_string(self.tests[question], question)
         result.run(env)
         told = [case.message.partition("\n")[2] for case in result.test_case_results if not case.passed]
         open_answers = [text for text in told if text.startswith("`") and "\n" not in text]
-        return print(open_answers[0]) if open_answers else result
+        if open_answers:
+            return print(open_answers[0])
+        if question in self.predictions and not told:
+            self._seal(question, env)
+        elif first in self.predictions and not told:
+            self._compare(first, env)
+        return result
+
+    def _sealed(self) -> dict:
+        """Question → what was predicted, and when."""
+        try:
+            kept = json.loads(self.seals.read_bytes())
+            return kept if isinstance(kept, dict) else {}
+        except (OSError, ValueError):
+            return {}
+
+    def _seal(self, question: str, env: dict) -> None:
+        """Write a prediction down with its time; the first one stays."""
+        said = [float(each) for each in env[self.predictions[question]["variable"]]]
+        kept = self._sealed()
+        if question not in kept:
+            kept[question] = {"said": said, "at": f"{datetime.now():%Y-%m-%d %H:%M:%S}"}
+            self.seals.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            print(f"Written down at {kept[question]['at']}: {in_words(said)}. This is what will be graded.")
+        elif kept[question]["said"] != said:
+            seal = kept[question]
+            print(f"A later change does not count: at {seal['at']} you said {in_words(seal['said'])}.")
+
+    def _compare(self, question: str, env: dict) -> None:
+        """Say what was predicted beside what the student's own answers give."""
+        try:
+            value = float(eval(self.predictions[question]["truth"], dict(env)))
+            said = self._sealed()[question]["said"]
+        except Exception:  # of whatever kind an answer that is still open raises
+            return
+        where = "inside your interval" if said[1] <= value <= said[2] else "outside your interval"
+        print(f"You said {in_words(said)}; by your own answer it is {value:.4g}, {where}.")
 
     def export(self, **options):
         """Write NAME-SHEET.zip with the file that holds what was run last; otter's options change nothing."""
@@ -150,9 +206,15 @@ class Grader:
             return print(_NOT_SAVED.format(names=", ".join(min(lacking or [list(ran)], key=len))))
         path, file = self.folder / f"{who}-{self.name}.zip", files[lacking.index([])]
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.write(file, f"{who}-{self.name}.ipynb")
+            archive.writestr(f"{who}-{self.name}.ipynb", self._with_seals(file.read_bytes()))
         saved = datetime.fromtimestamp(file.stat().st_mtime)
         print(f"{path.name} is written: {file.name} as it was saved at {saved:%H:%M:%S}. Hand in this file.")
+
+    def _with_seals(self, data: bytes) -> bytes:
+        """A notebook file with the predictions that were written down."""
+        content = json.loads(data)
+        content["metadata"]["clbook"]["sealed"] = self._sealed()
+        return json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", errors="replace")
 
     def _ran(self) -> dict[str, str]:
         """Name of an answer → the last cell that was run and defines it."""
@@ -171,6 +233,12 @@ class Grader:
         drawn = ", ".join(f"`{name}`" for name in used)
         what = f"{kind.__name__}: {error}".splitlines()[0]
         print(f"No figure yet: it is drawn with {drawn} ({what})")
+
+
+def in_words(said: list) -> str:
+    """A prediction as text."""
+    value, low, high = said
+    return f"{value:.4g} ({low:.4g} to {high:.4g})"
 
 
 def _codes(path: Path) -> set[str]:

@@ -9,15 +9,26 @@ from ..commands.jupyter_kernel import disk_errors
 from ..commands.output_place import check_output, output_folder
 from ..common.formats import place_of
 from .exercises import Sheet, assign, check_mistake, exercise_sources, hints, run_code
-from .solutions import CHAPTERS, EXAMS, chapter_solutions, exam_sheet, executed, read_solutions, solution_sources
+from .solutions import (
+    ANSWERS,
+    BOARD,
+    CHAPTERS,
+    EXAMS,
+    chapter_solutions,
+    exam_sheet,
+    executed,
+    read_solutions,
+    solution_sources,
+)
 
 _SECONDS = 600  # for one cell of a solution
 
 
-def write_student(root: Path, out: Path) -> list[Path]:
+def write_student(root: Path, out: Path, seed: int = 0) -> list[Path]:
     """Write notebooks/NAME-exercises.ipynb, to hand out, and autograder/NAME.zip, to keep, into a new folder.
 
-    Returns the files. Raises BookError for a folder that is not empty or a source that otter refuses.
+    `seed` turns the numbers of the sheets. Returns the files. Raises BookError for a folder that is not empty or a
+    source that otter refuses.
     """
     import nbformat
 
@@ -28,18 +39,19 @@ def write_student(root: Path, out: Path) -> list[Path]:
             (folder / kind).mkdir()
         for source in exercise_sources(root):
             with tempfile.TemporaryDirectory(prefix="clbook-") as work:
-                sheet = assign(source, Path(work))
+                sheet = assign(source, Path(work), seed)
                 nbformat.write(sheet.student, folder / "notebooks" / f"{sheet.name}-exercises.ipynb")
                 shutil.copy(sheet.bundle, folder / "autograder" / f"{sheet.name}.zip")
             written += [out / "notebooks" / f"{sheet.name}-exercises.ipynb", out / "autograder" / f"{sheet.name}.zip"]
     return written
 
 
-def write_solutions(root: Path, out: Path) -> list[Path]:
+def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
     """Write the instructor's edition: sheets, the exercises of the chapters, exams; all solved and with outputs.
 
     NAME-solutions.ipynb is the sheet with rubric and common mistakes, NAME-chapter-solutions.ipynb what the chapter
-    asks at its end; EXAM.ipynb is for students, EXAM-solutions.ipynb for the teacher. Returns the notebooks. Raises
+    asks at its end; EXAM.ipynb is for students, EXAM-solutions.ipynb for the teacher; board-text.ipynb has what a plan
+    derives at the board, answers.md the answers to votes and exit tickets. Returns the files. Raises
     BookError as `write_student`, and for a solution that does not run.
     """
     import nbformat
@@ -48,21 +60,25 @@ def write_solutions(root: Path, out: Path) -> list[Path]:
     with disk_errors(out), output_folder(out) as folder:
         for source in exercise_sources(root):
             with tempfile.TemporaryDirectory(prefix="clbook-") as work:
-                sheet = assign(source, Path(work))
+                sheet = assign(source, Path(work), seed)
                 nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
-        for name, notebook in _solved_elsewhere(root):
+        for name, notebook in _solved_elsewhere(root, seed):
             nbformat.write(notebook, folder / f"{name}.ipynb")
-        names = sorted(path.name for path in folder.glob("*.ipynb"))
+        for source in solution_sources(root, ANSWERS):
+            shutil.copy(source, folder)
+        names = sorted(path.name for path in folder.iterdir())
     return [out / name for name in names]
 
 
-def _solved_elsewhere(root: Path) -> Iterator[tuple[str, object]]:
+def _solved_elsewhere(root: Path, seed: int) -> Iterator[tuple[str, object]]:
     """Name and notebook of what no sheet holds: the chapters' exercises, and the exams with and without solutions."""
     for source in solution_sources(root, CHAPTERS):
         yield f"{source.parent.name}-chapter-solutions", _executed(chapter_solutions(root, source), place_of(source))
     for source in solution_sources(root, EXAMS):
-        yield source.stem, exam_sheet(read_solutions(source))
-        yield f"{source.stem}-solutions", _executed(read_solutions(source), source.name)
+        yield source.stem, exam_sheet(read_solutions(source, seed))
+        yield f"{source.stem}-solutions", _executed(read_solutions(source, seed), source.name)
+    for source in solution_sources(root, BOARD):
+        yield source.stem, _executed(read_solutions(source), source.name)
 
 
 def _executed(notebook, name: str):

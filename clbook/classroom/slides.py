@@ -41,9 +41,11 @@ _SIZE = (1200, 560)  # px below a slide's title
 _BESIDE = 900  # px; text stands beside a picture that may be less wide
 _QUESTION = """addEventListener("load", () => {{ const more = [...document.querySelectorAll(".explorable .foot button")]
   .find((button) => button.textContent === "Next question"); for (let k = 1; k < {number}; k++) more.click(); }});"""
-# a page in a frame gets the keys of a presenter's remote; the slides hear them by reveal.js's messages
-_KEYS = """addEventListener("keydown", ({ key }) => {
-  const method = { PageDown: "next", PageUp: "prev" }[key];
+# a page in a frame gets the keys of a presenter's remote, and arrows, which a slider that has the focus needs itself;
+# the slides hear them by reveal.js's messages
+_KEYS = """addEventListener("keydown", ({ key, target }) => {
+  const arrow = target.closest?.("input, select") ? "" : { ArrowRight: "next", ArrowLeft: "prev" }[key];
+  const method = { PageDown: "next", PageUp: "prev" }[key] || arrow;
   if (method) parent.postMessage(JSON.stringify({ method }), "*");
 });"""
 
@@ -136,7 +138,8 @@ class Live(_OfChapter):
         file = f"{LIVE}/{name}{question if question > 1 else ''}.html"
         self.write(file, _live_page(name, picture, question).encode("utf-8"))
         scene = f"#{name}:{self.options['scene']}" if "scene" in self.options else ""
-        html = f'<iframe class="live" data-src="{file}{escape(scene)}" title="{escape(alt)}"></iframe>'
+        frame = f'<iframe class="live" data-src="{file}{escape(scene)}" title="{escape(alt)}"></iframe>'
+        html = f'{frame}<img class="live still" alt="{escape(alt)}" src="data:image/png;base64,{still}">'  # for print
         return [nodes.raw("", html, format="html")]
 
 

@@ -13,8 +13,10 @@ from ..commands.notebooks import build
 from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
+from .seeds import with_numbers
 
-CHAPTERS, EXAMS = "chapters/*/solutions.py", "course/exams/*.py"
+CHAPTERS, EXAMS, BOARD = "chapters/*/solutions.py", "course/exams/*.py", "course/*.py"
+ANSWERS = "course/*.md"  # to votes and exit tickets
 SOLUTION = "solution"
 _EXERCISE = re.compile(
     r"(`{3,})\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n(?P<body>[\s\S]*?)\n\1$", re.MULTILINE
@@ -26,15 +28,15 @@ _HEADING = re.compile(r"## (\S+)\n")
 
 
 def solution_sources(root: Path, kind: str) -> list[Path]:
-    """The sources of a kind, CHAPTERS or EXAMS, sorted by name."""
+    """The sources of a kind, such as CHAPTERS or EXAMS, sorted by name."""
     return sorted(root.glob(kind))
 
 
-def read_solutions(path: Path):
-    """A source as a notebook without outputs."""
+def read_solutions(path: Path, seed: int = 0):
+    """A source as a notebook without outputs, with the numbers of a seed where it names some."""
     import jupytext
 
-    notebook = jupytext.reads(text_of(path), fmt="py:percent")
+    notebook = jupytext.reads(with_numbers(text_of(path), seed, place_of(path)), fmt="py:percent")
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return notebook
 

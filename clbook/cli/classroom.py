@@ -10,26 +10,27 @@ from rich.text import Text
 from ..common.sources import find_root
 from .application import Chapter, app, one_line, print_table, table_of
 
+Seed = Annotated[int, typer.Option(min=0, help="Turns the numbers of the sheets; 0: those of the book.")]
 Folder = Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="FOLDER")]
 
 
 @app.command()
 @one_line
-def student(out: Folder = Path("student")) -> None:
+def student(out: Folder = Path("student"), seed: Seed = 0) -> None:
     """Write the exercises as notebooks that grade themselves, and an autograder bundle for each."""
     from ..classroom.sheets import write_student
 
-    for path in write_student(find_root(), out):
+    for path in write_student(find_root(), out, seed):
         print(path)
 
 
 @app.command()
 @one_line
-def solutions(out: Folder = Path("solutions")) -> None:
+def solutions(out: Folder = Path("solutions"), seed: Seed = 0) -> None:
     """Write the instructor's edition: solved and executed exercises and exams, rubric, common mistakes."""
     from ..classroom.sheets import write_solutions
 
-    for path in write_solutions(find_root(), out):
+    for path in write_solutions(find_root(), out, seed):
         print(path)
 
 
@@ -53,6 +54,7 @@ def grade(
     feedback: Annotated[
         Path | None, typer.Option(help="Also write a page for each student; goes on where it was.", metavar="FOLDER")
     ] = None,
+    seed: Seed = 0,
     students: Annotated[
         Path | None, typer.Option(help="A CSV file with the columns file, id and name.", metavar="FILE")
     ] = None,
@@ -67,9 +69,8 @@ def grade(
     roster = Roster.read(students) if students else None
     kept = open_folder(feedback) if feedback else None
     own = tuple(path for path in (out, feedback, students) if path)
-    result = grade_all(
-        exercise_source(find_root(), chapter), submissions, seconds, roster=roster, kept=kept, leave=own, tell=_tell
-    )
+    source = exercise_source(find_root(), chapter)
+    result = grade_all(source, submissions, seconds, seed=seed, roster=roster, kept=kept, leave=own, tell=_tell)
     rows = by_student(*result)
     _print_rows(by_question(*result))
     _print_rows([[row[0], *row[-2:]] for row in rows])
@@ -82,7 +83,9 @@ def grade(
 def _tell(graded) -> None:
     """A line on stderr for a submission that is graded."""
     print(
-        f"{graded.student}: {'; '.join([f'{graded.total:g} points', *graded.notes])}"[:200], file=sys.stderr, flush=True
+        f"{graded.student}: {'; '.join([f'{graded.total:g} points', *graded.notes, *graded.seen])}"[:200],
+        file=sys.stderr,
+        flush=True,
     )
 
 

@@ -61,7 +61,8 @@ def as_png(fig, name: str, dpi: int) -> bytes:
     content = png(fig, dpi)
     DRAWN[name] = hashlib.sha256(content).hexdigest()
     if folder := os.environ.get(FIGURES):
-        with plt.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
+        # the same figure gives the same file, its letters are TrueType or text, which publishers ask for
+        with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "pdf.fonttype": 42}):
             for form, undated in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
                 fig.savefig(Path(folder, f"{name}.{form}"), bbox_inches="tight", metadata=undated)
     plt.close(fig)

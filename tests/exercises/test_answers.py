@@ -13,6 +13,7 @@ from clbook.classroom.exercises import (
     code_of,
     exercise_sources,
     hints,
+    read_source,
     run_code,
 )  # fmt: skip
 from clbook.classroom.sheets import points
@@ -53,7 +54,7 @@ def test_every_mistake_fails_with_a_hint(sheet, solved):
         assert any(len(hint.split()) >= 4 for hint in said), (mistake.title, said)
 
 
-# What each prediction is scored against, as the chapters and the first solutions had it.
+# What each prediction is scored against with the numbers of the book.
 TRUTHS = {
     "collapse-and-constraints": {
         "moons_prediction": 1.932952788900908,
@@ -62,7 +63,7 @@ TRUTHS = {
     },
     "alignment-and-balance": {
         "missed_prediction": 0.5,
-        "ratio_prediction": 1.1898,
+        "ratio_prediction": 1.19034,
         "slower_prediction": 106.5,
     },
     "nonlinearity": {
@@ -72,13 +73,13 @@ TRUTHS = {
     },
     "feature-decoupling": {
         "factor_prediction": 0.05 / (0.09 * 64),
-        "lead_prediction": 2 / 3,
+        "lead_prediction": 1.0,
         "oracle_prediction": 0.7005,
     },
     "one-testbed": {
         "three_outputs_prediction": 2.1,
-        "noise_prediction": 2 * np.sqrt(0.05 * 0.95),
-        "flood_prediction": 1 / 3,
+        "noise_prediction": 2 * np.sqrt(0.125 * 0.875),
+        "flood_prediction": 0.4,
     },
 }
 
@@ -118,3 +119,27 @@ def test_only_solution_regions_are_blanked(sheet):
         exec(compile(source, "<starter>", "exec"), names)
     functions = [f for f in names.values() if callable(f) and getattr(f, "__module__", "x") is None]
     assert all(function.__doc__ for function in functions)
+
+
+@pytest.mark.parametrize("path", exercise_sources(ROOT), ids=lambda path: path.parent.name)
+def test_a_seed_turns_the_numbers_of_a_sheet(path, tmp_path):
+    """Its own solution has all points; the book's misses every border, a prediction and what a number stands in."""
+    turned = assign(path, tmp_path, seed=7)
+    own, book = run_code(turned.solved), run_code(read_source(path)[0])
+    results = [check(turned, question, own) for question in turned.tests]
+    assert [hints(r, False) + hints(r, True) for r in results if not r.passed_all] == []
+    assert sum(r.score for r in results) == 76
+    lost = {question: 3 - check(turned, question, book).score for question in turned.tests if question[3] in "pr"}
+    assert all(lost[f"c{k}_refutation"] == 3 for k in (1, 2, 3)), lost
+    assert any(lost[f"c{k}_prediction"] for k in (1, 2, 3)), lost  # an honest interval may hold both truths
+    assert "{{" not in "".join(cell.source for cell in turned.student.cells if cell.cell_type == "code")
+    for question in TURNED.get(turned.name, []):
+        assert check(turned, question, book).score < check(turned, question, own).score, question
+
+
+# Functions in which a number of the seed stands.
+TURNED = {
+    "alignment-and-balance": ["c1_push"],
+    "nonlinearity": ["w2_rates", "w3_finds"],
+    "feature-decoupling": ["c2_lead"],
+}

@@ -37,7 +37,7 @@ def test_every_chapter_has_exercises():
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)
 def test_the_ladder(path):
-    notebook, _ = read_source(path)
+    notebook, *_ = read_source(path)
     headings = [m for cell in notebook.cells if (m := HEADING.match(cell.source))]
     rungs = [f"{m['kind'][0].lower()}{m['number']}" for m in headings]
     assert rungs == ["w1", "w2", "w3", "c1", "c2", "c3", "p1", "p2"]
@@ -54,7 +54,7 @@ def test_the_ladder(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)
 def test_every_graded_exercise_has_three_mistakes(path):
-    notebook, mistakes = read_source(path)
+    notebook, mistakes, _ = read_source(path)
     count = dict.fromkeys((question[:2] for question in points_of(notebook)), 0)
     for mistake in mistakes:
         count[mistake.question[:2]] += 1
@@ -73,7 +73,7 @@ def globals_of(code):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)
 def test_each_test_brings_its_own_seed_and_imports(path):
     """A test sees the student's names and nothing of the source: what it calls beside them is a built-in or its own."""
-    notebook, _ = read_source(path)
+    notebook, *_ = read_source(path)
     for cell in notebook.cells:
         if "BEGIN TEST CONFIG" in cell.source:
             (function,) = [n for n in ast.parse(cell.source).body if isinstance(n, ast.FunctionDef)]

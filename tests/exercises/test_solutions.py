@@ -8,6 +8,7 @@ import torch
 from checkout import ROOT
 
 from clbook.classroom.solutions import (
+    BOARD,
     CHAPTERS,
     EXAMS,
     SOLUTION,
@@ -24,6 +25,7 @@ from clbook.common.sources import ChapterFiles, chapter_names
 
 SOURCES = solution_sources(ROOT, CHAPTERS)
 EXAM_SOURCES = solution_sources(ROOT, EXAMS)
+BOARD_TEXT = solution_sources(ROOT, BOARD)
 RUNG = re.compile(r"\*(Core|Advanced), (45|60|90) minutes, (\d+) points\. Needs: .+\. After it you can .+\.\*\n\n")
 QUICK = re.compile(r":::\{admonition\} Quick question: [^\n]+\?\n:class: dropdown\n\n[^\n]+\n:::")
 
@@ -37,12 +39,12 @@ def asserts(source):
     return sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(source)))
 
 
-def test_every_chapter_has_solutions_and_there_are_two_exams():
+def test_every_chapter_has_solutions_and_there_are_three_exams():
     assert [path.parent.name for path in SOURCES] == chapter_names(ROOT)
-    assert [path.stem for path in EXAM_SOURCES] == ["exam-1", "exam-2"]
+    assert [path.stem for path in EXAM_SOURCES] == ["exam-1", "exam-2", "exam-3"]
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *EXAM_SOURCES], ids=lambda path: "/".join(path.parts[-2:]))
+@pytest.mark.parametrize("path", [*SOURCES, *EXAM_SOURCES, *BOARD_TEXT], ids=lambda path: "/".join(path.parts[-2:]))
 def test_what_is_derived_by_hand_holds(path):
     """The code of the solutions runs, and asserts something below every heading; numbers are of type float64."""
     names, checked, before = {"__name__": "__main__"}, {}, torch.get_default_dtype()

@@ -26,6 +26,7 @@ def test_a_figure_is_also_written_as_svg_and_pdf(tmp_path, monkeypatch):
     assert glue.as_png(drawn(), "line", 96) == plain, "the stored picture must not depend on it"
     first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert set(first) == {"line.svg", "line.pdf"}
+    assert b"/Type3" not in first["line.pdf"] and b"/FontFile2" in first["line.pdf"] and b"a line" in first["line.svg"]
     assert b"<svg" in first["line.svg"] and first["line.pdf"].startswith(b"%PDF")
     glue.as_png(drawn(), "line", 96)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first

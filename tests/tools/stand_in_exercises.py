@@ -96,6 +96,80 @@ def double(x):
 '''
 
 
+PREDICTED = SOURCE.replace(
+    "# %% [raw]\n# # BEGIN QUESTION\n# name: p1_report",
+    """# %% [raw]
+# # BEGIN QUESTION
+# name: c1_prediction
+
+# %% [markdown]
+# Predict twice three.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+guess = (6, 5, 7)  # SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %% [raw]
+# # PREDICTION
+# name: guess
+# truth: double(3)
+# scale: difference
+# widest: 3
+# far: 1
+# near: 0.1
+
+# %% [raw]
+# # END TESTS
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: c1_treble
+
+# %% [markdown]
+# Write `treble(x)`.
+
+# %% [raw]
+# # BEGIN SOLUTION
+
+# %%
+def treble(x):
+    # BEGIN SOLUTION
+    return 3 * x
+    # END SOLUTION
+
+# %% [raw]
+# # END SOLUTION
+
+# %% [raw]
+# # BEGIN TESTS
+
+# %%
+def test_three(treble):
+    assert treble(1) == 3, "once, twice, three times"
+
+# %% [raw]
+# # END TESTS
+
+# %% [raw]
+# # END QUESTION
+
+# %% [raw]
+# # BEGIN QUESTION
+# name: p1_report""",
+)
+
+
 def answered(sheet, code):
     """A submission with some code in place of the starter's."""
     notebook = copy.deepcopy(sheet.student)

@@ -6,8 +6,9 @@ from one_line_error import one_line_error
 from stand_in_exercises import SOURCE, answered
 
 from clbook.classroom.exercises import assign, exercise_source, read_source
-from clbook.classroom.grades import cell_notes, grade
+from clbook.classroom.grades import grade
 from clbook.classroom.in_sheet import defined
+from clbook.classroom.notes import cell_notes
 from clbook.classroom.predictions import prediction_tests
 from clbook.classroom.sheets import rubric, solutions_notebook, write_solutions, write_student
 from clbook.common.errors import BookError
@@ -29,7 +30,7 @@ def sheet(source, tmp_path):
 
 
 def test_mistakes_are_taken_out_and_hidden_tests_are_announced(source):
-    notebook, (mistake,) = read_source(source)
+    notebook, (mistake,), _ = read_source(source)
     assert (mistake.question, mistake.title) == ("w1_double", "The square.")
     assert mistake.code == "def double(x):\n    return x * x"
     text = "\n".join(cell.source for cell in notebook.cells)

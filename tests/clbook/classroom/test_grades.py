@@ -75,6 +75,7 @@ def test_each_has_a_row_whatever_the_others_are(source, put, runs, tmp_path):
     put("bob.ipynb", f"{RIGHT}  # dies")
     put("cyd.ipynb", RIGHT, lambda n: n.metadata["otter"].update(assignment_name="products"))
     put("dee.ipynb", RIGHT, lambda n: n.metadata.clear())
+    put("fay.ipynb", RIGHT, lambda n: n.metadata["clbook"].update(seed=7))
     folder = put("=1+1.ipynb", HALF)
     (folder / "eve.ipynb").write_bytes(b"")
     told = []
@@ -87,11 +88,14 @@ def test_each_has_a_row_whatever_the_others_are(source, put, runs, tmp_path):
         "cyd.ipynb": (0, ["not graded: this is the sheet 'products'"]),
         "dee.ipynb": (6, []),
         "eve.ipynb": (0, ["not graded: an empty file"]),
+        "fay.ipynb": (0, ["not graded: its numbers are those of seed 7, this is seed 0"]),
     }
-    assert by_question(sheet, graded)[1] == ["w1_double", "6", "2.3", "2", "3"]
+    assert by_question(sheet, graded)[1] == ["w1_double", "6", "2.0", "2", "4"]
     write_csv(by_student(sheet, graded), tmp_path / "grades.csv")
     assert (
-        (tmp_path / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbfstudent,w1_double,sum,notes\r\n'=1+1.ipynb,2,")
+        (tmp_path / "grades.csv")
+        .read_bytes()
+        .startswith(b"\xef\xbb\xbfstudent,w1_double,sheet,projects,p1_report,sum,notes\r\n'=1+1.ipynb,2,2,0,,2,")
     )
 
 
@@ -131,15 +135,15 @@ def test_a_list_of_students_names_rows_and_those_who_are_missing(source, put, ru
     put("x_bob_12345.ipynb", HALF)
     sheet, graded = grade(source, put("eve.ipynb", RIGHT), 9.0, roster=roster)
     rows = by_student(sheet, graded)
-    assert rows[0] == ["student", "id", "name", "w1_double", "sum", "notes"]
+    assert rows[0] == ["student", "id", "name", "w1_double", "sheet", "projects", "p1_report", "sum", "notes"]
     note = "does not count: bob/draft.ipynb of the same student does"
     assert rows[1:] == [
-        ["ada.ipynb", "47", "Ada L.", "6", "6", ""],
-        ["bob/draft.ipynb", "48", "48", "6", "6", ""],
-        ["bob/final.ipynb", "48", "48", "2", "2", note],
-        ["eve.ipynb", "", "", "6", "6", "not in the list of students"],
-        ["x_bob_12345.ipynb", "48", "48", "2", "2", note],
-        ["hal", "49", "Hal", "0", "0", "nothing handed in"],
+        ["ada.ipynb", "47", "Ada L.", "6", "6", "0", "", "6", ""],
+        ["bob/draft.ipynb", "48", "48", "6", "6", "0", "", "6", ""],
+        ["bob/final.ipynb", "48", "48", "2", "2", "0", "", "2", note],
+        ["eve.ipynb", "", "", "6", "6", "0", "", "6", "not in the list of students"],
+        ["x_bob_12345.ipynb", "48", "48", "2", "2", "0", "", "2", note],
+        ["hal", "49", "Hal", "0", "0", "0", "", "0", "nothing handed in"],
     ]
     assert by_question(sheet, graded)[1][2] == "6.0"
 
@@ -217,7 +221,7 @@ def test_the_command_prints_tables_and_writes_what_is_asked_for(source, put, run
             assert row in " ".join(done.stdout.split())
         assert "[red]ada.ipynb: 6 points" in done.stderr.splitlines()
     rows = (folder / "grades.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert rows[0] == "student,w1_double,sum,notes" and len(rows) == 4
+    assert rows[0] == "student,w1_double,sheet,projects,p1_report,sum,notes" and len(rows) == 4
     assert sorted(path.name for path in (folder / "back").iterdir()) == [
         "Zo-xeb.html",
         "b.html",

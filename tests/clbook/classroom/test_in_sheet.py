@@ -8,7 +8,7 @@ import zipfile
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
-from stand_in_exercises import SOURCE, answered
+from stand_in_exercises import PREDICTED, SOURCE, answered
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
@@ -169,6 +169,44 @@ def test_an_open_answer_is_one_sentence_before_any_test(sheet, tmp_path, capsys,
 def test_a_wrong_answer_gets_the_hints_of_its_test(sheet, tmp_path):
     result = grader(sheet, tmp_path, **by_name("def double(x):\n    return x * x")).check("w1_double")
     assert "that is the square" in repr(result) and "twice, not squared" in repr(result)
+
+
+@pytest.fixture(scope="module")
+def predicting(tmp_path_factory):
+    path = tmp_path_factory.mktemp("book") / "chapters" / "sums" / "exercises.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(PREDICTED)
+    return assign(path, tmp_path_factory.mktemp("work"))
+
+
+def test_a_prediction_comes_first_is_written_down_once_and_answered(predicting, tmp_path, capsys):
+    names = by_name(f"{RIGHT}\ndef treble(x):\n    return 3 * x\nguess = ...")
+    sheet = grader(predicting, tmp_path, RIGHT, **names)
+    assert sheet.check("w1_double").passed_all and sheet.check("c1_treble") is None
+    assert "Predict first: write three numbers in the cell of `c1_prediction`" in capsys.readouterr().out
+    sheet.check("c1_prediction")
+    assert "`guess` is still `...`" in capsys.readouterr().out and not sheet.seals.exists()
+    sheet.env["guess"] = (5, 4, 6.5)
+    assert sheet.check("c1_prediction").passed_all
+    assert "5 (4 to 6.5). This is what will be graded." in capsys.readouterr().out
+    assert sheet.check("c1_treble").passed_all
+    told = "You said 5 (4 to 6.5); by your own answer it is 6, inside your interval."
+    assert told in capsys.readouterr().out
+    sheet.env["guess"] = (6, 5.9, 6.1)
+    sheet.check("c1_prediction")
+    assert "A later change does not count: at " in capsys.readouterr().out
+    nbformat.write(answered(predicting, RIGHT)[0], tmp_path / "a.ipynb")
+    sheet.export()
+    with zipfile.ZipFile(tmp_path / "Ada-1-sums.zip") as archive:
+        kept = json.loads(archive.read("Ada-1-sums.ipynb"))["metadata"]["clbook"]["sealed"]
+    assert kept["c1_prediction"]["said"] == [5, 4, 6.5]
+
+
+def test_seals_that_are_damaged_are_none(predicting, tmp_path):
+    sheet = grader(predicting, tmp_path)
+    for text in ("", "[]", "{"):
+        sheet.seals.write_text(text)
+        assert sheet._sealed() == {}
 
 
 def test_an_endless_test_case_ends_and_the_next_one_runs():

@@ -1,0 +1,64 @@
+"""The tests of a border: one number that refutes a colleague's sentence, right to one part in a hundred, all hidden.
+
+In a source of exercises a raw cell stands for them, between `# BEGIN TESTS` and `# END TESTS`:
+
+    # BORDER
+    name: ratio_border
+    truth: 1 - 1 / np.pi
+    hint: compare the two eigenvalues
+    near: 0.5 | that is the variance without its mean
+
+`truth` and what is before each `|` are expressions in the names of the solved notebook; there may be several lines
+`near`, each a foreseen wrong number with what is to be said of it.
+"""
+
+from ..common.errors import BookError
+
+MARK = "# BORDER\n"
+POINTS = 3
+_TESTS = (
+    '''""" # BEGIN TEST CONFIG
+points: 0
+failure_message: 'one number, as exact as one part in a hundred'
+"""  # END TEST CONFIG
+
+
+def test_form({name}):
+    import math
+
+    assert math.isfinite({name}), "give a finite number"''',
+    '''""" # BEGIN TEST CONFIG
+points: {points}
+hidden: true
+failure_message: {hint!r}
+"""  # END TEST CONFIG
+
+
+def test_border({name}):
+    truth, near = {truth}, {near}
+    for number, said in near:
+        assert abs({name} - number) > 0.01 * abs(number), said
+    assert abs({name} - truth) <= 0.01 * abs(truth), "it is not within one part in a hundred"''',
+)
+
+
+def border_tests(source: str, solved: dict) -> list[str]:
+    """The cells of tests that a raw cell stands for, with numbers from the names of the solved notebook.
+
+    Raises BookError for lines that are missing, for a number that cannot be computed, and for a foreseen wrong number
+    that is right.
+    """
+    rows = [line.partition(": ")[::2] for line in source.removeprefix(MARK).splitlines()]
+    given = dict(rows)
+    if not {"name", "truth", "hint"} <= set(given) <= {"name", "truth", "hint", "near"}:
+        raise BookError(f"a border must have name, truth, hint and may have near, got: {source!r}")
+    pairs = [value.split(" | ", 1) for key, value in rows if key == "near"]
+    try:
+        truth = float(eval(given["truth"], dict(solved)))
+        near = [(float(eval(number, dict(solved))), said) for number, said in pairs]
+    except Exception as error:  # of whatever kind an expression raises
+        raise BookError(f"{given['name']}: its border cannot be computed: {type(error).__name__}: {error}") from None
+    if any(abs(number - truth) <= 0.02 * abs(truth) for number, _ in near):
+        raise BookError(f"{given['name']}: a wrong number is as good as right: {truth}, {near}")
+    fields = {"name": given["name"], "hint": given["hint"], "points": POINTS, "truth": truth, "near": near}
+    return [test.format(**fields) for test in _TESTS]
