@@ -1,10 +1,11 @@
-"""Commands that run chapters and show what came out: `run`, `sweep`, `show`, `compare`."""
+"""Commands that run chapters and show what came out, `run`, `sweep`, `show`, `compare`, and `features`."""
 
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from ..commands.jupyter_kernel import disk_errors
@@ -145,3 +146,41 @@ def compare(
     if changes:
         print_table(table)
     print("\n".join(summary(changes, *stamps)))
+
+
+@app.command()
+@one_line
+def features(
+    first: Annotated[Path, typer.Argument(help="Features as .npy, one row per datum.", metavar="A.npy")],
+    second: Annotated[Path, typer.Argument(help="Those of the same data, in the same order.", metavar="B.npy")],
+    one_encoder: Annotated[
+        bool | None,
+        typer.Option("--one-encoder/--two-encoders", help="One encoder made both, or each has its own (CLIP)."),
+    ] = None,
+    scale: Annotated[
+        list[float] | None, typer.Option(metavar="TAU2", help="Inverse temperature or logit scale; may be repeated.")
+    ] = None,
+    components: Annotated[int, typer.Option(help="Use so many principal components of each; 0: all columns.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The table to write; default: A-B.csv in this folder.")] = None,
+) -> None:
+    """Show what two sets of features have in common: canonical correlations, spectra, directions that are kept."""
+    from ..commands import features as of
+
+    if one_encoder is None:
+        raise BookError("say --two-encoders if each file has an encoder of its own, as CLIP's have, or --one-encoder")
+    path = of.check_free(out or Path(f"{first.stem}-{second.stem}.csv"))
+    found = of.features(first, second, tied=one_encoder, scales=scale, components=components)
+    of.print_notes(found.notes)
+    table = table_of("direction", "ρ", "ρ, own rows", "variance A", "variance B")
+    for j, *rest in found.rows[: of.SHOWN]:
+        table.add_row(str(j), *(f"{x:.3f}" for x in rest))
+    print_table(table)
+    if len(found.rows) > of.SHOWN:
+        print(f"  … {len(found.rows):,} directions in all\n")
+    table = table_of("inverse temperature τ²", *(f"{scale:g}" for scale, _ in found.kept))
+    table.add_row("directions kept", *(str(kept) for _, kept in found.kept))
+    print_table(table)
+    for sentence in found.sentences:
+        Console().print(escape(sentence), highlight=False)
+    of.write_table(found, path)
+    print(path)

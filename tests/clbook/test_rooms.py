@@ -196,9 +196,9 @@ BUDGET = {
     "clbook.__main__": 10,
     "clbook.claims": 760,
     "clbook.classroom": 1330,
-    "clbook.cli": 370,
-    "clbook.commands": 1950,
-    "clbook.common": 1030,
+    "clbook.cli": 430,
+    "clbook.commands": 2130,
+    "clbook.common": 1040,
     "clbook.notebook": 1150,
     "clbook.pages": 2100,
     "clbook.provenance": 1560,
@@ -216,7 +216,7 @@ BUDGET = {
     "experiments.collapse_and_constraints": 130,
     "experiments.feature_decoupling": 330,
     "experiments.nonlinearity": 250,
-    "experiments.one_testbed": 1750,
+    "experiments.one_testbed": 1840,
 }
 
 
