@@ -25,22 +25,28 @@ def run(
     only: Annotated[
         str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
     ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Run only what your own parameters decide, those that begin with own_.")
+    ] = False,
     figures: Annotated[
         bool, typer.Option("--figures", help="Also write the figures as SVG and PDF, with their licence.")
     ] = False,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no HTML; `clbook run` is done sooner.")] = False,
 ) -> None:
     """Run a chapter, or what some of its claims need; write notebook, HTML, claims.json and run.json to a folder."""
     from ..commands import runs
 
-    plan = runs.plan(chapter, parameter or [], profile, device, out, only, figures)
-    if plan.only:
-        print(f"{chapter}, {', '.join(plan.only)}: {plan.cost()}")
+    plan = runs.plan(chapter, parameter or [], profile, device, out, only, figures, own)
+    if plan.only or own:
+        print(f"{chapter}, {', '.join(plan.only) or 'your own run'}: {plan.cost()}", flush=True)
     table = table_of("claim", "verdict", "reason")
     for row in runs.run(plan):
         table.add_row(row["anchor"], verdict_words(row["verdict"]), escape(row["reason"]))
-    print_table(table)
+    if table.rows:
+        print_table(table)
     print(plan.out, flush=True)  # the run is complete; what follows cannot lose it
-    _write_page(plan.files, plan.out)
+    if not no_page:
+        _write_page(plan.files, plan.out)
 
 
 def _write_page(files: ChapterFiles, folder: Path) -> None:
@@ -128,24 +134,28 @@ def show(
 def compare(
     before: Annotated[Path, typer.Argument(help="A run's folder, an executed notebook or a record.", metavar="RUN_A")],
     after: Annotated[Path, typer.Argument(help="Another run of the same chapter.", metavar="RUN_B")],
+    every: Annotated[bool, typer.Option("--all", help="List every number that differs.")] = False,
 ) -> None:
     """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
     from ..commands.comparison import compare as compared
-    from ..commands.comparison import read_stamp, summary
+    from ..commands.comparison import read_stamp, summary, worth_showing
 
     stamps = read_stamp(before), read_stamp(after)
     changes = compared(*stamps)
+    print("\n".join(summary(changes, *stamps)))
+    shown = changes if every else worth_showing(changes)
     table = table_of("claim", "before → after", "beyond ± noise", "verdict")
-    for c in changes:
+    for c in shown:
         numbers = " → ".join("none" if v is None else f"{v:.4g}" for v in (c.before, c.after))
         within = "noise unknown" if c.noise is None else f"within {c.noise:.2g}"
         beyond = f"{c.beyond:.2g} ± {c.noise:.2g}" if c.beyond else within
         beyond = "" if None in (c.before, c.after) else beyond
         verdict = " → ".join(verdict_words(word) for word in dict.fromkeys(c.verdicts))
         table.add_row(escape(f"{c.claim} {c.case}".strip()), numbers, beyond, verdict)
-    if changes:
+    if shown:
         print_table(table)
-    print("\n".join(summary(changes, *stamps)))
+    if left := len(changes) - len(shown):
+        print(f"… {left} more numbers differ; --all lists them")
 
 
 @app.command()
