@@ -13,14 +13,19 @@ document.addEventListener("DOMContentLoaded", () => {
     const large = Object.assign(new Image(), { src: img.currentSrc || img.src, alt: img.alt });
     box.append(close, large);
     box.addEventListener("click", () => box.close());
-    box.addEventListener("close", () => (box.remove(), img.focus()));
+    box.addEventListener("close", () => (box.remove(), (img.closest("a") || img).focus()));
     document.body.append(box);
     box.showModal();
     large.style.width = `${Math.max(large.naturalWidth / 2, 2.4 * innerWidth)}px`; // files have twice the pixels of a page
   }
 
   for (const img of pictures) {
-    if (img.closest("a")) continue; // it leads elsewhere already
+    const link = img.closest("a");
+    if (link && link.href !== img.src) continue; // it leads elsewhere
+    if (link) { // to the file of the picture, as where no script runs
+      link.addEventListener("click", (event) => small(img) && (event.preventDefault(), open(img)));
+      continue;
+    }
     Object.assign(img, { tabIndex: 0, title: "Enlarge" });
     img.setAttribute("role", "button");
     img.style.cursor = "zoom-in";
