@@ -1213,7 +1213,7 @@ glue.figure(fig, "cc-plot-fig-1")
 # :alt: Left, the unconstrained loss falls without bound while the losses under both constraints level off. Right, outputs of six starts run to plus or minus e1 under the constraints and out of the picture without.
 # :name: cc-plot-fig-1
 #
-# Figure 1 of the paper. Half moons, six starts. Left, the loss (the scaled loss lies close to that of the projected weights, which is drawn over it). Right, the outputs at the two eigenvectors of $C$; dots are starts, stars are $\pm e_1$. Look at where the lines go: without a constraint, by descent of both layers until the outputs exceed a million, out of the picture; with one, into the stars, as the paper's caption and text say.
+# Figure 1 of the paper. Half moons, six starts. Left, the loss (the scaled loss lies close to that of the projected weights, which is drawn over it). Right, the outputs at the two eigenvectors of $C$; dots are starts, stars are $\pm e_1$. Look at where the lines go: without a constraint, by descent of both layers until the outputs exceed a million, out of the picture; with one, into the stars, as the paper's caption and text say. The same half moons under the three rules are <a href="#clouds:t=3">the clouds of the live picture</a>.
 # ```
 
 # %% [markdown]
@@ -2295,7 +2295,24 @@ chapter.judge(
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/collapse-and-constraints/solutions.py`.
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The first is worked below. The solutions of the others are not on this page: `make solutions` writes them for teachers, from `chapters/collapse-and-constraints/solutions.py`.
+
+# %% [markdown]
+# ::::{admonition} Worked exercise: three directions, two outputs
+# :class: worked
+#
+# *Ten minutes, without points.* Let $C$ have the eigenvalues $-3$, $-1$ and $2$, and let both outputs of a linear model start with equal parts along the three eigenvectors.
+#
+# 1. Without a constraint, $\Theta(t)=\Theta(0)e^{-2Ct}$. When is the second part one hundredth of the first, and how much has the first grown by then?
+# 2. What is the least loss $\operatorname{Tr}(\Theta C\Theta^\top)$ with $\Theta=W_2^\top W_1$ and both layers orthonormal in both outputs? What is it if only $\lVert W_1\rVert_F^2$ and $\lVert W_2\rVert_F^2$ may not exceed 2, as they would then be?
+#
+# :::{admonition} Solution
+# :class: dropdown
+#
+# 1. The parts grow as $e^{6t}$ and $e^{2t}$, and the third shrinks as $e^{-4t}$. The second is a share $e^{-4t}$ of the first, which is $\frac1{100}$ at $t=\frac14\log100=1.15$. By then the first has grown by $e^{6t}=100^{3/2}=1000$: the outputs have collapsed and exploded together.
+# 2. Each output has a budget of its own: one takes $-3$, the other $-1$, and the loss is $-4$, with both directions kept. With one budget, $\lVert\Theta\rVert_*\le\lVert W_1\rVert_F\lVert W_2\rVert_F=2$, so $\operatorname{Tr}(\Theta C\Theta^\top)\ge-3\lVert\Theta\rVert_F^2\ge-3\lVert\Theta\rVert_*^2=-12$. It is reached if all is spent on the first direction. The lower loss is the collapsed one.
+# :::
+# ::::
 
 # %% [markdown]
 # ````{exercise} The length of the output

@@ -433,7 +433,7 @@ glue.figure(fig, "fd-plot-views")
 # :alt: Six scatter plots of one view against the other, along an atom and along a dense direction, for a mask and its complement, two independent masks and no mask. Only the plot of the dense direction under a mask and its complement is round.
 # :name: fd-fig-views
 #
-# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom), with an eighth of the page's noise, so that the eye sees the signal; the line is the least-squares slope. Look at the lower left panel, the only round one.
+# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom), with an eighth of the page's noise, so that the eye sees the signal; the line is the least-squares slope. Look at the lower left panel, the only round one. Each column opens the live picture: <a href="#masks:both=0&stage=100">a mask and its complement</a>, <a href="#masks:both=50&stage=100">independent masks</a>, <a href="#masks:both=100&stage=100">none</a>.
 # ```
 #
 # What must hold is that atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper; a mask that hides the only coordinate of an atom hides the signal. And noise must be white: if the noise of different coordinates is correlated, disjoint views do share it. The paper's footnote 1 allows louder directions; [the appendix](fd-a-louder) says which ones a mask can hide.
@@ -688,6 +688,8 @@ glue.figure(fig, "fd-plot-curve")
 #
 # One run for each $d_1$, with a mask (blue) and without (vermilion). Look where the markers stop: without a mask $T_1$ comes too early. Black is {eq}`fd-eq-share`; dotted, how far the noise of a finite batch holds a run below it ([derived](fd-a-stage-one)).
 # ```
+#
+# The two stops in a single neuron, on average over data and masks: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>. Move the masks apart, and it has turned when it is grown.
 #
 # ## Learned, then overgrown
 #
@@ -2270,7 +2272,26 @@ glue.number("fd-end", quiet_share[-1])
 # (fd-exercises)=
 # ## Exercises
 #
-# A derivation on paper, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/feature-decoupling/solutions.py`.
+# A derivation on paper, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The first is worked below. The solutions of the others are not on this page: `make solutions` writes them for teachers, from `chapters/feature-decoupling/solutions.py`.
+
+# %% [markdown]
+# ::::{admonition} Worked exercise: three views
+# :class: worked
+#
+# *Ten minutes, without points.* Each coordinate of $x$ goes to one of three views, each with probability $\frac13$, and a view is zero elsewhere. A view is scaled by 3, so that its mean over masks is $x$.
+#
+# 1. What is the moment $\mathbb E\,x^{(1)}x^{(2)\top}$ of two of the views?
+# 2. How many coordinates does a view of $d_1=1200$ show on average, and by how much is the variance of a single number of it larger than that of $x$?
+# 3. Is there less noise in the moment than with two views?
+#
+# :::{admonition} Solution
+# :class: dropdown
+#
+# 1. An entry of $\mathbb E\,xx^\top$ is multiplied by $9\,\mathbb P(i\text{ in the first},\,k\text{ in the second})$. For $i\ne k$ that is $9\cdot\frac19=1$; for $i=k$ it is 0. So it is {eq}`fd-eq-moment` again, $p\,(MM^\top-\operatorname{diag}MM^\top)$.
+# 2. It shows 400. A number is $3x_i$ with probability $\frac13$ and else 0, with the second moment $\frac13\cdot9\,\mathbb E x_i^2$: three times as large, where two views have twice.
+# 3. No: white noise is gone with two views already. What three views add is more pairs of each datum, and what they cost is louder views, so that a batch must be larger for the same accuracy.
+# :::
+# ::::
 
 # %% [markdown]
 # ````{exercise} Which mask keeps a local signal

@@ -660,7 +660,7 @@ glue.figure(fig, "plot-finds")
 # :alt: Distinct limits against the number of nodes: ReLU circles rise from one to about six and a half along the black formula, linear squares stay at one.
 # :name: plot-finds
 #
-# What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. (Ours; the paper says that more nodes find more.)
+# What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. (Ours; the paper says that more nodes find more.) The live picture with <a href="#circle:filters=1">one filter</a>, <a href="#circle:filters=8">eight</a>, <a href="#circle:filters=64">sixty-four</a>.
 # ```
 
 # %% [markdown]
@@ -2400,7 +2400,26 @@ if survival:
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/nonlinearity/solutions.py`. Two more are in the [appendix](nl-a-exercises).
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are notebooks of their own. The first is worked below. The solutions of the others are not on this page: `make solutions` writes them for teachers, from `chapters/nonlinearity/solutions.py`. Two more are in the [appendix](nl-a-exercises).
+
+# %% [markdown]
+# ::::{admonition} Worked exercise: how long a filter takes to reach its hilltop
+# :class: worked
+#
+# *Ten minutes, without points.* In the latent summation model a filter begins near the pattern $u_m$, tilted by 5°, and moves by power iteration, $w\leftarrow A(w)w/\lVert A(w)w\rVert$. No gate changes on the way.
+#
+# 1. By which factor does the tangent of its tilt change in a step?
+# 2. After how many steps is the tangent a hundred times smaller, for $q_m=0.2$ and for $q_m=0.35$?
+# 3. What happens at $q_m=0.5$?
+#
+# :::{admonition} Solution
+# :class: dropdown
+#
+# 1. As no gate changes, $A(w)=A(u_m)$, which is {eq}`nl-eq-summation`. It multiplies the part along $u_m$ by $(1-q_m)^2$ and all of the rest by $q_m$. So the tangent is multiplied by $r=q_m/(1-q_m)^2$.
+# 2. For $q_m=0.2$, $r=0.2/0.64=0.31$, and $r^n\le\frac1{100}$ from $n=\log100/\log3.2=3.96$ on: four steps. For $q_m=0.35$, $r=0.35/0.4225=0.83$, and it takes 25. Close to $0.382$ a hilltop is reached slowly.
+# 3. $r=0.5/0.25=2$: the tilt doubles, and the filter leaves. It is no hilltop.
+# :::
+# ::::
 
 # %% [markdown]
 # ````{exercise} At rest, but no LME

@@ -4,11 +4,14 @@ import json
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from ..common.parameters import read_parameters, value_text
 from ..common.sources import ChapterFiles, find_root
 from .application import Chapter, app, one_line, print_table, table_of, verdict_words
+
+WIDE = 120  # columns of a terminal that hold a parameter in one line
 
 
 @app.command()
@@ -34,9 +37,16 @@ def doctor() -> None:
 def params(chapter: Chapter) -> None:
     """List a chapter's parameters: type, default, range, meaning."""
     files = ChapterFiles.find(chapter)
-    table = table_of("name", "type", "default", "range", "meaning")
-    for p in read_parameters(files.cells(), files.source.name).values():
-        table.add_row(*map(escape, (p.name, p.type, value_text(p.default), p.range, p.meaning)))
+    known = read_parameters(files.cells(), files.source.name).values()
+    if Console().width < WIDE:  # type and range below the meaning, broken between words
+        table = table_of("name = default", "meaning, type, range")
+        for p in known:
+            limits = p.range.replace("|", " | ")
+            table.add_row(*map(escape, (f"{p.name}\n  = {value_text(p.default)}", f"{p.meaning}\n{p.type} {limits}")))
+    else:
+        table = table_of("name", "type", "default", "range", "meaning")
+        for p in known:
+            table.add_row(*map(escape, (p.name, p.type, value_text(p.default), p.range, p.meaning)))
     print_table(table)
 
 

@@ -1,10 +1,11 @@
-"""Commands that run chapters and show what came out: `run`, `sweep`, `show`, `compare`."""
+"""Commands that run chapters and show what came out, `run`, `sweep`, `show`, `compare`, and `features`."""
 
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from ..commands.jupyter_kernel import disk_errors
@@ -24,22 +25,28 @@ def run(
     only: Annotated[
         str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
     ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Run only what your own parameters decide, those that begin with own_.")
+    ] = False,
     figures: Annotated[
         bool, typer.Option("--figures", help="Also write the figures as SVG and PDF, with their licence.")
     ] = False,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no HTML; `clbook run` is done sooner.")] = False,
 ) -> None:
     """Run a chapter, or what some of its claims need; write notebook, HTML, claims.json and run.json to a folder."""
     from ..commands import runs
 
-    plan = runs.plan(chapter, parameter or [], profile, device, out, only, figures)
-    if plan.only:
-        print(f"{chapter}, {', '.join(plan.only)}: {plan.cost()}")
+    plan = runs.plan(chapter, parameter or [], profile, device, out, only, figures, own)
+    if plan.only or own:
+        print(f"{chapter}, {', '.join(plan.only) or 'your own run'}: {plan.cost()}", flush=True)
     table = table_of("claim", "verdict", "reason")
     for row in runs.run(plan):
         table.add_row(row["anchor"], verdict_words(row["verdict"]), escape(row["reason"]))
-    print_table(table)
+    if table.rows:
+        print_table(table)
     print(plan.out, flush=True)  # the run is complete; what follows cannot lose it
-    _write_page(plan.files, plan.out)
+    if not no_page:
+        _write_page(plan.files, plan.out)
 
 
 def _write_page(files: ChapterFiles, folder: Path) -> None:
@@ -127,21 +134,63 @@ def show(
 def compare(
     before: Annotated[Path, typer.Argument(help="A run's folder, an executed notebook or a record.", metavar="RUN_A")],
     after: Annotated[Path, typer.Argument(help="Another run of the same chapter.", metavar="RUN_B")],
+    every: Annotated[bool, typer.Option("--all", help="List every number that differs.")] = False,
 ) -> None:
     """Show which verdicts and statistics differ between two runs, and by how much beyond seed noise."""
     from ..commands.comparison import compare as compared
-    from ..commands.comparison import read_stamp, summary
+    from ..commands.comparison import read_stamp, summary, worth_showing
 
     stamps = read_stamp(before), read_stamp(after)
     changes = compared(*stamps)
+    print("\n".join(summary(changes, *stamps)))
+    shown = changes if every else worth_showing(changes)
     table = table_of("claim", "before → after", "beyond ± noise", "verdict")
-    for c in changes:
+    for c in shown:
         numbers = " → ".join("none" if v is None else f"{v:.4g}" for v in (c.before, c.after))
         within = "noise unknown" if c.noise is None else f"within {c.noise:.2g}"
         beyond = f"{c.beyond:.2g} ± {c.noise:.2g}" if c.beyond else within
         beyond = "" if None in (c.before, c.after) else beyond
         verdict = " → ".join(verdict_words(word) for word in dict.fromkeys(c.verdicts))
         table.add_row(escape(f"{c.claim} {c.case}".strip()), numbers, beyond, verdict)
-    if changes:
+    if shown:
         print_table(table)
-    print("\n".join(summary(changes, *stamps)))
+    if left := len(changes) - len(shown):
+        print(f"… {left} more numbers differ; --all lists them")
+
+
+@app.command()
+@one_line
+def features(
+    first: Annotated[Path, typer.Argument(help="Features as .npy, one row per datum.", metavar="A.npy")],
+    second: Annotated[Path, typer.Argument(help="Those of the same data, in the same order.", metavar="B.npy")],
+    one_encoder: Annotated[
+        bool | None,
+        typer.Option("--one-encoder/--two-encoders", help="One encoder made both, or each has its own (CLIP)."),
+    ] = None,
+    scale: Annotated[
+        list[float] | None, typer.Option(metavar="TAU2", help="Inverse temperature or logit scale; may be repeated.")
+    ] = None,
+    components: Annotated[int, typer.Option(help="Use so many principal components of each; 0: all columns.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The table to write; default: A-B.csv in this folder.")] = None,
+) -> None:
+    """Show what two sets of features have in common: canonical correlations, spectra, directions that are kept."""
+    from ..commands import features as of
+
+    if one_encoder is None:
+        raise BookError("say --two-encoders if each file has an encoder of its own, as CLIP's have, or --one-encoder")
+    path = of.check_free(out or Path(f"{first.stem}-{second.stem}.csv"))
+    found = of.features(first, second, tied=one_encoder, scales=scale, components=components)
+    of.print_notes(found.notes)
+    table = table_of("direction", "ρ", "ρ, own rows", "variance A", "variance B")
+    for j, *rest in found.rows[: of.SHOWN]:
+        table.add_row(str(j), *(f"{x:.3f}" for x in rest))
+    print_table(table)
+    if len(found.rows) > of.SHOWN:
+        print(f"  … {len(found.rows):,} directions in all\n")
+    table = table_of("inverse temperature τ²", *(f"{scale:g}" for scale, _ in found.kept))
+    table.add_row("directions kept", *(str(kept) for _, kept in found.kept))
+    print_table(table)
+    for sentence in found.sentences:
+        Console().print(escape(sentence), highlight=False)
+    of.write_table(found, path)
+    print(path)

@@ -20,6 +20,7 @@ from ..provenance.staleness import notebook_stamp
 from ..provenance.stamps import of_notebooks
 
 NOISE_LEVEL = 0.05  # that any difference of two runs which chance explains is listed
+NAMED, SHOWN = 6, 12  # names in a line of the summary, and rows of the table unless all are asked for
 REPEATED = 1e-6  # relative to the number: a smaller difference is a repeated measurement, not a change
 ROUNDING = 1e-3  # relative to the bound: a smaller difference in what is left of a 0 is rounding
 
@@ -58,7 +59,7 @@ def read_stamp(path: Path) -> dict:
                 raise BookError(f"{path}: must be the folder of one run, got {len(stamps)} executed notebooks")
             stamp = of_notebooks(list(stamps.values()), one_run=True)
         elif path.suffix == ".ipynb":
-            stamp = notebook_stamp(path)
+            stamp = _of_chapter(path)
         else:
             stamp = read_record(path)["run"]
     except BookError as error:
@@ -66,6 +67,16 @@ def read_stamp(path: Path) -> dict:
     if not stamp:
         raise BookError(f"{path}: no result found; give a run's folder, an executed notebook or a record")
     return stamp
+
+
+def _of_chapter(path: Path) -> dict | None:
+    """The stamp of a notebook, with that of the chapter's other notebook if it lies beside it and ran alike."""
+    name = path.stem.removesuffix(APPENDIX)
+    beside = [path.with_stem(name), path.with_stem(name + APPENDIX)]
+    stamps = [stamp for file in beside if file.is_file() and (stamp := notebook_stamp(file))]
+    if len(stamps) == 2 and stamps[0]["parameters"] == stamps[1]["parameters"]:
+        return of_notebooks(stamps)
+    return notebook_stamp(path)
 
 
 def compare(before: dict, after: dict) -> list[Change]:
@@ -87,26 +98,45 @@ def compare(before: dict, after: dict) -> list[Change]:
 
 
 def summary(changes: list[Change], before: dict, after: dict) -> list[str]:
-    """One line per kind of difference between two runs: parameters, verdicts, statistics, with their names."""
+    """The lines that matter first: parameters, verdicts, statistics, the largest change, what one run alone judged."""
     first, second = ({"data": stamp["data"]} | stamp["parameters"] for stamp in (before, after))
     names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     shown = [" → ".join(value_text(of[n]) if n in of else "none" for of in (first, second)) for n in names]
     lone = dict.fromkeys(c.claim for c in changes if "not run" in c.verdicts)
     turned = dict.fromkeys(c.claim for c in changes if c.turned and c.claim not in lone)
-    beyond = [f"{c.claim} {c.case}".strip() for c in changes if c.beyond > 0]
+    beyond = sorted((c for c in changes if c.beyond > 0), key=_times_noise, reverse=True)
+    most = [f"the largest of these: {_label(c)}, {c.before:.4g} → {c.after:.4g}" for c in beyond[:1]]
     return [
         f"parameters that differ: {', '.join(map(' '.join, zip(names, shown, strict=True))) or 'none'}",
         f"{_counted(turned, 'verdict')}{_named(turned)}",
-        f"{_counted(beyond, 'statistic')} by more than seed noise{_named(beyond)}",
-    ] + [f"judged in one of the runs alone{_named(lone)}"] * bool(lone)
+        f"{_counted(beyond, 'statistic')} by more than seed noise{_named(dict.fromkeys(map(_label, beyond)))}",
+        *most,
+        *[f"judged in one of the runs alone{_named(lone)}"] * bool(lone),
+    ]
 
 
-def _counted(names: Collection[str], what: str) -> str:
+def worth_showing(changes: list[Change]) -> list[Change]:
+    """The changes that a reader looks at: verdicts that turned, then what exceeds noise most, SHOWN at most."""
+    ran = [c for c in changes if "not run" not in c.verdicts and (c.turned or c.beyond > 0)]
+    return sorted(ran, key=lambda c: (not c.turned, -_times_noise(c)))[:SHOWN]
+
+
+def _times_noise(change: Change) -> float:
+    """How many times its noise a change exceeds it."""
+    return change.beyond / change.noise if change.noise else math.inf if change.beyond else 0.0
+
+
+def _label(change: Change) -> str:
+    return f"{change.claim} {change.case}".strip()
+
+
+def _counted(names: Collection[object], what: str) -> str:
     return f"{len(names) or 'no'} {what} differs" if len(names) < 2 else f"{len(names)} {what}s differ"
 
 
 def _named(names: Collection[str]) -> str:
-    return f": {', '.join(names)}" if names else ""
+    listed, left = ", ".join(list(names)[:NAMED]), len(names) - NAMED
+    return f": {listed}{f' and {left} more' if left > 0 else ''}" if names else ""
 
 
 def _seeds(stamp: dict) -> tuple | None:

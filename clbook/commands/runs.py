@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from .output_place import check_output, output_folder
 from .request import check_data, named_claims, named_profile, read_assignments, with_device
 from .side_by_side import side_by_side
 
+OWN = "own_"  # how the parameters of the reader's own run begin
 FIGURES, LICENCE = "figures", "LICENSE-text"  # the folder in a run's folder, and the licence that lies in it
 
 
@@ -33,7 +35,8 @@ FIGURES, LICENCE = "figures", "LICENSE-text"  # the folder in a run's folder, an
 class Plan:
     """A checked run: its chapter, its parameters in effect, the profile's name, the folder to make.
 
-    With `figures` the run's figures are also written as SVG and PDF, with the licence of text and figures.
+    With `figures` the run's figures are also written as SVG and PDF, with the licence of text and figures; with `own`
+    only what reads the parameters that begin with `own_` is run.
     """
 
     files: ChapterFiles
@@ -42,6 +45,7 @@ class Plan:
     out: Path
     only: tuple[str, ...] = ()
     figures: bool = False
+    own: bool = False
 
     @cached_property
     def code(self) -> ChapterCode:
@@ -49,11 +53,14 @@ class Plan:
 
     @cached_property
     def units(self) -> list[int] | None:
-        """The units of some claims with their figures, the dependencies of both and the closing line; None: all."""
-        if not self.only:
+        """The units of some claims or of the reader's own run, with figures, dependencies, closing line; None: all."""
+        if not self.only and not self.own:
             return None
         code = self.code
-        needed = set(code.union(self.only)).union(*(code.needed(at) for at in code.figures_of(self.only).values()))
+        if self.own:
+            needed = set(own_units(code))
+        else:
+            needed = set(code.union(self.only)).union(*(code.needed(at) for at in code.figures_of(self.only).values()))
         parts = {code.units[n].part for n in needed}
         closing = [n for n, unit in enumerate(code.units) if unit.closes and unit.part in parts]
         return sorted(needed.union(*(code.needed(n) for n in closing)))
@@ -79,6 +86,30 @@ class Plan:
         return f"{counted}; in the committed notebook they took {sum(seconds.get(n, 0.0) for n in cells):.0f} s{size}"
 
 
+def own_parameters(known: Iterable[str]) -> list[str]:
+    """Of some parameters, those of the reader's own run."""
+    return [name for name in known if name.startswith(OWN)]
+
+
+def own_units(code: ChapterCode) -> list[int]:
+    """The units that read the parameters of the reader's own run, the figures drawn from them, what both need.
+
+    A figure needs what it reads. Names that it only changes, such as axes of an earlier figure, it binds itself.
+    """
+    own = set(own_parameters(code.parameters))
+    readers = {n for n, unit in enumerate(code.units) if unit.names.read & own}
+    drawn = {at for at in code.figures.values() if readers.intersection(code.needed(at))}
+    needed = set().union(*(code.needed(n) for n in readers - drawn))
+    for at in drawn:
+        before = [n for n in range(at) if code.units[n].part == code.units[at].part]
+        bound = (
+            next((n for n in reversed(before) if name in code.units[n].names.bound), None)
+            for name in code.units[at].names.read
+        )
+        needed |= {at}.union(*(code.needed(n) for n in bound if n is not None))
+    return sorted(needed)
+
+
 def plan(
     name: str,
     assignments: list[str] = (),
@@ -87,8 +118,11 @@ def plan(
     out: Path | None = None,
     only: str | None = None,
     figures: bool = False,
+    own: bool = False,
 ) -> Plan:
     """Check a run before anything starts; raises BookError.
+
+    The reader's own run has its parameters from the default run, whatever the profile, as a profile would cut them.
 
     Conditions on several parameters are left to the chapter's own checks, which refuse the run in its first seconds.
     """
@@ -96,14 +130,18 @@ def plan(
     claims = named_claims(files, only.split(","), "--only") if only is not None else ()
     known = read_parameters(files.cells(), files.source.name)
     base = profile_parameters(files, profile)
+    if own:
+        if only or not own_parameters(known):
+            raise BookError(f"--own: {f'not with --only {only}' if only else f'{name} has no run of your own'}")
+        base |= {parameter: known[parameter].default for parameter in own_parameters(known)}
     changed = base | read_assignments(assignments, known, name)
     parameters = with_device(changed, known, device, name)
     profile = named_profile(profile, base, parameters)
     if out is None:
-        out = files.root / "runs" / f"{name}-{profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+        out = files.root / "runs" / f"{name}-{'own' if own else profile}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
     out = check_output(Path(os.path.abspath(out)))
     check_data(parameters, name)
-    return Plan(files, parameters, profile, out, claims, figures)
+    return Plan(files, parameters, profile, out, claims, figures, own)
 
 
 def _keep_partial(notebook: Path, out: Path) -> str:

@@ -65,6 +65,13 @@ def colab_extra() -> str:
     return settings().get("colab", "kernels")
 
 
+def features() -> ModuleType:
+    """The module that measures what two sets of features have in common, see `commands.features`; raises BookError."""
+    if "features" not in settings():
+        raise BookError("this book has no measure of features: [tool.clbook] of pyproject.toml names none")
+    return importlib.import_module(settings()["features"])
+
+
 def data_sets() -> ModuleType:
     """The book's list of data sets.
 

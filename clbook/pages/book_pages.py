@@ -26,14 +26,16 @@ from .claims_files import claims_csv, claims_json
 from .claims_overview import conditions_text
 from .claims_page import claims_page
 from .errata_page import errata_page, load_notes
-from .introduction import chapter_map, copy_hero, first_picture, intro_counts
+from .introduction import chapter_map, copy_hero, intro_counts
 from .kernel_reference import reached_by, reference_pages
+from .live_pages import LivePage, live_pages
+from .live_pages import generated as live_files
 from .proof_words import address, counted, proof_list, second_table
 from .record_gallery import Placed
 from .statement_graph import graph_pages, load_uses
 from .thumbnails import Thumbnail
 
-MATHJAX_PACKAGE, MATHJAX_SCRIPT = "sphinx-mathjax-offline", "tex-chtml-full.js"
+MATHJAX_PACKAGE, MATHJAX_SCRIPT, MATHJAX_LAZY = "sphinx-mathjax-offline", "tex-chtml-full.js", "ui/lazy.js"
 _FONTS = Path("output") / "chtml" / "fonts"
 
 
@@ -43,12 +45,13 @@ def _cost(profile: str, stamp: dict) -> str:
 
 
 def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
-    """A chapter's opening box: what it shows, what it costs (profile → stamp), its prerequisites, its verdicts."""
-    shows = "\n".join(f"- {line}" for line in front["shows"])
+    """A chapter's opening box: question, cost (profile → stamp), prerequisites, verdicts; no answer stands in it."""
+    letters = f" **{front['letters']}**" if "letters" in front else ""
     cost = "; ".join(_cost(profile, stamp) for profile, stamp in stamps.items()) or "no stored run yet"
     return (
         ":::{admonition} This chapter\n:class: chapter-box\n\n"
-        f"{shows}\n\n**Run time and memory.** {cost}.\n\n**You should know.** {'; '.join(front['prerequisites'])}.\n\n"
+        f"*{front['question']}*{letters}\n\n**You should know.** {'; '.join(front['prerequisites'])}. "
+        f"**Run time and memory.** {cost}.\n\n"
         f"**Verdicts.** {verdicts} ([all claims](../book/claims.md))\n:::\n"
     )
 
@@ -81,8 +84,8 @@ def _check_front(name: str, front: dict, results: list[ClaimResult]) -> None:
 
     Two chapters under one paper would share a table of the claims page, in which ids would occur twice.
     """
-    if missing := {"shows", "prerequisites"} - front.keys():
-        raise BookError(f"book/chapters.yaml: {name} is written but lacks {', '.join(sorted(missing))}")
+    if "prerequisites" not in front:
+        raise BookError(f"book/chapters.yaml: {name} is written but lacks prerequisites")
     if others := sorted({result.paper for result in results} - {front["cite"]}):
         raise BookError(f"book/chapters.yaml: {name} cites {front['cite']}, its claims are of {', '.join(others)}")
 
@@ -94,16 +97,16 @@ def generate(
     pictures: Mapping[str, Thumbnail] | None = None,
     notes: Sequence[dict] = (),
     heroes: Mapping[str, Placed] | None = None,
-    opening: str = "",
     proofs: Sequence[Proof] = (),
     second: Mapping[str, str] | None = None,
     uses: Mapping[str, Mapping[str, list[str]]] | None = None,
+    live: Mapping[str, LivePage] | None = None,
 ) -> dict[str, str]:
     """File name → content of everything generated.
 
     `stamps` is chapter → profile → stamp of the stored run, `pictures` the claims' thumbnails by id, `notes` the slips
-    of `book/errata.yaml`, `heroes` as in `chapter_map`, `opening` the picture with which the book opens, `proofs`,
-    `second` and `uses` as `load_proofs`, `second_hands` and `load_uses` give them.
+    of `book/errata.yaml`, `heroes` as in `chapter_map`, `proofs`,
+    `second` and `uses` as `load_proofs`, `second_hands` and `load_uses` give them, `live` as `live_pages` does.
     """
     chapters, written = load_chapters(root), set(stamps)
     if unknown := written - chapters.keys():
@@ -121,7 +124,6 @@ def generate(
         "counts.md": intro_counts(results),
         "chapter-map.md": chapter_map(chapters, written, results, heroes),
         "data-files.md": data_files(),
-        "first-picture.md": opening,
         "proofs.md": proof_list(proofs),
         "proof-counts.md": f"{counted(proofs)}.\n",
         "second-hands.md": second_table(second or {}),
@@ -129,7 +131,7 @@ def generate(
     boxes = {
         f"{name}-box.md": chapter_box(chapters[name], stamps[name], count_line(rows)) for name, rows in own.items()
     }
-    return files | boxes | graph_pages(uses or {}, results, titles)
+    return files | boxes | graph_pages(uses or {}, results, titles) | live_files(live or {})
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:
@@ -145,12 +147,12 @@ def write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:
 
 
 def copy_mathjax(folder: Path) -> bool:
-    """Copy MathJax (one script and its fonts) into a folder of static files, so that pages work without a network.
+    """Copy MathJax (two scripts and the fonts) into a folder of static files, so that pages work without a network.
 
     Returns whether a copy was needed; raises BookError if the package that carries MathJax is not installed.
     """
     target = folder / "mathjax"
-    if (target / MATHJAX_SCRIPT).is_file():
+    if all((target / script).is_file() for script in (MATHJAX_SCRIPT, MATHJAX_LAZY)):
         return False
     try:
         package = metadata.distribution(MATHJAX_PACKAGE)
@@ -158,7 +160,9 @@ def copy_mathjax(folder: Path) -> bool:
         raise BookError(f"{MATHJAX_PACKAGE} is not installed: install the extra 'book'") from None
     source = Path(str(package.locate_file(MATHJAX_PACKAGE))) / "static" / "mathjax"
     shutil.copytree(source / _FONTS, target / _FONTS, dirs_exist_ok=True)
-    shutil.copy(source / MATHJAX_SCRIPT, target / MATHJAX_SCRIPT)
+    (target / MATHJAX_LAZY).parent.mkdir(parents=True, exist_ok=True)
+    for script in (MATHJAX_SCRIPT, MATHJAX_LAZY):
+        shutil.copy(source / script, target / script)
     return True
 
 
@@ -186,7 +190,7 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     proved = {proof.claim: proof for proof in proofs}
     second = second_hands(root)
     results = [replace(r, proof=proved.get(r.id), second_hand=second.get(r.id, "")) for r in results]
-    stamps, galleries, heroes, origins, opening = {}, {}, {}, {}, ""
+    stamps, galleries, heroes, origins, live = {}, {}, {}, {}, {}
     for name in chapter_names(root):
         files = ChapterFiles.find(name, root)
         if changed := next(changed_outputs(files), None):
@@ -195,19 +199,20 @@ def _content(root: Path) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
         stamps[name] = {profile: run.stamp for profile, run in runs.items()}
         galleries |= galleries_of(files, runs)
         galleries |= animation_files(files)
+        live |= live_pages(files, fronts.get(name, {}).get("title", name))
         origins |= {f"{name}/{profile}": origin(run) for profile, run in runs.items()}
         near, own = thumbnails(files, runs)
         pictures |= {r.id: near[r.claim.id] for r in results if r.chapter == name and r.claim.id in near}
         small |= own
         if hero := copy_hero(files, fronts.get(name, {}), root / "book" / "_generated" / "static"):
             heroes[name] = hero
-        opening += first_picture(files, fronts.get(name, {}))
     galleries |= proof_files(root)
     galleries["records.json"] = json.dumps(origins, ensure_ascii=False, indent=1)
     kernels = reference_pages(Library(), reached_by(results, stamps))
     galleries |= {f"reference/{room}.md": page for room, page in kernels.items()}
-    told = {"proofs": proofs, "second": second, "uses": load_uses(root, {result.id for result in results})}
-    return generate(root, results, stamps, pictures, load_notes(root), heroes, opening, **told) | galleries, small
+    uses = load_uses(root, {result.id for result in results})
+    told = {"proofs": proofs, "second": second, "uses": uses, "live": live}
+    return generate(root, results, stamps, pictures, load_notes(root), heroes, **told) | galleries, small
 
 
 def main() -> int:

@@ -59,6 +59,7 @@ def _write_book(source: Path, root: Path, config: dict) -> None:
     (root / "chapters").mkdir()
     sphinx = config.get("sphinx", {})
     settings = sphinx.get("config", {}) | {"record_figures": False}  # a run's own figures in their places
+    settings.pop("mathjax3_config", None)  # it loads a second script, which a page in one file has not beside it
     ours = config | {"launch_buttons": {}, "sphinx": sphinx | {"config": settings}}
     (root / "_config.yml").write_text(yaml.safe_dump(ours), encoding="utf-8")
     toc = yaml.safe_load((source / "_toc.yml").read_text(encoding="utf-8"))
@@ -105,7 +106,7 @@ def _write_chapter(files: ChapterFiles, root: Path, notebook, run: dict, claims:
 
     generated, ready = files.root / "book" / "_generated", {f"{files.name}-record.md": _RECORD.format(name=files.name)}
     front = load_chapters(files.root).get(files.name, {})
-    if {"shows", "prerequisites"} <= front.keys():
+    if "prerequisites" in front:
         verdicts = verdict_line((row["verdict"], row.get("beyond", False)) for row in claims)
         ready[f"{files.name}-box.md"] = chapter_box(front, {run["profile"]: run}, verdicts)
     prose = [cell for cell in notebook.cells if cell.cell_type == "markdown"]

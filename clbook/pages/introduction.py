@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..common.sources import ChapterFiles
 from ..notebook.claim_result import ClaimResult
-from .claim_marks import count_line, in_markdown, one_line
-from .record_gallery import Placed, captions, figures
+from .claim_marks import count_line
+from .record_gallery import Placed, figures
 from .template import fill
 from .thumbnails import notebook_pictures_of
 
@@ -28,26 +28,6 @@ def copy_hero(files: ChapterFiles, front: dict, folder: Path, profile: str = "pa
     (folder / HEROES).mkdir(parents=True, exist_ok=True)
     (folder / HEROES / f"{files.name}.png").write_bytes(picture)
     return placed
-
-
-def first_picture(files: ChapterFiles, front: dict) -> str:
-    """The picture with which the book opens, its caption and a link; empty unless a record holds the picture.
-
-    `opens` in `book/chapters.yaml` names a figure of the chapter, the record's profile, the section behind it and the
-    words that lead to it. The caption is that of `chapters/NAME/captions/`: it speaks of the record, so the picture of
-    the default run takes no turn here.
-    """
-    if not (opens := front.get("opens")):
-        return ""
-    name, profile = opens["figure"], opens["profile"]
-    placed, caption = figures(files).get(name), captions(files, profile).get(name)
-    picture = files.record(profile).with_suffix("") / f"{name}.png"
-    if not (placed and caption and picture.is_file()):
-        return ""
-    source, alt = picture.relative_to(files.root).as_posix(), one_line(caption.alt or placed.alt)
-    text = f"{in_markdown(caption.look)} [What it says, and the runs behind it]({opens['section']})."
-    figure = f"```{{figure}} ../{source}\n:alt: {alt}\n:name: first-picture\n\n{text}\n```\n"
-    return f"{opens['lead']}\n\n{figure}"
 
 
 def chapter_map(

@@ -3,15 +3,17 @@
 import importlib.util
 import tempfile
 from collections import Counter
+from collections.abc import Collection, Sequence
 from html import escape
 from pathlib import Path
 
 from ..claims.claim_table import Claims
 from ..commands import launch
+from ..commands.runs import own_parameters
 from ..common.atomic import atomic_write
 from ..common.errors import BookError
 from ..common.formats import ROWS, RUN, intact, read_notebook
-from ..common.parameters import Parameter, read_parameters, value_text
+from ..common.parameters import Parameter, profile_parameters, read_parameters, value_text
 from ..common.sources import ChapterFiles
 from ..common.subprocess_call import TookTooLong, run_in_process
 from ..notebook.animations import take_in
@@ -41,7 +43,10 @@ def _write_page(files: ChapterFiles, folder: Path, beside: set[str], seconds: fl
     judged = sum(row.rule is not None for row in Claims.load(files.claims).rows.values())
     take_in(notebook, folder)
     known = read_parameters(files.cells(), files.source.name)
-    _insert_below_title(notebook, about(run, claims, known, judged, beside))
+    told = [*own_pictures(notebook, known, run["parameters"]), *against_the_book(files, folder)]
+    _insert_below_title(
+        notebook, about(run, claims, known, judged, beside, base=nearest_profile(files, run), told=told)
+    )
     try:
         _check_extra()
         with tempfile.TemporaryDirectory(prefix="clbook-") as scratch:
@@ -99,36 +104,93 @@ def _insert_below_title(notebook, text: str) -> None:
     notebook.cells[at:at] = [new_markdown_cell(part) for part in parts if part]
 
 
-def about(run: dict, claims: list[dict], known: dict[str, Parameter], of: int, beside: set[str]) -> str:
-    """What a run is, as HTML: size, cost, verdicts, the changed parameters, and all of them folded.
+def nearest_profile(files: ChapterFiles, run: dict) -> tuple[str, dict[str, object]]:
+    """The profile that a run changed least, and that profile's parameters; the device does not count."""
+    profiles = {name: profile_parameters(files, name) for name in ("default", *files.profiles())}
 
-    `of` is the number of claims that a run of the whole chapter measures.
+    def changes(name: str) -> int:
+        return sum(run["parameters"].get(key) != value for key, value in profiles[name].items() if key != "device")
+
+    name = min(profiles, key=lambda name: (changes(name), name != run["profile"]))
+    return name, profiles[name]
+
+
+def own_pictures(notebook, known: dict[str, Parameter], values: dict[str, object]) -> list[str]:
+    """The pictures of the reader's own run, if its parameters were changed, as HTML with links to their places."""
+    if all(values.get(name) == known[name].default for name in own_parameters(known)):
+        return []
+    found = []
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        name = output.get("metadata", {}).get("scrapbook", {}).get("name", "")
+        if name.endswith("plot-own") and (picture := output.get("data", {}).get("image/png")):
+            found.append(f'<img alt="Your own run" src="data:image/png;base64,{"".join(picture.split())}">')
+    return found
+
+
+def against_the_book(files: ChapterFiles, folder: Path) -> list[str]:
+    """What changed against the book's run in words, as HTML: verdicts and numbers of the claims that both judge."""
+    from ..commands.comparison import compare, read_stamp, summary
+
+    try:
+        stamps = read_stamp(files.notebook), read_stamp(folder)
+        changes = [change for change in compare(*stamps) if "not run" not in change.verdicts]
+    except BookError:  # the book's own run is missing, or of another edition
+        return []
+    if not stamps[1]["readings"]:
+        return []
+    lines = "; ".join(summary(changes, *stamps)[1:])
+    return [f"<p>Against the book's own run: {escape(lines)}.</p>"]
+
+
+def about(
+    run: dict,
+    claims: list[dict],
+    known: dict[str, Parameter],
+    of: int,
+    beside: set[str],
+    base: tuple[str, dict[str, object]] = ("", {}),
+    told: Sequence[str] = (),
+) -> str:
+    """What a run is, as HTML: the reader's own parameters first, their picture, what changed, then size and cost.
+
+    `of` is the number of claims that a run of the whole chapter measures, `base` the profile that the run started from
+    and its parameters, `told` what else stands below the reader's parameters.
     """
     counts = Counter(claim["verdict"] for claim in claims)
     verdicts = ", ".join(f"{n} {word}" for word, n in counts.most_common()) or "none"
     part = "" if len(claims) == of else f" ({len(claims)} of the chapter's {of} claims were judged)"
     values = {name: value for name, value in run["parameters"].items() if name in known}
-    changed = {name: value for name, value in values.items() if value != known[name].default}
+    start = {name: base[1].get(name, known[name].default) for name in values}
+    mine = {name: value for name, value in values.items() if value != start[name]}
+    sized = {name: value for name, value in values.items() if name not in mine and value != known[name].default}
+    profile = f"<code>{escape(base[0] or run['profile'])}</code>" + (f", and {len(mine)} of yours" if mine else "")
     cost = f"{run['seconds']:.0f} s, {run['peak_mb']:.0f} MB, {escape(str(run['device']))}"
-    few = _table(changed, known, changed) if changed else "<p>Every parameter has the chapter's default.</p>"
+    few = _table(mine, known, mine) if mine else "<p>You changed no parameter.</p>"
+    few += f"<p>The profile changed {len(sized)} more, marked ○ below.</p>" if sized else ""
     links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in sorted(beside))
     return (
         '<div class="run-box admonition note"><p class="admonition-title">This page shows one run</p>\n'
-        f"<p>Profile <code>{escape(run['profile'])}</code>; {cost}; {escape(run['time'][:16].replace('T', ' '))}. "
-        f"Verdicts of this run: {escape(verdicts)}{part}. Beside this page: {links}.</p>\n{few}\n"
-        f"<details><summary>All {len(values)} parameters</summary>\n{_table(values, known, changed)}\n</details></div>"
+        f"{few}\n{''.join(f'{part}{chr(10)}' for part in told)}"
+        f"<p>Profile {profile}; {cost}; {escape(run['time'][:16].replace('T', ' '))}. "
+        f"Verdicts of this run: {escape(verdicts)}{part}. Beside this page: {links}.</p>\n"
+        f"<details><summary>All {len(values)} parameters</summary>\n"
+        f"{_table({**mine, **sized, **values}, known, mine, sized)}\n</details></div>"
     )
 
 
-def _table(values: dict[str, object], known: dict[str, Parameter], changed: dict[str, object]) -> str:
-    """Parameters with their values and defaults, one per row; a changed value is bold and has a mark."""
+def _table(
+    values: dict[str, object], known: dict[str, Parameter], mine: Collection[str], sized: Collection[str] = ()
+) -> str:
+    """Parameters with values and defaults, one per row; bold and with a mark what the reader or a profile changed."""
     rows = []
     for name, value in values.items():
-        used = f"<strong>● {escape(value_text(value))}</strong>" if name in changed else escape(value_text(value))
+        mark = "● " if name in mine else "○ " if name in sized else ""
+        used = f"<strong>{mark}{escape(value_text(value))}</strong>" if mark else escape(value_text(value))
         meant = f"<code>{escape(name)}</code><br><small>{escape(known[name].meaning)}</small>"
         cells = (meant, used, escape(value_text(known[name].default)))
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    heads = "<tr><th>parameter</th><th>this run (● changed)</th><th>default</th></tr>"
+    marks = "● yours, ○ the profile's" if sized else "● yours"
+    heads = f"<tr><th>parameter</th><th>this run ({marks})</th><th>default</th></tr>"
     return (
         '<div class="pst-scrollable-table-container"><table class="table run-parameters">\n'
         f"<thead>{heads}</thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>"

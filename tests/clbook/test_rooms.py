@@ -196,11 +196,11 @@ BUDGET = {
     "clbook.__main__": 20,
     "clbook.claims": 765,
     "clbook.classroom": 1680,
-    "clbook.cli": 370,
-    "clbook.commands": 1975,
+    "clbook.cli": 420,
+    "clbook.commands": 2140,
     "clbook.common": 1030,
     "clbook.notebook": 1170,
-    "clbook.pages": 2140,
+    "clbook.pages": 2260,
     "clbook.provenance": 1560,
     "clbook.sweep": 770,
     "contrastive_dynamics.alignment_and_balance": 1750,
@@ -216,7 +216,7 @@ BUDGET = {
     "experiments.collapse_and_constraints": 130,
     "experiments.feature_decoupling": 330,
     "experiments.nonlinearity": 250,
-    "experiments.one_testbed": 1750,
+    "experiments.one_testbed": 1840,
 }
 
 

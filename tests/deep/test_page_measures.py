@@ -12,6 +12,8 @@ from clbook.common.sources import ChapterFiles, chapter_names
 
 PICTURE, CODE = 1_500, 0.25  # px, share of the height
 MEASURE = """(async () => {
+  const whole = "section { content-visibility: visible !important }"; // also what is far from the screen
+  document.head.append(Object.assign(document.createElement("style"), { textContent: whole }));
   await (window.MathJax && MathJax.startup && MathJax.startup.promise);
   await document.fonts.ready;
   const article = document.querySelector("article") || document.body;

@@ -36,7 +36,7 @@ def write_book(root: Path) -> dict[str, str]:
     graphs = {path.name: "None yet.\n" for path in book.glob("statements/*.md")}
     book_pages.write(root / "book" / "_generated" / "statements", graphs)
     (root / "chapters").mkdir(exist_ok=True)
-    planned = {"shows": ["something"], "prerequisites": ["nothing"]}
+    planned = {"prerequisites": ["nothing"]}
     fronts = {name: planned | front for name, front in book_pages.load_chapters(ROOT).items()}
     (root / "book" / "chapters.yaml").write_text(yaml.safe_dump(fronts, sort_keys=False), encoding="utf-8")
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))

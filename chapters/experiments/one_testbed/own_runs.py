@@ -136,3 +136,12 @@ def _predicted_ranks(plan: Plan, world, views) -> Tensor | None:
     if float(shares.sum(-1).min()) < 1 - 1e-9:
         return None
     return effective_rank_of_shares(shares).view(len(plan.taus), -1).mean(-1)
+
+
+def headline(plan: Plan, found: Map) -> str:
+    """What a map shows, for its picture: the parts by name, and how far the law is from the ranks, if there is one."""
+    parts = f"{plan.world}, {plan.views} views, {plan.network}, {plan.loss}, {plan.steps} steps"
+    if found.law is None:
+        return f"{parts}: no law for these parts"
+    worst = float(((found.rank - found.law).abs() / found.law).max())
+    return f"{parts}: the law (dashed) misses the rank by {worst:.0%} at most"

@@ -3,12 +3,14 @@
 from copy import deepcopy
 
 import pytest
+from checkout import ROOT
 from stand_in import SOURCE, build_stand_in
 from typer.testing import CliRunner
 
 from clbook import cli
-from clbook.commands.comparison import compare, read_stamp, summary
+from clbook.commands.comparison import compare, read_stamp, summary, worth_showing
 from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles
 
 
 @pytest.fixture
@@ -112,11 +114,28 @@ def test_the_command_lists_what_changed(stamp, tmp_path, monkeypatch):
     done = CliRunner().invoke(cli.app, ["compare", str(tmp_path / "before"), str(tmp_path / "after")])
     assert done.exit_code == 0 and "thm-1 " in done.output and "0 → 1" in done.output
     assert "● reproduced → ○ not reproduced" in done.output
-    assert done.output.splitlines()[-3:] == [
+    assert done.output.splitlines()[:4] == [  # before the table
         "parameters that differ: none",
         "1 verdict differs: thm-1",
         "1 statistic differs by more than seed noise: thm-1",
+        "the largest of these: thm-1, 0 → 1",
     ]
+
+
+def test_a_long_comparison_lists_what_matters_and_counts_the_rest(stamp):
+    numbers = {f"case {n}": float(n) for n in range(40)}
+    first, other = changed(stamp, observed=numbers), changed(stamp, observed={k: v + 1 for k, v in numbers.items()})
+    changes = compare(first, other)
+    lines = summary(changes, first, other)
+    assert len(changes) == 40 and len(worth_showing(changes)) == 12
+    assert len(lines) <= 5 and max(map(len, lines)) < 200 and "and 34 more" in lines[2]
+
+
+def test_a_notebook_stands_for_both_of_its_chapter(monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+    parts = ChapterFiles.find("feature-decoupling", ROOT).notebooks
+    one, other = (read_stamp(part.notebook) for part in parts)
+    assert one["readings"].keys() == other["readings"].keys() and "forget" in one["readings"]
 
 
 def test_what_differs_is_counted_and_named(stamp):
@@ -126,13 +145,12 @@ def test_what_differs_is_counted_and_named(stamp):
     assert summary(compare(first, other), first, other) == [
         "parameters that differ: scale 1.0 → 2.0, mode plain → fancy",
         "1 verdict differs: thm-1",
-        "3 statistics differ by more than seed noise: thm-1, fig-1 a, fig-1 b",
+        "3 statistics differ by more than seed noise: thm-1, fig-1 b, fig-1 a",
+        "the largest of these: thm-1, 0 → 1",
     ]
     del other["parameters"]["mode"], other["readings"]["thm-1"]
-    assert summary(compare(first, other), first, other)[1::2] == [
-        "no verdict differs",
-        "judged in one of the runs alone: thm-1",
-    ]
+    lines = summary(compare(first, other), first, other)
+    assert (lines[1], lines[-1]) == ("no verdict differs", "judged in one of the runs alone: thm-1")
     assert summary([], first, other)[0] == "parameters that differ: scale 1.0 → 2.0, mode plain → none"
 
 

@@ -32,10 +32,11 @@ def test_the_picture_says_which_chapters_stand():
     assert "10 of 11 claims" in files["counts.md"]  # all verdicts but "not run"
 
 
-def test_a_chapter_opens_with_what_it_shows_takes_and_needs():
+def test_a_chapter_opens_with_its_question_what_it_takes_and_needs():
     box = book_pages.generate(ROOT, ALL, STAMPS)["nonlinearity-box.md"]
-    assert box.count("\n- ") == 3
-    for part in ("default: 92 s, 612 MB (a CPU, 2 cores)", "**You should know.**", "1 contradicted"):
+    assert box.count("\n- ") == 0
+    letters = "who decides which?* **Here τ is a temperature.**"
+    for part in (letters, "default: 92 s, 612 MB (a CPU, 2 cores)", "**You should know.**", "1 contradicted"):
         assert part in box
     assert "no stored run yet" in book_pages.generate(ROOT, ALL, {"nonlinearity": {}})["nonlinearity-box.md"]
 
@@ -51,7 +52,7 @@ def test_a_chapter_without_front_matter_is_refused(tmp_path):
     (tmp_path / "book").mkdir()
     planned = dict.fromkeys(("title", "cite", "paper", "stage", "symbol", "question"), "x")
     (tmp_path / "book" / "chapters.yaml").write_text(yaml.safe_dump({"feature-decoupling": planned}))
-    with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites, shows"):
+    with pytest.raises(BookError, match="feature-decoupling is written but lacks prerequisites"):
         book_pages.generate(tmp_path, ALL, {"feature-decoupling": {}})
     for text, lacks in (("a: {title: T}", "question, stage, symbol"), ("a: {cite: b}", "paper, question, stage")):
         (tmp_path / "book" / "chapters.yaml").write_text(text)
@@ -61,7 +62,7 @@ def test_a_chapter_without_front_matter_is_refused(tmp_path):
 
 def test_a_chapter_without_a_paper_stands_under_its_own_name(tmp_path):
     (tmp_path / "book").mkdir()
-    front = dict.fromkeys(("title", "stage", "symbol", "question"), "Two views") | {"shows": [], "prerequisites": []}
+    front = dict.fromkeys(("title", "stage", "symbol", "question"), "Two views") | {"prerequisites": []}
     (tmp_path / "book" / "chapters.yaml").write_text(yaml.safe_dump({"together": front}))
     ours = [result(paper="together", chapter="together", beyond=True)]
     pages = book_pages.generate(tmp_path, ours, {"together": {}})

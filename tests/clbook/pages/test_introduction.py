@@ -12,7 +12,7 @@ from clbook.common.sources import APPENDIX, ChapterFiles, chapter_names
 from clbook.notebook.results import load_results
 from clbook.pages import introduction
 from clbook.pages.book_pages import load_chapters
-from clbook.pages.record_gallery import Placed, captions, figures
+from clbook.pages.record_gallery import Placed
 
 FRONTS = load_chapters(ROOT)
 FRONT = {
@@ -84,12 +84,13 @@ def test_the_front_of_a_chapter_names_a_figure_and_a_claim():
     assert all(set(front["surprise"]) == {"text", "claim"} and front["hero"] for front in raw.values())
 
 
-def test_the_book_s_first_picture_is_named_once_and_leads_to_a_section():
-    opens = {name: front["opens"] for name, front in FRONTS.items() if "opens" in front}
-    assert len(opens) == 1
-    for name, row in opens.items():
-        files = ChapterFiles(ROOT, name)
-        assert files.profile(row["profile"]).is_file() and row["figure"] in figures(files)
-        assert row["figure"] in captions(files, row["profile"]) and f"({row['section']})=" in text_of(files.source)
-    intro = text_of(ROOT / "book" / "intro.md").splitlines()
-    assert intro[2:4] == ["```{include} _generated/first-picture.md", "```"]
+def test_the_introduction_says_what_contrastive_learning_is_and_asks_before_its_first_picture():
+    text = text_of(ROOT / "book" / "intro.md")
+    opening, _, rest = text.partition("```{glue:any} clouds")
+    assert rest and "{figure}" not in opening and "{include}" not in opening and len(opening.split()) < 190
+    assert opening.index("trains a network without labels") < opening.index("Do negative pairs keep")
+
+
+def test_the_front_of_a_chapter_asks_and_says_what_its_letter_means():
+    assert all(front["question"].endswith("?") and "τ" in front["letters"] for front in FRONTS.values())
+    assert not [name for name, front in FRONTS.items() if "shows" in front]  # an answer above the question

@@ -108,7 +108,7 @@ def test_a_planted_record_and_claims_file_run_on_no_page(book, text):
         claims_page(results, {}),
         errata_page(results),
         gallery(files, runs["paper"]),
-        chapter_box({"shows": ["a"], "prerequisites": ["b"]}, stamps, "none"),
+        chapter_box({"question": "a", "prerequisites": ["b"]}, stamps, "none"),
     ]
     assert all("alert" in page or "planted" in page for page in (pages[0], *pages[2:]))
     assert [tag for page in pages for tag in live(built(page))] == []

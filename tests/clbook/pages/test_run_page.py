@@ -141,7 +141,11 @@ def test_parameters_stand_at_the_top_and_the_changed_one_is_marked(soup):
     assert [row.code.get_text() for row in changed.find_all("tr")[1:]] == ["scale"]
     assert changed.strong.get_text() == "● 1.5" and len(every.find_all("tr")) == 5
     assert len(every.find_all("strong")) == 1 and every.find_parent("details")
-    assert "smoke" not in box.get_text() and "Profile default" in box.get_text()
+    text = box.get_text()
+    assert (
+        "smoke" not in text and "Profile default, and 1 of yours" in text and text.index("1.5") < text.index("Profile")
+    )
+    assert "Against the book's own run: no verdict differs; no statistic differs by more than seed noise." in text
 
 
 def test_a_browser_without_network_shows_formulas_and_reports_no_error(written, tmp_path):
@@ -223,4 +227,25 @@ def test_what_a_run_is_names_what_was_left_out_and_escapes_what_it_shows():
     assert "● &lt;i&gt;" in text and "how &lt;b&gt;" in text and "2026-01-02 03:04" in text
     assert "\n\n" not in text  # Markdown would end the HTML there
     text = run_page.about(made | {"parameters": {"mode": "plain"}}, claims, known, 2, {"run.json"})
-    assert "Every parameter has the chapter's default." in text and "were judged" not in text
+    assert "You changed no parameter." in text and "were judged" not in text
+
+
+def test_what_the_reader_changed_stands_before_what_the_profile_changed():
+    known = {name: Parameter(name, "int", 1, "a number") for name in ("seeds", "own_seeds", "steps")}
+    made = {"profile": "custom", "seconds": 1, "peak_mb": 9, "device": "cpu", "time": "2026-01-02T03:04:05"}
+    values = {"seeds": 3, "own_seeds": 7, "steps": 1}
+    smoke = "smoke", {"seeds": 3, "own_seeds": 2, "steps": 1}
+    text = run_page.about(made | {"parameters": values}, [], known, 0, set(), smoke, ["<img>"])
+    first, _, rest = text.partition("<img>")
+    assert "● 7" in first and "○" not in first.replace("marked ○ below", "")
+    assert "<code>smoke</code>, and 1 of yours" in rest and "○ 3" in rest and rest.index("● 7") < rest.index("○ 3")
+
+
+def test_the_picture_of_the_reader_s_own_run_stands_at_the_top():
+    known = {"own_steps": Parameter("own_steps", "int", 1, "steps")}
+    glued = {"scrapbook": {"name": "ot-plot-own", "mime_prefix": ""}}
+    output = nbformat.v4.new_output("display_data", {"image/png": "QUJD"}, metadata=glued)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[output])])
+    assert run_page.own_pictures(notebook, known, {"own_steps": 1}) == []
+    (picture,) = run_page.own_pictures(notebook, known, {"own_steps": 2})
+    assert 'src="data:image/png;base64,QUJD"' in picture

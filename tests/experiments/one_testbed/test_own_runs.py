@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from experiments.one_testbed.own_runs import LOSSES, NETWORKS, VIEWS, WORLDS, Plan, own_map
+from experiments.one_testbed.own_runs import LOSSES, NETWORKS, VIEWS, WORLDS, Map, Plan, headline, own_map
 
 SMALL = {"taus": (0.5, 2.0), "noises": (0.0,), "seeds": (0, 1), "steps": 5, "batch": 16}
 
@@ -49,3 +49,14 @@ def test_a_linear_network_comes_to_the_law():
 def test_the_cost_counts_networks():
     assert plan(noises=(0.0, 0.1, 0.2)).cost[0] == 12
     assert plan(steps=10).cost[1] == 2 * plan().cost[1]
+
+
+def test_the_headline_of_a_map_says_what_the_run_shows_and_names_its_parts():
+    rank, law = torch.tensor([[12.0, 15.0]]), torch.tensor([[16.0, 16.0]])
+    said = headline(plan("sparse-codes", loss="spectral"), Map(rank, rank, law))
+    assert said == (
+        "sparse-codes, native views, linear, spectral, 5 steps: the law (dashed) misses the rank by 25% at most"
+    )
+    assert headline(plan(network="relu"), Map(rank, rank, None)).endswith(
+        "relu, infonce, 5 steps: no law for these parts"
+    )

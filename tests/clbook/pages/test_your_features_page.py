@@ -1,0 +1,70 @@
+"""The page on a reader's own features: its command and its program print what it shows, and draw its picture."""
+
+import io
+import re
+import shlex
+
+import numpy as np
+import pytest
+from page_code import BOOK, shell_lines
+from page_outputs import run, shown
+from typer.testing import CliRunner
+
+from clbook import cli
+
+TEXT = (BOOK / "your-features.md").read_text(encoding="utf-8")
+TRANSCRIPT = re.search(r"^```sh\nclbook features.*?^```\n\n```text\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which the page's program ran, and what it printed."""
+    import matplotlib
+
+    path = tmp_path_factory.mktemp("features")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        matplotlib.use("agg")
+        yield path, run(TEXT)
+
+
+def close(new: str, old: str) -> bool:
+    """Whether two texts differ by the rounding of another processor at most."""
+    numbers = [[float(number) for number in _NUMBER.findall(text)] for text in (new, old)]
+    words = [" ".join(_NUMBER.sub("#", text).split()) for text in (new, old)]  # a terminal's spaces do not count
+    return words[0] == words[1] and numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=2e-3)
+
+
+def test_the_program_prints_and_draws_what_the_page_shows(folder):
+    path, printed = folder
+    assert len(printed) == 2 and close(printed[1], shown(TEXT)[1])
+    from PIL import Image
+
+    drawn, kept = (
+        np.asarray(Image.open(file).convert("L"), dtype=float)
+        for file in (path / "features.png", BOOK / "_static" / "your-features.png")
+    )
+    assert drawn.shape == kept.shape and abs(drawn - kept).mean() < 3  # another release of matplotlib moves a label
+
+
+def test_the_program_has_the_promised_length():
+    code = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[1]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 40
+
+
+def test_the_command_prints_what_the_page_shows(folder, monkeypatch):
+    path, _ = folder
+    monkeypatch.chdir(path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (command,) = (line for line in shell_lines("your-features") if line.startswith("clbook"))
+    done = CliRunner().invoke(cli.app, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+    assert close(done.stderr + done.stdout, TRANSCRIPT[1]), done.output
+    rows = io.StringIO((path / "left-right.csv").read_text())
+    table = np.loadtxt(rows, delimiter=",", skiprows=1)
+    assert (
+        table.shape[1] == 5
+        and (table[:, 0] == np.arange(1, len(table) + 1)).all()
+        and (table[1:, 1] <= table[:-1, 1]).all()
+    )
