@@ -305,7 +305,13 @@ curves_1, rate_1, slopes_1 = convergence(torch.zeros(1, 3), adjusted=False)
 chapter.judge("lem-2", observed=rate, control=slopes["Gaussian", "wrong"])
 
 # %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-2-b", observed=rate, control=slopes["Gaussian", "wrong"])
+
+# %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("cor-1", observed=rate_1, control=slopes_1["Gaussian", "wrong"])
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("cor-1-a", observed=rate_1, control=slopes_1["Gaussian", "wrong"])
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.4), sharey=True, layout="constrained")
