@@ -67,10 +67,12 @@ from contrastive_dynamics.testbed import (
     learned_distance_temperature,
     noise_correlation,
     noise_total,
+    unit_length_shares,
     water_filling,
 )
 from experiments.one_testbed import (
-    BROKEN, MENDED, PAIRS, SPECTRA, broken_worlds, distance, distance_count_errors,
+    balances, beside_the_best, private_over_law, rival_runs, solved_and_not, solved_batches, unequal_length_errors,
+    unequal_lengths, BROKEN, MENDED, PAIRS, SPECTRA, broken_worlds, distance, distance_count_errors,
     distance_share_errors, distance_shares, distance_spectra, distance_temperatures,
     errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs, infonce_counts,
     law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
@@ -295,17 +297,54 @@ chapter.judge("weak-count", **weak)
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("unit", **unit_length_counts(block, count_batch, count_steps))
 
-# %% tags=["hide-input"]
-unequal = learned_temperatures(
-    [(0.9, 0.7, 0.5, 0.3, 0.1)], block, count_batch, count_steps, norm="unit"
-)
-scaled = " ".join(f"{x:.2f}" for x in unequal["τ²g"].mean((0, 1, 2)).tolist())
-print(
-    f"unit length, ρ = .9 .7 .5 .3 .1: τ² = {float(unequal['τ²'].mean()):.2f} (Σρ = 2.5), τ²g = {scaled}"
-)
+# %% [markdown]
+# For unequal correlations there is no formula in closed form, but a *fixed point*. Write $f=w\circ\tilde x/\lVert w\circ\tilde x\rVert$ in canonical coordinates, and let $s=f\cdot f'$ be the cosine of a pair. A change of $w_j$ changes $s$ by $2f_jf'_j-(f_j^2+f_j'^2)s$. So at the optimum, positive pairs on the one hand, and strangers under their weight $e^{\tau^2s}$ on the other, agree in the mean of $s$ and, for every $j$, in that of $f_jf'_j-\tfrac12(f_j^2+f_j'^2)s$. These are as many conditions as unknowns: $\tau^2$, and $w$ up to its length. `unit_length_shares` solves them on points that stand for the population.
+#
+# ````{prf:proposition} unit length, unequal correlations
+# :label: ot-unit-unequal
+# :nonumber:
+# ```{claim} unit-unequal
+# ```
+# ````
+
+# %%
+unequal = unequal_lengths(block, count_batch, count_steps)
+for rho, ends in zip(unequal["ρ"], unequal["τ²g"].mean((0, 2)), strict=True):
+    lengths, total = unit_length_shares(rho)
+    for words, of in (("ρ", rho), ("trained", ends), ("law", total * lengths)):
+        numbers = " ".join(f"{x:.2f}" for x in of.tolist())
+        print(f"{words:8} {numbers}   sum {float(of.sum()):.2f}")
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("unit-unequal", **unequal_length_errors(unequal))
 
 # %% [markdown]
-# For unequal correlations we have no formula. The line above shows one case: the strongest direction is exaggerated about twofold, and weak ones come out nearly right. With outputs of unit length the temperature is no longer a count.
+# The strongest direction is exaggerated about twofold, and weak ones come out nearly right. With outputs of unit length the temperature is no longer a count of correlations.
+#
+# (ot-a-solved)=
+# ### A batch that is solved
+#
+# CLIP has two encoders, outputs of unit length, and a $\tau^2$ that starts at $1/0.07=14.3$. Guess: there are 64 directions of equal correlation, .2, .4, .6 or .9, so that there is ever more to count, 13, 26, 38 and 58. Which $\tau^2$ is the largest?
+#
+# ````{prf:observation} once the batch is solved
+# :label: ot-solved
+# :nonumber:
+# ```{claim} solved
+# ```
+# ````
+
+# %%
+solved = chapter.library_piece("solved batches", solved_batches, block)
+for rho, tau, loss in zip(*(solved[of] for of in ("ρ", "τ²", "loss")), strict=True):
+    print(
+        f"64 × {float(rho):.1f}: count {64 * float(rho):4.1f}, τ² ends at {float(tau.mean()):4.1f}, loss {float(loss.mean()):.4f}"
+    )
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("solved", **solved_and_not(solved))
+
+# %% [markdown]
+# Up to .6 a larger count has a larger $\tau^2$. At .9 the batch of 128 is told apart without errors. The loss is then next to nothing, and little is left that moves $\tau^2$: it ends at less than half of the count, and lower than for .6. Such a number says how long and how fast one trained, and not what there is to count.
 
 
 # %% [markdown]
@@ -527,7 +566,7 @@ ax.plot(
     np.tile(place, (len(every), 1)).T, every.T.cpu(), color="k", ls="", marker="o", ms=3
 )
 ax.plot([], [], "ko", ms=3, label="trained, every seed and start")
-ax.set(xlabel="direction", ylabel="τ² × share of the variance", ylim=(0, None))
+ax.set(xlabel="rank", ylabel="τ² × share of the variance", ylim=(0, None))
 ax.legend()
 ax.set_title("A learned temperature counts less than Σρ", loc="left")
 glue.figure(fig, "ot-plot-real-learned")
@@ -615,6 +654,42 @@ glue.figure(fig, "ot-plot-break")
 #
 # Error of the law, the larger of $|\tau^2/\sum_j\rho_j-1|$ and the largest entry of $|\tau^2G-\operatorname{diag}\rho|$, one point per encoder; dotted, the line of the claims. Crosses: the mended law. Open: not judged. Most batches have no outlier, and there the law holds. A covariance of condition $10^6$ has the law's optimum; training does not reach it: whiten first.
 # ```
+
+# %% [markdown]
+# (ot-a-table)=
+# ## Harder questions to the table
+#
+# Three rows of the [table](ot-table) can be asked more. E2 has InfoNCE at one temperature, $\tau^2=3$, a third of the count in tokens and half moons, where directions are given up. R1's control does not align, so its balance is never tried. L2 is judged by a line far below the law.
+#
+# ````{prf:observation} harder questions
+# :label: ot-rivals
+# :nonumber:
+# ```{claim} e2-best
+# ```
+# ```{claim} r1-balance
+# ```
+# ```{claim} noise-size
+# ```
+# ````
+
+# %%
+rivals = chapter.library_piece(
+    "harder questions", rival_runs, block, table_steps, table_batch
+)
+for world, kept in rivals["kept"].items():
+    print(f"{world:13}", *(f"{n} {float(x.mean()):.2f}," for n, x in kept.items()))
+
+# %% tags=["hide-input"]
+long_enough = table_steps >= 160 and len(block) >= 8
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("e2-best", **beside_the_best(rivals["kept"]), regime=long_enough)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("r1-balance", **balances(rivals["balance"]), regime=long_enough)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("noise-size", **private_over_law(rivals["private"]), regime=long_enough)
 
 # %% [markdown]
 # (ot-a-sampling)=
