@@ -116,7 +116,7 @@ alt = "Three vessels with six shafts of depth 0.9, 0.7, 0.5, 0.3, 0 and 0. At an
 glue.explorable(fig, "vessel", alt)
 
 # %% [markdown]
-# The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the [formula](ot-proof) of a later section. Your browser trains the network, by the loss of infinitely many negatives, so what it ends at is the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. All this can fail: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, as training does.
+# The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. All this can fail: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, as training does.
 #
 # So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
@@ -262,9 +262,9 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # (ot-fixed)=
 # ## One curve, four worlds
 #
-# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
+# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions, in the four papers' worlds: correlations from their exact moments, networks trained by InfoNCE, no constant fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
 #
-# Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules are wide: they do not fix the scale of $\tau^2$ to better than a fifth.
+# Tokens and half moons test the curve: their correlations differ. In two modalities and sparse codes they are equal or nearly so, and the law says one rank at each $\tau^2$ shown; sparse codes are shown at two values alone, as [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules do not fix the scale of $\tau^2$ to better than a fifth.
 #
 # ````{prf:observation} the effective rank
 # :label: ot-law-rank
@@ -280,7 +280,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # ```
 # ````
 #
-# Shares are the diagonal of $G$. The next claim sees the other entries, too. It leaves out sparse codes: between their sixteen weak directions entries come and go with the batch.
+# Shares are the diagonal of $G$; the next claim sees all of it, but in sparse codes, where entries between sixteen weak directions come and go with the batch.
 #
 # ````{prf:observation} all of G
 # :label: ot-law-map
@@ -331,7 +331,7 @@ glue.figure(fig, "ot-plot-curve")
 # :alt: Two diagrams of trained against predicted values, shares on the left and effective ranks on the right. Points of four worlds lie on the diagonal; pale points, predicted from variances, lie far off it.
 # :name: ot-fig-curve
 #
-# Each point is one direction (left) or one effective rank (right) at one $\tau^2$, mean over seeds; dotted, the law. Pale: the same networks against the prediction that has variances in place of correlations, as principal components would. Look at how far a network is from seeing variance.
+# Each point is one direction (left) or one effective rank (right) at one $\tau^2$, mean over seeds; dotted, the law; pale, the same networks against variances in place of correlations. Look at how far a network is from seeing variance.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -377,7 +377,7 @@ glue.figure(fig, "ot-plot-level")
 # :alt: Three panels of columns, the correlations of sixteen directions in the world of half moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
 # :name: ot-fig-level
 #
-# Half moons: twelve shared directions and the first four of twenty private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law, $\tau^2$ in all; dots, $\mu+\tau^2g_j$ of the trained networks. As $\tau^2$ rises the level falls, and weaker directions come in. At $\tau^2=\sum_j\rho_j$ it reaches 0.
+# Half moons: twelve shared directions and four private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law; dots, $\mu+\tau^2g_j$ of trained networks. As $\tau^2$ rises the level falls, and weaker directions come in.
 # ```
 
 # %% [markdown]
@@ -619,7 +619,7 @@ chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 #
 # ### Ren and Li: what negatives do
 #
-# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), every division is as good, and the law is silent: there the imbalance is made by training, from features of unequal strength, and this is what the paper proves. Negatives spread the norm, and at the optimum they make all features equal exactly if all correlations are equal. In half moons noise makes correlations unequal, and full balance returns once the noise is taken out.
+# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), the law is silent: there training makes the imbalance, from features of unequal strength, and this is what the paper proves. Negatives spread the norm, and at the optimum they make all features equal exactly if all correlations are. In half moons noise makes correlations unequal, and full balance returns once it is taken out.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("r1", **arms_of_claim("r1", table_cells["r1"]), regime=in_regime)
@@ -671,7 +671,7 @@ chapter.judge(
 #
 # ### Wen and Li: what augmentation does
 #
-# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for everything, signal and noise, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, and its strength plays no part (L3). With fewer outputs, as in W2, all choices are equally good by the law, and training decides. So "noise alone" is what remains in a world of many private directions, and in a world of few most of the signal stays.
+# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for signal and noise alike, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, whatever its strength (L3). With fewer outputs, as in W2, all choices are equally good by the law, and training decides. So "noise alone" remains where private directions are many.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("w1", **arms_of_claim("w1", table_cells["w1"]), regime=in_regime)
@@ -718,7 +718,7 @@ glue.figure(fig, "ot-plot-coupled")
 # :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange, 10⁻⁶ at least) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and the same for views apart (grey). On the left, in tokens, half moons and two modalities nothing but the sharing of noise has changed between blue and orange; in sparse codes the orange views are the paper's masks. Look at the pairs on the right: with noise three times as strong the law holds as well.
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well.
 # ```
 
 # %% [markdown]
@@ -729,7 +729,7 @@ glue.figure(fig, "ot-plot-coupled")
 # :::
 
 # %% [markdown]
-# A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise in every world whose features are spread, and in a modality whose features are single inputs it removes the features as well. A modality of 64 inputs, turned so that each feature is spread, is masked with success.
+# A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise wherever features are spread; in a modality whose features are single inputs it removes these as well.
 
 # %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("w4", **arms_of_claim("w4", table_cells["w4"]), regime=in_regime)
@@ -781,7 +781,7 @@ glue.figure(fig, "ot-plot-beyond")
 # :alt: Four panels of intervals, one line per world or variant, with a dotted line to reach. Thresholds reach it where features are sparse, width and ReLU only in tokens with places, and the constraint with ReLU fails far from the line in sparse codes.
 # :name: ot-fig-beyond
 #
-# Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. From left to right W3, T1, T2, and E2 with ReLU. Full dots reach the line, empty ones fall short of it, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
+# Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. Full dots reach it, empty ones fall short, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
 # ```
 #
 # Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone, fully connected, shows no more single features than linear neurons do (T2). What it keeps is another matter: more than a linear network in tokens, less in the other three worlds (T3).
@@ -809,7 +809,7 @@ chapter.judge(
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. The views are whitened first, so that the encoder does not see their variances ([without that](ot-a-real-temperature) it ends at the same spectrum), and we measure what they share: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph. What two such views share we measure: directions on pairs of training images, their correlations on pairs of images that no training sees. The views are whitened first ([without that](ot-a-real-temperature) an encoder ends at the same spectrum). Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -905,7 +905,7 @@ glue.figure(fig, "ot-plot-real")
 # :alt: One panel per inverse temperature. Bars fall from left to right, more of them the larger the inverse temperature; black points of trained encoders sit on the tops of the bars, and a green line runs through them. A dotted grey line of the control leaves them.
 # :name: ot-fig-real
 #
-# Spectra of linear encoders that are trained on two random views of real images. They are sorted by size: the figure compares how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
+# Spectra of linear encoders, sorted by size: how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: variances in place of correlations. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone.
 # ```
 #
 # The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$, so its claim ends at $\tau^2=1$. Beyond it, put the views' own log moments in the place of the Gaussian ones.
@@ -918,19 +918,14 @@ glue.figure(fig, "ot-plot-real")
 # ````
 
 # %% tags=["hide-input"]
-# On features of a frozen network an untrained encoder comes as near at τ² = 3.
-held = {
-    f"τ² = {t:g}": k
-    for k, t in enumerate(image_temperatures)
-    if t <= 1 or data != "cifar10-features"
-}
 own_off = {
-    t: distance(at_fixed.measured[k], at_fixed.sampled[k]) for t, k in held.items()
+    f"τ² = {t:g}": distance(at_fixed.measured[k], at_fixed.sampled[k])
+    for k, t in enumerate(image_temperatures)
 }
 own_others = {
-    f"{n}, {t}": others[n][k]
+    f"{n}, τ² = {t:g}": others[n][k]
     for n in ("variances", "other images")
-    for t, k in held.items()
+    for k, t in enumerate(image_temperatures)
 }
 untrained_off = distance(at_fixed.untrained, at_fixed.sampled[:, None])
 own_others |= {f"before training, {t}": untrained_off[k] for t, k in at.items()}
@@ -942,13 +937,11 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains a linear encoder on the whitened principal components of a frozen network's features of whole photographs. There the spectra follow the law up to $\tau^2=1$; at 3 an untrained encoder comes as near as a trained one; what a learned temperature should be, no sample of this size can say.
-#
-# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on digits and on patches of photographs $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) has features of a frozen network, where we claim no more than $\tau^2\le1$: at 3 an untrained encoder comes as near as a trained one. What a learned $\tau^2$ counts on images, the [appendix](ot-a-real-temperature) says.
 #
 # ### A network that is not linear
 #
-# The law is about the last layer, if that is linear. Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*. That is the diagnostic for your own encoder, or your two towers: a few lines on [Use the kernels](../book/kernels.md).
+# Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*: the diagnostic for your own encoder, or your two towers ([Use the kernels](../book/kernels.md)).
 
 # %% tags=["hide-input"]
 units = {**watched("images, ReLU network"), "outputs": min(32, image_outputs)}
@@ -985,7 +978,7 @@ chapter.judge(
 # (ot-own)=
 # ## Your own world
 #
-# Choose a world, its views, a network and a loss, and see what becomes of the shared features as noise is added to both views and as the temperature changes.
+# Choose a world, its views, a network and a loss; noise is added to both views, and the temperature changes.
 #
 # ```sh
 # clbook run one-testbed -p own_world=sparse-codes -p own_loss=spectral
@@ -1034,7 +1027,7 @@ glue.figure(fig, "ot-plot-own")
 # :alt: Two panels over the inverse temperature, one set of points for each strength of added noise. Left: the effective rank of the outputs, with dashed curves of the law where it has one. Right: how much of the shared features is kept.
 # :name: ot-fig-own
 #
-# A map over two axes, temperature and added noise, for the parts that you chose. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Look how far apart they are. Sparse codes need more steps (`own_steps`) than the default to come near. Right: how much of the shared features a linear probe reads from the outputs with a little noise added to them.
+# For the parts that you chose. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Look how far apart they are; sparse codes need more `own_steps`. Right: how much of the shared features a linear probe reads from the outputs with a little noise added.
 # ```
 
 
@@ -1099,7 +1092,7 @@ for one_way in (Apart(), Coupled()):
     )
 
 # %% [markdown]
-# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
+# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. This has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
 
 
 # %% [markdown]
@@ -1121,12 +1114,11 @@ for one_way in (Apart(), Coupled()):
 #
 # ## What is open
 #
-# - **Non-linear networks and InfoNCE.** Under the spectral loss the count of any encoder that is flexible enough is the sum of the largest eigenvalues of the kernel of positive pairs, constants included, as follows from HaoChen et al. Under InfoNCE the canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
+# - **Non-linear networks and InfoNCE.** Under the spectral loss the count of a flexible encoder is the sum of the largest eigenvalues of the kernel of positive pairs, as follows from HaoChen et al. Under InfoNCE: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
 # - **Outputs of unit length**: a formula for equal correlations, a fixed point for unequal ones, no law for a batch that is solved.
 # - **Few negatives.** One negative and infinitely many have exact optima. Between them the correction is an expansion, and it breaks down where single negatives dominate the sum.
 # - **Distances and two encoders.** The law of distances is proved for one encoder. In two modalities, with two, it held in our runs.
-# - **Time.** The law is about the end. How long a weak direction takes depends on the gap $\mu-\rho_j$ or $\rho_j-\mu$, and gaps close to 0 take as long as you like.
-# - **The order of events.** Stages and rates, which the papers prove, are not in a law of optima.
+# - **Time and order.** The law is about the end. Stages and rates, which the papers prove, are not in it, and gaps $\rho_j-\mu$ close to 0 take as long as you like.
 #
 # (ot-symbols)=
 # ### Symbols
