@@ -318,7 +318,7 @@ chapter.judge("weak-count", **weak)
 chapter.judge("unit", **unit_length_counts(block, count_batch, count_steps))
 
 # %% [markdown]
-# For unequal correlations there is no formula in closed form, but a *fixed point*. Write $f=w\circ\tilde x/\lVert w\circ\tilde x\rVert$ in canonical coordinates, and let $s=f\cdot f'$ be the cosine of a pair. A change of $w_j$ changes $s$ by $2f_jf'_j-(f_j^2+f_j'^2)s$. So at the optimum, positive pairs on the one hand, and strangers under their weight $e^{\tau^2s}$ on the other, agree in the mean of $s$ and, for every $j$, in that of $f_jf'_j-\tfrac12(f_j^2+f_j'^2)s$. These are as many conditions as unknowns: $\tau^2$, and $w$ up to its length. `unit_length_shares` solves them on points that stand for the population.
+# For unequal correlations there is no formula in closed form, but a *fixed point*. Write $f=w\circ\tilde x/\lVert w\circ\tilde x\rVert$ in canonical coordinates, and let $s=f\cdot f'$ be the cosine of a pair. A change of $w_j$ changes $s$ by $2f_jf'_j-(f_j^2+f_j'^2)s$. So at the optimum, positive pairs on the one hand, and strangers under their weight $e^{\tau^2s}$ on the other, agree in the mean of $s$ and, for every $j$, in that of $f_jf'_j-\tfrac12(f_j^2+f_j'^2)s$. These are as many conditions as unknowns: $\tau^2$, and $w$ up to its length. `unit_length_shares` solves them on points that stand for the population. The conditions are necessary; that training ends where they hold is what we measure.
 #
 # ````{prf:proposition} unit length, unequal correlations
 # :label: ot-unit-unequal
@@ -379,10 +379,10 @@ glue.figure(fig, "ot-plot-clip")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-clip
-# :alt: Learned inverse temperature against the sum of 64 equal correlations. A dotted diagonal for root mean square norm, and above it a curve for unit length that rises ever more steeply. Four groups of points lie on the curve, on it, below it, and for the largest sum far below both.
+# :alt: Learned inverse temperature against the sum of 64 equal correlations. A dotted diagonal for root mean square norm, and above it a curve for unit length that rises ever more steeply and leaves the panel. Of four groups of points the first three lie near the diagonal, the last far below it.
 # :name: ot-fig-clip
 #
-# What a logit scale says. 64 directions of equal correlation: dotted, the count, where outputs of root mean square norm 1 settle; line, where outputs of unit length would settle with infinitely many negatives; points, outputs of unit length in batches of 128, from $\tau^2=14.3$. Look at the last group: the batch is solved, and $\tau^2$ falls short of both.
+# What a logit scale says. 64 directions of equal correlation: dotted, the count, where outputs of root mean square norm 1 settle; line, where outputs of unit length would settle with infinitely many negatives; points, outputs of unit length in batches of 128, from $\tau^2=14.3$. Look at the last group: the batch is solved, and $\tau^2$ falls far short of both.
 # ```
 #
 # Up to .6 a larger count has a larger $\tau^2$. At .9 the batch of 128 is told apart without errors. The loss is then next to nothing, and little is left that moves $\tau^2$: it ends at less than half of the count, and lower than for .6. Such a number says how long and how fast one trained, and not what there is to count.
@@ -703,6 +703,8 @@ glue.figure(fig, "ot-plot-break")
 # *How a square gets its word.* `cell_outcomes` compares every interval with its line, by Holm's procedure over all cells of the table, and `row_words` turns the outcomes of a world's cells into a word. If variants of one world differ, the word is "with conditions". A negative that another rate or doubled time leaves open becomes undecided, and one that then meets its line is a variant (`with_changes`).
 #
 # Three rows of the [table](ot-table) can be asked more. E2 has InfoNCE at one temperature, $\tau^2=3$, a third of the count in tokens and half moons, where directions are given up. R1's control does not align, so its balance is never tried. L2 is judged by a line far below the law.
+#
+# The answers: at InfoNCE's best temperature the sign of E2 turns in half moons, its home, and two modalities, and stays near the line, where eight networks do not decide. R1 holds when balance alone is asked. L2 has the right direction and the wrong size: in batches of 128 outputs to spare add a tenth of the law's amount in tokens and half moons, and two fifths in sparse codes.
 #
 # ````{prf:observation} harder questions
 # :label: ot-rivals

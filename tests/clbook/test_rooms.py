@@ -211,12 +211,12 @@ BUDGET = {
     "contrastive_dynamics.losses": 360,
     "contrastive_dynamics.nonlinearity": 2690,
     "contrastive_dynamics.numerics": 270,
-    "contrastive_dynamics.testbed": 1520,
+    "contrastive_dynamics.testbed": 1545,
     "experiments.alignment_and_balance": 300,
     "experiments.collapse_and_constraints": 130,
     "experiments.feature_decoupling": 330,
     "experiments.nonlinearity": 250,
-    "experiments.one_testbed": 1750,
+    "experiments.one_testbed": 1840,
 }
 
 

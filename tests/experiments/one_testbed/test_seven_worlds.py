@@ -13,7 +13,7 @@ FILES = ChapterFiles.find("one-testbed", ROOT)
 
 def shown() -> dict[str, list[str]]:
     text = (ROOT / "chapters" / "one-testbed.py").read_text(encoding="utf-8")
-    rows = re.findall(r"^# \| (.+?) \| (.*?) \| (.*?) \|$", text.partition("less 1 | the spectral loss")[2], re.M)
+    rows = re.findall(r"^# \| (.+?) \| (.*?) \| ?(.*?) ?\|$", text.partition("less 1 | the spectral loss")[2], re.M)
     return {views.partition(",")[0]: [infonce, spectral] for views, infonce, spectral in rows if "---" not in views}
 
 
