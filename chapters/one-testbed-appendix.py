@@ -72,14 +72,14 @@ from contrastive_dynamics.testbed import (
     water_filling,
 )
 from experiments.one_testbed import (
-    balances, beside_the_best, private_over_law, rival_runs, solved_and_not, solved_batches, unequal_length_errors,
-    unequal_lengths, BROKEN, MENDED, PAIRS, SPECTRA, broken_worlds, distance, distance_count_errors,
-    distance_share_errors, distance_shares, distance_spectra, distance_temperatures,
-    errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs, infonce_counts,
-    law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
-    one_negative_errors, optimum_errors, raw_spectra, sign_counts, size_of_errors, slow_directions,
-    temperature_learned, totals_of_known, trained_with_one_negative, two_encoders,
-    unbroken_worlds, unit_length_counts,
+    BROKEN, MENDED, PAIRS, SPECTRA, balances, beside_the_best, broken_worlds, distance,
+    distance_count_errors, distance_share_errors, distance_shares, distance_spectra,
+    distance_temperatures, errors_by_negatives, errors_left, few_pairs, finite_batch_errors,
+    hostile_runs, infonce_counts, law_error, learned_temperatures, measured_views, mended_law,
+    mended_worlds, noise_shown, one_negative_errors, optimum_errors, private_over_law, raw_spectra,
+    rival_runs, sign_counts, size_of_errors, slow_directions, solved_and_not, solved_batches,
+    temperature_learned, totals_of_known, trained_with_one_negative, two_encoders, unbroken_worlds,
+    unequal_length_errors, unequal_lengths, unit_length_counts,
 )  # fmt: skip
 
 
