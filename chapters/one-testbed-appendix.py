@@ -67,16 +67,19 @@ from contrastive_dynamics.testbed import (
     learned_distance_temperature,
     noise_correlation,
     noise_total,
+    unit_length_shares,
+    unit_length_temperature,
     water_filling,
 )
 from experiments.one_testbed import (
-    BROKEN, MENDED, PAIRS, SPECTRA, broken_worlds, distance, distance_count_errors,
-    distance_share_errors, distance_shares, distance_spectra, distance_temperatures,
-    errors_by_negatives, errors_left, few_pairs, finite_batch_errors, hostile_runs, infonce_counts,
-    law_error, learned_temperatures, measured_views, mended_law, mended_worlds, noise_shown,
-    one_negative_errors, optimum_errors, raw_spectra, sign_counts, size_of_errors, slow_directions,
-    temperature_learned, totals_of_known, trained_with_one_negative, two_encoders,
-    unbroken_worlds, unit_length_counts,
+    BROKEN, MENDED, PAIRS, SPECTRA, balances, beside_the_best, broken_worlds, distance,
+    distance_count_errors, distance_share_errors, distance_shares, distance_spectra,
+    distance_temperatures, errors_by_negatives, errors_left, few_pairs, finite_batch_errors,
+    hostile_runs, infonce_counts, law_error, learned_temperatures, measured_views, mended_law,
+    mended_worlds, noise_shown, one_negative_errors, optimum_errors, private_over_law, raw_spectra,
+    rival_runs, sign_counts, size_of_errors, slow_directions, solved_and_not, solved_batches,
+    temperature_learned, totals_of_known, trained_with_one_negative, two_encoders, unbroken_worlds,
+    unequal_length_errors, unequal_lengths, unit_length_counts,
 )  # fmt: skip
 
 
@@ -85,6 +88,25 @@ chapter = open_chapter("one-testbed-appendix", globals())
 torch_defaults(chapter.device)
 block = list(chapter.seeds)
 
+
+# %% [markdown]
+# (ot-a-proof)=
+# ## The proof in nine steps
+#
+# *Assumed:* views are centred, and for one encoder of one covariance; their marginals are Gaussian (step 2 alone uses it); pairs are independent, and $N\to\infty$; outputs have root mean square norm 1 over the population; and there are at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. One encoder needs views of one covariance. For it only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
+#
+#
+# 1. *Positives.* The mean logit of a positive pair is $\tau^2\langle C,G\rangle$.
+# 2. *Negatives.* Given $x_A$, the logit of a stranger is Gaussian with the variance $\tau^4\lVert G^\top\tilde x_A\rVert^2$. The logarithm of the mean of an exponential of a Gaussian is half its variance. Averaged over $x_A$ this is $\tfrac12\tau^4\lVert G\rVert^2$.
+# 3. As $N\to\infty$ the mean over strangers tends to its expectation, by the law of large numbers, where that is finite. So for many negatives the loss of both sides, less $2\log N$, is $L(G)=-2\tau^2\langle C,G\rangle+\tau^4\lVert G\rVert^2=\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$.
+# 4. *What the norms allow.* $\lVert G\rVert_*\le\lVert U\rVert_F\lVert V\rVert_F=1$. With at least two outputs every $G$ in this ball, of rank at most the number of outputs, is reached. Let $\gamma_j$, $u_j$, $v_j$ be singular values and vectors of $G$, row $j$ of $U$ be $c_j\sqrt{\gamma_j}\,u_j$ and that of $V$ $\sqrt{\gamma_j}\,v_j/c_j$. Unequal $c_j$ use up spare norm, and if at most one $\gamma_j$ is positive, a second row of one encoder does. One encoder for both views reaches exactly the positive semidefinite $G$ of trace 1.
+# 5. If two encoders have $\tau^2\ge\sum_j\rho_j$, then $\tau^2G=C$ is allowed and optimal, and $\mu=0$. Else let $S=\sum_js_jp_jq_j^\top$ with $s_j=(\rho_j-\mu)_+/\tau^2$ and $\sum_js_j=1$, where $\mu>0$ for two encoders, and let $g_j=p_j^\top Gq_j$. The loss is quadratic, so $L(G)-L(S)=\tau^4\lVert G-S\rVert^2-2\tau^2\sum_j(\rho_j-\tau^2s_j)(g_j-s_j)$.
+# 6. *One inequality per direction.* If $\rho\ge\mu$, then $\rho-\tau^2s=\mu$, and $\mu(g-s)\le\mu(\lvert g\rvert-s)$. If $\rho<\mu$, then $s=0$, and $\rho g\le\mu\lvert g\rvert$. In both cases $(\rho-\tau^2s)(g-s)\le\mu(\lvert g\rvert-s)$.
+# 7. The sum over directions is at most $\mu(\sum_j\lvert g_j\rvert-1)\le\mu(\lVert G\rVert_*-1)\le0$, as $\sum_j\lvert g_j\rvert=\langle G,\sum_j\pm p_jq_j^\top\rangle\le\lVert G\rVert_*$. For one encoder $g\ge0$ and $\sum_jg_j=1$, and the same holds for $\mu$ of either sign. Hence $L(G)\ge L(S)+\tau^4\lVert G-S\rVert^2$. The soft threshold is the only optimal $G$, and a small excess of loss means a small distance. ∎
+# 8. *Learned temperature.* In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2-\lVert C\rVert^2$, and all that $\tau^2$ does is to bound $\lVert H\rVert_*\le\tau^2$. The optimum of two encoders is $H=C$. One encoder has $\operatorname{tr}H=\tau^2$, and its best $H$ is the positive part of $C$, so $\tau^2=\sum_j(\rho_j)_+$. ∎
+# 9. *Why training settles there.* One encoder with a learned temperature is $W=\tau U$, an encoder without norm and without temperature: $\tau^2$ is its mean squared norm, and the loss is $\lVert W^\top W-C\rVert^2-\lVert C\rVert^2$. This loss is known to have no local minimum but the global ones, so descent does not rest elsewhere. Two encoders have a half-line of optima, $\tau^2\ge\sum_j\rho_j$, along which nothing moves $\tau^2$: it stays where it arrives.
+#
+# What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is [proved by machine](ot-law-proof), too.
 
 # %% [markdown]
 # (ot-a-projection)=
@@ -250,7 +272,7 @@ chapter.judge("two-encoders", **two_encoders(block, count_batch, count_steps))
 # %% [markdown]
 # ### Views that are not Gaussian
 #
-# Step 2 of the [proof](ot-proof) then has the views' own log moment function in place of half the variance. For independent coordinates the level stays, and $\tau^2g_j$ becomes another function of $\rho_j$. For signs it is $\operatorname{artanh}\rho_j$, and it is infinite at $\rho=1$.
+# Step 2 of the [proof](ot-a-proof) then has the views' own log moment function in place of half the variance. For independent coordinates the level stays, and $\tau^2g_j$ becomes another function of $\rho_j$. For signs it is $\operatorname{artanh}\rho_j$, and it is infinite at $\rho=1$.
 #
 # ````{prf:proposition} signs
 # :label: ot-signs
@@ -295,17 +317,75 @@ chapter.judge("weak-count", **weak)
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("unit", **unit_length_counts(block, count_batch, count_steps))
 
-# %% tags=["hide-input"]
-unequal = learned_temperatures(
-    [(0.9, 0.7, 0.5, 0.3, 0.1)], block, count_batch, count_steps, norm="unit"
-)
-scaled = " ".join(f"{x:.2f}" for x in unequal["τ²g"].mean((0, 1, 2)).tolist())
-print(
-    f"unit length, ρ = .9 .7 .5 .3 .1: τ² = {float(unequal['τ²'].mean()):.2f} (Σρ = 2.5), τ²g = {scaled}"
-)
+# %% [markdown]
+# For unequal correlations there is no formula in closed form, but a *fixed point*. Write $f=w\circ\tilde x/\lVert w\circ\tilde x\rVert$ in canonical coordinates, and let $s=f\cdot f'$ be the cosine of a pair. A change of $w_j$ changes $s$ by $2f_jf'_j-(f_j^2+f_j'^2)s$. So at the optimum, positive pairs on the one hand, and strangers under their weight $e^{\tau^2s}$ on the other, agree in the mean of $s$ and, for every $j$, in that of $f_jf'_j-\tfrac12(f_j^2+f_j'^2)s$. These are as many conditions as unknowns: $\tau^2$, and $w$ up to its length. `unit_length_shares` solves them on points that stand for the population. The conditions are necessary; that training ends where they hold is what we measure.
+#
+# ````{prf:proposition} unit length, unequal correlations
+# :label: ot-unit-unequal
+# :nonumber:
+# ```{claim} unit-unequal
+# ```
+# ````
+
+# %%
+unequal = unequal_lengths(block, count_batch, count_steps)
+for rho, ends in zip(unequal["ρ"], unequal["τ²g"].mean((0, 2)), strict=True):
+    lengths, total = unit_length_shares(rho)
+    for words, of in (("ρ", rho), ("trained", ends), ("law", total * lengths)):
+        numbers = " ".join(f"{x:.2f}" for x in of.tolist())
+        print(f"{words:8} {numbers}   sum {float(of.sum()):.2f}")
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("unit-unequal", **unequal_length_errors(unequal))
 
 # %% [markdown]
-# For unequal correlations we have no formula. The line above shows one case: the strongest direction is exaggerated about twofold, and weak ones come out nearly right. With outputs of unit length the temperature is no longer a count.
+# The strongest direction is exaggerated about twofold, and weak ones come out nearly right. With outputs of unit length the temperature is no longer a count of correlations.
+#
+# (ot-a-solved)=
+# ### A batch that is solved
+#
+# CLIP has two encoders, outputs of unit length, and a $\tau^2$ that starts at $1/0.07=14.3$. Guess: there are 64 directions of equal correlation, .2, .4, .6 or .9, so that there is ever more to count, 13, 26, 38 and 58. Which $\tau^2$ is the largest?
+#
+# ````{prf:observation} once the batch is solved
+# :label: ot-solved
+# :nonumber:
+# ```{claim} solved
+# ```
+# ````
+
+# %%
+solved = chapter.library_piece("solved batches", solved_batches, block)
+for rho, tau, loss in zip(*(solved[of] for of in ("ρ", "τ²", "loss")), strict=True):
+    print(
+        f"64 × {float(rho):.1f}: count {64 * float(rho):4.1f}, τ² ends at {float(tau.mean()):4.1f}, loss {float(loss.mean()):.4f}"
+    )
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("solved", **solved_and_not(solved))
+
+# %% tags=["hide-input", "remove-output"]
+fig, ax = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
+equal = np.linspace(0.1, 0.9, 33)
+ax.plot(64 * equal, 64 * equal, **colours.THEORY, label="mean norm: the count")
+lengths = [unit_length_temperature(float(of), 64) for of in equal]
+ax.plot(64 * equal, lengths, color=colours.BLUE, label="unit length, many negatives")
+for rho, tau in zip(solved["ρ"], solved["τ²"], strict=True):
+    ax.plot([64 * float(rho)] * len(tau), tau.cpu(), "o", color=colours.VERMILION, ms=4)
+ax.plot([], [], "o", color=colours.VERMILION, ms=4, label="unit length, trained")
+ax.set(xlabel="what there is to count, Σρ", ylabel="learned τ²", ylim=(0, 90))
+ax.legend(loc="upper left")
+ax.set_title("A solved batch stops counting", loc="left")
+glue.figure(fig, "ot-plot-clip")
+
+# %% [markdown]
+# ```{glue:figure} ot-plot-clip
+# :alt: Learned inverse temperature against the sum of 64 equal correlations. A dotted diagonal for root mean square norm, and above it a curve for unit length that rises ever more steeply and leaves the panel. Of four groups of points the first three lie near the diagonal, the last far below it.
+# :name: ot-fig-clip
+#
+# What a logit scale says. 64 directions of equal correlation: dotted, the count, where outputs of root mean square norm 1 settle; line, where outputs of unit length would settle with infinitely many negatives; points, outputs of unit length in batches of 128, from $\tau^2=14.3$. Look at the last group: the batch is solved, and $\tau^2$ falls far short of both.
+# ```
+#
+# Up to .6 a larger count has a larger $\tau^2$. At .9 the batch of 128 is told apart without errors. The loss is then next to nothing, and little is left that moves $\tau^2$: it ends at less than half of the count, and lower than for .6. Such a number says how long and how fast one trained, and not what there is to count.
 
 
 # %% [markdown]
@@ -314,7 +394,7 @@ print(
 #
 # Some losses compare outputs by distance: the logit is $-\tfrac12\tau^2\lVert f_A-f_B\rVert^2$. For outputs of unit length that is InfoNCE itself. For outputs of mean norm it is not, since long outputs are now far from everything. Guess: does the same water stand in the same shafts?
 #
-# The steps of the [proof](ot-proof) go through with one change. Let one encoder have outputs with the covariance $M=WW^\top$ of eigenvalues $v_j/\tau^2$. Given an anchor, $e^{-\frac12\tau^2\lVert f-f'\rVert^2}$ has a closed mean, too, and averaged over anchors its logarithm is $-\sum_j\bigl[\tfrac12\log(1+v_j)+\tfrac12v_j/(1+v_j)\bigr]$. The positives cost $\sum_jv_j(1-\rho_j)$. With $u_j=1/(1+v_j)$ the price of the next bit is $\tfrac12(u_j+u_j^2)$ where inner products have $1-v_j$; it falls as $v_j$ rises, so the loss is convex and the optimum is
+# The steps of the [proof](ot-a-proof) go through with one change. Let one encoder have outputs with the covariance $M=WW^\top$ of eigenvalues $v_j/\tau^2$. Given an anchor, $e^{-\frac12\tau^2\lVert f-f'\rVert^2}$ has a closed mean, too, and averaged over anchors its logarithm is $-\sum_j\bigl[\tfrac12\log(1+v_j)+\tfrac12v_j/(1+v_j)\bigr]$. The positives cost $\sum_jv_j(1-\rho_j)$. With $u_j=1/(1+v_j)$ the price of the next bit is $\tfrac12(u_j+u_j^2)$ where inner products have $1-v_j$; it falls as $v_j$ rises, so the loss is convex and the optimum is
 #
 # $$
 # u_j+u_j^2=2(1-\rho_j+\mu),\qquad\sum_jg_j=1,\quad g_j=\frac{1/u_j-1}{\tau^2},
@@ -527,7 +607,7 @@ ax.plot(
     np.tile(place, (len(every), 1)).T, every.T.cpu(), color="k", ls="", marker="o", ms=3
 )
 ax.plot([], [], "ko", ms=3, label="trained, every seed and start")
-ax.set(xlabel="direction", ylabel="τ² × share of the variance", ylim=(0, None))
+ax.set(xlabel="rank", ylabel="τ² × share of the variance", ylim=(0, None))
 ax.legend()
 ax.set_title("A learned temperature counts less than Σρ", loc="left")
 glue.figure(fig, "ot-plot-real-learned")
@@ -557,7 +637,7 @@ glue.figure(fig, "ot-plot-real-learned")
 #
 # Someone who did not write the law built eleven worlds against it. All have the correlations .7 .5 .3 .1 0 0, so that the law says the same of each: $\tau^2=1.6$, $\tau^2g_j=\rho_j$. Guess which hold.
 #
-# **Two hold**: views that are each other's coordinates with random signs, and private coordinates that are functions of each other. Only the correlations and what each view is by itself enter the [proof](ot-proof).
+# **Two hold**: views that are each other's coordinates with random signs, and private coordinates that are functions of each other. Only the correlations and what each view is by itself enter the [proof](ot-a-proof).
 #
 # ````{prf:observation} dependence is not correlation
 # :label: ot-unbroken
@@ -617,6 +697,46 @@ glue.figure(fig, "ot-plot-break")
 # ```
 
 # %% [markdown]
+# (ot-a-table)=
+# ## Harder questions to the table
+#
+# *How a square gets its word.* `cell_outcomes` compares every interval with its line, by Holm's procedure over all cells of the table, and `row_words` turns the outcomes of a world's cells into a word. If variants of one world differ, the word is "with conditions". A negative that another rate or doubled time leaves open becomes undecided, and one that then meets its line is a variant (`with_changes`).
+#
+# Three rows of the [table](ot-table) can be asked more. E2 has InfoNCE at one temperature, $\tau^2=3$, a third of the count in tokens and half moons, where directions are given up. R1's control does not align, so its balance is never tried. L2 is judged by a line far below the law.
+#
+# The answers: at InfoNCE's best temperature the sign of E2 turns in half moons, its home, and two modalities, and stays near the line, where eight networks do not decide. R1 holds when balance alone is asked. L2 has the right direction and the wrong size: in batches of 128 outputs to spare add a tenth of the law's amount in tokens and half moons, and two fifths in sparse codes.
+#
+# ````{prf:observation} harder questions
+# :label: ot-rivals
+# :nonumber:
+# ```{claim} e2-best
+# ```
+# ```{claim} r1-balance
+# ```
+# ```{claim} noise-size
+# ```
+# ````
+
+# %%
+rivals = chapter.library_piece(
+    "harder questions", rival_runs, block, table_steps, table_batch
+)
+for world, kept in rivals["kept"].items():
+    print(f"{world:13}", *(f"{n} {float(x.mean()):.2f}," for n, x in kept.items()))
+
+# %% tags=["hide-input"]
+long_enough = table_steps >= 160 and len(block) >= 8
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("e2-best", **beside_the_best(rivals["kept"]), regime=long_enough)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("r1-balance", **balances(rivals["balance"]), regime=long_enough)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("noise-size", **private_over_law(rivals["private"]), regime=long_enough)
+
+# %% [markdown]
 # (ot-a-sampling)=
 # ## Measure ρ without fooling yourself
 #
@@ -655,6 +775,41 @@ chapter.judge("real-sum", observed=by_trace, control=by_clipping)
 
 # %% [markdown]
 # Of pure noise the positive correlations sum to {glue:text}`ot-noise-sum:.2f`. With the split, {glue:text}`ot-noise-split:.2f` are left.
+
+
+# %% [markdown]
+# (ot-a-who)=
+# ## Who else is here
+#
+# Of each work we say what we read of it. Of the closed form for inner products at a fixed temperature, of $\tau^2=\sum_j\rho_j$ by InfoNCE, of $\rho/(1-\tfrac12\rho^2)$ with one negative, and of the counts by distances we can say no more than that *we did not find them stated*. The search was finite; the second follows in one line from what is known of the spectral loss.
+#
+# *Nearest to the law*
+#
+# - **Antonio Torralba and Yair Weiss**, "A theory of contrastive learning with natural images" ([arXiv 2607.07470](https://arxiv.org/abs/2607.07470), ICML 2026; abstract read, the paper not): for images of stationary statistics and one hidden layer, filters are sinusoidal, whitening is partial, and "the selected frequencies and their weights can be computed using a simple 'waterfilling' algorithm given the dataset's expected power spectrum". So water-filling of a contrastive optimum is theirs. Of its loss and its formula we can say nothing, as we have not read the paper. We keep *soft threshold* for the formula, and water for the picture.
+# - {cite:t}`kamai-2026` (abstract and opening read): in a linear model with signal and nuisance in each modality, alignment whitens, and fails when nuisance is strongly correlated across views. That noise is dropped if views do not share it is this with nuisance at 0; *coupled* views are its other end. By their public page the theory has no temperature.
+# - {cite:t}`haochen-2021` (abstract and opening read) introduce the spectral loss, which decomposes the graph of augmentations. At a fixed temperature the norm of one, and with it the threshold, is the difference. At a learned one there is none: with one encoder $\tau f$ is an encoder without norm and without temperature, and its mean squared norm, our count, is the sum of the eigenvalues that their optimum keeps.
+# - {cite:t}`gui-2025` prove that contrastive learning with an optimised temperature adapts to the intrinsic dimension of what is shared (abstract read). The count may be a linear case of this.
+#
+# *Optima as spectral methods*
+#
+# - Balestriero and LeCun ([2205.11508](https://arxiv.org/abs/2205.11508), abstract and opening read) obtain closed forms of the optimal representation of VICReg, SimCLR and Barlow Twins, and of optimal linear parameters, as spectral embeddings.
+# - Johnson, El Hanchi and Maddison ([2210.01883](https://arxiv.org/abs/2210.01883), abstract and opening read): contrastive losses approximate a positive-pair kernel, and kernel principal components recover its eigenfunctions.
+# - Chapman, Wells and Lawry Aguila ([2310.01012](https://arxiv.org/abs/2310.01012), abstract read) have an unconstrained loss whose optimum is the top space of canonical correlation analysis. An encoder without norm and temperature, as in step 9, is near to it.
+# - Varıcı et al. ([2510.24672](https://arxiv.org/abs/2510.24672), abstract and opening read) extract ordered eigenfunctions, whose eigenvalues serve as importance scores. "Its shares measure" is an instance of such a score.
+# - Nakada et al. ([2302.06232](https://arxiv.org/abs/2302.06232), abstract read) treat "a general class of nonlinear loss functions" that includes CLIP's, in linear models: each step of gradient descent is a singular value decomposition of a contrastive cross-covariance.
+# - {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of our quadratic form in the abstract of Chen, Zhou and Zhou ([2606.26617](https://arxiv.org/abs/2606.26617)).
+#
+# *Temperature*
+#
+# - Yaras et al. ([2412.07909](https://arxiv.org/abs/2412.07909), abstract read) follow the gradient flow of CLIP with a learnable temperature: it and mismatched pairs keep the gap between modalities open. [A solved batch](ot-a-solved) is the neighbouring question: what the number itself then says.
+# - Bangachev, Bresler, Noman and Polyanskiy ([2509.18552](https://arxiv.org/abs/2509.18552), abstract read): with the sigmoid loss, a trainable inverse temperature and bias drive the loss to zero for a rich class of configurations. There, too, the temperature of a solved problem counts nothing.
+# - Dinu et al. ([ICLR 2025](https://openreview.net/forum?id=szRmEM8Kx5), abstract read) measure on text embeddings that the temperature sets their intrinsic dimension. A larger $\tau^2$ that fills more shafts is what the law would say of it.
+#
+# *Around it*
+#
+# - {cite:t}`ziyin-2023` derive the landscape of linear self-supervised models; {cite:t}`ji-2023` show that linear contrastive learning beats principal components in unequal noise, which is why these fail as our control (abstracts read). {cite:t}`betser-2026` show that InfoNCE makes outputs Gaussian in high dimension (abstract read), which makes the law plausible for what a network hands on, not for its inputs.
+# - The map from $\rho/\tau^2$ to shares is *sparsemax* {cite}`martins-astudillo-2016`; the same function is found in reverse water-filling, of another quantity.
+# - From memory, and not reopened: Tian (2022) treats fixed pair weights, our $\tau^2\to0$; Jing et al. (2022) a collapse by strong augmentation; in the Gaussian information bottleneck (Chechik et al., 2005) canonical directions enter one by one as well, with other weights.
 
 
 # %% tags=["remove-cell"]

@@ -23,7 +23,9 @@
 # ```{include} ../book/_generated/one-testbed-box.md
 # ```
 #
-# The four papers of this book explain contrastive learning in four worlds: two modalities, half moons, tokens, sparse codes. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. **A world in which a prediction fails says nothing against its paper**: a theorem speaks of the world for which it is proved, and in its own world our version of the statement has to hold, at our size, before any other world is looked at. The question is which explanation *travels*, and what it needs for the journey.
+# **If you train CLIP**: its `logit_scale` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how long you trained, and [which ten lines](../book/kernels.md) say instead what your two towers have in common.
+#
+# **If you read theory**: the four papers of this book explain contrastive learning in four worlds. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. Which explanation *travels*? A world in which a prediction fails says nothing against its paper, which speaks of its own.
 
 
 # %% tags=["hide-input", "parameters"]
@@ -72,7 +74,7 @@ from experiments.one_testbed import (
     COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Plan, arms_of_claim, cell_outcomes,
     correlation_errors, count_errors, distance, hidden_layer, law_in_a_world,
     law_in_two_layers, learned_temperatures, map_errors, measured_views, negative_arms,
-    own_map, private_shares, rank_errors, refuted_cases, robustness, row_words,
+    own_map, private_shares, rank_errors, refuted_cases, rival_spectra, robustness, row_words,
     seed_interval, share_errors, spectra_at, spectral_counts, standings, table_column,
     table_of, unproved_cases, with_changes,
 )  # fmt: skip
@@ -114,9 +116,9 @@ alt = "Three vessels with six shafts of depth 0.9, 0.7, 0.5, 0.3, 0 and 0. At an
 glue.explorable(fig, "vessel", alt)
 
 # %% [markdown]
-# The water in a shaft is its share of the network's output, times $\tau^2$; the dashed level is the [formula](ot-proof) of a later section. Your browser trains the network, by the loss of infinitely many negatives, so what it ends at is the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim.
+# The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. All this can fail: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, as training does.
 #
-# The answer begins with a number that every user of CLIP has seen on a screen. *A linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance, and under the spectral loss for such views of any distribution; two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number is no such count ([where the law stops](ot-stops)). If the temperature is fixed instead, the learner gives up the weakest directions, and that nearly in all four worlds; or it lets noise in, of which our batches show a part. For linear networks and Gaussian views the four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
 # ## Four worlds, one experiment
 #
@@ -127,19 +129,19 @@ glue.explorable(fig, "vessel", alt)
 # | tokens | [Nonlinearity](nonlinearity.ipynb) | which of 20 generators wrote the sequence | its free places |
 # | sparse codes | [Feature decoupling](feature-decoupling.ipynb) | 16 signals, each rarely present, spread over 128 numbers | dense noise; one view is what the mask hides from the other |
 #
-# A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it, in any world: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; where a paper's room has an exact kernel, a test holds one step of the loop to it, to ten digits. A world, a loss and a network of your own take [a few lines](ot-program).
+# A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; a test holds a step of it to each paper's exact kernel, to ten digits.
 #
-# **How to read this page.** It has no paper of its own, so every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). A *proposition* is derived; an *observation* is what runs showed. Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. Every claim is judged once, by its own interval, and the [claims page](../book/claims.md) says the same as the card. A [table of symbols](ot-symbols) is near the end, and the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
+# **How to read this page.** Every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). A *proposition* is derived; an *observation* is what runs showed. Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. A [table of symbols](ot-symbols) is near the end; the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% [markdown]
 # ## A temperature that counts
 #
-# InfoNCE multiplies the similarity of two outputs by a number, the inverse temperature $\tau^2$. CLIP lets it be learned, beside the weights. What does it learn? For a pair of outputs $f_A$, $f_B$ the loss is
+# For a pair of outputs $f_A$, $f_B$ InfoNCE is
 #
 # $$-\log\frac{e^{\tau^2f_A\cdot f_B}}{\sum_{B'}e^{\tau^2f_A\cdot f_{B'}}},$$
 #
-# averaged over the pairs of a batch, and the same with A and B exchanged. For linear encoders there is an answer in closed form.
+# averaged over the pairs of a batch, and the same with A and B exchanged. CLIP lets $\tau^2$ be learned, beside the weights. What does it learn?
 #
 # Let two views be linear mixtures of Gaussian numbers, centred and of one covariance. A linear encoder of root mean square norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
 #
@@ -157,9 +159,15 @@ glue.explorable(fig, "vessel", alt)
 # ```
 # ````
 #
-# We train on eight spectra, from a temperature far below the answer and from one far above it. Beyond this start nothing is told to the network but pairs of views.
+# We train on eight spectra, from a temperature far below the answer and from one far above it. Beyond this start nothing is told to the network but pairs of views. Training itself is short, once:
+#
+# ```{strip}
+# fresh pairs at every step | experiment.train: drawn = [
+# the loss of each network, and its gradient | experiment.train: value, gradients =
+# a step, and the constraint | experiment.train: params = _constrained(optimiser
+# ```
 
-# %%
+# %% tags=["hide-input"]
 spectra = list(SPECTRA.values())
 learned = chapter.library_piece(
     "a learned temperature",
@@ -218,19 +226,13 @@ chapter.judge("measure", **correlation_errors(learned))
 #
 # This is a *soft threshold*. Pictured: $\tau^2$ is an amount of water, poured into shafts whose depths are the correlations. If the temperature itself may move, the water rises until it is no longer worth it, at $\mu=0$. Then every shaft is full: $\tau^2g_j=\rho_j$, and together they hold $\tau^2=\sum_j\rho_j$.
 #
-# **Proof.** *Assumed:* views are centred, and for one encoder of one covariance; their marginals are Gaussian (step 2 alone uses it); pairs are independent, and $N\to\infty$; outputs have root mean square norm 1 over the population; and there are at least as many outputs as directions with $\rho_j>\mu$. Write outputs in whitened coordinates (turned and scaled so that every number of a view has variance 1 and none correlates with another), $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, with $\lVert U\rVert_F=\lVert V\rVert_F=1$. Only two matrices matter: $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top=\sum_j\rho_jp_jq_j^\top$. One encoder needs views of one covariance. For it only the symmetric part of $C$ matters, and we write $C$ for it: then $p_j=q_j$, and the $\rho_j$ are its eigenvalues, of either sign.
+# ```{admonition} What is assumed
+# Views are centred, and for one encoder of one covariance; their marginals are Gaussian; pairs are independent, and $N\to\infty$; outputs have root mean square norm 1 over the population; and there are at least as many outputs as directions with $\rho_j>\mu$.
+# ```
 #
-# 1. *Positives.* The mean logit of a positive pair is $\tau^2\langle C,G\rangle$.
-# 2. *Negatives.* Given $x_A$, the logit of a stranger is Gaussian with the variance $\tau^4\lVert G^\top\tilde x_A\rVert^2$. The logarithm of the mean of an exponential of a Gaussian is half its variance. Averaged over $x_A$ this is $\tfrac12\tau^4\lVert G\rVert^2$.
-# 3. As $N\to\infty$ the mean over strangers tends to its expectation, by the law of large numbers, where that is finite. So for many negatives the loss of both sides, less $2\log N$, is $L(G)=-2\tau^2\langle C,G\rangle+\tau^4\lVert G\rVert^2=\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$.
-# 4. *What the norms allow.* $\lVert G\rVert_*\le\lVert U\rVert_F\lVert V\rVert_F=1$. With at least two outputs every $G$ in this ball, of rank at most the number of outputs, is reached. Let $\gamma_j$, $u_j$, $v_j$ be singular values and vectors of $G$, row $j$ of $U$ be $c_j\sqrt{\gamma_j}\,u_j$ and that of $V$ $\sqrt{\gamma_j}\,v_j/c_j$. Unequal $c_j$ use up spare norm, and if at most one $\gamma_j$ is positive, a second row of one encoder does. One encoder for both views reaches exactly the positive semidefinite $G$ of trace 1.
-# 5. If two encoders have $\tau^2\ge\sum_j\rho_j$, then $\tau^2G=C$ is allowed and optimal, and $\mu=0$. Else let $S=\sum_js_jp_jq_j^\top$ with $s_j=(\rho_j-\mu)_+/\tau^2$ and $\sum_js_j=1$, where $\mu>0$ for two encoders, and let $g_j=p_j^\top Gq_j$. The loss is quadratic, so $L(G)-L(S)=\tau^4\lVert G-S\rVert^2-2\tau^2\sum_j(\rho_j-\tau^2s_j)(g_j-s_j)$.
-# 6. *One inequality per direction.* If $\rho\ge\mu$, then $\rho-\tau^2s=\mu$, and $\mu(g-s)\le\mu(\lvert g\rvert-s)$. If $\rho<\mu$, then $s=0$, and $\rho g\le\mu\lvert g\rvert$. In both cases $(\rho-\tau^2s)(g-s)\le\mu(\lvert g\rvert-s)$.
-# 7. The sum over directions is at most $\mu(\sum_j\lvert g_j\rvert-1)\le\mu(\lVert G\rVert_*-1)\le0$, as $\sum_j\lvert g_j\rvert=\langle G,\sum_j\pm p_jq_j^\top\rangle\le\lVert G\rVert_*$. For one encoder $g\ge0$ and $\sum_jg_j=1$, and the same holds for $\mu$ of either sign. Hence $L(G)\ge L(S)+\tau^4\lVert G-S\rVert^2$. The soft threshold is the only optimal $G$, and a small excess of loss means a small distance. ∎
-# 8. *Learned temperature.* In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2-\lVert C\rVert^2$, and all that $\tau^2$ does is to bound $\lVert H\rVert_*\le\tau^2$. The optimum of two encoders is $H=C$. One encoder has $\operatorname{tr}H=\tau^2$, and its best $H$ is the positive part of $C$, so $\tau^2=\sum_j(\rho_j)_+$. ∎
-# 9. *Why training settles there.* One encoder with a learned temperature is $W=\tau U$, an encoder without norm and without temperature: $\tau^2$ is its mean squared norm, and the loss is $\lVert W^\top W-C\rVert^2-\lVert C\rVert^2$. This loss is known to have no local minimum but the global ones, so descent does not rest elsewhere. Two encoders have a half-line of optima, $\tau^2\ge\sum_j\rho_j$, along which nothing moves $\tau^2$: it stays where it arrives.
+# **Idea of the proof** ([in nine steps](ot-a-proof)). In whitened coordinates, $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, only $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top$ matter. Given its anchor, the logit of a stranger is Gaussian, and the logarithm of the mean of its exponential is half its variance. So for many negatives the loss is $\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$, and the norms allow exactly $\lVert G\rVert_*\le1$, the sum of singular values. That is a projection, one inequality per direction. If $\tau^2$ is learned, all it does is to bound $\lVert\tau^2G\rVert_*$; and as $\tau U$ is an encoder without norm and without temperature, training settles at the optimum.
 #
-# If $\tau^2\ge\sum_j\rho_j$ at a fixed temperature, two encoders have $\mu=0$ and norm to spare. One encoder cannot: its $\mu$ falls below 0, and [private directions fill](ot-private). What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is proved by machine, too, together with its false twin.
+# If $\tau^2\ge\sum_j\rho_j$ at a fixed temperature, two encoders have $\mu=0$ and norm to spare. One encoder cannot: its $\mu$ falls below 0, and [private directions fill](ot-private). The inequality is proved by machine, together with its false twin.
 #
 # ````{prf:proposition} one inequality per direction
 # :label: ot-law-proof
@@ -260,9 +262,9 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # (ot-fixed)=
 # ## One curve, four worlds
 #
-# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions: in the four papers' worlds, whose views are tokens, half moons, signs and sparse codes. The correlations come from the exact moments of each world; the networks are trained by InfoNCE. No constant is fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
+# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions, in the four papers' worlds: correlations from their exact moments, networks trained by InfoNCE, no constant fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
 #
-# Two worlds test the curve, tokens and half moons: their correlations differ. In two modalities and sparse codes correlations are equal or nearly so, and the law says one rank, their number, at each $\tau^2$ shown. Sparse codes are shown at two values alone: [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules are wide: they do not fix the scale of $\tau^2$ to better than a fifth.
+# Tokens and half moons test the curve: their correlations differ. In two modalities and sparse codes they are equal or nearly so, and the law says one rank at each $\tau^2$ shown; sparse codes are shown at two values alone, as [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules do not fix the scale of $\tau^2$ to better than a fifth.
 #
 # ````{prf:observation} the effective rank
 # :label: ot-law-rank
@@ -278,7 +280,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # ```
 # ````
 #
-# Shares are the diagonal of $G$. The next claim sees the other entries, too. It leaves out sparse codes: between their sixteen weak directions entries come and go with the batch.
+# Shares are the diagonal of $G$; the next claim sees all of it, but in sparse codes, where entries between sixteen weak directions come and go with the batch.
 #
 # ````{prf:observation} all of G
 # :label: ot-law-map
@@ -287,7 +289,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # ```
 # ````
 
-# %%
+# %% tags=["hide-input"]
 grids = dict.fromkeys(WORLDS, law_taus) | {"sparse codes": sparse_taus}
 cells = {
     name: chapter.library_piece(
@@ -329,7 +331,7 @@ glue.figure(fig, "ot-plot-curve")
 # :alt: Two diagrams of trained against predicted values, shares on the left and effective ranks on the right. Points of four worlds lie on the diagonal; pale points, predicted from variances, lie far off it.
 # :name: ot-fig-curve
 #
-# Each point is one direction (left) or one effective rank (right) at one $\tau^2$, mean over seeds; dotted, the law. Pale: the same networks against the prediction that has variances in place of correlations, as principal components would. Look at how far a network is from seeing variance.
+# Each point is one direction (left) or one effective rank (right) at one $\tau^2$, mean over seeds; dotted, the law; pale, the same networks against variances in place of correlations. Look at how far a network is from seeing variance.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -375,7 +377,7 @@ glue.figure(fig, "ot-plot-level")
 # :alt: Three panels of columns, the correlations of sixteen directions in the world of half moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
 # :name: ot-fig-level
 #
-# Half moons: twelve shared directions and the first four of twenty private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law, $\tau^2$ in all; dots, $\mu+\tau^2g_j$ of the trained networks. As $\tau^2$ rises the level falls, and weaker directions come in. At $\tau^2=\sum_j\rho_j$ it reaches 0.
+# Half moons: twelve shared directions and four private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law; dots, $\mu+\tau^2g_j$ of trained networks. As $\tau^2$ rises the level falls, and weaker directions come in.
 # ```
 
 # %% [markdown]
@@ -405,15 +407,41 @@ chapter.judge("private", **private_shares(block))
 # (ot-stops)=
 # ## Where the law stops
 #
-# The law speaks of linear encoders of root mean square norm 1, of centred Gaussian views (of one covariance for one encoder), and of many independent pairs. The [appendix](ot-a-beyond) leaves these one by one and says what then holds.
+# The [appendix](ot-a-beyond) leaves the assumptions one by one and says what then holds.
 #
-# - **Few pairs** lift a learned $\tau^2$, by an amount that can be computed. With one negative the optimum is exact again: each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$. From there the error falls, the more slowly the larger the variance of the logits is ([appendix](ot-a-few)). In training, noise in small batches can also lower $\tau^2$.
-# - **Squared distances** in place of inner products have a law of their own, with the same budget, the same threshold and another curve. A learned temperature counts there, too ([appendix](ot-a-distances)).
+# - **Few pairs** lift a learned $\tau^2$. With one negative the optimum is exact again, each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$; from there the error falls, the more slowly the larger the variance of the logits is ([appendix](ot-a-few)).
+# - **Squared distances** have a law of their own: the same budget, the same threshold, another curve. A learned temperature counts there, too ([appendix](ot-a-distances)).
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
-# - **Outputs of unit length**, as CLIP has them, are another loss, in which strong directions are exaggerated. If you come from CLIP: $\tau^2$ is its `logit_scale.exp()`, which starts at $1/0.07=14.3$ and is clipped at 100. It is no count. In trials of ours it grew with what there is to count only while pairs were hard to tell apart; once a batch is told apart without errors, it says how long training went on. [Use the kernels](../book/kernels.md) shows what to compute instead.
-# - **Views that are not Gaussian** have their own log moment function in place of half the variance in step 2. In these worlds, at a fixed $\tau^2$ of a few, the difference is small; this may be why four worlds lay on one curve. In pilots with rare features or heavy tails it was large at $\tau^2=1$ already. A learned temperature is not small, and in three of the papers' worlds InfoNCE counts wrong, most of all where two modalities share signs exactly. In the fourth, sparse codes, correlations are weak, and it [counts nearly right](ot-a-beyond).
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; a learned temperature is not small, and there it shows ([table](ot-seven)).
 #
-# With the spectral loss {cite}`haochen-2021` step 2 holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
+# (ot-clip)=
+# ### If you come from CLIP
+#
+# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which is another loss. What we can say of it:
+#
+# - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). Strong directions are exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
+# - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how long and how fast one trained.
+# - *Compute instead* the correlations of your features: ten lines on [Use the kernels](../book/kernels.md). Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
+#
+# (ot-seven)=
+# ### The count, in seven worlds that were not made for it
+#
+# From the [records](ot-record); of digits, from this page.
+#
+# | views | InfoNCE: learned $\tau^2$ over the count, less 1 | the spectral loss |
+# |---|---|---|
+# | Gaussian, the worst of eight spectra | +4 % | |
+# | sparse codes, all $\rho$ near .2 | −5 % | −1 % |
+# | tokens | −19 % | +0 % |
+# | half moons | +45 % | +0 % |
+# | two modalities, which share signs exactly | +338 % | +4 % |
+# | handwritten digits | −28 % | |
+# | patches of photographs | −34 % | |
+# | features of a frozen network | not judged: the sample is too small to tell | |
+#
+# The count is right where views are Gaussian, and nearly right where correlations are weak, whatever the views: a bilinear score is then nearly the log density ratio ([appendix](ot-a-beyond)). Elsewhere InfoNCE counts wrong.
+#
+# With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
 #
 # ````{prf:observation} the spectral loss
 # :label: ot-spectral
@@ -422,7 +450,7 @@ chapter.judge("private", **private_shares(block))
 # ```
 # ````
 
-# %%
+# %% tags=["hide-input"]
 counted = chapter.library_piece(
     "counts in four worlds", spectral_counts, block, 2 * count_batch, count_steps
 )
@@ -436,7 +464,7 @@ for name in WORLDS:
 chapter.judge("spectral", **counted)
 
 # %% [markdown]
-# What remains is narrow and exact. What reaches further is the fixed temperature: it gave rank and shares in four worlds that it was not made for.
+# What remains is narrow and exact. What reaches further is the fixed temperature.
 
 
 # %% [markdown]
@@ -452,7 +480,7 @@ chapter.judge("spectral", **counted)
 # | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it every direction has $\rho=1$, and with enough outputs the network whitens ([chapter](feature-decoupling.ipynb)) |
 # | Non-linearity finds patterns | {cite:t}`tian-2023` | not in it: the formula speaks of linear networks ([chapter](nonlinearity.ipynb)) |
 #
-# The first two look opposite in the introduction of this book: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. For centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they are what fills the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. A larger $\tau^2$ widens the spectrum, and beyond $\sum_j\rho_j$ lets the noise back in.
+# The first two look opposite: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. For centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. See it: <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">equal views, and noise wins</a>; redraw the private part (their ρ at 0), and it is gone.
 #
 # These are readings of optima. The papers prove more, about the way there: which direction comes first, at which rate, in which stage.
 
@@ -467,15 +495,13 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# Now the four papers. From each we take two to four statements that make sense in every world (of Tian's paper, of its figures and not its theorems): "one direction is left", "a private feature is dropped unless both views show it". Three kinds of rows are marked. R2 and W2 are proved in the papers for their own data; without these conditions they are our reading. E2 and E3 compare a constraint with InfoNCE and with balance, which the paper does not do. T3 is a popular reading that no paper states. Two rows at the end are ours, L2 and L3; L1 is the law itself, above. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# Now the four papers. From each we take two to four statements that make sense in every world (of Tian's paper, of its figures and not its theorems): "one direction is left", "a private feature is dropped unless both views show it". Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
 # Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which ones?
 #
-# For each row there is a number, a line that it has to reach, and a *control*, a plausible mistake that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. All networks start alike and move by steps of the same relative length (each step moves the weights by the same fraction of their norm, a tenth at first and ever less towards the end), so that arms are compared by the length of their path and not by a learning rate that suits one of them. The row of a paper is read abroad only if it holds at home, in the same code.
-#
-# One column takes about ten seconds. Its arms share one training wherever they share a network.
+# For each row there is a number, a line that it has to reach, and a control that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. Arms start alike and move by steps of the same relative length, so that they are compared by the length of their path. The row of a paper is read abroad only if it holds at home, in the same code. Three rows are [asked more](ot-a-table) in the appendix. The controls of E1, E3 and L3 are far off: they show that nothing is wired wrongly, and are no rivals.
 
-# %%
+# %% tags=["hide-input"]
 columns = {}
 for world in COLUMNS:
     columns[world] = chapter.library_piece(
@@ -496,7 +522,7 @@ outcomes_found = with_changes(cell_outcomes(table_cells), changed)
 table_words = {row: row_words(outcomes_found[row], ROWS[row]) for row in table_cells}
 
 # %% [markdown]
-# `cell_outcomes` compares every interval with its line, by Holm's procedure over all cells of the table, and `row_words` turns the outcomes of a world's cells into a word. If variants of one world differ, the word is "with conditions". A negative that another rate or doubled time leaves open becomes undecided, and one that then meets its line is a variant (`with_changes`).
+# Each square's word is computed from its numbers ([how](ot-a-table)).
 
 # %% tags=["hide-input", "remove-output"]
 short = {
@@ -569,12 +595,12 @@ glue.figure(fig, "ot-plot-table")
 # :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have a full dot in tokens only.
 # :name: ot-fig-table
 #
-# Fourteen statements in four worlds: mean over seeds with its 95 % interval, and the control in grey, 999 at most. Under each statement stands the line that it has to reach. Framed: the paper's own world. \*: ours in part, see above. W1 and W4 count factors of ten. The framed cell is the paper's own setting. T1 and T2 hold there with receptive fields, and not with full connections, which the paper does not treat. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
+# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. Framed: the paper's own world and setting; T1 and T2 hold there with receptive fields. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
 # ```
 #
 # ### Esser et al.: what a constraint does
 #
-# Take a loss that is linear in the similarities and let two layers grow. Growth is fastest where the cross moment is largest, and two layers multiply the lead. So one direction wins, and ReLU does not save the others.
+# Take a loss that is linear in the similarities and let two layers grow, linear or with ReLU. Growth is fastest where the cross moment is largest, and two layers multiply the lead. So one direction wins. (One layer, of which the paper's Proposition 1 speaks, keeps more where the largest eigenvalues are equal.)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("e1", **arms_of_claim("e1", table_cells["e1"]), regime=in_regime)
@@ -582,25 +608,23 @@ chapter.judge("e1", **arms_of_claim("e1", table_cells["e1"]), regime=in_regime)
 # %% [markdown]
 # Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in the three worlds that are decided. It does not change the balance: the network turns the data and shows the spectrum that it finds there.
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 
 # %% [markdown]
-# The rule of E2 was frozen before the run, and the run leaves two modalities open. Of the InfoNCE networks there one is late: at the end of the run it still lacks one of the six features, so that the constrained network beats it and the interval becomes wide. We show the cell as it came out, and leave it to the longer record.
-#
-# Proposition 3 of the paper is about linear layers. With ReLU, which it does not cover, the constrained network keeps less than InfoNCE, at the one $\tau^2=3$ of this row, in sparse codes, by far, and in tokens; half moons and two modalities are open. In sparse codes the gap depends on the rate: at three times the rate it is no longer clear ([record](ot-record)). A reason that we did not test: negatives pick the neurons that agree across views, and a constraint holds all neurons alike.
+# E2 is at one temperature, $\tau^2=3$. Against the best of three the sign turns at home: in half moons the constraint keeps a little less, near the line, and the claim stays open ([appendix](ot-a-table)). On this page two modalities stay open: one InfoNCE network there is late, and the longer record decides. With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
 #
 # ### Ren and Li: what negatives do
 #
-# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), every division is as good, and the law is silent: there the imbalance is made by training, from features of unequal strength, and this is what the paper proves. Negatives spread the norm, and at the optimum they make all features equal exactly if all correlations are equal. In half moons noise makes correlations unequal, and full balance returns once the noise is taken out.
+# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), the law is silent: there training makes the imbalance, from features of unequal strength, and this is what the paper proves. Negatives spread the norm, and at the optimum they make all features equal exactly if all correlations are. In half moons noise makes correlations unequal, and full balance returns once it is taken out.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("r1", **arms_of_claim("r1", table_cells["r1"]), regime=in_regime)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("r2", **arms_of_claim("r2", table_cells["r2"]), regime=in_regime)
 
 # %% tags=["hide-input", "remove-output"]
@@ -632,7 +656,7 @@ glue.figure(fig, "ot-plot-negatives")
 # :alt: Three rows of four panels against the inverse temperature: features kept, private variance dropped, and effective rank, in four worlds. Kept and rank rise in tokens and half moons, with a fall of kept at the end in tokens; in two modalities both are flat. Drop falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do, in four worlds: features kept, private variance dropped (times, at most 10⁵) and effective rank. *Kept*: how much of the shared features a linear probe reads, the R² of E2. *Drop*: unshared over shared variance, before over after. It counts noise along shared directions, too, so it is smaller than in the figure of coupled views, which counts private directions alone. Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the middle row: in tokens and half moons drop falls as $\tau^2$ rises; in sparse codes it starts level; in two modalities positives alone drop more than can be measured. No claim judges this figure.
+# What negatives do: features *kept* (the R² of a linear probe, as in E2), private variance *dropped* (times, at most 10⁵; noise along shared directions counts, too) and effective rank. Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the middle row: in tokens and half moons drop falls as $\tau^2$ rises. No claim judges this figure.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -643,21 +667,21 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The direction is the law's, the size is not: in these batches private directions get a tenth to two fifths of what the law gives them.
+# The direction is the law's, the size is [not](ot-a-table): in these batches outputs to spare add a tenth to two fifths of what they add by the law.
 #
 # ### Wen and Li: what augmentation does
 #
-# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for everything, signal and noise, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, and its strength plays no part (L3). With fewer outputs, as in W2, all choices are equally good by the law, and training decides. So "noise alone" is what remains in a world of many private directions, and in a world of few most of the signal stays.
+# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for signal and noise alike, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, whatever its strength (L3). With fewer outputs, as in W2, all choices are equally good by the law, and training decides. So "noise alone" remains where private directions are many.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("w1", **arms_of_claim("w1", table_cells["w1"]), regime=in_regime)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "coupled", **arms_of_claim("coupled", table_cells["coupled"]), regime=in_regime
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("w2", **arms_of_claim("w2", table_cells["w2"]), regime=in_regime)
 
 # %% tags=["hide-input", "remove-output"]
@@ -694,7 +718,7 @@ glue.figure(fig, "ot-plot-coupled")
 # :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange, 10⁻⁶ at least) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and the same for views apart (grey). On the left, in tokens, half moons and two modalities nothing but the sharing of noise has changed between blue and orange; in sparse codes the orange views are the paper's masks. Look at the pairs on the right: with noise three times as strong the law holds as well.
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well.
 # ```
 
 # %% [markdown]
@@ -705,9 +729,9 @@ glue.figure(fig, "ot-plot-coupled")
 # :::
 
 # %% [markdown]
-# A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise in every world whose features are spread, and in a modality whose features are single inputs it removes the features as well. A modality of 64 inputs, turned so that each feature is spread, is masked with success.
+# A mask removes what one input shows alone and leaves what many inputs carry. It decouples noise wherever features are spread; in a modality whose features are single inputs it removes these as well.
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("w4", **arms_of_claim("w4", table_cells["w4"]), regime=in_regime)
 
 # %% [markdown]
@@ -719,13 +743,13 @@ chapter.judge("w4", **arms_of_claim("w4", table_cells["w4"]), regime=in_regime)
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("w3", **arms_of_claim("w3", table_cells["w3"]), regime=in_regime)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("t1", **arms_of_claim("t1", table_cells["t1"]), regime=in_regime)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("t2", **arms_of_claim("t2", table_cells["t2"]), regime=in_regime)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("t3", **arms_of_claim("t3", table_cells["t3"]), regime=in_regime)
 
 # %% tags=["hide-input", "remove-output"]
@@ -757,7 +781,7 @@ glue.figure(fig, "ot-plot-beyond")
 # :alt: Four panels of intervals, one line per world or variant, with a dotted line to reach. Thresholds reach it where features are sparse, width and ReLU only in tokens with places, and the constraint with ReLU fails far from the line in sparse codes.
 # :name: ot-fig-beyond
 #
-# Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. From left to right W3, T1, T2, and E2 with ReLU. Full dots reach the line, empty ones fall short of it, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
+# Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. Full dots reach it, empty ones fall short, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
 # ```
 #
 # Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone, fully connected, shows no more single features than linear neurons do (T2). What it keeps is another matter: more than a linear network in tokens, less in the other three worlds (T3).
@@ -773,7 +797,7 @@ if stands:
 for (change, row, cell), of in turned.items():
     print(f"{row.upper()} {cell}, {change}: {of}")
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "robust",
     **negative_arms(changed),
@@ -785,7 +809,7 @@ chapter.judge(
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# So far every view was drawn from a model. Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph, where colours change, too. Nobody knows what two such views share. The views are whitened first, so that the encoder does not see their variances ([without that](ot-a-real-temperature) it ends at the same spectrum), and we measure what they share: directions are found on pairs of the training images, and their correlations on pairs of images that no training sees. Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph. What two such views share we measure: directions on pairs of training images, their correlations on pairs of images that no training sees. The views are whitened first ([without that](ot-a-real-temperature) an encoder ends at the same spectrum). Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -826,6 +850,14 @@ glue.number("ot-kurtosis-most", real_views.excess_kurtosis()[:10].max())
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("real-spectrum", observed=misplaced, control=controls)
 
+# %% tags=["hide-input"]
+formulas = {"law": at_fixed.law, "own log moments": at_fixed.sampled}
+formulas |= rival_spectra(real_views.rho, image_temperatures, image_outputs)
+print(f"{'off by, at τ² =':16}", *(f"{t:5g}" for t in image_temperatures))
+for name, of in formulas.items():
+    off_by = distance(at_fixed.measured, of[:, None]).mean(-1)
+    print(f"{name:16}", *(f"{float(x):5.2f}" for x in off_by))
+
 # %% tags=["hide-input", "remove-output"]
 shown = min(16, image_outputs)
 count = len(image_temperatures)
@@ -860,7 +892,7 @@ for ax, k in zip(np.atleast_1d(axes), range(count), strict=True):
     )
     ax.plot([], [], "ko", ms=3, label="trained, every seed")
     ax.set_title(f"τ² = {image_temperatures[k]:g}")
-    ax.set_xlabel("direction")
+    ax.set_xlabel("rank")
     top = max(float(at_fixed.law[k].max()), float(at_fixed.measured[k].max()))
     ax.set_ylim(0, 1.3 * top)
 np.atleast_1d(axes)[0].set_ylabel("share of the outputs' variance")
@@ -873,7 +905,7 @@ glue.figure(fig, "ot-plot-real")
 # :alt: One panel per inverse temperature. Bars fall from left to right, more of them the larger the inverse temperature; black points of trained encoders sit on the tops of the bars, and a green line runs through them. A dotted grey line of the control leaves them.
 # :name: ot-fig-real
 #
-# Spectra of linear encoders that are trained on two random views of real images. They are sorted by size: the figure compares how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: the same formula with the variances of the principal components. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone. The line of the control may leave the panel.
+# Spectra of linear encoders, sorted by size: how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: variances in place of correlations. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone.
 # ```
 #
 # The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$, so its claim ends at $\tau^2=1$. Beyond it, put the views' own log moments in the place of the Gaussian ones.
@@ -905,13 +937,11 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) trains a linear encoder on the whitened principal components of a frozen network's features of whole photographs. There the spectra follow the law up to $\tau^2=1$; at 3 an untrained encoder comes as near as a trained one; what a learned temperature should be, no sample of this size can say.
-#
-# At a learned $\tau^2$ every direction counts, and so does every departure from a Gaussian: on digits and on patches of photographs $\tau^2$ ends below $\sum_j\rho_j$, and the [appendix](ot-a-real-temperature) says where.
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) has features of a frozen network, where we claim no more than $\tau^2\le1$: at 3 an untrained encoder comes as near as a trained one. What a learned $\tau^2$ counts on images, the [appendix](ot-a-real-temperature) says.
 #
 # ### A network that is not linear
 #
-# The law is about the last layer, if that is linear. Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*. That is the diagnostic for your own encoder, or your two towers: a few lines on [Use the kernels](../book/kernels.md).
+# Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*: the diagnostic for your own encoder, or your two towers ([Use the kernels](../book/kernels.md)).
 
 # %% tags=["hide-input"]
 units = {**watched("images, ReLU network"), "outputs": min(32, image_outputs)}
@@ -948,7 +978,7 @@ chapter.judge(
 # (ot-own)=
 # ## Your own world
 #
-# Choose a world, its views, a network and a loss, and see what becomes of the shared features as noise is added to both views and as the temperature changes.
+# Choose a world, its views, a network and a loss; noise is added to both views, and the temperature changes.
 #
 # ```sh
 # clbook run one-testbed -p own_world=sparse-codes -p own_loss=spectral
@@ -997,7 +1027,7 @@ glue.figure(fig, "ot-plot-own")
 # :alt: Two panels over the inverse temperature, one set of points for each strength of added noise. Left: the effective rank of the outputs, with dashed curves of the law where it has one. Right: how much of the shared features is kept.
 # :name: ot-fig-own
 #
-# A map over two axes, temperature and added noise, for the parts that you chose. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Look how far apart they are. Sparse codes need more steps (`own_steps`) than the default to come near. Right: how much of the shared features a linear probe reads from the outputs with a little noise added to them.
+# For the parts that you chose. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Look how far apart they are; sparse codes need more `own_steps`. Right: how much of the shared features a linear probe reads from the outputs with a little noise added.
 # ```
 
 
@@ -1062,45 +1092,33 @@ for one_way in (Apart(), Coupled()):
     )
 
 # %% [markdown]
-# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. One part of what Wen and Li prove of sparse codes, the part that views decide, shows here with other data, another loss and another network. It has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
+# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. This has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
 
 
 # %% [markdown]
 # (ot-who)=
 # ## Who else is here
 #
-# The formula is a short corollary, and most of its parts are known. We list what the nearest works state, as far as we could read it (of some only the abstract, which we say), and what this chapter adds. Of the closed form for inner products and of $\tau^2=\sum_j\rho_j$ we can say no more than that *we did not find them stated*; the search was finite, and the second follows in one line from what is known of the spectral loss.
-#
-# - {cite:t}`kamai-2026` come first for what views decide (abstract and opening read). In a linear model with signal and nuisance in each modality, each with its own correlation across the modalities, they find when alignment recovers the signal: when every correlation of the signal exceeds every one of the nuisance. Our statement that noise is dropped if views do not share it is this threshold with nuisance at 0; *coupled* views are its other end, all correlations 1. Their public page describes the theory as canonical correlation analysis in closed form, without a temperature; shares and a learned temperature are what is added here.
-# - **"A theory of contrastive learning with natural images"** by Antonio Torralba and Yair Weiss ([arXiv 2607.07470](https://arxiv.org/abs/2607.07470), ICML 2026): its abstract says that small convolutional networks learn to whiten in part, with frequencies and weights from a "simple 'waterfilling' algorithm given the dataset's expected power spectrum". We have seen the abstract and public notes on the paper, not the paper itself. By these notes it has Gaussian outputs, squared distances and infinitely large batches, and power is poured over correlations under one budget; so water-filling of shares is theirs, for squared distances. Inner products, the closed form, the learned temperature and the four worlds are what is added here. We keep the word *soft threshold* for the formula, and water for the picture.
-# - {cite:t}`haochen-2021` introduce the spectral loss (abstract and opening read), whose optimum is a truncated spectral decomposition; for linear maps its quadratic form is ours for views of any law. At a fixed temperature the norm of one, and with it the threshold, is the difference. At a learned one there is none: with one encoder $\tau f$ is an encoder without norm and without temperature, and its mean squared norm, which is our count, is the sum of the eigenvalues that their optimum keeps. {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of the quadratic form in the abstract of Chen, Zhou and Zhou ([arXiv 2606.26617](https://arxiv.org/abs/2606.26617)).
-# - {cite:t}`gui-2025` prove, for networks beyond linear ones, that contrastive learning with an optimised temperature adapts to the intrinsic dimension of what is shared (abstract read). The learned temperature that counts correlations may be a linear case of this; we have read the abstract alone.
-# - {cite:t}`ziyin-2023` derive the landscape of linear self-supervised models and its collapses; {cite:t}`ji-2023` show that linear contrastive learning beats principal components in unequal noise, which is why principal components fail as our control. Of both we know the abstract alone. {cite:t}`betser-2026` show that InfoNCE makes outputs Gaussian in high dimension (abstract read), which makes the law's assumption plausible for what a network hands on, not for its inputs.
-# - The map from $\rho/\tau^2$ to shares is *sparsemax* {cite}`martins-astudillo-2016`, a projection onto the simplex, and the optimum a projection onto a ball of the nuclear norm; the same function is found in reverse water-filling, of a different quantity.
-# - From memory, and not reopened: Nakada et al. (2023) treat a class of losses that includes CLIP's, and in it the linear loss with a penalty $\lVert G\rVert^2$, the same objective with the penalty chosen; Tian (2022) treats fixed pair weights, our $\tau^2\to0$; Jing et al. (2022) a collapse by strong augmentation; in the Gaussian information bottleneck (Chechik et al., 2005) canonical directions enter one by one as well, with other weights.
-
+# The formula is a short corollary, and most of its parts are known; [the appendix](ot-a-who) lists the nearest works, what each states as far as we could read it, and what is added here. In one breath: Torralba and Weiss (2026) pour power over frequencies by *waterfilling*; Kamai et al. (2026) say when alignment recovers a signal beside a nuisance of its own correlation; HaoChen et al. (2021) have the spectral loss, whose optimum our count sums up at a learned temperature; Balestriero and LeCun (2022), Johnson et al. (2023) and Chapman et al. (2024) have optima of related losses as spectral embeddings, kernels and canonical correlations. Of the closed form for inner products at a fixed temperature, and of the counts by InfoNCE, by one negative and by distances, we can say no more than that *we did not find them stated*; the search was finite.
 
 # %% [markdown]
 # (ot-surprises)=
 # ## What surprised us
 #
-# 1. **The law itself.** It was not looked for. Arms at a small $\tau^2$ stopped at a rank that more time did not raise, and then one formula explained R2, L3 and the direction of L2.
+# 1. **The law itself** was not looked for. Arms at a small $\tau^2$ stopped at a rank that more time did not raise, and then one formula explained R2, L3 and the direction of L2.
 # 2. **We saw no negatives that denoise.** They widen the spectrum, and beyond $\tau^2=\sum\rho_j$ they flood private directions.
-# 3. **"Without augmentation, noise wins" is whitening**, with enough outputs. It depends on how many directions of noise there are, and not on how strong it is.
-# 4. **With a threshold, neurons with one feature each need sparse features**, not masks or dense noise: sparse signals in two modalities give them with no mask at all, dense ones do not.
-# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes and in tokens. And ReLU keeps more of the shared features in tokens, whose features are no linear function of the views, and fewer in the other three.
-# 6. **A temperature is a count**, for one linear encoder of root mean square norm 1, Gaussian views and many negatives: a learned $\tau^2$ of 2.5 says that their correlations add up to 2.5. One that depends on the size of the batch says that the batch is too small for it. On digits and on patches of photographs it counts less, as these views are not Gaussian.
+# 3. **"Without augmentation, noise wins" is whitening**: it depends on how many directions of noise there are, and not on how strong it is.
+# 4. **With a threshold, neurons with one feature each need sparse features**, not masks or dense noise.
+# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes and in tokens.
+# 6. **A solved batch** lowers a learned temperature though there is more to count.
 #
 # ## What is open
 #
-# - **Non-linear networks and InfoNCE.** Under the spectral loss the count of any encoder that is flexible enough is the sum of the largest eigenvalues of the kernel of positive pairs, constants included, as follows from HaoChen et al. Under InfoNCE the canonical correlations of a kernel are the natural guess: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
-# - **Outputs of unit length**, as CLIP has them. For equal correlations we can say where $\tau^2$ settles ([appendix](ot-a-beyond)); for unequal ones we measure and do not prove.
+# - **Non-linear networks and InfoNCE.** Under the spectral loss the count of a flexible encoder is the sum of the largest eigenvalues of the kernel of positive pairs, as follows from HaoChen et al. Under InfoNCE: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
+# - **Outputs of unit length**: a formula for equal correlations, a fixed point for unequal ones, no law for a batch that is solved.
 # - **Few negatives.** One negative and infinitely many have exact optima. Between them the correction is an expansion, and it breaks down where single negatives dominate the sum.
 # - **Distances and two encoders.** The law of distances is proved for one encoder. In two modalities, with two, it held in our runs.
-# - **Time.** The law is about the end. How long a weak direction takes depends on the gap $\mu-\rho_j$ or $\rho_j-\mu$, and gaps close to 0 take as long as you like.
-# - **The order of events.** Stages and rates, which the papers prove, are not in a law of optima.
-#
-# On form: the runs of this chapter are functions of the room `testbed`, parameters in, observed value and control out, which the notebook calls. It made cells short, and a run can be tested and called by anybody without a notebook. It hides what a cell would have shown: to see how a network is trained here, follow the strip to the library.
+# - **Time and order.** The law is about the end. Stages and rates, which the papers prove, are not in it, and gaps $\rho_j-\mu$ close to 0 take as long as you like.
 #
 # (ot-symbols)=
 # ### Symbols

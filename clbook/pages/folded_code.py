@@ -1,8 +1,8 @@
 """A Sphinx extension: the folded code between two paragraphs is one strip, named by what it does.
 
 Outputs of cells tagged `hide-input` keep their places; their code follows as "the run: 3 steps, 41 lines". Short runs
-of one section share a strip. The code of a picture stands below the picture, and the folded cells of a solution, with
-their outputs, are one strip, too.
+of one section share a strip. The code of a picture stands below the picture, and the folded cells of a solution, or of
+cards, with their outputs, are one strip, too.
 """
 
 import re
@@ -58,8 +58,11 @@ def _blocks(section: nodes.Element) -> Iterator[list[nodes.container]]:
 
 
 def _fold_solution(section: nodes.Element, block: list[nodes.container]) -> None:
-    """Put one strip with code and outputs in the place of a block."""
-    strip = FoldedCode("", name=_name("code of this solution", [cell[0] for cell in block]))
+    """Put one strip with code and outputs, of a solution or of cards, in the place of a block."""
+    sources = [cell[0] for cell in block]
+    cards = sum("chapter.judge(" in source.astext() for source in sources)
+    name = f"{cards} card{'s' * (cards > 1)}" if cards else _name("code of this solution", sources)
+    strip = FoldedCode("", name=name)
     section.insert(section.index(block[0]), strip)
     for cell in block:
         section.remove(cell)

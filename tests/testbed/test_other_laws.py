@@ -9,7 +9,12 @@ from contrastive_dynamics.alignment_and_balance.contrastive_force import populat
 from contrastive_dynamics.alignment_and_balance.model import Signs, sign_vectors
 from contrastive_dynamics.numerics.random_streams import stream
 from contrastive_dynamics.testbed.independent_latents import inverse_tilt, latent_shares, tilted_correlation
-from contrastive_dynamics.testbed.unit_length import mean_cosine, resultant_length, unit_length_temperature
+from contrastive_dynamics.testbed.unit_length import (
+    mean_cosine,
+    resultant_length,
+    unit_length_shares,
+    unit_length_temperature,
+)
 
 RHO = torch.tensor([0.7, 0.5, 0.2, 0.0], dtype=torch.float64)
 
@@ -98,3 +103,36 @@ def test_unit_length_temperature():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         call()
+
+
+def test_the_fixed_point_of_unequal_correlations_is_the_formula_s_where_they_are_equal():
+    shares, tau = unit_length_shares(torch.full((4,), 0.6), 2**9, 2**11)
+    assert tau == pytest.approx(unit_length_temperature(0.6, 4), rel=0.03)
+    assert (shares - 0.25).abs().max() < 0.02 and float(shares.sum()) == pytest.approx(1)
+
+
+def test_at_the_fixed_point_positives_and_weighted_negatives_agree():
+    """In the means of s and of f_jf'_j − ½(f_j² + f'_j²)s, on draws that the solution has not seen."""
+    rho, generator = torch.tensor([0.8, 0.5, 0.2], dtype=torch.float64), torch.Generator().manual_seed(7)
+    shares, tau = unit_length_shares(rho, 2**9, 2**11)
+    x, e, other = torch.randn(3, 3000, 3, generator=generator, dtype=torch.float64)
+    f, g, h = (
+        torch.nn.functional.normalize(shares.sqrt() * y, dim=-1) for y in (x, rho * x + (1 - rho**2).sqrt() * e, other)
+    )
+    weight = torch.softmax(tau * f @ h.mT, 1)
+
+    def means(second, s, mean):
+        moved = [
+            mean(f[:, j, None] * second[..., j] - (f[:, j, None] ** 2 + second[..., j] ** 2) * s / 2) for j in range(3)
+        ]
+        return torch.stack([mean(s), *moved])
+
+    of_positives = means(g[:, None], (f * g).sum(1, keepdim=True), torch.mean)
+    of_negatives = means(h[None], f @ h.mT, lambda of: (weight * of).sum(1).mean())
+    assert (of_positives - of_negatives).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("rho", [torch.tensor([0.5, 1.0]), torch.tensor([0.0, 0.5]), torch.tensor(0.5)])
+def test_a_fixed_point_is_refused_for_other_correlations(rho):
+    with pytest.raises(ValueError, match="unit_length_shares: rho must be"):
+        unit_length_shares(rho)

@@ -5,10 +5,12 @@
   "use strict";
   const { make, slider, loop, still, start, vesselMath } = explorables;
   const { spectrum, waterFilling, learnedTau, rank, begin, kicked, sharesOf, step } = vesselMath;
+  const { distanceFilling, learnedDistanceTau, normals, sampledStep } = vesselMath;
   const NAMES = ["first", "second", "third", "fourth"], USUAL = [0.9, 0.7, 0.5, 0.3];
   const LEFT = 54, WIDE = 700, TALL = 306, TOP = 16, BOTTOM = 250; // of the drawing; shafts end at BOTTOM, where rho is 1.05
   const STEPS = 5, LONGEST = 20000, RESTS = 2e-7; // steps a frame, at most, and a change of a share per step that is none
   const MOST = 6;
+  const PAIRS = 64, SAMPLED = 1500; // pairs a step, and steps, of a training on samples
 
   const usual = { shared: USUAL, priv: 2, coupled: 0 }, bare = spectrum(usual);
   const wet = (tau, from, to) => waterFilling(bare, tau).shares.slice(from, to).filter((g) => g > 0).length;
@@ -55,10 +57,11 @@
     { words: "τ² = 0.3 (a high temperature): the deepest shaft takes nearly all. This is the collapse of positive pairs alone.", state: { tau: 0.3 }, light: ".vessel" },
     { words: "Equal depths fill equally at any τ²: balance belongs to equal correlations, not to negatives alone.", state: { tau: 1, first: 0.7, third: 0.7, fourth: 0.7 }, light: ".vessel" },
     { words: "Two outputs instead of eight: only the two deepest shafts are open.", state: { tau: 2, outputs: 2 }, light: ".vessel" },
-    { words: "Learn τ²: the vessel is filled to the brim, and no further.", state: { tau: 0.5, learn: 1 }, light: ".vessel" },
+    { words: "So far the loss was that of infinitely many negatives, whose optimum is the law. Now 64 pairs are drawn at each step, and τ² is learned: the vessel is filled to the brim, nearly.", state: { tau: 0.5, learn: 1, sampled: 1 }, light: ".vessel" },
   ];
 
   function draw(board, changed) {
+    let sampled = false, distance = false, random = null;
     let network = null, seed = 1, learn = false, running = false, seen = false, taken = 0, goal = null;
 
     // --- the frame: title, result, vessel, controls
@@ -70,6 +73,10 @@
     play.addEventListener("click", () => (seed++, anew(), changed()));
     const toggle = make(controls, "button", { type: "button", "aria-pressed": "false" }, "Learn τ²");
     toggle.addEventListener("click", () => (setLearn(!learn), moved()));
+    const drawn = make(controls, "button", { type: "button", "aria-pressed": "false" }, `${PAIRS} sampled pairs a step`);
+    drawn.addEventListener("click", () => (setLoss(!sampled, false), moved()));
+    const apart = make(controls, "button", { type: "button", "aria-pressed": "false" }, "by distance");
+    apart.addEventListener("click", () => (setLoss(true, !distance), moved()));
     const decimal = (v) => String(+v.toFixed(2)).replace("-", "−");
     const tau = slider(controls, "inverse temperature τ²", { min: 0.1, max: MOST, step: 0.05, value: 1 }, decimal, () => (setLearn(false), (network.tau = tau.value()), moved()));
     const outputs = slider(controls, "outputs z", { min: 1, max: 12, step: 1, value: 8 }, String, () => (anew(), changed()));
@@ -88,6 +95,13 @@
       toggle.setAttribute("aria-pressed", now);
     }
 
+    // Distances are compared among sampled pairs alone.
+    function setLoss(bySample, byDistance) {
+      [sampled, distance] = [bySample, byDistance];
+      drawn.setAttribute("aria-pressed", sampled);
+      apart.setAttribute("aria-pressed", distance);
+    }
+
     // Another depth, or more water: the network trains on. A small kick wets every shaft, as one that has dried up stays dry.
     function moved() {
       network.u = kicked(network.u, seed);
@@ -98,7 +112,7 @@
     // A network before training.
     function fresh() {
       network = { u: begin(outputs.value(), 4 + priv.value(), seed), tau: tau.value() };
-      [taken, goal] = [0, null];
+      [taken, goal, random] = [0, null, normals(seed + 2)];
     }
 
     function anew() {
@@ -112,7 +126,7 @@
     const brim = make(svg, "path", { class: "brim" }), told = make(svg, "text", { class: "told" });
 
     function show() {
-      const all = rho(), law = waterFilling(all, network.tau, outputs.value()), shares = sharesOf(network.u);
+      const all = rho(), law = (distance ? distanceFilling : waterFilling)(all, network.tau, outputs.value()), shares = sharesOf(network.u);
       const high = Math.max(0.3, 0.12 - law.level, ...shares.map((g, j) => network.tau * g - all[j] + 0.05)), unit = (BOTTOM - TOP) / (1.05 + high);
       const y = (r) => TOP + (r + high) * unit, wide = (WIDE - LEFT - 8) / all.length;
       [ground, water, words].forEach((group) => group.replaceChildren());
@@ -135,22 +149,25 @@
     function say(all, law, shares) {
       const kept = (from, to) => shares.slice(from, to).filter((g) => g > 0.005).length, at = decimal(network.tau);
       const noise = kept(4), parts = `${kept(0, 4)} of 4 shared features${priv.value() ? `, ${noise || "none"} of ${priv.value()} private` : ""}`;
-      const sum = learnedTau(all, outputs.value()), settled = `τ² has settled at ${network.tau.toFixed(2)}: the correlations add up to ${sum.toFixed(2)}`;
+      const sum = (distance ? learnedDistanceTau : learnedTau)(all, outputs.value()), counted = distance ? "the law of distances says" : "the correlations add up to";
+      const settled = `τ² has settled at ${network.tau.toFixed(2)}: ${counted} ${sum.toFixed(2)}`;
       const heading = running ? (learn ? "The network pours, and learns how much" : "The network pours τ² into the shafts") : learn ? settled : taken ? `τ² = ${at} reaches ${parts}` : "Before training";
       if (title.textContent !== heading) title.textContent = heading;
       const worst = Math.max(...shares.map((g, j) => Math.abs(g - law.shares[j])));
-      result.textContent = `dashed: the law’s level μ = ${decimal(law.level)} · effective rank ${rank(shares).toFixed(2)}, by the law ${rank(law.shares).toFixed(2)} · farthest share off by ${worst.toFixed(2)}`;
+      const by = sampled ? `${PAIRS} pairs a step${distance ? ", by distance" : ""}` : "loss of infinitely many negatives";
+      result.textContent = `${by} · dashed: the law’s level μ = ${decimal(law.level)} · effective rank ${rank(shares).toFixed(2)}, by the law ${rank(law.shares).toFixed(2)} · farthest share off by ${worst.toFixed(2)}`;
       if (!running) svg.setAttribute("aria-label", `${all.length} shafts of depth ${all.map(decimal).join(", ")}, with ${shares.map((g) => Math.round(100 * g)).join(", ")} % of the water; level ${decimal(law.level)}`);
     }
 
     // --- training
     function once() {
       const before = sharesOf(network.u), old = network.tau;
-      for (let k = 0; k < STEPS; k++) network = step(network, rho(), learn);
+      const how = { n: PAIRS, draw: random, distance, slower: 0.02 + 0.98 * (1 - taken / SAMPLED) };
+      for (let k = 0; k < STEPS; k++) network = sampled ? sampledStep(network, rho(), learn, how) : step(network, rho(), learn);
       network.tau = Math.min(Math.max(network.tau, 0.02), 20);
       taken += STEPS;
       const change = Math.max(Math.abs(network.tau - old), ...sharesOf(network.u).map((g, j) => Math.abs(g - before[j])));
-      return change > RESTS * STEPS && taken < LONGEST;
+      return sampled ? taken < SAMPLED : change > RESTS * STEPS && taken < LONGEST;
     }
 
     // The controls on their way to where a question wants them, and the network behind them.
@@ -184,12 +201,13 @@
 
     // --- scenes
     const numbers = { tau, outputs, ...Object.fromEntries(NAMES.map((name, k) => [name, depths[k]])), private: priv, coupled };
-    const read = () => ({ ...Object.fromEntries(Object.entries(numbers).map(([key, control]) => [key, +control.value().toFixed(2)])), seed, learn: +learn });
+    const read = () => ({ ...Object.fromEntries(Object.entries(numbers).map(([key, control]) => [key, +control.value().toFixed(2)])), seed, learn: +learn, sampled: +sampled, distance: +distance });
 
     function write(state) {
       for (const key in numbers) set(numbers[key], state[key]);
       seed = state.seed;
       setLearn(!!state.learn);
+      setLoss(!!state.sampled || !!state.distance, !!state.distance);
       running = false;
       fresh();
       show();

@@ -49,7 +49,14 @@ from .law_runs import (
     share_errors,
     slow_directions,
 )
-from .other_loss_runs import sign_counts, unit_length_counts
+from .other_loss_runs import (
+    sign_counts,
+    solved_and_not,
+    solved_batches,
+    unequal_length_errors,
+    unequal_lengths,
+    unit_length_counts,
+)
 from .own_runs import Plan, own_map
 from .real_runs import (
     distance,
@@ -58,6 +65,7 @@ from .real_runs import (
     measured_views,
     noise_shown,
     raw_spectra,
+    rival_spectra,
     spectra_at,
     temperature_learned,
     totals_of_known,
@@ -72,6 +80,7 @@ from .table import (
     table_column,
     table_of,
 )
+from .table_rivals import balances, beside_the_best, private_over_law, rival_runs
 from .table_robustness import negative_arms, robustness, standings, with_changes
 from .table_worlds import COLUMNS
 
@@ -86,6 +95,8 @@ __all__ = [
     "WORLDS",
     "Plan",
     "arms_of_claim",
+    "balances",
+    "beside_the_best",
     "broken_worlds",
     "cell_outcomes",
     "correlation_errors",
@@ -116,10 +127,13 @@ __all__ = [
     "one_negative_errors",
     "optimum_errors",
     "own_map",
+    "private_over_law",
     "private_shares",
     "rank_errors",
     "raw_spectra",
     "refuted_cases",
+    "rival_runs",
+    "rival_spectra",
     "robustness",
     "row_words",
     "seed_interval",
@@ -127,6 +141,8 @@ __all__ = [
     "sign_counts",
     "size_of_errors",
     "slow_directions",
+    "solved_and_not",
+    "solved_batches",
     "spectra_at",
     "spectral_counts",
     "standings",
@@ -137,6 +153,8 @@ __all__ = [
     "trained_with_one_negative",
     "two_encoders",
     "unbroken_worlds",
+    "unequal_length_errors",
+    "unequal_lengths",
     "unit_length_counts",
     "unproved_cases",
     "with_changes",

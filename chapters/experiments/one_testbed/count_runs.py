@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
+from contrastive_dynamics.testbed.distance_law import learned_distance_temperature
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.finite_batch import finite_batch_shares
-from contrastive_dynamics.testbed.losses import InfoNCE, Spectral
+from contrastive_dynamics.testbed.losses import Distances, InfoNCE, Spectral
 from contrastive_dynamics.testbed.optimisers import Adam
 from contrastive_dynamics.testbed.scores import shares
 from contrastive_dynamics.testbed.soft_threshold import learned_temperature
@@ -48,19 +49,21 @@ def learned_temperatures(
     law: str = "normal",
     norm: str = "mean",
     *,
+    loss: type[InfoNCE] | type[Distances] = InfoNCE,
     watch: Watch = iter,
 ) -> Learned:
-    """Train linear encoders and τ² together by InfoNCE and Adam, on views of given correlations, all in one batch.
+    """Train linear encoders and τ² together by a loss and Adam, on views of given correlations, all in one batch.
 
     Args:
         spectra: ρ of each, descending, all of one length S; ρ = 0 is a private direction.
         seeds: one network each for every spectrum and start.
         batch, steps, rate: N pairs a step, and Adam's η.
-        starts: of τ², over Σρ_j.
+        starts: of τ², over its law: Σρ_j, or that of distances.
         outputs: z.
         tied: whether one encoder serves both views.
         law: of the coordinates, one of `worlds.LAWS`.
         norm: of the outputs, one of `losses.NORMS`.
+        loss: inner products or distances; for the latter ρ is below 1.
         watch: wraps the steps in a progress bar.
     Returns: "ρ" `[spectrum, S]`, "τ²" `[start, spectrum, seed]`, "τ²g" `[start, spectrum, seed, S]` in the order of ρ.
     Raises: ValueError as `GivenCorrelations` and `train`.
@@ -69,11 +72,12 @@ def learned_temperatures(
     rho = torch.tensor(spectra, dtype=torch.float64)
     size = (len(starts), len(rho), len(seeds))
     rows = rho.unsqueeze(1).expand(size[0], *size[1:], rho.shape[-1]).flatten(0, 2)
-    begin = rows.sum(-1).view(size) * torch.tensor(starts, dtype=torch.float64).view(-1, 1, 1)
-    loss = InfoNCE(tuple(begin.flatten().tolist()), learned=True, norm=norm)
+    count = learned_distance_temperature(rows) if loss is Distances else rows.sum(-1)
+    begin = count.view(size) * torch.tensor(starts, dtype=torch.float64).view(-1, 1, 1)
+    of_start = loss(tuple(begin.flatten().tolist()), learned=True, norm=norm)
     world = GivenCorrelations(rows, law=law, tied=tied, dtype=torch.float32)
     trained = train(
-        world, Apart(), Linear(outputs), loss, seeds=list(seeds) * (size[0] * size[1]), steps=steps, batch=batch,
+        world, Apart(), Linear(outputs), of_start, seeds=list(seeds) * (size[0] * size[1]), steps=steps, batch=batch,
         optimiser=Adam(rate), dtype=torch.float32, watch=watch,
     )  # fmt: skip
     tau = trained.tau_squared.double()
@@ -82,18 +86,24 @@ def learned_temperatures(
 
 
 def count_errors(learned: Learned) -> Arms:
-    """|τ²/Σρ_j − 1|, the largest over spectra, for each start; controls: Σρ_j² and Σρ_j/(1 − ρ_j²) in place of Σρ_j.
+    """|τ²/Σρ_j − 1|, the largest over spectra, for each start; controls: Σρ_j² and Σρ_j/(1 − ρ_j²) in place of Σρ_j."""
+    rho = learned["ρ"]
+    return errors_of_counts(learned, learned_temperature(rho), {"Σρ²": rho.square().sum(-1)})
 
-    The second is what a Gaussian pointwise mutual information would have. Of a control the smaller over starts.
+
+def errors_of_counts(learned: Learned, law: Tensor, others: dict[str, Tensor]) -> Arms:
+    """|τ² over the law − 1|, the largest over spectra, for each start; controls: other counts `[spectrum]`.
+
+    One more control is Σρ_j/(1 − ρ_j²): what a Gaussian pointwise mutual information has in front of the product. Of a
+    control the smaller over starts.
     """
-    counts = {
-        "Σρ": learned_temperature(learned["ρ"]),
-        "Σρ²": learned["ρ"].square().sum(-1),
-        "Σρ/(1 − ρ²)": (learned["ρ"] / (1 - learned["ρ"].square())).sum(-1),
-    }
-    errors = {name: (learned["τ²"] / of.view(1, -1, 1) - 1).abs().amax(1) for name, of in counts.items()}
-    observed = dict(zip(STARTS, errors.pop("Σρ"), strict=True))
-    return {"observed": observed, "control": {name: of.amin(0) for name, of in errors.items()}}
+    others = others | {"Σρ/(1 − ρ²)": (learned["ρ"] / (1 - learned["ρ"].square())).sum(-1)}
+
+    def error(of: Tensor) -> Tensor:
+        return (learned["τ²"] / of.view(1, -1, 1) - 1).abs().amax(1)
+
+    control = {name: error(of).amin(0) for name, of in others.items()}
+    return {"observed": dict(zip(STARTS, error(law), strict=True)), "control": control}
 
 
 def correlation_errors(learned: Learned) -> Arms:

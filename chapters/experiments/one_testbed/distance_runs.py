@@ -5,18 +5,18 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
+from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 from contrastive_dynamics.testbed.distance_law import distance_filling, learned_distance_temperature
 from contrastive_dynamics.testbed.encoders import Linear
 from contrastive_dynamics.testbed.experiment import Views, train
 from contrastive_dynamics.testbed.losses import Distances
-from contrastive_dynamics.testbed.optimisers import Adam, Relative
+from contrastive_dynamics.testbed.optimisers import Relative
 from contrastive_dynamics.testbed.scores import shares
 from contrastive_dynamics.testbed.soft_threshold import learned_temperature, water_filling
 from contrastive_dynamics.testbed.view_makers import Apart
 from contrastive_dynamics.testbed.worlds import GivenCorrelations, World
 
-from .count_runs import SPECTRA, STARTS, Learned
+from .count_runs import SPECTRA, Learned, errors_of_counts, learned_temperatures
 from .four_worlds import Setting, four_worlds
 from .law_runs import Arms
 
@@ -29,54 +29,16 @@ Cells = dict[str, dict[str, Tensor]]
 
 
 def distance_temperatures(
-    spectra: Sequence[Sequence[float]],
-    seeds: Sequence[int],
-    batch: int = 128,
-    steps: int = 400,
-    rate: float = 0.05,
-    *,
-    watch: Watch = iter,
+    spectra: Sequence[Sequence[float]], seeds: Sequence[int], batch: int = 128, steps: int = 400, *, watch: Watch = iter
 ) -> Learned:
-    """Train linear encoders and τ² together under distances, from STARTS times the law's τ², on given correlations.
-
-    Args:
-        spectra: ρ of each, below 1, all of one length S.
-        seeds: one network each for every spectrum and start.
-        batch, steps, rate: N pairs a step, and Adam's η.
-        watch: wraps the steps in a progress bar.
-    Returns: "ρ" `[spectrum, S]`, "τ²" `[start, spectrum, seed]`, "τ²g" `[start, spectrum, seed, S]` in the order of ρ.
-    Cost: as `train`.
-    """
-    rho, starts = torch.tensor(spectra, dtype=torch.float64), torch.tensor(list(STARTS.values()), dtype=torch.float64)
-    size = (len(starts), len(rho), len(seeds))
-    rows = rho.unsqueeze(1).expand(*size, rho.shape[-1]).flatten(0, 2)
-    begin = learned_distance_temperature(rows).view(size) * starts.view(-1, 1, 1)
-    world = GivenCorrelations(rows, dtype=torch.float32)
-    trained = train(
-        world, Apart(), Linear(8), Distances(tuple(begin.flatten().tolist()), learned=True),
-        seeds=list(seeds) * (size[0] * size[1]), steps=steps, batch=batch, optimiser=Adam(rate), dtype=torch.float32,
-        watch=watch,
-    )  # fmt: skip
-    tau = trained.tau_squared.double()
-    scaled = tau.unsqueeze(-1) * shares(trained, world.moments())
-    return {"ρ": rho, "τ²": tau.view(size), "τ²g": scaled.view(*size, -1)}
+    """`learned_temperatures` under distances, from STARTS times the law's τ²."""
+    return learned_temperatures(spectra, seeds, batch, steps, loss=Distances, watch=watch)
 
 
 def distance_count_errors(learned: Learned) -> Arms:
-    """|τ²/Σv(ρ_j) − 1|, the largest over spectra, for each start; controls: Σρ_j, and Σρ_j/(1 − ρ_j²).
-
-    The second is what the log density ratio of a direction has in front of the product. Of a control the smaller over
-    starts.
-    """
+    """`errors_of_counts` from Σv(ρ_j), the count of distances; a control is Σρ_j, that of inner products."""
     rho = learned["ρ"]
-    counts = {
-        "law": learned_distance_temperature(rho),
-        "Σρ": learned_temperature(rho),
-        "Σρ/(1 − ρ²)": (rho / (1 - rho.square())).sum(-1),
-    }
-    errors = {name: (learned["τ²"] / of.view(1, -1, 1) - 1).abs().amax(1) for name, of in counts.items()}
-    observed = dict(zip(STARTS, errors.pop("law"), strict=True))
-    return {"observed": observed, "control": {name: of.amin(0) for name, of in errors.items()}}
+    return errors_of_counts(learned, learned_distance_temperature(rho), {"Σρ": learned_temperature(rho)})
 
 
 def distance_shares(seeds: Sequence[int], steps: int = 300, batch: int = 192, *, watch: Watch = iter) -> Cells:
@@ -101,7 +63,7 @@ def distance_shares(seeds: Sequence[int], steps: int = 300, batch: int = 192, *,
 def _beside_both_laws(world: World, views: Views, taus: Sequence[float], how: dict) -> dict[str, Tensor]:
     trained = train(world, views, Linear(32), [Distances(tau) for tau in taus], **how)
     moments = views.moments(world)
-    rho = canonical_correlations(moments, tied=world.tied).expand(len(how["seeds"]), -1).clamp(-1, 1)
+    rho = moment_correlations(moments, tied=world.tied).expand(len(how["seeds"]), -1).clamp(-1, 1)
     return {
         "trained": torch.stack([shares(arm, moments) for arm in trained.arms(len(taus))]),
         "distances": torch.stack([distance_filling(rho, tau) for tau in taus]),

@@ -95,38 +95,68 @@ class Spectra(NamedTuple):
     shuffled: Tensor  # control: ρ of pairs of different images
 
 
-def spectra_at(
+def linear_spectra(
     views: RealViews,
     temperatures: Sequence[float],
     seeds: Sequence[int],
+    loss: type[InfoNCE] | type[Distances] = InfoNCE,
     *,
     outputs: int = 32,
     steps: int = 400,
     batch: int = 256,
     watch: Callable[[Iterable], Iterable] = iter,
-) -> Spectra:
-    """Train linear encoders by InfoNCE at fixed τ² on real pairs; all τ² of a seed see the same pairs.
+) -> tuple[Tensor, Tensor]:
+    """Train linear encoders at fixed τ² on real pairs; all τ² of a seed see the same pairs.
 
     Args:
-        views: of `measured_views`.
+        views: of `measured_views`, or `raw_views` of them.
         temperatures: τ² > 0.
         seeds: one run each at every τ².
+        loss: inner products or distances.
         outputs, steps, batch: of the training.
         watch: wraps the steps in a progress bar.
-    Cost: as `train`, and 25 times 4·_LAW_SAMPLE²·z flops per τ².
+    Returns: spectra at the end and at the start, `[τ², seed, z]`.
+    Cost: as `train`.
     """
-    loss = InfoNCE(tuple(temperatures) * len(seeds))
-    network, params, start = _trained(views, Linear(outputs), loss, seeds, len(temperatures), steps, batch, watch)[:3]
-    measured, untrained = (_linear_spectrum(p, views.moments) for p in (params, start))
+    at = loss(tuple(temperatures) * len(seeds))
+    _, params, start, _ = _trained(views, Linear(outputs), at, seeds, len(temperatures), steps, batch, watch)
     shape = (len(seeds), len(temperatures), outputs)
+    end, begin = (_linear_spectrum(p, views.moments).view(shape).transpose(0, 1) for p in (params, start))
+    return end, begin
+
+
+def spectra_at(
+    views: RealViews, temperatures: Sequence[float], seeds: Sequence[int], *, outputs: int = 32, **training
+) -> Spectra:
+    """`linear_spectra` of InfoNCE, and what is predicted of them.
+
+    Args: as `linear_spectra`.
+    Cost: also 25 times 4·_LAW_SAMPLE²·z flops per τ².
+    """
+    spectra = linear_spectra(views, temperatures, seeds, outputs=outputs, **training)
     nothing = sampled(shuffled(views.held_out.whitened), 20_000, streams(seeds[:1], 1, "shuffled"))[0]
     flat = moment_axes(nothing, tied=True).rho.clamp(-1, 1)
     relative = views.world.spectrum / views.world.spectrum[0]
     laws = [[_law(rho, tau, outputs) for tau in temperatures] for rho in (views.rho, relative, flat)]
     own = [_sampled(views, tau, outputs)[0] for tau in temperatures]
     law, variances, flat = (torch.stack(part) for part in laws)
-    turned = [x.view(shape).transpose(0, 1) for x in (measured, untrained)]
-    return Spectra(*turned, law, torch.stack(own), variances, flat)
+    return Spectra(*spectra, law, torch.stack(own), variances, flat)
+
+
+def rival_spectra(rho: Tensor, temperatures: Sequence[float], outputs: int) -> dict[str, Tensor]:
+    """Other formulas for the spectrum `[τ², z]`: shares ∝ ρ and ∝ ρ², and the law at half and at twice τ².
+
+    They are printed beside the law, since no rule here fixes τ² to better than a fifth.
+    Args:
+        rho: ρ `[D]`, in any order.
+        temperatures: τ² > 0.
+        outputs: z, at most D.
+    """
+    top = rho.sort(descending=True).values[:outputs].clamp(min=0)
+    powers = {f"∝ {name}": top**k / (top**k).sum() for name, k in (("ρ", 1), ("ρ²", 2))}
+    scaled = {"law at τ²/2": 0.5, "law at 2τ²": 2.0}
+    rivals = {name: of.expand(len(temperatures), -1) for name, of in powers.items()}
+    return rivals | {n: torch.stack([_law(rho, k * tau, outputs) for tau in temperatures]) for n, k in scaled.items()}
 
 
 def raw_views(views: RealViews) -> RealViews:
@@ -144,50 +174,33 @@ def raw_views(views: RealViews) -> RealViews:
 
 
 def raw_spectra(
-    views: RealViews,
-    temperatures: Sequence[float],
-    seeds: Sequence[int],
-    *,
-    outputs: int = 32,
-    steps: int = 400,
-    batch: int = 256,
-    watch: Callable[[Iterable], Iterable] = iter,
+    views: RealViews, temperatures: Sequence[float], seeds: Sequence[int], *, outputs: int = 32, **training
 ) -> dict[str, Tensor]:
-    """As `spectra_at` on views that are not whitened: "trained" and "untrained" `[τ², seed, z]`, "law" and "variances".
+    """`linear_spectra` of InfoNCE on views that are not whitened, "trained" and "untrained", and "law" and "variances".
 
-    The predictions are `[τ², 1, z]`.
+    Args: as `linear_spectra`.
+    Returns: `[τ², seed, z]`; the predictions are `[τ², 1, z]`.
     """
-    raw, loss = raw_views(views), InfoNCE(tuple(temperatures) * len(seeds))
-    _, params, start, _ = _trained(raw, Linear(outputs), loss, seeds, len(temperatures), steps, batch, watch)
-    shape = (len(seeds), len(temperatures), outputs)
-    found = {"trained": params, "untrained": start}
-    spectra = {of: _linear_spectrum(p, raw.moments).view(shape).transpose(0, 1) for of, p in found.items()}
+    found = linear_spectra(raw_views(views), temperatures, seeds, outputs=outputs, **training)
+    spectra = dict(zip(("trained", "untrained"), found, strict=True))
     predicted = {"law": views.rho, "variances": views.world.spectrum / views.world.spectrum[0]}
     laws = {of: torch.stack([_law(rho, tau, outputs) for tau in temperatures]) for of, rho in predicted.items()}
     return spectra | {of: law.unsqueeze(1) for of, law in laws.items()}
 
 
 def distance_spectra(
-    views: RealViews,
-    temperatures: Sequence[float],
-    seeds: Sequence[int],
-    *,
-    outputs: int = 32,
-    steps: int = 400,
-    batch: int = 256,
-    watch: Callable[[Iterable], Iterable] = iter,
+    views: RealViews, temperatures: Sequence[float], seeds: Sequence[int], *, outputs: int = 32, **training
 ) -> dict[str, Tensor]:
-    """As `spectra_at`, trained under distances: "trained" `[τ², seed, z]`, and both laws, "distances" and "products".
+    """`linear_spectra` of distances, "trained", and both laws, "distances" and "products".
 
-    The laws are `[τ², 1, z]`, of the z most correlated directions.
+    Args: as `linear_spectra`.
+    Returns: `[τ², seed, z]`; the laws are `[τ², 1, z]`, of the z most correlated directions.
     """
-    loss = Distances(tuple(temperatures) * len(seeds))
-    params = _trained(views, Linear(outputs), loss, seeds, len(temperatures), steps, batch, watch)[1]
-    measured = _linear_spectrum(params, views.moments).view(len(seeds), len(temperatures), outputs)
+    measured, _ = linear_spectra(views, temperatures, seeds, Distances, outputs=outputs, **training)
     top = views.rho.sort(descending=True).values[:outputs]
     laws = {"distances": distance_filling, "products": water_filling}
     of = {name: torch.stack([law(top, tau) for tau in temperatures]).unsqueeze(1) for name, law in laws.items()}
-    return {"trained": measured.transpose(0, 1)} | of
+    return {"trained": measured} | of
 
 
 class Learned(NamedTuple):

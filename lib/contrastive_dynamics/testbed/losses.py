@@ -144,18 +144,12 @@ class InfoNCE:
 
 
 @dataclass(frozen=True)
-class Spectral:
-    """−2τ² mean s_ii + τ⁴ mean_{i≠j} s_ij²: its mean is the law's quadratic form for views of any law and any n.
-
-    Only the norms over the batch add a term of order 1/n.
-    Source: HaoChen et al., Provable guarantees for self-supervised deep learning with spectral contrastive loss (2021).
-    Args:
-        tau_squared, learned, norm: as in `InfoNCE`.
-    """
+class Tempered:
+    """What other losses share with `InfoNCE`: an inverse temperature, fixed or learned, and a norm of the outputs."""
 
     tau_squared: float | tuple[float, ...] = 1.0
-    norm: str = "mean"
     learned: bool = False
+    norm: str = "mean"
 
     def __post_init__(self):
         self._infonce()
@@ -168,12 +162,29 @@ class Spectral:
         """log τ² `[run]`, if it is learned."""
         return self._infonce().start(runs)
 
+    def prepared(
+        self, first: Tensor, second: Tensor, strangers: Strangers, params: dict | None
+    ) -> tuple[Tensor, Tensor, Strangers, Tensor]:
+        """Outputs as `norm` says, and τ² `[run or 1]`; ValueError unless an anchor has a negative."""
+        _require_others(type(self).__name__, first.shape[-2], strangers)
+        first, second, strangers = normalised(first, second, strangers, self.norm)
+        return first, second, strangers, self._infonce().inverse_temperature(params or {}, first)
+
+
+@dataclass(frozen=True)
+class Spectral(Tempered):
+    """−2τ² mean s_ii + τ⁴ mean_{i≠j} s_ij²: its mean is the law's quadratic form for views of any law and any n.
+
+    Only the norms over the batch add a term of order 1/n.
+    Source: HaoChen et al., Provable guarantees for self-supervised deep learning with spectral contrastive loss (2021).
+    Args:
+        tau_squared, learned, norm: as in `InfoNCE`.
+    """
+
     def __call__(
         self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
     ) -> Tensor:
-        _require_others("Spectral", first.shape[-2], strangers)
-        first, second, strangers = normalised(first, second, strangers, self.norm)
-        tau = self._infonce().inverse_temperature(params or {}, first)
+        first, second, strangers, tau = self.prepared(first, second, strangers, params)
         own, n = (first * second).sum(-1), first.shape[-2]
         if strangers is None:  # Σ_ij s_ij² = ⟨FᵀF, GᵀG⟩: no n×n matrix
             total = ((first.mT @ first) * (second.mT @ second)).sum((-2, -1)) - own.square().sum(-1)
@@ -184,7 +195,7 @@ class Spectral:
 
 
 @dataclass(frozen=True)
-class Distances:
+class Distances(Tempered):
     """InfoNCE with logits −(τ²/2)‖f − g‖² in place of τ²f·g, of both sides over the pairs of a batch.
 
     With outputs of unit length it is InfoNCE itself. A logit is an inner product of outputs with two more numbers,
@@ -194,28 +205,13 @@ class Distances:
         tau_squared, learned, norm: as in `InfoNCE`.
     """
 
-    tau_squared: float | tuple[float, ...] = 1.0
-    learned: bool = False
-    norm: str = "mean"
-
-    def __post_init__(self):
-        self._infonce()
-
-    def _infonce(self) -> InfoNCE:
-        """The loss with the same inverse temperature, which it keeps."""
-        return InfoNCE(self.tau_squared, learned=self.learned, norm=self.norm)
-
-    def start(self, runs: int) -> dict[str, Tensor]:
-        """log τ² `[run]`, if it is learned."""
-        return self._infonce().start(runs)
-
     def __call__(
         self, first: Tensor, second: Tensor, strangers: Strangers = None, params: dict | None = None
     ) -> Tensor:
         if strangers is not None:
             raise ValueError("Distances: negatives are the other pairs of the batch, got separate ones")
-        first, second, _ = normalised(first, second, None, self.norm)
-        root = self._infonce().inverse_temperature(params or {}, first).sqrt().view(-1, 1, 1)
+        first, second, _, tau = self.prepared(first, second, None, params)
+        root = tau.sqrt().view(-1, 1, 1)
         (f, f_own), (g, g_own) = ((root * y, -(root * y).square().sum(-1, keepdim=True) / 2) for y in (first, second))
         one = torch.ones_like(f_own)
         return infonce_of_batch(torch.cat([f, f_own, one], -1), torch.cat([g, one, g_own], -1), 0.0, 2)

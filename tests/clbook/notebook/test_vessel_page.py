@@ -47,6 +47,16 @@ def test_tau_is_learned_from_below_and_from_above_until_it_is_moved(still):
     assert still.run(TITLE) == "τ² has settled at 2.00: the correlations add up to 2.00"
 
 
+def test_on_sampled_pairs_it_comes_near_the_law_and_says_so(still):
+    assert still.run(RESULT).startswith("loss of infinitely many negatives")
+    still.run(press("64 sampled pairs a step"))
+    assert still.run(RESULT).startswith("64 pairs a step ·") and still.run(f"{SCENE}.sampled") == 1
+    assert still.run(FAR) <= 0.05
+    still.run(press("by distance"))
+    assert still.run(RESULT).startswith("64 pairs a step, by distance") and still.run(FAR) <= 0.05
+    assert still.run(SHARES)[0] > 58  # inner products give the first direction 53 %
+
+
 def test_coupled_private_directions_win(still):
     still.run(slide(PRIVATE, 6))
     still.run(slide(COUPLED, 1))

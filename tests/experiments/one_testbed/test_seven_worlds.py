@@ -1,0 +1,33 @@
+"""The story's table of counts says what the records, and of digits the page's own run, have measured."""
+
+import re
+
+from checkout import ROOT
+
+from clbook.common.sources import ChapterFiles
+from clbook.notebook.results import notebooks_stamp
+from clbook.provenance.records import read_record
+
+FILES = ChapterFiles.find("one-testbed", ROOT)
+
+
+def shown() -> dict[str, list[str]]:
+    text = (ROOT / "chapters" / "one-testbed.py").read_text(encoding="utf-8")
+    rows = re.findall(r"^# \| (.+?) \| (.*?) \| ?(.*?) ?\|$", text.partition("less 1 | the spectral loss")[2], re.M)
+    return {views.partition(",")[0]: [infonce, spectral] for views, infonce, spectral in rows if "---" not in views}
+
+
+def percent(values: list[float]) -> str:
+    return f"{round(100 * sum(values) / len(values)):+d} %".replace("-", "−")
+
+
+def test_the_table_says_what_was_measured():
+    paper, page = read_record(FILES.record("paper"), FILES)["run"]["readings"], notebooks_stamp(FILES)["readings"]
+    table, spectral = shown(), paper["spectral"]
+    for views, name in (("tokens", "tokens"), ("half moons", "moons"), ("two modalities", "modalities")):
+        assert table[views] == [percent(spectral["control"][name]), percent(spectral["observed"][name])]
+    weak = paper["weak-count"]["observed"]["from 0.5 Σρ"]
+    assert table["sparse codes"] == [percent(weak), percent(spectral["observed"]["sparse codes"])]
+    for views, reading in (("patches of photographs", paper), ("handwritten digits", page)):
+        assert table[views][0] == percent(reading["real-temperature"]["control"]["from 1"])
+    assert table["Gaussian"][0] == percent(max(paper["count"]["observed"].values(), key=sum))

@@ -1,0 +1,34 @@
+"""Harder questions to the table: what is subtracted from what, in small trainings and in made numbers."""
+
+import torch
+
+from contrastive_dynamics.numerics.run_defaults import torch_defaults
+from experiments.one_testbed import COLUMNS, balances, beside_the_best, private_over_law, rival_runs
+
+
+def test_every_question_is_asked_in_its_worlds():
+    torch_defaults("cpu")
+    found = rival_runs([1, 2], 3, 16)
+    assert set(found["kept"]) == set(found["balance"]) == set(COLUMNS)
+    assert set(found["private"]) == {"tokens", "moons", "sparse codes", "a small world, τ² = 2Σρ"}
+    assert set(found["kept"]["moons"]) == {"constraint", "positives", "τ² = 3", "τ² = 8", "τ² = 20"}
+    assert all(x.shape == (2,) and x.isfinite().all() for of in found.values() for w in of.values() for x in w.values())
+
+
+def test_the_best_opponent_is_the_best_on_average():
+    kept = {"moons": {"constraint": [0.9, 0.9], "positives": [0.1, 0.2], "τ² = 3": [1.0, 0.0], "τ² = 8": [0.7, 0.6],
+                      "τ² = 20": [0.5, 0.5]}}  # fmt: skip
+    kept = {w: {n: torch.tensor(x) for n, x in of.items()} for w, of in kept.items()}
+    arms = beside_the_best(kept)
+    assert torch.allclose(arms["observed"]["moons"], torch.tensor([0.2, 0.3]))
+    assert torch.allclose(arms["control"]["moons"], torch.tensor([-0.6, -0.4]))
+
+
+def test_balance_leaves_out_sparse_codes_and_the_small_world_is_a_control():
+    one = {"positives": torch.ones(2), "InfoNCE": torch.full((2,), 3.0), "untrained": torch.full((2,), 2.0)}
+    arms = balances({"moons": one, "sparse codes": one})
+    assert list(arms["observed"]) == list(arms["control"]) == ["moons"]
+    assert float(arms["observed"]["moons"][0]) == 3 and float(arms["control"]["moons"][0]) == 1.5
+    gained = {"gained over the law's": torch.ones(2)}
+    arms = private_over_law({"moons": gained, "a small world": gained})
+    assert list(arms["observed"]) == ["moons"] and list(arms["control"]) == ["a small world"]
