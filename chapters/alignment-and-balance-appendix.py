@@ -1672,14 +1672,14 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **At rest, and over $d$.** Positive pairs alone end at a condition number that grows as a power of $d$. With predictor and stop-gradient it comes to rest near $\sigma_1/\sigma_r$, the ratio of the data. That is no balance, and an untrained network of this width is already near it, with more spread: so the condition number of the data is *kept*. Two things are paid for it. Noise stays, and the more of it the larger $d$: from $d=500$ on, at rest, more than signal. And the encoders agree less, the larger $d$ is. We train from $m$ columns that stand for all the noise, to $t/d=100$, and judge where nothing moves any more: the condition number changes by less than 1 % in the last half of the time. (Earlier is too early: at $d=5000$ and $t/d=25$ it is several times $\sigma_1/\sigma_r$.)
+# **At rest, and over $d$.** Positive pairs alone end at a condition number that grows as a power of $d$. With predictor and stop-gradient it comes to rest near $\sigma_1/\sigma_r$, the ratio of the data. That is no balance, and an untrained network of this width is already near it, with more spread: so the condition number of the data is *kept*. Two things are paid for it. Noise stays, and the more of it the larger $d$: from $d=500$ on, at rest, more than signal. And the encoders agree less, the larger $d$ is. We train from $m$ columns that stand for all the noise, to $t/d=150$, and judge where nothing moves any more: the condition number changes by less than 1 % in the last third of the time. (Earlier is too early: at $d=5000$ and $t/d=25$ it is several times $\sigma_1/\sigma_r$, and at 50 not every network is at rest.)
 #
 # *Idea.* Along this flow $P_A^\top P_A-W_A^\top W_A$ is conserved, if $W_A$ is written in coordinates along the columns of $A,A_\xi$. For $d\gg m$ both terms are at the start nearly multiples of the identity, and so the difference stays nearly one. Training makes the predictor large in the directions of the signals and small in the others, and noise leaves the directions of the signals first. At rest each predictor takes the signal columns of one encoder to those of the other, up to one factor. If it does nothing there but stretch, by one factor in all directions, then so does $W_A^\top W_A$. The columns $\sigma_pW_A^\top a_p$ of $\mathsf K_A$, $a_p$ the unit vector along column $p$ of $A$, are then as long as the $\sigma_p$. This is an idea, not a proof.
 
 # %% tags=["hide-input"]
-few_starts, rest_time, strengths = min(seeds, 16), 100.0, max(sigma) / min(sigma)
+few_starts, rest_time, strengths = min(seeds, 16), 150.0, max(sigma) / min(sigma)
 identity = torch.eye(small_width).expand(few_starts, -1, -1)
-clock_of_rest = torch.tensor([0.0, rest_time / 2, rest_time])
+clock_of_rest = torch.tensor([0.0, 2 * rest_time / 3, rest_time])
 predictor_rows, moving = {}, 0.0  # of each d: both, or neither
 
 

@@ -472,7 +472,7 @@ for p, shade in enumerate(colours.ordered(rank)):
 left.axvline(time_first, **colours.ASIDE)
 left.text(time_first, 0.02, " stage 2", transform=left.get_xaxis_transform())
 left.set(xlabel="time $t$", ylabel=r"$\kappa_p^2$", ylim=(0, None))
-left.set_xlim(-0.17 * float(time_axis[-1]), None)
+left.set_xlim(-0.28 * float(time_axis[-1]), None)
 for k, style in zip(shown_widths, (":", "--", "-"), strict=True):
     left.plot([], [], style, color=colours.GREY, label=f"$m={widths[k]}$")
 left.legend(loc="upper right")
