@@ -1312,11 +1312,12 @@ panels = {  # what is drawn: its label, and each image's part of it
     "stable rank": ("stable rank", ""),
     "condition": ("condition number", ""),
 }
+silent, soft, sharp = colours.ordered(3)
 looks = (
     colours.POSITIVE,
-    {"color": colours.NEGATIVE["color"], "linestyle": ":", "marker": "none", "lw": 2.5},
-    colours.NEGATIVE | {"linestyle": "-.", "marker": "^"},
-    colours.NEGATIVE,
+    {"color": silent, "linestyle": ":", "marker": "none", "lw": 2.5},
+    {"color": soft, "linestyle": "-.", "marker": "^"},
+    {"color": sharp, "linestyle": "--", "marker": "s"},
 )
 fig, axes = plt.subplots(2, 2, figsize=(7.8, 5.6), sharex=True, layout="constrained")
 lines = []
