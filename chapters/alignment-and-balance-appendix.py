@@ -475,7 +475,7 @@ spread_of_sigma = sum(min(sigma) ** 2 / s**2 for s in sigma) / rank
 foldings = float(balancing_rate(tau_second, negatives, rank)) * spread_of_sigma
 settles, settles_far = foldings * time_second / dim >= 3, foldings * 30 >= 6
 # with equal strengths the condition number has nothing to grow on
-unequal = max(sigma) >= 1.2 * min(sigma)
+strengths_differ = max(sigma) >= 1.2 * min(sigma)
 
 
 # %% tags=["hide-input"]
@@ -626,7 +626,7 @@ b12_control = {
 }
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("lem-b12", observed=b12, control=b12_control, regime=unequal)
+chapter.judge("lem-b12", observed=b12, control=b12_control, regime=strengths_differ)
 
 # %% [markdown]
 # **Time and rest.** Stage 1 and Theorem 4.3 (a) take polynomially many iterations, the paper says, and (a) ends at "an approximate stationary point". At infinite width we take the time until both parts of the paper's progress, the misalignment $1-\min_p\hat\kappa_p^2/\kappa_p^2$ and the noise-signal ratio, are 1 % at most, and its power of $d$ between neighbouring sizes. The control breaks an assumption of the theorem: $\sigma_r^2$ falls as $1/d$. For the point of rest we take the relative speed of $\mathsf K_A$ per unit of $t/d$, at $d=10^6$ and two widths, against $t/d=2$.
@@ -717,7 +717,7 @@ chapter.judge(
     "fig-1",
     observed=first_row[30:].amin(0) / first_row[0],
     control=second_row[30:].amin(0) / second_row[0],
-    regime=unequal,
+    regime=strengths_differ,
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -736,7 +736,10 @@ level_condition = condition_number(level_row.map_a, rank)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "sec-4-start", observed=first_row[0], control=level_condition[0], regime=unequal
+    "sec-4-start",
+    observed=first_row[0],
+    control=level_condition[0],
+    regime=strengths_differ,
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -1267,7 +1270,7 @@ chapter.judge(
     observed=at(hump(uniform.condition), [soft_tau], large_dims)
     | {f"d={dim}, m={widths[middle]}": finite_hump},
     control=at(hump(uniform.condition), [10.0], [dim]),
-    regime=unequal,
+    regime=strengths_differ,
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -1281,7 +1284,7 @@ chapter.judge(
         )
     },
     control=at(in_units, [4.0, 10.0], large_dims),
-    regime=unequal,
+    regime=strengths_differ,
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -1289,7 +1292,7 @@ chapter.judge(
     "sec-3-interlace",
     observed=at(noise_at, [4.0, 10.0], large_dims),
     control=at(noise_at, [soft_tau], large_dims),
-    regime=unequal,
+    regime=strengths_differ,
 )
 
 # %% [markdown]
