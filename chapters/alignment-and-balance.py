@@ -143,7 +143,7 @@ glue.explorable(fig, "arrows", alt)
 # %% [markdown]
 # With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](alignment-and-balance-appendix.ipynb); a [table of symbols](ab-symbols) is near the end. We found no public code of the authors, and our copy of the paper has lost its formulas. Each one here is restored from the words and the proofs around it. Those that can be checked are, before they are relied on; the [appendix](ab-a-assumed) names the others. The box counts the claims of both pages by the long stored [run](ab-record), the last line the cards of this page by its own short run.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](alignment-and-balance-appendix.ipynb); a [table of symbols](ab-symbols) is near the end. We found no public code of the authors, and our copy of the paper has lost its formulas. Each one here is restored from the words and the proofs around it. Those that can be checked are, before they are relied on; the [appendix](ab-a-assumed) names the others. The box counts both pages by the long stored [run](ab-record), the last line this page by its own short one.
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
@@ -522,7 +522,7 @@ glue.figure(fig, "ab-plot-widths")
 # \sum_pe^{\sigma_p^2\Theta_\infty}=2d,\qquad\frac{\kappa_1}{\kappa_r}\to\frac{\sigma_1}{\sigma_r}\,e^{(\sigma_1^2-\sigma_r^2)\Theta_\infty/2}.
 # $$ (ab-eq-end)
 #
-# This exact end is ours; the paper shows that it is a power of $d$ (its Lemma B.17). With one $\sigma_{\max}$, the others $\sigma_{\min}$ and $r$ fixed, it grows as a power of $d$: as $d\to\infty$,
+# This exact end is ours; the paper shows that it is a power of $d$ (its Lemma B.17). With one $\sigma_{\max}$, the others $\sigma_{\min}$ and $r$ fixed, as $d\to\infty$,
 #
 # $$
 # \frac{\kappa_1}{\kappa_r}\sim\frac{\sigma_{\max}}{\sigma_{\min}}\,(2d)^{\gamma},\qquad\gamma=\tfrac12\Bigl(1-\frac{\sigma_{\min}^2}{\sigma_{\max}^2}\Bigr).
@@ -624,13 +624,13 @@ glue.figure(fig, "ab-plot-b17")
 # :alt: Left, shares of the output over time at d of 1000: grey noise shrinks and one dark band takes nearly everything. Right, the final condition number rises as a straight line in the dimension on logarithmic axes for three sigmas, and stays flat without noise.
 # :name: ab-fig-b17
 #
-# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them. Crosses, without noise, stay flat.
+# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them.
 # ```
 #
 # The lines are straight for large $d$ only, so our sizes begin at $10^4$. A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
 
 # %% [markdown]
-# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$; two more values of $d$ show the trend. By distances "sufficiently large" asks for no width that grows with $d$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by algebra every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f` on the data of this page. As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
+# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$. By distances "sufficiently large" asks for no width that grows with $d$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by algebra every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f` on the data of this page. As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
 
 
 # %% tags=["hide-input"]
@@ -843,7 +843,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The sizes that the theorem speaks of.** At $d=8$ the condition number has little to come back from. At infinite width a large $d$ costs nothing, because the noise is one number. We train both stages at $d=50$, $10^3$ and $10^6$ and measure time in units of $d$: stage 1 lasts $3d$, stage 2 lasts $30d$. The control stays at the small $\tau$ of stage 1.
+# **The sizes that the theorem speaks of.** At $d=8$ the condition number has little to come back from. At infinite width a large $d$ costs nothing. We train both stages at $d=50$, $10^3$ and $10^6$ and measure time in units of $d$: stage 1 lasts $3d$, stage 2 lasts $30d$. The control stays at the small $\tau$ of stage 1.
 
 # %% tags=["hide-input"]
 drawn_dims = torch.tensor([float(dim), *large_dims])
@@ -897,7 +897,7 @@ chapter.judge(
 # %% [markdown]
 # The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $\hat\kappa_p^2/\kappa_p^2$ is one to {glue:text}`ab-aligned-digits:.0f` decimals, and noise is at most {glue:text}`ab-noise-left:.1f` millionths of the signal. Positive pairs alone have 1 % of misalignment and noise left at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
 #
-# **The best of all.** Among its contributions the paper lists that training converges to "a nearly optimal solution", and in its Section 2 "the best the model can do is to recover the latent vector [...], up to some rotation". Both hold in the strongest sense: an aligned, balanced map without noise has the least loss of *all* linear encoders. *Proof.*
+# **The best of all.** Among its contributions the paper lists that training converges to "a nearly optimal solution", and in its Section 2 "the best the model can do is to recover the latent vector [...], up to some rotation". Indeed an aligned, balanced map without noise has the least loss of *all* linear encoders. *Proof.*
 #
 # 1. $-\log S_A$ is the logarithm of a sum of exponentials of linear functions of $G$. So $\mathcal L$ is convex in $G$.
 # 2. The singular values of $G$ add up to at most $d$, whatever the maps are.
@@ -1142,7 +1142,7 @@ glue.number("ab-slow", float(slow))
 # %% [markdown]
 # ## The algorithm itself: mini-batches, few neurons
 #
-# People run stochastic gradient descent, with batches and few neurons. It balances as well, at widths far below what the theory asks for. Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. The [appendix](ab-a-descent) fits both powers. Here we run the algorithm whole: fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$, so that a unit of $t/d$ takes 80 steps; stage 1 has 240 of them, stage 2 has 960. Without negatives, all 1,200 steps use the loss of positive pairs. We vary $d$ and the width $m$, down to one neuron per signal. Alignment is scored on 400 fresh pairs with their noise.
+# People run stochastic gradient descent, with batches and few neurons. Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. The [appendix](ab-a-descent) fits both powers. Here we run the algorithm whole: fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$, so that a unit of $t/d$ takes 80 steps; stage 1 has 240 of them, stage 2 has 960. Without negatives, all 1,200 steps use the loss of positive pairs. We vary $d$ and the width $m$, down to one neuron per signal. Alignment is scored on 400 fresh pairs with their noise.
 
 # %% [markdown]
 # ```{strip}
@@ -1277,9 +1277,9 @@ glue.figure(fig, "ab-plot-sgd")
 # %% [markdown]
 # ## Three layers and real encoders
 #
-# Where we have photographs, a constant answer beats both arms: what follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). The prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, and it is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred. It is asked over starts and over groups of images.
+# Where we have photographs, a constant answer beats both arms: what follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). The prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, and it is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
 #
-# By default the pairs are *generated*: pictures of one to four of twelve objects at random places, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. Negatives are the other pairs of the batch and $K$ is their number, as in CLIP. There are {glue:text}`ab-head-seeds:.0f` starts of each arm. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
+# By default the pairs are *generated*: pictures of one to four of twelve objects at random places, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. There are {glue:text}`ab-head-seeds:.0f` starts of each arm. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
 
 # %% tags=["hide-input"]
 train, test = chapter.check(
@@ -1403,14 +1403,14 @@ chapter.judge(
 )
 
 # %% [markdown]
-# On generated scenes negatives raise the accuracy: if images and starts are drawn anew (a bootstrap), the gain lies between {glue:text}`ab-gain-low:.2f` and {glue:text}`ab-gain-high:.2f` in 95 % of the draws. On the 130 photographs it does not recur in all blocks of seeds, and the card says so. The whole of MSCOCO-2014 would decide it (`data=coco-2014`, see [Data](../book/data.md)); it was not run.
+# On generated scenes negatives raise the accuracy: if images and starts are drawn anew (a bootstrap), the gain lies between {glue:text}`ab-gain-low:.2f` and {glue:text}`ab-gain-high:.2f` in 95 % of the draws. On the 130 photographs it is open: images differ too much, and the card says so. The whole of MSCOCO-2014 would decide it (`data=coco-2014`, see [Data](../book/data.md)); it was not run.
 #
 # What the linear model says of balance does hold for these heads: without negatives, and with silent ones, one direction is left, and the best $\tau^2$ rises with $K$, under SGD and under AdamW. Rows of our own judge it in the [appendix](ab-a-heads).
 
 # %% [markdown]
 # ## Summary
 #
-# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and the strongest signal takes nearly all of it: the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. Where it ends no linear encoder of any width does better. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
+# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and the strongest signal takes nearly all of it: where strengths differ, the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. There no linear encoder of any width has less loss. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
 #
 # **What surprised us.**
 #
@@ -1424,9 +1424,9 @@ chapter.judge(
 # - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
 # - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near $\sigma_1/\sigma_r$, that of the data: no collapse, no balance. Noise stays, and the larger $d$, the less the encoders agree.
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point, or keep a gap between the modalities {cite}`liang-2022`.
-# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried. There is no proof.
+# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried, without a proof.
 #
-# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a bound on one Frobenius norm does not prevent collapse, and the normalisation here is such a bound; a constraint on each direction levels them there, the negatives here. In [Nonlinearity](nonlinearity.ipynb) linear filters end on one line, because each is normalised by itself; here only the sum is. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture, and without a mask negatives make a network [drop the signals](fd-fig-forget). [One testbed](one-testbed.ipynb) lets the temperature be learned. Beyond this book, {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
+# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a constraint on each direction levels them, as the negatives do here. In [Nonlinearity](nonlinearity.ipynb) linear filters end on one line, because each is normalised by itself; here only the sum is. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture, and without a mask negatives make a network [drop the signals](fd-fig-forget). [One testbed](one-testbed.ipynb) lets the temperature be learned. Beyond this book, {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
 
 # %% [markdown]
 # (ab-symbols)=
