@@ -1894,7 +1894,7 @@ chapter.judge("lem-4.4-a", observed=within, control=beyond)
 # (ab-a-readings)=
 # ## Both readings of alignment, side by side
 #
-# The formula of Definition 4.1 of the paper is lost in our copy. Its words favour distances, and distances decide. Here are both, wherever a claim uses alignment; the score leaves out negatives that share all signals, except for heads. The last column has them in, by distances: then a perfect score is $1-2^{-r}$. They part for columns in random directions, for narrow networks that have collapsed, and for heads without negatives: where a long direction hides a short one. The statements of the paper are judged by the first column.
+# The formula of Definition 4.1 of the paper is lost in our copy. Its words favour distances, and distances decide. Here are both, wherever a claim uses alignment; the score leaves out negatives that share all signals, except for heads. The last column has them in, by distances: without noise a perfect score is then $1-2^{-r}$. They part for columns in random directions, for narrow networks that have collapsed, and for heads without negatives: where a long direction hides a short one. The statements of the paper are judged by the first column.
 
 
 # %% tags=["hide-input"]
