@@ -6,6 +6,7 @@ from one_line_error import one_line_error
 
 from contrastive_dynamics.alignment_and_balance.best_temperature import (
     aligned_state,
+    balancing_rate,
     balancing_time,
     best_tau_squared,
     best_tau_squared_many_signals,
@@ -24,17 +25,6 @@ F64 = torch.float64
 
 def tensor(*values):
     return torch.tensor(values, dtype=F64)
-
-
-def balancing_rate(y, negatives, rank):
-    """4y(1 − S)sech²(y/r)/r, the rate per t/C at which log(κ_p²/κ_q²) decays near balance if all σ are equal.
-
-    C = Σκ_p²/σ_p² is conserved. If the σ differ, the rates are those of the matrix with entries
-    σ_p²(δ_pq − 1/r)·Σσ^{−2}/r times this, so the same y is the best.
-    """
-    y, k = torch.broadcast_tensors(*(torch.as_tensor(x, dtype=F64) for x in (y, negatives)))
-    one_minus_s, _ = negative_factors(torch.full((*y.shape, rank), 1 / rank, dtype=F64), y, k)
-    return 4 * y * one_minus_s / (y / rank).cosh().square() / rank
 
 
 @pytest.mark.parametrize("sigma", [(1.0, 1.0, 1.0), (2.0, 1.3, 0.7)])
@@ -124,3 +114,8 @@ def test_arguments_outside_their_range():
         balancing_time(wide_start(sigma, 0.5, 3), sigma, 2.0, 8.0, 1.1)
     with one_line_error(ValueError, "must be > 0, got 0"):
         balancing_time(aligned_state(sigma, 5.0), sigma, 2.0, 8.0, 1.0)
+
+
+def test_the_rate_needs_two_signals():
+    with one_line_error(ValueError, "balancing_rate: rank must be ≥ 2, got 1"):
+        balancing_rate(2.0, 8.0, 1)

@@ -7,7 +7,7 @@ from elsewhere import ELSEWHERE, elsewhere
 from one_line_error import one_line_error
 
 from contrastive_dynamics.alignment_and_balance.contrastive_force import force, non_contrastive_force, population_loss
-from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs
+from contrastive_dynamics.alignment_and_balance.model import Signs, all_signs, correlation
 from contrastive_dynamics.numerics.random_streams import stream
 
 
@@ -139,3 +139,53 @@ def test_everything_stays_on_the_device_of_its_inputs():
         states, g = Signs(*(part.to(ELSEWHERE) for part in TWO)), draw(2, 3, 3).to(ELSEWHERE)
         results = force(g, states, 1.0, tensor(1, 2)), population_loss(g, states, 2.0, 1.0)
         assert {part.device for part in (*results, non_contrastive_force(1, 2, device=ELSEWHERE))} == {ELSEWHERE}
+
+
+def invariants(rank, d):
+    """Signed permutations P, Q with L(PᵀGQ) = L(G): of signals alike in both modalities, signs of noises in each."""
+    noises = d - rank
+    for order in itertools.permutations(range(rank)):
+        for flips in itertools.product((1.0, -1.0), repeat=rank + 2 * noises):
+            signal = torch.eye(rank, dtype=torch.float64)[list(order)] * tensor(*flips[:rank])
+            own = [torch.diag(tensor(*part)) for part in (flips[rank : rank + noises], flips[rank + noises :])]
+            yield tuple(torch.block_diag(signal, noise) for noise in own)
+
+
+def balanced_loss(rank, tau_squared, negatives, share=1.0):
+    """2 log(1 + K[(1 + e^{−2τ²c/d})/2]^r) for G = c·diag(1, …, 1, 0, …), c = share·d/r."""
+    return 2 * math.log1p(negatives * ((1 + math.exp(-2 * tau_squared * share / rank)) / 2) ** rank)
+
+
+@pytest.mark.parametrize(("tau_squared", "negatives"), [(0.5, 8.0), (4.0, 1.0)])
+def test_the_steps_of_the_proof_that_a_balanced_map_has_the_least_loss(tau_squared, negatives):
+    """Convex in G; signs and orders do not matter; their mean is c·diag(1, …, 1, 0, …), c ≤ d/r; loss falls in c."""
+    rank, d = 2, 4
+    signs = all_signs(rank, d)
+
+    def loss(g):
+        return population_loss(g, signs, tau_squared, negatives)
+
+    g, h = (3 * draw(20, d, d, purpose=what) for what in "gh")
+    assert (loss((g + h) / 2) <= (loss(g) + loss(h)) / 2 + 1e-12).all()
+    moved = torch.stack([p.T @ g @ q for p, q in invariants(rank, d)])
+    for k in range(0, len(moved), 7):
+        torch.testing.assert_close(loss(moved[k]), loss(g))
+    mean, wanted = moved.mean(0), torch.diag(tensor(*[1.0] * rank, *[0.0] * (d - rank)))
+    c = g[:, :rank, :rank].diagonal(dim1=-2, dim2=-1).mean(-1)
+    torch.testing.assert_close(mean, c[:, None, None] * wanted)
+    assert (c.abs() <= torch.linalg.matrix_norm(g, "nuc") / rank).all() and (loss(mean) <= loss(g) + 1e-12).all()
+    shares = [-1.0, 0.0, 0.5, 1.0]
+    of_shares = [float(loss((x * d / rank) * wanted[None])) for x in shares]
+    assert of_shares == pytest.approx([balanced_loss(rank, tau_squared, negatives, x) for x in shares])
+    assert of_shares == sorted(of_shares, reverse=True)
+
+
+def test_no_map_of_any_width_has_less_loss_than_a_balanced_one():
+    for width in (2, 3, 9):
+        a, b = (draw(50, width, 4, purpose=f"{side}{width}") for side in "ab")
+        b[:25] = a[:25] * (1 + 0.1 * b[:25])  # half of them nearly aligned
+        g = correlation(a, b)
+        assert (torch.linalg.matrix_norm(g, "nuc") <= 4 * (1 + 1e-12)).all()
+        for tau_squared, negatives in ((0.5, 8.0), (2.0, 127.0)):
+            least = balanced_loss(2, tau_squared, negatives)
+            assert (population_loss(g, all_signs(2, 4), tau_squared, negatives) > least).all()

@@ -249,3 +249,23 @@ def test_bad_input_is_named(call, text):
     with pytest.raises(ValueError) as caught:
         call(sigma, state, torch.tensor([0.0, 1.0], dtype=F64))
     assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_negatives_of_any_strength_take_the_same_path_at_another_pace():
+    """Directions do not depend on K, and so neither do the peaks of a flow whose clock is scaled by 1 − S."""
+    sigma, state = problem()
+
+    def direction(negatives, tau_squared=TAU):
+        k, k_hat, nu = wide_velocity(state, sigma, NOISE, tau_squared, negatives)
+        rates = torch.cat([k, k_hat, nu.unsqueeze(-1)], -1)
+        return rates / rates.norm(dim=-1, keepdim=True)
+
+    torch.testing.assert_close(direction(0.01), direction(1e4), rtol=1e-12, atol=1e-14)
+    assert (direction(1.0) - direction(1.0, 2 * TAU)).norm(dim=-1).min() > 1e-3
+    times = torch.cat([torch.zeros(1, dtype=F64), torch.logspace(-1, 4, 300, dtype=F64)])
+    rows = torch.tensor([[2.0, 1.0]], dtype=F64)
+    peaks = [
+        wide_condition_number(wide_flow(wide_start(rows, 0.5, 50.0), rows, 0.5, times, 2.0, k)).max()
+        for k in (1.0, 50.0)
+    ]
+    assert float(peaks[0]) == pytest.approx(float(peaks[1]), rel=1e-3) and float(peaks[0]) > 1.1 * 2

@@ -12,6 +12,7 @@ from torch import Tensor
 from contrastive_dynamics.alignment_and_balance.infinite_width_flow import WideState
 from contrastive_dynamics.alignment_and_balance.model import Signs, initial_maps, model_scales
 from contrastive_dynamics.alignment_and_balance.two_modality_flow import contrastive_flow, non_contrastive_flow
+from contrastive_dynamics.alignment_and_balance.wide_training import WideTraining
 from contrastive_dynamics.numerics.power_laws import fitted_power
 
 
@@ -68,6 +69,36 @@ def distance_from_limit(limit: WideState, map_a: Tensor, map_b: Tensor) -> Tenso
     mine = torch.stack([map_a.square().sum(-2), (map_a * map_b).sum(-2)])[..., :r]
     distance = (mine - torch.stack(limit[:2])).norm(dim=(0, -1))
     return (distance / limit.kappa_squared.sum(-1)).amax(0)
+
+
+def misalignment_and_noise(path: WideTraining) -> Tensor:
+    """X = max(1 − min_p κ̂_p²/κ_p², κ_ξ²/Σκ_p²) `[time, run]`, 0 where training is aligned and no noise is left.
+
+    Source: ren-li-2023, below Lemma 5.2: the progress still to be made in stage 1.
+    """
+    return torch.maximum(1 - path.agreement.amin(-1), path.noise_share / path.shares.sum(-1))
+
+
+def first_time_at(values: Tensor, times: Tensor, level: float) -> Tensor:
+    """When falling values `[time, run]` first reach the level, log-linear between rows; inf if they do not: `[run]`."""
+    reached, runs = values <= level, torch.arange(values.shape[1], device=values.device)
+    at = reached.to(torch.int64).argmax(0)
+    before = (at - 1).clamp(min=0)
+    high, low = values[before, runs], values[at, runs]
+    part = torch.where(at > 0, (high / level).log() / (high / low).log(), 1.0)
+    return torch.where(reached.any(0), torch.lerp(times[before, runs], times[at, runs], part), torch.inf)
+
+
+def largest_change_of_a_flip(map_a: Tensor) -> Tensor:
+    """max_p ‖f(u) − f(u')‖²/(4E‖f‖²), u' with sign p changed `[...]`: 1/d if all signs count alike.
+
+    Source: ren-li-2023, Section 4, the example below Definition 4.2.
+    Args:
+        map_a: `[..., m, d]`, not 0; columns of signals alone, or all.
+    """
+    moved = 4 * map_a.square().sum(-2).amax(-1)  # over d, as is the mean square
+    mean_square = map_a.square().sum((-2, -1))
+    return moved / (4 * mean_square)
 
 
 def unrelated_pairs(signs: Signs) -> Signs:
@@ -129,19 +160,24 @@ def stopped(values: Tensor, condition: Tensor, level: float) -> Tensor:
 
 
 def ends_without_negatives(
-    sigma: list[float], noise: list[float], columns: list[float], width: int, generators: list[torch.Generator]
+    sigma: list[float],
+    noise: list[float],
+    columns: list[float],
+    width: int,
+    generators: list[torch.Generator],
+    stop: float = math.inf,
 ) -> tuple[Tensor, Tensor]:
     """Where positive pairs alone end, from `maps_with_lumped_noise`: both maps at t = 10·d·(σ_max/min σ_ξ)².
 
     By then e^{−20} of the slowest noise is left: near rest κ_ξ² decays at the rate 2σ_ξ²/n², n² ≤ σ_max²d.
     Source: ren-li-2023, eq. (6), Theorem 4.3 (a).
-    Args and Raises: as `maps_with_lumped_noise`; d = r + Σcolumns.
+    Args and Raises: as `maps_with_lumped_noise`; d = r + Σcolumns; `stop` in units of d, if training ends before.
     Returns: map_a, map_b `[run, ·, r + groups]`.
     Cost: one `non_contrastive_flow` of r + groups columns.
     """
     map_a, map_b, scales = maps_with_lumped_noise(sigma, noise, columns, width, generators)
     end = 10 * (len(sigma) + sum(columns)) * (max(sigma) / min(noise)) ** 2
-    span = torch.tensor([0.0, end], dtype=scales.dtype)
+    span = torch.tensor([0.0, min(end, stop * (len(sigma) + sum(columns)))], dtype=scales.dtype)
     path = non_contrastive_flow(map_a, map_b, scales, len(sigma), span.to(scales.device))
     return path.map_a[-1], path.map_b[-1]
 

@@ -1,6 +1,12 @@
 """What chapters use of the kernels of ren-li-2023: two modalities, their training flows and their scores."""
 
-from .best_temperature import aligned_state, balancing_time, best_tau_squared, best_tau_squared_many_signals
+from .best_temperature import (
+    aligned_state,
+    balancing_rate,
+    balancing_time,
+    best_tau_squared,
+    best_tau_squared_many_signals,
+)
 from .comparative_gronwall import bound as gronwall_bound
 from .comparative_gronwall import closed_form as comparison_closed_form
 from .comparative_gronwall import (
@@ -12,7 +18,7 @@ from .comparative_gronwall import (
 from .comparative_gronwall import draw_process as draw_comparison
 from .comparative_gronwall import solve as solve_comparison
 from .contrastive_force import force as contrastive_force
-from .contrastive_force import non_contrastive_force
+from .contrastive_force import non_contrastive_force, population_loss
 from .distance_alignment import exact_alignment_by_distance
 from .image_bootstrap import image_weights, jackknife_values, percentile_interval, resampled_means, resampled_starts
 from .image_caption_pairs import image_caption_pairs
@@ -37,12 +43,12 @@ from .modality_scores import (
     noise_signal_ratio,
     worst_alignment_map,
 )
-from .model import all_signs, correlation, initial_maps, lumped_maps, model_scales
+from .model import all_signs, correlation, initial_maps, lumped_maps, model_scales, sample_signs
 from .predictor_flow import PredictorMaps, predictor_flow
 from .two_modality_descent import descend
 from .two_modality_flow import column_rates, contrastive_flow, non_contrastive_flow, velocity
 from .two_stage_descent import DescentStage, initial_maps_of_widths, two_stage_descent
-from .wide_training import WideStage, wide_training
+from .wide_training import WideStage, settling_time, wide_training
 from .zero_shot import alignment_by_distance, best_constant_answer
 
 __all__ = [
@@ -55,6 +61,7 @@ __all__ = [
     "alignment_condition",
     "all_signs",
     "balance",
+    "balancing_rate",
     "balancing_time",
     "best_constant_answer",
     "best_tau_squared",
@@ -91,9 +98,12 @@ __all__ = [
     "non_contrastive_force",
     "non_contrastive_solution",
     "percentile_interval",
+    "population_loss",
     "predictor_flow",
     "resampled_means",
     "resampled_starts",
+    "sample_signs",
+    "settling_time",
     "solve_comparison",
     "two_stage_descent",
     "velocity",

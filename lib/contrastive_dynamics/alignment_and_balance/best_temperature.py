@@ -12,10 +12,30 @@ import torch
 from torch import Tensor
 
 from .comparative_gronwall import convergence_time_bound
-from .infinite_width_flow import Scalar, WideState, wide_condition_number
+from .infinite_width_flow import Scalar, WideState, negative_factors, wide_condition_number
 from .wide_training import settling_time
 
 _FIRST = 1e-4  # of the horizon: the first row of the search, which is by powers
+
+
+def balancing_rate(tau_squared: Scalar, negatives: Scalar, rank: int) -> Tensor:
+    """4y(1 − S)sech²(y/r)/r, the rate per t/C at which log(κ_p²/κ_q²) decays near balance if all σ are equal.
+
+    C = Σκ_p²/σ_p² is conserved, d at `wide_start`. If the σ differ, the rates are those of the matrix with entries
+    σ_p²(δ_pq − 1/r)·Σσ^{−2}/r times this, so the same y is the best, and σ_min²·Σσ^{−2}/r times this is the least.
+    Source: derived from ren-li-2023, eq. (8).
+    Args:
+        tau_squared: y = τ² > 0, a number or a tensor.
+        negatives: K > 0, of a shape that fits.
+        rank: r ≥ 2.
+    Returns: as the two together, float64 for numbers.
+    Raises: ValueError for r < 2.
+    """
+    if rank < 2:
+        raise ValueError(f"balancing_rate: rank must be ≥ 2, got {rank}")
+    y, k = torch.broadcast_tensors(*(torch.as_tensor(x, dtype=torch.float64) for x in (tau_squared, negatives)))
+    one_minus_s, _ = negative_factors(y.new_full((*y.shape, rank), 1 / rank), y, k)
+    return 4 * y * one_minus_s / (y / rank).cosh().square() / rank
 
 
 def best_tau_squared(negatives: float, rank: int) -> float:

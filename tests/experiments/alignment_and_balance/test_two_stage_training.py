@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from contrastive_dynamics.alignment_and_balance import (
+    WideStage,
     WideState,
     all_signs,
     condition_number,
@@ -14,6 +15,7 @@ from contrastive_dynamics.alignment_and_balance import (
     non_contrastive_solution,
     wide_condition_number,
     wide_start,
+    wide_training,
 )
 from contrastive_dynamics.numerics.random_streams import stream
 from experiments.alignment_and_balance import (
@@ -21,6 +23,9 @@ from experiments.alignment_and_balance import (
     both_times,
     distance_from_limit,
     ends_without_negatives,
+    first_time_at,
+    largest_change_of_a_flip,
+    misalignment_and_noise,
     nearly_equal_maps,
     power_with_and_without,
     require_sizes,
@@ -120,3 +125,32 @@ def test_powers_and_sizes():
     for wrong in ([1.0], [2.0, 1.0], [1.0, 1.0]):
         with pytest.raises(ValueError, match="2 or more values, ascending"):
             require_sizes(2, sizes=wrong)
+
+
+def test_a_level_is_reached_between_two_rows_and_never_without_a_fall():
+    times = torch.tensor([0.0, 1.0, 4.0])[:, None].expand(3, 3)
+    values = torch.tensor([[1.0, 0.001, 1.0], [0.1, 0.001, 0.5], [1e-4, 0.001, 0.4]])
+    assert first_time_at(values, times, 0.01).tolist() == pytest.approx([2.0, 0.0, math.inf])
+
+
+def test_a_time_does_not_depend_on_the_rows():
+    sigma, stages = torch.tensor([SIGMA]), [WideStage(20.0, None)]
+    paths = [wide_training(sigma, 0.5, 1e3, stages, torch.linspace(0, 1, rows)) for rows in (101, 1001)]
+    coarse, fine = (float(first_time_at(misalignment_and_noise(p), p.s, 0.01)) for p in paths)
+    assert coarse == pytest.approx(fine, rel=2e-3) and 1 < fine < 20
+
+
+def test_training_that_is_stopped_has_not_ended():
+    how = SIGMA, [0.5], [98.0], 10**6
+    early, ended = (ends_without_negatives(*how, generators(2, "stop"), stop)[0] for stop in (0.5, math.inf))
+    assert (condition_number(early, 2) < 0.8 * condition_number(ended, 2)).all()
+
+
+def test_the_change_of_a_flip_is_that_of_the_outputs():
+    maps = torch.randn(3, 4, 3, generator=stream(0, 0, "flips", "cpu"))
+    u = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 3) / math.sqrt(3)
+    flipped = torch.stack([u * (1 - 2 * (torch.arange(3) == p)) for p in range(3)])
+    square = ((u - flipped) @ maps[:, None].mT).square().sum(-1).amax((1, 2))
+    mean_square = (u @ maps.mT).square().sum(-1).mean(-1)
+    torch.testing.assert_close(largest_change_of_a_flip(maps), square / (4 * mean_square))
+    assert largest_change_of_a_flip(torch.eye(4)) == pytest.approx(1 / 4)

@@ -1,0 +1,63 @@
+"""A story is read in half an hour: how many cards it has, how many words are on them, and how many beside them."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from checkout import ROOT
+
+from clbook.common.formats import read_notebook
+from clbook.common.sources import ChapterFiles
+
+CARDS, WORDS, STORY = 18, 1000, 4500
+SHORT = ["alignment-and-balance"]  # a chapter that keeps the limits stands here
+ASIDE = r"^\(ab-symbols\)|\{exercise\}|^## Exercises"  # is looked up or worked through
+# No word: displays, strips, options and fences of directives. One word: formulas, roles. A link is its text.
+LEFT_OUT = (
+    (r"\$\$.*?\$\$(\s*\([\w-]+\))?|```\{strip\}.*?```|^:[\w-]+:.*?$|^`{3,}.*?$", ""),
+    (r"\$[^$]*\$|\{[\w:-]+\}`[^`]*`", "x"),
+    (r"\]\([^)]*\)|<[^>]*>", ""),
+)
+
+
+def cards(name: str) -> list[str]:
+    """What the cards of a story say: the headline and what was found, without what is one click away."""
+    notebook = read_notebook(ChapterFiles(ROOT, name).notebooks[0].notebook)
+    found = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            page = BeautifulSoup(str(output.get("data", {}).get("text/html", "")), "html.parser")
+            for card in page.select("div.claim[id]"):
+                found.append(" ".join(part.get_text(" ") for part in card.select(".claim-head, .claim-found")))
+    return found
+
+
+def words(text: str) -> int:
+    """How many words a markdown text has, captions among them; a formula in a line is one."""
+    for pattern, left in LEFT_OUT:
+        text = re.sub(pattern, f" {left} ", text, flags=re.DOTALL | re.MULTILINE)
+    return len(re.findall(r"[^\W_][\w’'-]*", text))
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_story_has_few_cards_of_few_words(name):
+    shown = cards(name)
+    on_cards = sum(len(re.findall(r"\S+", text)) for text in shown)
+    print(f"{name}: {len(shown)} cards, {on_cards} words")
+    assert 5 < len(shown) <= CARDS and 5 * len(shown) < on_cards <= WORDS
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_story_is_short(name):
+    cells = read_notebook(ChapterFiles(ROOT, name).notebooks[0].notebook).cells
+    told = [cell.source for cell in cells if cell.cell_type == "markdown" and not re.search(ASIDE, cell.source, re.M)]
+    count = sum(map(words, told))
+    print(f"{name}: {count} words")
+    assert STORY / 2 < count <= STORY
+
+
+def test_what_is_a_word():
+    text = (
+        "```{figure} x\n:alt: a b c\n\nTwo *words*, $a+b$ and [a link](page.html#x).\n```\n$$\nx\n$$ (ab-eq)\n{cite}`k`"
+    )
+    assert words(text) == len("Two words x and a link x".split())
