@@ -709,7 +709,7 @@ larger_border = {{count}} * (1 + np.sqrt(2 / {{rank}} - 1)) / 2
 # # BEGIN SOLUTION
 
 # %%
-noise_prediction = (0.4, 0.25, 0.55)  # SOLUTION
+noise_prediction = (0.65, 0.5, 0.8)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1037,7 +1037,7 @@ chance_border = {{pairs}} * (1 + (1 - {{chance}} ** 2) ** 0.5) / 2
 # # BEGIN SOLUTION
 
 # %%
-flood_prediction = (0.35, 0.25, 0.5)  # SOLUTION
+flood_prediction = (0.38, 0.25, 0.5)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION

@@ -41,7 +41,7 @@ def test_a_stamp_of_another_shape(book, change, said):
     assert done.exit_code == 0 and said in done.stderr
     counted(said, "stand-in.ipynb", 3, 3)
     if "no stored run" not in said:  # NaN in a record is not JSON
-        write(record, json.dumps({"run": stamp, "other_seeds": [stamp], "seal": ""}))
+        write(record, json.dumps({"run": stamp, "other_seeds": [stamp], "blocks": 2, "seal": ""}))
         refused(said, "compare", record, record)
 
 

@@ -23,8 +23,9 @@ def folder(tmp_path_factory):
     import matplotlib
 
     path = tmp_path_factory.mktemp("features")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, matplotlib.rc_context():
         patch.chdir(path)
+        matplotlib.rcdefaults()  # whatever style another test has set
         matplotlib.use("agg")
         yield path, run(TEXT)
 
