@@ -2,13 +2,16 @@
 
 import torch
 
-from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.one_testbed import COLUMNS, balances, beside_the_best, private_over_law, rival_runs
 
 
 def test_every_question_is_asked_in_its_worlds():
-    torch_defaults("cpu")
-    found = rival_runs([1, 2], 3, 16)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # as a chapter does
+    try:
+        found = rival_runs([1, 2], 3, 16)
+    finally:
+        torch.set_default_dtype(before)
     assert set(found["kept"]) == set(found["balance"]) == set(COLUMNS)
     assert set(found["private"]) == {"tokens", "moons", "sparse codes", "a small world, τ² = 2Σρ"}
     assert set(found["kept"]["moons"]) == {"constraint", "positives", "τ² = 3", "τ² = 8", "τ² = 20"}
