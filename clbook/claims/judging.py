@@ -174,7 +174,9 @@ def _undecided(claim: Claim, reading: Reading, data: str) -> str:
     threshold = min(rule.numbers, key=lambda t: abs(t - sample.estimate))
     needed = _seeds_needed(claim, reading, data)
     would = f"about {needed} would decide" if needed else "no number of seeds would decide"
-    return f"the interval{' of ' + case if case else ''} contains {threshold:g}; {sample.size} seeds, {would}"
+    over = case.startswith("over ")  # of a case such as "over images" a value is a group of images, and no seed
+    named = f" {case}" if over else f" of {case}" if case else ""
+    return f"the interval{named} contains {threshold:g}; {sample.size} {'values' if over else 'seeds'}, {would}"
 
 
 def _seeds_needed(claim: Claim, reading: Reading, data: str) -> int | None:

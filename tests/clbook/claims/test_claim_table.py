@@ -59,6 +59,11 @@ def test_a_number_of_seeds_is_named_only_if_it_would_decide():
     assert ranged.partition("about")[2] == verdict(claim(), observed=[0.3, 1.2, 0.9, 0.8]).reason.partition("about")[2]
 
 
+def test_a_value_that_is_a_group_of_images_is_no_seed():
+    reason = verdict(claim(), observed={"over images": [0.5, 1.4, 0.9, 0.8]}).reason
+    assert "the interval over images contains 1; 4 values, about" in reason and "seed" not in reason
+
+
 def test_contradicted_needs_an_erratum_and_a_mended_form_that_meets_the_rule():
     erratum = fair(erratum="a factor 2")
     missed = {"observed": 1.5, "advocate": 1.5}
