@@ -90,8 +90,9 @@ def unit_length_shares(
     if rho.ndim != 1 or not bool(((rho > 0) & (rho < 1)).all()):
         raise ValueError(f"unit_length_shares: rho must be [D], each in (0, 1), got {rho.tolist()}")
     rho, inputs = rho.double(), len(rho)
-    first, noise = _normal(anchors, 2 * inputs, seed).chunk(2, 1)
-    second, others = rho * first + (1 - rho.square()).sqrt() * noise, _normal(negatives, inputs, seed + 1)
+    first, noise = _normal(anchors, 2 * inputs, seed).to(rho.device).chunk(2, 1)
+    second = rho * first + (1 - rho.square()).sqrt() * noise
+    others = _normal(negatives, inputs, seed + 1).to(rho.device)
     at = torch.cat([rho.log() / 2, rho.sum().log().view(1)]).requires_grad_()  # log w, log τ²
     descent = torch.optim.LBFGS([at], max_iter=60, tolerance_grad=1e-8, line_search_fn="strong_wolfe")
 
