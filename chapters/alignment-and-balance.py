@@ -928,7 +928,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it. The larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. But first alignment and then balance, two *stages*, is what only the soft contrast on the left shows: at $\tau^2=4$ and 10, from $d=50$ on, the condition number turns while there is more noise than signal ([appendix](ab-a-uniform)).
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it. The larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. But signals aligned *and quiet* at the peak, as paper (9) asks, only the soft contrast on the left shows: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
 
 # %% tags=["hide-input"]
 uniform_taus = [0.3, 4.0, 10.0]
@@ -1045,7 +1045,7 @@ chapter.judge(
 # In stage 2 the condition number falls at a guaranteed rate (Lemma C.19 of the paper) and is close to one in a polynomial time (Corollary C.20): both are in the [appendix](ab-a-rate).
 
 # %% [markdown]
-# **$K$ sets the pace, not the path.** At infinite width all rates in {eq}`ab-eq-wide` share the factor $1-S$, the only place where $K$ occurs. So with any $K$ training takes the same path at another pace, and every peak of {numref}`ab-fig-1` is the same (a claim of the [appendix](ab-a-uniform)).
+# **$K$ sets the pace, not the path.** At infinite width all rates in {eq}`ab-eq-wide` share the factor $1-S$, the only place where $K$ occurs. So at one $\tau$ any $K$ takes the same path at another pace (a claim of the [appendix](ab-a-uniform)).
 #
 # **Which temperature is best?** The paper leaves it open. Near balance the imbalance decays at a rate proportional to $(1-S)\,y\,/\cosh^2(y/r)$ with $y=\tau^2$. The factor $y$ favours a sharp contrast, $\cosh^{-2}$ punishes it once $y>r$, and $1-S$ falls from $K/(K+1)$ towards $K/(K+2^r)$ as a sharper contrast finds fewer negatives that resemble the anchor. With many signals $1-S=K/(K+e^y)$, and setting the derivative to zero gives $1/y=e^y/(K+e^y)$, that is $(y-1)e^{y-1}=K/e$:
 #
@@ -1410,19 +1410,19 @@ chapter.judge(
 # %% [markdown]
 # ## Summary
 #
-# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and the strongest signal takes nearly all of it: where strengths differ, the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. There no linear encoder of any width has less loss. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
+# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and at large $d$ the strongest signal takes nearly all of it: where strengths differ, the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. There its loss is nearly the least of any linear encoder. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
 #
 # **What surprised us.**
 #
-# - How little width it takes. In the flow of positive pairs it does not grow with $d$ at all: of the noise only the total length enters.
+# - How little width it takes. In the flow of positive pairs the width that gives the condition number does not grow with $d$: of the noise only the total length enters.
 # - The end of positive-only training is exact: one equation, $\sum_pe^{\sigma_p^2\Theta}=2d$, in which the size of the noise does not occur, only the number of its dimensions.
 # - There is a best temperature near balance, $1+W(K/e)$ for many signals, and beyond it time grows steeply.
-# - A single *soft* $\tau$ shows both stages, first alignment and then balance. With a sharp one the condition number also rises and falls, but it turns before the noise has left.
+# - A single *soft* $\tau$ shows both stages, first alignment and then balance. With a sharp one and $d\ge50$ the condition number turns before the noise has left.
 #
 # **What is open.**
 #
 # - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
-# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near $\sigma_1/\sigma_r$, that of the data: no collapse, no balance. Noise stays, and the larger $d$, the less the encoders agree.
+# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near $\sigma_1/\sigma_r$, that of the data: no collapse, no balance. In networks narrower than $d$ noise stays, and the larger $d$, the less they agree.
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point, or keep a gap between the modalities {cite}`liang-2022`.
 # - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried, without a proof.
 #
