@@ -629,7 +629,7 @@ b12_control = {
 chapter.judge("lem-b12", observed=b12, control=b12_control, regime=strengths_differ)
 
 # %% [markdown]
-# **Time and rest.** Stage 1 and Theorem 4.3 (a) take polynomially many iterations, the paper says, and (a) ends at "an approximate stationary point". At infinite width we take the time until both parts of the paper's progress, the misalignment $1-\min_p\hat\kappa_p^2/\kappa_p^2$ and the noise-signal ratio, are 1 % at most, and its power of $d$ between neighbouring sizes. The control breaks an assumption of the theorem: $\sigma_r^2$ falls as $1/d$. For the point of rest we take the relative speed of $\mathsf K_A$ per unit of $t/d$, at $d=10^6$ and two widths, against $t/d=2$.
+# **Time and rest.** The paper says that its Stage 1 and its Theorem 4.3 (a) take polynomially many iterations, and that (a) ends at "an approximate stationary point". At infinite width we take the time until both parts of the paper's progress, the misalignment $1-\min_p\hat\kappa_p^2/\kappa_p^2$ and the noise-signal ratio, are 1 % at most, and its power of $d$ between neighbouring sizes. The control breaks an assumption of the theorem: $\sigma_r^2$ falls as $1/d$. For the point of rest we take the relative speed of $\mathsf K_A$ per unit of $t/d$, at $d=10^6$ and two widths, against $t/d=2$.
 
 
 # %% tags=["hide-input"]

@@ -900,9 +900,9 @@ chapter.judge(
 # **The best of all.** Among its contributions the paper lists that training converges to "a nearly optimal solution", and in its Section 2 "the best the model can do is to recover the latent vector [...], up to some rotation". Indeed an aligned, balanced map without noise has the least loss of *all* linear encoders. *Proof.*
 #
 # 1. $-\log S_A$ is the logarithm of a sum of exponentials of linear functions of $G$. So $\mathcal L$ is convex in $G$.
-# 2. The singular values of $G$ add up to at most $d$, whatever the maps are.
-# 3. Flip the sign of a signal or of a noise, or exchange two signals: neither loss nor sum changes. The mean of $G$ over all these changes is $c\operatorname{diag}(1,\dots,1,0,\dots,0)$ with $c\le d/r$, and by 1. its loss is no larger.
-# 4. There $\mathcal L=2\log\bigl(1+K\bigl[\tfrac12(1+e^{-2\tau^2c/d})\bigr]^r\bigr)$, which falls in $c$. So $c=d/r$ is best. $\square$
+# 2. The trace of the signals' block of $G$ is at most $d$, whatever the maps are: it is a sum of products of the two maps' entries, and $2xy\le x^2+y^2$.
+# 3. Flip the sign of a signal or of a noise, or exchange two signals: neither loss nor trace changes. The mean of $G$ over all these changes is $c\operatorname{diag}(1,\dots,1,0,\dots,0)$ with $c\le d/r$, and by 1. its loss is no larger.
+# 4. There $\mathcal L=2\log\bigl(1+K\bigl[\tfrac12(1+e^{-2\tau^2c/d})\bigr]^r\bigr)$, which falls in $c$. So $c=d/r$ is best. $\square$ A program has [checked these steps](../book/proofs.md) for any number of signals and any width; that the loss has these symmetries is by hand.
 #
 # We compare the loss at the end with this least one. As a control, the end of positive pairs alone at the same $\tau$. A [search](ab-a-best) over all maps finds nothing below it.
 

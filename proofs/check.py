@@ -216,7 +216,9 @@ def main():
     parser.add_argument("names", nargs="*", help="files to check, with what they require; all if none is named")
     parser.add_argument("--python", action="store_true", help="the Python files alone")
     parser.add_argument("--log", type=Path, help="a file for the outcome, with versions and date, as JSON")
-    parser.add_argument("--limit", type=int, default=600, help="seconds for a file, also on a busy machine (default: 600)")
+    parser.add_argument(
+        "--limit", type=int, default=600, help="seconds for a file, also on a busy machine (default: 600)"
+    )
     given = parser.parse_args()
     every = sorted([*HERE.glob("*.v"), *HERE.glob("*.py")])
     paths = [path for path in every if path != Path(__file__) and (not given.names or path.name in given.names)]

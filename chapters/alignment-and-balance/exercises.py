@@ -653,7 +653,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-negatives_border = 2 ** {{r_sharp}} * {{level}} / (1 - {{level}})  # SOLUTION
+negatives_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -871,10 +871,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-dimensions_border = (
-    np.exp({{s_near}} ** 2 * 2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1))
-    + 3 * np.exp(2 * np.log({{cond}} / {{s_near}}) / ({{s_near}} ** 2 - 1))
-) / 2  # SOLUTION
+dimensions_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1156,18 +1153,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-rate_border = (
-    4
-    * missed(np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2), 2.0, 8.0)
-    * {{s_loud}} ** 2
-    / ({{s_loud}} ** 2 + 2)
-    * (
-        np.array([{{s_loud}} ** 2, 1, 1])
-        / ({{s_loud}} ** 2 + 2)
-        @ np.tanh(2 * np.array([{{s_loud}} ** 2, 1, 1]) / ({{s_loud}} ** 2 + 2))
-        - np.tanh(2 * {{s_loud}} ** 2 / ({{s_loud}} ** 2 + 2))
-    )
-)  # SOLUTION
+rate_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION

@@ -656,9 +656,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-blind_border = ({{low}} + {{high}}) / 4 - {{low}} * {{high}} / (
-    {{low}} + {{high}}
-)  # SOLUTION
+blind_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -916,7 +914,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-wrong_border = {{v_s}} ** 0.5 / {{rho_s}} - {{v_s}} / {{rho_s}} ** 2  # SOLUTION
+wrong_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1279,11 +1277,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-clock_border = 0.5 * np.log(
-    np.divide(*closed_form(np.array([{{long}}, 0.6]), np.array([-0.5, 0.5]), {{when}}))
-    * 0.6
-    / {{long}}
-)  # SOLUTION
+clock_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION

@@ -658,7 +658,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-size_border = 1 + {{factor}} * ({{p}} / ({{seen_c}} * 0.09) - 1)  # SOLUTION
+size_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -910,7 +910,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-three_border = 1.5 * {{p3}} * (1 - {{p3}}) / (1 - {{p3}} + {{p3}} ** 2 / 2)  # SOLUTION
+three_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1225,9 +1225,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-oracle_border = max(
-    oracle_r2(t, {{p_rare}}, {{s_rare}}) for t in np.linspace(0.3, 1.3, 2001)
-)  # SOLUTION
+oracle_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION

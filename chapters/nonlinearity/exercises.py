@@ -679,7 +679,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-ratio_border = 1 - (1 - {{leak}}) ** 2 / (np.pi * (1 + {{leak}} ** 2))  # SOLUTION
+ratio_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -945,7 +945,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-weight_border = {{pool}} / {{tokens}}  # SOLUTION
+weight_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1303,25 +1303,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-steps_border = next(
-    n
-    for n in range(1, 200)
-    if max(
-        np.divide(
-            *np.linalg.svd(
-                ends(
-                    fields(np.random.default_rng({{field_seed}})),
-                    filters(np.random.default_rng({{field_seed}})),
-                    2,
-                    True,
-                    n,
-                ),
-                compute_uv=False,
-            ).T[[1, 0]]
-        )
-    )
-    < 1e-3
-)  # SOLUTION
+steps_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION

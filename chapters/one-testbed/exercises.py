@@ -662,11 +662,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-larger_border = brentq(
-    lambda x: effective_rank([x, {{count}} - x]) - {{rank}},
-    {{count}} / 2,
-    {{count}} - 1e-12,
-)  # SOLUTION
+larger_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -993,7 +989,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-chance_border = {{pairs}} * (1 - (1 - {{chance}} ** 2) ** 0.5) / 2  # SOLUTION
+chance_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1271,9 +1267,7 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %%
-flood_border = (
-    2 * {{m_private}} * {{k_shared}} * {{rho_shared}} / ({{m_private}} - {{k_shared}})
-)  # SOLUTION
+flood_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION

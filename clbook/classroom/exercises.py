@@ -17,7 +17,7 @@ from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
 from .borders import MARK as BORDER
-from .borders import border_tests
+from .borders import border_tests, fill_solutions
 from .first_cell import open_by_itself, run_through
 from .predictions import MARK, asked, follow_truth, prediction_tests
 from .seeds import with_numbers
@@ -88,6 +88,7 @@ def read_source(path: Path, seed: int = 0) -> tuple[object, tuple[Mistake, ...],
     notebook.cells, predictions = cells, asked(cells)
     if any(cell.source.startswith((MARK, BORDER)) for cell in cells):
         solved = run_code(notebook)
+        fill_solutions(cells, solved)
         if seed:
             follow_truth(cells, solved)
         notebook.cells = cells = [each for cell in cells for each in _with_tests(cell, solved)]

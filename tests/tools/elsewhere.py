@@ -62,6 +62,8 @@ class _FromNumbers(TorchFunctionMode):
         if function in (torch.tensor, torch.as_tensor) and not isinstance(args[0], torch.Tensor):
             if torch.device(kwargs.get("device") or torch.get_default_device()) == ELSEWHERE:
                 return FarTensor(function(*args, **kwargs | {"device": "cpu"}))
+        if function is torch.Tensor.__format__ and isinstance(args[0], FarTensor):  # torch formats no subclass
+            return format(args[0].near, *args[1:])
         if function in _INDEXED and isinstance(args[0], FarTensor):  # torch would make a list a `meta` tensor, unread
             index = args[1] if isinstance(args[1], tuple) else (args[1],)
             index = tuple(FarTensor(torch.tensor(i, device="cpu")) if isinstance(i, list) else i for i in index)

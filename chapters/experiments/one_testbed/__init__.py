@@ -57,7 +57,7 @@ from .other_loss_runs import (
     unequal_lengths,
     unit_length_counts,
 )
-from .own_runs import Plan, own_map
+from .own_runs import Plan, headline, own_map
 from .real_runs import (
     distance,
     distance_spectra,
@@ -111,6 +111,7 @@ __all__ = [
     "errors_left",
     "few_pairs",
     "finite_batch_errors",
+    "headline",
     "hidden_layer",
     "hostile_runs",
     "infonce_counts",

@@ -14,20 +14,22 @@ from contrastive_dynamics.testbed.soft_threshold import direction_gap, populatio
 from .law_runs import Arms
 
 
-def proof_cases() -> dict[str, tuple]:
+def proof_cases(any_level: bool = False) -> dict[str, tuple]:
     """ρ, τ², μ, g and |g| in every case of the inequality, by sympy symbols: a, e, s, t ≥ 0, τ² > 0, m real.
 
     Two encoders: ρ = μ + τ²s above the level, or μ = ρ + e; g = ±a. One encoder: the same at any real μ = m, g = a. All
     ρ ≥ 0, μ ≥ 0 and real g, or real ρ and μ and g ≥ 0 for one encoder, are in one of them.
+    With `any_level`, a false twin, two encoders have ρ and μ of either sign, too: they would spend norm in vain.
     """
     import sympy
 
     a, e, s, t = sympy.symbols("a e s t", nonnegative=True)
     tau, m = sympy.Symbol("tau", positive=True), sympy.Symbol("m", real=True)
+    above, below = ((m, m), (m - e, m)) if any_level else ((t, t), (t, t + e))
     cases = {}
     for sign, g in (("g ≥ 0", a), ("g ≤ 0", -a)):
-        cases[f"two encoders, ρ ≥ μ, {sign}"] = (t + tau * s, tau, t, g, a)
-        cases[f"two encoders, ρ ≤ μ, {sign}"] = (t, tau, t + e, g, a)
+        cases[f"two encoders, ρ ≥ μ, {sign}"] = (above[0] + tau * s, tau, above[1], g, a)
+        cases[f"two encoders, ρ ≤ μ, {sign}"] = (below[0], tau, below[1], g, a)
     cases["one encoder, ρ ≥ μ"] = (m + tau * s, tau, m, a, a)
     cases["one encoder, ρ ≤ μ"] = (m - e, tau, m, a, a)
     return cases
@@ -50,14 +52,15 @@ def unproved_cases(cut: float = 1.0) -> list[str]:
     return unproved
 
 
-def refuted_cases(cut: float = 1.0) -> list[str]:
+def refuted_cases(cut: float = 1.0, any_level: bool = False) -> list[str]:
     """The cases in which the inequality is false at some symbols in {0, ½, 1, 2}, m also negative, by exact fractions.
 
     Args:
         cut: as in `unproved_cases`.
+        any_level: as in `proof_cases`.
     """
     values, refuted = [Fraction(k, 2) for k in (0, 1, 2, 4)], []
-    for name, case in proof_cases().items():
+    for name, case in proof_cases(any_level).items():
         symbols = sorted(set().union(*(part.free_symbols for part in case)), key=str)
         ranges = [
             [v for v in (values + [-v for v in values] if str(x) == "m" else values) if v or str(x) != "tau"]

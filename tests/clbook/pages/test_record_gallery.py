@@ -9,7 +9,6 @@ from clbook.claims.claim_table import Claims
 from clbook.common.errors import BookError
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.notebook.results import stored_runs
-from clbook.pages.introduction import first_picture
 from clbook.pages.record_gallery import Placed, captions, figures, galleries_of, gallery, in_gallery, origin
 
 PLACED = """
@@ -143,24 +142,6 @@ def test_another_profile_has_a_gallery_of_the_pictures_with_a_caption(files):
     files.captions("large").write_text(CAPTION, encoding="utf-8")
     assert "records/stand-in/large/plot-a.png" in galleries_of(files, runs)["stand-in-large.md"]
     assert "No run of the profile `large` is stored yet." in galleries_of(files, {})["stand-in-large.md"]
-
-
-def test_the_book_opens_with_a_picture_of_a_record_or_with_none(files):
-    front = {"opens": {"figure": "plot-a", "profile": "large", "section": "xx-real", "lead": "Before any training."}}
-    files.captions("large").parent.mkdir()
-    files.captions("large").write_text(CAPTION, encoding="utf-8")
-    assert first_picture(files, front) == ""
-    picture = files.record("large").with_suffix("") / "plot-a.png"
-    picture.parent.mkdir(parents=True)
-    picture.write_bytes(b"png")
-    shown = first_picture(files, front)
-    assert shown.startswith(
-        "Before any training.\n\n```{figure} ../records/stand-in/large/plot-a.png\n:alt: A line of many points.\n"
-    )
-    assert "\nLook at the slope. [" in shown and "](xx-real)" in shown
-    assert first_picture(files, {}) == first_picture(files, {"opens": front["opens"] | {"figure": "plot-b"}}) == ""
-    files.captions("large").unlink()
-    assert first_picture(files, front) == ""  # a caption speaks of what its record shows
 
 
 @pytest.mark.parametrize("row", ["{}", "{look: ''}", "{look: a, see: b}", "text"])

@@ -94,6 +94,7 @@ def test_spectral_counts():
 def test_the_proof_and_its_false_twin():
     assert unproved_cases() == refuted_cases() == []
     assert len(refuted_cases(0.5)) == 6 and refuted_cases(1.5)
+    assert len(refuted_cases(any_level=True)) == 2  # two encoders at a level below 0 spend norm in vain
 
 
 def test_descent_ends_at_the_shares():
