@@ -44,7 +44,7 @@ def main() -> None:
         learned = learned_temperatures(RHO, SEEDS, 16, 3, tied=tied, law=law, norm=norm)
         for of in (learned, count_errors(learned), correlation_errors(learned)):
             add(of, seen)
-    learned = distance_temperatures(RHO, SEEDS, 16, 3)
+    learned = distance_temperatures(RHO, SEEDS, steps=3)
     cells = distance_shares(SEEDS, 3, 16)
     for of in (learned, distance_count_errors(learned), cells, distance_share_errors(cells)):
         add(of, seen)
