@@ -106,7 +106,7 @@ block = list(chapter.seeds)
 # 8. *Learned temperature.* In $H=\tau^2G$ the loss is $\lVert H-C\rVert^2-\lVert C\rVert^2$, and by step 4 all that $\tau^2$ does is to bound $\sum_j\lvert p_j^\top Hq_j\rvert\le\tau^2$. The optimum of two encoders is $H=C$, which needs $\tau^2\ge\sum_j\rho_j$ and is reached from there on. One encoder has $\operatorname{tr}H=\tau^2$, and its best $H$ is the positive part of $C$, so $\tau^2=\sum_j(\rho_j)_+$. ∎
 # 9. *Why training settles there.* One encoder with a learned temperature is $W=\tau U$, an encoder without norm and without temperature: $\tau^2$ is its mean squared norm, and the loss is $\lVert W^\top W-C\rVert^2-\lVert C\rVert^2$. This loss is known to have no local minimum but the global ones, so descent does not rest elsewhere. Two encoders have a half-line of optima, $\tau^2\ge\sum_j\rho_j$, along which nothing moves $\tau^2$: it stays where it arrives.
 #
-# What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is [proved by machine](ot-law-proof), too.
+# What needs Gaussian views is step 2 alone, and there only the two marginals. Step 6 is [proved by machine](../book/proofs.md), too.
 
 # %% [markdown]
 # (ot-a-projection)=
