@@ -21,6 +21,7 @@ from clbook.commands.record import write_json
 from clbook.commands.verify import may_open
 from clbook.commands.verify_distance import distances, first_difference
 from clbook.common.errors import BookError, line_of
+from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles, chapter_names, find_root
 from clbook.notebook.results import stored_runs, verdicts_of
 from clbook.provenance.library import Library
@@ -32,16 +33,17 @@ sys.path += [str(DEEP), str(DEEP.with_name("tools"))]  # of `mutations` and what
 
 
 def stored(code: ChapterCode, size: str) -> dict:
-    """The readings of a CPU at one size that the present code would make, and their data set."""
+    """The readings of a CPU at one size that the present code would make, their data set and the size's parameters."""
+    of_size = {"data": "generated", "parameters": profile_parameters(code.files, size)}
     if size == "smoke":
         from mutations.kept_outcomes import Elsewhere
 
         kept = Elsewhere(code.files, seconds=0.0, library=code.library).valid
         readings = {claim: kept[claim]["arms"] for claim in code.claims if kept.get(claim, {}).get("arms")}
-        return {"readings": readings, "data": "generated"}
+        return of_size | {"readings": readings}
     run = stored_runs(code.files, code.library).get(size)
     readings = {c: arms for c, arms in run.stamp["readings"].items() if not run.is_stale(c)} if run else {}
-    return {"readings": readings, "data": run.stamp["data"] if run else "generated"}
+    return of_size | {"readings": readings} | ({"data": run.stamp["data"]} if run else {})
 
 
 def compared(code: ChapterCode, size: str, device: str, lines: dict[str, dict]) -> dict[str, dict]:
