@@ -37,6 +37,7 @@ def executed(program: Path) -> set[str]:
 
 def _profile(program: str) -> set[str]:
     profile, library = cProfile.Profile(builtins=False), Library()
+    sys.path.insert(0, str(Path(program).parent))  # as if it were started: programs of a folder share a module
     with profile:
         runpy.run_path(program, run_name="__main__")
     codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from torch import Tensor
+from contents import add
 
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.testbed import image_draw
@@ -22,19 +22,6 @@ from experiments.one_testbed import (
 )
 
 SEEDS, RHO = (1, 2), ((0.8, 0.4, 0.1), (0.5, 0.3, 0.0))
-
-
-def add(content: object, seen) -> None:
-    """Add names and numbers, in their order."""
-    if isinstance(content, dict):
-        for name, part in content.items():
-            seen.update(name.encode())
-            add(part, seen)
-    elif isinstance(content, tuple):
-        for part in content:
-            add(part, seen)
-    else:
-        seen.update(content.cpu().numpy().tobytes() if isinstance(content, Tensor) else repr(content).encode())
 
 
 def main() -> None:

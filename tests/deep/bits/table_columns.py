@@ -3,25 +3,12 @@
 import hashlib
 import os
 
-from torch import Tensor
+from contents import add
 
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.one_testbed import COLUMNS, robustness, table_column
 
 SEEDS, STEPS, BATCH = (1, 2), 4, 16
-
-
-def add(content: object, seen) -> None:
-    """Add names and numbers, in their order."""
-    if isinstance(content, dict):
-        for name, part in content.items():
-            seen.update(name.encode())
-            add(part, seen)
-    elif isinstance(content, tuple):
-        for part in content:
-            add(part, seen)
-    else:
-        seen.update(content.cpu().numpy().tobytes() if isinstance(content, Tensor) else repr(content).encode())
 
 
 def main() -> None:
