@@ -9,7 +9,7 @@ import time
 import nbformat
 import pytest
 from checkout import ROOT, import_path
-from stand_in_exercises import SOURCE, answered
+from stand_in_exercises import answered, source_file
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
@@ -23,10 +23,7 @@ HANGS = "import time\nwhile True:\n    try:\n        time.sleep(0.1)\n    except
 
 @pytest.fixture
 def source(tmp_path):
-    path = tmp_path / "chapters" / "sums" / "exercises.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(SOURCE)
-    return path
+    return source_file(tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from marked import marked
 from stand_in import build_stand_in
-from stand_in_exercises import SOURCE, answered
+from stand_in_exercises import answered, source_file
 from test_kills import COMMANDS, INT, KILL, TERM, stored
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found by /proc")
@@ -75,9 +75,7 @@ def test_a_command_of_a_class(tmp_path, name, victim, number):
     pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
     from clbook.classroom.exercises import assign
 
-    source = tmp_path / "chapters" / "sums" / "exercises.py"
-    source.parent.mkdir(parents=True)
-    source.write_text(SOURCE)
+    source = source_file(tmp_path)
     (tmp_path / "class").mkdir()
     (tmp_path / "work").mkdir()
     if name == "grade":

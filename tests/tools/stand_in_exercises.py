@@ -170,6 +170,14 @@ def test_three(treble):
 )
 
 
+def source_file(book, text=SOURCE):
+    """A source of exercises where a book in a folder has it."""
+    path = book / "chapters" / "sums" / "exercises.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
 def answered(sheet, code):
     """A submission with some code in place of the starter's."""
     notebook = copy.deepcopy(sheet.student)

@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 from one_line_error import one_line_error
-from stand_in_exercises import SOURCE, answered
+from stand_in_exercises import SOURCE, answered, source_file
 
 from clbook.classroom.exercises import assign, exercise_source, read_source
 from clbook.classroom.grades import grade
@@ -16,10 +16,7 @@ from clbook.common.errors import BookError
 
 @pytest.fixture
 def source(tmp_path):
-    path = tmp_path / "chapters" / "sums" / "exercises.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(SOURCE)
-    return path
+    return source_file(tmp_path)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import nbformat
 import pytest
 from one_line_error import one_line_error
-from stand_in_exercises import SOURCE, answered
+from stand_in_exercises import answered, source_file
 from typer.testing import CliRunner
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
@@ -27,10 +27,7 @@ SOME = Question(2.0, (Case(False, True), Case(True, False, ("also below 0", "oth
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    path = tmp_path_factory.mktemp("book") / "chapters" / "sums" / "exercises.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(SOURCE)
-    return path
+    return source_file(tmp_path_factory.mktemp("book"))
 
 
 @pytest.fixture(scope="module")

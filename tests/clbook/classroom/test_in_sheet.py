@@ -8,7 +8,7 @@ import zipfile
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
-from stand_in_exercises import PREDICTED, SOURCE, answered
+from stand_in_exercises import PREDICTED, SOURCE, answered, source_file
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
@@ -41,10 +41,10 @@ REPORT = "# %% [raw]\n# # BEGIN QUESTION\n# name: p1_report"
 
 @pytest.fixture(scope="module")
 def sheet(tmp_path_factory):
-    path = tmp_path_factory.mktemp("book") / "chapters" / "sums" / "exercises.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(SOURCE.replace(REPORT, FIGURE + REPORT))
-    return assign(path, tmp_path_factory.mktemp("work"))
+    return assign(
+        source_file(tmp_path_factory.mktemp("book"), SOURCE.replace(REPORT, FIGURE + REPORT)),
+        tmp_path_factory.mktemp("work"),
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -173,10 +173,7 @@ def test_a_wrong_answer_gets_the_hints_of_its_test(sheet, tmp_path):
 
 @pytest.fixture(scope="module")
 def predicting(tmp_path_factory):
-    path = tmp_path_factory.mktemp("book") / "chapters" / "sums" / "exercises.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(PREDICTED)
-    return assign(path, tmp_path_factory.mktemp("work"))
+    return assign(source_file(tmp_path_factory.mktemp("book"), PREDICTED), tmp_path_factory.mktemp("work"))
 
 
 def test_a_prediction_comes_first_is_written_down_once_and_answered(predicting, tmp_path, capsys):

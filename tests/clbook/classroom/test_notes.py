@@ -6,7 +6,7 @@ import json
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
-from stand_in_exercises import PREDICTED, answered
+from stand_in_exercises import PREDICTED, answered, source_file
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
@@ -36,10 +36,7 @@ OTHER = LONG.replace("Twice.", "By a sum.").replace("total", "s").replace("step"
 
 @pytest.fixture(scope="module")
 def sheet(tmp_path_factory):
-    path = tmp_path_factory.mktemp("book") / "chapters" / "sums" / "exercises.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(PREDICTED)
-    return assign(path, tmp_path_factory.mktemp("work"))
+    return assign(source_file(tmp_path_factory.mktemp("book"), PREDICTED), tmp_path_factory.mktemp("work"))
 
 
 def written(notebook, **sealed_as):
