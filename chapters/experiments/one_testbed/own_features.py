@@ -12,7 +12,7 @@ from torch import Tensor
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
 from contrastive_dynamics.testbed.feature_correlations import feature_correlations
 from contrastive_dynamics.testbed.frozen_features import principal_axes
-from contrastive_dynamics.testbed.soft_threshold import learned_temperature, water_filling
+from contrastive_dynamics.testbed.soft_threshold import effective_rank_of_shares, learned_temperature, water_filling
 
 SCALES = (0.5, 1.0, 2.0, 5.0, 10.0, 14.3, 50.0, 100.0)  # τ²; CLIP's begins at 14.3 and is clipped at 100
 _UNIT = 1e-3  # rows whose lengths vary by less than this, relative to their mean, have one length
@@ -89,15 +89,12 @@ def _spread(x: Tensor) -> float:
     return float(lengths.std() / lengths.mean())
 
 
-def effective_rank(spectrum: Tensor) -> float:
-    """exp of the entropy of shares of variance: 1 for one direction, D for D equal ones."""
-    return float(torch.special.entr(spectrum).sum().exp())
-
-
 def sentences(found: Common, count: int, tied: bool) -> list[str]:
     """What the numbers say, a sentence or two each; `count` is n."""
     sizes = [len(s) for s in found.spectra]
-    first, second = (f"{effective_rank(s):.1f} of {d}" for s, d in zip(found.spectra, sizes, strict=True))
+    first, second = (
+        f"{float(effective_rank_of_shares(s)):.1f} of {d}" for s, d in zip(found.spectra, sizes, strict=True)
+    )
     said = [
         f"{found.count} of {len(found.rho)} directions are shared by more than unrelated pairs show "
         f"(a correlation of {found.unrelated:.2f} with {count:,} pairs).",
