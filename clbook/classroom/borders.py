@@ -43,12 +43,12 @@ def test_border({name}):
 
 
 def fill_solutions(cells: list, solved: dict) -> None:
-    """Put each border, a number, where the source has `name = None  # SOLUTION`."""
+    """Put each border, a number, where the source has `name = None  # SOLUTION`; BookError if it cannot be computed."""
     for source in [cell.source for cell in cells if cell.source.startswith(MARK)]:
-        given = dict(line.partition(": ")[::2] for line in source.removeprefix(MARK).splitlines())
+        given = _given(source)
         for cell in cells:
-            if cell.source.startswith(f"{given.get('name')} = None"):
-                cell.source = f"{given['name']} = {float(eval(given['truth'], dict(solved))):.8g}  # SOLUTION"
+            if cell.source.startswith(f"{given['name']} = None"):
+                cell.source = f"{given['name']} = {_number(given['truth'], given, solved):.8g}  # SOLUTION"
 
 
 def border_tests(source: str, solved: dict) -> list[str]:
@@ -57,17 +57,30 @@ def border_tests(source: str, solved: dict) -> list[str]:
     Raises BookError for lines that are missing, for a number that cannot be computed, and for a foreseen wrong number
     that is right.
     """
-    rows = [line.partition(": ")[::2] for line in source.removeprefix(MARK).splitlines()]
-    given = dict(rows)
-    if not {"name", "truth", "hint"} <= set(given) <= {"name", "truth", "hint", "near"}:
-        raise BookError(f"a border must have name, truth, hint and may have near, got: {source!r}")
-    pairs = [value.split(" | ", 1) for key, value in rows if key == "near"]
-    try:
-        truth = float(eval(given["truth"], dict(solved)))
-        near = [(float(eval(number, dict(solved))), said) for number, said in pairs]
-    except Exception as error:  # of whatever kind an expression raises
-        raise BookError(f"{given['name']}: its border cannot be computed: {type(error).__name__}: {error}") from None
+    given = _given(source)
+    truth = _number(given["truth"], given, solved)
+    pairs = [value.split(" | ", 1) for key, value in _rows(source) if key == "near"]
+    near = [(_number(number, given, solved), said) for number, said in pairs]
     if any(abs(number - truth) <= 0.02 * abs(truth) for number, _ in near):
         raise BookError(f"{given['name']}: a wrong number is as good as right: {truth}, {near}")
     fields = {"name": given["name"], "hint": given["hint"], "points": POINTS, "truth": truth, "near": near}
     return [test.format(**fields) for test in _TESTS]
+
+
+def _rows(source: str) -> list[tuple[str, str]]:
+    return [line.partition(": ")[::2] for line in source.removeprefix(MARK).splitlines()]
+
+
+def _given(source: str) -> dict[str, str]:
+    """The fields of a border; of several lines `near` the last."""
+    given = dict(_rows(source))
+    if not {"name", "truth", "hint"} <= set(given) <= {"name", "truth", "hint", "near"}:
+        raise BookError(f"a border must have name, truth, hint and may have near, got: {source!r}")
+    return given
+
+
+def _number(expression: str, given: dict[str, str], solved: dict) -> float:
+    try:
+        return float(eval(expression, dict(solved)))
+    except Exception as error:  # of whatever kind an expression raises
+        raise BookError(f"{given['name']}: its border cannot be computed: {type(error).__name__}: {error}") from None

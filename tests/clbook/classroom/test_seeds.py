@@ -1,9 +1,10 @@
 """Numbers that a seed turns, and the tests of a border."""
 
 import pytest
+from nbformat.v4 import new_code_cell, new_raw_cell
 from one_line_error import one_line_error
 
-from clbook.classroom.borders import border_tests
+from clbook.classroom.borders import border_tests, fill_solutions
 from clbook.classroom.seeds import with_numbers
 from clbook.common.errors import BookError
 
@@ -63,3 +64,12 @@ def test_a_border_is_hidden_right_to_one_part_in_a_hundred_and_knows_foreseen_mi
 def test_a_border_that_is_damaged_is_refused(source, said):
     with one_line_error(BookError, said):
         border_tests(source, {"half": lambda x: x / 2})
+
+
+def test_the_solution_is_the_truth_which_has_to_be_computed():
+    cells = [new_code_cell("edge = None  # SOLUTION"), new_raw_cell(BORDER)]
+    fill_solutions(cells, {"half": lambda x: x / 2})
+    assert cells[0].source == "edge = 3  # SOLUTION"
+    cells = [new_code_cell("edge = None  # SOLUTION"), new_raw_cell(BORDER)]
+    with one_line_error(BookError, "edge: its border cannot be computed: NameError"):
+        fill_solutions(cells, {})
