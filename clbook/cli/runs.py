@@ -187,8 +187,9 @@ def features(
     print_table(table)
     if len(found.rows) > of.SHOWN:
         print(f"  … {len(found.rows):,} directions in all\n")
-    table = table_of("inverse temperature τ²", *(f"{scale:g}" for scale, _ in found.kept))
-    table.add_row("directions kept", *(str(kept) for _, kept in found.kept))
+    table = table_of("inverse temperature τ²", *(f"{scale:g}" for scale, *_ in found.kept))
+    table.add_row("directions kept", *(str(kept) for _, kept, _ in found.kept))
+    table.add_row("their effective rank", *(f"{rank:.1f}" for *_, rank in found.kept))
     print_table(table)
     for sentence in found.sentences:
         Console().print(escape(sentence), highlight=False)

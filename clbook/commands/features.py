@@ -25,7 +25,7 @@ class Table(NamedTuple):
     """One row per direction, one per inverse temperature, and what they say."""
 
     rows: list[tuple]  # as COLUMNS
-    kept: list[tuple[float, int]]  # inverse temperature, directions that get a share
+    kept: list[tuple[float, int, float]]  # inverse temperature, directions that get a share, effective rank of shares
     sentences: list[str]
     notes: list[str]  # on the files
 
@@ -62,7 +62,7 @@ def features(first: Path, second: Path, *, tied: bool, scales: list[float] | Non
         (j + 1, rho, fitted, *(s[j] for s in spectra))
         for j, (rho, fitted) in enumerate(zip(found.rho.tolist(), found.fitted.tolist(), strict=False))
     ]
-    kept = list(zip(scales, found.kept.tolist(), strict=True))
+    kept = list(zip(scales, found.kept.tolist(), found.ranks.tolist(), strict=True))
     return Table(rows, kept, measure.sentences(found, counts[0], tied), notes)
 
 

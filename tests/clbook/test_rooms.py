@@ -211,7 +211,7 @@ BUDGET = {
     "contrastive_dynamics.losses": 360,
     "contrastive_dynamics.nonlinearity": 2700,
     "contrastive_dynamics.numerics": 270,
-    "contrastive_dynamics.testbed": 1545,
+    "contrastive_dynamics.testbed": 1550,
     "experiments.alignment_and_balance": 300,
     "experiments.collapse_and_constraints": 130,
     "experiments.feature_decoupling": 330,

@@ -5,7 +5,6 @@ import torch
 
 from contrastive_dynamics.testbed.distance_law import (
     distance_filling,
-    distance_loss,
     excess_at,
     learned_distance_temperature,
 )
@@ -14,6 +13,13 @@ from contrastive_dynamics.testbed.soft_threshold import water_filling
 
 RHO = torch.tensor([0.9, 0.7, 0.5, 0.3, 0.1, 0.0], dtype=torch.float64)
 SIGNED = torch.tensor([0.6, 0.2, 0.2, -0.3], dtype=torch.float64)
+
+
+def distance_loss(m, c, tau):
+    """L(M) of the module's docstring: InfoNCE of one side under distances for infinitely many negatives, less log N."""
+    v = torch.linalg.eigvalsh(tau * m)
+    positives = (tau * m * (torch.eye(len(m), dtype=m.dtype) - c)).sum()
+    return positives - (v.log1p() + v / (1 + v)).sum() / 2
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0, 5.0, 12.0])

@@ -1,12 +1,13 @@
 """Correlations of a user's own features: two encoders, one, and what tells them apart."""
 
+import math
 import warnings
 
 import pytest
 import torch
 
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
-from contrastive_dynamics.testbed.feature_correlations import feature_correlations
+from contrastive_dynamics.testbed.feature_correlations import feature_correlations, unrelated_correlation
 from contrastive_dynamics.testbed.pairs import Moments
 
 RHO = torch.linspace(0.95, 0.3, 8, dtype=torch.float64)
@@ -105,3 +106,26 @@ def test_nothing_shared_gives_nothing_on_average():
 def test_features_that_do_not_fit_are_refused(first, second, words):
     with pytest.raises(ValueError, match=words):
         feature_correlations(first, second, tied=False)
+
+
+@pytest.mark.parametrize("shared", [0, 8])
+def test_what_counts_as_shared_is_what_is_shared(shared):
+    """The largest ρ of one shuffle lets up to four directions of these pass that share nothing."""
+    counts, level = [], []
+    for seed in range(10):
+        first, second = two_towers(n=4_000, sizes=(64, 48), seed=seed)
+        generator = torch.Generator().manual_seed(seed)
+        if not shared:
+            second = second[torch.randperm(len(second), generator=generator)]
+        level.append(unrelated_correlation(first, second, tied=False, generator=generator))
+        counts.append(int((feature_correlations(first, second, tied=False) > level[-1]).sum()))
+    assert min(counts) == shared and max(counts) <= shared + 1 and sum(counts) <= 10 * shared + 2
+    assert torch.tensor(level).mean() == pytest.approx(3.5 / 4_000**0.5, rel=0.1)
+
+
+def test_one_direction_has_a_level_as_well():
+    """The two halves then agree in sign: their mean is (|a| + |b|)/2, of mean square (1 + 2/π)/n."""
+    generator = torch.Generator().manual_seed(0)
+    first, second = (torch.randn(1_000, 1, generator=generator, dtype=torch.float64) for _ in range(2))
+    level = unrelated_correlation(first, second, tied=False, generator=generator)
+    assert level == pytest.approx(3.5 * ((1 + 2 / math.pi) / 1_000) ** 0.5, rel=0.15)

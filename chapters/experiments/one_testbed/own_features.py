@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from contrastive_dynamics.testbed.canonical_correlations import canonical_correlations
-from contrastive_dynamics.testbed.feature_correlations import feature_correlations
+from contrastive_dynamics.testbed.feature_correlations import feature_correlations, unrelated_correlation
 from contrastive_dynamics.testbed.frozen_features import principal_axes
 from contrastive_dynamics.testbed.soft_threshold import effective_rank_of_shares, learned_temperature, water_filling
 
@@ -23,12 +23,13 @@ class Common(NamedTuple):
 
     rho: Tensor  # [k], canonical correlations measured on rows that did not find them, descending; too low
     fitted: Tensor  # [k], the same on the rows that found them, descending; too high
-    unrelated: float  # the largest ρ of the same features with the pairs shuffled, at which nothing is shared
+    unrelated: float  # ρ that unrelated pairs of the same features hardly reach, `unrelated_correlation`
     count: int  # how many ρ are above it
     spectra: tuple[Tensor, Tensor]  # shares of variance along principal axes, descending, [D_A] and [D_B]
     lengths: tuple[float, float]  # spread of the rows' lengths over their mean, 0 for unit length
     total: float  # the most that a learned τ² ends at with Gaussian views: the sum of the ρ that are counted
     kept: Tensor  # [scales], to how many directions a linear encoder with a fixed τ² gives a share, of those counted
+    ranks: Tensor  # [scales], the effective rank of these shares, at most `kept`
     notes: tuple[str, ...]  # warnings, a sentence each
 
 
@@ -45,10 +46,10 @@ def common(
         scales: inverse temperatures τ² > 0.
         components: if > 0, only so many principal components of each set are used.
     Raises: ValueError as `feature_correlations` and `principal_axes`, and for a scale that is not > 0.
-    Cost: 40nD² flops, twice as much if tied.
+    Cost: 40nD² flops, twice as much if tied; more shuffles if there are fewer than a hundred directions.
     """
     generator = torch.Generator().manual_seed(0)
-    order, other = (torch.randperm(len(first), generator=generator) for _ in range(2))
+    order = torch.randperm(len(first), generator=generator)
     first, second = first[order], second[order]
     if components:
         together = [torch.cat([first, second])] * 2 if tied else [first, second]  # one encoder has one set of axes
@@ -57,26 +58,21 @@ def common(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         rho = feature_correlations(first, second, tied=tied)
-    unrelated = float(_quiet(first, second[other], tied).max())
+    unrelated = unrelated_correlation(first, second, tied=tied, generator=generator)
     counted = rho[rho > unrelated].clamp(0, 1)
     return Common(
         rho, canonical_correlations((first, second), tied=tied), unrelated, len(counted),
         tuple(map(_spectrum, (first, second))), tuple(map(_spread, (first, second))),
-        float(learned_temperature(counted)) if len(counted) else 0.0, _kept(counted, scales, tied),
+        float(learned_temperature(counted)) if len(counted) else 0.0, *_kept(counted, scales, tied),
         tuple("Two encoders would see far more: --two-encoders?" for _ in caught[:1]),
     )  # fmt: skip
 
 
-def _quiet(first: Tensor, second: Tensor, tied: bool) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return feature_correlations(first, second, tied=tied)
-
-
-def _kept(counted: Tensor, scales: tuple[float, ...], tied: bool) -> Tensor:
+def _kept(counted: Tensor, scales: tuple[float, ...], tied: bool) -> tuple[Tensor, Tensor]:
     if not len(counted):
-        return torch.zeros(len(scales), dtype=torch.long)
-    return torch.stack([(water_filling(counted, scale, tied=tied) > 0).sum() for scale in scales])
+        return torch.zeros(len(scales), dtype=torch.long), torch.zeros(len(scales))
+    shares = torch.stack([water_filling(counted, scale, tied=tied) for scale in scales])
+    return (shares > 0).sum(-1), effective_rank_of_shares(shares)
 
 
 def _spectrum(x: Tensor) -> Tensor:

@@ -56,23 +56,6 @@ def learned_distance_temperature(rho: Tensor) -> Tensor:
     return _filled(rho).sum(-1)
 
 
-def distance_loss(m: Tensor, c: Tensor, tau_squared: float | Tensor) -> Tensor:
-    """L(M) above: InfoNCE of one side under distances at N → ∞, less log N.
-
-    Source: derived above.
-    Args:
-        m: M, positive semidefinite, `[..., D, D]`.
-        c: C, symmetric, `[..., D, D]`.
-        tau_squared: τ², a number or `[...]`.
-    Returns: `[...]`.
-    Cost: D³ flops.
-    """
-    tau = torch.as_tensor(tau_squared, dtype=m.dtype, device=m.device)[..., None, None]
-    v = torch.linalg.eigvalsh(tau * m)
-    positives = (tau * m * (torch.eye(m.shape[-1], dtype=m.dtype, device=m.device) - c)).sum((-2, -1))
-    return positives - (v.log1p() + v / (1 + v)).sum(-1) / 2
-
-
 def excess_at(v: Tensor) -> Tensor:
     """ρ − μ = 1 − (u + u²)/2, u = 1/(1 + v): what a direction's correlation is above the level at which it holds v."""
     u = 1 / (1 + v)
