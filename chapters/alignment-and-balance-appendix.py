@@ -57,6 +57,7 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.ticker import LogLocator
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.alignment_and_balance import (
@@ -69,7 +70,7 @@ from contrastive_dynamics.alignment_and_balance import (
     initial_maps, jackknife_values, lumped_maps, model_scales, negative_factors,
     noise_signal_ratio, non_contrastive_flow, non_contrastive_force,
     non_contrastive_solution, population_loss, predictor_flow, solve_comparison,
-    velocity, wide_condition_number, wide_flow, wide_start, wide_training,
+    velocity, wide_condition_number, wide_flow, wide_predictor_flow, wide_start, wide_training,
     wide_velocity, worst_alignment_map,
 )  # fmt: skip
 from contrastive_dynamics.numerics.power_laws import fitted_power
@@ -108,7 +109,7 @@ signs = chapter.check(all_signs, rank, dim)
 # (ab-a-definitions)=
 # ## The definitions at work
 #
-# The paper's own example of an aligned map without balance has orthogonal columns of which one dwarfs the others. We take the lengths $(100,1,1,1)$. The two encoders agree on each pair, and $z_2,z_3,z_4$ hardly show in the output. The paper adds that such a model is "sensitive to small changes in" the first coordinate, and calls representations balanced "if changing a small fraction of coordinates of" $z$ "does not change the representation dramatically". We flip one coordinate at a time.
+# The paper's own example of an aligned map without balance has orthogonal columns of which one dwarfs the others. We take the lengths $(100,1,1,1)$. The two encoders agree on each pair, and $z_2,z_3,z_4$ hardly show in the output. The paper adds that such a model is "sensitive to small changes in" the first coordinate, and calls representations balanced "if changing a small fraction of coordinates of" $z$ "does not change the representation dramatically". We flip one coordinate at a time, of four and, as a quarter is no small fraction, of twenty.
 
 # %% tags=["hide-input"]
 examples = {
@@ -126,15 +127,20 @@ def by_distance(a, b, r):
 placed = {}
 for name, lengths in examples.items():
     example = torch.diag(torch.tensor(lengths))[None]
-    seen_of = (
-        by_distance(example, example, 4),
-        balance(example),
-        largest_change_of_a_flip(example),
-    )
-    placed[name] = [float(x) for x in seen_of]
+    placed[name] = float(by_distance(example, example, 4)), float(balance(example))
 one_large, one_missing, equal = (
     placed[k] for k in ("one dwarfs the others", "one dwarfs, one is lost", "all equal")
 )
+
+
+def flipped(first):
+    """Largest change by one flip, where the first of r lengths is `first` and the others are 1."""
+    lengths_of = {r: torch.tensor([first] + [1.0] * (r - 1)) for r in (4, 20)}
+    return {
+        f"r={r}": float(largest_change_of_a_flip(torch.diag(x)))
+        for r, x in lengths_of.items()
+    }
+
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("ex-4", observed=one_large[0], control=one_missing[0])
@@ -143,7 +149,7 @@ chapter.judge("ex-4", observed=one_large[0], control=one_missing[0])
 chapter.judge("ex-4-a", observed=one_large[1], control=equal[1])
 
 # %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("ex-4-b", observed=one_large[2], control=equal[2])
+chapter.judge("ex-4-b", observed=flipped(100.0), control=flipped(1.0))
 
 # %% [markdown]
 # At the other extreme all inputs go to one point. Positive pairs are then at distance 0, and so are all others: by strict inequalities no positive pair is closer (the number itself is lost in our copy). As a control, outputs drawn at random, in which nothing belongs together.
@@ -1683,15 +1689,24 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **At rest, and over $d$.** Positive pairs alone end at a condition number that grows as a power of $d$. With predictor and stop-gradient it comes to rest near $\sigma_1/\sigma_r$, the ratio of the data. That is no balance, and an untrained network of this width is already near it, with more spread: so the condition number of the data is *kept*. Two things are paid for it, in networks narrower than $d$ as these of width 32. Noise stays, and the more of it the larger $d$: from $d=500$ on, at rest, more than signal. And the encoders agree less, the larger $d$ is. (Wide networks were not run. On paper noise vanishes at infinite width.) We train from $m$ columns that stand for all the noise, to $t/d=150$, and judge where nothing moves any more: the condition number changes by less than 1 % in the last third of the time. (Earlier is too early: at $d=5000$ and $t/d=25$ it is several times $\sigma_1/\sigma_r$, and at 50 not every network is at rest.)
+# **At rest, and over $d$.** Positive pairs alone end at a condition number that grows as a power of $d$. With predictor and stop-gradient it comes to rest near $\sigma_1/\sigma_r$, the ratio of the data, in networks of width 32 and of infinite width. That is no balance, and an untrained network of width 32 is already near it, with more spread: so the condition number of the data is *kept*. What is paid for it depends on the width. In networks *narrower than $d$* noise stays, and the more of it the larger $d$: from $d=500$ on, at rest, more than signal. And their encoders agree less, the larger $d$ is. At *infinite width* neither is so: the least $\hat\kappa_p^2/\kappa_p^2$ rests between {glue:text}`ab-wide-agreed-low:.2f` and {glue:text}`ab-wide-agreed-high:.2f`, whatever $d$ is, and noise fades, slowly: at $t/d=150$ there is {glue:text}`ab-wide-noise-soon:.0f` % of the signal left at the largest $d$, and {glue:text}`ab-wide-noise-late:.1f` % at $t=10\,d^2$.
 #
-# *Idea.* Along this flow $P_A^\top P_A-W_A^\top W_A$ is conserved, if $W_A$ is written in coordinates along the columns of $A,A_\xi$. For $d\gg m$ both terms are at the start nearly multiples of the identity, and so the difference stays nearly one. Training makes the predictor large in the directions of the signals and small in the others, and noise leaves the directions of the signals first. At rest each predictor takes the signal columns of one encoder to those of the other, up to one factor. If it does nothing there but stretch, by one factor in all directions, then so does $W_A^\top W_A$. The columns $\sigma_pW_A^\top a_p$ of $\mathsf K_A$, $a_p$ the unit vector along column $p$ of $A$, are then as long as the $\sigma_p$. This is an idea, not a proof.
+# We train from $m$ columns that stand for all the noise, to $t/d=150$, and judge where nothing moves any more: the condition number changes by less than 1 % in the last third of the time. (Earlier is too early: at $d=5000$ and $t/d=25$ it is several times $\sigma_1/\sigma_r$, and at 50 not every network is at rest.) As a control, a predictor without the stop-gradient, to $t/d=25$: it loses signals, agrees alike at every $d$, and keeps no noise.
+#
+# *Idea.* Along this flow $P_A^\top P_A-W_A^\top W_A$ is conserved, if $W_A$ is written in coordinates along the columns of $A,A_\xi$. Training makes the predictor large in the directions of the signals and small in the others. At rest each predictor takes the signal columns of one encoder to those of the other, up to one factor. If it does nothing there but stretch, by one factor in all directions, then so does $W_A^\top W_A$. The columns $\sigma_pW_A^\top a_p$ of $\mathsf K_A$, $a_p$ the unit vector along column $p$ of $A$, are then as long as the $\sigma_p$. Noise rests where the predictor is 0. There $W_A^\top W_A$ is what it was at the start minus the identity, if that is positive. For $d\gg m$ it is near $d/m-1$ in each of $m-r$ directions, and noise over signal goes to $\sigma_\xi^2(m-r)/\sum_p\sigma_p^2$ for $d\gg m^2$, {glue:text}`ab-noise-limit:.2f` here. At infinite width it is 0, so that no noise can rest. This is an idea, not a proof.
+#
+# *Infinite width.* All columns start orthogonal, and each pair of columns stays in the plane that it spans at the start, together with its part of the predictors: a column of two numbers and a matrix of four per signal, and two numbers for all noise. A noise column of length $\kappa$ follows $\dot\kappa\propto-\kappa^3$, since its part of the predictor fades with it. Hence no exponential: noise over signal falls as $d^2/(rt)$ for large $d$.
 
 # %% tags=["hide-input"]
 few_starts, rest_time, strengths = min(seeds, 16), 150.0, max(sigma) / min(sigma)
 identity = torch.eye(small_width).expand(few_starts, -1, -1)
 clock_of_rest = torch.tensor([0.0, 2 * rest_time / 3, rest_time])
-predictor_rows, untrained, moving = {}, {}, 0.0  # of each d: both, or neither
+rest_arms = {  # predictor, stop-gradient, times t/d
+    "both": (identity, True, clock_of_rest),
+    "no stop-gradient": (identity, False, torch.tensor([0.0, until])),
+    "neither": (None, False, clock_of_rest),
+}
+resting, untrained, moving = {}, {}, 0.0  # of each arm and d; of each d
 
 
 def measured(path, k):
@@ -1701,82 +1716,120 @@ def measured(path, k):
     return condition_number(a, rank) / strengths, agreed_by, noise_signal_ratio(a, rank)
 
 
-print(f"{'d':>8} {'':>12} {'over σ₁/σ_r':>14} {'least κ̂²/κ²':>14} {'noise/signal':>16}")
+def measured_wide(path, k):
+    """The same at infinite width."""
+    agreed_by = (path.kappa_hat_squared / path.kappa_squared)[k].amin(-1)
+    over_signal = path.noise_squared[k] / path.kappa_squared[k].sum(-1)
+    return wide_condition_number(path)[k] / strengths, agreed_by, over_signal
+
+
+def moved_by(last, earlier):
+    """How much the condition number moved."""
+    return float((last[0] / earlier[0] - 1).abs().max())
+
+
+print(f"{'d':>8} {'':>16} {'over σ₁/σ_r':>14} {'least κ̂²/κ²':>14} {'noise/signal':>16}")
 for d in chapter.progress(predictor_dims, "predictors"):
     drawn = streams([seed], few_starts, f"predictor in {d:g}")
     *begun_maps, wide_scales = lumped_maps(
         s_row.expand(few_starts, -1), noise, int(d), small_width, drawn
     )
-    for both, p in ((True, identity), (False, None)):
+    for name, (p, stop, clock_of_arm) in rest_arms.items():
         path, _ = predictor_flow(
-            PredictorMaps(*begun_maps, p, p), wide_scales, rank, d * clock_of_rest,
-            stop_gradient=both, rtol=1e-6,
+            PredictorMaps(*begun_maps, p, p), wide_scales, rank, d * clock_of_arm,
+            stop_gradient=stop, rtol=1e-6,
         )  # fmt: skip
-        at_start, before_end, ended_at = (measured(path, k) for k in range(3))
-        predictor_rows[both, d], untrained[d] = ended_at, at_start
-        if both:
-            moving = max(moving, float((ended_at[0] / before_end[0] - 1).abs().max()))
-            print(
-                f"{d:8g} {'untrained':>12}", *(f"{spread_of(x):>15}" for x in at_start)
-            )
-        name = "with both" if both else "with neither"
-        print(f"{d:8g} {name:>12}", *(f"{spread_of(x):>15}" for x in ended_at))
+        untrained[d], resting[name, d] = measured(path, 0), measured(path, -1)
+        if name == "both":
+            moving = max(moving, moved_by(resting[name, d], measured(path, 1)))
+    wide_path = wide_predictor_flow(
+        s_row, noise, d, torch.cat([clock_of_rest, torch.tensor([10 * d])])
+    )
+    resting["infinite", d], resting["faded", d] = (
+        measured_wide(wide_path, k) for k in (2, 3)
+    )
+    moving = max(moving, moved_by(resting["infinite", d], measured_wide(wide_path, 1)))
+    print(f"{d:8g} {'untrained':>16}", *(f"{spread_of(x):>15}" for x in untrained[d]))
+    for name in rest_arms:
+        shown = (f"{spread_of(x):>15}" for x in resting[name, d])
+        print(f"{d:8g} {name:>16}", *shown)
+    for name, at_time in (("infinite", "width ∞"), ("faded", "width ∞, 10d²")):
+        shown = (f"{float(x):15.3f}" for x in resting[name, d])
+        print(f"{d:8g} {at_time:>16}", *shown)
 
 
-def by_dim(both, column):
-    return {f"d={d:g}": predictor_rows[both, d][column] for d in predictor_dims}
+def by_dim(arm, column, width=""):
+    return {f"d={d:g}{width}": resting[arm, d][column] for d in predictor_dims}
 
 
-def lost_agreement(both):
+def lost_agreement(arm):
     """Agreement at one d minus that at the next."""
     pairs = zip(predictor_dims, predictor_dims[1:], strict=False)
     return {
-        f"d={low:g} to {high:g}": predictor_rows[both, low][1]
-        - predictor_rows[both, high][1]
+        f"d={low:g} to {high:g}": resting[arm, low][1] - resting[arm, high][1]
         for low, high in pairs
     }
 
 
+agreed_wide = [float(resting["infinite", d][1]) for d in predictor_dims]
+last_d = predictor_dims[-1]
+glue.number("ab-wide-agreed-low", min(agreed_wide))
+glue.number("ab-wide-agreed-high", max(agreed_wide))
+glue.number("ab-wide-noise-soon", 100 * float(resting["infinite", last_d][2]))
+glue.number("ab-wide-noise-late", 100 * float(resting["faded", last_d][2]))
+in_signals = sum(s**2 for s in sigma)
+glue.number("ab-noise-limit", noise**2 * (small_width - rank) / in_signals)
+
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "stop-gradient-b",
-    observed=by_dim(True, 0),
-    control=by_dim(False, 0),
+    observed=by_dim("both", 0) | by_dim("infinite", 0, ", infinite width"),
+    control=by_dim("no stop-gradient", 0),
     regime=moving < 0.01,
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "stop-gradient-c",
-    observed=lost_agreement(True),
-    control=lost_agreement(False),
+    observed=lost_agreement("both"),
+    control=lost_agreement("no stop-gradient"),
+    outside=lost_agreement("infinite"),
     regime=moving < 0.01,
 )
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "stop-gradient-d",
-    observed=by_dim(True, 2),
-    control=by_dim(False, 2),
+    observed=by_dim("both", 2),
+    control=by_dim("no stop-gradient", 2),
+    outside=by_dim("faded", 2),
     regime=moving < 0.01,
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.4), layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.5), layout="constrained")
 quantities = (
     r"condition number, over $\sigma_1/\sigma_r$",
     r"least $\hat\kappa_p^2/\kappa_p^2$",
     "noise / signal",
 )
+both_look = {"color": colours.BLACK, "ls": "--", "marker": "o"}
 arms_drawn = {
-    "untrained": (untrained, {"color": colours.GREY, "marker": "D"}),
-    "positive pairs alone": (
-        {d: predictor_rows[False, d] for d in predictor_dims},
+    f"untrained, width {small_width}": (
+        untrained,
+        {"color": colours.GREY, "ls": "-.", "marker": "D"},
+    ),
+    f"positive pairs alone, width {small_width}": (
+        {d: resting["neither", d] for d in predictor_dims},
         colours.POSITIVE,
     ),
-    "predictor and stop-gradient, at rest": (
-        {d: predictor_rows[True, d] for d in predictor_dims},
-        {"color": colours.BLACK, "marker": "o"},
+    f"predictor and stop-gradient, width {small_width}": (
+        {d: resting["both", d] for d in predictor_dims},
+        both_look,
+    ),
+    "predictor and stop-gradient, infinite width": (
+        {d: resting["faded", d] for d in predictor_dims},
+        both_look | {"ls": ":", "mfc": "white"},
     ),
 }
 for k, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):
@@ -1787,22 +1840,31 @@ for k, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):
             ends = float(of_dim[d][k].amin()), float(of_dim[d][k].amax())
             ax.vlines(d, *ends, color=look["color"], lw=1)
     ax.set(xscale="log", xlabel="dimension $d$")
+    ax.set_xticks(predictor_dims, [f"{d:g}" for d in predictor_dims])
+    ax.set_xticks([], minor=True)
+    ax.margins(x=0.12)
     ax.set_title(quantity, weight="normal", fontsize=10)
 axes[0].set_yscale("log")
-axes[2].set_yscale("symlog", linthresh=0.1)
+axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+axes[0].yaxis.set_major_formatter("{x:g}")
+axes[0].yaxis.set_minor_formatter("")
+axes[2].set_yscale("symlog", linthresh=0.01, linscale=0.5)
+axes[2].set_ylim(0, None)
 lines = axes[0].get_legend_handles_labels()
-fig.legend(*lines, loc="outside lower center", ncols=3)
+fig.legend(*lines, loc="outside lower center", ncols=2)
 fig.suptitle(
-    "No collapse, no balance; agreement falls with the dimension", x=0.01, ha="left"
+    f"No collapse, no balance; at width {small_width} agreement falls with $d$",
+    x=0.01,
+    ha="left",
 )
 glue.figure(fig, "ab-plot-predictor")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-predictor
-# :alt: Three panels against the dimension. The condition number with predictor and stop-gradient stays at that of the data, while that of positive pairs alone grows. The least agreement with both falls, that of positive pairs alone is one. Noise stays with both and is gone for positive pairs alone.
+# :alt: Three panels against the dimension. The condition number with predictor and stop-gradient stays at that of the data at either width, while that of positive pairs alone grows. At width 32 the least agreement with both falls and noise stays; at infinite width agreement stays above nine tenths and noise fades. Positive pairs alone agree fully and keep no noise.
 # :name: ab-fig-predictor
 #
-# Networks of width 32, narrower than $d$: means over starts, vertical lines from the least to the largest. Look at the middle panel: what keeps the condition number at that of the data costs agreement, and the more, the larger $d$. In the first panel the untrained network is near the black line too, with more spread.
+# Full marks: networks of width 32, narrower than $d$, means over starts, vertical lines from the least to the largest. White marks: infinite width, at $t=10\,d^2$. Look at the middle panel: what keeps the condition number at that of the data costs agreement in narrow networks, and the more, the larger $d$; wide ones agree alike at every $d$. In the first panel the untrained network is near the black lines too, with more spread.
 # ```
 
 # %% [markdown]
