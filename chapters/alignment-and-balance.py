@@ -29,7 +29,7 @@
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
-seeds: int = 20  # seeds of a claim that is decided by chance, 3..1000
+seeds: int = 12  # seeds of a claim that is decided by chance, 3..1000
 sigma: list[float] = [2.0, 1.6, 1.3, 1.0]  # scales; fewer signals take longer, 0.1..10
 noise: float = 0.8  # scale of the noise, below the least of sigma, 0.01..10
 dim: int = 8  # signals and noises, d ≤ (20 + r)/2; the work goes as 2^(2d − r), 2..18
@@ -48,10 +48,11 @@ sgd_widths: list[int] = [4, 8, 32]  # its widths m, 4..1024
 sgd_batch: int = 64  # its pairs in a batch, 8..1024
 sgd_seeds: int = 8  # its starts, 3..1000
 predictor_dims: list[float] = [50.0, 500.0]  # d with predictors, 40..100000
+predictor_time: float = 60.0  # t/d until they rest, 10..300
 data: str = "scenes"  # one of alignment_and_balance.image_caption_pairs.NAMES
 scenes: int = 2000  # generated scenes, 500..100000
 head_width: int = 64  # width of the heads, 8..4096
-head_steps: int = 300  # updates of the heads, 50..100000
+head_steps: int = 200  # updates of the heads, 50..100000
 head_seeds: int = 6  # initialisations of the heads, 3..100
 race_starts: int = 4  # starts of the heads that race for the best temperature, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
@@ -83,7 +84,7 @@ from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.alignment_and_balance import (
     ArmPlan, TwoStages, both_times, distance_from_limit, ends_without_negatives,
     first_time_at, group_means, misalignment_and_noise, nearly_equal_maps,
-    power_with_and_without, require_sizes, train_arms, train_two_stages,
+    one_temperature, power_with_and_without, require_sizes, train_arms, train_two_stages,
     unrelated_pairs,
 )  # fmt: skip
 
@@ -932,13 +933,9 @@ chapter.judge(
 
 # %% tags=["hide-input"]
 uniform_taus = [0.3, 4.0, 10.0]
-cases = list(product(uniform_taus, [float(dim), *large_dims]))
-case_tau, case_d = torch.tensor(cases).unbind(1)
-long_clock = torch.cat([torch.zeros(1), torch.logspace(-4.5, 0, 140)])
-uniform = wide_training(
-    s_row.expand(len(cases), -1), noise, case_d, [WideStage(1000.0, case_tau)],
-    long_clock, negatives, rtol=1e-7,
-)  # fmt: skip
+cases, uniform = one_temperature(
+    s_row, noise, drawn_dims.tolist(), uniform_taus, negatives
+)
 
 
 # %% tags=["hide-input", "remove-output"]
