@@ -71,7 +71,7 @@ def test_noise_fades_as_the_square_of_d_over_the_time():
         times = numbers(0, 10 * dim, 1000 * dim)
         path = wide_predictor_flow(SIGMA, NOISE, dim, times)
         left = (path.noise_squared / path.kappa_squared.sum(-1))[:, 0]
-        assert left[1] < 0.06 and float(left[2] * RANK * times[2] / dim) == pytest.approx(1, abs=0.02)
+        assert left[1] < 0.06 and float(left[2] * RANK * times[2] / dim) == pytest.approx(1, abs=0.04)
 
 
 def test_without_learning_the_predictors_change_the_pace_alone():
