@@ -1811,7 +1811,7 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.5), layout="constrained")
+rest_figure, rest_axes = plt.subplots(1, 3, figsize=(7.8, 3.5), layout="constrained")
 quantities = (
     r"condition number, over $\sigma_1/\sigma_r$",
     r"least $\hat\kappa_p^2/\kappa_p^2$",
@@ -1836,32 +1836,32 @@ arms_drawn = {
         both_look | {"ls": ":", "mfc": "white"},
     ),
 }
-for k, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):
-    for name, (of_dim, look) in arms_drawn.items():
-        means = [float(of_dim[d][k].mean()) for d in predictor_dims]
-        ax.plot(predictor_dims, means, label=name, **look)
+for k, (panel, quantity) in enumerate(zip(rest_axes, quantities, strict=True)):
+    for name, (of_dim, style) in arms_drawn.items():
+        middles = [float(of_dim[d][k].mean()) for d in predictor_dims]
+        panel.plot(predictor_dims, middles, label=name, **style)
         for d in predictor_dims:
-            ends = float(of_dim[d][k].amin()), float(of_dim[d][k].amax())
-            ax.vlines(d, *ends, color=look["color"], lw=1)
-    ax.set(xscale="log", xlabel="dimension $d$")
-    ax.set_xticks(predictor_dims, [f"{d:g}" for d in predictor_dims])
-    ax.set_xticks([], minor=True)
-    ax.margins(x=0.12)
-    ax.set_title(quantity, weight="normal", fontsize=10)
-axes[0].set_yscale("log")
-axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-axes[0].yaxis.set_major_formatter("{x:g}")
-axes[0].yaxis.set_minor_formatter("")
-axes[2].set_yscale("symlog", linthresh=0.01, linscale=0.5)
-axes[2].set_ylim(0, None)
-lines = axes[0].get_legend_handles_labels()
-fig.legend(*lines, loc="outside lower center", ncols=2)
-fig.suptitle(
+            reach = float(of_dim[d][k].amin()), float(of_dim[d][k].amax())
+            panel.vlines(d, *reach, color=style["color"], lw=1)
+    panel.set(xscale="log", xlabel="dimension $d$")
+    panel.set_xticks(predictor_dims, [f"{d:g}" for d in predictor_dims])
+    panel.set_xticks([], minor=True)
+    panel.margins(x=0.12)
+    panel.set_title(quantity, weight="normal", fontsize=10)
+rest_axes[0].set_yscale("log")
+rest_axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+rest_axes[0].yaxis.set_major_formatter("{x:g}")
+rest_axes[0].yaxis.set_minor_formatter("")
+rest_axes[2].set_yscale("symlog", linthresh=0.01, linscale=0.5)
+rest_axes[2].set_ylim(0, None)
+keys = rest_axes[0].get_legend_handles_labels()
+rest_figure.legend(*keys, loc="outside lower center", ncols=2)
+rest_figure.suptitle(
     f"No collapse, no balance; at width {small_width} agreement falls with $d$",
     x=0.01,
     ha="left",
 )
-glue.figure(fig, "ab-plot-predictor")
+glue.figure(rest_figure, "ab-plot-predictor")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-predictor
