@@ -4,6 +4,7 @@ Shapes as in `two_modality_flow`; at infinite width see `wide_training`. Stage 1
 """
 
 import math
+from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from contrastive_dynamics.alignment_and_balance.infinite_width_flow import WideState
 from contrastive_dynamics.alignment_and_balance.model import Signs, initial_maps, model_scales
 from contrastive_dynamics.alignment_and_balance.two_modality_flow import contrastive_flow, non_contrastive_flow
-from contrastive_dynamics.alignment_and_balance.wide_training import WideTraining
+from contrastive_dynamics.alignment_and_balance.wide_training import WideStage, WideTraining, wide_training
 from contrastive_dynamics.numerics.power_laws import fitted_power
 
 
@@ -55,6 +56,27 @@ def train_two_stages(
     two = contrastive_flow(one.map_a[-1], one.map_b[-1], scales, signs, late, second, plan.negatives, rtol=rtol)
     path_a, path_b = (torch.cat([x, y[1:]]) for x, y in ((one.map_a, two.map_a), (one.map_b, two.map_b)))
     return path_a, path_b, torch.maximum(one.error, two.error)
+
+
+def one_temperature(
+    sigma: Tensor, noise: float, dims: list[float], taus: list[float], negatives: float
+) -> tuple[list[tuple[float, float]], WideTraining]:
+    """One τ² throughout, to t/d = 1000 at infinite width: the cases (τ², d), and the training `[time, case]`.
+
+    Source: ren-li-2023, Section 5, "a uniform" τ.
+    Args:
+        sigma: σ_p > 0, `[1, r]`.
+        noise: σ_ξ > 0.
+        dims: each d ≥ r.
+        taus: each τ² > 0.
+        negatives: K > 0.
+    Raises and Cost: one `wide_training`, at 0 and 140 times from 0.03 on.
+    """
+    cases = list(product(taus, dims))
+    tau_squared, dim = torch.tensor(cases, dtype=sigma.dtype, device=sigma.device).unbind(1)
+    clock = torch.cat([sigma.new_zeros(1), torch.logspace(-4.5, 0, 140, dtype=sigma.dtype, device=sigma.device)])
+    stage = WideStage(1000.0, tau_squared)
+    return cases, wide_training(sigma.expand(len(cases), -1), noise, dim, [stage], clock, negatives, rtol=1e-7)
 
 
 def distance_from_limit(limit: WideState, map_a: Tensor, map_b: Tensor) -> Tensor:

@@ -32,6 +32,7 @@ from .infinite_width_flow import (
     wide_start,
     wide_velocity,
 )
+from .infinite_width_predictor import wide_predictor_flow
 from .modality_scores import (
     alignment_condition,
     balance,
@@ -109,6 +110,7 @@ __all__ = [
     "velocity",
     "wide_condition_number",
     "wide_flow",
+    "wide_predictor_flow",
     "wide_start",
     "wide_training",
     "wide_velocity",

@@ -27,6 +27,7 @@ from experiments.alignment_and_balance import (
     largest_change_of_a_flip,
     misalignment_and_noise,
     nearly_equal_maps,
+    one_temperature,
     power_with_and_without,
     require_sizes,
     some_pairs,
@@ -59,6 +60,14 @@ def test_both_stages_follow_each_other():
     assert a.shape == b.shape == (7, *maps[0].shape) and error.max() < 1e-5
     assert torch.equal(a[0], maps[0])
     assert both_times(plan).tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3]
+
+
+def test_one_temperature_trains_every_pair_of_temperature_and_dimension():
+    cases, path = one_temperature(torch.tensor([SIGMA]), 0.5, [50.0, 1e3], [0.3, 4.0], 8.0)
+    assert cases == [(0.3, 50.0), (0.3, 1e3), (4.0, 50.0), (4.0, 1e3)]
+    assert path.condition.shape == (141, 4) and path.s[-1].tolist() == [1000.0] * 4
+    alone = wide_training(torch.tensor([SIGMA]), 0.5, 1e3, [WideStage(1000.0, 0.3)], torch.tensor([0.0, 1.0]), 8.0)
+    assert float(path.condition[-1, 1]) == pytest.approx(float(alone.condition[-1, 0]), rel=1e-5)
 
 
 def test_a_narrow_and_a_wide_network_end_as_the_limit_says():
