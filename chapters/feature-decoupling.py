@@ -47,6 +47,10 @@ start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
 steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
+course_decays: list[float] = [
+    0.0,
+    0.002,
+]  # their weight decay λ; elsewhere it is 0.002, 0..0.1
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
 late_steps: int = 1800  # how long the smallest is followed, 100..1000000
@@ -84,7 +88,7 @@ from contrastive_dynamics.feature_decoupling import (
     classification_probe, colour_selectivity, colour_share, complement, cross_moment,
     decoupling_clock, dense_learner, downstream_labels, draw_w_star,
     enumerated_cross_moment, factor_of_half, features, flat_rates, high_frequency_share,
-    hoyer_sparsity, local_dictionary, logistic_share, matched_neurons, neighbour_accuracy,
+    hoyer_sparsity, linear_limit, local_dictionary, logistic_share, matched_neurons, neighbour_accuracy,
     neurons_won, noise_dominance, paper_scales, planar_embedding, planted_clusters,
     planted_sparse_firing, random_dictionary, regression_probe, second_moment,
     share_with_batch_noise, shuffled_match, silhouette, singleton_learner, span_share,
@@ -180,6 +184,7 @@ chapter.check(require_sizes, 3, dims=dims, trend_atoms=trend_atoms)
 chapter.check(require_sizes, 1, late_batches=late_batches)
 chapter.check(require_sizes, 1, energy_temperatures=energy_temperatures)
 chapter.check(require_sizes, 2, course_noises=course_noises)
+chapter.check(require_sizes, 2, course_decays=course_decays)
 chapter.check(require_room, atoms, dims=dims)
 encoder = chapter.check(arm_training, data, "none", depth, width, epochs)
 images = chapter.check(labelled_images, data, seed, chapter.device)
@@ -671,8 +676,8 @@ for look, fill, runs in arms:
             at = torch.arange(len(line), dtype=torch.float64)
             x = decoupling_clock(atoms, d1, kappa * p, at).cpu()
             ax.plot(x, line.cpu(), **colours.THEORY | {"lw": 0.9})
-ax.plot([], [], "o", color=BLUE, label="$T_1$ with a mask")
-ax.plot([], [], "v", fillstyle="none", color=VERMILION, label="$T_1$ without")
+for ink, fill, name in ((BLUE, "full", "with a mask"), (VERMILION, "none", "without")):
+    ax.plot([], [], "s", fillstyle=fill, color=ink, label=f"$T_1$ {name}")
 ax.plot([], [], "-", color="k", lw=1.2, label="the population")
 ax.plot([], [], **colours.THEORY, label="with the noise of a batch")
 ax.legend(loc="lower right")
@@ -869,6 +874,69 @@ glue.number("fd-negatives", negatives)
 chapter.judge("forget", observed=forgotten, control=remembered)
 
 # %% [markdown]
+# **What does weight decay do?** The same runs at other $\lambda$. Without decay the share falls, too, but the signals' own squared length stays near its largest value; with decay it falls, for decay shrinks whatever no gradient renews. And what does a linear probe notice? We compute the $R^2$ of the best one with any number of labels, over the most that any linear representation allows (the ceiling {eq}`fd-eq-ceiling` below). The controls are masked networks, runs with decay, and untrained networks.
+
+
+# %% tags=["hide-input"]
+def course_at(decay, level):
+    """The unmasked course of a noise at a weight decay; that of 0.002 is there."""
+    if decay == recipe.weight_decay:
+        return courses[level]
+    how, label = replace(unmasked, weight_decay=decay), f"noise {level}, λ = {decay:g}"
+    return trained(middle_dim, how, forget_marks, f"unmasked, {label}", level)
+
+
+fading = {each: course_at(*each) for each in product(course_decays, course_noises)}
+least_decay, most_decay = course_decays[0], course_decays[-1]
+
+
+# %% tags=["hide-input"]
+def signal_kept(run):
+    """Squared length in span(M) at the end over its largest value, one a run."""
+    inside = energies(run)[0].double()
+    return inside[-1] / inside.amax(0)
+
+
+def seen_by_a_probe(run, time=-1):
+    """R² of the best linear probe over the ceiling, mean over eight tasks, one a run."""
+    m, c = run
+    asked = draw_w_star(streams(block, 1, "w*"), atoms, 8)
+    limit = linear_limit(c.weights[time], m.dictionary, m.active, m.noise, asked)
+    return limit.mean(-1) * (1 + m.noise**2 / m.active)
+
+
+def by_noise(decay, read):
+    return {f"p/σ² = {ratio_of(k):.2f}": read(fading[decay, k]) for k in course_noises}
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "overgrown",
+    observed=by_noise(least_decay, kept_of_peak),
+    control=remembered,
+    regime=least_decay == 0,
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "overgrown-a",
+    observed=by_noise(least_decay, signal_kept),
+    control=by_noise(most_decay, signal_kept),
+    regime=least_decay == 0,
+)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "still-there",
+    observed={
+        f"λ = {decay:g}, {name}": value
+        for decay in course_decays
+        for name, value in by_noise(decay, seen_by_a_probe).items()
+    },
+    control=by_noise(least_decay, lambda run: seen_by_a_probe(run, 0)),
+)
+
+# %% [markdown]
 # How does this fit with "during any stage"? The paper speaks of the limit $p/\sigma_\xi^2\to0$. So the peak itself should become lower as $p/\sigma_\xi^2$ does. As a control we use a mask.
 
 
@@ -886,35 +954,39 @@ chapter.judge(
 
 # %% tags=["hide-input", "remove-output"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.7), layout="constrained")
-shades = colours.ordered(len(courses))
-for (level, run), shade in zip(courses.items(), shades, strict=True):
-    share = energies(run)[2]
-    look = {"color": shade, "lw": 1.6, "ls": "--"}
-    band(left, run[1].steps + 1, share, **look, label=f"{ratio_of(level):.2f}")
+shades = dict(zip(course_noises, colours.ordered(len(course_noises)), strict=True))
+thickness = dict(
+    zip(course_decays, np.linspace(0.8, 2.0, len(course_decays)), strict=True)
+)
+for (decay, level), run in fading.items():
+    name = f"{ratio_of(level):.2f}" if decay == most_decay else None
+    look = {"color": shades[level], "lw": thickness[decay], "ls": "--"}
+    band(left, run[1].steps + 1, energies(run)[2], **look, label=name)
 for level, run in kept_courses.items():
-    shade = shades[list(courses).index(level)]
-    band(left, run[1].steps + 1, energies(run)[2], color=shade, lw=1.2, ls="-")
+    band(left, run[1].steps + 1, energies(run)[2], color=shades[level], lw=1.2, ls="-")
 left.legend(title=r"$p/\sigma_\xi^2$", loc="lower right", ncols=3)
 left.set(xscale="log", xlabel="step", ylabel="share in span$(M)$")
 left.set(ylim=(0, 1.03), xlim=(10, None))
 left.set_title("solid with a mask, dashed without", weight="normal")
 shown_level = sorted(course_noises)[len(course_noises) // 2]
-run = courses[shown_level]
-inner, outer, _ = energies(run)
-when = run[1].steps + 1
-band(right, when, inner, color=BLUE, ls="--", lw=1.8)
-band(right, when, outer, color=VERMILION, ls="--", lw=1.8)
+for decay in course_decays:
+    steps_of = fading[decay, shown_level][1].steps + 1
+    inner, outer, _ = energies(fading[decay, shown_level])
+    for values, ink in ((inner, BLUE), (outer, VERMILION)):
+        band(right, steps_of, values, color=ink, ls="--", lw=thickness[decay])
 right.set(xscale="log", xlabel="step", ylabel="squared length of all neurons")
 right.set(ylim=(0, None), xlim=(10, None))
-right.text(0.68, 0.25, "noise", color=VERMILION, transform=right.transAxes)
-right.text(0.4, 0.6, "signal", color=BLUE, ha="right", transform=right.transAxes)
+right.text(0.66, 0.86, "noise", color=VERMILION, ha="right", transform=right.transAxes)
+right.text(0.97, 0.28, "signal", color=BLUE, ha="right", transform=right.transAxes)
 fall = right.twinx()
-fall.plot(when.cpu(), (run[1].loss / full_loss).mean(-1).cpu(), color=colours.GREY)
+shown_run = fading[most_decay, shown_level][1]
+lost = (shown_run.loss / full_loss).mean(-1).cpu()
+fall.plot((shown_run.steps + 1).cpu(), lost, color=colours.GREY)
 fall.set(ylim=(0, 1.05), ylabel="loss", yticks=[0, 0.5, 1])
 right.set_title(
     rf"no mask, $p/\sigma_\xi^2={ratio_of(shown_level):.2f}$", weight="normal"
 )
-fig.suptitle("Without a mask the signals are learned, then dropped", x=0.01, ha="left")
+fig.suptitle("Signals are learned first, and noise outgrows them", x=0.01, ha="left")
 glue.figure(fig, "fd-plot-forget")
 
 # %% [markdown]
@@ -1461,6 +1533,73 @@ chapter.judge(
     observed=r2["with a mask"][-1] - r2["without, with b"][-1],
     control=r2["two masks, with b"][-1] - r2["without, with b"][-1],
 )
+
+# %% [markdown]
+# **Mask, threshold, decay.** What does each of the three do? Four ways to train, with the mask or without and with the thresholds or without, each at both weight decays.
+
+# %% tags=["hide-input"]
+ways = {
+    "neither": ("plain", "zero"),
+    "threshold alone": ("plain", "max"),
+    "mask alone": ("masked", "zero"),
+    "mask and threshold": ("masked", "max"),
+}
+two = block[:2]  # starts of each, for a picture
+arm_marks = sorted({*forget_marks, *marks})
+
+
+def one_way(name, decay):
+    """A training of two starts at the middle d₁, at the noise of the page."""
+    views, bias = ways[name]
+    how = replace(recipe, views=views, bias=bias, weight_decay=decay)
+    return trained(middle_dim, how, arm_marks, f"{name}, λ = {decay:g}", runs=len(two))
+
+
+def over_ceiling(run, count=2000):
+    """R² of a probe at the end over the linear ceiling, mean over tasks and starts."""
+    z, x = run[0].sample(2 * count, streams(two, 1, "probe arms"))
+    asked = draw_w_star(streams(two, 1, "w*"), atoms, 8, single)
+    f, y = features(x, *run[1].learner()), downstream_labels(z, asked)[0]
+    score = regression_probe(f[:, :count], y[:, :count], f[:, count:], y[:, count:])
+    return float(score.mean()) / best_linear
+
+
+four_ways = {each: one_way(*each) for each in product(ways, course_decays)}
+of_ceiling = {each: over_ceiling(run) for each, run in four_ways.items()}
+
+# %% tags=["hide-input", "remove-output"]
+fig, axes = plt.subplots(
+    2, 4, figsize=(7.8, 4.6), sharex=True, sharey="row", layout="constrained"
+)
+for name, (high, low) in zip(ways, axes.T, strict=True):
+    for k, decay in enumerate(course_decays):
+        inside, outside, share = energies(four_ways[name, decay])
+        when, lw = four_ways[name, decay][1].steps + 1, thickness[decay]
+        band(high, when, share, color=colours.BLACK, lw=lw)
+        band(low, when, inside, color=BLUE, lw=lw)
+        band(low, when, outside, color=VERMILION, lw=lw)
+        note = rf"$\lambda={decay:g}$: {of_ceiling[name, decay]:.2f}"
+        place = {"size": 8, "ha": "right", "transform": high.transAxes}
+        high.text(0.97, 0.04 + 0.1 * k, note, **place)
+    high.set(ylim=(0, 1.03), xscale="log", xlim=(10, None))
+    high.set_title(name, weight="normal", size=10)
+    low.set(yscale="log", ylim=(1, None), xlabel="step")
+axes[0, 0].set_ylabel("share in span$(M)$")
+axes[1, 0].set_ylabel("squared length")
+for y, name, ink in ((0.12, "signal", BLUE), (0.02, "noise", VERMILION)):
+    place = {"ha": "right", "transform": axes[1, 0].transAxes}
+    axes[1, 0].text(0.95, y, name, color=ink, **place)
+title = "A mask or a threshold keeps the share, whatever the decay"
+fig.suptitle(title, x=0.01, ha="left")
+glue.figure(fig, "fd-plot-arms")
+
+# %% [markdown]
+# ```{glue:figure} fd-plot-arms
+# :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps: only in the first column does it come down again. Below, the squared lengths of signal and noise: in the first column the noise overtakes the signal, in the others it stays below. Thin and thick lines, without and with weight decay, have the same order.
+# :name: fd-fig-arms
+#
+# Four ways to train at two weight decays, thin without and thick with, at the page's noise; the numbers are $R^2$ of a probe over the linear ceiling. Look at the lower row, first column: noise overtakes the signals with decay and without. A mask starves the noise. A threshold keeps neurons from firing on noise alone, and lets a probe cross the ceiling. Decay shrinks what no gradient renews: that helps where noise is such a thing, under a threshold.
+# ```
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(7.4, 4.0), layout="constrained")
@@ -2202,8 +2341,8 @@ for (size, (gain, won, t1, _)), shade in zip(late_runs.items(), shades, strict=T
 ax.axhline(0, **colours.ASIDE)
 ax.plot([], [], "D", color=colours.GREY, label="half of the atoms won")
 ax.legend(loc="lower right")
-ax.set(xlabel="step over $T_1$", ylabel="gain in $R^2$ by the mask")
-ax.set_title("The smaller the batch, the later the mask gains")
+ax.set(xlabel="step over $T_1$", ylabel="gain in $R^2$ by mask and threshold")
+ax.set_title("The smaller the batch, the later mask and threshold gain")
 glue.figure(fig, "fd-plot-late")
 
 # %% [markdown]
