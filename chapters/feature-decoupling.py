@@ -47,7 +47,7 @@ start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
 steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
-course_decays: list[float] = [
+course_decays: list[float] = [0.0, 0.002]  # their weight decay λ, 0..0.1
     0.0,
     0.002,
 ]  # their weight decay λ; elsewhere it is 0.002, 0..0.1
