@@ -48,9 +48,6 @@ cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
 steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
 course_decays: list[float] = [0.0, 0.002]  # their weight decay λ, 0..0.1
-    0.0,
-    0.002,
-]  # their weight decay λ; elsewhere it is 0.002, 0..0.1
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
 late_steps: int = 1800  # how long the smallest is followed, 100..1000000
