@@ -181,7 +181,6 @@ chapter.check(require_sizes, 3, dims=dims, trend_atoms=trend_atoms)
 chapter.check(require_sizes, 1, late_batches=late_batches)
 chapter.check(require_sizes, 1, energy_temperatures=energy_temperatures)
 chapter.check(require_sizes, 2, course_noises=course_noises)
-chapter.check(require_sizes, 2, course_decays=course_decays)
 chapter.check(require_room, atoms, dims=dims)
 encoder = chapter.check(arm_training, data, "none", depth, width, epochs)
 images = chapter.check(labelled_images, data, seed, chapter.device)
@@ -197,6 +196,10 @@ recipe = chapter.check(
 )
 sizes = block, atoms, dim, neurons, active, noise, start_norm
 setting = chapter.check(Setting, *sizes, recipe)
+
+
+# %% tags=["hide-input"]
+chapter.check(require_sizes, 2, course_decays=course_decays)
 
 
 # %% tags=["hide-input"]
