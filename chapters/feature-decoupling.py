@@ -676,8 +676,8 @@ for look, fill, runs in arms:
             at = torch.arange(len(line), dtype=torch.float64)
             x = decoupling_clock(atoms, d1, kappa * p, at).cpu()
             ax.plot(x, line.cpu(), **colours.THEORY | {"lw": 0.9})
-for ink, fill, name in ((BLUE, "full", "with a mask"), (VERMILION, "none", "without")):
-    ax.plot([], [], "s", fillstyle=fill, color=ink, label=f"$T_1$ {name}")
+ax.plot([], [], "o", color=BLUE, label="$T_1$ with a mask")
+ax.plot([], [], "v", fillstyle="none", color=VERMILION, label="$T_1$ without")
 ax.plot([], [], "-", color="k", lw=1.2, label="the population")
 ax.plot([], [], **colours.THEORY, label="with the noise of a batch")
 ax.legend(loc="lower right")
