@@ -1543,7 +1543,7 @@ def over_ceiling(run, count=2000):
     asked = draw_w_star(streams(two, 1, "w*"), atoms, 8, single)
     f, y = features(x, *run[1].learner()), downstream_labels(z, asked)[0]
     score = regression_probe(f[:, :count], y[:, :count], f[:, count:], y[:, count:])
-    return float(score.mean()) / best_linear
+    return float(score.mean()) * (1 + sigma**2 / p)
 
 
 four_ways = {each: one_way(*each) for each in product(ways, course_decays)}

@@ -21,7 +21,7 @@ LEFT_OUT = (
 
 
 def cards(name: str) -> list[str]:
-    """What the cards of a story say: the headline and what was found, without what is one click away: folded cards, too."""
+    """What the cards of a story say: headline and finding, without what is one click away, such as folded cards."""
     notebook = read_notebook(ChapterFiles(ROOT, name).notebooks[0].notebook)
     found = []
     for cell in notebook.cells:
