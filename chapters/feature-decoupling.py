@@ -25,7 +25,7 @@
 #
 # Contrastive learning needs strong augmentations. A random mask may destroy half of the input, and supervised learning does without. What is it that the mask removes?
 #
-# {cite}`wen-li-2021` answer this for sparse signals in strong dense noise. Hide a random half of the numbers from one view and the other half from the other. The two views then share no noise, so they can agree only on what is spread over all numbers: the signals. What happens without a mask, and what part weight decay has in it, is a finding of ours.
+# {cite}`wen-li-2021` answer this for sparse signals in strong dense noise, with a random mask on one view and its complement on the other. What happens without a mask, and what weight decay has to do with it, is a finding of ours.
 #
 # **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card's *control* is a plausible mistake that goes through the same code and has to fail; some cards show a further case beside it. More checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) near the end. Our copy of the paper has lost its formulas and has no figures or captions, and we found no public code of the authors. So each formula is restored from the words and proofs around it, and checked where it can be. The theorems are asymptotic: we follow statements over time and sizes, and set untrained networks beside trained ones.
 
@@ -170,7 +170,7 @@ alt = "Three heat maps of what two views of 32 numbers share, and the neuron tha
 glue.explorable(fig, "masks", alt)
 
 # %% [markdown]
-# The picture shows the first stage of training with exact expectations in place of batches, for one linear neuron that grows until it is 20 times as long. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>. The surprise of the chapter comes after this stage.
+# The picture shows the first stage of training with exact expectations in place of batches, for one linear neuron that grows until it is 20 times as long. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>: two such views can agree only on what is spread over all numbers, the signals. That is the paper's answer. The surprise of the chapter comes after this stage.
 
 
 # %% tags=["hide-input"]
