@@ -1557,9 +1557,9 @@ for name, (high, low) in zip(ways, axes.T, strict=True):
     for k, decay in enumerate(course_decays):
         inside, outside, share = energies(four_ways[name, decay])
         when, lw = four_ways[name, decay][1].steps + 1, thickness[decay]
-        band(high, when, share, color=colours.BLACK, lw=lw)
-        band(low, when, inside, color=BLUE, lw=lw)
-        band(low, when, outside, color=VERMILION, lw=lw)
+        band(high, when, share, color=colours.BLACK, ls="-", lw=lw)
+        band(low, when, inside, color=BLUE, ls="-", lw=lw)
+        band(low, when, outside, color=VERMILION, ls="-", lw=lw)
         note = rf"$\lambda={decay:g}$: {of_ceiling[name, decay]:.2f}"
         place = {"size": 8, "ha": "right", "transform": high.transAxes}
         high.text(0.97, 0.04 + 0.1 * k, note, **place)
