@@ -38,6 +38,7 @@ start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
 steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
+course_decays: list[float] = [0.0, 0.002]  # their weight decay λ, 0..0.1
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
 late_steps: int = 1800  # how long the smallest is followed, 100..1000000
@@ -973,7 +974,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Below its Theorem 3.4 the paper says what follows "with high probability" for a datum, in formulas that our copy has lost, and that the map "has successfully removed the spurious dense noise from the model/representation". We restore the first as $f(\xi)=0$. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. For the constructed learner we follow over $d$ how often it is not silent on noise, the mean cosine of $f(x)$ and $f(\xi)$ for data with a signal (0 where $f(\xi)=0$; a mean of 0 counts as one in the draws, so that a power can be fitted), and, for Corollary 3.5 of the paper, what a probe leaves unexplained and how often it errs, at a bias of one half. The paper speaks of the learned map there. In each the control keeps the noise of the smallest $d$.
+# Below its Theorem 3.4 the paper says what follows "with high probability" for a datum, in formulas that our copy has lost, and that the map "has successfully removed the spurious dense noise from the model/representation". We restore the first as $f(\xi)=0$. This needs a large $d$, since the noise along an atom is $\sigma_\xi\approx d^{-1/2}$ against a fixed threshold. For the constructed learner we follow over $d$ how often it is not silent on noise, the mean cosine of $f(x)$ and $f(\xi)$ for data with a signal (0 where $f(\xi)=0$; a mean of 0 counts as one in the draws, so that a power can be fitted), and, for Corollary 3.5 of the paper, what a probe leaves unexplained and how often it errs, at a bias of one half. The paper speaks of the learned map there, so these rows are remarks. With as many labels at every $d$ the errors stop falling at the largest: there labels are short, not the map. In each the control keeps the noise of the smallest $d$.
 
 # %% tags=["hide-input"]
 drawn = 2000
@@ -1481,6 +1482,19 @@ for name, found in turns.items():
     print(f"‖w‖²/τ at the turn, {name:17} {with_spread(found)}")
 
 # %% [markdown]
+# (fd-a-image-rows)=
+# ### How the rows on images are measured
+#
+# The [chapter](feature-decoupling.ipynb) has the table and the cards. *Filters* are units of the last layer. They are matched with those of another start, by correlation over test images, so part of what is measured are responses to the class; shuffling the partner's images is the control. *Colour* is measured in images that drive a filter most, as the share off grey, and by the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense* may mean fine, which is the share of fine detail, or spread out, which is the share of the pixels that a picture uses. The latter has a flaw: a plain field of one colour uses all of them, more than white noise does, and plain fields are what the filters without augmentation mostly are. So that row says little of patterns; a measure that is 0 for a plain field would need the networks again. *Clusters* are measured by nearest neighbours and by the silhouette, *firing* by the share of units that fire and by Hoyer's sparsity.
+#
+# In each row the untrained network takes the place of the arm that is named first, as a control. "Remain", the paper's word for color features under crop-resize alone, says what full augmentation takes away; random filters see colour, too, so there the control is the network of crops alone made blind to colour. For the responses this is a check of the measure and no mistake that could pass: a first layer of grey weights has the index 0 by construction. For Figure 1 the paper speaks of colour features "learned in supervised learning", and the untrained network stays the control. On digits colour says nothing of the class, so a supervised network has no reason to keep it; the rows need photographs. A planted case shows what a measure would find if the effect were there.
+#
+# (fd-a-images-full)=
+# ### What a run at the paper's size would take
+#
+# All twelve rows stand on small networks and few images, so they are *seen* or *not seen*, both ways. The paper's Wide-ResNet is not described in our copy. The largest that these pages offer, WRN-22-4 on the 50,000 training images of CIFAR-10 for 100 epochs, takes about $4\cdot10^{16}$ operations a network, by counting those of its convolutions, and four arms of eight starts $10^{18}$: fifteen hours or more on a GPU that sustains 20 Tflop/s, with some 4 GB for each start that is trained at once. It was not run. The command is `clbook run feature-decoupling --device cuda -p data=cifar10 -p depth=22 -p width=4 -p epochs=100 -p image_seeds=8 --only fig-1,fig-1-a,fig-1-b,fig-2,fig-2-a,fig-2-b,fig-3,fig-3-a,fig-4,fig-4-a,fig-4-b`; each arm is kept in the folder of the data, so that a second call goes on. [Data](../book/data.md) says how to get the images.
+
+# %% [markdown]
 # (fd-a-images)=
 # ### Which directions do real augmentations leave?
 #
@@ -1669,18 +1683,28 @@ chapter.judge(
 # - **Dense directions shrink** with a mask, at the rate $-p\,d/d_1$ in the first stage. The paper needs only that they grow little.
 # - **Once the bias is above zero they grow again**, at a rate that does not fall with $d_1$ {eq}`fd-eq-biased`: a neuron learns the noise that helped it to fire.
 # - **The noise of a batch** in the first stage {eq}`fd-eq-noise`, and with it the batch that a dimension needs.
+# - **Noise overgrows the signals without a mask**, with weight decay and without; decay alone makes the signals shrink, and a linear probe finds them all the same (`forget`; the table beside it).
 # - **How steps and the largest bias go with $d$**: as $1/p$ and as $\sqrt{\log d/d}$ (`more-atoms`).
 # - **What a linear encoder learns first**: growth rates say it, variances do not (`order`).
 # - **A louder direction** is learned first and given up again, if it is flat.
 # - **How the loss goes to zero.** Among $d$ atoms a datum has none with the probability $(1-p)^d$, which is about $1/\log d$ at $p=\log\log d/d$ and $1/\sqrt{\log d}$ at half of this, as on this page; and a network that is silent on noise cannot tell such data apart. The loss falls, but slowly (`thm-3.4-f`).
 # - **How many neurons may have the same atom.** The number is lost in our copy. If no neuron is left without an atom, the mean over atoms is $m/d$ or more, so the bound is of this order or larger; neurons without an atom would allow a smaller one (`thm-3.4-d`).
 #
+# (fd-a-neighbours)=
+# ## Neighbours
+#
+# We found no public code of the authors, but others have programmed the model. The code of {cite:t}`pokle-2022` draws $z_j\in\{-1,0,1\}$ with $p=\log\log d/d$ and has one data set with exactly $x^+=2Dx$ and $x^{++}=2(I-D)x$: an independent reading of Definitions 2.1 and 2.3 that agrees with ours. Its default noise has the *standard deviation* $\sqrt{\log d}/d$; ours is a variance of $\sqrt{\log d}/d$. Another of its data sets takes two independent masks, which leave all the noise of a pair ({eq}`fd-eq-independent`). We read that code, not the paper's proofs.
+#
+# {cite:t}`ji-2023` compare linear contrastive learning under random masks with principal components and autoencoders. If their masks are complementary, as we believe but could not read, the diagonal that goes in {eq}`fd-eq-moment` is in their work, and `lem-c2` is no news. {cite:t}`liao-2026` follow neurons through three stages of contrastive training where some features are rarer than others; of it we read the abstract alone. Rates $p_j$ that differ are not run here. That one modality may memorise noise where two do not is a result of {cite:t}`huang-2024`, again by its abstract.
+#
+# **Statements of the paper without a row.** Growth is exponential in the first stage (Appendix A.2): `thm-c1-b` follows it step by step. Without augmentation the correlations of positives "will mostly come from the inner product of noise" (Section 4): $\sigma_\xi^2d_1$ against $pd$, which is `sec-2`. An atom that a mask hides is a "very rare case" (Section 4): with spread atoms it does not happen, `lem-b3`. Features emerge slowly beside supervised learning (Appendix A.3): steps of two losses have no common unit. Negatives that are masked, too, can be dealt with "easily" (Remark 2.4): its first half is `rem-2.4`. Dense signals form no clusters but isolated points (Section 2.1), and crops prevent further separation (Section 1.1): seen only through `fig-3`. Footnote 3, biases that are tuned arbitrarily: beside `thm-3.2` and `thm-3.2-a`. What happens if a mask corrupts a signal is `principle-a`'s control; labels that depend on noise were not run.
+#
 # ## What we had to assume
 #
 # | what | how we read it | checked by |
 # |---|---|---|
 # | Definition 2.1 of the paper: data | $z_j\in\{-1,0,1\}$ independent and symmetric, $p=\Theta(\log\log d/d)$; $\xi\sim\mathcal N(0,\sigma_\xi^2I)$, $\sigma_\xi^2=\Theta(\sqrt{\log d}/d)$; $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ | the words of Section 2.1 of the paper: `sec-2` to `sec-2-c` |
-# | Definition 2.3 of the paper: mask | entries of $D$ are Bernoulli($\frac12$), $x^+=2Dx$, $x^{++}=2(I-D)x$ | "roughly a half of the coordinates", "to renormalize the data": `lem-c2` |
+# | Definition 2.3 of the paper: mask | entries of $D$ are Bernoulli($\frac12$), $x^+=2Dx$, $x^{++}=2(I-D)x$ | "roughly a half of the coordinates", "to renormalize the data": `lem-c2`; [others read it so](fd-a-neighbours) |
 # | learner | $f_i=\operatorname{ReLU}(\langle w_i,x\rangle-b_i)-\operatorname{ReLU}(-\langle w_i,x\rangle-b_i)$ | "a symmetrized version of" a ReLU |
 # | the paper's loss (2.2) and its gradient | {eq}`fd-eq-loss` and {eq}`fd-eq-gradient` | automatic differentiation: `grad` |
 # | bias schedule | 0 until all $\lVert w_i\rVert$ have reached {glue:text}`fd-grown:.1f`; then $\sqrt{2\log d/d}\,\lVert w_i\rVert$; then times $1+\eta/d$ per step or as fast as $\lVert w_i\rVert$, whichever is more, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$ | [all schedules](fd-a-schedules) |
@@ -1690,7 +1714,7 @@ chapter.judge(
 # | Lemma E.11 of the paper | $w_j=cM_j$ with the largest bias, at its best scale | Definition E.10 of the paper |
 #
 # - Of the paper, Fact A.1, Lemmas A.2, A.3, B.2, B.4 to B.6, D.3, D.4, E.5 to E.9 and F.3, Fact F.4 and the parts (b) to (e) of Theorem C.1 are steps whose statements are lost in our copy. They are not judged by themselves; what they are needed for is.
-# - All positives of a step share its negatives. Positive and negative data are drawn anew at every step, as in the paper. Training is in single precision, with a weight decay of $\lambda=0.002$ where nothing else is said.
+# - All positives of a step share its negatives. Positive and negative data are drawn anew at every step, as in the paper. Training is in single precision, with a weight decay of $\lambda=0.002$ where nothing else is said; the courses without a mask are run at `course_decays`.
 # - $f$ is homogeneous in weights and biases together, so only $\lVert w\rVert^2/\tau$ matters. Our $\tau$ is the scale at which outputs of order one stay well below saturation.
 # - $N_i$ are the atoms with at least half of a neuron's length; an atom is won by a neuron that gives it more than half of its squared length.
 # - The network, its training and the augmentations of Figures 1 to 4 of the paper are ours: SimCLR's {cite}`chen-2020`, with batch normalisation, a projection head and normalised outputs, which the theory does not have. Figures are judged by what the text says of them. Captions and pictures of the paper were not available, so no likeness is claimed.

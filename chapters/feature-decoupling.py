@@ -23,13 +23,11 @@
 # ```{include} ../book/_generated/feature-decoupling-box.md
 # ```
 #
-# Contrastive learning needs strong augmentations; a mask may destroy half of the input. Supervised learning does without. What is it that they remove?
+# Contrastive learning needs strong augmentations. A random mask may destroy half of the input, and supervised learning does without. What is it that the mask removes?
 #
-# {cite}`wen-li-2021` answer this for sparse signals in strong dense noise. Hide a random half of the numbers from one view and the other half from the other. The two views then share no noise, so they can agree only on what is spread over all numbers: the signals. We find that without a mask the network learns the signals just as fast, and that noise then overgrows them. Negatives share signals with a datum and never share its noise, so noise is what tells data apart.
+# {cite}`wen-li-2021` answer this for sparse signals in strong dense noise, with a random mask on one view and its complement on the other. What happens without a mask, and what weight decay has to do with it, is a finding of ours.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Some cards add a case *outside* the range in which the claim holds; there the rule should be missed. Further checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) is near the end. We found no public code of the authors. Our copy of the paper has lost its formulas and has no figures or captions. Each formula here is restored from the words and the proofs around it, and checked where it can be before it is relied on. The theorems are asymptotic, so we follow statements over time and sizes; beside trained networks stand untrained ones.
-#
-# The box counts the claims of chapter and appendix by the long stored [run](fd-record), the last line of the page counts its cards by the page's own short run.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card's *control* is a plausible mistake that goes through the same code and has to fail; some cards show a further case beside it. More checks are in the [appendix](feature-decoupling-appendix.ipynb), a [table of symbols](fd-symbols) near the end. Our copy of the paper has lost its formulas and has no figures or captions, and we found no public code of the authors. So each formula is restored from the words and proofs around it, and checked where it can be. The theorems are asymptotic: we follow statements over time and sizes, and set untrained networks beside trained ones.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -47,6 +45,7 @@ start_norm: float = 0.05  # length of a neuron's weights at the start, 0.0001..0
 cap: float = 0.65  # largest bias over the length of the weights, 0.1..0.95
 steps: int = 800  # of a masked training, 100..1000000
 course_noises: list[float] = [0.25, 0.5, 1.0]  # noise of the courses, 0.01..10
+course_decays: list[float] = [0.0, 0.002]  # their weight decay λ, 0..0.1
 energy_temperatures: list[float] = [5.0, 20.0]  # τ of trained biases, 0.1..1000
 late_batches: list[int] = [64, 256]  # batches that are followed for long, 16..65536
 late_steps: int = 1800  # how long the smallest is followed, 100..1000000
@@ -84,7 +83,7 @@ from contrastive_dynamics.feature_decoupling import (
     classification_probe, colour_selectivity, colour_share, complement, cross_moment,
     decoupling_clock, dense_learner, downstream_labels, draw_w_star,
     enumerated_cross_moment, factor_of_half, features, flat_rates, high_frequency_share,
-    hoyer_sparsity, local_dictionary, logistic_share, matched_neurons, neighbour_accuracy,
+    hoyer_sparsity, linear_limit, local_dictionary, logistic_share, matched_neurons, neighbour_accuracy,
     neurons_won, noise_dominance, paper_scales, planar_embedding, planted_clusters,
     planted_sparse_firing, random_dictionary, regression_probe, second_moment,
     share_with_batch_noise, shuffled_match, silhouette, singleton_learner, span_share,
@@ -171,7 +170,7 @@ alt = "Three heat maps of what two views of 32 numbers share, and the neuron tha
 glue.explorable(fig, "masks", alt)
 
 # %% [markdown]
-# The picture shows the first stage of training with exact expectations in place of batches. In this stage a neuron is linear; we stop when it has grown. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>. The surprise of the chapter comes after this stage.
+# The picture shows the first stage of training with exact expectations in place of batches, for one linear neuron that grows until it is 20 times as long. If both views show <a href="#masks:both=100&amp;stage=100">the same half</a>, the diagonal is full of noise. <a href="#masks:both=50&amp;stage=100">Independent masks</a> share as much noise as no mask at all. With <a href="#masks:both=0&amp;stage=100">disjoint halves</a> no noise is left in common, <a href="#masks:both=0&amp;stage=100&amp;noise=12">however loud it is</a>: two such views can agree only on what is spread over all numbers, the signals. That is the paper's answer. The surprise of the chapter comes after this stage.
 
 
 # %% tags=["hide-input"]
@@ -195,6 +194,10 @@ recipe = chapter.check(
 )
 sizes = block, atoms, dim, neurons, active, noise, start_norm
 setting = chapter.check(Setting, *sizes, recipe)
+
+
+# %% tags=["hide-input"]
+chapter.check(require_sizes, 2, course_decays=course_decays)
 
 
 # %% tags=["hide-input"]
@@ -247,7 +250,7 @@ glue.figure(fig, "fd-plot-datum")
 # :alt: Five strips of 32 numbers. A step-shaped signal; the signal under larger random bars; a random mask of black and white cells; the two views, each with bars where the other has none.
 # :name: fd-fig-datum
 #
-# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none, so their noises have nothing to do with each other. The signal's shape lies under both.
+# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none. The signal's shape lies under both.
 # ```
 #
 # ```{prf:definition} 2.1 and 2.3 of the paper, restored
@@ -258,7 +261,7 @@ glue.figure(fig, "fd-plot-datum")
 # RandomMask draws a diagonal $D$ with independent Bernoulli($\tfrac12$) entries and sets $x^+=2Dx$, $x^{++}=2(I-D)x$. Without augmentation $x^+=x^{++}=x$.
 # ```
 #
-# The noise is long and the signal is short: $\lVert\xi\rVert^2\approx\sigma_\xi^2d_1$ against $\lVert Mz\rVert^2\approx pd$. Yet along an atom that is present the signal is one and the noise only about $\sigma_\xi$. The noises of two data have almost nothing in common, whereas their signals may share an atom. (The [appendix](fd-a-data) checks this.) Our constants are $p=${glue:text}`fd-active:.2g`$\,\log\log d/d$ and $\sigma_\xi^2=${glue:text}`fd-noise:.2g`$\,\sqrt{\log d}/d$.
+# The noise is long and the signal is short: $\lVert\xi\rVert^2\approx\sigma_\xi^2d_1$ against $\lVert Mz\rVert^2\approx pd$. Yet along an atom that is present the signal is one and the noise only about $\sigma_\xi$. The noises of two data have almost nothing in common; their signals may share an atom ([checks](fd-a-data)). Our constants are $p=${glue:text}`fd-active:.2g`$\,\log\log d/d$ and $\sigma_\xi^2=${glue:text}`fd-noise:.2g`$\,\sqrt{\log d}/d$.
 #
 # The learner is a layer of $m$ neurons. Each applies a soft threshold, its bias $b_i$, to $\langle w_i,x\rangle$:
 #
@@ -280,7 +283,7 @@ glue.figure(fig, "fd-plot-datum")
 #
 # The indicator is for $b_i\ge0$. For $b_i<0$ it becomes $\mathbb 1\{\langle w_i,x^+\rangle\ge b_i\}+\mathbb 1\{-\langle w_i,x^+\rangle\ge b_i\}$, since near zero both branches of $f_i$ are then open.
 #
-# Training is SGD on fresh data, with a small weight decay $\lambda$. In the paper biases are not learned. They are set by hand: $b_i=0$ until $T_1$, when all $\lVert w_i\rVert$ have grown to order one (to {glue:text}`fd-grown:.1f` for us, where the softmax is still nearly flat); then $b_i=\sqrt{2\log d/d}\,\lVert w_i\rVert$, raised by a factor $1+\eta/d$ a step. We replace what our copy has lost of the schedule: $b_i$ rises at least as fast as $\lVert w_i\rVert$, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$. Without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed", says a footnote of the paper; we leave $b_i=0$ there unless we say otherwise.
+# Training is SGD on fresh data, with weight decay $\lambda=0.002$ where nothing else is said. The paper sets biases by hand: $b_i=0$ until $T_1$, when all $\lVert w_i\rVert$ have grown to order one (to {glue:text}`fd-grown:.1f` for us); then $b_i=\sqrt{2\log d/d}\,\lVert w_i\rVert$, raised by a factor $1+\eta/d$ a step. The rest of the schedule is lost in our copy. We let $b_i$ rise at least as fast as $\lVert w_i\rVert$, up to {glue:text}`fd-cap:.2g`$\,\lVert w_i\rVert$; what Section *From a plane to its axes* finds rests on this [largest bias](fd-a-schedules). Without augmentation we leave $b_i=0$ unless we say otherwise.
 
 # %% [markdown]
 # ```{strip}
@@ -318,9 +321,9 @@ glue.number("fd-grown", recipe.grown)
 # $$ (fd-eq-moment)
 # ```
 #
-# *Idea of the proof.* Let an entry of $D$ be 1 with probability $\rho$ and the views be $Dx/\rho$ and $(I-D)x/(1-\rho)$. Then $\mathbb E\,D_i(1-D_k)=\rho(1-\rho)$ for $i\ne k$, and 0 for $i=k$. So the diagonal of $\mathbb E\,xx^\top$ goes and all else stays. White noise is all diagonal. If all atoms are *flat*, $|M_{ij}|=1/\sqrt{d_1}$, the diagonal of $p\,MM^\top$ is $p\,d/d_1$ times the identity: little, and the same in all directions. Two *independent* masks do not help: a coordinate that both show brings its noise, twice as large in each, and the moment is the one without a mask.
+# *Idea of the proof.* Let an entry of $D$ be 1 with probability $\rho$ and the views be $Dx/\rho$ and $(I-D)x/(1-\rho)$. Then $\mathbb E\,D_i(1-D_k)=\rho(1-\rho)$ for $i\ne k$, and 0 for $i=k$. So the diagonal of $\mathbb E\,xx^\top$ goes and all else stays. White noise is all diagonal. If all atoms are *flat*, $|M_{ij}|=1/\sqrt{d_1}$, the diagonal of $p\,MM^\top$ is only $p\,d/d_1$ times the identity. Two *independent* masks do not help: a coordinate that both show brings its noise, twice as large in each.
 #
-# We enumerate every $z$, every mask, and the noise by two points per coordinate, which is exact for second moments. The control is the whole $p\,MM^\top$ with its diagonal.
+# We enumerate every $z$, every mask, and the noise by two points per coordinate, which is exact for second moments.
 
 # %% [markdown]
 # ```{strip}
@@ -347,7 +350,7 @@ whole = 0.3 * tiny.dictionary @ tiny.dictionary.mT  # the diagonal not taken awa
 chapter.judge("lem-c2", observed=moments_off, control=relative_error(kept, whole))
 
 # %% [markdown]
-# In the words of the paper (Section 4), augmentation should make "the dense signals completely different between the positive samples while preserve the correlations of sparse signals". We draw pairs and measure both: the correlation of the views along dense directions, and the mean product $\mathbb E\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle$ along atoms. The controls are two independent masks, and atoms on a single coordinate.
+# In the words of the paper (Section 4), augmentation should make "the dense signals completely different between the positive samples while preserve the correlations of sparse signals". We draw pairs and measure both, along dense directions and along atoms.
 
 # %% tags=["hide-input"]
 pair_model = setting.coding(atoms, dim, dtype=single)
@@ -390,7 +393,7 @@ lost, lost_at_a_point = (
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("principle", observed=masked_noise, control=noise_of_two)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("principle-a", observed=lost, control=lost_at_a_point)
 
 # %% tags=["hide-input", "remove-output"]
@@ -433,10 +436,10 @@ glue.figure(fig, "fd-plot-views")
 # :alt: Six scatter plots of one view against the other, along an atom and along a dense direction, for a mask and its complement, two independent masks and no mask. Only the plot of the dense direction under a mask and its complement is round.
 # :name: fd-fig-views
 #
-# The same 1,500 data in all six panels: one view against the other, along an atom (top) and along a dense direction (bottom), with an eighth of the page's noise, so that the eye sees the signal; the line is the least-squares slope. Look at the lower left panel, the only round one. Each column opens the live picture: <a href="#masks:both=0&stage=100">a mask and its complement</a>, <a href="#masks:both=50&stage=100">independent masks</a>, <a href="#masks:both=100&stage=100">none</a>.
+# The same 1,500 data in all panels: one view against the other, along an atom (top) and a dense direction (bottom), with an eighth of the page's noise, for the eye; lines are least-squares slopes. Look at the lower left panel, the only round one. Each column opens the live picture: <a href="#masks:both=0&stage=100">a mask and its complement</a>, <a href="#masks:both=50&stage=100">independent masks</a>, <a href="#masks:both=100&stage=100">none</a>.
 # ```
 #
-# What must hold is that atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper; a mask that hides the only coordinate of an atom hides the signal. And noise must be white: if the noise of different coordinates is correlated, disjoint views do share it. The paper's footnote 1 allows louder directions; [the appendix](fd-a-louder) says which ones a mask can hide.
+# Two things must hold. Atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper: a mask that hides the only coordinate of an atom hides the signal. And noise is white: correlated noise is shared by disjoint views. The paper's footnote 1 allows [louder directions](fd-a-louder).
 
 # %% [markdown]
 # :::{admonition} Quick question: which entries of $\mathbb E\,xx^\top$ does the mask change, and why not take two independent masks?
@@ -448,9 +451,9 @@ glue.figure(fig, "fd-plot-views")
 # %% [markdown]
 # ## One curve, two stops
 #
-# Signals outgrow the rest by the same factor with a mask and without. Without one the rest grows as well, so the weights are fully grown before they point to the signals. The mask postpones the end of this stage.
+# Signals outgrow the rest by the same factor with a mask and without. Without one the rest grows as well, so the weights are fully grown before they point to the signals.
 #
-# The *first stage* of training lasts until $T_1$. Weights are small there, the softmax is flat ($\ell=1/(N+1)$), $b=0$, and the negatives average out. What is left of {eq}`fd-eq-gradient` is linear in $w_i$, with the matrix $C=\mathbb E\,x^+x^{++\top}$ of {eq}`fd-eq-moment`: with $\kappa=\eta N/(N+1)$ a step adds $\kappa\,Cw_i$. (Appendix: [the gradient and its rates](fd-a-gradient).)
+# The *first stage* of training lasts until $T_1$. Weights are small there, the softmax is flat ($\ell=1/(N+1)$), $b=0$, and the negatives average out. What is left of {eq}`fd-eq-gradient` is linear: with $C=\mathbb E\,x^+x^{++\top}$ and $\kappa=\eta N/(N+1)$ a step adds $\kappa\,Cw_i$ ([the gradient and its rates](fd-a-gradient)).
 #
 # ````{prf:theorem} C.1 of the paper, restored
 # :label: fd-thm-c1
@@ -468,13 +471,13 @@ glue.figure(fig, "fd-plot-views")
 # s(t)=\frac1{1+\frac{d_1-d}d\,e^{-2\kappa pt}} .
 # $$ (fd-eq-share)
 #
-# Now ask where each run stops. Let $W$ be the factor by which weights grow until $T_1$. With a mask dense directions do not grow at all, so whatever has grown is signal: the share at $T_1$ is at least $1-W^{-2}$. Without a mask the length grows at $\sigma_\xi^2$ from the first step, and the share at $T_1$ is below one half if and only if $W$ is below a certain number. At the main $d_1$ of this page it is {glue:text}`fd-half:.0f`; for $d_1\gg d$ the condition reads
+# Now ask where each run stops. Let $W$ be the factor by which weights grow until $T_1$. With a mask dense directions do not grow at all, so in the population the share at $T_1$ is at least $1-W^{-2}$; the noise of a real batch keeps it below (the card). Without a mask the length grows at $\sigma_\xi^2$ from the first step, and the share at $T_1$ is below one half if and only if $W$ is below a certain number. At the main $d_1$ of this page it is {glue:text}`fd-half:.0f`; for $d_1\gg d$ the condition reads
 #
 # $$
 # 2\,\frac p{\sigma_\xi^2}\,\log W<\log\frac{d_1}d .
 # $$ (fd-eq-condition)
 #
-# At the paper's scales $p/\sigma_\xi^2\to0$ like $\log\log d/\sqrt{\log d}$ and $\log W$ is of the order of $\log d$. So if $d_1$ is a power of $d$ above the first, the condition holds for all large $d$, though the limit is approached very slowly. At sizes that can be run, start and noise have to be chosen to meet it; our $W$ is {glue:text}`fd-grow:.0f`. To make $p/\sigma_\xi^2$ small we halve $p$ rather than double the noise, since a threshold must still tell the signal from it.
+# At the paper's scales $p/\sigma_\xi^2\to0$ like $\log\log d/\sqrt{\log d}$ and $\log W$ is of the order of $\log d$, so if $d_1$ is a power of $d$ above the first, the condition holds for all large $d$, though the limit is approached very slowly. We choose start and noise to meet it; our $W$ is {glue:text}`fd-grow:.0f`.
 
 # %% [markdown]
 # ```{strip}
@@ -484,7 +487,7 @@ glue.figure(fig, "fd-plot-views")
 # ```
 
 # %% [markdown]
-# The runs are SGD on a stream of fresh data. A step adds noise in all $d_1$ directions, so the batch grows with $d_1$, to {glue:text}`fd-batch:.0f` pairs at the main one. We take the share at $T_1$, mean over the neurons of a run, for all $d_1$; untrained networks have $d/d_1$. The control has two independent masks.
+# A step of SGD adds noise in all $d_1$ directions, so the batch grows with $d_1$, to {glue:text}`fd-batch:.0f` pairs at the main one. We take the share at $T_1$, mean over the neurons of a run; untrained networks have $d/d_1$. The control has two independent masks.
 
 # %% tags=["hide-input"]
 first_part = max(10, 2 * steps // 5)
@@ -563,7 +566,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Until $T_1$, says Appendix A.2 of the paper, neurons emphasise "the entire subspace of sparse features". So the atom with the largest coefficient (the *best atom*) should hold no larger a share of a neuron's part in span$(M)$ than it would of a random direction there. As a control we look at the end of training.
+# Until $T_1$, says Appendix A.2 of the paper, neurons emphasise "the entire subspace of sparse features": the largest coefficient of a neuron (its *best atom*) should have no larger a part in span$(M)$ than that of a random direction there.
 
 # %% tags=["hide-input"]
 of_mixtures = [torch.randn(4000, atoms, generator=g) for g in streams(block, 1, "even")]
@@ -580,7 +583,7 @@ def unevenness(run, when):
     return found.gather(0, late[None])[0].double() / float(by_luck_alone)
 
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "app-a.2",
     observed=unevenness(masked[dim], course.grown_at),
@@ -589,7 +592,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds under the condition {eq}`fd-eq-condition`. We take those of our $d_1$ at which $W$ is at most half of the number above. As the case outside we take quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at the middle $d_1$: there the unmasked network, too, is mostly signal at $T_1$.
+# **Without a mask**, says the paper (Appendix A.5), the sparse signals "will not be emphasized during any stage of training". At $T_1$ this holds in the paper's limit {eq}`fd-eq-condition`. We take the $d_1$ at which $W$ is at most half of the number above; beside it stands quieter noise, $\sigma_\xi^2=${glue:text}`fd-quiet:.2g`$\,\sqrt{\log d}/d$, at which the unmasked network, too, is mostly signal at $T_1$.
 
 # %% tags=["hide-input"]
 forget_marks = sorted(
@@ -686,16 +689,16 @@ glue.figure(fig, "fd-plot-curve")
 # :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers of the runs without a mask stop on its lower part, filled ones of the masked runs stop where it is nearly one, clearly below the curve.
 # :name: fd-fig-curve
 #
-# One run for each $d_1$, with a mask (blue) and without (vermilion). Look where the markers stop: without a mask $T_1$ comes too early. Black is {eq}`fd-eq-share`; dotted, how far the noise of a finite batch holds a run below it ([derived](fd-a-stage-one)).
+# One run for each $d_1$ (one shape of marker each), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the noise of a batch holds a run below it ([derived](fd-a-stage-one)): this keeps blue below one.
 # ```
 #
-# The two stops in a single neuron, on average over data and masks: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>. Move the masks apart, and it has turned when it is grown.
+# The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>. Move the masks apart, and it has turned when it is grown.
 #
 # ## Learned, then overgrown
 #
 # Once pairs agree, the loss asks what tells a datum from the others. Others share your signals. Nobody shares your noise.
 #
-# Without a mask and with $b=0$ the gradient is easy to read. As $1-\ell_p=\sum_s\ell_s$, minus the gradient {eq}`fd-eq-gradient` is $\mathbb E\sum_s\ell_s\langle w_i,x-x_s\rangle\,x$. So a neuron that points along $v$ grows along it at the rate
+# Without a mask and with $b=0$, minus the gradient {eq}`fd-eq-gradient` is $\mathbb E\sum_s\ell_s\langle w_i,x-x_s\rangle\,x$, as $1-\ell_p=\sum_s\ell_s$. So a neuron that points along $v$ grows along it at the rate
 #
 # $$
 # \mathbb E\sum_s\ell_s\,\langle v,x\rangle\,\langle v,x-x_s\rangle .
@@ -712,7 +715,7 @@ glue.figure(fig, "fd-plot-curve")
 # ```
 # ````
 #
-# The theorem speaks of trained networks, so both are taken as means over the second half of the run. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one. For data without a signal it holds by definition, so we leave them out. The control for the loss is the untrained network, that for the cosine the trained network with a mask. Where $f(\xi)=0$ nothing of $f(x)$ is noise, and we count a cosine of 0. The paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". Biases that are small beside $\sigma_\xi\lVert w_i\rVert$ can be tuned, and change little; a bias of {glue:text}`fd-small-bias:.2g`$\,\lVert w_i\rVert$ is judged together with $b=0$. With the thresholds of the masked run, some $2\sigma_\xi\lVert w_i\rVert$, a neuron hardly fires on noise alone, and fires on signals. That is the case outside.
+# Both are taken as means over the second half of the run, on data with a signal. An untrained network passes the second part, since at $d_1\gg d$ a random direction is a dense one; so its control is the trained network with a mask. Footnote 3 of the paper adds that without augmentation "the biases can be tuned arbitrarily as long as the neurons are not killed". A small one, {glue:text}`fd-small-bias:.2g`$\,\lVert w_i\rVert$, is judged together with $b=0$. With the thresholds of the masked run, some $2\sigma_\xi\lVert w_i\rVert$, a neuron fires on signals and hardly on noise alone: there the footnote does not hold at our $d$, as the cards show beside.
 
 # %% [markdown]
 # ```{strip}
@@ -790,7 +793,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Why is a loss near zero possible without any signal? Dense features tell every datum from every other, because noises are nearly orthogonal:
+# Why is a loss near zero possible without any signal? Noises of different data are nearly orthogonal, so dense features tell all data apart:
 #
 # ````{prf:lemma} F.2 of the paper, restored
 # :label: fd-lem-f2
@@ -799,7 +802,7 @@ chapter.judge(
 # ```
 # ````
 #
-# *Idea of the proof.* $\langle f(x),f(x)\rangle\gg\langle f(x),f(x_s)\rangle$ by Johnson–Lindenstrauss. At the scale $\lVert w_i\rVert^2=\tau/\sigma_\xi^2$ the loss is at most $\tau N2^{-m/2}$. The control takes the atoms as weights, with a raised bias and at the best scale. It is silent on data without a signal, so for these all candidates tie, and each costs $\tau\log(1+N)$.
+# *Idea of the proof.* $\langle f(x),f(x)\rangle\gg\langle f(x),f(x_s)\rangle$ by Johnson–Lindenstrauss. At the scale $\lVert w_i\rVert^2=\tau/\sigma_\xi^2$ the loss is at most $\tau N2^{-m/2}$. The control, all atoms with a raised bias, is silent on data without a signal, and each of these costs $\tau\log(1+N)$.
 
 
 # %% tags=["hide-input"]
@@ -820,11 +823,11 @@ raised = torch.stack(
     [built_loss(*singleton_learner(atoms_of, c, cap)) for c in sizes_c]
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **Noise overgrows the signals.** Theorem 3.2 of the paper speaks of the end. What surprised us is the way there, over three sizes of the noise, at the middle $d_1$: the share of the signals rises far above its start, and falls back. It falls because noise goes on growing when the signals no longer do. Their own squared length falls as well, but that is the weight decay, which shrinks whatever no gradient renews. In trials without decay it never fell at the two louder noises, and by less than a tenth at the quietest; the share fell all the same. We judge the share at the end over its largest value. The control is the same network with a mask, still with $b=0$. With one negative instead of {glue:text}`fd-negatives:.0f` the share at the end is {glue:text}`fd-lonely:.2f` of its largest; [the appendix](fd-a-beyond) follows the number of negatives.
+# **Noise overgrows the signals.** Theorem 3.2 speaks of the end. What surprised us is the way there. Over three sizes of the noise the share of the signals rises far above its start, and falls back, because noise goes on growing when the signals no longer do. The control is the same network with a mask, still with $b=0$. With one negative instead of {glue:text}`fd-negatives:.0f` the share at the end is {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
 
 
 # %% tags=["hide-input"]
@@ -869,7 +872,51 @@ glue.number("fd-negatives", negatives)
 chapter.judge("forget", observed=forgotten, control=remembered)
 
 # %% [markdown]
-# How does this fit with "during any stage"? The paper speaks of the limit $p/\sigma_\xi^2\to0$. So the peak itself should become lower as $p/\sigma_\xi^2$ does. As a control we use a mask.
+# **What does weight decay do?** The same runs at other $\lambda$. Without decay the share falls as well, but the signals' own squared length stays near its largest value. With decay it falls, too: decay shrinks whatever no gradient renews. A linear probe, with any number of labels, still finds the signals in either case; we take its $R^2$ over the most that any linear representation allows (the ceiling {eq}`fd-eq-ceiling` below).
+
+
+# %% tags=["hide-input"]
+def course_at(decay, level):
+    """The unmasked course of a noise at a weight decay; that of 0.002 is there."""
+    if decay == recipe.weight_decay:
+        return courses[level]
+    how, label = replace(unmasked, weight_decay=decay), f"noise {level}, λ = {decay:g}"
+    return trained(middle_dim, how, forget_marks, f"unmasked, {label}", level)
+
+
+fading = {each: course_at(*each) for each in product(course_decays, course_noises)}
+least_decay, most_decay = course_decays[0], course_decays[-1]
+
+
+# %% tags=["hide-input"]
+def signal_kept(run):
+    """Squared length in span(M) at the end over its largest value, one a run."""
+    inside = energies(run)[0].double()
+    return inside[-1] / inside.amax(0)
+
+
+def seen_by_a_probe(run, time=-1):
+    """R² of the best linear probe over the ceiling, mean over eight tasks, one a run."""
+    m, c = run
+    asked = draw_w_star(streams(block, 1, "w*"), atoms, 8)
+    limit = linear_limit(c.weights[time], m.dictionary, m.active, m.noise, asked)
+    return limit.mean(-1) * (1 + m.noise**2 / m.active)
+
+
+# %% tags=["hide-input"]
+print(
+    f"{'at the end':26} {'share, of its peak':>19} {'length, of its peak':>20} {'probe':>13}"
+)
+for (decay, level), run in fading.items():
+    row = f"λ = {decay:g}, p/σ² = {ratio_of(level):.2f}"
+    found = kept_of_peak(run), signal_kept(run), seen_by_a_probe(run)
+    print(
+        f"{row:26}",
+        *(f"{with_spread(v):>{w}}" for v, w in zip(found, (19, 20, 13), strict=True)),
+    )
+
+# %% [markdown]
+# How does this fit with "during any stage"? The paper speaks of the limit $p/\sigma_\xi^2\to0$. So the peak itself should become lower as $p/\sigma_\xi^2$ does.
 
 
 # %% tags=["hide-input"]
@@ -879,65 +926,62 @@ def peak_power(runs):
     return fitted_power(torch.stack(highest), [ratio_of(level) for level in runs])
 
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "thm-c1-c", observed=peak_power(courses), control=peak_power(kept_courses)
 )
 
 # %% tags=["hide-input", "remove-output"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.7), layout="constrained")
-shades = colours.ordered(len(courses))
-for (level, run), shade in zip(courses.items(), shades, strict=True):
-    share = energies(run)[2]
-    look = {"color": shade, "lw": 1.6, "ls": "--"}
-    band(left, run[1].steps + 1, share, **look, label=f"{ratio_of(level):.2f}")
+shades = dict(zip(course_noises, colours.ordered(len(course_noises)), strict=True))
+thickness = dict(
+    zip(course_decays, np.linspace(0.8, 2.0, len(course_decays)), strict=True)
+)
+for (decay, level), run in fading.items():
+    name = f"{ratio_of(level):.2f}" if decay == most_decay else None
+    look = {"color": shades[level], "lw": thickness[decay], "ls": "--"}
+    band(left, run[1].steps + 1, energies(run)[2], **look, label=name)
 for level, run in kept_courses.items():
-    shade = shades[list(courses).index(level)]
-    band(left, run[1].steps + 1, energies(run)[2], color=shade, lw=1.2, ls="-")
+    band(left, run[1].steps + 1, energies(run)[2], color=shades[level], lw=1.2, ls="-")
 left.legend(title=r"$p/\sigma_\xi^2$", loc="lower right", ncols=3)
 left.set(xscale="log", xlabel="step", ylabel="share in span$(M)$")
 left.set(ylim=(0, 1.03), xlim=(10, None))
 left.set_title("solid with a mask, dashed without", weight="normal")
 shown_level = sorted(course_noises)[len(course_noises) // 2]
-run = courses[shown_level]
-inner, outer, _ = energies(run)
-when = run[1].steps + 1
-band(right, when, inner, color=BLUE, ls="--", lw=1.8)
-band(right, when, outer, color=VERMILION, ls="--", lw=1.8)
+for decay in course_decays:
+    steps_of = fading[decay, shown_level][1].steps + 1
+    inner, outer, _ = energies(fading[decay, shown_level])
+    for values, ink in ((inner, BLUE), (outer, VERMILION)):
+        band(right, steps_of, values, color=ink, ls="--", lw=thickness[decay])
 right.set(xscale="log", xlabel="step", ylabel="squared length of all neurons")
 right.set(ylim=(0, None), xlim=(10, None))
-right.text(0.68, 0.25, "noise", color=VERMILION, transform=right.transAxes)
-right.text(0.4, 0.6, "signal", color=BLUE, ha="right", transform=right.transAxes)
+right.text(0.66, 0.86, "noise", color=VERMILION, ha="right", transform=right.transAxes)
+right.text(0.97, 0.28, "signal", color=BLUE, ha="right", transform=right.transAxes)
 fall = right.twinx()
-fall.plot(when.cpu(), (run[1].loss / full_loss).mean(-1).cpu(), color=colours.GREY)
+shown_run = fading[most_decay, shown_level][1]
+lost = (shown_run.loss / full_loss).mean(-1).cpu()
+fall.plot((shown_run.steps + 1).cpu(), lost, color=colours.GREY)
 fall.set(ylim=(0, 1.05), ylabel="loss", yticks=[0, 0.5, 1])
 right.set_title(
     rf"no mask, $p/\sigma_\xi^2={ratio_of(shown_level):.2f}$", weight="normal"
 )
-fig.suptitle("Without a mask the signals are learned, then dropped", x=0.01, ha="left")
+fig.suptitle("Signals are learned first, and noise outgrows them", x=0.01, ha="left")
 glue.figure(fig, "fd-plot-forget")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-forget
-# :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again; solid lines with a mask rise and stay. Right, without a mask the squared length of the signals rises to a peak and falls, that of the noise goes on growing, and the loss is nearly zero where the signals peak.
+# :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again, thin ones without weight decay as well as thick ones with it; solid lines with a mask rise and stay. Right, squared lengths without a mask: that of the signals rises and stays without decay, and falls with it; that of the noise grows past it in both cases, and the loss is nearly zero where they part.
 # :name: fd-fig-forget
 #
-# $b=0$, mean over starts, bands from the least to the largest. Left: look at the dashed lines come down. Right: the squared lengths behind it, and in grey the loss, as a share of its first value. Without weight decay (here $\lambda=0.002$) noise outgrows the signals, too, but the blue line hardly comes down.
+# $b=0$, mean over starts, bands from the least to the largest; thin without weight decay, thick with. Left: look at the dashed lines come down at either decay. Right: the squared lengths behind it, and in grey the loss as a share of its first value. Look at the blue lines: only the thick one falls.
 # ```
 #
-# What does a linear probe notice? With the quietest noise its $R^2$ is {glue:text}`fd-probe-peak:.2f` of the most that any linear representation allows (the ceiling {eq}`fd-eq-ceiling` below) when the signals peak, and {glue:text}`fd-probe-end:.2f` at the end. A probe can undo a linear map that mixes signal and noise, as long as both are there.
-
-# %% [markdown]
-# :::{admonition} Quick question: without a mask, does the loss rise again when noise overgrows the signals?
-# :class: dropdown
-#
-# No, it is lowest at the end: negatives never share a datum's noise, so noise is what tells data apart.
-# :::
+# When the signals peak, with the quietest noise, a trained probe has {glue:text}`fd-probe-peak:.2f` of the ceiling, and {glue:text}`fd-probe-end:.2f` at the end.
 
 # %% [markdown]
 # ## From a plane to its axes
 #
-# At $T_1$ a masked neuron is a mixture of all atoms. Without a threshold it stays one: for a linear $f$ the loss does not change when the neurons are mixed by an orthogonal matrix, and the start prefers no mixture. The network knows the plane and not its axes. With a threshold a neuron fires mostly for the atom to which it already leans, so it learns that atom.
+# At $T_1$ a masked neuron is a mixture of all atoms. Without a threshold it stays one: the loss of a linear $f$ does not change when neurons are mixed by an orthogonal matrix, and the start prefers no mixture. The network knows the plane and not its axes. With a threshold a neuron fires mostly for the atom to which it already leans, so it learns that atom.
 #
 # ````{prf:theorem} D.5 of the paper, restored
 # :label: fd-thm-d5
@@ -958,9 +1002,9 @@ glue.figure(fig, "fd-plot-forget")
 # \frac b{w_1}>\frac p{1-\frac p2} .
 # $$ (fd-eq-threshold)
 #
-# With two atoms the threshold must exceed the chance that the second one is there, and from $p=\frac23$ on none can. Noise, fresh in each view, makes it simpler: with many atoms any threshold will do if $p<\frac13$, where the fourth cumulant of $z_j$, $p-3p^2$, is positive. It is the sparsity that a threshold sees ([exercise](fd-ex-threshold)).
+# With two atoms the threshold must exceed the chance that the second one is there, and from $p=\frac23$ on none can. With many atoms and noise any threshold will do if $p<\frac13$, where the fourth cumulant of $z_j$, $p-3p^2$, is positive: a threshold sees sparsity ([exercise](fd-ex-threshold)).
 #
-# We follow the *best atom*, $\max_j\langle w_i,M_j\rangle^2/\lVert w_i\rVert^2$. An atom is *won* by a neuron that gives it more than half of its squared length. The control is the same network at $T_1$, before a bias has done anything.
+# We follow the *best atom*, $\max_j\langle w_i,M_j\rangle^2/\lVert w_i\rVert^2$. An atom is *won* by a neuron that gives it more than half of its squared length. All this rests on our largest bias: at a larger one neurons are [slow to win](fd-a-schedules).
 
 # %% [markdown]
 # ```{strip}
@@ -1003,13 +1047,13 @@ chapter.judge(
     regime=reached,
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "thm-d5-a", observed=covered(main), control=covered(main, after_t1), regime=reached
 )
 
 # %% [markdown]
-# **Who wins?** The paper says: neurons that are "lucky" at initialization keep their atom. Before training, we take the quarter of the neurons in which the best atom leads the second best most clearly, and count those that end with more than half of their squared length on it. As a control we ask for the best atom of the next neuron instead.
+# **Who wins?** The paper says: neurons that are "lucky" at initialization keep their atom. We take the quarter of the neurons whose best atom leads the second best most clearly before training, and count those that end on it. At $T_1$ the leader is the winner in {glue:text}`fd-led-late:.0%` of the neurons that win.
 
 # %% tags=["hide-input"]
 final, led = best_atom(main), best_atom(main, 0)[1]
@@ -1090,10 +1134,8 @@ glue.figure(fig, "fd-plot-axes")
 # :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. At the start all entries are faint, at T1 the block of atoms is evenly shaded, at the end one dark entry in each row forms a staircase, and the dense block is nearly white.
 # :name: fd-fig-axes
 #
-# One masked run with the schedule: the size of each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Look from the second map on: at $T_1$ all atoms are shaded, and from there to the end dark squares gather on the staircase.
+# One masked run: each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Before training the best atom holds {glue:text}`fd-best-start:.2f` of a neuron. Look from the second map on: at $T_1$ all atoms are shaded, then dark squares gather on the staircase.
 # ```
-#
-# The best atom holds {glue:text}`fd-best-start:.2f` of a neuron before training. At $T_1$ the leader is the winner in {glue:text}`fd-led-late:.0%` of the neurons that win.
 #
 # ````{prf:theorem} 3.4 and E.1 of the paper, restored
 # :label: fd-thm-3.4
@@ -1101,9 +1143,7 @@ glue.figure(fig, "fd-plot-axes")
 # With augmentation, after polynomially many steps and for as long as training goes on, a neuron is a sum over its own atoms $N_i$, with $|N_i|=O(1)$, and a rest. Relative to $\lVert w_i\rVert$ each other atom has a coefficient of $o(1)/\sqrt d$, each dense direction one of $o(1)/\sqrt{d_1}$. Each atom lies in at least one $N_i$; at most how many is lost in our copy ([our reading](fd-a-crowd)). The loss is small.
 # ````
 #
-# In the words of the paper the map "has successfully removed the spurious dense noise". How this comes about as $d$ grows is in the [appendix](fd-a-grows).
-#
-# We take for $N_i$ the atoms with $\lvert\langle w_i,M_j\rangle\rvert\ge\frac12\lVert w_i\rVert$. Then no $N_i$ can have more than four members; what is left to see is that it is not empty. We judge the squared length outside a neuron's own atoms, $|N_i|$, and how the other atoms lose weight from $T_1$ on. The controls are the same networks at $T_1$, and networks without a bias.
+# We take for $N_i$ the atoms with $\lvert\langle w_i,M_j\rangle\rvert\ge\frac12\lVert w_i\rVert$, at most four by construction. At one $d$ an $o(1)$ cannot be seen; that less is left with [more atoms](fd-a-atoms), and less noise in what the map says [as $d$ grows](fd-a-grows), can.
 
 
 # %% tags=["hide-input"]
@@ -1130,12 +1170,12 @@ chapter.judge(
     "thm-3.4", observed=end["outside"], control=middle["outside"], regime=reached
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "thm-3.4-a", observed=end["count"], control=middle["count"], regime=reached
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "thm-3.4-b",
     observed=end["other"] / middle["other"],
@@ -1144,7 +1184,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction, so a coefficient times $\sqrt{d_1}$ should fall with $d_1$. What is left of it is the noise of the batches: the mean square of this product is of the order of $d_1/B$, with $B$ pairs in a batch, so it depends on how $B$ grows. The paper asks for a number of samples that is polynomial in $d_1$ (Fact A.1; the power is lost in our copy). With $B\propto d_1^2$ the coefficient times $\sqrt{d_1}$ should fall like $d_1^{-1/2}$. With $B\propto d_1$, which is the control, it should not fall.
+# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction, so a coefficient times $\sqrt{d_1}$ should fall with $d_1$. What is left of it is the noise of the batches, with a mean square of the order of $d_1/B$. The paper asks for a number of samples that is polynomial in $d_1$ (Fact A.1; the power is lost in our copy). With $B\propto d_1^2$ it should fall like $d_1^{-1/2}$, and with $B\propto d_1$, the control, not at all.
 
 # %% tags=["hide-input"]
 then = 8 * steps // 14
@@ -1165,7 +1205,7 @@ print("√d₁ times a dense coefficient, d₁ =", *(f"{d1:>7}" for d1 in dims))
 for name, values in (("batch as d₁²", dense_by_square), ("batch as d₁", dense_by_dim)):
     print(f"{name:34}", *(f"{float(v.mean()):7.2f}" for v in values))
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "thm-3.4-c",
     observed=fitted_power(dense_by_square, dims),
@@ -1174,7 +1214,7 @@ chapter.judge(
 
 # %% [markdown]
 # (fd-loss)=
-# **The loss** cannot be small at such a $d$ for a network that is silent on noise: with probability $(1-p)^d$ a datum has no signal at all, and two data may have the same signal. The learner that the paper constructs in Lemma E.11, $w_j=cM_j$ with the largest bias, is the yardstick, at its best scale $c$. We take how much of the way from the loss of equal outputs to the yardstick the trained network has gone. The control is the unmasked network on the masked pairs, at its best scale. That the yardstick itself falls with $d$, and that training stays there, is in the [appendix](fd-a-loss).
+# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$, and two data may have the same one. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way from the loss of equal outputs to it has training gone? [Over $d$ and time](fd-a-loss) is in the appendix.
 
 # %% tags=["hide-input"]
 best_loss = setting.yardstick(main[0])
@@ -1189,11 +1229,11 @@ def way(run, factors=(1.0,)):
 
 gone, never = way(main), way(plain[dim], (0.1, 0.2, 0.3, 0.5, 0.7, 1.0))
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("thm-3.4-e", observed=gone, control=never)
 
 # %% [markdown]
-# **Should negatives be masked, too?** Remark 2.4 of the paper: "adding such augmentations do not reveal any further insights, since we do not expect the augmentation to decouple any correlations other than that between positive samples". We mask them and compare the end: the share of the best atom, and what a probe explains. The control puts two independent masks on the positives, at the main $d_1$.
+# **Should negatives be masked, too?** Remark 2.4 of the paper: "adding such augmentations do not reveal any further insights, since we do not expect the augmentation to decouple any correlations other than that between positive samples". We mask them and compare the end.
 
 # %% tags=["hide-input"]
 masked_too = trained(
@@ -1226,7 +1266,7 @@ def ratios(run, base):
     return {key: read(run) / read(base) for key, read in reads.items()}
 
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "rem-2.4",
     observed=ratios(masked_too, masked[middle_dim]),
@@ -1245,7 +1285,7 @@ chapter.judge(
 #
 # Positive pairs lower a threshold, negatives raise it. With a mask a pair agrees little until the signals have grown; then the negatives prevail. Without a mask a pair agrees from the start.
 #
-# The paper sets the biases by hand and leaves open how they are trained (footnote 7). It adds that in synthetic experiments a bias rises with augmentation and "will decrease if no augmentation is used" (footnote 4). We train the biases as parameters of their own, from 0 and from the first step. Each run is the control of the other; before training $b/\lVert w\rVert$ is 0 in both.
+# The paper leaves open how biases are trained (footnote 7), and says that in synthetic experiments a bias rises with augmentation and "will decrease if no augmentation is used" (footnote 4). We train them as parameters of their own, from 0 and from the first step. Each run is the control of the other.
 
 # %% [markdown]
 # ```{strip}
@@ -1272,11 +1312,11 @@ glue.number("fd-dip", dip.mean())
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("fn-4", observed=level(free), control=level(free_plain))
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
 
 # %% [markdown]
-# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. A negative bias makes outputs larger: at $b=0$ the positive pair pulls the bias down, and the negatives push it up with a force that is of the order of $\lVert w\rVert^2/\tau$ times as large. So it is the *energy* $\lVert w\rVert^2/\tau$ that should decide when it turns, not the step. We vary the number of negatives and the temperature.
+# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. At $b=0$ the positive pair pulls it down, and the negatives push it up with a force that is of the order of $\lVert w\rVert^2/\tau$ times as large. So this *energy* should decide when it turns, not the step.
 
 # %% tags=["hide-input"]
 counts = [max(1, negatives // 16), negatives]
@@ -1334,10 +1374,8 @@ glue.figure(fig, "fd-plot-energy")
 # :alt: Trained bias over the weights' length against the squared length over the temperature. Solid lines with a mask dip below zero, turn at about the same energy and end above zero; dashed lines without a mask fall and stay below.
 # :name: fd-fig-energy
 #
-# Trained biases against the energy $\lVert w\rVert^2/\tau$, for two numbers of negatives and two temperatures. Look at the solid lines: after the dip they rise along one curve, whatever $N$ and $\tau$, and cross zero at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`. Dashed, without a mask: they fall and stay down.
+# Trained biases against the energy $\lVert w\rVert^2/\tau$, for several $N$ and $\tau$. Look at the solid lines: after the dip they rise along one curve and cross zero at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`. Dashed, without a mask: they fall and stay down.
 # ```
-#
-# Other schedules of the bias are in the [appendix](fd-a-schedules).
 
 # %% [markdown]
 # ## What a probe gets
@@ -1356,7 +1394,7 @@ glue.figure(fig, "fd-plot-energy")
 # R^2\le\frac p{p+\sigma_\xi^2},
 # $$ (fd-eq-ceiling)
 #
-# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.3 only from $\log d=128$ on, and below 0.1 from $\log d=6170$ on. So we ask on which side of the ceiling a probe is. In classification the place of the ceiling is taken by a probe on $M^\top x$, the coefficients of the datum on the atoms. The unmasked run with thresholds is again the case outside.
+# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.1 only from $\log d=6170$ on. So we ask on which side of it a probe is. In classification its place is taken by a probe on $M^\top x$. That $R^2\to1$ and that $\tilde O(d)$ labels are enough is followed over $d$ [there, too](fd-a-labels).
 
 # %% [markdown]
 # ```{strip}
@@ -1428,24 +1466,21 @@ chapter.judge(
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
-    "cor-3.3-a",
-    observed=below["without, b = 0"],
-    control=below["z itself"],
-    outside=below["without, with b"],
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
     "cor-3.5",
     observed=explained["with a mask"],
     control={k: explained[k] for k in ("without, b = 0", "untrained")},
     outside=explained["without, with b"],
 )
 
-# %% [markdown]
-# Data without any signal have no sign and are left out of the classification. The formula of the paper is lost there. We judge what training with a mask adds to training without; as a control, what no training adds.
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "cor-3.3-a",
+    observed=below["without, b = 0"],
+    control=below["z itself"],
+    outside=below["without, with b"],
+)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "cor-3.5-a",
     observed=below["with a mask"] - below["without, b = 0"],
@@ -1453,7 +1488,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The mask or the threshold?** The paper has no run with thresholds alone. We ask what the mask adds at equal thresholds; the control has two independent masks.
+# **The mask or the threshold?** Thresholds alone, which the paper has no run of, cross the ceiling, too. What does the mask add at equal thresholds?
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -1461,6 +1496,74 @@ chapter.judge(
     observed=r2["with a mask"][-1] - r2["without, with b"][-1],
     control=r2["two masks, with b"][-1] - r2["without, with b"][-1],
 )
+
+# %% [markdown]
+# **Mask, threshold, decay.** What does each of the three do? Four ways to train, each at both weight decays:
+
+# %% tags=["hide-input"]
+ways = {
+    "neither": ("plain", "zero"),
+    "threshold alone": ("plain", "max"),
+    "mask alone": ("masked", "zero"),
+    "mask and threshold": ("masked", "max"),
+}
+two = block[:2]  # starts of each, for a picture
+arm_marks = sorted({*forget_marks, *marks})
+
+
+def one_way(name, decay):
+    """A training of two starts at the middle d₁, at the noise of the page."""
+    views, bias = ways[name]
+    how = replace(recipe, views=views, bias=bias, weight_decay=decay)
+    return trained(middle_dim, how, arm_marks, f"{name}, λ = {decay:g}", runs=len(two))
+
+
+def over_ceiling(run, count=2000):
+    """R² of a probe at the end over the linear ceiling, mean over tasks and starts."""
+    z, x = run[0].sample(2 * count, streams(two, 1, "probe arms"))
+    asked = draw_w_star(streams(two, 1, "w*"), atoms, 8, single)
+    f, y = features(x, *run[1].learner()), downstream_labels(z, asked)[0]
+    score = regression_probe(f[:, :count], y[:, :count], f[:, count:], y[:, count:])
+    return float(score.mean()) * (1 + sigma**2 / p)
+
+
+four_ways = {each: one_way(*each) for each in product(ways, course_decays)}
+of_ceiling = {each: over_ceiling(run) for each, run in four_ways.items()}
+
+# %% tags=["hide-input", "remove-output"]
+fig, axes = plt.subplots(
+    2, 4, figsize=(7.8, 4.6), sharex=True, sharey="row", layout="constrained"
+)
+for name, (high, low) in zip(ways, axes.T, strict=True):
+    for k, decay in enumerate(course_decays):
+        inside, outside, share = energies(four_ways[name, decay])
+        when, lw = four_ways[name, decay][1].steps + 1, thickness[decay]
+        band(high, when, share, color=colours.BLACK, ls="-", lw=lw)
+        band(low, when, inside, color=BLUE, ls="-", lw=lw)
+        band(low, when, outside, color=VERMILION, ls="-", lw=lw)
+        note = rf"$\lambda={decay:g}$: {of_ceiling[name, decay]:.2f}"
+        place = {"size": 8, "ha": "right", "transform": high.transAxes}
+        high.text(0.97, 0.04 + 0.1 * k, note, **place)
+    high.set(ylim=(0, 1.03), xscale="log", xlim=(10, None))
+    high.set_title(name, weight="normal", size=10)
+    low.set(yscale="log", xlabel="step")
+axes[1, 0].set_ylim(1, None)  # of the whole row, when all is drawn
+axes[0, 0].set_ylabel("share in span$(M)$")
+axes[1, 0].set_ylabel("squared length")
+for y, name, ink in ((0.12, "signal", BLUE), (0.02, "noise", VERMILION)):
+    place = {"ha": "right", "transform": axes[1, 0].transAxes}
+    axes[1, 0].text(0.95, y, name, color=ink, **place)
+title = "A mask or a threshold keeps the share, whatever the decay"
+fig.suptitle(title, x=0.01, ha="left")
+glue.figure(fig, "fd-plot-arms")
+
+# %% [markdown]
+# ```{glue:figure} fd-plot-arms
+# :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps: only in the first column does it come down again. Below, the squared lengths of signal and noise: in the first column the noise ends above the signal, in the others below. Thin and thick lines, without and with weight decay, have the same order.
+# :name: fd-fig-arms
+#
+# Four ways to train, thin without weight decay and thick with, at the page's noise; the numbers are a probe's $R^2$ over the linear ceiling. Look at the lower row: only with neither does noise end above the signals, with decay or without. A mask gives noise nothing to grow on; a threshold keeps neurons from firing on noise alone, and lets a probe cross the ceiling. Decay shrinks what no gradient renews, and under a threshold that is noise.
+# ```
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(7.4, 4.0), layout="constrained")
@@ -1496,10 +1599,8 @@ glue.figure(fig, "fd-plot-ceiling")
 # :alt: R squared of probes against the number of labels. The representations with a threshold end above the horizontal line of the linear ceiling, the one with a mask highest; those of neither, of untrained networks and of raw data stay below.
 # :name: fd-fig-ceiling
 #
-# Probes over the number of labels, mean over starts, bands from the least to the largest. Look at the black line, the most that any linear representation explains. Look which lines end above it: blue, mask and threshold, and green, thresholds alone. A network with neither of the two is linear and cannot, nor can an untrained network or $x$ itself.
+# Probes over the number of labels, mean over starts, bands from the least to the largest. Look which lines end above the black one: blue, mask and threshold, and green, thresholds alone. With few labels a network with neither still does better than $x$ itself.
 # ```
-#
-# Section 3 of the paper says that linear regression over $x$ itself needs many more labels, and Corollary 3.5 that $\tilde O(d)$ are enough for $f$; the [appendix](fd-a-labels) counts both. There, too, $R^2$ tends to one [as $d$ grows](fd-a-grows).
 
 # %% [markdown]
 # :::{admonition} Quick question: how many labels does a linear probe of a linear representation need to cross the ceiling?
@@ -1511,13 +1612,11 @@ glue.figure(fig, "fd-plot-ceiling")
 # %% [markdown]
 # ## Four figures, twice
 #
-# The paper's theorems are about one layer on sparse codes, its figures about a Wide-ResNet on images. So we look first where the theory lives, then in a network that it does not describe.
+# The paper's theorems are about one layer on sparse codes, its figures about a Wide-ResNet on images. We look first where the theory lives.
 #
 # ### In the model
 #
-# **Figure 1 of the paper: contrastive and supervised features are alike.** The paper's third contribution says that contrastive features with augmentation are "similar to the features learned via supervised learning", if the mask leaves the signals intact and labels depend on them. We train the same layer on labels: {glue:text}`fd-tasks:.0f` tasks $y=\langle w^\star_k,z\rangle$ at once, square loss, a second layer on top, unmasked data. Each masked neuron is matched with the nearest supervised one. The controls are unmasked neurons, and random directions in span$(M)$.
-#
-# The paper states no schedule of biases for supervised training. We take the contrastive one, set by hand; $b=0$ and trained biases are the cases outside, where labels ask only for the plane of the atoms, and any basis of it will do.
+# **Figure 1 of the paper: contrastive and supervised features are alike.** The third contribution calls contrastive features with augmentation "similar to the features learned via supervised learning". We train the same layer on labels, {glue:text}`fd-tasks:.0f` tasks $y=\langle w^\star_k,z\rangle$ at once, with a second layer on top and unmasked data, and match each masked neuron with the nearest supervised one. The paper states no schedule of biases for supervised training. We take the contrastive one; with $b=0$ or trained biases, the cases outside, labels ask only for the plane of the atoms, and any basis of it will do.
 
 # %% [markdown]
 # ```{strip}
@@ -1575,7 +1674,7 @@ chapter.judge(
     outside={k: alike(ours, k) for k in ("b = 0", "trained biases")},
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "sup-a",
     observed=covered(supervised["schedule"]),
@@ -1585,7 +1684,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# At the level of the plane no schedule is needed. Whatever the biases, supervised weights lie in span$(M)$, as masked ones do.
+# In that plane supervised weights lie whatever the biases, as masked ones do.
 
 # %% tags=["hide-input"]
 in_plane = {
@@ -1594,13 +1693,11 @@ in_plane = {
 }
 not_in_plane = span_share(plain[middle_dim][1].weights[-1], beside[0].dictionary)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("sup-b", observed=in_plane, control=not_in_plane.mean(-1).double())
 
 # %% [markdown]
-# **Figure 2 of the paper: dense features without augmentation.** The vermilion line of {numref}`fd-fig-forget` shows them: an unmasked network is mostly noise at the end.
-#
-# **Figures 3 and 4 of the paper: clusters and sparse firing.** We draw data with one active atom each and take the atom and its sign for the class. Clusters are measured by the share of right answers of ten nearest neighbours and by the silhouette, firing by the share of the ReLUs of {eq}`fd-eq-learner` that fire and by Hoyer's sparsity {cite}`hoyer-2004`, which is 0 if all fire alike and 1 if one does. A threshold that is set by hand makes any network fire sparsely, with a mask or not, so for firing we judge the networks with *trained* biases. The controls take two independent masks, or the untrained network in place of the unmasked one. Thresholds alone, without a mask, stand beside the rows on clusters.
+# **Figures 2 to 4 of the paper: dense features, clusters, sparse firing.** Dense features without augmentation are the vermilion lines of {numref}`fd-fig-forget`. For the others we draw data with one active atom and take the atom and its sign for the class; clusters are measured by ten nearest neighbours and by the silhouette, firing by the share of ReLUs that fire and by Hoyer's sparsity {cite}`hoyer-2004`. A threshold that is set by hand makes any network fire sparsely, so for firing we judge networks with *trained* biases.
 
 # %% tags=["hide-input"]
 shown_count, sign_classes = 1200, 2 * atoms
@@ -1658,6 +1755,9 @@ def with_trained_biases(place):
 fires, hoyer = with_trained_biases(2), with_trained_biases(3)
 
 # %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("fig-4-model", observed=fires[1] - fires[2], control=fires[0] - fires[2])
+
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-3-model",
     observed=over_others(0),
@@ -1665,7 +1765,7 @@ chapter.judge(
     outside=over_others(0, "no mask, with bias"),
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-3-model-a",
     observed=over_others(1),
@@ -1673,10 +1773,7 @@ chapter.judge(
     outside=over_others(1, "no mask, with bias"),
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-4-model", observed=fires[1] - fires[2], control=fires[0] - fires[2])
-
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-4-model-a", observed=hoyer[2] - hoyer[1], control=hoyer[2] - hoyer[0]
 )
@@ -1685,9 +1782,7 @@ chapter.judge(
 # (fd-images)=
 # ### In images
 #
-# The paper trains a Wide-ResNet {cite}`zagoruyko-komodakis-2016`, we take it on CIFAR-10 {cite}`krizhevsky-2009`, which our copy does not name: contrastively with no augmentation, with crop-resize alone and with full augmentation, and supervised. Its text states these results in words, without numbers; we have neither its figures nor its network. Ours is WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f` with SimCLR's recipe {cite}`chen-2020` (a projection head, normalised outputs, batch normalisation, all unlike the theory), {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts, the same for every way of training (*arm*). So the cards below say how our small network behaves. They decide nothing about the paper's network, and each says what would.
-#
-# **By default** the images are a *substitute*: scikit-learn's digits, 8×8 pixels, each in a random colour on a random ground. Colour tells every image from the others and nothing about its class; a crop keeps it, colour jitter does not. The [record](fd-record) has exact pixels of CIFAR-10.
+# Section 1.1 of the paper states what its figures show in words, without numbers: a Wide-ResNet {cite}`zagoruyko-komodakis-2016` trained contrastively with no augmentation, with crop-resize alone, with full augmentation, and supervised. We take it on CIFAR-10 {cite}`krizhevsky-2009`, which our copy does not name, with SimCLR's recipe {cite}`chen-2020` (projection head, normalised outputs, batch normalisation, all unlike the theory): WRN-{glue:text}`fd-depth:.0f`-{glue:text}`fd-width:.0f`, {glue:text}`fd-epochs:.0f` epochs, {glue:text}`fd-image-seeds:.0f` starts of each *arm*. By default the images are scikit-learn's digits in random colours on random grounds; the [record](fd-record) has photographs. All this is a stand-in: the cards say *seen* or *not seen*, and neither counts for or against the paper. [What a run at its size would take](fd-a-images-full) is in the appendix.
 
 # %% tags=["hide-input"]
 cache = data_folder() / "encoders" if data != "coloured-digits" else None
@@ -1802,9 +1897,7 @@ for name in (n for n in found["full"] if n not in left_out and "planted" not in 
 print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 
 # %% [markdown]
-# **Figures 1 and 2 of the paper: what filters look for.** Figure 1 of the paper: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features. Figure 2 of the paper: without augmentation the learned features are "completely meaningless", with dense patterns, and with crop-resize alone color features remain.
-#
-# Filters are matched with those of *another start*, by correlation over test images. Colour is measured in visualised images and by the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. Dense may mean fine or spread out; both are judged. As a control the untrained network takes the place of the first one named; where filters are matched, the partner's images are shuffled instead. A planted case shows what the measure would find if the effect were there.
+# The paper says: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features; without augmentation features are "completely meaningless" dense patterns, and with crop-resize alone color remains; clusters form, and firing is sparse, only with suitable augmentation. The table has what we measured, the strip of cards below what it decides; [how](fd-a-image-rows) is in the appendix.
 
 
 # %% tags=["hide-input"]
@@ -1857,64 +1950,6 @@ white_detail = high_frequency_share(noise_pictures).mean(-1).double()
 white_area = area_used(noise_pictures).mean(-1).double()
 all_colour = colour_share(pure).mean(-1).double()
 
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-1",
-    observed=matches[0] - matches[1:].amax(0),
-    control=by_luck - matches[1:].amax(0),
-    planted=supervised_twice,
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-1-a",
-    **compared(
-        "colour of pictures",
-        "supervised",
-        "full",
-        planted=all_colour - one_a_start("colour of pictures", "full"),
-    ),
-)
-
-# %% [markdown]
-# How much of this comes from responses to the class? With the partner's images shuffled *within* each class the correlation is {glue:text}`fd-match-within:.2f`, against {glue:text}`fd-match:.2f`.
-#
-# On digits colour says nothing about the class, so a supervised network has no reason to keep it in what it responds to. The paper's images are photographs, where colour is evidence; so the next row needs the [record](fd-record).
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-1-b",
-    **compared(
-        "colour index",
-        "supervised",
-        "full",
-        planted=one_a_start("colour index", "crop")
-        - one_a_start("colour index", "full"),
-    ),
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-2",
-    **compared(
-        "fine detail",
-        "none",
-        "full",
-        planted=white_detail - one_a_start("fine detail", "full"),
-    ),
-)
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-2-c",
-    **compared(
-        "area", "none", "full", planted=white_area - one_a_start("area", "full")
-    ),
-)
-
-# %% [markdown]
-# "Remain" is a word about what full augmentation takes away, so the next two rows compare crops with full augmentation. Random filters see colour, too, and the table above says how much an untrained network holds. What remains need not have been learned. As a control the network of crops alone is made blind to colour: its first layer sees the grey version of every image.
-
 
 # %% tags=["hide-input"]
 def colour_blind(weights):
@@ -1939,21 +1974,6 @@ def colour_left(name, planted=None):
     }
 
 
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("fig-2-a", **colour_left("colour index"))
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge(
-    "fig-2-b",
-    **colour_left(
-        "colour of pictures",
-        planted=all_colour - one_a_start("colour of pictures", "full"),
-    ),
-)
-
-# %% [markdown]
-# **Figures 3 and 4 of the paper: clusters and firing.** Clusters form only with suitable augmentation: we judge full augmentation against the better of none and crops alone. Firing is sparse with augmentation and dense without; colour features, which crops alone leave, "also generate dense firing patterns". The planted cases are representations that do cluster, and the network with full augmentation under thresholds that let a fifth of its units fire.
-
 # %% tags=["hide-input"]
 draws = [stream(seed, k, "planted clusters") for k in image_runs]
 gathered = torch.stack(
@@ -1972,7 +1992,69 @@ planted_silhouette = silhouette(planted_shown, shown[1])
 near_others = arms_of("k-NN accuracy", "none", "crop").amax(0)
 gathered_others = arms_of("silhouette", "none", "crop").amax(0)
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "fig-1",
+    observed=matches[0] - matches[1:].amax(0),
+    control=by_luck - matches[1:].amax(0),
+    planted=supervised_twice,
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "fig-1-a",
+    **compared(
+        "colour of pictures",
+        "supervised",
+        "full",
+        planted=all_colour - one_a_start("colour of pictures", "full"),
+    ),
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "fig-1-b",
+    **compared(
+        "colour index",
+        "supervised",
+        "full",
+        planted=one_a_start("colour index", "crop")
+        - one_a_start("colour index", "full"),
+    ),
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "fig-2",
+    **compared(
+        "fine detail",
+        "none",
+        "full",
+        planted=white_detail - one_a_start("fine detail", "full"),
+    ),
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "fig-2-c",
+    **compared(
+        "area", "none", "full", planted=white_area - one_a_start("area", "full")
+    ),
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge("fig-2-a", **colour_left("colour index"))
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "fig-2-b",
+    **colour_left(
+        "colour of pictures",
+        planted=all_colour - one_a_start("colour of pictures", "full"),
+    ),
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-3",
     **compared(
@@ -1980,7 +2062,7 @@ chapter.judge(
     ),
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-3-a",
     **compared(
@@ -1992,7 +2074,7 @@ chapter.judge(
     ),
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-4",
     **compared(
@@ -2005,7 +2087,7 @@ chapter.judge(
     ),
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-4-a",
     **compared(
@@ -2017,7 +2099,7 @@ chapter.judge(
     ),
 )
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-4-b",
     **compared(
@@ -2113,16 +2195,16 @@ glue.figure(fig, "fd-plot-figures")
 # :alt: Upper row, the model. Two t-SNE maps: without a mask classes are mixed, with one they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask. Lower row, images: four rows of visualised filters for supervised training, full augmentation, crops alone and none; dots of k-NN accuracy and colour index for each start.
 # :name: fd-fig-figures
 #
-# Upper row, what the theorems are about: data with one active atom, drawn by t-SNE {cite}`van-der-maaten-hinton-2008` of their representations and coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images, which the theorems do not describe: the image that drives each of eight filters most, and two numbers for each arm, one dot per start. Look at the row of crops alone and at its colour index.
+# Upper row, the model: t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images: what drives each of eight filters most, and two numbers for each arm, one dot per start. Look at crops alone and their colour index.
 # ```
 #
-# In the model, firing comes out as the paper says of its Figure 4 (Section 1.1), with biases that nobody set by hand; likeness to supervised neurons needs the schedule; thresholds alone already improve the clusters, and the mask adds to that. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory: batch normalisation before each ReLU is one difference, size and length of training are others, and we cannot say which of them matters.
+# In the model, firing comes out as the paper says of its Figure 4, with biases that nobody set by hand. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory, and we cannot say which difference matters.
 #
 # ## Late, not lost
 #
 # A step adds noise in all $d_1$ directions, so the batch must grow with $d_1$, as Fact A.1 of the paper asks. What if it does not?
 #
-# We follow small batches at the middle $d_1$ far beyond $T_1$, with a mask and thresholds, and with neither ($b=0$). What the mask *gains* here is $R^2$ of a probe with both minus $R^2$ with neither. After the same number of steps, {glue:text}`fd-late-early:.0f`, we compare the largest batch with the smallest; the control has two independent masks in place of the mask. Then we take the smallest batch at the end; the control is the same pair of networks after {glue:text}`fd-late-early:.0f` steps. Before training the two networks are identical.
+# We follow small batches at the middle $d_1$ far beyond $T_1$, with mask and thresholds, and with neither; what both *gain* is the difference in a probe's $R^2$. (At equal thresholds the mask's own part is smaller: `cor-3.5-d`.) After {glue:text}`fd-late-early:.0f` steps we compare the largest batch with the smallest, and then take the smallest at the end.
 
 # %% tags=["hide-input"]
 early_step = min(map_steps, late_steps)
@@ -2178,14 +2260,14 @@ def with_two_masks(size):
 glue.number("fd-late-early", early_step)
 
 # %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("late", observed=smallest[-1], control=at_early[least])
+
+# %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "cor-3.5-c",
     observed=at_early[most] - at_early[least],
     control=with_two_masks(most) - with_two_masks(least),
 )
-
-# %% tags=["hide-input", "nbval-check-output"]
-chapter.judge("late", observed=smallest[-1], control=at_early[least])
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(7.4, 3.8), layout="constrained")
@@ -2202,41 +2284,38 @@ for (size, (gain, won, t1, _)), shade in zip(late_runs.items(), shades, strict=T
 ax.axhline(0, **colours.ASIDE)
 ax.plot([], [], "D", color=colours.GREY, label="half of the atoms won")
 ax.legend(loc="lower right")
-ax.set(xlabel="step over $T_1$", ylabel="gain in $R^2$ by the mask")
-ax.set_title("The smaller the batch, the later the mask gains")
+ax.set(xlabel="step over $T_1$", ylabel="gain in $R^2$ by mask and threshold")
+ax.set_title("The smaller the batch, the later mask and threshold gain")
 glue.figure(fig, "fd-plot-late")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-late
-# :alt: Gain in R squared by the mask against step over T1 for several batches. Each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
+# :alt: Gain in R squared by mask and threshold against step over T1 for several batches. Each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
 # :name: fd-fig-late
 #
-# What a probe gains by mask and thresholds together, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero: the smaller the batch, the later. At first the mask even harms: a view has twice the noise of the datum, and thresholds are set only after $T_1$, which the mask delays. Diamonds: where half of the atoms are won.
+# What a probe gains by mask and thresholds together, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero: the smaller the batch, the later. At first both harm: a view has twice the noise of the datum, and thresholds come only after $T_1$. Diamonds: half of the atoms are won.
 # ```
-#
-# The [whole map](fd-a-map) over $d_1/d$, noise and batch is in the appendix.
 #
 # ## Summary
 #
-# The mask hides, the threshold finds, and without a mask noise takes over. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on towards its end, as far as the noise of a batch allows. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. Without a mask and thresholds a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much. Thresholds alone have {glue:text}`fd-ceilings-bare:.1f` times as much; the mask adds the rest. And with neither, the loss goes to zero, because noise tells data apart better than signals do.
+# The mask hides, the threshold finds, and with neither noise takes over. Two views that share no number share no noise, so only signals are left to agree on. Up to $T_1$ runs with and without a mask move along one curve, and the mask lets them go on towards its end, as far as the noise of a batch allows. A threshold turns the plane of the signals into its axes, one neuron at a time, if signals are sparse enough. With neither, a probe stays below $p/(p+\sigma_\xi^2)$ whatever the labels; with both it has {glue:text}`fd-ceilings:.1f` times as much, with thresholds alone {glue:text}`fd-ceilings-bare:.1f` times. And with neither the loss goes to zero, because noise tells data apart better than signals do.
 #
 # **What surprised us.**
 #
-# - Without a mask the signals are learned first, and noise overgrows them later. With quiet noise the share in span$(M)$ rises to {glue:text}`fd-peak:.0%` and ends at {glue:text}`fd-end:.0%`, while the loss falls all the way.
-# - One curve {eq}`fd-eq-share` describes both runs of the first stage, and neither the size of the noise nor the mask occurs in it.
-# - Trained biases rise with a mask, after a dip, as the authors raise theirs by hand, and they make the two networks fire sparsely and densely.
+# - Without a mask the signals are learned first, and noise overgrows them later. With quiet noise their share rises to {glue:text}`fd-peak:.0%` and ends at {glue:text}`fd-end:.0%`, while the loss falls all the way. They are not lost: without weight decay they keep their length, and a linear probe still finds them.
+# - One curve {eq}`fd-eq-share` describes both runs of the first stage, and neither noise nor mask occurs in it.
+# - Trained biases rise with a mask, after a dip, as the authors raise theirs by hand.
 # - Two independent masks leave the views as much noise in common as no mask does.
 #
 # **What is open.**
 #
-# - *How fast noise overgrows the signals.* {eq}`fd-eq-contrast` says why; the number of negatives matters, and the [appendix](fd-a-beyond) finds no simple law.
-# - *How biases move by themselves.* The paper leaves it open, and {numref}`fd-fig-energy` is an observation.
-# - *Noise with structure.* A mask decouples what is independent from number to number, and nothing else; the [second exercise](fd-exercises) breaks it.
-# - *More atoms.* Every trained network on this page has $d=16$. At $d=32$ and 64 neurons are sorted, too, if the largest bias falls as $\sqrt{\log d/d}$ and steps grow as $1/p$ ([appendix](fd-a-atoms)). Larger $d$ we have not seen.
+# - *How fast noise overgrows the signals.* {eq}`fd-eq-contrast` says why; the [appendix](fd-a-beyond) finds no simple law.
+# - *How biases move by themselves.* {numref}`fd-fig-energy` is an observation.
+# - *Noise with structure.* A mask decouples what is independent from number to number, and nothing else ([exercise](fd-exercises)).
+# - *Larger $d$.* At $d=32$ and 64 neurons [are sorted, too](fd-a-atoms); beyond we have not seen.
 # - *Finite data.* Every step here sees fresh data. With a data set, noise could also be memorised.
-# - *Images.* Which property of a deep network decides how densely it fires.
 #
-# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare: equation (9) of the paper there asks for a probability below $(3-\sqrt5)/2$, two atoms of ours without noise for $p<\frac23$, many with noise for $p<\frac13$. Lemma 2 of the paper there takes two views that are independent given the datum; such masks decouple nothing here, and a mask with its complement, which does, is not of that kind. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse to its top direction. The first stage here is such a flow, and it does not collapse, because its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities do what a mask does, if their noises are independent; there negatives balance the signals, here, without a mask, they let noise outgrow them. [One testbed](one-testbed.ipynb) shows views, thresholds and masks at work in the other papers' worlds.
+# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here, and there, too, patterns must be rare. Lemma 2 of the paper there takes views that are independent given the datum; such masks decouple nothing here. In [Collapse and constraints](collapse-and-constraints.ipynb) all outputs obey one linear flow and collapse; the first stage here is such a flow, and its top eigenvalue belongs to all $d$ signals at once. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities do what a mask does. [One testbed](one-testbed.ipynb) shows views, thresholds and masks in the other papers' worlds, and the [appendix](fd-a-neighbours) names papers that continue this one.
 
 # %% tags=["hide-input"]
 glue.number("fd-ceilings", explained["with a mask"].mean())

@@ -1379,13 +1379,13 @@ def share_at_growth(growth, d, d1, p, s2, masked):
 # points: 12
 
 # %% [markdown]
-# **Report** (two pages). For six settings of $N$, $p$ and $\sigma$ (one with $N=1$) predict the peak of the unmasked share and when it is lost, then train and compare. Where does the prediction fail, and why?
+# **Report** (two pages). For six settings of $N$, $p$ and $\sigma$ (one with $N=1$) predict the peak of the unmasked share and when it is lost, then train and compare. Train one setting without weight decay, too: which falls then, the share of the signals, their own length, or both? Where does the prediction fail, and why?
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# **Rubric.** Predictions dated before the runs, 2 points. Peaks within 0.1 in four of six settings or the failure explained, 4. Starts and intervals, 2. The cause of the fall shown by a control (negatives off, or a mask from the peak on), 3. $N=1$ discussed, 1.
+# **Rubric.** Predictions dated before the runs, 2 points. Peaks within 0.1 in four of six settings or the failure explained, 4. Starts and intervals, 2. The cause of the fall shown by a control (negatives off, or a mask from the peak on), and told apart from what decay does, 3. $N=1$ discussed, 1.
 
 # %% [raw]
 # # END SOLUTION

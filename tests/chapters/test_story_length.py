@@ -10,8 +10,8 @@ from clbook.common.formats import read_notebook
 from clbook.common.sources import ChapterFiles
 
 CARDS, WORDS, STORY = 18, 1000, 4500
-SHORT = ["alignment-and-balance"]  # a chapter that keeps the limits stands here
-ASIDE = r"^\(ab-symbols\)|\{exercise\}|^## Exercises"  # is looked up or worked through
+SHORT = ["alignment-and-balance", "feature-decoupling"]  # a chapter that keeps the limits stands here
+ASIDE = r"^\(\w+-symbols\)|\{exercise\}|^## Exercises|^:class: worked"  # is looked up or worked through
 # No word: displays, strips, options and fences of directives. One word: formulas, roles. A link is its text.
 LEFT_OUT = (
     (r"\$\$.*?\$\$(\s*\([\w-]+\))?|```\{strip\}.*?```|^:[\w-]+:.*?$|^`{3,}.*?$", ""),
@@ -21,11 +21,11 @@ LEFT_OUT = (
 
 
 def cards(name: str) -> list[str]:
-    """What the cards of a story say: the headline and what was found, without what is one click away."""
+    """What the cards of a story say: headline and finding, without what is one click away, such as folded cards."""
     notebook = read_notebook(ChapterFiles(ROOT, name).notebooks[0].notebook)
     found = []
     for cell in notebook.cells:
-        for output in cell.get("outputs", []):
+        for output in [] if "hide-cell" in cell.metadata.get("tags", []) else cell.get("outputs", []):
             page = BeautifulSoup(str(output.get("data", {}).get("text/html", "")), "html.parser")
             for card in page.select("div.claim[id]"):
                 found.append(" ".join(part.get_text(" ") for part in card.select(".claim-head, .claim-found")))

@@ -5,7 +5,7 @@ import torch
 from stage_one_end import stage_one_end
 
 from contrastive_dynamics.feature_decoupling.dictionaries import flat_dictionary
-from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding
+from contrastive_dynamics.feature_decoupling.sparse_coding import SparseCoding, paper_scales
 from contrastive_dynamics.feature_decoupling.stage_one import (
     decoupling_clock,
     factor_of_half,
@@ -82,3 +82,17 @@ def test_bad_input_is_named():
         flat_rates(2, 4, 1.0, 0.3)
     with pytest.raises(ValueError, match=r"^batch and steps must be ≥ 1 and ≥ 0, got 0 and 3$"):
         share_with_batch_noise(2, 4, 0.3, 0.3, 0, 3)
+
+
+def test_the_share_tends_to_one_where_the_batch_grows_as_the_square_of_the_dimension():
+    """At a step near T1, by the recursion with batch noise: with B ∝ d1 it does not."""
+    p, sigma = paper_scales(16, 0.5, 1.0)
+    dims, decay, step = (64, 128, 192, 384), 0.002, 140
+
+    def shares(batch_of):
+        run = (share_with_batch_noise(16, d1, p, sigma, batch_of(d1), step, 256 / 257, decay) for d1 in dims)
+        return [float(found[-1]) for found in run]
+
+    square, linear = shares(lambda d1: 640 * d1 * d1 // 64**2), shares(lambda d1: 640 * d1 // 192)
+    assert square == sorted(square) and square[-1] > 0.97
+    assert linear == sorted(linear, reverse=True) and linear[0] < 0.85

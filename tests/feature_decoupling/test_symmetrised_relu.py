@@ -68,6 +68,19 @@ def test_the_gradient_in_closed_form_is_that_of_autograd(views, level):
     torch.testing.assert_close(value, found.loss, rtol=1e-12, atol=0)
 
 
+@pytest.mark.parametrize("level, printed_holds", [(1.0, True), (-1.0, False)])
+def test_the_printed_indicator_is_that_of_biases_above_zero(level, printed_holds):
+    weights, bias = learner(level)
+    first, second, negatives = data("masked")
+    on = [features(x, weights, bias) for x in (first, second, negatives)]
+    shares = logits(*on, 3.0).exp()
+    pull = (1 - shares[..., :1]) * on[1] - shares[..., 1:] @ on[2]
+    printed = pull * ((first @ weights.mT).abs() >= bias.unsqueeze(-2))  # 1{|⟨w_i, x⁺⟩| ≥ b_i}
+    found = contrastive_gradient(weights, bias, first, second, negatives, 3.0).weights
+    off = float((printed.mT @ first / -COUNT - found).norm() / found.norm())
+    assert off < 1e-12 if printed_holds else off > 0.05  # below zero both branches are open near 0
+
+
 def test_without_the_stop_the_gradient_is_another():
     weights, bias = learner(1.0)
     first, second, negatives = data("masked")

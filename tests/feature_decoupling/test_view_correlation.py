@@ -238,3 +238,17 @@ def test_everything_stays_on_the_device_of_its_inputs():
     with elsewhere():
         for far, near in zip(measured(ELSEWHERE), measured(None), strict=True):
             assert far.device == ELSEWHERE and float((far - near.to(ELSEWHERE)).abs().max()) < 1e-12
+
+
+@pytest.mark.parametrize("dim, atoms, count", [(4, 2, 4000), (16, 4, 2000)])
+def test_mean_masked_rates_of_random_dictionaries(dim, atoms, count):
+    """p(1 - (d+2)/(d1+2)) along atoms and -p d/(d1+2) across them: Haar columns have E M_ij⁴ = 3/(d1(d1+2))."""
+    model = SparseCoding(random_dictionary(dim, atoms, streams(count)), active=0.3, noise=0.7)
+    means = (0.3 * (1 - (atoms + 2) / (dim + 2)), -0.3 * atoms / (dim + 2))
+    for directions, expected in zip((model.dictionary, complement(model.dictionary)), means, strict=True):
+        drawn = growth_rates(model, directions, "masked").mean(-1)  # one per dictionary
+        error = float(drawn.std()) / count**0.5
+        assert float(drawn.mean()) == pytest.approx(expected, abs=4 * error)
+        assert 4 * error < abs(expected) / 20
+        flat = 0.3 * (1 - atoms / dim) if expected > 0 else -0.3 * atoms / dim
+        assert abs(expected - flat) > 4 * error  # the rates of flat atoms are others

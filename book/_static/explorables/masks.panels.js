@@ -75,7 +75,7 @@
       trail.setAttribute("d", `M${path.join("L")}`);
       shaft.setAttribute("d", `M0 0L${((x * (long - 12)) / long).toFixed(2)} ${((y * (long - 12)) / long).toFixed(2)}`);
       head.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(${turn.toFixed(2)})`);
-      number.setAttribute("x", now.share < 0.5 ? 128 : 82);
+      number.setAttribute("x", now.share < 0.5 ? 112 : 72); // the whole text inside the arc
       number.setAttribute("y", now.share < 0.5 ? -38 : -112);
       number.textContent = `${percent(now.share)} signal`;
       svg.setAttribute("aria-label", words);
