@@ -19,8 +19,8 @@ LICENCE = "LICENSE-text"
 
 
 def decks(root: Path) -> list[Path]:
-    """The sources of the decks, one for a chapter, sorted by name."""
-    return sorted(path for path in (root / "slides").glob("*.md") if path.stem != "index")
+    """The sources of the decks, one for a lecture, sorted by name."""
+    return sorted((path for path in (root / "slides").glob("*.md") if path.stem != "index"), key=lambda path: path.stem)
 
 
 def build(root: Path, out: Path, builder: str = "revealjs", **settings: object) -> None:
