@@ -43,6 +43,15 @@ def test_a_formula_stands_on_its_line():
         drawn_formula(r"\nonsense", "x.md")
 
 
+def test_letters_that_are_not_found_are_an_error_and_not_other_letters(monkeypatch):
+    def missing(*_, **__):
+        raise ValueError("not found")
+
+    monkeypatch.setattr("matplotlib.font_manager.findfont", missing)
+    with one_line_error(BookError, "matplotlib does not find its font cmr10: remove .+fontlist"):
+        drawn_formula("unseen")
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [("{claim thm-99}", "no claim 'thm-99'"), ("{figure eq-8: nowhere}", "no picture 'nowhere' in the chapter")],
