@@ -44,7 +44,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 # %% [markdown]
-# ## Warm-up 1: the length of the output
+# ## Warm-up 1: a wide network waits
 #
 # *10 minutes, 6 points. Needs: equation (10) of the paper, separation of variables. After it you can say how long a wide network waits before it turns.*
 #
@@ -166,7 +166,7 @@ def length(s0, lam, t):
 # # END QUESTION
 
 # %% [markdown]
-# ## Warm-up 2: how fast is the collapse?
+# ## Warm-up 2: a rate and its constant
 #
 # *10 minutes, 6 points. Needs: eigenvalues, singular values, $\Theta(t)=\Theta(0)e^{-2Ct}$. After it you can read the rate of collapse off a spectrum.*
 #
@@ -302,7 +302,7 @@ def collapse(c, theta):
 # # END QUESTION
 
 # %% [markdown]
-# ## Warm-up 3: the largest step
+# ## Warm-up 3: choose a learning rate
 #
 # *10 minutes, 6 points. Needs: linearisation of a map at a fixed point. After it you can choose a learning rate from a spectrum.*
 #
@@ -422,7 +422,7 @@ def largest_step(lam):
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: too many negatives
+# ## Core 1: what a data set tolerates
 #
 # *30 minutes, 14 points. Needs: $\mathbb E[C]$ of the chapter, the determinant of $M+uv^\top$. After it you can say how many negatives a data set tolerates.*
 #
@@ -687,7 +687,7 @@ blind_border = ({{low}} + {{high}}) / 4
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 2: no collapse, and still nothing learnt
+# ## Core 2: a view that keeps the nuisance
 #
 # *30 minutes, 14 points. Needs: $\mathbb E[C]$ from $\mathbb E[x(x^+)^\top]$, core 1. After it you can tell whether the directions that a constraint keeps are those that a task needs.*
 #

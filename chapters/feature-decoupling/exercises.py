@@ -298,7 +298,7 @@ def half_growth(d, d1, p, s2):
 # # END QUESTION
 
 # %% [markdown]
-# ## Warm-up 3: which mask keeps a local signal
+# ## Warm-up 3: an atom on a few coordinates
 #
 # *10 minutes, 6 points. Needs: binomial distribution, correlation. After it you can say when an atom is too local for a mask.*
 #
@@ -428,7 +428,7 @@ def correlation(n, rho, p, s2):
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: break the decoupling
+# ## Core 1: one factor that all share
 #
 # *30 minutes, 14 points. Needs: warm-up 1, eigenvectors. After it you can say which noise a mask decouples and which it does not.*
 #
@@ -940,7 +940,7 @@ three_border = 0.01
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 3: the ceiling of linear probes
+# ## Core 3: the oracle and its threshold
 #
 # *30 minutes, 14 points. Needs: best linear prediction, tails of a Gaussian. After it you can say what no linear representation can give.*
 #

@@ -458,7 +458,7 @@ def filters_for(n, share):
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: at rest, but no LME
+# ## Core 1: a nudge off the axis
 #
 # *30 minutes, 14 points. Needs: warm-up 2, moments of a Gaussian. After it you can say what the crossing of a gate adds to stability.*
 #
@@ -709,7 +709,7 @@ ratio_border = 0.01
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 2: what is there to learn at a place?
+# ## Core 2: candidates and a wildcard
 #
 # *30 minutes, 14 points. Needs: covariance of a conditional mean. After it you can say what drawing both views from one generator hides.*
 #
@@ -976,7 +976,7 @@ weight_border = 0.0
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 3: a top layer that keeps more directions
+# ## Core 3: a top layer that follows
 #
 # *30 minutes, 14 points. Needs: power iteration, Theorem 4 of the paper. After it you can say why linear filters of a field share a line.*
 #

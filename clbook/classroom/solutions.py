@@ -26,7 +26,7 @@ _HINT = re.compile(r"```\{hint\}\n(?::\S+: .*\n)*([\s\S]*?)\n```")
 _EQUATION = re.compile(r"\$\$\n([^$]+)\n\s*\$\$ \((?P<label>\S+)\)")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")  # of a terminal, in IPython's tracebacks
 _ROOM = 12  # mm of an exam's page for each point
-_WHO = "Name and number: " + 40 * "\_"
+_WHO = "Name and number: " + 40 * "\\_"
 _HEADING = re.compile(r"## (\S+)\n")
 
 
