@@ -96,7 +96,7 @@ def _otter(work: Path, notebook: bytes, bundle: Path, mark: str, seconds: float)
 
 
 def _await_start(seconds: float) -> None:
-    """Let otter's kernel start as late as the submission may run; of itself it waits for 60 s, however many are given."""
+    """Let otter's kernel start as late as the submission may run; of itself otter waits for 60 s."""
     from nbconvert import preprocessors
     from traitlets import Integer
 

@@ -30,7 +30,9 @@ def blocks(slide: str, kind: str) -> list[str]:
 
 def test_every_lecture_has_a_deck_of_its_title():
     """The first of a chapter has the chapter's name; the index lists all."""
-    plans = "".join((ROOT / "book" / name).read_text(encoding="utf-8") for name in ("teaching.md", "teaching-second.md"))
+    plans = "".join(
+        (ROOT / "book" / name).read_text(encoding="utf-8") for name in ("teaching.md", "teaching-second.md")
+    )
     lectures = [title.lower() for title in re.findall(r"^## Fifty minutes on (.+)$", plans, re.MULTILINE)]
     titles = {path.stem: path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for path in DECKS}
     assert sorted(title.lower() for title in titles.values()) == sorted(lectures) and len(lectures) == 11
