@@ -331,6 +331,7 @@ def test_one_state(growing):
 
     got = np.asarray(growing([3.0, 2.0, 1.0], [1.0, 1.5, 2.0], 2.0))
     assert got.shape == (3,), "one answer for each column"
+    assert {*got.tolist()} <= {True, False}, "True or False is asked, not a rate"
     assert got.tolist() != [True, False, False], (
         "the other way round: negatives push the long columns down"
     )
@@ -389,6 +390,15 @@ def growing(kappa, sigma, tau2):
     g = g / g.sum()
     t = np.tanh(tau2 * g)
     return t < t.mean()
+
+
+# %% tags=["mistake"]
+# A rate, not an answer.
+def growing(kappa, sigma, tau2):
+    g = np.asarray(kappa, dtype=float) ** 2
+    g = g / g.sum()
+    t = np.tanh(tau2 * g)
+    return 4 * np.asarray(sigma) ** 2 * (g @ t - t)
 
 
 # %% [raw]

@@ -55,7 +55,7 @@ import numpy as np
 # name: w1_length
 
 # %% [markdown]
-# Write `length(s0, lam, t)`, which returns $s=\lVert q\rVert^2$ at time $t$ (a number or an array) for $s(0)=s_0$ in $(0,1]$.
+# Write `length(s0, lam, t)`, which returns $s=\lVert q\rVert^2$ at time $t$ (a number or an array) for $s(0)=s_0$ in $(0,1]$, right to seven digits.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -112,7 +112,9 @@ def test_one_curve(length):
     assert abs(ratio - 1) < 1e-6, (
         f"log s/(1 − s) moves {ratio:.2f} times as fast as it should: is it the rate of s or of q?"
     )
-    assert np.allclose(got, path, atol=1e-7), "right at first, then off"
+    assert np.allclose(got, path, atol=1e-7), (
+        "right at first, then off: seven digits are asked, more than a solver gives by default"
+    )
 
 
 # %%
@@ -160,6 +162,18 @@ def length(s0, lam, t):
 # The linear equation near 0, without the factor 1 − s.
 def length(s0, lam, t):
     return s0 * np.exp(-8 * lam * np.asarray(t))
+
+
+# %% tags=["mistake"]
+# A solver with its default tolerances.
+def length(s0, lam, t):
+    from scipy.integrate import solve_ivp
+
+    times = np.atleast_1d(np.asarray(t, dtype=float))
+    path = solve_ivp(
+        lambda _, s: -8 * lam * s * (1 - s), (0, times.max() + 1e-9), [s0], t_eval=times
+    )
+    return path.y[0] if np.ndim(t) else path.y[0, 0]
 
 
 # %% [raw]
@@ -797,6 +811,9 @@ def test_matrix(shared_matrix):
     trace = np.trace(got)
     assert trace < 0, "what two views share attracts: the sign of E[C] is negative"
     assert trace > -100, "take the mean over the pairs, not their sum"
+    assert abs(trace + 3) > 0.3, (
+        f"the trace is {trace:.2f}, twice too large: the mean of both orders has a ½"
+    )
     assert abs(trace + 1.5) < 0.3, (
         f"the trace is {trace:.2f}, not about −1.5: x and x⁺ both occur, one of them transposed"
     )
@@ -884,6 +901,13 @@ def kept(c, z):
 def kept(c, z):
     values, vectors = np.linalg.eigh(c)
     return vectors[:, ::-1][:, : min(z, (values < 0).sum())]
+
+
+# %% tags=["mistake"]
+# The ½ is missing.
+def shared_matrix(x, x_plus):
+    product = x.T @ x_plus / len(x)
+    return -(product + product.T)
 
 
 # %% [raw]
