@@ -86,11 +86,12 @@ def _mark(kept: list[str], made: str) -> str:
 
 
 def _finding(result: ClaimResult) -> str:
-    """What was found, the first two sentences, and the verdict with the size of its run."""
+    """What was found, the first two sentences, and the verdict with the run that gave it."""
     if not result.sentences:
         raise BookError(f"{result.chapter}: {result.claim.id} has no stored result in plain sentences")
     said = " ".join(as_html(parts) for parts in result.sentences[:2])
-    return f"{said} <i>{html.escape(result.verdict)}, profile {html.escape(result.profile)}</i>"
+    run = "the long run" if result.profile == "paper" else "the page's own run"
+    return f"{said} <i>{html.escape(result.verdict)}, by {run}</i>"
 
 
 def _picture(files: ChapterFiles, name: str, result: ClaimResult, source: Path) -> str:

@@ -31,7 +31,7 @@ def test_a_handout_shows_the_stored_numbers(results, name):
     for claim in claims:
         numbers = [part for s in results[name][claim].sentences[:2] for part in s if isinstance(part, Number)]
         assert all(f"<b>{part}</b>" in page or f"<sup>{part}</sup>" in page for part in numbers), claim
-        assert f"<i>{results[name][claim].verdict}, profile" in page
+        assert f"<i>{results[name][claim].verdict}, by the " in page
     assert page.count('<svg role="img" aria-label=') == len(re.findall(r"\$[^$]+\$", source))
     assert len(re.findall(r"^\d\. .+\?$", source, re.MULTILINE)) == 3  # questions
 
