@@ -25,8 +25,8 @@ _FORMULA = re.compile(r"\$([^$]+)\$")
 _SIZE = 14.67  # of formulas, in CSS pixels for an em: 11 points
 _STYLE = """@page { size: A4; margin: 12mm }
 body { font: 14.67px/1.32 Georgia, serif; max-width: 184mm; margin: auto; color: #111 }
-h1 { font-size: 22px; margin: 0 0 4px } h2 { font-size: 16px; margin: 8px 0 2px } p { margin: 3px 0 }
-ul, ol { margin: 2px 0; padding-left: 17px } li { margin: 1px 0 } svg { overflow: visible }
+h1 { font-size: 22px; margin: 0 0 4px } h2 { font-size: 16px; margin: 8px 0 2px; break-after: avoid }
+p { margin: 3px 0 } ul, ol { margin: 2px 0; padding-left: 17px } li { margin: 1px 0 } svg { overflow: visible }
 img { display: block; margin: 5px auto; max-width: 100%; max-height: 84mm } footer { margin-top: 9px; color: #444 }"""
 
 
