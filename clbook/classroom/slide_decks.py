@@ -1,4 +1,4 @@
-"""Write the slides of all chapters: `python -m clbook.classroom.slide_decks [FOLDER]`, `dist/slides` by default.
+"""Write the slides of all lectures: `python -m clbook.classroom.slide_decks [FOLDER]`, `dist/slides` by default.
 
 The folder needs no network: reveal.js comes with sphinx-revealjs, MathJax with the book. In `figures` lie the figures
 that the slides show, at the resolution at which they are stored (192 dpi), with the licence of text and figures;
