@@ -100,6 +100,7 @@ student: .venv/.class-installed .venv/.slides-installed
 	.venv/bin/clbook handouts $(or $(OUT),student)/handouts
 
 solutions: .venv/.class-installed
+	@echo "Solving every sheet, exercise and exam; this takes about two minutes, without a line until it ends."
 	.venv/bin/clbook solutions $(OUT) $(if $(SEED),--seed $(SEED))
 
 slides: .venv/.slides-installed

@@ -331,6 +331,7 @@ def test_one_state(growing):
 
     got = np.asarray(growing([3.0, 2.0, 1.0], [1.0, 1.5, 2.0], 2.0))
     assert got.shape == (3,), "one answer for each column"
+    assert {*got.tolist()} <= {True, False}, "True or False is asked, not a rate"
     assert got.tolist() != [True, False, False], (
         "the other way round: negatives push the long columns down"
     )
@@ -391,11 +392,20 @@ def growing(kappa, sigma, tau2):
     return t < t.mean()
 
 
+# %% tags=["mistake"]
+# A rate, not an answer.
+def growing(kappa, sigma, tau2):
+    g = np.asarray(kappa, dtype=float) ** 2
+    g = g / g.sum()
+    t = np.tanh(tau2 * g)
+    return 4 * np.asarray(sigma) ** 2 * (g @ t - t)
+
+
 # %% [raw]
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: what a negative pair does to a column
+# ## Core 1: one side weighs less
 #
 # *30 minutes, 14 points. Needs: the contrastive loss of the chapter, warm-up 3. After it you can derive the push on a column and say what a temperature hides.*
 #
@@ -684,7 +694,7 @@ negatives_border = 2 ** {{r_sharp}} * {{level}}
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 2: ten times as long
+# ## Core 2: one stronger signal
 #
 # *30 minutes, 14 points. Needs: warm-up 2. After it you can say which data collapse.*
 #
@@ -903,7 +913,7 @@ dimensions_border = ({{cond}} / {{s_near}}) ** 2
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 3: why negatives balance, whatever σ is
+# ## Core 3: the slowest decay
 #
 # *30 minutes, 14 points. Needs: warm-up 3, core 1, linearisation. After it you can say which states are at rest, and what a temperature costs.*
 #
@@ -1182,7 +1192,7 @@ rate_border = 0.1
 # # END QUESTION
 
 # %% [markdown]
-# ## Project 1: without normalisation
+# ## Project 1: a race over many decades
 #
 # *A week, 20 points. Needs: core 1 and 3, differential equations over many decades. After it you can say what normalisation adds.*
 #

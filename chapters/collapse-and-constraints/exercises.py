@@ -44,7 +44,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 # %% [markdown]
-# ## Warm-up 1: the length of the output
+# ## Warm-up 1: a wide network waits
 #
 # *10 minutes, 6 points. Needs: equation (10) of the paper, separation of variables. After it you can say how long a wide network waits before it turns.*
 #
@@ -55,7 +55,7 @@ import numpy as np
 # name: w1_length
 
 # %% [markdown]
-# Write `length(s0, lam, t)`, which returns $s=\lVert q\rVert^2$ at time $t$ (a number or an array) for $s(0)=s_0$ in $(0,1]$.
+# Write `length(s0, lam, t)`, which returns $s=\lVert q\rVert^2$ at time $t$ (a number or an array) for $s(0)=s_0$ in $(0,1]$, right to seven digits.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -112,7 +112,9 @@ def test_one_curve(length):
     assert abs(ratio - 1) < 1e-6, (
         f"log s/(1 − s) moves {ratio:.2f} times as fast as it should: is it the rate of s or of q?"
     )
-    assert np.allclose(got, path, atol=1e-7), "right at first, then off"
+    assert np.allclose(got, path, atol=1e-7), (
+        "right at first, then off: seven digits are asked, more than a solver gives by default"
+    )
 
 
 # %%
@@ -162,11 +164,23 @@ def length(s0, lam, t):
     return s0 * np.exp(-8 * lam * np.asarray(t))
 
 
+# %% tags=["mistake"]
+# A solver with its default tolerances.
+def length(s0, lam, t):
+    from scipy.integrate import solve_ivp
+
+    times = np.atleast_1d(np.asarray(t, dtype=float))
+    path = solve_ivp(
+        lambda _, s: -8 * lam * s * (1 - s), (0, times.max() + 1e-9), [s0], t_eval=times
+    )
+    return path.y[0] if np.ndim(t) else path.y[0, 0]
+
+
 # %% [raw]
 # # END QUESTION
 
 # %% [markdown]
-# ## Warm-up 2: how fast is the collapse?
+# ## Warm-up 2: a rate and its constant
 #
 # *10 minutes, 6 points. Needs: eigenvalues, singular values, $\Theta(t)=\Theta(0)e^{-2Ct}$. After it you can read the rate of collapse off a spectrum.*
 #
@@ -302,7 +316,7 @@ def collapse(c, theta):
 # # END QUESTION
 
 # %% [markdown]
-# ## Warm-up 3: the largest step
+# ## Warm-up 3: choose a learning rate
 #
 # *10 minutes, 6 points. Needs: linearisation of a map at a fixed point. After it you can choose a learning rate from a spectrum.*
 #
@@ -422,7 +436,7 @@ def largest_step(lam):
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: too many negatives
+# ## Core 1: what a data set tolerates
 #
 # *30 minutes, 14 points. Needs: $\mathbb E[C]$ of the chapter, the determinant of $M+uv^\top$. After it you can say how many negatives a data set tolerates.*
 #
@@ -687,7 +701,7 @@ blind_border = ({{low}} + {{high}}) / 4
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 2: no collapse, and still nothing learnt
+# ## Core 2: a view that keeps the nuisance
 #
 # *30 minutes, 14 points. Needs: $\mathbb E[C]$ from $\mathbb E[x(x^+)^\top]$, core 1. After it you can tell whether the directions that a constraint keeps are those that a task needs.*
 #
@@ -797,6 +811,9 @@ def test_matrix(shared_matrix):
     trace = np.trace(got)
     assert trace < 0, "what two views share attracts: the sign of E[C] is negative"
     assert trace > -100, "take the mean over the pairs, not their sum"
+    assert abs(trace + 3) > 0.3, (
+        f"the trace is {trace:.2f}, twice too large: the mean of both orders has a ½"
+    )
     assert abs(trace + 1.5) < 0.3, (
         f"the trace is {trace:.2f}, not about −1.5: x and x⁺ both occur, one of them transposed"
     )
@@ -884,6 +901,13 @@ def kept(c, z):
 def kept(c, z):
     values, vectors = np.linalg.eigh(c)
     return vectors[:, ::-1][:, : min(z, (values < 0).sum())]
+
+
+# %% tags=["mistake"]
+# The ½ is missing.
+def shared_matrix(x, x_plus):
+    product = x.T @ x_plus / len(x)
+    return -(product + product.T)
 
 
 # %% [raw]

@@ -298,7 +298,7 @@ def half_growth(d, d1, p, s2):
 # # END QUESTION
 
 # %% [markdown]
-# ## Warm-up 3: which mask keeps a local signal
+# ## Warm-up 3: an atom on a few coordinates
 #
 # *10 minutes, 6 points. Needs: binomial distribution, correlation. After it you can say when an atom is too local for a mask.*
 #
@@ -428,7 +428,7 @@ def correlation(n, rho, p, s2):
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: break the decoupling
+# ## Core 1: one factor that all share
 #
 # *30 minutes, 14 points. Needs: warm-up 1, eigenvectors. After it you can say which noise a mask decouples and which it does not.*
 #
@@ -940,7 +940,7 @@ three_border = 0.01
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 3: the ceiling of linear probes
+# ## Core 3: the oracle and its threshold
 #
 # *30 minutes, 14 points. Needs: best linear prediction, tails of a Gaussian. After it you can say what no linear representation can give.*
 #
@@ -1168,9 +1168,13 @@ def test_maps(linear_r2, flat_atoms):
         assert abs(linear_r2(v, m, p, s2, w) - want) < 1e-8, (
             f"{k} random directions: {want:.4f}"
         )
-        doubled = np.vstack([v, v[:2] + v[1:3]])
-        assert abs(linear_r2(doubled, m, p, s2, w) - want) < 1e-7, (
-            "a doubled direction tells nothing new: use a pseudo-inverse"
+        doubled = np.vstack([v, v[:2] + v[1:3], np.zeros(64)])
+        try:
+            got = linear_r2(doubled, m, p, s2, w)
+        except np.linalg.LinAlgError:
+            got = np.nan
+        assert abs(got - want) < 1e-7, (
+            "a doubled direction, and one of zeros, tell nothing new: use a pseudo-inverse"
         )
 
 
@@ -1199,6 +1203,14 @@ def linear_r2(v, m, p, s2, w_star):
     basis = np.linalg.qr(v.T)[0]
     seen = basis.T @ (m @ w_star)
     return seen @ seen / (w_star @ w_star)
+
+
+# %% tags=["mistake"]
+# An inverse, which a direction of zeros has not.
+def linear_r2(v, m, p, s2, w_star):
+    cross = p * v @ (m @ w_star)
+    inside = v @ (p * m @ m.T + s2 * np.eye(len(m))) @ v.T
+    return cross @ np.linalg.solve(inside, cross) / (p * w_star @ w_star)
 
 
 # %% [raw]

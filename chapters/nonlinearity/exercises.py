@@ -117,6 +117,10 @@ def test_leaks_and_points(hills, nine_angles):
         assert hills(nine_angles, leak) == want, (
             f"leak {leak}: {want} hills; below zero the output is leak times z"
         )
+    around = np.array([0.5 * np.pi - 0.3, 0.5 * np.pi + 0.3])
+    assert hills(around, 1.0) == 2, (
+        "two hills, at the angles 0 and π: does the search look across the seam of its grid?"
+    )
     wanted = ([2, 4, 5, 5], [2, 3, 3, 4], [2, 3, 3, 3], [2, 3, 5, 6])
     for seed, want in enumerate(wanted):
         points = np.random.default_rng(seed).uniform(-np.pi, np.pi, 6)
@@ -167,6 +171,18 @@ def hills(angles, leak):
 # A hill for each point.
 def hills(angles, leak):
     return len(angles) if leak < 1 else 2
+
+
+# %% tags=["mistake"]
+# The seam of the grid is not looked across.
+def hills(angles, leak):
+    theta = np.linspace(-np.pi, np.pi, 20_001)
+    z = np.cos(theta[:, None] - np.asarray(angles))
+    energy = np.where(z > 0, z, leak * z).var(axis=1) / 2
+    step = np.diff(energy)
+    sign = np.sign(np.where(np.abs(step) < 1e-15, 0, step))
+    sign = sign[sign != 0]
+    return int(((sign[:-1] > 0) & (sign[1:] < 0)).sum())
 
 
 # %% [raw]
@@ -458,7 +474,7 @@ def filters_for(n, share):
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 1: at rest, but no LME
+# ## Core 1: a nudge off the axis
 #
 # *30 minutes, 14 points. Needs: warm-up 2, moments of a Gaussian. After it you can say what the crossing of a gate adds to stability.*
 #
@@ -709,7 +725,7 @@ ratio_border = 0.01
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 2: what is there to learn at a place?
+# ## Core 2: candidates and a wildcard
 #
 # *30 minutes, 14 points. Needs: covariance of a conditional mean. After it you can say what drawing both views from one generator hides.*
 #
@@ -976,7 +992,7 @@ weight_border = 0.0
 # # END QUESTION
 
 # %% [markdown]
-# ## Core 3: a top layer that keeps more directions
+# ## Core 3: a top layer that follows
 #
 # *30 minutes, 14 points. Needs: power iteration, Theorem 4 of the paper. After it you can say why linear filters of a field share a line.*
 #
@@ -1101,6 +1117,9 @@ def test_by_differences(gradient, fields, filters, top_layer):
     assert abs(got[1, 2, 3] / want - 2) > 1e-3, (
         "twice too large: the objective has a factor ½"
     )
+    assert abs(got[1, 2, 3] * (len(x) - 1) / len(x) / want - 1) > 1e-7, (
+        "divided by n − 1: 𝕍 is the mean over all n inputs"
+    )
     assert abs(got[1, 2, 3] / want - 1) < 1e-5, (
         f"got {got[1, 2, 3]:.4f}, by differences {want:.4f}; is the mean of x taken off?"
     )
@@ -1164,6 +1183,15 @@ def gradient(x, w, s):
     return -np.einsum(
         "rkm,rkd->kmd", s, np.einsum("nkd,nr->rkd", centred, output) / len(x)
     )
+
+
+# %% tags=["mistake"]
+# Divided by n − 1.
+def gradient(x, w, s):
+    centred = x - x.mean(axis=0)
+    output = np.einsum("rkm,nkm->nr", s, np.einsum("nkd,kmd->nkm", centred, w))
+    eta = np.einsum("nkd,nr->rkd", centred, output) / (len(x) - 1)
+    return np.einsum("rkm,rkd->kmd", s, eta)
 
 
 # %% [raw]
@@ -1404,6 +1432,18 @@ def test_levels(interval):
         low, high = interval(rng.standard_normal(30), 0.8, 500, k)
         hit += low <= 0 <= high
     assert 130 <= hit <= 185, f"an 80 % interval held the truth {hit} times of 200"
+    skew = np.random.default_rng(81).exponential(size=12) ** 2
+    assert interval(skew, 0.9, 40, 1) != interval(skew, 0.9, 40, 2), (
+        "another seed draws other networks: `seed` is an argument"
+    )
+    means = rng.choice(skew, (20_000, 12)).mean(axis=1)
+    want = np.quantile(means, [0.05, 0.95])
+    off = (
+        np.abs(np.array(interval(skew, 0.9, 20_000, 3)) - want).max() / np.diff(want)[0]
+    )
+    assert off < 0.03, (
+        f"skew values: an end is off by {off:.0%} of the width; percentiles of the resampled means are asked"
+    )
     assert interval([2.0, 2.0], 0.95, 100, 1) == (2.0, 2.0), (
         "equal values have an interval of width 0"
     )
@@ -1442,6 +1482,25 @@ def interval(values, level, draws, seed):
     values, rng = np.asarray(values, dtype=float), np.random.default_rng(seed)
     means = values[rng.integers(0, len(values), (draws, len(values)))].mean(axis=1)
     return float(np.quantile(means, 1 - level)), float(means.max())
+
+
+# %% tags=["mistake"]
+# A normal approximation, which draws nothing.
+def interval(values, level, draws, seed):
+    from scipy.stats import norm
+
+    values = np.asarray(values, dtype=float)
+    half = norm.ppf((1 + level) / 2) * values.std() / len(values) ** 0.5
+    return values.mean() - half, values.mean() + half
+
+
+# %% tags=["mistake"]
+# The basic interval, with a seed of its own.
+def interval(values, level, draws, seed):
+    values, rng = np.asarray(values, dtype=float), np.random.default_rng(0)
+    means = values[rng.integers(0, len(values), (draws, len(values)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(2 * values.mean() - high), float(2 * values.mean() - low)
 
 
 # %% [raw]

@@ -1122,6 +1122,9 @@ def test_flood(private_share):
     assert abs(got - 1 / 3) < 1e-12, (
         f"twelve directions share 1.4 evenly, eight of them are private: 1/3, got {got:.4f}"
     )
+    assert abs(float(private_share(rho, 8, 4, 2.8))) < 1e-12, (
+        "four outputs are taken by the four shared directions: use `outputs`"
+    )
 
 
 # %%
@@ -1230,6 +1233,13 @@ def unused(rho, outputs, tau2):
 # All correlations, with however few outputs.
 def unused(rho, outputs, tau2):
     return max(0.0, 1 - np.sum(rho) / tau2)
+
+
+# %% tags=["mistake"]
+# The outputs are not counted.
+def private_share(rho, private, outputs, tau2):
+    every = np.append(np.sort(np.asarray(rho, dtype=float))[::-1], np.zeros(private))
+    return shares(every, tau2)[len(rho) :].sum()
 
 
 # %% [raw]

@@ -25,8 +25,8 @@ _FORMULA = re.compile(r"\$([^$]+)\$")
 _SIZE = 14.67  # of formulas, in CSS pixels for an em: 11 points
 _STYLE = """@page { size: A4; margin: 12mm }
 body { font: 14.67px/1.32 Georgia, serif; max-width: 184mm; margin: auto; color: #111 }
-h1 { font-size: 22px; margin: 0 0 4px } h2 { font-size: 16px; margin: 8px 0 2px } p { margin: 3px 0 }
-ul, ol { margin: 2px 0; padding-left: 17px } li { margin: 1px 0 } svg { overflow: visible }
+h1 { font-size: 22px; margin: 0 0 4px } h2 { font-size: 16px; margin: 8px 0 2px; break-after: avoid }
+p { margin: 3px 0 } ul, ol { margin: 2px 0; padding-left: 17px } li { margin: 1px 0 } svg { overflow: visible }
 img { display: block; margin: 5px auto; max-width: 100%; max-height: 84mm } footer { margin-top: 9px; color: #444 }"""
 
 
@@ -47,42 +47,51 @@ def write_handouts(root: Path, out: Path) -> list[Path]:
 
 def handout(root: Path, name: str, results: dict[str, ClaimResult]) -> str:
     """The page of one chapter as HTML, from its source and the results of its claims."""
-    from markdown_it import MarkdownIt
-
     files = ChapterFiles(root, name)
     source = files.handout
-    text = text_of(source)
-    title = text.partition("\n")[0].removeprefix("# ")
     kept: list[str] = []  # HTML that Markdown must not touch
-
-    def keep(made: str) -> str:
-        kept.append(made)
-        return f"\x01{len(kept) - 1}\x02"
 
     def place(match: re.Match) -> str:
         if match[2] not in results:
             raise BookError(f"{place_of(source)}: no claim {match[2]!r}")
         if match[1] == "claim":
-            return f"- {keep(_finding(results[match[2]]))}"
-        return keep(_picture(files, match[3], results[match[2]], source))
+            return f"- {_mark(kept, _finding(results[match[2]]))}"
+        return _mark(kept, _picture(files, match[3], results[match[2]], source))
 
-    text = _PLACE.sub(place, text)
-    text = _FORMULA.sub(lambda match: keep(drawn_formula(match[1], place_of(source))), text)
+    text = _PLACE.sub(place, text_of(source))
+    return printed_page(text, place_of(source), "Numbers are those of the book's stored runs.", kept)
+
+
+def printed_page(text: str, where: str, foot: str, kept: list[str] | None = None) -> str:
+    """A page of HTML to print, from Markdown whose first line is its title and whose formulas matplotlib can draw.
+
+    `kept` is HTML that stands in the text as marks. Raises BookError for a formula that is not read.
+    """
+    from markdown_it import MarkdownIt
+
+    kept = kept or []
+    title = text.partition("\n")[0].removeprefix("# ")
+    text = _FORMULA.sub(lambda match: _mark(kept, drawn_formula(match[1], where)), text)
     body = MarkdownIt("commonmark").render(text)
     body = re.sub("\x01(\\d+)\x02", lambda match: kept[int(match[1])], body)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n{body}<footer>Numbers are those of the book's stored runs. "
-        "Text under CC BY 4.0.</footer>\n</body></html>\n"
+        f"<style>{_STYLE}</style></head>\n<body>\n{body}<footer>{foot} Text under CC BY 4.0.</footer>\n</body></html>\n"
     )
 
 
+def _mark(kept: list[str], made: str) -> str:
+    kept.append(made)
+    return f"\x01{len(kept) - 1}\x02"
+
+
 def _finding(result: ClaimResult) -> str:
-    """What was found, the first two sentences, and the verdict with the size of its run."""
+    """What was found, the first two sentences, and the verdict with the run that gave it."""
     if not result.sentences:
         raise BookError(f"{result.chapter}: {result.claim.id} has no stored result in plain sentences")
     said = " ".join(as_html(parts) for parts in result.sentences[:2])
-    return f"{said} <i>{html.escape(result.verdict)}, profile {html.escape(result.profile)}</i>"
+    run = "the long run" if result.profile == "paper" else "the page's own run"
+    return f"{said} <i>{html.escape(result.verdict)}, by {run}</i>"
 
 
 def _picture(files: ChapterFiles, name: str, result: ClaimResult, source: Path) -> str:
@@ -112,11 +121,16 @@ def _shown(files: ChapterFiles, name: str) -> str | None:
 def drawn_formula(tex: str, where: str = "") -> str:
     """A formula as SVG on the baseline of its line, with its TeX as the text for screen readers.
 
-    Raises BookError for TeX that matplotlib does not read.
+    Raises BookError for TeX that matplotlib does not read, and where it does not find its own letters.
     """
-    from matplotlib.font_manager import FontProperties
+    from matplotlib import get_cachedir
+    from matplotlib.font_manager import FontProperties, findfont
     from matplotlib.textpath import TextPath
 
+    try:
+        findfont("cmr10", fallback_to_default=False)  # else it draws other letters, with a warning alone
+    except ValueError:
+        raise BookError(f"matplotlib does not find its font cmr10: remove {get_cachedir()}/fontlist*.json") from None
     try:
         path = TextPath((0, 0), f"${tex}$", size=_SIZE, prop=FontProperties(math_fontfamily="cm"))
     except ValueError as error:

@@ -16,6 +16,7 @@ from .solutions import (
     EXAMS,
     chapter_solutions,
     exam_sheet,
+    exam_to_print,
     executed,
     read_solutions,
     solution_sources,
@@ -50,9 +51,9 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
     """Write the instructor's edition: sheets, the exercises of the chapters, exams; all solved and with outputs.
 
     NAME-solutions.ipynb is the sheet with rubric and common mistakes, NAME-chapter-solutions.ipynb what the chapter
-    asks at its end; EXAM.ipynb is for students, EXAM-solutions.ipynb for the teacher; board-text.ipynb has what a plan
-    derives at the board, answers.md the answers to votes and exit tickets. Returns the files. Raises
-    BookError as `write_student`, and for a solution that does not run.
+    asks at its end; EXAM.ipynb and EXAM.html, to print, are for students, EXAM-solutions.ipynb is for the teacher;
+    board-text.ipynb has what a plan derives at the board, answers.md the answers to votes and exit tickets. Returns
+    the files. Raises BookError as `write_student`, and for a solution that does not run.
     """
     import nbformat
 
@@ -64,6 +65,9 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
                 nbformat.write(solutions_notebook(sheet, Path(work)), folder / f"{sheet.name}-solutions.ipynb")
         for name, notebook in _solved_elsewhere(root, seed):
             nbformat.write(notebook, folder / f"{name}.ipynb")
+        for source in solution_sources(root, EXAMS):
+            page = exam_to_print(exam_sheet(read_solutions(source, seed)), source.name)
+            (folder / f"{source.stem}.html").write_text(page, encoding="utf-8")
         for source in solution_sources(root, ANSWERS):
             shutil.copy(source, folder)
         names = sorted(path.name for path in folder.iterdir())

@@ -1,4 +1,4 @@
-"""Write the slides of all chapters: `python -m clbook.classroom.slide_decks [FOLDER]`, `dist/slides` by default.
+"""Write the slides of all lectures: `python -m clbook.classroom.slide_decks [FOLDER]`, `dist/slides` by default.
 
 The folder needs no network: reveal.js comes with sphinx-revealjs, MathJax with the book. In `figures` lie the figures
 that the slides show, at the resolution at which they are stored (192 dpi), with the licence of text and figures;
@@ -19,8 +19,8 @@ LICENCE = "LICENSE-text"
 
 
 def decks(root: Path) -> list[Path]:
-    """The sources of the decks, one for a chapter, sorted by name."""
-    return sorted(path for path in (root / "slides").glob("*.md") if path.stem != "index")
+    """The sources of the decks, one for a lecture, sorted by name."""
+    return sorted((path for path in (root / "slides").glob("*.md") if path.stem != "index"), key=lambda path: path.stem)
 
 
 def build(root: Path, out: Path, builder: str = "revealjs", **settings: object) -> None:

@@ -1,4 +1,4 @@
-"""A Sphinx extension: what the slides of a lecture take from the chapter of the same name.
+"""A Sphinx extension: what the slides of a lecture, NAME.md or a later one, NAME-2.md, take from the chapter NAME.
 
     ```{picture} cc-plot-prop-3       a figure of the committed notebook, or of a record (`:profile: paper`)
     :crop: 0 10 50 100                the part that is shown: left, top, right, bottom in percent of the figure
@@ -9,12 +9,14 @@
     :question: 2                      or another one
     :scene: t=8&nu=2.5                or opens at a scene
     ```
+    ```{card} thm-2                   a claim's gauge, what is measured, setting, rule and control, without the verdict
     ```{vote}                         a question
     ```{answer}                       what the next step shows; below a picture of the whole width the question goes
     ```{notes}                        what the lecturer alone sees
 
-The role {number}`cc-gap-wide:.3f` is a number that the notebook stores, {verdict}`thm-2` the verdict of a claim. The
-figures are copied beside the slides as they are stored. A name that the chapter does not know is an error.
+The role {number}`cc-gap-wide:.3f` is a number that the notebook stores, {verdict}`thm-2` the verdict of a claim,
+{found}`thm-2` what its run found, by the second sentence of its card. The figures are copied beside the slides as they
+are stored. A name that the chapter does not know is an error.
 """
 
 import re
@@ -24,14 +26,19 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from ..claims.claim_table import Claims
+from ..claims.judging import Verdict as Found
+from ..claims.plain import as_html, sentences
 from ..common.errors import BookError
 from ..common.pictures import size_on_page
 from ..common.sources import ChapterFiles, find_root
 from ..notebook.explorables import live_html
+from ..notebook.gauge import gauge
 from ..notebook.results import headlines, verdicts_of
 from ..pages.stored_figures import StoredFigures, stored_figures
 from ..provenance.staleness import notebooks_stamp
@@ -75,10 +82,15 @@ def _scene(text: str) -> str:
     return text
 
 
+def _chapter(env: BuildEnvironment) -> str:
+    """The chapter of a deck: its name, without the number of a further lecture."""
+    return re.sub(r"-\d$", "", env.docname)
+
+
 class _OfChapter(SphinxDirective):
     @property
     def stored(self) -> StoredFigures:
-        return stored_figures(find_root(), self.env.docname)
+        return stored_figures(find_root(), _chapter(self.env))
 
     def write(self, name: str, content: bytes) -> None:
         path = Path(self.env.app.outdir) / name
@@ -153,6 +165,20 @@ def _live_page(name: str, picture: str, question: int) -> str:
     )
 
 
+class Card(_OfChapter):
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        if not (found := _findings(find_root(), _chapter(self.env)).get(self.arguments[0])):
+            raise self.error(f"card {self.arguments[0]}: no stored run has it")
+        claim, parsed = found.claim, nodes.Element()
+        rows = {"measured": claim.statistic, "setting": claim.regime, "rule": claim.rule, "control": claim.control}
+        text = StringList([f"- *{label}:* {words}" for label, words in rows.items() if words])
+        self.state.nested_parse(text, self.content_offset, parsed)
+        opened = f'<div class="card">{gauge(claim.rule, found.reading)}'
+        return [nodes.raw("", opened, format="html"), *parsed.children, nodes.raw("", "</div>", format="html")]
+
+
 class _Block(SphinxDirective):
     has_content = True
     opened, closed = "", "</div>"
@@ -182,33 +208,44 @@ class Number(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, _, form = self.text.partition(":")
         try:
-            text = format(stored_figures(find_root(), self.env.docname).number(name), form)
+            text = format(stored_figures(find_root(), _chapter(self.env)).number(name), form)
         except (BookError, ValueError) as error:
             return [], [self.inliner.reporter.error(f"number {self.text}: {error}", line=self.lineno)]
         return [nodes.Text(text.replace("-", "−"))], []
 
 
-class Verdict(SphinxRole):
+class _OfClaim(SphinxRole):
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        if not (found := _findings(find_root(), _chapter(self.env)).get(self.text)):
+            return [], [self.inliner.reporter.error(f"{self.name} {self.text}: no stored run has it", line=self.lineno)]
+        return [self.shown(found)], []
+
+
+class Verdict(_OfClaim):
     """{verdict}`CLAIM`: by the record `paper` where it is up to date, else by the committed notebook."""
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        if not (word := _verdicts(find_root(), self.env.docname).get(self.text)):
-            return [], [self.inliner.reporter.error(f"verdict {self.text}: no stored run has it", line=self.lineno)]
-        return [nodes.inline("", word, classes=["verdict", word.replace(" ", "-")])], []
+    def shown(self, found: Found) -> nodes.Node:
+        return nodes.inline("", found.verdict, classes=["verdict", found.verdict.replace(" ", "-")])
+
+
+class Finding(_OfClaim):
+    """{found}`CLAIM`: the sentence with the numbers of that run."""
+
+    def shown(self, found: Found) -> nodes.Node:
+        return nodes.raw("", as_html(sentences(found, "the run")[1]), format="html")
 
 
 @cache
-def _verdicts(root: Path, chapter: str) -> dict[str, str]:
+def _findings(root: Path, chapter: str) -> dict[str, Found]:
     files = ChapterFiles.find(chapter, root)
     found = verdicts_of(notebooks_stamp(files), Claims.load(files.claims))
-    recorded = {claim: headline.found for claim, headline in headlines(files).items()}
-    return {claim: verdict.verdict for claim, verdict in (found | recorded).items()}
+    return found | {claim: headline.found for claim, headline in headlines(files).items()}
 
 
 def setup(app: Sphinx) -> dict:
     blocks = {"vote": Vote, "answer": Answer, "notes": Notes}
-    for name, directive in {"picture": Picture, "live": Live, **blocks}.items():
+    for name, directive in {"picture": Picture, "live": Live, "card": Card, **blocks}.items():
         app.add_directive(name, directive)
-    app.add_role("number", Number())
-    app.add_role("verdict", Verdict())
+    for name, role in {"number": Number(), "verdict": Verdict(), "found": Finding()}.items():
+        app.add_role(name, role)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

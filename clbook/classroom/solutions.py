@@ -13,6 +13,7 @@ from ..commands.notebooks import build
 from ..common.errors import BookError
 from ..common.formats import place_of, text_of
 from ..common.sources import ChapterFiles
+from .handouts import printed_page
 from .seeds import with_numbers
 
 CHAPTERS, EXAMS, BOARD = "chapters/*/solutions.py", "course/exams/*.py", "course/*.py"
@@ -24,6 +25,8 @@ _EXERCISE = re.compile(
 _HINT = re.compile(r"```\{hint\}\n(?::\S+: .*\n)*([\s\S]*?)\n```")
 _EQUATION = re.compile(r"\$\$\n([^$]+)\n\s*\$\$ \((?P<label>\S+)\)")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")  # of a terminal, in IPython's tracebacks
+_ROOM = 12  # mm of an exam's page for each point
+_WHO = "Name and number: " + 40 * "\\_"
 _HEADING = re.compile(r"## (\S+)\n")
 
 
@@ -84,6 +87,14 @@ def exam_sheet(notebook):
 
     kept = [c for c in notebook.cells if c.cell_type == "markdown" and SOLUTION not in c.metadata.get("tags", [])]
     return new_notebook(cells=kept, metadata=notebook.metadata)
+
+
+def exam_to_print(sheet, name: str) -> str:
+    """An exam as HTML for A4, with room to write below each part, in proportion to its points."""
+    text = "\n\n".join(cell.source for cell in sheet.cells).replace("\n", f"\n\n{_WHO}\n", 1)
+    page = printed_page(text, name, "")
+    page = re.sub(r"\((\d+)\)</li>", lambda m: f'({m[1]})<p style="height:{int(m[1]) * _ROOM}mm"></p></li>', page)
+    return page.replace("<li>", '<li style="break-inside:avoid">')
 
 
 def executed(notebook, name: str, work: Path, seconds: int):

@@ -53,7 +53,7 @@ def tested(notebook: bytes, bundle: Path, seconds: float) -> dict[str, Question]
     mark = uuid4().hex
     with tempfile.TemporaryDirectory(prefix="clbook-", ignore_cleanup_errors=True) as work:
         try:
-            results = run_in_process(_otter, Path(work), notebook, bundle, mark, seconds / 6, seconds=seconds)
+            results = run_in_process(_otter, Path(work), notebook, bundle, mark, seconds, seconds=seconds)
         except TookTooLong:
             raise NotGraded(f"ran longer than {seconds:g} s") from None
         except Exception as error:  # of whatever kind a process or its results raise
@@ -76,7 +76,7 @@ def _otter(work: Path, notebook: bytes, bundle: Path, mark: str, seconds: float)
     startup = work / "ipython" / "profile_default" / "startup" / "limits.py"
     startup.parent.mkdir(parents=True)
     source = Path(in_sheet.__file__).read_text(encoding="utf-8")
-    startup.write_text(_STARTUP.format(source=source, seconds=float(min(in_sheet.SECONDS, seconds))), encoding="utf-8")
+    startup.write_text(_STARTUP.format(source=source, seconds=min(in_sheet.SECONDS, seconds / 6)), encoding="utf-8")
     folders = dict.fromkeys(("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR"), str(work / "jupyter"))
     os.environ |= {_MARK: mark, "JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(work / "ipython"), **folders}
     os.environ |= {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "TMPDIR": str(work)}
@@ -87,11 +87,23 @@ def _otter(work: Path, notebook: bytes, bundle: Path, mark: str, seconds: float)
     os.chdir(work)
     from otter.run import main
 
+    _await_start(seconds)
     try:
         results = main(str(work / "submission.ipynb"), autograder=str(bundle), output_dir=None, no_logo=True)
     except Exception as error:  # of whatever kind otter or the kernel raises
         return f"{type(error).__name__}: {error}"
     return {str(name): _question(file) for name, file in results.results.items()}
+
+
+def _await_start(seconds: float) -> None:
+    """Let otter's kernel start as late as the submission may run; of itself otter waits for 60 s."""
+    from nbconvert import preprocessors
+    from traitlets import Integer
+
+    class Patient(preprocessors.ExecutePreprocessor):
+        startup_timeout = Integer(max(1, round(seconds)))
+
+    preprocessors.ExecutePreprocessor = Patient
 
 
 def _question(file) -> Question:

@@ -43,7 +43,7 @@ assert abs(sigma[1] / sigma[0] - 0.01) < 1e-12 and abs(time - 1.151) < 5e-4
 # For one output and $\Lambda=\lambda I$ the squared length follows $\dot s=-8\lambda s(1-s)$.
 #
 # 1. Solve it for $s(0)=s_0$. (4)
-# 2. Let $\lambda=-\frac12$ and $s_0=10^{-4}$. When is $s=\frac12$? (3)
+# 2. Let $\lambda=-\frac{1}{2}$ and $s_0=10^{-4}$. When is $s=\frac{1}{2}$? (3)
 # 3. The width is squared, and $s_0$ with it becomes $10^{-8}$. What becomes of this time? (3)
 
 # %% [markdown] tags=["solution"]
@@ -76,7 +76,7 @@ assert np.allclose(waits, [2.3026, 4.6052], atol=1e-4) and abs(length(1e-4, -0.5
 # %% [markdown]
 # ## 3. What negatives do to a column (10 points)
 #
-# Two aligned columns of squared lengths $\kappa^2=(9,1)$, no noise, $\sigma=(2,1)$, $\tau^2=2$. Each follows $\frac d{dt}\log\kappa_p^2=\rho\,\sigma_p^2(\bar T-T_p)$ with $T_p=\tanh(\tau^2g_p)$, $g_p=\kappa_p^2/n^2$, $\bar T=\sum_qg_qT_q$ and $\rho>0$.
+# Two aligned columns of squared lengths $\kappa^2=(9,1)$, no noise, $\sigma=(2,1)$, $\tau^2=2$. Each follows $\frac{d}{dt}\log\kappa_p^2=\rho\,\sigma_p^2(\bar T-T_p)$ with $T_p=\tanh(\tau^2g_p)$, $g_p=\kappa_p^2/n^2$, $\bar T=\sum_qg_qT_q$ and $\rho>0$.
 #
 # 1. Compute $T_1$, $T_2$ and $\bar T$. Which column grows? (4)
 # 2. Which point with both columns different from zero is at rest, and where does $\sigma$ enter it? (3)
@@ -126,10 +126,10 @@ assert finds[0] < 9 <= finds[1]
 # %% [markdown]
 # ## 5. A mask and its complement (10 points)
 #
-# $x^+=2Dx$ and $x^{++}=2(I-D)x$; the diagonal matrix $D$ has independent entries, 0 or 1 with probability $\frac12$. $x=\sum_jz_jM_j+\xi$ with $\mathbb E z_j^2=p=0.1$, and $\xi$ is white noise.
+# $x^+=2Dx$ and $x^{++}=2(I-D)x$; the diagonal matrix $D$ has independent entries, 0 or 1 with probability $\frac{1}{2}$. $x=\sum_jz_jM_j+\xi$ with $\mathbb{E} z_j^2=p=0.1$, and $\xi$ is white noise.
 #
-# 1. Which entries of $\mathbb E[x^+x^{++\top}]$ differ from those of $\mathbb E[xx^\top]$, and what are they? (4)
-# 2. An atom lies on $n$ coordinates with entries $\pm1/\sqrt n$ and shares none with the others. Compute $\mathbb E[\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle]$ for $n=8$. (3)
+# 1. Which entries of $\mathbb{E}[x^+x^{++\top}]$ differ from those of $\mathbb{E}[xx^\top]$, and what are they? (4)
+# 2. An atom lies on $n$ coordinates with entries $\pm1/\sqrt{n}$ and shares none with the others. Compute $\mathbb{E}[\langle M_j,x^+\rangle\langle M_j,x^{++}\rangle]$ for $n=8$. (3)
 # 3. What is the chance that both views see a part of the atom? (3)
 
 # %% [markdown] tags=["solution"]
@@ -151,9 +151,9 @@ assert abs(np.mean((count > 0) & (count < n)) - (1 - 2 ** (1 - n))) < 1e-15
 # %% [markdown]
 # ## 6. The ceiling of a linear probe (10 points)
 #
-# $x=Mz+\xi$ with orthonormal atoms, $\mathbb E z_j^2=p$ for independent $z_j$, noise of variance $\sigma_\xi^2$ in each direction. A probe predicts $y=\langle w^\star,z\rangle$ by $\langle v,x\rangle$.
+# $x=Mz+\xi$ with orthonormal atoms, $\mathbb{E} z_j^2=p$ for independent $z_j$, noise of variance $\sigma_\xi^2$ in each direction. A probe predicts $y=\langle w^\star,z\rangle$ by $\langle v,x\rangle$.
 #
-# 1. Show that $R^2\le p/(p+\sigma_\xi^2)$ for every $v$. (5)
+# 1. Show that $R^2\leq p/(p+\sigma_\xi^2)$ for every $v$. (5)
 # 2. Compute it for $p=0.1$, $\sigma_\xi^2=0.09$. Do more labels help? (2)
 # 3. Name a function of $x$ that beats it, and say why in one sentence. (3)
 

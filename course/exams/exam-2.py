@@ -19,7 +19,7 @@ rng = np.random.default_rng(2)
 # %% [markdown]
 # ## 1. Too many negatives (10 points)
 #
-# $\mathbb E[C]=n\bigl[(q-p)\mu\mu^\top-p\Sigma\bigr]$ with $p$ positives and $q$ negatives for each anchor, $\Sigma=\operatorname{diag}(1,\frac12)$ and $\mu=(\frac12,\frac12)$.
+# $\mathbb{E}[C]=n[(q-p)\mu\mu^\top-p\Sigma]$ with $p$ positives and $q$ negatives for each anchor, $\Sigma=\operatorname{diag}(1,\frac{1}{2})$ and $\mu=(\frac{1}{2},\frac{1}{2})$.
 #
 # 1. Derive for which $q$ the matrix has a positive eigenvalue, and show that it never has two. (5)
 # 2. How many negatives are too many for $p=1$? (2)
@@ -49,10 +49,10 @@ assert abs(mu @ expected(2.5) @ mu) < 1e-15
 # %% [markdown]
 # ## 2. One budget, or one for each direction (10 points)
 #
-# $\Lambda=(-3,-1,\frac12)$ are the eigenvalues of $C$; the model is $u=\Theta x$ with $z=3$ outputs.
+# $\Lambda=(-3,-1,\frac{1}{2})$ are the eigenvalues of $C$; the model is $u=\Theta x$ with $z=3$ outputs.
 #
-# 1. Minimise $\operatorname{Tr}(\Theta C\Theta^\top)$ under $\lVert\Theta\rVert_F\le1$. Which rank has the optimum? (4)
-# 2. Minimise it under $\lVert\Theta\rVert_{\mathrm{op}}\le1$. Which rank? (4)
+# 1. Minimise $\operatorname{Tr}(\Theta C\Theta^\top)$ under $\Vert\Theta\Vert_F\leq1$. Which rank has the optimum? (4)
+# 2. Minimise it under $\Vert\Theta\Vert_{\mathrm{op}}\leq1$. Which rank? (4)
 # 3. What changes if $z=1$? (2)
 
 # %% [markdown] tags=["solution"]
@@ -105,7 +105,7 @@ assert abs(power - 0.25) < 1e-5 and end(11.0, 0.7) < end(21.0, 0.7)
 # %% [markdown]
 # ## 4. Linear filters share one line (10 points)
 #
-# Fields $x_k$, linear filters $f_{km}=w_{km}^\top x_k$, covariance $\mathbb C[f]$ with top eigenvalue $\lambda$ and eigenvector $s$. The top layer has rank one, so $\dot w_{km}=s_{km}\eta_k$ with $\eta_k=\mathbb C[x_k,F]$, $F=\sum_{km}s_{km}f_{km}$.
+# Fields $x_k$, linear filters $f_{km}=w_{km}^\top x_k$, covariance $\mathbb{C}[f]$ with top eigenvalue $\lambda$ and eigenvector $s$. The top layer has rank one, so $\dot w_{km}=s_{km}\eta_k$ with $\eta_k=\mathbb{C}[x_k,F]$, $F=\sum_{km}s_{km}f_{km}$.
 #
 # 1. Show that $\lambda s_{km}=w_{km}^\top\eta_k$. (4)
 # 2. Show that $\dot w_{km}=H_kw_{km}$ with one matrix $H_k$ for all filters of a field, and conclude where power iteration takes them. (4)
@@ -133,7 +133,7 @@ assert np.allclose(moved, np.einsum("kde,kme->kmd", common, w), atol=1e-10)
 # A filter that starts at random ends on hill $j$ with probability $b_j$.
 #
 # 1. How many different hills do $K$ filters find on average? (3)
-# 2. Compute it for $b=(\frac12,\frac14,\frac14)$ and $K=2$, and for three equal basins. (3)
+# 2. Compute it for $b=(\frac{1}{2},\frac{1}{4},\frac{1}{4})$ and $K=2$, and for three equal basins. (3)
 # 3. Show that for given $K$ and number of hills equal basins are best. (4)
 
 # %% [markdown] tags=["solution"]
@@ -158,9 +158,9 @@ for k in (2, 5, 20):
 # %% [markdown]
 # ## 6. What a threshold sees (10 points)
 #
-# A neuron with nearly equal weights $w_1\approx w_2\approx w$ on two atoms, threshold $b<w$, no noise. Each $z_j$ is $\pm1$ with probability $\frac p2$ each, else 0. The neuron grows by $\mathbb E[S_b(\langle w,z\rangle)z]$ with the soft threshold $S_b$.
+# A neuron with nearly equal weights $w_1\approx w_2\approx w$ on two atoms, threshold $b<w$, no noise. Each $z_j$ is $\pm1$ with probability $\frac{p}{2}$ each, else 0. The neuron grows by $\mathbb{E}[S_b(\langle w,z\rangle)z]$ with the soft threshold $S_b$.
 #
-# 1. A small lead $\log(w_1/w_2)$ grows at the relative rate $p\,[\frac bw(1-\frac p2)-p]$. From which threshold on does it grow? Compute it for $p=0.2$. (4)
+# 1. A small lead $\log(w_1/w_2)$ grows at the relative rate $p\,[\frac{b}{w}(1-\frac{p}{2})-p]$. From which threshold on does it grow? Compute it for $p=0.2$. (4)
 # 2. From which $p$ on is no threshold enough? (3)
 # 3. What does a neuron with $b=0$ know of single atoms, and why? (3)
 

@@ -33,7 +33,7 @@ from scipy.stats import t as student
 # %% [markdown]
 # ## 1. A pull towards zero (10 points)
 #
-# To the linear model's loss somebody adds $\mu\lVert\Theta\rVert_F^2$: $\dot\Theta=-2\Theta C-2\mu\Theta$, with $C=\operatorname{diag}(-{{deep}},-{{flat}})$ and $\Theta(0)=I$.
+# To the linear model's loss somebody adds $\mu\Vert\Theta\Vert_F^2$: $\dot\Theta=-2\Theta C-2\mu\Theta$, with $C=\operatorname{diag}(-{{deep}},-{{flat}})$ and $\Theta(0)=I$.
 #
 # 1. Give both singular values at time $t$, and their ratio for $\mu={{pull}}$ at $t=1$. (4)
 # 2. From which $\mu$ on does no output grow? (3)
@@ -83,10 +83,10 @@ print(f"2. 2 is {decay(2) / decay(5):.2f} times as fast as 5; best {best:.2f}, a
 # %% [markdown]
 # ## 3. A filter without a gate (10 points)
 #
-# A filter with $h(z)=\lvert z\rvert$ looks at orthonormal patterns whose standardised presences are $\sqrt{(1-q)/q}$ with probability $q$, else $-\sqrt{q/(1-q)}$.
+# A filter with $h(z)=\vert z\vert$ looks at orthonormal patterns whose standardised presences are $\sqrt{(1-q)/q}$ with probability $q$, else $-\sqrt{q/(1-q)}$.
 #
 # 1. Compute the variance of $h$ along a pattern, and its value for $q={{q}}$. (4)
-# 2. $A=\mathbb V[h'x]$. Which eigenvalue has it across, and for which $q$ is the pattern a hilltop? (3)
+# 2. $A=\mathbb{V}[h'x]$. Which eigenvalue has it across, and for which $q$ is the pattern a hilltop? (3)
 # 3. A ReLU filter has a hilltop at each rare pattern. What does the gate do that the absolute value does not? (3)
 
 # %% [markdown] tags=["solution"]
@@ -103,9 +103,9 @@ print(f"1. {along:.3f}")
 # %% [markdown]
 # ## 4. A mask that shows a part (10 points)
 #
-# A mask shows each coordinate with probability $\theta={{theta}}$, not $\frac12$: $x^+=\frac1\theta Dx$, $x^{++}=\frac1{1-\theta}(I-D)x$.
+# A mask shows each coordinate with probability $\theta={{theta}}$, not $\frac{1}{2}$: $x^+=\frac{1}{\theta} Dx$, $x^{++}=\frac{1}{1-\theta}(I-D)x$.
 #
-# 1. Which entries has $\mathbb E[x^+x^{++\top}]$, compared with $\mathbb E[xx^\top]$? (4)
+# 1. Which entries has $\mathbb{E}[x^+x^{++\top}]$, compared with $\mathbb{E}[xx^\top]$? (4)
 # 2. An atom has {{n}} coordinates. What is the chance that both views see a part of it? (3)
 # 3. Which $\theta$ makes this chance largest? Name one thing that gets worse for the view that sees little. (3)
 

@@ -36,7 +36,7 @@ def filled(sheet, keep):
     return notebook
 
 
-@pytest.mark.parametrize("source", exercise_sources(ROOT), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", exercise_sources(ROOT), ids=lambda path: path.parent.name)
 def test_the_bundle_grades_a_right_a_half_right_and_an_empty_notebook(source, tmp_path):
     sheet, scores = assign(source, tmp_path), {}
     for name, keep in (("right", lambda k: True), ("half", lambda k: k % 2 == 0), ("empty", lambda k: False)):
@@ -106,16 +106,22 @@ def test_a_course_platform_runs_the_bundle(tmp_path):
 
 def test_the_folders_of_a_class(tmp_path):
     """Nothing that is handed out has a solution or a hidden test; what the teacher keeps has both, and figures."""
-    names = [source.stem for source in exercise_sources(ROOT)]
+    names = [source.parent.name for source in exercise_sources(ROOT)]
     write_student(ROOT, tmp_path / "student")
     handed = [path.read_text() for path in sorted((tmp_path / "student" / "notebooks").iterdir())]
     assert len(handed) == len(names) and not any("SOLUTION" in t or "hidden=True" in t for t in handed)
     assert [path.stem for path in sorted((tmp_path / "student" / "autograder").iterdir())] == names
     with pytest.raises(BookError, match="student: not empty; give a folder that is empty or does not exist yet"):
         write_student(ROOT, tmp_path / "student")
-    written = {path.stem: nbformat.read(path, as_version=4) for path in write_solutions(ROOT, tmp_path / "solutions")}
+    paths = write_solutions(ROOT, tmp_path / "solutions")
+    written = {path.stem: nbformat.read(path, as_version=4) for path in paths if path.suffix == ".ipynb"}
     kinds = [f"{name}-{kind}" for name in names for kind in ("solutions", "chapter-solutions")]
-    assert written.keys() == {*kinds, *(f"exam-{n}{kind}" for n in (1, 2) for kind in ("", "-solutions"))}
+    exams = [path.stem for path in (ROOT / "course" / "exams").iterdir()]
+    assert written.keys() == {*kinds, "board-text", *exams, *(f"{exam}-solutions" for exam in exams)}
+    assert {path.name for path in paths} - {f"{name}.ipynb" for name in written} == {
+        "answers.md",
+        *(f"{exam}.html" for exam in exams),
+    }
     for name, notebook in written.items():
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
         assert not [output for output in outputs if output.output_type == "error"], name

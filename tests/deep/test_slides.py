@@ -17,7 +17,7 @@ OUTSIDE = """[...document.querySelectorAll(".explorable *")].filter((e) => e.che
   e.getBoundingClientRect()]).filter(([, b]) => b.width && (b.right > innerWidth + 1 || b.bottom > innerHeight + 1))
   .map(([e]) => e.outerHTML.slice(0, 80))"""
 LIVE = re.compile(r"^```\{live\} (\w+)\n(?::question: (\d))?", re.MULTILINE)
-LIVE_PAGES = [f"{m[1]}{m[2] or ''}" for path in decks(ROOT) for m in LIVE.finditer(path.read_text(encoding="utf-8"))]
+LIVE_PAGES = sorted({f"{m[1]}{m[2] or ''}" for deck in decks(ROOT) for m in LIVE.finditer(deck.read_text("utf-8"))})
 REMOTE = "dispatchEvent(new KeyboardEvent('keydown', { key: 'PageDown' }))"
 
 
@@ -37,7 +37,7 @@ def page():
 @pytest.mark.parametrize("name", [*(path.stem for path in decks(ROOT)), "index"])
 def test_every_slide_holds_what_is_on_it(page, built, name):
     count = open_deck(page, built / f"{name}.html")
-    assert count == 10 or name == "index"
+    assert count >= 8 or name == "index"
     assert [line for number in range(count) for line in problems(page, number)] == []
     assert page.complaints == []
 
@@ -46,7 +46,7 @@ def test_every_slide_holds_what_is_on_it(page, built, name):
 def test_labels_in_figures_can_be_read_from_the_last_row(built, name):
     text = (built / f"{name}.html").read_text(encoding="utf-8")
     sizes = {m[2]: 12 * float(m[1]) for m in re.finditer(r'data-scale="([\d.]+)"><img src="([^"]+)"', text)}
-    assert len(sizes) >= 4 and {file: size for file, size in sizes.items() if size < TYPE} == {}
+    assert len(sizes) >= 2 and {file: size for file, size in sizes.items() if size < TYPE} == {}
 
 
 @pytest.mark.parametrize("name", LIVE_PAGES)

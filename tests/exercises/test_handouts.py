@@ -31,7 +31,7 @@ def test_a_handout_shows_the_stored_numbers(results, name):
     for claim in claims:
         numbers = [part for s in results[name][claim].sentences[:2] for part in s if isinstance(part, Number)]
         assert all(f"<b>{part}</b>" in page or f"<sup>{part}</sup>" in page for part in numbers), claim
-        assert f"<i>{results[name][claim].verdict}, profile" in page
+        assert f"<i>{results[name][claim].verdict}, by the " in page
     assert page.count('<svg role="img" aria-label=') == len(re.findall(r"\$[^$]+\$", source))
     assert len(re.findall(r"^\d\. .+\?$", source, re.MULTILINE)) == 3  # questions
 
@@ -41,6 +41,15 @@ def test_a_formula_stands_on_its_line():
     assert 'aria-label="\\frac{a}{b}"' in shown and re.search(r"vertical-align:-\d", shown)
     with one_line_error(BookError, r"x.md: a formula cannot be drawn: '\\\\nonsense'"):
         drawn_formula(r"\nonsense", "x.md")
+
+
+def test_letters_that_are_not_found_are_an_error_and_not_other_letters(monkeypatch):
+    def missing(*_, **__):
+        raise ValueError("not found")
+
+    monkeypatch.setattr("matplotlib.font_manager.findfont", missing)
+    with one_line_error(BookError, "matplotlib does not find its font cmr10: remove .+fontlist"):
+        drawn_formula("unseen")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from checkout import ROOT
 
 from clbook.classroom.exercises import exercise_sources, read_source
+from clbook.classroom.solutions import statements
 from clbook.common.sources import chapter_names
 
 SOURCES = exercise_sources(ROOT)
@@ -50,6 +51,26 @@ def test_the_ladder(path):
     for rung in ("c1", "c2", "c3"):
         assert list(points)[[q[:2] for q in points].index(rung)] == f"{rung}_prediction"  # before the run
         assert f"{rung}_refutation" in points
+
+
+def titles(name):
+    """Of the tasks of a chapter's sheet, and of the exercises at its end."""
+    sheet = re.findall(r"^# ## [\w-]+ \d: (.+)$", (ROOT / "chapters" / name / "exercises.py").read_text(), re.MULTILINE)
+    return sheet, [title for title, _ in statements(ROOT, name).values()]
+
+
+def test_sheet_and_page_are_different_tasks_and_a_plan_says_of_which_it_speaks():
+    """A title says one task, whose level, time and points stand below it; plans and notes name titles that exist."""
+    both = {name: titles(name) for name in chapter_names(ROOT)}
+    for name, (sheet, page) in both.items():
+        assert len(sheet) == 8 and not {t.lower() for t in sheet} & {t.lower() for t in page}, name
+    places = {f"slides/{name}.md": (r"(?:Exercises?|At home).*", r'"(.+?)"', [name]) for name in both}
+    places["book/teaching.md"] = (r"(?:Exercises that fit|\*A top|\*Break).*", r"(?<!\*)\*([^*]+)\*", list(both))
+    for path, (line, quoted, names) in places.items():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        named = [t for found in re.findall(f"^{line}$", text, re.MULTILINE) for t in re.findall(quoted, found)]
+        known = {title for name in names for kind in both[name] for title in kind}
+        assert len(named) >= 4 and set(named) <= known, (path, set(named) - known)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.parent.name)

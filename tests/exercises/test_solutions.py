@@ -14,6 +14,7 @@ from clbook.classroom.solutions import (
     SOLUTION,
     chapter_solutions,
     exam_sheet,
+    exam_to_print,
     executed,
     read_solutions,
     solution_sources,
@@ -39,17 +40,25 @@ def asserts(source):
     return sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(source)))
 
 
-def test_every_chapter_has_solutions_and_there_are_three_exams():
+TURNED = [(path, seed) for path in EXAM_SOURCES if "# # NUMBERS" in path.read_text() for seed in range(1, 7)]
+
+
+def test_every_chapter_has_solutions_and_there_are_four_exams():
     assert [path.parent.name for path in SOURCES] == chapter_names(ROOT)
-    assert [path.stem for path in EXAM_SOURCES] == ["exam-1", "exam-2", "exam-3"]
+    assert [path.stem for path in EXAM_SOURCES] == ["exam-1", "exam-2", "exam-3", "exam-4"]
+    assert {path.stem for path, _ in TURNED} == {"exam-3", "exam-4"}
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *EXAM_SOURCES, *BOARD_TEXT], ids=lambda path: "/".join(path.parts[-2:]))
-def test_what_is_derived_by_hand_holds(path):
+@pytest.mark.parametrize(
+    "path, seed",
+    [*((path, 0) for path in [*SOURCES, *EXAM_SOURCES, *BOARD_TEXT]), *TURNED],
+    ids=lambda each: "/".join(each.parts[-2:]) if hasattr(each, "parts") else str(each),
+)
+def test_what_is_derived_by_hand_holds(path, seed):
     """The code of the solutions runs, and asserts something below every heading; numbers are of type float64."""
     names, checked, before = {"__name__": "__main__"}, {}, torch.get_default_dtype()
     try:
-        for cell in read_solutions(path).cells:
+        for cell in read_solutions(path, seed).cells:
             if match := re.match(r"## (.+)\n", cell.source):
                 checked[at := match[1]] = 0
             elif cell.cell_type == "code":
@@ -109,6 +118,15 @@ def test_an_exam_has_sixty_points_and_its_sheet_no_solution(path):
     assert "Solution" not in text and all(cell.cell_type == "markdown" for cell in sheet.cells)
     solved = [c.source for c in read_solutions(path).cells if c.source.startswith("**Solution.**")]
     assert len(solved) == 6 and all("*Common mistakes.*" in each for each in solved)
+
+
+@pytest.mark.parametrize("path, seed", [*((path, 0) for path in EXAM_SOURCES), *TURNED[::6]])
+def test_an_exam_can_be_printed_with_room_to_write(path, seed):
+    """12 mm for each point, formulas drawn, a line for the name, no number left to be turned."""
+    page = exam_to_print(exam_sheet(read_solutions(path, seed)), path.name)
+    rooms = [int(mm) for mm in re.findall(r'<p style="height:(\d+)mm">', page)]
+    assert sum(rooms) == 60 * 12 and page.count("break-inside:avoid") == len(rooms)
+    assert "Name and number: ____" in page and "$" not in page and "{{" not in page and "\x01" not in page
 
 
 def test_a_solution_that_fails_is_named_in_one_line(tmp_path):

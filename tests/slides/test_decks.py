@@ -1,4 +1,4 @@
-"""The decks: ten slides each, every vote with its answer, notes on every slide, and what a mistake in one says."""
+"""The decks, one a lecture: every vote with its answer, notes on every slide, and what a mistake in one says."""
 
 import re
 import shutil
@@ -16,6 +16,9 @@ DECKS = decks(ROOT)
 BLOCK = re.compile(r"^```\{(?P<kind>[\w-]+)\} ?(?P<name>\S*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+COUNT = range(8, 15)  # slides of fifty minutes
+
+
 def slides_of(text: str) -> list[str]:
     """The source of each slide; the title is on the first."""
     return re.split(r"^(?=##? )", text, flags=re.MULTILINE)[1:]
@@ -25,14 +28,23 @@ def blocks(slide: str, kind: str) -> list[str]:
     return [match["body"] for match in BLOCK.finditer(slide) if match["kind"] == kind]
 
 
-def test_every_chapter_has_a_deck():
-    assert [path.stem for path in DECKS] == chapter_names(ROOT)
+def test_every_lecture_has_a_deck_of_its_title():
+    """The first of a chapter has the chapter's name; the index lists all."""
+    plans = "".join(
+        (ROOT / "book" / name).read_text(encoding="utf-8") for name in ("teaching.md", "teaching-second.md")
+    )
+    lectures = [title.lower() for title in re.findall(r"^## Fifty minutes on (.+)$", plans, re.MULTILINE)]
+    titles = {path.stem: path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for path in DECKS}
+    assert sorted(title.lower() for title in titles.values()) == sorted(lectures) and len(lectures) == 11
+    assert [name for name in titles if not re.search(r"-\d$", name)] == chapter_names(ROOT)
+    listed = re.findall(r"^- \[(.+)\]\((.+)\.md\)$", (ROOT / "slides" / "index.md").read_text(), re.MULTILINE)
+    assert {name: title for title, name in listed} == titles
 
 
 @pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
-def test_ten_slides_each_with_a_vote_its_answer_and_notes(path):
+def test_each_slide_has_a_vote_its_answer_and_notes(path):
     slides = slides_of(path.read_text(encoding="utf-8"))
-    assert len(slides) == 10
+    assert len(slides) in COUNT and "Exit ticket" in slides[-1]
     for slide in slides:
         title = slide.partition("\n")[0]
         (notes,) = blocks(slide, "notes")
@@ -73,6 +85,8 @@ MISTAKES = {
     "{number}`cc-none:.2f`": "number cc-none:.2f: chapters/collapse-and-constraints.ipynb stores no number cc-none",
     "{number}`cc-gap-wide:.2q`": "number cc-gap-wide:.2q: Unknown format code",
     "{verdict}`thm-99`": "verdict thm-99: no stored run has it",
+    "{found}`thm-99`": "found thm-99: no stored run has it",
+    "```{card} thm-99\n```": "card thm-99: no stored run has it",
     "{cite}`nobody-1999`": "nobody-1999",
 }
 

@@ -15,7 +15,8 @@ MEASURE = """(() => {
     const { left, top, right, bottom } = box(e), words = `${e.tagName} ${e.textContent.trim().slice(0, 40)}`;
     if (left < -1 || top < -1 || right > WIDTH + 1 || bottom > HEIGHT + 1) found.push(`leaves the slide: ${words}`);
     const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    const size = parseFloat(getComputedStyle(e).fontSize);
+    const drawn = e.ownerSVGElement ? e.getScreenCTM().a : 1;  // a picture is larger than its units
+    const size = drawn * parseFloat(getComputedStyle(e).fontSize);
     if (own && !e.closest("mjx-container, sub, sup") && size < SMALLEST) found.push(`${size} px: ${words}`);
   }
   const blocks = [...slide.children].filter((e) => e.tagName !== "ASIDE" && e.checkVisibility() && box(e).height);

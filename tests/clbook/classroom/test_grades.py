@@ -234,3 +234,15 @@ def test_the_command_refuses_a_list_or_a_folder_before_it_grades(source, put, ru
     for options in (["--students", str(tmp_path / "nowhere.csv")], ["--feedback", str(folder / "ada.ipynb")]):
         done = CliRunner().invoke(app, ["grade", "sums", str(folder), *options])
         assert done.exit_code == 2 and len(done.stderr.splitlines()) == 1 and runs == []
+
+
+def test_a_kernel_may_start_as_late_as_the_submission_may_run(monkeypatch):
+    """In otter's own way of asking for it, which of itself waits for a minute."""
+    preprocessors = pytest.importorskip("nbconvert.preprocessors")
+    from traitlets.config import Config
+
+    monkeypatch.setattr(preprocessors, "ExecutePreprocessor", preprocessors.ExecutePreprocessor)
+    assert preprocessors.ExecutePreprocessor().startup_timeout == 60
+    submission_process._await_start(240.0)
+    made = preprocessors.ExecutePreprocessor(config=Config({"ExecutePreprocessor": {"allow_errors": True}}))
+    assert made.startup_timeout == 240 and made.allow_errors
