@@ -1546,8 +1546,7 @@ for name, (high, low) in zip(ways, axes.T, strict=True):
         high.text(0.97, 0.04 + 0.1 * k, note, **place)
     high.set(ylim=(0, 1.03), xscale="log", xlim=(10, None))
     high.set_title(name, weight="normal", size=10)
-    low.set(yscale="log", xlabel="step")
-axes[1, 0].set_ylim(1, None)  # of the whole row, when all is drawn
+    low.set(yscale="log", ylim=(1, None), xlabel="step")
 axes[0, 0].set_ylabel("share in span$(M)$")
 axes[1, 0].set_ylabel("squared length")
 for y, name, ink in ((0.12, "signal", BLUE), (0.02, "noise", VERMILION)):
@@ -1562,7 +1561,7 @@ glue.figure(fig, "fd-plot-arms")
 # :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps: only in the first column does it come down again. Below, the squared lengths of signal and noise: in the first column the noise ends above the signal, in the others below. Thin and thick lines, without and with weight decay, have the same order.
 # :name: fd-fig-arms
 #
-# Four ways to train, thin without weight decay and thick with, at the page's noise; the numbers are a probe's $R^2$ over the linear ceiling. Look at the lower row: only with neither does noise end above the signals, with decay or without. A mask gives noise nothing to grow on; a threshold keeps neurons from firing on noise alone, and lets a probe cross the ceiling. Decay shrinks what no gradient renews, and under a threshold that is noise.
+# Four ways to train, thin without weight decay and thick with, at the page's noise; the numbers are a probe's $R^2$ over the linear ceiling. Look at the lower row: only with neither does noise end above the signals, with decay or without. (Under a threshold alone the longest lines leave the frame, the signals first.) A mask gives noise nothing to grow on; a threshold keeps neurons from firing on noise alone, and lets a probe cross the ceiling. Decay shrinks what no gradient renews, and under a threshold that is noise.
 # ```
 
 # %% tags=["hide-input", "remove-output"]
