@@ -1419,7 +1419,7 @@ chapter.judge(
 # **What is open.**
 #
 # - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
-# - *Why non-contrastive methods do not collapse in practice.* Stop-gradients and predictors are left to future work in the paper; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near $\sigma_1/\sigma_r$, that of the data: no collapse, no balance. In networks narrower than $d$ noise stays, and the larger $d$, the less they agree; at infinite width the noise fades, over a time of order $d^2$, and they agree alike at every $d$.
+# - *Why non-contrastive methods do not collapse in practice.* The paper leaves stop-gradients and predictors open; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near $\sigma_1/\sigma_r$, that of the data: no collapse, no balance. In networks narrower than $d$ noise stays, and the larger $d$, the less they agree; at infinite width neither is so.
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point, or keep a gap between the modalities {cite}`liang-2022`.
 # - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried, without a proof.
 #
