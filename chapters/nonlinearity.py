@@ -1423,8 +1423,8 @@ small = replace(author, candidates=3)
 filters = trained(
     "filters",
     {
-        (name, d): (replace(small, activation=name, tokens=d), block[:n])
-        for name, (d, n) in product(("relu", "linear"), ((20, 8), (8, 6)))
+        (name, d): (replace(small, activation=name, tokens=d), block[:16])
+        for name, d in product(("relu", "linear"), (20, 8))
     }
     | {("relu without BatchNorm", 20): (replace(small, batch_norm="off"), block[:3])},
 )
@@ -1458,11 +1458,23 @@ chapter.judge(
     regime=full_length,
 )
 
+
+# %% tags=["hide-input"]
+def wrong_tokens(*case, **options):
+    """The share of tokens that are wrong: candidates that no filter shows, and others that one shows."""
+    both = (shown(*case, kind, **options) for kind in (True, False))
+    (found, own), (learned, _) = both
+    return (own & ~found.any(-2) | learned.any(-2)).double().mean((1, 2)).tolist()
+
+
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "fig-5-a",
-    observed=per_size(share_of_tokens, "relu", kind=False),
-    control=per_size(share_of_tokens, "relu", kind=False, places_off=1),
+    observed=per_size(wrong_tokens, "relu"),
+    control={
+        "neighbour": per_size(wrong_tokens, "relu", places_off=1),
+        "untrained": per_size(wrong_tokens, "relu", when="start"),
+    },
     regime=full_length,
 )
 
