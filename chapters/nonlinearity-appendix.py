@@ -20,7 +20,7 @@
 # %% [markdown]
 # # Appendix: Nonlinearity
 #
-# Steps of proofs, identities and checks that [Nonlinearity](nonlinearity.ipynb) rests on, what goes beyond the paper, a network of your own, and what is open. It runs by itself, with the same parameters.
+# Steps of proofs, identities and checks that [Nonlinearity](nonlinearity.ipynb) rests on, its experiments sentence by sentence, what goes beyond the paper, a network of your own, and what is open. It runs by itself, with the same parameters.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -638,7 +638,7 @@ glue.figure(fig, "plot-hilltop")
 # (nl-a-categorical)=
 # ### Near patterns that are nearly orthogonal
 #
-# After its Theorem 3 the paper says of both models that, if $U$ is only approximately orthogonal "and/or the conditions of Corollary 1 hold roughly", then "multiple local optima close to $u_m$ still exist for each $m$". The [chapter](nonlinearity.ipynb) tilts the patterns of the summation model. Here are the categorical model, and batches that are finite.
+# After its Theorem 3 the paper says of both models that, if $U$ is only approximately orthogonal "and/or the conditions of Corollary 1 hold roughly", then "multiple local optima close to $u_m$ still exist for each $m$". Above, the patterns of the summation model are tilted. Here are the categorical model, and batches that are finite.
 #
 # Tilt the patterns of the categorical model, and $w=u_m$ lets in every $u_j$ with $u_m^\top u_j>0$, however small. That costs energy: near $u_m$ an open gate for $u_j$ changes it by $-p_mp_j(w^\top u_m)(w^\top u_j)$ to first order. So a filter turns away until it keeps these patterns out, and ends at the projection of $u_m$ on $\{w:w^\top u_j\le0,\ j\ne m\}$,
 #
@@ -646,7 +646,7 @@ glue.figure(fig, "plot-hilltop")
 # w_m\propto u_m-\sum_jt_ju_j,\qquad t_j\ge0,\quad t_j\,w_m^\top u_j=0 .
 # $$
 #
-# If $t_j<p_j/(1-p_m)$ for all $j$, the cost of opening a gate exceeds the gain, and $w_m$ is a strict optimum. The sine of its angle to $u_m$ is at most $\varepsilon=\lVert U^\top U-I\rVert_2$, if $\varepsilon<1$: the filter $w$ with $w^\top u_m=1$ that is orthogonal to all other patterns lies no nearer, and for it, with $G=U^\top U$, $\cos^2=1/(G_{mm}(G^{-1})_{mm})$. All eigenvalues $\lambda$ of $G$ lie in $[1-\varepsilon,1+\varepsilon]$, where $\lambda+(1-\varepsilon^2)/\lambda\le2$. So $(1-\varepsilon^2)\,G_{mm}(G^{-1})_{mm}\le G_{mm}(2-G_{mm})\le1$, and $\sin^2\le\varepsilon^2$. (A program has [checked this step](../book/proofs.md) for any number of patterns. The rule of the card, which is older, allows $\varepsilon/\sqrt{1-\varepsilon}$.) So the paper's sentence holds. But nearly all of these optima are kinks, at which $A$ jumps, and these are no LMEs, so they do not follow from Theorem 3 of the paper.
+# If $t_j<p_j/(1-p_m)$ for all $j$, the cost of opening a gate exceeds the gain, and $w_m$ is a strict optimum. The sine of its angle to $u_m$ is at most $\varepsilon=\lVert U^\top U-I\rVert_2$, if $\varepsilon<1$: the filter $w$ with $w^\top u_m=1$ that is orthogonal to all other patterns lies no nearer, and for it, with $G=U^\top U$, $\cos^2=1/(G_{mm}(G^{-1})_{mm})$. All eigenvalues $\lambda$ of $G$ lie in $[1-\varepsilon,1+\varepsilon]$, where $\lambda+(1-\varepsilon^2)/\lambda\le2$. So $(1-\varepsilon^2)\,G_{mm}(G^{-1})_{mm}\le G_{mm}(2-G_{mm})\le1$, and $\sin^2\le\varepsilon^2$. (A program has [checked this step](../book/proofs.md) for any number of patterns. The rule of the first card, which is older, allows $\varepsilon/\sqrt{1-\varepsilon}$, that of the second $\varepsilon$.) So the paper's sentence holds. But nearly all of these optima are kinks, at which $A$ jumps, and these are no LMEs, so they do not follow from Theorem 3 of the paper.
 
 
 # %% tags=["hide-input"]
@@ -3368,7 +3368,7 @@ chapter.judge(
 # %% [markdown]
 # ### What BatchNorm does
 #
-# Now half of the tokens get the norm $\zeta$ and the other half $1/\zeta$, so that some are much longer than others. The paper says that "for small non-uniformity, BN doesn't help much", and that for a larger one it "yields better matching score … in the over-parameterization region (large $\beta$) and multiple tokens per RF (large $P$)" (its Figure 11, [in the appendix](nl-a-figures); RF is a receptive field).
+# Now half of the tokens get the norm $\zeta$ and the other half $1/\zeta$, so that some are much longer than others. The paper says that "for small non-uniformity, BN doesn't help much", and that for a larger one it "yields better matching score … in the over-parameterization region (large $\beta$) and multiple tokens per RF (large $P$)" (its Figure 11, [below](nl-a-figures); RF is a receptive field).
 #
 # BatchNorm subtracts the batch mean $\mu$ and divides by the standard deviation $\sigma$. Both depend on the weights, so one may let the gradient through $\mu$, through $\sigma^2$, through both or through neither. Table 1 of the paper has 64 scores for these choices at $\zeta=10$, and says of it: "If $\sigma_k^2$ is not backpropagated, then the matching score … is actually better". In the printed table 29 of 32 pairs have this order, one is tied, and two, at $\beta=P=10$, are reversed.
 #

@@ -115,7 +115,7 @@ author = TokenTraining()
 # %% [markdown]
 # ## How many hills?
 #
-# The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. With one angle to choose, all of it is a curve. Its local maxima are **hills**.
+# The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. There is one angle to choose, so this is a curve. Its local maxima are **hills**.
 #
 # For a linear filter the curve is a smooth wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills? Make your guess in the picture.
 
