@@ -693,9 +693,9 @@ chapter.judge("thm-3-b", observed=over_bound(0), control=over_bound(1))
 
 # %% tags=["hide-input"]
 def over_deviation(part):
-    """The largest sine of an angle over the deviation ε; infinite where a nudge climbs."""
+    """The largest sine of an angle over the deviation ε; 1/ε from a right angle on and where a nudge climbs."""
     return {
-        f"deviation {e}": float(parts[part].sin().max() / e)
+        f"deviation {e}": float(parts[part].clamp(max=math.pi / 2).sin().max() / e)
         for e, parts in tilted.items()
     }
 
