@@ -46,7 +46,8 @@ def check_changes(stamp: dict, claims: Claims, where: str, code: ChapterCode) ->
         if row is None or claim not in stamp["readings"]:
             continue
         regime, same = code.regime(claim), stored["rule"] in (None, rule_digest(row))
-        if same and stored.get("judged", {}).get("regime", regime) == regime:  # older stamps store none
+        moved = claim not in code.claims  # to the other notebook of the chapter
+        if same and (moved or stored.get("judged", {}).get("regime", regime) == regime):  # older stamps store none
             continue
         what = "regime" if same else "rule"
         if not any(_tells(entry, stored) for entry in _new_entries(row, stored, made_by(stamp, claim)["time"])):

@@ -133,3 +133,11 @@ def test_the_regime_belongs_to_the_rule(files):
     files.source.write_text(NARROW.replace("scale < 9", "scale < 8"))
     with pytest.raises(BookError, match="thm-1: its regime is not the one that judged records/stand-in/smoke.json"):
         record.record("stand-in", "smoke")
+
+
+def test_a_claim_that_has_moved_to_the_other_notebook_needs_no_entry(files):
+    files.source.write_text(NARROW)
+    stamp = with_verdicts(notebook_stamp(files.notebook), claims := Claims.load(files.claims), ChapterCode(files))
+    assert stamp["claims"]["thm-1"]["judged"]["regime"] == "scale < 9"
+    files.source.write_text(NARROW.replace('"thm-1",', '"thm-0",'))
+    check_changes(stamp, claims, "x", ChapterCode(files))
