@@ -27,15 +27,15 @@ def main() -> None:
     torch_defaults("cpu")
     seen = hashlib.sha256()
     for name, taus in (("moons", (0.5, 1.0, 3.0)), ("modalities", (1.0, 3.0)), ("sparse codes", (1.0,))):
-        add(law_in_a_world(name, SEEDS, taus, 4, 16), seen)
-    add(law_in_two_layers(SEEDS, 1.0, 4, 16), seen)
-    add(slow_directions(SEEDS, steps=4, batch=16), seen)
-    add(distance_shares(SEEDS, 4, 16), seen)
+        add(law_in_a_world(name, SEEDS, taus, 4), seen)
+    add(law_in_two_layers(SEEDS, steps=4), seen)
+    add(slow_directions(SEEDS, steps=4), seen)
+    add(distance_shares(SEEDS, 4), seen)
     for counts in (spectral_counts, infonce_counts, two_encoders):
-        add(counts(SEEDS, 16, 4), seen)
+        add(counts(SEEDS, steps=4), seen)
     for tau in (None, 1.0):
-        add(hostile_runs(SEEDS, tau_squared=tau, batch=16, steps=4), seen)
-    add(unequal_length_errors(unequal_lengths(SEEDS, 16, 4)), seen)
+        add(hostile_runs(SEEDS, tau_squared=tau, steps=4), seen)
+    add(unequal_length_errors(unequal_lengths(SEEDS, steps=4)), seen)
     print(seen.hexdigest())
 
 
