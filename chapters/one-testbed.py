@@ -89,7 +89,6 @@ PURPLE, GREY = colours.PURPLE, colours.GREY
 
 
 # %% [markdown]
-# (ot-views)=
 # ## What two views have in common
 #
 # Take two views of a datum and look for the pair of linear readouts, one of each view, that are most correlated. Their correlation is $\rho_1$. Among readouts uncorrelated with these look for the best pair again: $\rho_2$, and so on. These are the *canonical correlations* {cite}`hotelling-1936`. A feature that both views carry in full has $\rho=1$, one that is buried under noise less, and what only one view has, a *private* direction, has $\rho=0$.
@@ -119,22 +118,15 @@ glue.explorable(fig, "vessel", alt)
 # %% [markdown]
 # The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. All this can fail: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, as training does.
 #
-# ```{margin} Counted right, and wrong
-# The learned $\tau^2$ over the count, less 1, in worlds that were not made for it ([more](ot-seven)):
-#
-# | views | InfoNCE | spectral loss |
-# |---|---|---|
-# | Gaussian | +4 % | |
-# | sparse codes | −5 % | −1 % |
-# | tokens | −19 % | 0 % |
-# | half moons | +45 % | 0 % |
-# | two modalities | +338 % | +4 % |
-# | digits | −28 % | |
-# | photographs | −34 % | |
-# | frozen features | not judged | |
-# ```
-#
 # So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+#
+# (ot-seven-counts)=
+# How far the learned $\tau^2$ ends above or below the count, in percent of it, for Gaussian views and in worlds that were not made for it ([why](ot-seven)):
+#
+# | | Gaussian | sparse codes | tokens | half moons | modalities | digits | photographs |
+# |---|---|---|---|---|---|---|---|
+# | InfoNCE | +4 | −5 | −19 | +45 | +338 | −28 | −34 |
+# | spectral loss | | −1 | 0 | 0 | +4 | | |
 #
 # ## Four worlds, one experiment
 #
@@ -429,7 +421,7 @@ chapter.judge("private", **private_shares(block))
 # - **Few pairs** lift a learned $\tau^2$. With one negative the optimum is exact again, each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$; from there the error falls, the more slowly the larger the variance of the logits is ([appendix](ot-a-few)).
 # - **Squared distances** have a law of their own: the same budget, the same threshold, another curve. A learned temperature counts there, too ([appendix](ot-a-distances)).
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
-# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; a learned temperature is not small, and there it shows ([table](ot-seven)).
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; a learned temperature is not small, and there it shows ([below](ot-seven)).
 #
 # (ot-clip)=
 # ### If you come from CLIP
@@ -463,7 +455,7 @@ chapter.judge("private", **private_shares(block))
 # (ot-seven)=
 # ### The count, in seven worlds that were not made for it
 #
-# The small table [at the start](ot-views) has the numbers, from the [records](ot-record); of digits, from this page. The count is right where views are Gaussian, at worst 4 % too high in eight spectra. It is nearly right where correlations are weak, whatever the views, as in sparse codes, where all $\rho$ are near .2: a bilinear score is then nearly the log density ratio ([appendix](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
+# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record); of digits, from this page. The count is right where views are Gaussian, at worst 4 % too high in eight spectra. It is nearly right where correlations are weak, whatever the views, as in sparse codes, where all $\rho$ are near .2: a bilinear score is then nearly the log density ratio ([appendix](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
 #
 # With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
 #
@@ -1166,8 +1158,8 @@ for one_way in (Apart(), Coupled()):
 # *Ten minutes, without points.* Two Gaussian views share directions with $\rho=.7$ and $\rho=.3$, and each has a private one. One encoder has three outputs.
 #
 # 1. At which $\tau^2$ does training end if it is learned? Which shares has the encoder then, and which at a fixed $\tau^2=.6$?
-# 2. Each anchor has one negative in place of very many. Where does $\tau^2$ end now?
-# 3. Squared distances take the place of inner products, with many negatives. Where does it end?
+# 2. Each anchor has [one negative](ot-a-few) in place of very many. Where does $\tau^2$ end now?
+# 3. [Squared distances](ot-a-distances) take the place of inner products, with many negatives. Where does it end?
 #
 # :::{admonition} Solution
 # :class: dropdown
