@@ -67,7 +67,6 @@ from contrastive_dynamics.testbed import (
     learned_distance_temperature,
     noise_correlation,
     noise_total,
-    unit_length_shares,
     unit_length_temperature,
     water_filling,
 )
@@ -329,9 +328,9 @@ chapter.judge("unit", **unit_length_counts(block, count_batch, count_steps))
 
 # %%
 unequal = unequal_lengths(block, count_batch, count_steps)
-for rho, ends in zip(unequal["ρ"], unequal["τ²g"].mean((0, 2)), strict=True):
-    lengths, total = unit_length_shares(rho)
-    for words, of in (("ρ", rho), ("trained", ends), ("law", total * lengths)):
+trained_ends = unequal["τ²g"].mean((0, 2))
+for row in zip(unequal["ρ"], trained_ends, unequal["law"], strict=True):
+    for words, of in zip(("ρ", "trained", "law"), row, strict=True):
         numbers = " ".join(f"{x:.2f}" for x in of.tolist())
         print(f"{words:8} {numbers}   sum {float(of.sum()):.2f}")
 
@@ -443,7 +442,7 @@ of_rho = torch.linspace(0, 0.93, 94, dtype=torch.float64)
 curve = torch.stack([learned_distance_temperature(x.view(1)) for x in of_rho])
 left.plot(of_rho.cpu(), curve.cpu(), **colours.THEORY)
 left.plot(of_rho.cpu(), of_rho.cpu(), color=colours.GREY, lw=1)
-products = learned_temperatures(spectra, block[:3], count_batch, count_steps)
+products = learned_temperatures(spectra, block[:1], count_batch, count_steps)
 for learned_by, ink, marker, name in (
     (by_distance, colours.VERMILION, "o", "distances"),
     (products, colours.BLUE, "s", "inner products"),

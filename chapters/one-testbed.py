@@ -23,7 +23,7 @@
 # ```{include} ../book/_generated/one-testbed-box.md
 # ```
 #
-# **If you train CLIP**: its `logit_scale` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how long you trained, and [which ten lines](../book/kernels.md) say instead what your two towers have in common.
+# **If you train CLIP**: its `logit_scale` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how long you trained, and [which ten lines](ot-ten-lines) say instead what your two towers have in common.
 #
 # **If you read theory**: the four papers of this book explain contrastive learning in four worlds. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. Which explanation *travels*? A world in which a prediction fails says nothing against its paper, which speaks of its own.
 
@@ -119,6 +119,14 @@ glue.explorable(fig, "vessel", alt)
 # The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. All this can fail: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, as training does.
 #
 # So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+#
+# (ot-seven-counts)=
+# How far the learned $\tau^2$ ends above or below the count, in percent of it, for Gaussian views and in worlds that were not made for it ([why](ot-seven)):
+#
+# | | Gaussian | sparse codes | tokens | half moons | modalities | digits | photographs |
+# |---|---|---|---|---|---|---|---|
+# | InfoNCE | +4 | −5 | −19 | +45 | +338 | −28 | −34 |
+# | spectral loss | | −1 | 0 | 0 | +4 | | |
 #
 # ## Four worlds, one experiment
 #
@@ -413,7 +421,7 @@ chapter.judge("private", **private_shares(block))
 # - **Few pairs** lift a learned $\tau^2$. With one negative the optimum is exact again, each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$; from there the error falls, the more slowly the larger the variance of the logits is ([appendix](ot-a-few)).
 # - **Squared distances** have a law of their own: the same budget, the same threshold, another curve. A learned temperature counts there, too ([appendix](ot-a-distances)).
 # - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
-# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; a learned temperature is not small, and there it shows ([table](ot-seven)).
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; a learned temperature is not small, and there it shows ([below](ot-seven)).
 #
 # (ot-clip)=
 # ### If you come from CLIP
@@ -422,25 +430,32 @@ chapter.judge("private", **private_shares(block))
 #
 # - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). Strong directions are exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
 # - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how long and how fast one trained.
-# - *Compute instead* the correlations of your features: ten lines on [Use the kernels](../book/kernels.md). Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
+# - *Compute instead* the correlations of your features, as below. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
+#
+# (ot-ten-lines)=
+# Take the features of both towers before their last linear layers, `[n, width]` each, and save them by `np.save`; row 7 of both belongs to the same pair. More than four rows per column are needed, twenty are good.
+#
+# ```python
+# import numpy as np
+# import torch
+#
+# from contrastive_dynamics.testbed.feature_correlations import feature_correlations
+# from contrastive_dynamics.testbed.soft_threshold import learned_temperature
+#
+# outputs = 512  # of your last layers
+# images, texts = (torch.from_numpy(np.load(f"{name}.npy")) for name in ("images", "texts"))
+# order = torch.randperm(len(images))  # files are often sorted
+# rho = feature_correlations(images[order], texts[order], tied=False)
+# print("correlations", [round(x, 2) for x in rho[:10].tolist()])
+# print("their sum", round(float(learned_temperature(rho, outputs)), 1))
+# ```
+#
+# It needs [the kernels](../book/kernels.md), takes seconds to a minute, and prints what your towers share, direction by direction, whatever your `logit_scale` is. The page [Your features](../book/your-features.md) has the same as one command, which needs no Python, and says what to do about it.
 #
 # (ot-seven)=
 # ### The count, in seven worlds that were not made for it
 #
-# From the [records](ot-record); of digits, from this page.
-#
-# | views | InfoNCE: learned $\tau^2$ over the count, less 1 | the spectral loss |
-# |---|---|---|
-# | Gaussian, the worst of eight spectra | +4 % | |
-# | sparse codes, all $\rho$ near .2 | −5 % | −1 % |
-# | tokens | −19 % | +0 % |
-# | half moons | +45 % | +0 % |
-# | two modalities, which share signs exactly | +338 % | +4 % |
-# | handwritten digits | −28 % | |
-# | patches of photographs | −34 % | |
-# | features of a frozen network | not judged: the sample is too small to tell | |
-#
-# The count is right where views are Gaussian, and nearly right where correlations are weak, whatever the views: a bilinear score is then nearly the log density ratio ([appendix](ot-a-beyond)). Elsewhere InfoNCE counts wrong.
+# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record); of digits, from this page. The count is right where views are Gaussian, at worst 4 % too high in eight spectra. It is nearly right where correlations are weak, whatever the views, as in sparse codes, where all $\rho$ are near .2: a bilinear score is then nearly the log density ratio ([appendix](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
 #
 # With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
 #
@@ -1134,7 +1149,28 @@ for one_way in (Apart(), Coupled()):
 # %% [markdown]
 # ## Exercises
 #
-# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are a notebook of their own. The solutions are not on this page: `make solutions` writes them for teachers, from `chapters/one-testbed/solutions.py`.
+# A pencil first, then a few lines of code. Each names its level, time and points. Shorter ones, which [grade themselves](../book/exercises.md), are a notebook of their own. The first is worked below. The solutions of the others are not on this page: `make solutions` writes them for teachers, from `chapters/one-testbed/solutions.py`.
+
+# %% [markdown]
+# ::::{admonition} Worked exercise: three numbers for the same views
+# :class: worked
+#
+# *Ten minutes, without points.* Two Gaussian views share directions with $\rho=.7$ and $\rho=.3$, and each has a private one. One encoder has three outputs.
+#
+# 1. At which $\tau^2$ does training end if it is learned? Which shares has the encoder then, and which at a fixed $\tau^2=.6$?
+# 2. Each anchor has [one negative](ot-a-few) in place of very many. Where does $\tau^2$ end now?
+# 3. [Squared distances](ot-a-distances) take the place of inner products, with many negatives. Where does it end?
+#
+# :::{admonition} Solution
+# :class: dropdown
+#
+# 1. At $.7+.3=1$, with the shares $.7$, $.3$ and 0. At $\tau^2=.6$ try both directions: their level would be $(.7+.3-.6)/2=.2$, below both correlations, so both have shares, $(.7-.2)/.6=.83$ and $(.3-.2)/.6=.17$. The strong direction has more than its part: what is missing is taken in equal amounts from both.
+# 2. Each $\rho$ becomes $\rho/(1-\tfrac12\rho^2)$: $.7/.755=.927$ and $.3/.955=.314$, together $1.24$. The strong direction is lifted by a third, the weak one by a twentieth.
+# 3. Each direction adds $2/(\sqrt{9-8\rho}-1)-1$: $1.370$ and $.275$, together $1.64$. The weak one counts less than with inner products, the strong one almost twice.
+#
+# So a learned temperature is read together with its loss and its batch: $1.00$, $1.24$ and $1.64$ are the same views.
+# :::
+# ::::
 
 # %% [markdown]
 # ````{exercise} Which arm collapses?

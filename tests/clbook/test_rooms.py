@@ -216,7 +216,7 @@ BUDGET = {
     "experiments.collapse_and_constraints": 130,
     "experiments.feature_decoupling": 330,
     "experiments.nonlinearity": 250,
-    "experiments.one_testbed": 1940,
+    "experiments.one_testbed": 1955,
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
+from contrastive_dynamics.numerics.side_by_side import side_by_side
 from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 from contrastive_dynamics.testbed.distance_law import learned_distance_temperature
 from contrastive_dynamics.testbed.encoders import Linear
@@ -17,7 +18,7 @@ from contrastive_dynamics.testbed.soft_threshold import learned_temperature
 from contrastive_dynamics.testbed.view_makers import Apart
 from contrastive_dynamics.testbed.worlds import GivenCorrelations
 
-from .four_worlds import four_worlds
+from .four_worlds import WORLDS, four_worlds
 from .law_runs import Arms
 
 SPECTRA = {
@@ -30,6 +31,7 @@ SPECTRA = {
     "equal and weak": (0.3, 0.3, 0.3, 0.3, 0.3, 0.3),
     "weak": (0.3, 0.25, 0.2, 0.15, 0.1, 0.0),
 }
+COUNTED_WRONG = ("tokens", "moons", "modalities")  # by InfoNCE: worlds with a ρ above 0.9
 STARTS = {"from below": 0.4, "from above": 2.5}  # τ² over Σρ_j
 Watch = Callable[[Iterable], Iterable]
 
@@ -150,12 +152,13 @@ def two_encoders(seeds: Sequence[int], batch: int = 128, steps: int = 400) -> Ar
         batch, steps: as in `learned_temperatures`.
     """
     names = ("falling", "convex")
-    spectra = [SPECTRA[name] for name in names]
-    ratios = []
-    for tied in (False, True):
-        below, above = learned_temperatures(spectra, seeds, batch, steps, tied=tied)["τ²"]
-        ratios.append(above / below)
-    return {"observed": dict(zip(names, ratios[0], strict=True)), "control": {"one encoder": ratios[1].mean(0)}}
+    two, one = side_by_side(_above_over_below, [(names, seeds, batch, steps, tied) for tied in (False, True)])
+    return {"observed": dict(zip(names, two, strict=True)), "control": {"one encoder": one.mean(0)}}
+
+
+def _above_over_below(names: Sequence[str], seeds, batch: int, steps: int, tied: bool) -> Tensor:
+    below, above = learned_temperatures([SPECTRA[name] for name in names], seeds, batch, steps, tied=tied)["τ²"]
+    return above / below
 
 
 def spectral_counts(
@@ -167,22 +170,24 @@ def spectral_counts(
     Args:
         seeds: one network each.
         batch, steps, rate: as in `learned_temperatures`.
-        watch: wraps the worlds in a progress bar.
-    Returns: Arms; of the control the three worlds whose ρ_1 is above 0.9.
+        watch: wraps the worlds, which are trained side by side, in a progress bar.
+    Returns: Arms; of the control the three worlds of COUNTED_WRONG.
     """
-    arms: Arms = {"observed": {}, "control": {}}
-    for name, (world, views) in watch(four_worlds(seeds).items()):
-        rho = moment_correlations(views.moments(world), tied=world.tied)
-        count = learned_temperature(rho).expand(len(seeds))
-        begin = tuple((count / 2).tolist())
-        losses = [(Spectral, "observed")] + [(InfoNCE, "control")] * (float(rho.max()) > 0.9)
-        trained = train(
-            world, views, Linear(32), [loss(begin, learned=True) for loss, _ in losses], seeds=seeds, steps=steps,
-            batch=batch, optimiser=Adam(rate), dtype=torch.float32,
-        )  # fmt: skip
-        for (_, arm), of in zip(losses, trained.arms(len(losses)), strict=True):
-            arms[arm][name] = of.tau_squared / count - 1
-    return arms
+    arms = {name: ((Spectral, 0.5),) + ((InfoNCE, 0.5),) * (name in COUNTED_WRONG) for name in WORLDS}
+    cases = [(name, of, seeds, batch, steps, rate) for name, of in arms.items()]
+    found = dict(zip(arms, side_by_side(_counts, cases, watch), strict=True))
+    observed = {name: of[0] for name, of in found.items()}
+    return {"observed": observed, "control": {name: found[name][1] for name in COUNTED_WRONG}}
+
+
+def _counts(name: str, arms: Sequence[tuple[type, float]], seeds, batch: int, steps: int, rate: float) -> list[Tensor]:
+    """τ²/Σρ_j − 1 `[seed]` of each arm, a loss and its start over Σρ_j, in one of the four worlds."""
+    world, views = four_worlds(seeds)[name]
+    count = learned_temperature(moment_correlations(views.moments(world), tied=world.tied)).expand(len(seeds))
+    losses = [loss(tuple((start * count).tolist()), learned=True) for loss, start in arms]
+    how = {"steps": steps, "batch": batch, "optimiser": Adam(rate), "dtype": torch.float32}
+    trained = train(world, views, Linear(32), losses, seeds=seeds, **how)
+    return [of.tau_squared / count - 1 for of in trained.arms(len(arms))]
 
 
 def infonce_counts(
@@ -194,16 +199,10 @@ def infonce_counts(
     Args:
         seeds: one network each for every start.
         batch, steps, rate: as in `learned_temperatures`.
-        watch: wraps the trainings in a progress bar.
+        watch: wraps both worlds, which are trained side by side, in a progress bar.
     """
-    worlds, found = four_worlds(seeds), {}
-    for name, start in watch([("sparse codes", 0.5), ("sparse codes", 2.0), ("tokens", 0.5)]):
-        world, views = worlds[name]
-        rho = moment_correlations(views.moments(world), tied=world.tied)
-        count = learned_temperature(rho).expand(len(seeds))
-        loss = InfoNCE(tuple((start * count).tolist()), learned=True)
-        how = {"steps": steps, "batch": batch, "optimiser": Adam(rate), "dtype": torch.float32}
-        trained = train(world, views, Linear(32), loss, seeds=seeds, **how)
-        found[name, start] = trained.tau_squared / count - 1
-    observed = {f"from {start:g} Σρ": of for (name, start), of in found.items() if name == "sparse codes"}
-    return {"observed": observed, "control": {"tokens": found["tokens", 0.5]}}
+    starts = {"sparse codes": (0.5, 2.0), "tokens": (0.5,)}
+    cases = [(name, [(InfoNCE, x) for x in of], seeds, batch, steps, rate) for name, of in starts.items()]
+    sparse, tokens = side_by_side(_counts, cases, watch)
+    observed = {f"from {start:g} Σρ": of for start, of in zip(starts["sparse codes"], sparse, strict=True)}
+    return {"observed": observed, "control": {"tokens": tokens[0]}}

@@ -5,20 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
+from contrastive_dynamics.numerics.side_by_side import side_by_side
 from contrastive_dynamics.testbed.distance_law import distance_filling, learned_distance_temperature
-from contrastive_dynamics.testbed.encoders import Linear
-from contrastive_dynamics.testbed.experiment import Views, train
 from contrastive_dynamics.testbed.losses import Distances
-from contrastive_dynamics.testbed.optimisers import Relative
 from contrastive_dynamics.testbed.scores import shares
 from contrastive_dynamics.testbed.soft_threshold import learned_temperature, water_filling
 from contrastive_dynamics.testbed.view_makers import Apart
-from contrastive_dynamics.testbed.worlds import GivenCorrelations, World
+from contrastive_dynamics.testbed.worlds import GivenCorrelations
 
 from .count_runs import SPECTRA, Learned, errors_of_counts, learned_temperatures
 from .four_worlds import Setting, four_worlds
-from .law_runs import Arms
+from .law_runs import Arms, trained_in
 
 GRIDS = {"tokens": (1.0, 3.0), "moons": (1.0, 3.0, 8.0), "modalities": (1.0, 3.0, 8.0), "sparse codes": (1.0, 2.0)}
 GAUSSIAN = (0.5, 1.0, 5.0)  # τ² of the views that are Gaussian
@@ -47,7 +44,7 @@ def distance_shares(seeds: Sequence[int], steps: int = 300, batch: int = 192, *,
     Args:
         seeds: one network each at every τ².
         steps, batch: of the trainings, with `Relative` steps.
-        watch: wraps the worlds in a progress bar.
+        watch: wraps the worlds, which are trained side by side, in a progress bar.
     Returns: world → "trained", "distances" and "products" `[tau, seed, k]`, in the order of ρ; "tokens, far" at FAR.
     Cost: as `train`; 14 networks a seed.
     """
@@ -56,18 +53,17 @@ def distance_shares(seeds: Sequence[int], steps: int = 300, batch: int = 192, *,
     cases = [("Gaussian", gaussian, GAUSSIAN)]
     worlds = four_worlds(seeds)
     cases += [(name, worlds[name], taus) for name, taus in GRIDS.items()] + [("tokens, far", worlds["tokens"], (FAR,))]
-    how = {"seeds": seeds, "steps": steps, "batch": batch, "optimiser": Relative(0.1), "dtype": torch.float32}
-    return {name: _beside_both_laws(*setting, taus, how) for name, setting, taus in watch(cases)}
+    found = side_by_side(_beside_both_laws, [(*case[1:], seeds, steps, batch) for case in cases], watch)
+    return dict(zip([name for name, *_ in cases], found, strict=True))
 
 
-def _beside_both_laws(world: World, views: Views, taus: Sequence[float], how: dict) -> dict[str, Tensor]:
-    trained = train(world, views, Linear(32), [Distances(tau) for tau in taus], **how)
-    moments = views.moments(world)
-    rho = moment_correlations(moments, tied=world.tied).expand(len(how["seeds"]), -1).clamp(-1, 1)
+def _beside_both_laws(setting: Setting, taus: Sequence[float], seeds, steps: int, batch: int) -> dict[str, Tensor]:
+    trained, moments, rho = trained_in(setting, [Distances(tau) for tau in taus], seeds, steps, batch)
+    rho = rho.clamp(-1, 1)
     return {
-        "trained": torch.stack([shares(arm, moments) for arm in trained.arms(len(taus))]),
+        "trained": torch.stack([shares(arm, moments) for arm in trained]),
         "distances": torch.stack([distance_filling(rho, tau) for tau in taus]),
-        "products": torch.stack([water_filling(rho, tau, tied=world.tied) for tau in taus]),
+        "products": torch.stack([water_filling(rho, tau, tied=setting.world.tied) for tau in taus]),
     }
 
 

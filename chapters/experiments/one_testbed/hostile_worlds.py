@@ -5,6 +5,8 @@ marginals, mean 0, negatives of its own and A = B, step 2 of the proof holds wha
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import torch
 from torch import Tensor
@@ -159,7 +161,8 @@ class Hostile:
         return private.chunk(2, -1)[modality]
 
     def _views(self, n, generators):
-        drawn = [DRAWS[name](n, [g]) for name, g in zip(self.names, generators, strict=True)]
+        of_world = groupby(zip(self.names, generators, strict=True), key=itemgetter(0))
+        drawn = [DRAWS[name](n, [g for _, g in runs]) for name, runs in of_world]
         return tuple(torch.cat([d[k] for d in drawn]) @ m.mT for k, m in enumerate((self.first, self.second)))
 
 

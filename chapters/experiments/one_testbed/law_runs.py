@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from contrastive_dynamics.numerics.random_streams import streams
+from contrastive_dynamics.numerics.side_by_side import side_by_side
 from contrastive_dynamics.testbed.canonical_correlations import moment_correlations
 from contrastive_dynamics.testbed.encoders import Linear, Network, TwoLayers
 from contrastive_dynamics.testbed.experiment import Trained, train
-from contrastive_dynamics.testbed.losses import InfoNCE
+from contrastive_dynamics.testbed.losses import Distances, InfoNCE
 from contrastive_dynamics.testbed.optimisers import Relative
 from contrastive_dynamics.testbed.pairs import Moments
 from contrastive_dynamics.testbed.scores import canonical_map, linear_map, shares
@@ -23,7 +24,7 @@ from contrastive_dynamics.testbed.view_makers import Apart
 from contrastive_dynamics.testbed.whole_map import map_distance, principal_map
 from contrastive_dynamics.testbed.worlds import GivenCorrelations
 
-from .four_worlds import four_worlds
+from .four_worlds import Setting, four_worlds
 
 Watch = Callable[[Iterable], Iterable]
 Arms = dict[str, dict[str, Tensor]]
@@ -41,7 +42,7 @@ def law_in_a_world(
     *,
     watch: Watch = iter,
 ) -> Cells:
-    """Linear networks trained by InfoNCE at each τ², all in one batch, and what the law predicts of them.
+    """Linear networks trained by InfoNCE at each τ², and what the law predicts of them.
 
     Args:
         name: a key of `four_worlds`.
@@ -49,7 +50,7 @@ def law_in_a_world(
         taus: τ² > 0.
         steps, batch, rate: of the training, N pairs and `Relative` steps η.
         network: linear, of any depth, z ≥ 2.
-        watch: wraps the steps in a progress bar.
+        watch: wraps both halves of the τ², which are trained side by side, in a progress bar.
     Returns: "shares" `[tau, seed, k]` in the order of ρ and "ranks" `[tau, seed]`, effective ranks of the outputs, each
         of networks "trained" and "untrained", and predicted by the "law", and with "variances" in place of ρ. "maps"
         `[tau, seed]`, how far all of G is from the law's, of networks "trained" and "untrained", and of trained ones
@@ -57,20 +58,41 @@ def law_in_a_world(
     Raises: ValueError as `train`.
     Cost: as `train`; a second per four networks at the default sizes.
     """
-    world, views = four_worlds(seeds)[name]
-    losses = [InfoNCE(tau) for tau in taus]
-    how = {"steps": steps, "batch": batch, "optimiser": Relative(rate), "dtype": torch.float32, "watch": watch}
-    trained = train(world, views, network, losses, seeds=seeds, **how)
-    moments = views.moments(world)
-    rho = moment_correlations(moments, tied=world.tied).expand(len(seeds), -1)
-    arms = [
-        _beside_the_law(arm, untrained(arm, seeds), moments, rho, tau)
-        for arm, tau in zip(trained.arms(len(taus)), taus, strict=True)
-    ]
+    half = (len(taus) + 1) // 2
+    parts = [part for part in (taus[:half], taus[half:]) if part]
+    setting = four_worlds(seeds)[name]
+    cases = [(setting, seeds, part, steps, batch, rate, network) for part in parts]
+    (*found, rho), *others = side_by_side(_at_some, cases, watch)
+    arms = sum((of[:-1] for of in others), tuple(found))
     cells = {
-        part: {of: torch.stack([arm[part][of] for arm in arms]) for of in found} for part, found in arms[0].items()
+        part: {of: torch.stack([arm[part][of] for arm in arms]) for of in first} for part, first in arms[0].items()
     }
     return cells | {"spectrum": {"ρ": rho}}
+
+
+def _at_some(setting, seeds, taus, steps, batch, rate, network) -> tuple:
+    """`_beside_the_law` at each τ², all in one batch, and ρ `[seed, k]`."""
+    losses = [InfoNCE(tau) for tau in taus]
+    trained, moments, rho = trained_in(setting, losses, seeds, steps, batch, rate, network)
+    start = untrained(trained[0], seeds)
+    return *(_beside_the_law(arm, start, moments, rho, tau) for arm, tau in zip(trained, taus, strict=True)), rho
+
+
+def trained_in(
+    setting: Setting,
+    losses: Sequence[InfoNCE] | Sequence[Distances],
+    seeds: Sequence[int],
+    steps: int,
+    batch: int,
+    rate: float = 0.1,
+    network: Network = Linear(32),  # noqa: B008, it is frozen
+) -> tuple[list[Trained], Moments, Tensor]:
+    """Networks of each loss, of one seed on the same pairs, with the moments of the pairs and their ρ `[seed, k]`."""
+    world, views = setting
+    how = {"steps": steps, "batch": batch, "optimiser": Relative(rate), "dtype": torch.float32}
+    trained = train(world, views, network, losses, seeds=seeds, **how)
+    moments = views.moments(world)
+    return trained.arms(len(losses)), moments, moment_correlations(moments, tied=world.tied).expand(len(seeds), -1)
 
 
 def _beside_the_law(trained: Trained, start: Trained, moments: Moments, rho: Tensor, tau: float) -> Cells:
@@ -155,12 +177,14 @@ def slow_directions(
     Returns: Arms, of the error over that without doubling.
     """
 
-    def excess(steps: int, batch: int) -> Tensor:
-        ranks = law_in_a_world("sparse codes", seeds, [tau_squared], steps, batch, rate)["ranks"]
-        return (ranks["trained"] / ranks["law"] - 1)[0]
-
-    base, longer, larger = excess(steps, batch), excess(2 * steps, batch), excess(steps, 2 * batch)
+    sizes = (2 * steps, batch), (steps, 2 * batch), (steps, batch)
+    longer, larger, base = side_by_side(_excess, [(seeds, tau_squared, *size, rate) for size in sizes])
     return {"observed": {"twice the steps": longer / base}, "control": {"twice the pairs": larger / base}}
+
+
+def _excess(seeds, tau_squared, steps, batch, rate) -> Tensor:
+    ranks = law_in_a_world("sparse codes", seeds, [tau_squared], steps, batch, rate)["ranks"]
+    return (ranks["trained"] / ranks["law"] - 1)[0]
 
 
 def private_shares(

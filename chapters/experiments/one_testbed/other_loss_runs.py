@@ -58,8 +58,11 @@ def unit_length_counts(
 
 
 def unequal_lengths(seeds: Sequence[int], batch: int = 128, steps: int = 400) -> Learned:
-    """`learned_temperatures` of outputs of unit length, on UNEQUAL correlations."""
-    return learned_temperatures(UNEQUAL, seeds, batch, steps, norm="unit")
+    """`learned_temperatures` of outputs of unit length, on UNEQUAL correlations, and "law", the fixed point."""
+    learned = learned_temperatures(UNEQUAL, seeds, batch, steps, norm="unit")
+    shares, taus = zip(*(unit_length_shares(rho) for rho in learned["ρ"]), strict=True)
+    law = torch.stack([tau * of for tau, of in zip(taus, shares, strict=True)])
+    return learned | {"law": law.to(learned["τ²g"])}
 
 
 def unequal_length_errors(learned: Learned) -> Arms:
@@ -67,13 +70,11 @@ def unequal_length_errors(learned: Learned) -> Arms:
 
     Control: ρ for the fixed point, as for outputs of mean norm; the smaller of starts and spectra.
     """
-    shares, taus = zip(*(unit_length_shares(rho) for rho in learned["ρ"]), strict=True)
-    law = torch.stack([tau * of for tau, of in zip(taus, shares, strict=True)]).to(learned["τ²g"])
 
     def errors(of: Tensor) -> Tensor:
         return (learned["τ²g"] - of.unsqueeze(1)).abs().sum(-1) / of.sum(-1).unsqueeze(1)
 
-    observed = dict(zip(STARTS, errors(law).amax(1), strict=True))
+    observed = dict(zip(STARTS, errors(learned["law"]).amax(1), strict=True))
     return {"observed": observed, "control": {"ρ, as for mean norm": errors(learned["ρ"]).amin((0, 1))}}
 
 

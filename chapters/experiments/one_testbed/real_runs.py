@@ -19,7 +19,7 @@ from contrastive_dynamics.testbed.experiment import train
 from contrastive_dynamics.testbed.image_pairs import Draw, DrawnPairs, sampled, shuffled
 from contrastive_dynamics.testbed.losses import Distances, InfoNCE
 from contrastive_dynamics.testbed.optimisers import Adam
-from contrastive_dynamics.testbed.pairs import Moments, per_run
+from contrastive_dynamics.testbed.pairs import Moments, per_run, sample_moments
 from contrastive_dynamics.testbed.sampled_law import sampled_shares
 from contrastive_dynamics.testbed.sampling_bias import split_correlations, total_correlation
 from contrastive_dynamics.testbed.soft_threshold import learned_temperature, water_filling
@@ -60,10 +60,9 @@ def measured_views(draw: Draw, held_out: Draw, count: int, seed: int) -> RealVie
         for w, name in ((world, "directions"), (other, "correlations"))
     )
     axes = moment_axes(fitted, tied=True).first
-    sizes, shared = ((axes * (m @ axes)).sum(0) for m in ((moments.first + moments.second) / 2, moments.cross))
     views = distinct(other.whitened(2 * _LAW_SAMPLE, streams([seed], 1, "coordinates"))[0][0]).double() @ axes
     views = (views - views.mean(0)) / views.std(0)
-    return RealViews(world, other, moments, (shared / sizes).clamp(-1, 1), views)
+    return RealViews(world, other, moments, correlations_along(axes, moments), views)
 
 
 def distinct(views: Tensor) -> Tensor:
@@ -283,10 +282,18 @@ def noise_shown(inputs: int, count: int, seeds: Sequence[int]) -> tuple[Tensor, 
     """Of unrelated Gaussian views: largest ρ̂, Σ(ρ̂)₊, and the sum of the split estimate's positive part, `[seed]`."""
     rows = []
     for g in streams(seeds, 1, "noise"):
-        views = [per_run(torch.randn, [g], count, inputs, dtype=torch.float32)[0] for _ in range(2)]
-        rho = canonical_axes(tuple(views), tied=True).rho
-        rows.append((rho[0], rho.clamp(min=0).sum(), split_correlations(*views).clamp(min=0).sum()))
+        views = torch.stack([per_run(torch.randn, [g], count, inputs, dtype=torch.float32)[0] for _ in range(2)])
+        halves = [sample_moments(tuple(half.double())) for half in views.chunk(2, 1)]
+        rho = moment_axes(Moments(*(sum(of) / 2 for of in zip(*halves, strict=True))), tied=True).rho
+        ways = [correlations_along(moment_axes(a, tied=True).first, b) for a, b in (halves, halves[::-1])]
+        rows.append((rho[0], rho.clamp(min=0).sum(), torch.stack(ways).mean(0).clamp(min=0).sum()))
     return tuple(torch.stack(part).double() for part in zip(*rows, strict=True))
+
+
+def correlations_along(axes: Tensor, moments: Moments) -> Tensor:
+    """Correlations `[k]` of both views, with moments of one encoder, along axes `[D, k]`, −1 to 1."""
+    sizes, shared = ((axes * (m @ axes)).sum(0) for m in ((moments.first + moments.second) / 2, moments.cross))
+    return (shared / sizes).clamp(-1, 1)
 
 
 def totals_of_known(rho: Tensor, count: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -23,6 +23,16 @@ from .table_worlds import COLUMNS, NATIVE, SHARED, modalities, moons, sparse_cod
 OPPONENTS = (3.0, 8.0, 20.0)  # τ² of InfoNCE; the table has the first
 HIGH = 20.0  # τ² of L2
 SMALL = (0.5, 0.4, 0.3, 0.2)  # ρ of a world that batches of 128 are enough for, with eight private directions
+SMALL_WORLD = "a small world, τ² = 2Σρ"
+TIED = ("tokens", "moons", "sparse codes")  # worlds with one encoder, in which L2 is asked
+BALANCED = ("tokens", "moons", "modalities")  # worlds in which R1 holds
+MADE: dict[str, Callable[[tuple[int, ...]], World]] = {
+    "tokens": tokens,
+    "moons": moons,
+    "modalities": lambda seeds: modalities(),
+    "sparse codes": sparse_codes,
+    SMALL_WORLD: lambda seeds: GivenCorrelations(SMALL, 12, dtype=torch.float32),
+}
 Watch = Callable[[Iterable], Iterable]
 Of = dict[str, dict[str, Tensor]]  # world → name → `[seed]`
 
@@ -37,23 +47,20 @@ def rival_runs(seeds: Sequence[int], steps: int = 160, batch: int = 128, *, watc
     Returns: "kept", of E2's networks and InfoNCE at OPPONENTS; "balance", of InfoNCE at τ² = 3, of positives alone and
         before training; "private", what outputs to spare add to the private share at HIGH, over what the law says they
         add, of the worlds with one encoder and of a small one.
-    Cost: ten networks a seed in each world.
+    Cost: eight to ten networks a seed in each world.
     """
     training = Training(tuple(seeds), steps, batch)
-    cases = [(ask, column, training) for ask in (_kept, _balance, _private) for column in COLUMNS]
-    cases = [case for case in cases if case[0] is not _private or case[1] != "modalities"] + [(_small, "", training)]
-    answers = side_by_side(_asked, cases, watch)
-    found: dict[str, Of] = {"kept": {}, "balance": {}, "private": {}}
-    for (ask, column, _), answer in zip(cases, answers, strict=True):
-        part = {_kept: "kept", _balance: "balance"}.get(ask, "private")
-        found[part][column or "a small world, τ² = 2Σρ"] = answer
+    asked = {"kept": (_kept, COLUMNS), "balance": (_balance, BALANCED), "private": (_private, (*TIED, SMALL_WORLD))}
+    cases = [(part, column) for part, (_, columns) in asked.items() for column in columns]
+    answers = side_by_side(_asked, [(asked[part][0], column, training) for part, column in cases], watch)
+    found: dict[str, Of] = {part: {} for part in asked}
+    for (part, column), answer in zip(cases, answers, strict=True):
+        found[part][column] = answer
     return found
 
 
 def _asked(ask: Callable, column: str, training: Training) -> dict[str, Tensor]:
-    made = {"tokens": tokens, "moons": moons, "sparse codes": sparse_codes}
-    world = made[column](training.seeds) if column in made else modalities()
-    return ask(world, column, training)
+    return ask(MADE[column](training.seeds), column, training)
 
 
 def _kept(world: World, column: str, training: Training) -> dict[str, Tensor]:
@@ -76,16 +83,10 @@ def _balance(world: World, column: str, training: Training) -> dict[str, Tensor]
 
 
 def _private(world: World, column: str, training: Training) -> dict[str, Tensor]:
-    return _private_share_gained(world, Arm(NATIVE[column], InfoNCE(HIGH)), HIGH, (OUTPUTS, SHARED[column]), training)
-
-
-def _small(_: World, column: str, training: Training) -> dict[str, Tensor]:
-    world, tau = GivenCorrelations(SMALL, 12, dtype=torch.float32), 2 * sum(SMALL)
-    return _private_share_gained(world, Arm(Apart(), InfoNCE(tau)), tau, (12, len(SMALL)), training)
-
-
-def _private_share_gained(world: World, arm: Arm, tau: float, outputs: tuple[int, int], training: Training):
     """Private share with outputs to spare less that without, over the law's."""
+    small = column == SMALL_WORLD
+    tau, outputs = (2 * sum(SMALL), (12, len(SMALL))) if small else (HIGH, (OUTPUTS, SHARED[column]))
+    arm = Arm(Apart() if small else NATIVE[column], InfoNCE(tau))
     rho = moment_correlations(arm.views.moments(world), tied=world.tied)
     measured, law = [], []
     for z in outputs:
@@ -103,10 +104,9 @@ def beside_the_best(kept: Of) -> Arms:
 
 def balances(found: Of) -> Arms:
     """Balance of InfoNCE over that of positives alone, in the worlds of R1; control: over that before training."""
-    worlds = [w for w in found if w != "sparse codes"]
     return {
-        "observed": {w: found[w]["InfoNCE"] / found[w]["positives"] for w in worlds},
-        "control": {w: found[w]["InfoNCE"] / found[w]["untrained"] for w in worlds},
+        "observed": {w: of["InfoNCE"] / of["positives"] for w, of in found.items()},
+        "control": {w: of["InfoNCE"] / of["untrained"] for w, of in found.items()},
     }
 
 

@@ -13,7 +13,7 @@ from .pairs import per_run
 from .sampling_bias import noise_total
 from .scores import score
 from .soft_threshold import effective_rank_of_shares, learned_temperature, water_filling, water_level
-from .unit_length import unit_length_shares, unit_length_temperature
+from .unit_length import unit_length_temperature
 from .view_makers import Apart, Coupled, Masked
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "per_run",
     "score",
     "train",
-    "unit_length_shares",
     "unit_length_temperature",
     "water_filling",
     "water_level",

@@ -1,6 +1,7 @@
 """Prints a digest of short trainings by inner products, distances and the spectral loss, and of their predictions."""
 
 import hashlib
+import os
 
 from contents import add
 
@@ -25,6 +26,7 @@ SEEDS, RHO = (1, 2), ((0.8, 0.4, 0.1), (0.5, 0.3, 0.0))
 
 
 def main() -> None:
+    os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # what another process executes is not seen here
     torch_defaults("cpu")
     seen = hashlib.sha256()
     for norm, tied, law in (("mean", True, "normal"), ("unit", False, "normal"), ("mean", True, "signs")):

@@ -3,6 +3,7 @@
 import torch
 
 from experiments.one_testbed import COLUMNS, balances, beside_the_best, private_over_law, rival_runs
+from experiments.one_testbed.table_rivals import SMALL_WORLD
 
 
 def test_every_question_is_asked_in_its_worlds():
@@ -12,8 +13,9 @@ def test_every_question_is_asked_in_its_worlds():
         found = rival_runs([1, 2], 3, 16)
     finally:
         torch.set_default_dtype(before)
-    assert set(found["kept"]) == set(found["balance"]) == set(COLUMNS)
-    assert set(found["private"]) == {"tokens", "moons", "sparse codes", "a small world, τ² = 2Σρ"}
+    assert set(found["kept"]) == set(COLUMNS)
+    assert set(found["balance"]) == set(COLUMNS) - {"sparse codes"}
+    assert set(found["private"]) == {"tokens", "moons", "sparse codes", SMALL_WORLD}
     assert set(found["kept"]["moons"]) == {"constraint", "positives", "τ² = 3", "τ² = 8", "τ² = 20"}
     assert all(x.shape == (2,) and x.isfinite().all() for of in found.values() for w in of.values() for x in w.values())
 
@@ -27,11 +29,11 @@ def test_the_best_opponent_is_the_best_on_average():
     assert torch.allclose(arms["control"]["moons"], torch.tensor([-0.6, -0.4]))
 
 
-def test_balance_leaves_out_sparse_codes_and_the_small_world_is_a_control():
+def test_balance_is_beside_positives_and_the_start_and_the_small_world_is_a_control():
     one = {"positives": torch.ones(2), "InfoNCE": torch.full((2,), 3.0), "untrained": torch.full((2,), 2.0)}
-    arms = balances({"moons": one, "sparse codes": one})
+    arms = balances({"moons": one})
     assert list(arms["observed"]) == list(arms["control"]) == ["moons"]
     assert float(arms["observed"]["moons"][0]) == 3 and float(arms["control"]["moons"][0]) == 1.5
     gained = {"gained over the law's": torch.ones(2)}
-    arms = private_over_law({"moons": gained, "a small world": gained})
-    assert list(arms["observed"]) == ["moons"] and list(arms["control"]) == ["a small world"]
+    arms = private_over_law({"moons": gained, SMALL_WORLD: gained})
+    assert list(arms["observed"]) == ["moons"] and list(arms["control"]) == [SMALL_WORLD]
