@@ -39,11 +39,12 @@ def check_changes(stamp: dict, claims: Claims, where: str, code: ChapterCode) ->
     """Raise BookError for a claim of a stored run whose rule differs and whose new entry is missing or tells another.
 
     What counts is the digest of the rule, that is the rule itself and the fields that decide how it is applied, not
-    wording, and the regime, where it is stored.
+    wording, and the regime, where it is stored. A claim that `code` no longer judges has moved to the other notebook, and
+    is compared there.
     """
     for claim, stored in stamp["claims"].items():
         row = claims.rows.get(claim)
-        if row is None or claim not in stamp["readings"]:
+        if row is None or claim not in stamp["readings"] or claim not in code.claims:
             continue
         regime, same = code.regime(claim), stored["rule"] in (None, rule_digest(row))
         if same and stored.get("judged", {}).get("regime", regime) == regime:  # older stamps store none

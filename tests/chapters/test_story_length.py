@@ -10,8 +10,8 @@ from clbook.common.formats import read_notebook
 from clbook.common.sources import ChapterFiles
 
 CARDS, WORDS, STORY = 18, 1000, 4500
-SHORT = ["alignment-and-balance"]  # a chapter that keeps the limits stands here
-ASIDE = r"^\(ab-symbols\)|\{exercise\}|^## Exercises"  # is looked up or worked through
+SHORT = ["alignment-and-balance", "collapse-and-constraints"]  # a chapter that keeps the limits stands here
+ASIDE = r"^\((ab|cc)-symbols\)|\{exercise\}|^## Exercises|^:class: worked"  # is looked up or worked through
 # No word: displays, strips, options and fences of directives. One word: formulas, roles. A link is its text.
 LEFT_OUT = (
     (r"\$\$.*?\$\$(\s*\([\w-]+\))?|```\{strip\}.*?```|^:[\w-]+:.*?$|^`{3,}.*?$", ""),

@@ -133,3 +133,13 @@ def test_the_regime_belongs_to_the_rule(files):
     files.source.write_text(NARROW.replace("scale < 9", "scale < 8"))
     with pytest.raises(BookError, match="thm-1: its regime is not the one that judged records/stand-in/smoke.json"):
         record.record("stand-in", "smoke")
+
+
+def test_a_claim_that_moved_to_the_other_notebook_is_compared_there(files):
+    stamp = json.loads(record.record("stand-in", "smoke").read_text())["run"]
+    stamp["claims"]["thm-1-a"]["judged"]["regime"] = "n > 1"
+    claims, code = Claims.load(files.claims), ChapterCode(files)
+    with pytest.raises(BookError, match="its regime is not the one"):
+        check_changes(stamp, claims, "here", code)
+    del code.claims["thm-1-a"]
+    check_changes(stamp, claims, "here", code)
