@@ -739,7 +739,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The same test for two other losses. The spectral contrastive loss "remain[s] coupled": while its outputs are small, as little as InfoNCE. And "the same argument also holds for" the loss of {cite}`chen-2020`, the cosine of two views: with its norms held fixed it is quadratic, and decoupled.
+# The same test for two other losses. The spectral contrastive loss "remain[s] coupled": while its outputs are small, as little as InfoNCE. And "the same argument also holds for" the loss of {cite}`chen-2020`, the cosine of two views. A footnote of the paper puts the dot product in its place, and then, or with its norms held fixed, the loss is quadratic, and decoupled. As it stands, the cosine couples the outputs at any size.
 
 
 # %% tags=["hide-input"]
