@@ -107,7 +107,7 @@ block, seed = chapter.seeds, first_seed
 # (cc-a-trace)=
 # ## The trace form, and a printed sign
 #
-# Both losses are $\operatorname{Tr}(W_2^\top W_1CW_1^\top W_2)$ with the matrix {eq}`cc-eq-trace`, for any number of positives and negatives. Below its equation (7) the paper prints $\tilde C=\sum_ix_i(x_i^+)^\top$ for the non-contrastive loss, without the minus sign that the loss has. That is a misprint: what follows from it in the paper has the sign.
+# Both losses are $\operatorname{Tr}(W_2^\top W_1CW_1^\top W_2)$ with the matrix {eq}`cc-eq-trace`, for any number of positives and negatives. Below equation (7) of the paper stands $\tilde C=\sum_ix_i(x_i^+)^\top$ for the non-contrastive loss, without the minus sign that the loss has. That is a misprint: what the paper concludes from it has the sign.
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
@@ -645,7 +645,7 @@ chapter.judge("prop-1-b", observed=collapsed_nets, control=labelled_nets)
 chapter.judge("lem-1-f", observed=late_lazy, control=early_lazy | fitted_lazy)
 
 # %% [markdown]
-# **The abstract's sentence.** "We also argue that the infinite width approximation of SSL models significantly deviate from the neural tangent kernel approximations of supervised models." The paper's argument is not about the kernel, which is the same, but about the outputs: there are no labels that "can drive the dynamics of the different components $u_1,\ldots,u_z$ in different directions". We take the tangent kernel of a ReLU network of infinite width, {eq}`cc-eq-arccos`, and run both flows from the same starts: under loss (1) one dimension is left, with orthogonal labels there are as many as outputs.
+# **The abstract's sentence.** "We also argue that the infinite width approximation of SSL models significantly deviate from the neural tangent kernel approximations of supervised models." The paper's argument is not about the kernel, which is the same, but about the outputs: there are no labels that "can drive the dynamics of the different components $u_1,\ldots,u_z$ in different directions". We take the tangent kernel of a ReLU network of infinite width, {eq}`cc-eq-arccos`, and run both flows from the same starts: under loss (1) of the paper one dimension is left, with orthogonal labels there are as many as outputs.
 
 # %% tags=["hide-input"]
 x_ntk, n_ntk = stacked(*gaussian_pairs(stream(seed, 1, "pairs"), 30, inputs)), 30
@@ -1647,9 +1647,9 @@ chapter.judge(
 
 # %% [markdown]
 # (cc-a-figure-3)=
-# ## What the text says of Figure 3
+# ## What the text says of Figure 3 of the paper
 #
-# Both ways of the paper's Figure 3, (11) and (12), reach the same final loss and the same final outputs, one of two points, and the loss of (12) falls slightly more slowly, as the paper says: at the smallest width with its step size, at the largest with a sixteenth of it. The first clock, $(4-s)/2$, is ahead of the other as soon as $s>0$. At the largest width and the full step the sign is reversed and the size is a tenth; there the discretisation error of (12) dominates.
+# Both ways, (11) and (12) of the paper, reach the same final loss and the same final outputs, one of two points, and the loss of (12) falls slightly more slowly, as the paper says: at the smallest width with its step size, at the largest with a sixteenth of it. The first clock, $(4-s)/2$, is ahead of the other as soon as $s>0$. At the largest width and the full step the sign is reversed and the size is a tenth; there the discretisation error of (12) of the paper dominates.
 
 # %% tags=["hide-input"]
 span, kept_points = 20.0, 400
@@ -2445,7 +2445,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # (cc-a-networks)=
 # ## Beside nonlinear networks
 #
-# The last item of the paper's list of contributions says that its dynamics "can be solved significantly faster than training nonlinear networks, and yet provide comparable accuracy on downstream tasks". So we train tanh and ReLU networks with orthonormal layers on the images of Figure 4, and integrate the equation from the outputs of their linear twins at the start. (MNIST images are averaged over $2\times2$ pixels here, so that training takes minutes.) "Comparable" means that the networks are at most two percentage points better.
+# The last item of the paper's list of contributions says that its dynamics "can be solved significantly faster than training nonlinear networks, and yet provide comparable accuracy on downstream tasks". So we train tanh and ReLU networks with orthonormal layers on the images of Figure 4 of the paper, and integrate the equation from the outputs of their linear twins at the start. (MNIST images are averaged over $2\times2$ pixels here, so that training takes minutes.) "Comparable" means that the networks are at most two percentage points better.
 
 
 # %% tags=["hide-input"]
@@ -2537,7 +2537,7 @@ chapter.judge(
 # %% [markdown]
 # On average the accuracy is {glue:text}`cc-net-equation:.1f` % with the equation, {glue:text}`cc-net-tanh:.1f` % with tanh and {glue:text}`cc-net-relu:.1f` % with ReLU. In the [record](cc-record), on MNIST, tanh networks are a little better than the equation, so near our margin that more splits would have to decide.
 #
-# *Faster* is judged on stored times of one processor: an update of (12) against a step of one tanh network, alone and as one of 64 that are trained in a batch.
+# *Faster* is judged on stored times of one processor: an update of (12) of the paper against a step of one tanh network, alone and as one of 64 that are trained in a batch.
 
 # %% tags=["hide-input"]
 trained_5 = chapter.benchmark("constrained-descent")

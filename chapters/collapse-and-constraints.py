@@ -906,7 +906,7 @@ glue.figure(fig, "cc-plot-ends")
 # %% [markdown]
 # ## Descent and the equation: one curve of directions, two clocks
 #
-# In practice one takes steps. Figure 3 of the paper compares two ways. Equation (11) of the paper is gradient descent on the weights, which are then projected back onto the constraints. Equation (12) takes steps with the equation for the outputs, $q_{t+1}=q_t+\eta\,\dot q_t$. The paper has one output, widths $h\in\{10,100,1000\}$ and $\eta=0.01$, and does not name the data; we take half moons. It says that for a given initialisation the outputs "stay close to each other and converge to the same final outputs". The largest distance over time, on average over the starts, is {glue:text}`cc-gap-narrow:.2f` at the smallest width and {glue:text}`cc-gap-wide:.3f` at the largest, where the final outputs have length 1.
+# In practice one takes steps. Figure 3 of the paper compares two ways. Equation (11) of the paper is gradient descent on the weights, which are then projected back onto the constraints. Equation (12) of the paper takes steps with the equation for the outputs, $q_{t+1}=q_t+\eta\,\dot q_t$. The paper has one output, widths $h\in\{10,100,1000\}$ and $\eta=0.01$, and does not name the data; we take half moons. It says that for a given initialisation the outputs "stay close to each other and converge to the same final outputs". The largest distance over time, on average over the starts, is {glue:text}`cc-gap-narrow:.2f` at the smallest width and {glue:text}`cc-gap-wide:.3f` at the largest, where the final outputs have length 1.
 
 # %% [markdown]
 # ```{strip}
@@ -957,13 +957,13 @@ glue.number("cc-gap-wide", np.mean(farthest[f"h={flow_widths[-1]}"]))
 chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 
 # %% [markdown]
-# **Close, but not one flow.** Descent by (11) projects the *weights*; Theorem 2 projects the *gradients*. For small steps the former follows
+# **Close, but not one flow.** Descent by (11) of the paper projects the *weights*, Theorem 2 of the paper the *gradients*. For small steps the former follows
 #
 # $$
 # \dot q=-4\Lambda q+\Lambda qq^\top q+3\,qq^\top\Lambda q ,
 # $$ (cc-eq-polar)
 #
-# another equation than (9). *Why?* The two ways disagree on a turn of $W_1$ *within* its column space, which $I-WW^\top$ discards. That loses nothing if the loss depends on the column space alone, but it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle. Its column space is still the whole plane, but the loss is now $+1$.
+# another equation than (9) of the paper. *Why?* The two ways disagree on a turn of $W_1$ *within* its column space, which $I-WW^\top$ discards. That loses nothing if the loss depends on the column space alone, but it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle. Its column space is still the whole plane, but the loss is now $+1$.
 #
 # For one output both flows run through the same directions, by different clocks, $d\tau=\frac{4-s}2\,dt$ here and $d\tau=(2-s)\,dt$ there. A wide network turns to $e_1$ while $s$ is tiny and the clocks still agree, so there the flows merge: their largest distance falls like
 #
@@ -1453,7 +1453,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) agree, as for every pair, but both are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9. An exercise builds the clean case.
+# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) of the paper agree, as for every pair, but both are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9. An exercise builds the clean case.
 #
 # ```{glue:figure} cc-plot-fig-4b
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
