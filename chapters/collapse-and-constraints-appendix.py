@@ -1199,7 +1199,7 @@ glue.figure(fig, "cc-plot-fig-1")
 # :alt: Left, the unconstrained loss falls without bound while the losses under both constraints level off. Right, outputs of six starts run to plus or minus e1 under the constraints and out of the picture without.
 # :name: cc-plot-fig-1
 #
-# Figure 1 of the paper. Half moons, six starts. Left, the loss (the scaled loss lies close to that of the projected weights, which is drawn over it). Right, the outputs at the two eigenvectors of $C$; dots are starts, stars are $\pm e_1$. Look at where the lines go: without a constraint, by descent of both layers until the outputs exceed a million, out of the picture; with one, into the stars, as the paper's caption and text say. The same half moons under the three rules are <a href="#clouds:t=3">the clouds of the live picture</a>.
+# Figure 1 of the paper. Half moons, six starts. Left, the loss (the scaled loss lies close to that of the projected weights, which is drawn over it). Right, the outputs at the two eigenvectors of $C$; dots are starts, stars are $\pm e_1$. Look at where the lines go: without a constraint, by descent of both layers until the outputs exceed a million, out of the picture; with one, into the stars, as the paper's caption and text say. The same half moons under the three rules are <a href="collapse-and-constraints.html#clouds:t=3">the clouds of the live picture</a>.
 # ```
 
 # %% [markdown]
