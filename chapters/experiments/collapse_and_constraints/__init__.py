@@ -6,6 +6,7 @@ It re-exports the names that the chapter uses.
 from .half_moon_gap import half_moon_gap
 from .output_divergence import grow_outputs
 from .three_rules import half_moon_spectrum, rotated_start, three_rules
+from .two_descents import two_descents
 
 __all__ = [
     "grow_outputs",
@@ -13,4 +14,5 @@ __all__ = [
     "half_moon_spectrum",
     "rotated_start",
     "three_rules",
+    "two_descents",
 ]
