@@ -384,7 +384,7 @@ glue.figure(fig, "ot-plot-clip")
 # What a logit scale says. 64 directions of equal correlation: dotted, the count, where outputs of root mean square norm 1 settle; line, where outputs of unit length would settle with infinitely many negatives; points, outputs of unit length in batches of 128, from $\tau^2=14.3$. Look at the last group: the batch is solved, and $\tau^2$ falls far short of both.
 # ```
 #
-# Up to .6 a larger count has a larger $\tau^2$. At .9 the batch of 128 is told apart without errors. The loss is then next to nothing, and little is left that moves $\tau^2$: it ends at less than half of the count, and lower than for .6. Such a number says how long and how fast one trained, and not what there is to count.
+# Up to .6 a larger count has a larger $\tau^2$. At .9 the batch of 128 is told apart without errors. The loss is then next to nothing, and little is left that moves $\tau^2$: it ends at less than half of the count, and lower than for .6. Such a number says how training went, and not what there is to count.
 
 
 # %% [markdown]

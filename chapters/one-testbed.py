@@ -23,7 +23,7 @@
 # ```{include} ../book/_generated/one-testbed-box.md
 # ```
 #
-# **If you train CLIP**: its `logit_scale` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how long you trained, and [which ten lines](ot-ten-lines) say instead what your two towers have in common.
+# **If you train CLIP**: its `logit_scale.exp()` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how training went, and [which ten lines](ot-ten-lines) say instead what your two towers have in common.
 #
 # **If you read theory**: the four papers of this book explain contrastive learning in four worlds. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. Which explanation *travels*? A world in which a prediction fails says nothing against its paper, which speaks of its own.
 
@@ -116,7 +116,7 @@ alt = "Three vessels with six shafts of depth 0.9, 0.7, 0.5, 0.3, 0 and 0. At an
 glue.explorable(fig, "vessel", alt)
 
 # %% [markdown]
-# The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. All this can fail: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, as training does.
+# The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. The loop of a real training is not so exact: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, and the vessel ends a little over the brim.
 #
 # So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
 #
@@ -167,7 +167,7 @@ glue.explorable(fig, "vessel", alt)
 # ```
 # ````
 #
-# We train on eight spectra, from a temperature far below the answer and from one far above it. Beyond this start nothing is told to the network but pairs of views. Training itself is short, once:
+# We train on eight spectra, from a temperature far below the answer and from one far above it. The network sees pairs of views, and nothing else. This is the training loop:
 #
 # ```{strip}
 # fresh pairs at every step | experiment.train: drawn = [
@@ -428,8 +428,8 @@ chapter.judge("private", **private_shares(block))
 #
 # $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which is another loss. What we can say of it:
 #
-# - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). Strong directions are exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
-# - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how long and how fast one trained.
+# - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). The strongest direction is exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
+# - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how training went, and not what is shared.
 # - *Compute instead* the correlations of your features, as below. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
 #
 # (ot-ten-lines)=
@@ -493,10 +493,10 @@ chapter.judge("spectral", **counted)
 # |---|---|---|
 # | Without a constraint outputs collapse, with negatives or without | {cite:t}`esser-2023` | a counterpart: at $\tau^2\to0$ one direction is left, too, the one of the largest $\rho$; theirs is that of the largest cross moment, as their loss has no norm ([chapter](collapse-and-constraints.ipynb)) |
 # | Negative pairs balance | {cite:t}`ren-li-2023` | a larger $\tau^2$ fills more shafts; shares are equal exactly where correlations are, as with their $\rho_j=1$ ([chapter](alignment-and-balance.ipynb)) |
-# | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it every direction has $\rho=1$, and with enough outputs the network whitens ([chapter](feature-decoupling.ipynb)) |
+# | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it, and with equal views, every direction has $\rho=1$, and with enough outputs the network whitens ([chapter](feature-decoupling.ipynb)) |
 # | Non-linearity finds patterns | {cite:t}`tian-2023` | not in it: the formula speaks of linear networks ([chapter](nonlinearity.ipynb)) |
 #
-# The first two look opposite: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. For centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. See it: <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">equal views, and noise wins</a>; redraw the private part (their ρ at 0), and it is gone.
+# The first two look opposite: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. For centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. See it: <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">noise that both views show alike</a> (ρ = 1) wins over features that they show in part; redraw it for each view (its ρ at 0), and it is gone.
 #
 # These are readings of optima. The papers prove more, about the way there: which direction comes first, at which rate, in which stage.
 

@@ -10,7 +10,7 @@ from clbook.common.formats import read_notebook
 from clbook.common.sources import ChapterFiles
 
 CARDS, WORDS, STORY = 18, 1000, 4500
-SHORT = ["alignment-and-balance", "collapse-and-constraints", "feature-decoupling", "nonlinearity"]  # those that keep the limits
+SHORT = ["alignment-and-balance", "collapse-and-constraints", "feature-decoupling", "nonlinearity"]  # keep the limits
 ASIDE = r"^\(\w+-symbols\)|\{exercise\}|^## Exercises|^:class: worked"  # is looked up or worked through
 # No word: displays, strips, options and fences of directives. One word: formulas, roles. A link is its text.
 LEFT_OUT = (

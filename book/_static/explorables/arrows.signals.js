@@ -3,8 +3,8 @@
   "use strict";
   const { make, arrowsMath } = explorables;
   const { PLAIN } = arrowsMath, COUNT = PLAIN.sigma.length;
-  const WIDE = 484, HIGH = 322, PITCH = 112, LEFT = 80, FOOT = 158, REACH = 128, APART = 6.5, HEAD = 12; // one length is REACH
-  const LEVEL = 250, ROOM = 38, HALF = 1.5; // the line from which pull and push start, their longest, and where they have half of it
+  const WIDE = 484, HIGH = 330, PITCH = 112, LEFT = 80, FOOT = 158, REACH = 128, APART = 6.5, HEAD = 12; // one length is REACH
+  const LEVEL = 258, ROOM = 38, HALF = 1.5; // the line from which pull and push start, their longest, and where they have half of it
   const soft = { style: "fill: var(--soft)" }, middle = { "text-anchor": "middle" };
   const centre = (p) => LEFT + 20 + p * PITCH;
 
@@ -36,7 +36,7 @@
     make(svg, "text", { x: 0, y: LEVEL - 8, class: "pull" }, "pull");
     make(svg, "text", { x: 0, y: LEVEL + 18, class: "push" }, "push");
     line(LEVEL, "none");
-    make(svg, "text", { x: LEFT - 34, y: HIGH - 6, class: "key", ...soft }, "positives pull, negatives push; where both are equal, a signal rests");
+    make(svg, "text", { x: LEFT - 34, y: HIGH - 6, class: "key", ...soft }, "positives pull, negatives push; equal: at rest");
     const signals = PLAIN.sigma.map((_, p) => signal(svg, p));
 
     return function ({ shares, agree, pull, push }, sigma, said) {
@@ -60,7 +60,7 @@
     const ink = `var(--signal-${p + 1})`, x = centre(p);
     const arms = [0, 1].map((k) => arrow(svg, { class: k ? "arm caption" : "arm", stroke: ink, fill: ink }));
     make(svg, "text", { x, y: FOOT + 17, ...middle, class: "name" }, `signal ${p + 1}`);
-    const name = make(svg, "text", { x: x - 6, y: FOOT + 34, "text-anchor": "end", ...soft }), share = make(svg, "text", { x: x + 4, y: FOOT + 34, class: "name" });
+    const name = make(svg, "text", { x, y: FOOT + 51, ...middle, ...soft }), share = make(svg, "text", { x, y: FOOT + 34, ...middle, class: "name" });
     const up = arrow(svg, { class: "force pull", transform: `translate(${x - 9},${LEVEL})` });
     const down = arrow(svg, { class: "force push", transform: `translate(${x + 9},${LEVEL}) rotate(180)` });
     return { arms, name, share, up, down };

@@ -41,7 +41,7 @@
       because: "The vessel is full, so the water runs over: what the views do not share gets its part. No negative has removed noise.",
     },
     {
-      ask: "τ² = 1 again, but no augmentation: the views are equal, so private features have correlation 1. Who wins?",
+      ask: "τ² = 1 again, but now six private features are alike in both views, as if no augmentation touched them: their correlation is 1. Who wins?",
       from: { private: 6 },
       then: { coupled: 1 },
       answers: [["the shared features", "shared"], ["the private ones", "private"]],
@@ -49,15 +49,15 @@
         const { shares } = waterFilling(spectrum({ shared: USUAL, priv: 6, coupled: 1 }), 1), total = (part) => part.reduce((a, b) => a + b, 0);
         return total(shares.slice(0, 4)) > total(shares.slice(4)) ? "shared" : "private";
       },
-      because: "The law knows no noise, only correlations. What both views show alike is deepest, and it wins by its number of dimensions.",
+      because: "The law knows no noise, only correlations. What both views show alike is deepest, and of that there are six dimensions.",
     },
   ];
   const TOUR = [
     { words: "A shaft for each direction, as deep as its correlation ρ between the two views. Private directions have ρ = 0 and no depth.", state: { tau: 0.1 }, light: ".vessel" },
-    { words: "τ² = 0.3 (a high temperature): the deepest shaft takes nearly all. This is the collapse of positive pairs alone.", state: { tau: 0.3 }, light: ".vessel" },
+    { words: "τ² = 0.3 (a high temperature): the deepest shaft takes most. As τ² goes to 0 it takes all, the collapse of positive pairs alone.", state: { tau: 0.3 }, light: ".vessel" },
     { words: "Equal depths fill equally at any τ²: balance belongs to equal correlations, not to negatives alone.", state: { tau: 1, first: 0.7, third: 0.7, fourth: 0.7 }, light: ".vessel" },
     { words: "Two outputs instead of eight: only the two deepest shafts are open.", state: { tau: 2, outputs: 2 }, light: ".vessel" },
-    { words: "So far the loss was that of infinitely many negatives, whose optimum is the law. Now 64 pairs are drawn at each step, and τ² is learned: the vessel is filled to the brim, nearly.", state: { tau: 0.5, learn: 1, sampled: 1 }, light: ".vessel" },
+    { words: "So far the loss was that of infinitely many negatives, whose optimum is the law. Now 64 pairs are drawn at each step, and τ² is learned: the vessel ends a little over the brim.", state: { tau: 0.5, learn: 1, sampled: 1 }, light: ".vessel" },
   ];
 
   function draw(board, changed) {
