@@ -12,7 +12,7 @@ from own_repository import git
 
 from clbook.cli import app
 
-LARGEST = 3 * 2**20
+LARGEST = 4 * 2**20
 # a folder of one machine at the start of a path; a URL or a relative path has a word, a dot or a slash before it
 MACHINE_PATH = re.compile(
     r"(?<![\w.~/-])/(?:work|root|home|Users|mnt|scratch)/[\w.]|/tmp/[i]pykernel_|\b[A-Z]:\\Users\\"
@@ -21,7 +21,7 @@ MACHINE_PATH = re.compile(
 
 def problems(name: str, content: bytes) -> list[str]:
     """What is wrong with one file."""
-    found = [f"{name}: {len(content) / 2**20:.1f} MB, at most 3 are allowed"] if len(content) > LARGEST else []
+    found = [f"{name}: {len(content) / 2**20:.1f} MB, at most 4 are allowed"] if len(content) > LARGEST else []
     if b"\0" in content[:8000]:
         return found
     text = content.decode("utf-8", errors="replace")
@@ -44,7 +44,7 @@ def test_a_path_of_one_machine_is_caught(top):
 
 
 def test_a_large_file_is_caught():
-    assert problems("a.ipynb", b"x" * (LARGEST + 1)) == ["a.ipynb: 3.0 MB, at most 3 are allowed"]
+    assert problems("a.ipynb", b"x" * (LARGEST + 1)) == ["a.ipynb: 4.0 MB, at most 4 are allowed"]
     assert problems("a.png", b"\0" * LARGEST) == []
 
 
