@@ -827,7 +827,7 @@ raised = torch.stack(
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **Noise overgrows the signals.** Theorem 3.2 speaks of the end. What surprised us is the way there. Over three sizes of the noise the share of the signals rises far above its start, and falls back, because noise goes on growing when the signals no longer do. The control is the same network with a mask, still with $b=0$. With one negative instead of {glue:text}`fd-negatives:.0f` the share at the end is {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
+# **Noise overgrows the signals.** The paper's Theorem 3.2 speaks of the end. What surprised us is the way there. Over three sizes of the noise the share of the signals rises far above its start, and falls back, because noise goes on growing when the signals no longer do. The control is the same network with a mask, still with $b=0$. With one negative instead of {glue:text}`fd-negatives:.0f` the share at the end is {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
 
 
 # %% tags=["hide-input"]

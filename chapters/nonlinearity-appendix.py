@@ -2462,7 +2462,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# "Furthermore, the stronger the modulation, the higher the probability becomes": up to $\epsilon_l=1$ it grows with $\epsilon_l$, by $\tfrac12(1-((1+\epsilon_l)/2)^{d-1})$ per unit. Beyond it is ½, as (155) says.
+# "Furthermore, the stronger the modulation, the higher the probability becomes": up to $\epsilon_l=1$ it grows with $\epsilon_l$, by $\tfrac12(1-((1+\epsilon_l)/2)^{d-1})$ per unit. Beyond it is ½, as (155) of the paper says.
 
 
 # %% tags=["hide-input"]
@@ -2577,7 +2577,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Below (157) the paper adds that "the probability is exponentially small if $r$ is large, i.e., $\epsilon_l$ ranks low". By (157) it falls as $\tfrac1r(1-\delta/2)^r$ if those ahead lead by a gap $\delta$. It takes a gap that stays: among components that are nearly equal the last one, too, wins with a probability near $1/r$.
+# Below its (157) the paper adds that "the probability is exponentially small if $r$ is large, i.e., $\epsilon_l$ ranks low". By the paper's (157) it falls as $\tfrac1r(1-\delta/2)^r$ if those ahead lead by a gap $\delta$. It takes a gap that stays: among components that are nearly equal the last one, too, wins with a probability near $1/r$.
 
 
 # %% tags=["hide-input"]
@@ -4113,7 +4113,7 @@ glue.figure(fig, "plot-own")
 # - **Theorem 3 of the paper and its Lemmas 7 and 11**: $A$ positive semidefinite, as Appendix B.4 assumes before it shifts $A$ (`thm-3`, `lem-7`, `lem-11`).
 # - **Theorem 4 of the paper, second part**: $s$ held fixed (`thm-4-a`). The swap of paper (163) consists of critical points where the swapped filters have the same $s$.
 # - **The smallest $t^*$ wins**, in the proof of Theorem 6 of the paper: the race without projection (`thm-6-a`). The theorem itself holds on the sphere.
-# - **Paper (156), (157) and $\mathbb P[E_l]\ge\epsilon_l/2$**: leads and modulations of at most 1, gaps of at most 2 (`eq-155-b`). Below (157), "exponentially small": gaps that do not shrink (`eq-157-a`).
+# - **Paper (156), (157) and $\mathbb P[E_l]\ge\epsilon_l/2$**: leads and modulations of at most 1, gaps of at most 2 (`eq-155-b`). Below the paper's (157), "exponentially small": gaps that do not shrink (`eq-157-a`).
 # - **Importances other than the uniform**, in Section 4 of the paper: features that are products over the fields (`asm-2-a`).
 # - **Figure 10 and Table 1 of the paper**: `fig-10-a` and `table-1-a` name their cells.
 # - **More and deeper optima**, **BatchNorm and the pull to $\Delta_k$**, **tickets**: see `cor-2-c`, `cor-2-d`, `app-d-b`, `tickets`.

@@ -180,7 +180,9 @@ def test_what_is_committed_is_current_or_excused_with_a_reason(old):
 def test_a_chapter_places_no_picture_that_earlier_cells_drew(old, name):
     sources = [one.source.read_text() for one in ChapterFiles(ROOT, name).notebooks if one.source.is_file()]
     placed = {found for source in sources for found in re.findall(r"\{record-figure\} (\S+)", source)}
-    assert placed & set(old.get(f"records/{name}/paper.json", ())) == set()
+    where = f"records/{name}/paper.json"
+    excused = (yaml.safe_load(EXCUSED.read_text(encoding="utf-8")) or {}).get(where, {}).get("pictures", ())
+    assert placed & set(old.get(where, ())) <= set(excused)
 
 
 @pytest.mark.parametrize("name", chapter_names(ROOT))

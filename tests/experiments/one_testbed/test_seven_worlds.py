@@ -12,22 +12,24 @@ FILES = ChapterFiles.find("one-testbed", ROOT)
 
 
 def shown() -> dict[str, list[str]]:
-    text = (ROOT / "chapters" / "one-testbed.py").read_text(encoding="utf-8")
-    rows = re.findall(r"^# \| (.+?) \| (.*?) \| ?(.*?) ?\|$", text.partition("less 1 | the spectral loss")[2], re.M)
-    return {views.partition(",")[0]: [infonce, spectral] for views, infonce, spectral in rows if "---" not in views}
+    """World → what stands under it for InfoNCE and for the spectral loss."""
+    text = (ROOT / "chapters" / "one-testbed.py").read_text(encoding="utf-8").partition("(ot-seven-counts)=")[2]
+    rows = [re.split(r" ?\| ?", line)[1:-1] for line in re.findall(r"^# (\|.*\|)$", text, re.M)[:4]]
+    (_, *worlds), _, (_, *infonce), (_, *spectral) = rows
+    return {world: [*pair] for world, *pair in zip(worlds, infonce, spectral, strict=True)}
 
 
 def percent(values: list[float]) -> str:
-    return f"{round(100 * sum(values) / len(values)):+d} %".replace("-", "−")
+    return f"{round(100 * sum(values) / len(values)):+d}".replace("-", "−").replace("+0", "0")
 
 
 def test_the_table_says_what_was_measured():
     paper, page = read_record(FILES.record("paper"), FILES)["run"]["readings"], notebooks_stamp(FILES)["readings"]
     table, spectral = shown(), paper["spectral"]
-    for views, name in (("tokens", "tokens"), ("half moons", "moons"), ("two modalities", "modalities")):
+    for views, name in (("tokens", "tokens"), ("half moons", "moons"), ("modalities", "modalities")):
         assert table[views] == [percent(spectral["control"][name]), percent(spectral["observed"][name])]
     weak = paper["weak-count"]["observed"]["from 0.5 Σρ"]
     assert table["sparse codes"] == [percent(weak), percent(spectral["observed"]["sparse codes"])]
-    for views, reading in (("patches of photographs", paper), ("handwritten digits", page)):
+    for views, reading in (("photographs", paper), ("digits", page)):
         assert table[views][0] == percent(reading["real-temperature"]["control"]["from 1"])
     assert table["Gaussian"][0] == percent(max(paper["count"]["observed"].values(), key=sum))
