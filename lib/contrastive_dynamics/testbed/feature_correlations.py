@@ -54,16 +54,15 @@ def unrelated_correlation(first: Tensor, second: Tensor, *, tied: bool, generato
         generator: of the shuffles.
     Returns: a correlation > 0, about 3.5/√n; more for features with heavy tails.
     Raises: ValueError as `feature_correlations`, and for features that have no direction in common to measure.
-    Cost: that of `feature_correlations` for each hundred directions or less.
+    Cost: that of `split_correlations` for each hundred directions or less.
     """
+    _check(first, second, tied)
     shown = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # shuffled pairs are no mistake
-        while sum(map(len, shown)) < 100:
-            order = torch.randperm(len(first), generator=generator)
-            shown.append(feature_correlations(first, second[order], tied=tied))
-            if not len(shown[0]):
-                raise ValueError("unrelated_correlation: one half of the pairs has no column that varies")
+    while sum(map(len, shown)) < 100:
+        order = torch.randperm(len(first), generator=generator)
+        shown.append(split_correlations(first, second[order], tied=tied))
+        if not len(shown[0]):
+            raise ValueError("unrelated_correlation: one half of the pairs has no column that varies")
     return 3.5 * float(torch.cat(shown).square().mean().sqrt())
 
 
