@@ -55,18 +55,17 @@ def broken(rows: Iterable[Mutation]) -> set[str]:
 
 
 def failing(rows: Iterable[Mutation]) -> set[str]:
-    """What the rows break, and what does its work by it, in the same module."""
-    library, found = Library(), set()
+    """What the rows break, and what reaches it from the same module."""
+    library, found = _library(), set()
     for kernel in {m.kernel for m in rows if m.kernel}:
-        module, names = library.module(kernel.module).definitions, [kernel.name]
-        for name in names:  # grows
-            names += [user for user, node in module.items() if user not in names and name in _words(node)]
-        found |= {_short(Definition(kernel.module, name)) for name in names}
+        beside = (Definition(kernel.module, name) for name in library.module(kernel.module).definitions)
+        found |= {_short(one) for one in beside if kernel in library.digests("generated").reached(one)}
     return found
 
 
-def _words(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+@cache
+def _library() -> Library:
+    return Library().read()
 
 
 def _short(definition: Definition) -> str:
@@ -82,8 +81,8 @@ def excused(path: Path = REASONS) -> Counter:
 
 @cache
 def all_kernels() -> frozenset[str]:
-    library = Library().read()
-    return frozenset().union(*(kernels(ChapterCode(ChapterFiles(ROOT, name), library)) for name in chapter_names(ROOT)))
+    found = (kernels(ChapterCode(ChapterFiles(ROOT, name), _library())) for name in chapter_names(ROOT))
+    return frozenset().union(*found)
 
 
 def test_every_kernel_has_a_mutation_or_a_reason_why_it_has_none():
