@@ -803,7 +803,7 @@ glue.figure(fig, "ot-plot-beyond")
 # Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone, fully connected, shows no more single features than linear neurons do (T2). What it keeps is another matter: more than a linear network in tokens, less in the other three worlds (T3).
 
 # %% [markdown]
-# Is a negative a matter of rate or time? The profile `paper` ([its run](ot-record)) trains each again at a third of the rate, at thrice the rate and in twice the steps.
+# Is a negative a matter of rate or time? The longer run behind the [record](ot-record) trains each again at a third of the rate, at thrice the rate and in twice the steps.
 
 # %% tags=["hide-input"]
 stands = standings(changed)

@@ -196,7 +196,7 @@
       const view = EDGE * (bound ? bound * farthest : Math.max(...u.map(([x, y]) => Math.max(Math.abs(x), Math.abs(y)))));
       put(panels[rule], u, view);
       const scale = view >= 1e4 ? view.toExponential(0).replace("e+", "e") : view >= 100 ? view.toFixed(0) : view.toPrecision(2);
-      words.textContent = `rank ${rank.toFixed(2)}: ${says(rank)}\nframe ±${scale}`;
+      words.textContent = `rank ${rank.toFixed(2)}: ${says(rank)}\nedge at ±${scale}`;
       heads[rule].setAttribute("cx", across(t));
       heads[rule].setAttribute("cy", up(rank));
       if (!playing) picture.setAttribute("aria-label", `${NAMES[rule]}: outputs of two half moons, rank ${rank.toFixed(2)}, seen from minus to plus ${scale}`);
