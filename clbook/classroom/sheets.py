@@ -70,7 +70,7 @@ def write_solutions(root: Path, out: Path, seed: int = 0) -> list[Path]:
             (folder / f"{source.stem}.html").write_text(page, encoding="utf-8")
         for source in solution_sources(root, ANSWERS):
             shutil.copy(source, folder)
-        names = sorted(path.name for path in folder.iterdir())
+        names = sorted(path.name for path in folder.glob("[!.]*"))  # without the lock
     return [out / name for name in names]
 
 

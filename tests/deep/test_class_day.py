@@ -1,6 +1,7 @@
 """A class day: the sheets are written, a notebook is graded by its bundle, a batch by `clbook grade`."""
 
 import copy
+import csv
 import json
 import os
 import shutil
@@ -51,7 +52,7 @@ def test_the_bundle_grades_a_right_a_half_right_and_an_empty_notebook(source, tm
 @pytest.mark.parametrize("source", exercise_sources(ROOT), ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("state", ["untouched", "half done"])
 def test_run_all_goes_through_a_sheet_in_any_state(source, state, tmp_path):
-    """As JupyterLab does, where a cell that fails ends it unless it is tagged: open answers get one sentence."""
+    """As JupyterLab does, where a cell that fails ends it unless it is tagged: open answers get a line or two."""
     (tmp_path / "work").mkdir()
     sheet = assign(source, tmp_path / "work")
     notebook = filled(sheet, lambda k: state == "half done" and k % 2 == 0)
@@ -59,7 +60,7 @@ def test_run_all_goes_through_a_sheet_in_any_state(source, state, tmp_path):
     done = executed(notebook, sheet.name, tmp_path, 300)
     texts = {c.source: "".join(o.get("text", "") for o in c.outputs) for c in done.cells if c.cell_type == "code"}
     checks = [text for code, text in texts.items() if code.startswith("grader.check(")]
-    told = [text for text in checks if text.startswith("`") and text.count("\n") == 1]
+    told = [text for text in checks if text.startswith(("`", "Predict first: ")) and text.count("\n") <= 2]
     assert len(told) == len(checks) if state == "untouched" else 0 < len(told) < len(checks)
     assert "passed" in str(done.cells) or state == "untouched"
     assert all(text.count("\n") <= 1 for code, text in texts.items() if "plt.show()" in code)
@@ -178,8 +179,9 @@ def test_a_class_day_from_a_clone(tmp_path):
     nbformat.write(filled(sheet, lambda k: True), clone / "submissions" / "ada.ipynb")
     said += transcript(clone, clbook, "grade", "nonlinearity", "submissions", "--out", "grades.csv")
     print(said)
-    ada = (clone / "grades.csv").read_text().splitlines()[1].split(",")
-    assert "w1_hills" in said and ada[0] == "ada.ipynb" and ada[-2:] == ["76", ""]
+    _, ada = csv.reader((clone / "grades.csv").read_text(encoding="utf-8-sig").splitlines())
+    assert "w1_hills" in said and ada[0] == "ada.ipynb" and ada[-2] == "76"
+    assert "predictions without a time" in ada[-1] and "to the book's solution" in ada[-1]
 
 
 def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
@@ -209,12 +211,12 @@ def test_a_batch_is_graded_whatever_is_in_it(tmp_path):
     assert "the notebook cannot be read" in notes["gus"]
     rows = by_student(sheet, list(graded.values()))
     assert rows[:3] == [
-        ["student", "w1_double", "sum", "notes"],
-        ["ada.ipynb", "6", "6", ""],
-        ["bob.ipynb", "2", "2", ""],
+        ["student", "w1_double", "sheet", "projects", "p1_report", "sum", "notes"],
+        ["ada.ipynb", "6", "6", "0", "", "6", ""],
+        ["bob.ipynb", "2", "2", "0", "", "2", ""],
     ]
     assert by_question(sheet, list(graded.values()))[1] == ["w1_double", "6", "2.3", "2", "3"]
     write_csv(rows, tmp_path / "grades.csv")
-    assert (tmp_path / "grades.csv").read_text().splitlines()[1] == "ada.ipynb,6,6,"
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1] == "ada.ipynb,6,6,0,,6,"
     with pytest.raises(BookError, match="cannot be written"):
         write_csv(rows, tmp_path / "nowhere" / "grades.csv")
