@@ -7,6 +7,7 @@ of a chapter, and then every claim is tested, which takes many minutes.
 import ast
 import itertools
 import os
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from clbook.provenance.syntax import Definition
 
 EVERY = os.environ.get("CLBOOK_EVERY", "")
 SECONDS, START_SECONDS = 20.0, 3.5  # of CPU: of a chapter's sample, to start a process for one claim
+_COMPILES = re.compile(r"\b(njit|intrinsic|compiled_once)\b")  # what numba compiles, or asks for LLVM's language
 UNKNOWN_SECONDS = 5.0  # of a claim that nothing is kept of
 
 
@@ -222,7 +224,7 @@ def decorated(library: Library) -> dict[str, str]:
     """`module.name` → decorators of each definition of the library that numba compiles or asks for LLVM's language."""
     definitions = ((m, n, d) for m in library.names() for n, d in library.module(m).definitions.items())
     found = {f"{m}.{n}": " ".join(map(ast.unparse, getattr(d, "decorator_list", []))) for m, n, d in definitions}
-    return {name.partition(".")[2]: said for name, said in found.items() if "njit" in said or "intrinsic" in said}
+    return {name.partition(".")[2]: said for name, said in found.items() if _COMPILES.search(said)}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import hashlib
 
 import torch
 
-from contrastive_dynamics.testbed import unit_length_shares
+from contrastive_dynamics.testbed.unit_length import unit_length_shares
 
 
 def main() -> None:
