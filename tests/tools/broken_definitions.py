@@ -64,14 +64,14 @@ def _node(definition: Definition) -> ast.AST:
     return Library().module(definition.module).definitions[definition.name]
 
 
-def mutants(node: ast.AST) -> Iterator[ast.AST]:
-    """Copies of a definition, each with one operator, number, truth, order or returned value changed."""
+def mutants(node: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Copies of a definition, each with one operator, number, truth, order or result changed; is it a result?"""
     for at in range(len(_places(node))):
         twin = copy.deepcopy(node)
         place = _places(twin)[at]
         for field, value in _mutated(place).items():
             setattr(place, field, value)
-        yield ast.fix_missing_locations(twin)
+        yield ast.fix_missing_locations(twin), isinstance(place, ast.Return)
 
 
 def _places(node: ast.AST) -> list[ast.AST]:
@@ -97,12 +97,12 @@ def _mutated(node: ast.AST) -> dict | None:
     return None
 
 
-def broken_copies(dotted: str, folder: Path) -> Iterator[Path]:
-    """Copies of the library in a folder, one after the other, in which a definition has a mutation."""
+def broken_copies(dotted: str, folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Copies of the library in a folder, one after the other, in which a definition has a mutation; of its result?"""
     definition = Definition(*dotted.rsplit(".", 1))
     node, file = _node(definition), Library().file(definition.module)
     found = list(mutants(node))
-    for mutant in found[:: max(1, -(-len(found) // _MUTANTS))]:
+    for mutant, of_result in found[:: max(1, -(-len(found) // _MUTANTS))]:
         shutil.rmtree(folder, ignore_errors=True)
         for part in _COPIED:
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -111,7 +111,7 @@ def broken_copies(dotted: str, folder: Path) -> Iterator[Path]:
         before = lines[first - 1][: node.col_offset] if first == node.lineno else ""  # `NAME = ` of a constant
         lines[first - 1 : node.end_lineno] = [before + ast.unparse(mutant)]
         (folder / file.relative_to(ROOT)).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        yield folder
+        yield folder, of_result
 
 
 if __name__ == "__main__":

@@ -46,18 +46,23 @@ def printed(program: str, root: Path, compiled: Path) -> str:
 
 
 def says_nothing(program: str, dotted: str, prints: str) -> str:
-    """Why a program, which prints this, says nothing about a definition; empty if it does."""
+    """Why a program, which prints this, says nothing about a definition; empty if it does.
+
+    It does if it prints something else when one operator of the definition is another, or cannot go on without what
+    the definition returns. How work is shared among processes changes nothing: there only the result is left to break.
+    """
     if is_executable(dotted) and dotted not in executed(path_of(program)):
         return f"{program} does not execute {dotted}"
     ended = False
     with tempfile.TemporaryDirectory() as scratch:
-        for broken in broken_copies(dotted, Path(scratch) / "broken"):
+        for broken, of_result in broken_copies(dotted, Path(scratch) / "broken"):
             try:
                 if printed(program, broken, Path(scratch) / "compiled") != prints:
                     return ""
                 ended = True
             except subprocess.CalledProcessError:  # it shows no more than that the definition is executed
-                continue
+                if of_result:
+                    return ""
     return f"{program} prints the same when {dotted} is broken" if ended else ""
 
 
