@@ -15,6 +15,7 @@ from ..claims.plain import as_html
 from ..commands.jupyter_kernel import disk_errors
 from ..commands.output_place import check_output, output_folder
 from ..common.errors import BookError
+from ..common.fonts import missing_fonts
 from ..common.formats import place_of, read_notebook, text_of
 from ..common.sources import ChapterFiles, chapter_names
 from ..notebook.claim_result import ClaimResult
@@ -123,14 +124,11 @@ def drawn_formula(tex: str, where: str = "") -> str:
 
     Raises BookError for TeX that matplotlib does not read, and where it does not find its own letters.
     """
-    from matplotlib import get_cachedir
-    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
-    try:
-        findfont("cmr10", fallback_to_default=False)  # else it draws other letters, with a warning alone
-    except ValueError:
-        raise BookError(f"matplotlib does not find its font cmr10: remove {get_cachedir()}/fontlist*.json") from None
+    if missing := missing_fonts():
+        raise BookError(f"matplotlib lacks its fonts {', '.join(missing)}: install it anew")
     try:
         path = TextPath((0, 0), f"${tex}$", size=_SIZE, prop=FontProperties(math_fontfamily="cm"))
     except ValueError as error:

@@ -75,7 +75,7 @@ def _recorded(job: Job) -> dict[int, Shown]:
     result: dict[int, Shown] = {}
     for name, picture in job.stored.stamp["pictures"].items():
         unit = job.code.drawing(name)
-        if unit is not None and picture["digest"] == job.digests.digest(unit)[:SHORT]:
+        if unit is not None and picture["digest"] in job.digests.picture(unit):
             drawn = result[unit].pictures if unit in result else {}
             result[unit] = Shown({}, drawn | {name: picture["sum"]}, "")
     return result

@@ -8,7 +8,10 @@ Each meaning is a dictionary of options for `ax.plot` and `ax.errorbar`:
 The colours are those of Okabe and Ito, which readers with a colour vision deficiency tell apart.
 """
 
+import sys
 from pathlib import Path
+
+from ..common.fonts import missing_fonts
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 
@@ -33,12 +36,17 @@ SIGNED = "PuOr_r"  # colour map of signed values: orange above zero, purple belo
 
 
 def use_style() -> None:
-    """Apply the book's style to all later figures; does nothing without matplotlib."""
+    """Apply the book's style, and nothing of a user's own, to all later figures; does nothing without matplotlib.
+
+    One line on stderr names fonts that are missing, in place of which matplotlib draws others.
+    """
     try:
         import matplotlib.style
     except ImportError:
         return
-    matplotlib.style.use(STYLE)
+    matplotlib.style.use(["default", STYLE])  # a user's matplotlibrc may ask for another font, a grid, TeX
+    if missing := missing_fonts():
+        print(f"clbook: matplotlib lacks its fonts {', '.join(missing)}: pictures have other letters", file=sys.stderr)
 
 
 def ordered(count: int) -> list:

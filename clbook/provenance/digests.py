@@ -135,20 +135,33 @@ class ChapterDigests:
 
     def digest(self, last: int, claim: str | None = None) -> str:
         """The digest of `provenance` alone."""
-        key = f"{last} {claim}"
+        return self._kept_digest(f"{last} {claim}", last, claim, self.code.needed(last))
+
+    def picture(self, last: int) -> tuple[str, str]:
+        """The short digest of a picture that a unit draws, and that of all before it whose names the unit reuses.
+
+        What a run stores is the first. Pictures of earlier runs have the second, which is as good as long as it fits,
+        since the first slice is a part of the second.
+        """
+        own = self._kept_digest(f"{last} picture", last, None, self.code.needed(last, picture=True))
+        return own[:SHORT], self.digest(last)[:SHORT]
+
+    def _kept_digest(self, key: str, last: int, claim: str | None, units: list[int]) -> str:
+        """The digest of some units, the last one's with the verdict on one claim, or (None) with all that it shows."""
         if key not in self.kept:
             numbers: dict[str, str] = {}  # the chapter's own names are numbered in order of appearance
-            texts = [t for part in self._parts_of(last, claim).values() for t in part.texts]
+            texts = [t for part in self._parts_of(last, claim, units).values() for t in part.texts]
             named = [self.closure_digest(text, numbers) for text in texts]
-            drawn = claim is None and any(draws(self.code.units[at]) for at in self.code.needed(last))
+            drawn = claim is None and any(draws(self.code.units[at]) for at in units)
             digest = sha(str(ALGORITHM), *named, *([self.code.library.style] if drawn else []))
             self.code.kept.put(self.kept, key, digest)
         return self.kept[key]
 
-    def _parts_of(self, last: int, claim: str | None) -> "dict[int, _Part]":
-        """The tokens of each needed unit, without units that have none."""
+    def _parts_of(self, last: int, claim: str | None, units: list[int] | None = None) -> "dict[int, _Part]":
+        """The tokens of each needed unit, or of these units, without those that have none."""
         with_colours = claim is None  # a picture depends on its colours, a reading does not
-        parts = {at: self._part(at, claim if at == last else "", with_colours) for at in self.code.needed(last)}
+        needed = self.code.needed(last) if units is None else units
+        parts = {at: self._part(at, claim if at == last else "", with_colours) for at in needed}
         return {at: part for at, part in parts.items() if part.tokens}
 
     def _part(self, at: int, claim: str | None, with_colours: bool) -> "_Part":

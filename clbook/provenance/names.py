@@ -1,11 +1,12 @@
 """The global names that code binds and reads: certainly or possibly, at once or in a later call."""
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .syntax import COMPREHENSIONS, IMPORTS, argument_names
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SWALLOWING = ("suppress", "raises")  # contexts whose body may end early
 
 
 @dataclass
@@ -14,7 +15,8 @@ class Names:
 
     bound: names that may be bound; certain: those that are always bound. read: names read at once; late: names read
     when a function of the code is called; before: those of the late ones that may be read before the code itself has
-    bound them. changed: objects on which a method is called for its effect.
+    bound them. changed: objects on which a method is called for its effect; foreign: those of the changed ones that the
+    code itself may not have bound before.
     """
 
     bound: set[str] = field(default_factory=set)
@@ -23,14 +25,15 @@ class Names:
     late: set[str] = field(default_factory=set)
     before: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
+    foreign: set[str] = field(default_factory=set)
 
     def add(self, other: "Names") -> None:
-        for name in ("bound", "certain", "read", "late", "before", "changed"):
+        for name in ("bound", "certain", "read", "late", "before", "changed", "foreign"):
             getattr(self, name).update(getattr(other, name))
 
     def perhaps(self) -> "Names":
         """The same names for code that may not run: none is certainly bound."""
-        return Names(self.bound, set(), self.read, self.late, self.before, self.changed)
+        return replace(self, certain=set())
 
 
 def names_of(node: ast.AST) -> Names:
@@ -101,7 +104,9 @@ def _perhaps(node: ast.AST) -> Names:
 
 
 def _with(node: ast.With | ast.AsyncWith) -> Names:
-    return block([*(item for item in node.items), *node.body])
+    names = block([*node.items, *node.body])
+    calls = {ast.unparse(item.context_expr.func) for item in node.items if isinstance(item.context_expr, ast.Call)}
+    return names.perhaps() if any(call.endswith(_SWALLOWING) for call in calls) else names
 
 
 def _function(node: ast.AST) -> Names:
@@ -142,6 +147,7 @@ def _comprehension(node: ast.AST) -> Names:
         first.late | (inside.late - targets),
         first.before | (inside.before - targets),
         first.changed | (inside.changed - targets),
+        first.foreign | (inside.foreign - targets),
     )
 
 
@@ -163,17 +169,20 @@ def _expression(node: ast.Expr) -> Names:
     if isinstance(part, ast.Attribute):
         while isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
             part = part.func if isinstance(part, ast.Call) else part.value
-        names.changed |= {part.id} if isinstance(part, ast.Name) else set()
+        if isinstance(part, ast.Name):
+            names.changed.add(part.id)
+            names.foreign.add(part.id)
     return names
 
 
 def block(statements: list[ast.AST], bound: set[str] = frozenset()) -> Names:
-    """Names of consecutive statements; a name that an earlier one certainly bound is not read from outside."""
+    """Names of consecutive statements; what an earlier one certainly bound is neither read nor changed from outside."""
     result = Names()
     for statement in statements:
         names, known = names_of(statement), result.certain | bound
         names.read = names.read - known
         names.before = names.before - known
+        names.foreign = names.foreign - known
         result.add(names)
     return result
 

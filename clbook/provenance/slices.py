@@ -1,8 +1,9 @@
 """Program slices: the units of a chapter's code on which a given unit depends.
 
-A unit depends on the units that last bound the names it reads, and on the statements of the set-up that change the
-state of the process. The units of a chapter's notebook and its appendix are numbered together, but each notebook runs
-by itself: no unit of one depends on a unit of the other.
+A unit depends on the units that last bound the names it reads or whose objects it changes by a method, and on the
+statements of the set-up that change the state of the process. Cells that draw bind names such as `ax` again and again,
+so a picture's slice leaves out what a unit certainly binds anew before it changes it. The units of a chapter's notebook
+and its appendix are numbered together, but each notebook runs by itself: no unit of one depends on a unit of the other.
 """
 
 import ast
@@ -33,7 +34,7 @@ class ChapterCode:
         self.sources = files.notebooks if cells is None else files.notebooks[:1]
         self.notebooks = [part.cells() for part in self.sources] if cells is None else [cells]
         self.all_cells = [cell for notebook in self.notebooks for cell in notebook]
-        self._needed: dict[tuple[int, ...], list[int]] = {}
+        self._needed: dict[tuple, list[int]] = {}
         self._kept: KeptDigests | None = None
         self.spelled: dict[tuple, dict] = {}  # what `ChapterDigests` spells of this code, for all its runs,
         self.closed: dict[int, dict] = {}  # and the functions of the set-up that it could take from the library
@@ -163,17 +164,18 @@ class ChapterCode:
         token = self.library.refer(self.imports[node.id], tuple(attributes))[0][0]
         return token if isinstance(token, Definition) else External(token.partition(" ")[2])
 
-    def needed(self, last: int) -> list[int]:
+    def needed(self, last: int, picture: bool = False) -> list[int]:
         """The slice of unit `last`: itself and, transitively, the units that last bound the names it reads.
 
-        The names that a function's body reads are resolved where the function is used.
+        The names that a function's body reads are resolved where the function is used. The slice of a `picture` is a
+        part of the other: an object that a unit changes by a method counts only if an earlier unit may have bound it.
         """
-        key = (last, *self.state)
+        key = (last, picture, *self.state)
         if key not in self._needed:
-            self._needed[key] = self._resolved(last)
+            self._needed[key] = self._resolved(last, picture)
         return self._needed[key]
 
-    def _resolved(self, last: int) -> list[int]:
+    def _resolved(self, last: int, picture: bool) -> list[int]:
         kept: set[int] = set()
         seen: set[tuple[str, int]] = set()
         part = self.units[last].part
@@ -184,7 +186,8 @@ class ChapterCode:
                 kept.add(at)
                 names = self.units[at].names
                 own = names.certain - names.read  # certainly bound here, before anything changes it
-                for name in names.read | names.before | (names.changed & changeable - own):
+                changed = names.foreign if picture else names.changed
+                for name in names.read | names.before | (changed & changeable - own):
                     resolve(name, at)
 
         def resolve(name: str, before: int) -> None:

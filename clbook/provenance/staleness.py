@@ -14,7 +14,7 @@ from ..common.errors import BookError
 from ..common.formats import NOTEBOOK, OnDamage, attempt, intact, loads
 from ..common.parameters import profile_parameters
 from ..common.sources import ChapterFiles, chapter_names
-from .digests import SHORT, ChapterDigests, rule_digest
+from .digests import ChapterDigests, rule_digest
 from .library import Library
 from .records import missing_blocks, of_one_chapter, read_record
 from .slices import ChapterCode
@@ -186,7 +186,7 @@ def states(
 def old_pictures(code: ChapterCode, stamp: dict, digests: ChapterDigests) -> dict[str, int]:
     """Name → unit of each picture that a stored run lacks or that code has since changed."""
     drawn = {name: picture["digest"] for name, picture in stamp["pictures"].items()}
-    return {name: at for name, at in code.figures.items() if drawn.get(name) != digests.digest(at)[:SHORT]}
+    return {name: at for name, at in code.figures.items() if drawn.get(name) not in digests.picture(at)}
 
 
 def all_old_pictures(root: Path, names: list[str] | None = None, on_damage: OnDamage = "raise") -> dict[str, list[str]]:

@@ -89,7 +89,7 @@ def pictures_of(
 ) -> dict[str, dict[str, str]]:
     """Figure name → checksum of its picture, digest of the cell that draws it, checksum of an animation's file."""
     drawing = {name: digests.code.drawing(name) for name in sums}
-    drawn = {name: digests.digest(at)[:SHORT] for name, at in drawing.items() if at is not None}
+    drawn = {name: digests.picture(at)[0] for name, at in drawing.items() if at is not None}
     files = {name: {"moving": file} for name, file in (moving or {}).items()}
     return {name: {"sum": sums[name], "digest": drawn.get(name, "")} | files.get(name, {}) for name in sums}
 

@@ -48,7 +48,7 @@ def test_letters_that_are_not_found_are_an_error_and_not_other_letters(monkeypat
         raise ValueError("not found")
 
     monkeypatch.setattr("matplotlib.font_manager.findfont", missing)
-    with one_line_error(BookError, "matplotlib does not find its font cmr10: remove .+fontlist"):
+    with one_line_error(BookError, "matplotlib lacks its fonts DejaVu Sans, .+cmr10: install it anew"):
         drawn_formula("unseen")
 
 

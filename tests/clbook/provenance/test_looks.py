@@ -1,11 +1,16 @@
 """How a picture looks belongs to the digest of the cell that draws it, and to no reading's."""
 
+from pathlib import Path
+
 import pytest
 from stand_in import write_stand_in
 
+from clbook.common.sources import Cell, ChapterFiles
 from clbook.provenance.digests import ChapterDigests
 from clbook.provenance.library import COLOURS, STYLE, Library
 from clbook.provenance.slices import ChapterCode
+from clbook.provenance.staleness import old_pictures
+from clbook.provenance.stamps import pictures_of
 
 SOURCE = """# %% tags=["parameters"]
 scale: float = 1.0  # what multiplies, 0.5..2.0
@@ -98,3 +103,40 @@ def test_what_was_read_at_the_start_of_a_run_is_what_its_pictures_are_made_of(tm
     sheet.write_text(SHEET.replace("10", "11"), encoding="utf-8")
     colours.write_text("", encoding="utf-8")
     assert library.style == "font.size: 10" and "RELU" in library.module(COLOURS).definitions
+
+
+OTHER = "for ax in 'ab':\n    ax.plot()"  # a cell that draws something else on its own `ax`
+
+
+def drawn(*cells: str) -> tuple[ChapterCode, ChapterDigests]:
+    """A chapter whose last cell draws `p` on each of `axes` after these cells, and its digests."""
+    parameters, prose = Cell("size: int = 1  # how large, 1..9", False, ("parameters",)), Cell("# Prose", True, ())
+    draws, shown = "for ax in axes:\n    ax.plot()\nglue.figure(axes, 'p')", "```{glue:figure} p\n```"
+    cells = [parameters, prose, *(Cell(cell, False, ()) for cell in (*cells, draws)), Cell(shown, True, ())]
+    library = Library(Path("nowhere"), {"clbook.notebook.glue": ""}, Path("nowhere"))
+    code = ChapterCode(ChapterFiles(Path("nowhere"), "x"), library, cells)
+    return code, ChapterDigests(code, {})
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_own", "is_whole"),
+    [
+        (("axes = [1]", OTHER), True, True),
+        (("axes = [1]", OTHER.replace("b", "c")), True, False),
+        (("axes = [1]",), True, False),
+        (("axes = [2]", OTHER), False, False),
+        (("axes = [1]", "axes.append(2)", OTHER), False, False),
+        (("axes = [1]", f"{OTHER}\naxes = [1]"), False, False),
+    ],
+)
+def test_a_picture_is_current_while_its_own_slice_is_or_the_whole_one_of_an_earlier_run(cells, is_own, is_whole):
+    code, digests = drawn("axes = [1]", OTHER)
+    own, whole = digests.picture(code.drawing("p"))
+    assert own != whole
+
+    def is_current(stored: str) -> bool:
+        code, digests = drawn(*cells)
+        return not old_pictures(code, {"pictures": {"p": {"digest": stored}}}, digests)
+
+    assert (is_current(own), is_current(whole)) == (is_own, is_whole)
+    assert pictures_of(digests, {"p": "sum"}) == {"p": {"sum": "sum", "digest": own}}

@@ -61,6 +61,62 @@ def test_the_cells_that_a_cell_needs(sources, needed):
     assert story(*sources).needed(len(sources) - 1) == needed
 
 
+LOOP = "for ax in axes:\n    ax.plot()"
+
+
+@pytest.mark.parametrize(
+    ("sources", "picture", "reading"),
+    [  # what a cell certainly binds before it changes it is its own in a picture
+        (("ax = 1", "axes = [1]", LOOP), [1, 2], [0, 1, 2]),
+        (("ax = 1", f"axes = [1]\n{LOOP}"), [1], [0, 1]),
+        (("t = 1", "for t, ax in [(1, 2)]:\n    ax.plot(t)", "ax = 3; t = 4", "print(t)"), [2, 3], [2, 3]),
+        (("k = ax = 1", "axes = [1]", "for k, (ax, *_) in axes:\n    ax.plot(k)"), [1, 2], [0, 1, 2]),
+        (("ax = 1", "axes = [1]", "for _ in axes:\n    ax = 2\n    ax.plot()"), [1, 2], [0, 1, 2]),
+        (("ax = 1", "if size:\n    ax = 2\n    ax.plot()"), [1], [0, 1]),
+        (("ax = 1", "while size:\n    ax = 2\n    ax.plot()"), [1], [0, 1]),
+        (("ax = 1", "for f in 'ab':\n    with open(f) as ax:\n        ax.write()"), [1], [0, 1]),
+        (("ax = 1", "ax, b = 1, 2\nax.plot()"), [1], [1]),
+        (("ax = 1", "for x in 'ab':\n    for ax in x:\n        ax.plot()\n    ax.plot()"), [0, 1], [0, 1]),
+        (("fig = 1", "axes = [1]", "ax = 2", LOOP, f"fig = 3\n{LOOP}\nfig.show()"), [1, 4], [1, 2, 3, 4]),
+        # what may not be bound yet is needed by both
+        (("ax = 1", "axes = [1]", f"{LOOP}\nax.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("ax = 1", "axes = [1]", "ax.plot()\nfor ax in axes: pass"), [0, 1, 2], [0, 1, 2]),
+        (("ax = 1", "if size: ax = 2", "ax.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("ax = 1", "if size:\n    ax = 2\nax.plot()"), [0, 1], [0, 1]),
+        (("ax = 1", "try:\n    ax = 2\nexcept KeyError: pass\nax.plot()"), [0, 1], [0, 1]),
+        (("ax = 1", "for _ in 'ab':\n    ax.plot()\n    ax = 2"), [0, 1], [0, 1]),
+        (("ax = 1", "with suppress(KeyError):\n    ax = 2\nax.plot()"), [0, 1], [0, 1]),
+        (("ax = 1", "[ax for ax in 'ab']\nax.plot()"), [0, 1], [0, 1]),
+        (("ax = 1", "(lambda ax: ax)(2)\nax.plot()"), [0, 1], [0, 1]),
+        (("ax = 1", "def f():\n    ax = 2\nf()\nax.plot()"), [0, 1], [0, 1]),
+        (("ax = 1", "def f():\n    ax.plot()\nf()"), [0, 1], [0, 1]),
+        (("ax = 1", "def f():\n    ax.plot()", "ax = 2", "f()"), [0, 1, 2, 3], [0, 1, 2, 3]),
+        (("ax = 1", "f = lambda: ax.plot()", "ax = 2", "f()"), [0, 1, 2, 3], [0, 1, 2, 3]),
+        (("ax = 1", "class A:\n    ax.plot()", "print(A)"), [0, 1, 2], [0, 1, 2]),
+        # what changes an object in between is needed by both
+        (("a = []", "a.append(1)", "for x in a:\n    x.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("a = []", "a[0].b = 1", "for x in a:\n    x.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("a = []", "for i in 'ab':\n    a.append(i)", "a.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("a = []", "for a[0] in 'ab': pass", "a.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("a = []", "a += [1]", "a.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("a = [1]", "del a[0]", "a.plot()"), [0, 1, 2], [0, 1, 2]),
+        (("a = []", "b = a = [1]", "a.plot()"), [1, 2], [1, 2]),
+        (("a = []", "print(a := [1])", "a.plot()"), [1, 2], [1, 2]),
+        (("a = []", "[a := x for x in 'ab']", "a.plot()"), [0, 1, 2], [0, 1, 2]),
+    ],
+)
+def test_a_picture_s_slice_leaves_out_what_a_unit_binds_anew_before_it_changes_it(sources, picture, reading):
+    found = story(*sources)
+    assert (found.needed(len(sources) - 1, picture=True), found.needed(len(sources) - 1)) == (picture, reading)
+
+
+@pytest.mark.parametrize(
+    ("body", "needed"), [("with suppress(E):\n    a = 2", [0, 1, 2]), ("with torch.no_grad():\n    a = 2", [1, 2])]
+)
+def test_a_context_that_may_end_early_binds_nothing_for_certain(body, needed):
+    assert story("a = 1", body, "print(a)").needed(2) == needed
+
+
 def test_a_subscript_assignment_binds_its_root_and_reads_its_index():
     names = names_of(ast.parse("a.b[i] = value").body[0])
     assert (names.bound, names.read) == ({"a"}, {"a", "i", "value"})
