@@ -245,6 +245,9 @@ def test_rates(linear_rates, pattern_rates):
 
     got = np.asarray(linear_rates([1.0, 3.0, 2.0]), dtype=float)
     assert got.shape == (3,), "a rate for each eigenvector, in the order given"
+    assert abs(got[1]) > 1e-9, (
+        "0 at the top: there, too, it is the largest other eigenvalue that counts"
+    )
     assert got[1] < 0, (
         "the top eigenvector is stable: own eigenvalue subtracted, not the other one"
     )
@@ -825,6 +828,10 @@ def test_shared_is_what_views_share(shared):
     want = x.T @ y / n - np.outer(x.mean(0), y.mean(0))
     got = np.asarray(shared(pi, d))
     assert got.shape == (4, 4), "d × d"
+    fixed = np.array([0.3, 0.2, 0, 0])
+    assert np.abs(got - np.diag(fixed) + np.outer(fixed, fixed)).max() > 1e-9, (
+        "the wildcard is left out: given it the mean of x is 1/d for each token, not 0"
+    )
     assert np.abs(got.sum(0)).max() < 1e-9, (
         "the entries of x sum to one, so each row of a covariance sums to 0: is the mean taken off?"
     )
@@ -1243,6 +1250,10 @@ def test_one_direction(ends, fields, filters):
         "filters of length one, k × m × d"
     )
     sigma = np.linalg.svd(got, compute_uv=False)
+    once, scaled = (np.asarray(ends(c * x, w, 1, False, steps=1)) for c in (1, 4))
+    assert np.abs(once - scaled).max() < 1e-9, (
+        "a step depends on the scale of x: w becomes ẇ over its length, and the old w is not added"
+    )
     assert (sigma[:, 1] / sigma[:, 0]).max() < 1e-8, (
         "with r = 1 all filters of a field have one direction: each its own length?"
     )
