@@ -214,6 +214,7 @@ failure_message: 'solve for Θ first, then compare the longest column with the s
 
 def test_the_chapter(end_condition, sigma):
     got = end_condition([2.0, 1.6, 1.3, 1.0], 8)
+    assert got >= 1, "the longest column over the shortest, which is at least 1"
     assert abs(got / 2 - 4.379440) > 1e-3 and abs(got * 2 - 4.379440) > 1e-3, (
         "the columns are σ_p e^…: mind their first factor"
     )
@@ -556,6 +557,8 @@ def test_push(push):
     s = np.exp(tau2 * g.sum()) / (
         np.exp(tau2 * g.sum()) + k * np.mean(np.exp(tau2 * signs @ g))
     )
+    assert np.abs(got / tau2**0.5 - want).max() > 1e-6, "divide by τ², not by τ"
+    assert np.abs(got / tau2 - want).max() > 1e-6, "divided by τ² is asked"
     t = np.tanh(tau2 * g)
     assert np.abs(got - want * (1 + t) / (1 - t)).max() > 1e-6, (
         "1 + T in place of 1 − T: a negative that agrees in a sign pushes the other way"
@@ -1291,6 +1294,9 @@ def test_early(condition):
     import numpy as np
 
     sigma = np.array([2.0, 1.6, 1.3, 1.0])
+    assert abs(condition(sigma, 8, 2.0, 8.0, 0.0) - 4) > 1e-6, (
+        "that is the ratio of the squares κ²"
+    )
     assert abs(condition(sigma, 8, 2.0, 8.0, 0.0) - 2) < 1e-6, (
         "at t = 0 the lengths are the scales"
     )

@@ -316,7 +316,7 @@ def test_a_gap_of_one_and_a_half(flatten):
     assert abs(kappa / (left @ left / (off @ off)) - 1) > 1e-6, (
         "κ: from θ₃ its parts along both θ₁ and θ₂ have to go"
     )
-    assert abs(kappa / want - 1) < 0.01, f"κ is {want:.3f} at t = 3, got {kappa:.3f}"
+    assert abs(kappa / want - 1) < 1e-4, f"κ is {want:.3f} at t = 3, got {kappa:.3f}"
 
 
 # %%

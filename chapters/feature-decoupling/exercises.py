@@ -545,6 +545,12 @@ def test_edge(least_factor):
     h = hadamard(64) / 8
     m, e, p, s2 = h[:, 1:5], h[:, 9], 0.05, 0.09
     c = float(least_factor(p, s2, 64))
+    assert abs(c - p / s2) > 1e-9, (
+        "a factor that all share adds up over the coordinates: where is d₁?"
+    )
+    assert abs(c - p / (s2 * 63)) > 1e-9, (
+        "the diagonal of Σ is taken from the atoms, too: each loses c σ²"
+    )
     xx = p * m @ m.T + s2 * ((1 - c) * np.eye(64) + c * 64 * np.outer(e, e))
     moment = xx - np.diag(np.diag(xx))
     own, atom = e @ moment @ e, m[:, 0] @ moment @ m[:, 0]

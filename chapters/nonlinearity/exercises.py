@@ -95,6 +95,7 @@ failure_message: 'count where the energy stops rising and starts to fall, once a
 def test_the_nine_points(hills, nine_angles):
     linear, relu = hills(nine_angles, 1.0), hills(nine_angles, 0.0)
     assert linear != 1, "the whole circle: w and −w both count"
+    assert linear != 4, "valleys are no hills"
     assert linear == 2, f"a linear filter has two hills, w and −w, got {linear}"
     assert relu < 100, (
         f"got {relu} hills for ReLU: flat stretches and rounding are no hills; is the mean taken off in the variance?"
@@ -854,6 +855,10 @@ def test_seen(seen):
     z = rng.choice(3, n, p=[0.3, 0.2, 0.5])
     want = np.cov(np.eye(d)[np.where(z < 2, z, rng.integers(0, d, n))].T)
     got = np.asarray(seen(pi, d))
+    other = np.array([0.3, 0.2, 0.25, 0.25])
+    assert np.abs(got - np.diag(other) + np.outer(other, other)).max() > 1e-6, (
+        "under the wildcard all d tokens are equally likely, candidates, too"
+    )
     assert got.shape == (4, 4) and np.abs(got - want).max() < 0.005, (
         "the covariance of a one-hot vector is diag(mean) − mean meanᵀ"
     )
@@ -1419,6 +1424,9 @@ def test_ten_networks(interval):
     low, high = interval(values, 0.95, 4000, 0)
     assert low < values.mean() < high, "the interval holds the mean"
     want = 2 * 1.96 * values.std() / 10**0.5
+    assert abs((high - low) / want - 1.645 / 1.96) > 0.03, (
+        "each tail has half of 1 − level, not all of it"
+    )
     assert abs((high - low) / want - 1) < 0.15, (
         f"width {high - low:.2f}, about {want:.2f} is expected: means of resamples, not the values"
     )

@@ -258,6 +258,7 @@ def test_unequal_values(effective_rank):
     import numpy as np
 
     got = float(effective_rank([0.4, 0.4, 0.2]))
+    assert abs(got - 2.6247) > 1e-4, "that is for the squares of the values"
     assert abs(got - 1 / 0.36) > 1e-6, (
         "that is the participation ratio 1/Σp², another count"
     )
@@ -588,6 +589,9 @@ def test_from_below(settle, depths):
     )
     assert abs(tau2 - np.sum(depths - 0.2)) > 0.02, (
         "the weakest direction, whose ρ is below the decay, is given up; it does not count negatively"
+    )
+    assert abs(tau2 - np.maximum(depths - 0.1, 0).sum()) > 0.02, (
+        "it stops where the level is half the decay: both slopes in τ²g have a factor 2"
     )
     assert abs(np.sum(h) - 1) > 0.01, "τ²g is asked beside τ², not the shares g"
     want = np.maximum(depths - 0.2, 0)
@@ -1476,6 +1480,9 @@ def test_one_direction(rare_temperature):
     )
     assert abs(got - p * math.sinh(3) / (1 - p + p * math.cosh(3))) > 1e-6, (
         "the other way round: what one more bit of h costs is to be ρ"
+    )
+    assert abs(got - p * math.log(2)) > 1e-6, (
+        "that is p artanh ρ: a stranger is mostly 0, too, and the mean has the term 1 − p"
     )
     cost = p * math.sinh(got / p) / (1 - p + p * math.cosh(got / p))
     assert abs(cost - 0.6) < 1e-9, (
