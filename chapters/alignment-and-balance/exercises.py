@@ -214,10 +214,14 @@ failure_message: 'solve for Θ first, then compare the longest column with the s
 
 def test_the_chapter(end_condition, sigma):
     got = end_condition([2.0, 1.6, 1.3, 1.0], 8)
+    assert got >= 1, "the longest column over the shortest, which is at least 1"
     assert abs(got / 2 - 4.379440) > 1e-3 and abs(got * 2 - 4.379440) > 1e-3, (
         "the columns are σ_p e^…: mind their first factor"
     )
     assert abs(got**0.5 - 4.379440) > 0.05, "that is the ratio of the squares κ²"
+    assert abs(got - 2 * 8 ** (3 / 8)) > 1e-3, (
+        "all four signals are in the sum, and it is 2d; the strongest alone is right for d → ∞ only"
+    )
     assert abs(got - 4.379440) < 1e-5, (
         f"got {got:.6f} for the chapter's scales and d = 8"
     )
@@ -241,7 +245,13 @@ def test_other_ends(end_condition):
     assert abs(end_condition(np.array([1.5, 1.5]), 100) - 1) < 1e-9, (
         "equal scales stay balanced"
     )
-    assert np.isfinite(end_condition(np.array([3.0, 1.0]), 10**12)), "d may be 10¹²"
+    theta = 0.0
+    for _ in range(50):
+        theta = np.log(2e12 - np.exp(theta)) / 9
+    got = end_condition(np.array([3.0, 1.0]), 10**12)
+    assert abs(got / (3 * np.exp(4 * theta)) - 1) < 1e-6, (
+        f"d may be 10¹²: for σ = (3, 1) it ends at {3 * np.exp(4 * theta):.6g}, got {got:.6g}"
+    )
 
 
 # %% [raw]
@@ -329,11 +339,17 @@ failure_message: 'which factor in the equation can change its sign?'
 def test_one_state(growing):
     import numpy as np
 
-    got = np.asarray(growing([3.0, 2.0, 1.0], [1.0, 1.5, 2.0], 2.0))
+    got = np.asarray(growing([3.0, 2.0, 1.0], [1.5, 2.0, 1.0], 2.0))
     assert got.shape == (3,), "one answer for each column"
     assert {*got.tolist()} <= {True, False}, "True or False is asked, not a rate"
     assert got.tolist() != [True, False, False], (
         "the other way round: negatives push the long columns down"
+    )
+    assert got.tolist() != [False, True, False], (
+        "the scales decide nothing but the speed: σ² is positive"
+    )
+    assert got.tolist() != [False, False, True], (
+        "T̄ is no plain mean: each T counts with its g"
     )
     assert got.tolist() == [False, True, True], (
         f"got {got.tolist()} for κ = (3, 2, 1): compare each T with the mean weighted by g"
@@ -537,6 +553,18 @@ def test_push(push):
     assert np.abs(got - want / (1 + {{omega}})).max() > 1e-6, "A and B each contribute"
     assert np.abs(got - 2 * want / (1 + {{omega}})).max() > 1e-6, (
         "B does not weigh as much as A"
+    )
+    s = np.exp(tau2 * g.sum()) / (
+        np.exp(tau2 * g.sum()) + k * np.mean(np.exp(tau2 * signs @ g))
+    )
+    assert np.abs(got / tau2**0.5 - want).max() > 1e-6, "divide by τ², not by τ"
+    assert np.abs(got / tau2 - want).max() > 1e-6, "divided by τ² is asked"
+    t = np.tanh(tau2 * g)
+    assert np.abs(got - want * (1 + t) / (1 - t)).max() > 1e-6, (
+        "1 + T in place of 1 − T: a negative that agrees in a sign pushes the other way"
+    )
+    assert np.abs(got - want * s / (1 - s)).max() > 1e-6, (
+        "S in place of 1 − S: where the positive pair has won, nothing is left to push"
     )
     assert np.abs(got - want).max() < 1e-7, (
         f"got {np.round(got, 4).tolist()}, the derivative is {np.round(want, 4).tolist()}"
@@ -786,6 +814,10 @@ def test_one_dimension(ratio_for):
     assert 1 < s < 10, (
         "s lies between 1 and the target: without training the ratio would be s already"
     )
+    half = brentq(lambda x: np.exp(s**2 * x) + 3 * np.exp(x) - 8, 0, 3)
+    assert abs(s * np.exp((s**2 - 1) * half / 2) - 10) > 1e-3, (
+        "the sum of the exponentials ends at 2d, not at d"
+    )
     theta = brentq(lambda x: np.exp(s**2 * x) + 3 * np.exp(x) - 16, 0, 3)
     end = s * np.exp((s**2 - 1) * theta / 2)
     assert abs(end - 10) < 1e-6, (
@@ -1014,6 +1046,12 @@ def test_missing(growth_of_missing):
     got = growth_of_missing(1.5, 2, 2.0, 8.0)
     assert abs(got - want / 2) > 1e-6, "half of it: asked is the rate of the square"
     assert got > 0, "a missing column has T = 0 and grows"
+    assert abs(got - want * (1 + odds) / odds) > 1e-6, (
+        "the factor 1 − S is left out: it holds K and the columns that are there"
+    )
+    assert abs(got - want * np.tanh(2) / np.tanh(1)) > 1e-6, (
+        "a column that is there has T = tanh(τ²/k), as its g is 1/k"
+    )
     assert abs(got - want) < 1e-6, (
         f"got {got:.4f}, the equation gives {want:.4f}: n² is the number of columns of length 1"
     )
@@ -1038,6 +1076,9 @@ def test_decay(slowest_decay):
         return -(speed - g * speed.sum())[0] / delta
 
     got = slowest_decay(sigma, tau2, k)
+    assert abs(got) > 1e-9, (
+        "0 belongs to the direction (1, …, 1), which no δ of sum zero has: take the next eigenvalue"
+    )
     assert got > 0, "an imbalance decays: the rate is positive"
     assert abs(got - rate(1e-6)) < 1e-5, (
         f"got {got:.4f}, the equation gives {rate(1e-6):.4f} for σ = (2, 1); is δ kept at sum zero?"
@@ -1253,6 +1294,9 @@ def test_early(condition):
     import numpy as np
 
     sigma = np.array([2.0, 1.6, 1.3, 1.0])
+    assert abs(condition(sigma, 8, 2.0, 8.0, 0.0) - 4) > 1e-6, (
+        "that is the ratio of the squares κ²"
+    )
     assert abs(condition(sigma, 8, 2.0, 8.0, 0.0) - 2) < 1e-6, (
         "at t = 0 the lengths are the scales"
     )
@@ -1393,6 +1437,7 @@ failure_message: 'maximise all three factors together'
 
 def test_many_signals(best_tau2):
     got = best_tau2(8.0, 1000)
+    assert abs(got - 0.713) > 0.01, "that is the logarithm of the best τ²"
     assert got < 100, (
         "without 1 − S the best τ² would grow with r: a sharp softmax has nothing left to learn from"
     )

@@ -20,6 +20,7 @@
 
 # %% [raw]
 # # NUMBERS
+# beta: 0.5, from 0.3 to 1.2 by 0.1
 # positives: 1, from 0.6 to 1.6 by 0.1
 # rho: 1.2, from 1.0 to 1.6 by 0.05
 # low: 0.1, from 0.1 to 0.6 by 0.05
@@ -48,27 +49,29 @@ import numpy as np
 #
 # *10 minutes, 6 points. Needs: equation (10) of the paper, separation of variables. After it you can say how long a wide network waits before it turns.*
 #
-# One output: $\dot q=2\bigl[-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q\bigr]$. Let $\Lambda=\lambda I$.
+# One output: $\dot q=2\bigl[-(1-q^\top q)\Lambda q-(I-qq^\top)\Lambda q\bigr]$. In this exercise alone the outputs decay, too: $-\beta q$ with $\beta={{beta}}$ is added to $\dot q$. Let $\Lambda=\lambda I$.
 
 # %% [raw]
 # # BEGIN QUESTION
 # name: w1_length
 
 # %% [markdown]
-# Write `length(s0, lam, t)`, which returns $s=\lVert q\rVert^2$ at time $t$ (a number or an array) for $s(0)=s_0$ in $(0,1]$, right to seven digits.
+# Write `length(s0, lam, t)`, which returns $s=\lVert q\rVert^2$ at time $t$ (a number or an array) for $s(0)=s_0$ in $(0,1]$ and any number $\lambda$, 0 and $-\frac\beta4$ included, right to seven digits.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# With $s=q^\top q$ and $q^\top\Lambda q=\lambda s$, $\dot s=2q^\top\dot q=-8\lambda s(1-s)$, a logistic equation: $\log\frac s{1-s}$ falls at the rate $8\lambda$.
+# With $s=q^\top q$ and $q^\top\Lambda q=\lambda s$, $\dot s=2q^\top\dot q=-8\lambda s(1-s)-2\beta s$. In $u=1/s$ this is linear, $\dot u=ru-8\lambda$ with $r=8\lambda+2\beta$, so that $u=\frac{e^{rt}}{s_0}-8\lambda\frac{e^{rt}-1}r$; for $r=0$ the fraction is $t$. For $\lambda<-\frac\beta4$ the length rests at $s=1-\frac\beta{4\lvert\lambda\rvert}$, below one.
 
 
 # %%
 def length(s0, lam, t):
-    """s(t) = ‖q‖² from s(0) = s0 for Λ = λI."""
+    """s(t) = ‖q‖² from s(0) = s0 for Λ = λI, with the decay."""
     # BEGIN SOLUTION
-    return s0 / (s0 + (1 - s0) * np.exp(8 * lam * np.asarray(t)))
+    t, rate = np.asarray(t, dtype=float), 8 * lam + 2 * {{beta}}
+    grown = np.expm1(rate * t) / rate if rate else t
+    return s0 / (1 + rate * grown - 8 * lam * s0 * grown)
     # END SOLUTION
 
 
@@ -81,7 +84,7 @@ def length(s0, lam, t):
 # %%
 """ # BEGIN TEST CONFIG
 points: 2
-failure_message: 'the curve is not that of (10); derive the equation of s = q·q first'
+failure_message: 'the curve is not that of (10) with the decay; derive the equation of s = q·q first'
 """  # END TEST CONFIG
 
 
@@ -90,7 +93,7 @@ def test_one_curve(length):
 
     def move(q):
         turned = -0.7 * q
-        return 2 * (-(1 - q @ q) * turned - (turned - q * (q @ turned)))
+        return 2 * (-(1 - q @ q) * turned - (turned - q * (q @ turned))) - {{beta}} * q
 
     q, step = np.array([0.3, -0.2, 0.25]), 1e-3
     s0, path = q @ q, []
@@ -101,16 +104,30 @@ def test_one_curve(length):
         c = move(q + step / 2 * b)
         q = q + step / 6 * (a + 2 * b + 2 * c + move(q + step * c))
     got, times = length(s0, -0.7, step * np.arange(800)), step * np.arange(800)
+
+    def logistic(rate, end):
+        return end / (1 + (end / s0 - 1) * np.exp(-rate * times))
+
     assert abs(float(length(s0, -0.7, 0.0)) - s0) < 1e-12, "at t = 0 the length is s0"
+    in_turn = logistic(5.6, 1) * np.exp(-2 * {{beta}} * times)
+    assert np.abs(got - in_turn).max() > 1e-6, (
+        "growth and decay act on one another: solve one equation for both, not two in turn"
+    )
     assert np.all(np.diff(got) > 0), (
-        "for λ < 0 the length grows: check the sign in the exponent"
+        "for this λ < 0 the length grows: check the sign in the exponent"
     )
     assert np.all(got < 1 + 1e-12), (
         "the length stays below 1: the factor 1 − s stops the growth"
     )
-    ratio = np.log(got[50] / (1 - got[50]) * (1 - s0) / s0) / (5.6 * times[50])
-    assert abs(ratio - 1) < 1e-6, (
-        f"log s/(1 − s) moves {ratio:.2f} times as fast as it should: is it the rate of s or of q?"
+    assert abs(got[50] - path[25]) > 1e-6, (
+        "at t = 0.05 it is what it should be at t = 0.025: is it the rate of s or of q?"
+    )
+    assert np.abs(got - logistic(5.6, 1)).max() > 1e-6, "the decay is left out"
+    assert np.abs(got - logistic(5.6 - {{beta}}, 1 - {{beta}} / 5.6)).max() > 1e-6, (
+        "β is the decay of q; its square decays twice as fast"
+    )
+    assert np.allclose(got[:50], path[:50], atol=1e-4), (
+        f"at t = 0.04 it is {path[40]:.4f}, got {got[40]:.4f}"
     )
     assert np.allclose(got, path, atol=1e-7), (
         "right at first, then off: seven digits are asked, more than a solver gives by default"
@@ -121,25 +138,36 @@ def test_one_curve(length):
 """ # BEGIN TEST CONFIG
 points: 4
 hidden: true
-failure_message: 'other rates and starts, and s0 = 1, which stays'
+failure_message: 'other rates and starts, λ = 0, rates that cancel, and s0 = 1'
 """  # END TEST CONFIG
 
 
 def test_draws(length):
     import numpy as np
 
-    rng = np.random.default_rng(41)
+    rng, beta = np.random.default_rng(41), {{beta}}
     for s0, lam, t in zip(
         rng.uniform(0.01, 0.99, 20),
         rng.uniform(-1, 1, 20),
         rng.uniform(0, 1.5, 20),
         strict=True,
     ):
-        odds = s0 / (1 - s0) * np.exp(-8 * lam * t)
-        assert abs(float(length(s0, lam, t)) - odds / (1 + odds)) < 1e-7, (
-            "the odds s/(1 − s) change by the factor exp(−8λt)"
+        rate = 8 * lam + 2 * beta
+        inverse = np.exp(rate * t) / s0 - 8 * lam * np.expm1(rate * t) / rate
+        assert abs(float(length(s0, lam, t)) * inverse - 1) < 1e-6, (
+            "1/s follows a linear equation, with the rate 8λ + 2β"
         )
-    assert np.allclose(length(1.0, -0.5, np.array([0.0, 1, 2])), 1), "length 1 stays"
+    times = np.array([0.0, 1, 2])
+    assert np.allclose(length(0.5, 0.0, times), 0.5 * np.exp(-2 * beta * times)), (
+        "λ = 0: nothing but the decay"
+    )
+    assert np.allclose(length(0.5, -beta / 4, times), 1 / (2 + 2 * beta * times)), (
+        "λ = −β/4: growth and decay cancel to first order, and 1/s grows evenly"
+    )
+    got = length(1.0, -2.0, 9.0)
+    assert abs(got - 1 + beta / 8) < 1e-7, (
+        f"from s0 = 1 with λ = −2 it comes down to 1 − β/8, got {got:.4f}"
+    )
 
 
 # %% [raw]
@@ -147,21 +175,55 @@ def test_draws(length):
 
 
 # %% tags=["mistake"]
-# The rate of q, 4λ, in place of that of its square.
+# The rate of q in place of that of its square.
 def length(s0, lam, t):
-    return s0 / (s0 + (1 - s0) * np.exp(4 * lam * np.asarray(t)))
+    rate = 4 * lam + {{beta}}
+    grown = np.expm1(rate * np.asarray(t)) / rate
+    return s0 / (1 + rate * grown - 4 * lam * s0 * grown)
 
 
 # %% tags=["mistake"]
 # The sign of the exponent.
 def length(s0, lam, t):
-    return s0 / (s0 + (1 - s0) * np.exp(-8 * lam * np.asarray(t)))
+    rate = -8 * lam - 2 * {{beta}}
+    grown = np.expm1(rate * np.asarray(t)) / rate
+    return s0 / (1 + rate * grown + 8 * lam * s0 * grown)
 
 
 # %% tags=["mistake"]
 # The linear equation near 0, without the factor 1 − s.
 def length(s0, lam, t):
-    return s0 * np.exp(-8 * lam * np.asarray(t))
+    return s0 * np.exp(-(8 * lam + 2 * {{beta}}) * np.asarray(t))
+
+
+# %% tags=["mistake"]
+# Without the decay.
+def length(s0, lam, t):
+    return s0 / (s0 + (1 - s0) * np.exp(8 * lam * np.asarray(t)))
+
+
+# %% tags=["mistake"]
+# The decay of q in place of that of its square.
+def length(s0, lam, t):
+    rate = 8 * lam + {{beta}}
+    grown = np.expm1(rate * np.asarray(t)) / rate
+    return s0 / (1 + rate * grown - 8 * lam * s0 * grown)
+
+
+# %% tags=["mistake"]
+# The curve without the decay, times the decay.
+def length(s0, lam, t):
+    t = np.asarray(t)
+    return s0 / (s0 + (1 - s0) * np.exp(8 * lam * t)) * np.exp(-2 * {{beta}} * t)
+
+
+# %% tags=["mistake"]
+# Divided by a rate that may be 0.
+def length(s0, lam, t):
+    rate = 8 * lam + 2 * {{beta}}
+    with np.errstate(all="ignore"):
+        grown = np.expm1(rate * np.asarray(t)) / np.float64(rate)
+    return s0 / (1 + rate * grown - 8 * lam * s0 * grown)
 
 
 # %% tags=["mistake"]
@@ -171,7 +233,10 @@ def length(s0, lam, t):
 
     times = np.atleast_1d(np.asarray(t, dtype=float))
     path = solve_ivp(
-        lambda _, s: -8 * lam * s * (1 - s), (0, times.max() + 1e-9), [s0], t_eval=times
+        lambda _, s: -8 * lam * s * (1 - s) - 2 * {{beta}} * s,
+        (0, times.max() + 1e-9),
+        [s0],
+        t_eval=times,
     )
     return path.y[0] if np.ndim(t) else path.y[0, 0]
 
@@ -184,30 +249,29 @@ def length(s0, lam, t):
 #
 # *10 minutes, 6 points. Needs: eigenvalues, singular values, $\Theta(t)=\Theta(0)e^{-2Ct}$. After it you can read the rate of collapse off a spectrum.*
 #
-# The unconstrained model, $z\ge2$ outputs, $\sigma_1\ge\sigma_2\ge\dots$ the singular values of $\Theta(t)$.
+# The unconstrained model, $z\ge3$ outputs, $\sigma_1\ge\sigma_2\ge\dots$ the singular values of $\Theta(t)$. The outputs end on a line; of what is still off it, one direction outlives the others.
 
 # %% [raw]
 # # BEGIN QUESTION
 # name: w2_rate
 
 # %% [markdown]
-# For large $t$, $\sigma_2^2/\sigma_1^2\approx\kappa\,e^{-gt}$. Write `collapse(c, theta)`, which returns $(g,\kappa)$ for a symmetric `c` (d × d) and a start `theta` (z × d). With a double $\lambda_1$ it returns $g=0$; then $\kappa$ is not asked.
+# For large $t$, $\sigma_3^2/\sigma_2^2\approx\kappa\,e^{-gt}$. Write `flatten(c, theta)`, which returns $(g,\kappa)$ for a symmetric `c` (d × d) with $\lambda_1<\lambda_2$ and a start `theta` (z × d). For $\lambda_2=\lambda_3$ it returns $g=0$; then $\kappa$ is not asked.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# $\sigma_1\to e^{-2\lambda_1t}\lVert\theta_1\rVert$ with $\theta_i=\Theta(0)v_i$, and $\sigma_1\sigma_2\to e^{-2(\lambda_1+\lambda_2)t}$ times the area of $\theta_1,\theta_2$. Divide by $\sigma_1^2$ and square: $g=4(\lambda_2-\lambda_1)$, and $\kappa$ is the square of the length of $\theta_2$'s part orthogonal to $\theta_1$ over $\lVert\theta_1\rVert^2$.
+# With $\theta_i=\Theta(0)v_i$, $\sigma_1\cdots\sigma_k\to e^{-2(\lambda_1+\dots+\lambda_k)t}$ times the volume of $\theta_1,\dots,\theta_k$. So $\sigma_k\to e^{-2\lambda_kt}$ times the distance of $\theta_k$ from the span of those before it. Divide and square: $g=4(\lambda_3-\lambda_2)$, and $\kappa$ is the squared distance of $\theta_3$ from the plane of $\theta_1,\theta_2$ over that of $\theta_2$ from the line of $\theta_1$.
 
 
 # %%
-def collapse(c, theta):
-    """(g, κ) of σ₂²/σ₁² ≈ κ e^{−gt}."""
+def flatten(c, theta):
+    """(g, κ) of σ₃²/σ₂² ≈ κ e^{−gt}."""
     # BEGIN SOLUTION
     values, vectors = np.linalg.eigh(c)
-    first, second = (theta @ vectors[:, :2]).T
-    left = second - (first @ second) / (first @ first) * first
-    return 4 * (values[1] - values[0]), left @ left / (first @ first)
+    _, second, third = np.abs(np.diag(np.linalg.qr(theta @ vectors[:, :3])[1]))
+    return 4 * (values[2] - values[1]), (third / second) ** 2
     # END SOLUTION
 
 
@@ -224,38 +288,46 @@ failure_message: 'compare with the singular values of Θ(t) at two late times'
 """  # END TEST CONFIG
 
 
-def test_a_gap_of_two(collapse):
+def test_a_gap_of_one_and_a_half(flatten):
     import numpy as np
 
     rng = np.random.default_rng(7)
     basis = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     values = np.array([-3.0, -1.0, 0.5, 4.0])
     theta = rng.standard_normal((3, 4))
-    g, kappa = collapse(basis * values @ basis.T, theta)
-    assert abs(g - 4) > 1e-9, "g = 4 is the rate of σ₂/σ₁; asked is that of its square"
-    assert abs(g - 8) < 1e-9, (
-        f"g = {g:.3f}: the two lowest eigenvalues are −3 and −1, and the ratio is squared"
+    g, kappa = flatten(basis * values @ basis.T, theta)
+    assert abs(g - 3) > 1e-9, "g = 3 is the rate of σ₃/σ₂; asked is that of its square"
+    assert abs(g - 8) > 1e-9 and abs(g - 14) > 1e-9, (
+        "σ₁ takes no part: it is the third singular value over the second"
     )
-    shares = []
-    for t in (3.0, 3.25):
-        sigma = np.linalg.svd(
-            theta @ basis * np.exp(-2 * (values + 3) * t), compute_uv=False
-        )
-        shares.append((sigma[1] / sigma[0]) ** 2 * np.exp(g * t))
-    assert abs(kappa / shares[1] - 1) < 0.01, (
-        "κ: only the part of θ₂ orthogonal to θ₁ counts"
+    assert abs(g - 6) < 1e-9, (
+        f"g = {g:.3f}: the second and the third eigenvalue from below are −1 and ½, and the ratio is squared"
     )
+    sigma = np.linalg.svd(
+        theta @ basis * np.exp(-2 * (values + 3) * 3), compute_uv=False
+    )
+    want = (sigma[2] / sigma[1]) ** 2 * np.exp(18)
+    first, second, third = (theta @ basis[:, :3]).T
+    assert abs(kappa / (third @ third / (second @ second)) - 1) > 1e-6, (
+        "κ: θ₂ and θ₃ lie partly along those before them, and that part does not count"
+    )
+    off = second - (first @ second) / (first @ first) * first
+    left = third - (off @ third) / (off @ off) * off
+    assert abs(kappa / (left @ left / (off @ off)) - 1) > 1e-6, (
+        "κ: from θ₃ its parts along both θ₁ and θ₂ have to go"
+    )
+    assert abs(kappa / want - 1) < 1e-4, f"κ is {want:.3f} at t = 3, got {kappa:.3f}"
 
 
 # %%
 """ # BEGIN TEST CONFIG
 points: 4
 hidden: true
-failure_message: 'five matrices, one of them with a double lowest eigenvalue'
+failure_message: 'other matrices, one of them with λ₂ = λ₃'
 """  # END TEST CONFIG
 
 
-def test_matrices(collapse):
+def test_matrices(flatten):
     import numpy as np
 
     rng = np.random.default_rng(42)
@@ -266,18 +338,20 @@ def test_matrices(collapse):
         [-5.0, -4, -3, 4],
     ):
         basis = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-        theta = rng.standard_normal((2, 4))
-        g, kappa = collapse(basis * np.array(values) @ basis.T, theta)
-        a, b = theta @ basis[:, 0], theta @ basis[:, 1]
-        assert abs(g - 4 * (values[1] - values[0])) < 1e-8, (
-            "the gap is that of the two lowest, whatever their signs"
+        theta = rng.standard_normal((3, 4))
+        g, kappa = flatten(basis * np.array(values) @ basis.T, theta)
+        assert abs(g - 4 * (values[2] - values[1])) < 1e-8, (
+            "the gap is that of the second and the third from below, whatever their signs"
         )
-        area = (a @ a) * (b @ b) - (a @ b) ** 2
-        assert abs(kappa * (a @ a) ** 2 / area - 1) < 1e-8, (
-            "κ is the squared area over the fourth power of the length"
+        three = theta @ basis[:, :3]
+        area = np.linalg.det(three[:, :2].T @ three[:, :2])
+        volume = np.linalg.det(three.T @ three)
+        want = volume * (three[:, 0] @ three[:, 0]) / area**2
+        assert abs(kappa / want - 1) < 1e-7, (
+            "κ is the squared distance of θ₃ from the plane of θ₁, θ₂ over that of θ₂ from θ₁"
         )
-    g, _ = collapse(np.diag([-1.0, -1.0, 2.0]), rng.standard_normal((2, 3)))
-    assert abs(g) < 1e-9, "a double lowest eigenvalue keeps a plane: no collapse, g = 0"
+    g, _ = flatten(np.diag([-2.0, -1.0, -1.0, 2.0]), rng.standard_normal((3, 4)))
+    assert abs(g) < 1e-9, "for λ₂ = λ₃ neither shrinks against the other: g = 0"
 
 
 # %% [raw]
@@ -285,31 +359,47 @@ def test_matrices(collapse):
 
 
 # %% tags=["mistake"]
-# The rate of σ₂/σ₁ in place of its square.
-def collapse(c, theta):
+# The rate of the ratio in place of its square.
+def flatten(c, theta):
     values, vectors = np.linalg.eigh(c)
-    first, second = (theta @ vectors[:, :2]).T
-    left = second - (first @ second) / (first @ first) * first
-    return 2 * (values[1] - values[0]), left @ left / (first @ first)
+    _, second, third = np.abs(np.diag(np.linalg.qr(theta @ vectors[:, :3])[1]))
+    return 2 * (values[2] - values[1]), (third / second) ** 2
 
 
 # %% tags=["mistake"]
 # Eigenvalues sorted by size instead of from below.
-def collapse(c, theta):
+def flatten(c, theta):
     values, vectors = np.linalg.eigh(c)
     order = np.argsort(-abs(values))
     values, vectors = values[order], vectors[:, order]
-    first, second = (theta @ vectors[:, :2]).T
-    left = second - (first @ second) / (first @ first) * first
-    return 4 * abs(values[1] - values[0]), left @ left / (first @ first)
+    _, second, third = np.abs(np.diag(np.linalg.qr(theta @ vectors[:, :3])[1]))
+    return 4 * abs(values[2] - values[1]), (third / second) ** 2
 
 
 # %% tags=["mistake"]
-# The whole of θ₂ in κ, not its orthogonal part.
-def collapse(c, theta):
+# The whole of θ₂ and θ₃ in κ, not their orthogonal parts.
+def flatten(c, theta):
     values, vectors = np.linalg.eigh(c)
-    first, second = (theta @ vectors[:, :2]).T
-    return 4 * (values[1] - values[0]), second @ second / (first @ first)
+    _, second, third = (theta @ vectors[:, :3]).T
+    return 4 * (values[2] - values[1]), third @ third / (second @ second)
+
+
+# %% tags=["mistake"]
+# The first collapse in place of the second.
+def flatten(c, theta):
+    values, vectors = np.linalg.eigh(c)
+    first, second, _ = np.abs(np.diag(np.linalg.qr(theta @ vectors[:, :3])[1]))
+    return 4 * (values[1] - values[0]), (second / first) ** 2
+
+
+# %% tags=["mistake"]
+# Of θ₃ only the part along θ₂ is taken off.
+def flatten(c, theta):
+    values, vectors = np.linalg.eigh(c)
+    first, second, third = (theta @ vectors[:, :3]).T
+    second = second - (first @ second) / (first @ first) * first
+    third = third - (second @ third) / (second @ second) * second
+    return 4 * (values[2] - values[1]), third @ third / (second @ second)
 
 
 # %% [raw]
@@ -320,7 +410,7 @@ def collapse(c, theta):
 #
 # *10 minutes, 6 points. Needs: linearisation of a map at a fixed point. After it you can choose a learning rate from a spectrum.*
 #
-# One output, no $\lambda_j=0$. The map is $q_{t+1}=q_t+\eta\dot q_t$ with $\dot q$ of warm-up 1.
+# One output, no $\lambda_j=0$. The map is $q_{t+1}=q_t+\eta\dot q_t$ with $\dot q$ of equation (10), without a decay.
 
 # %% [raw]
 # # BEGIN QUESTION
@@ -539,6 +629,10 @@ def test_edge_on_half_moons(q_star, half_moon_mean, half_moon_covariance):
     assert abs(got - along) > 1e-6, (
         "that is where μᵀE[C]μ changes sign; another direction does so earlier"
     )
+    trace = 1 + np.trace(sigma) / (mu @ mu)
+    assert abs(got - trace) > 1e-6, (
+        "that is where the trace changes sign, the sum of all eigenvalues; the largest does so earlier"
+    )
     top = np.linalg.eigvalsh(got * np.outer(mu, mu) - sigma - np.outer(mu, mu))[-1]
     assert abs(top) < 1e-9, (
         f"at your q = {got:.3f} the largest eigenvalue is {top:+.3f}, not 0"
@@ -560,6 +654,9 @@ def test_direction_on_half_moons(lost_direction, half_moon_mean, half_moon_covar
     assert abs(np.linalg.norm(got) - 1) < 1e-9, "a unit vector is asked"
     assert abs(got @ mu) < (1 - 1e-6) * np.linalg.norm(mu), (
         "μ itself is not the first to go"
+    )
+    assert abs(got @ sigma @ mu) < (1 - 1e-6) * np.linalg.norm(sigma @ mu), (
+        "that is Σμ: a null vector v has (q − p)μ(μᵀv) = pΣv, so Σ has to be undone"
     )
     null = np.linalg.solve(sigma, mu)
     assert abs(got @ null) > (1 - 1e-9) * np.linalg.norm(null), (
@@ -971,9 +1068,9 @@ wrong_border = {{v_s}} / {{rho_s}} ** 2
 # %% [markdown]
 # ## Core 3: one path, its own clock
 #
-# *30 minutes, 14 points. Needs: warm-up 1. After it you can write the outputs of a constrained network down without a solver.*
+# *30 minutes, 14 points. Needs: equation (10) of warm-up 1. After it you can write the outputs of a constrained network down without a solver.*
 #
-# One output, any $\Lambda$. Constraint and length change the clock, not the direction. With $s=\lVert q\rVert^2$ and $d\tau=(2-s)\,dt$,
+# One output, no decay, any $\Lambda$. Constraint and length change the clock, not the direction. With $s=\lVert q\rVert^2$ and $d\tau=(2-s)\,dt$,
 #
 # $$
 # q=\Bigl(\frac{1-s}{1-s_0}\Bigr)^{1/4}e^{-2\Lambda\tau}q_0,\qquad\frac{s}{\sqrt{1-s}}=\frac{\sum_jq_{0j}^2e^{-4\lambda_j\tau}}{\sqrt{1-s_0}} .
@@ -1062,9 +1159,12 @@ def test_one_length(length_at):
     import numpy as np
 
     q0, lam = np.array([0.3, -0.4, 0.2]), np.array([-1.0, -0.5, 0.4])
-    assert abs(length_at(q0, lam, 0.0) - q0 @ q0) < 1e-12, (
-        "at τ = 0 the length is that of q0"
+    start = length_at(q0, lam, 0.0)
+    x = q0 @ q0 / np.sqrt(1 - q0 @ q0)
+    assert abs(start - (np.sqrt(x**2 + 4 * x) - x) / 2) > 1e-9, (
+        "s² = x(1 − s) was solved: square both sides, s² = x²(1 − s)"
     )
+    assert abs(start - q0 @ q0) < 1e-12, "at τ = 0 the length is that of q0"
     s = length_at(q0, lam, 0.8)
     assert 0 < s < 1, (
         "s lies between 0 and 1: solve the quadratic equation, do not expand it"
@@ -1183,7 +1283,7 @@ def closed_form(q0, lam, t):
 # %%
 """ # BEGIN TEST CONFIG
 points: 1
-failure_message: 'integrate the equation of warm-up 1 by small steps and compare'
+failure_message: 'integrate equation (10) by small steps and compare'
 """  # END TEST CONFIG
 
 
@@ -1381,6 +1481,8 @@ def test_constraint(kernel_velocity):
     moved = np.linalg.solve(k, kernel_velocity(u, k, s))
     drift = np.abs(u.T @ moved + moved.T @ u).max()
     assert np.abs(moved).max() > 1e-6, "nothing moves"
+    swapped = np.linalg.solve(k, -2 * s @ k @ u + 2 * u @ (u.T @ s @ u))
+    assert np.abs(moved - swapped).max() > 1e-9, "−2KSU, not −2SKU: the order counts"
     assert drift < 1e-9, (
         f"the constraint is left at the rate {drift:.1e}: what has to be added in the span of U?"
     )

@@ -359,6 +359,9 @@ def test_two_coordinates(both_see, correlation):
     assert abs(got - 1) > 1e-9, (
         "without noise the views still differ: each sees part of the atom"
     )
+    assert abs(got - 0.1) > 1e-9, (
+        "that is the mean of u v; a correlation is divided by the roots of both variances"
+    )
     assert abs(got - 1 / 3) < 1e-12, f"n = 2, ρ = ½, no noise: 1/3, got {got:.4f}"
 
 
@@ -542,6 +545,12 @@ def test_edge(least_factor):
     h = hadamard(64) / 8
     m, e, p, s2 = h[:, 1:5], h[:, 9], 0.05, 0.09
     c = float(least_factor(p, s2, 64))
+    assert abs(c - p / s2) > 1e-9, (
+        "a factor that all share adds up over the coordinates: where is d₁?"
+    )
+    assert abs(c - p / (s2 * 63)) > 1e-9, (
+        "the diagonal of Σ is taken from the atoms, too: each loses c σ²"
+    )
     xx = p * m @ m.T + s2 * ((1 - c) * np.eye(64) + c * 64 * np.outer(e, e))
     moment = xx - np.diag(np.diag(xx))
     own, atom = e @ moment @ e, m[:, 0] @ moment @ m[:, 0]
@@ -904,13 +913,13 @@ plt.show()
 # name: c2_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "From $p=\frac23$ on no threshold favours an atom that leads, however many atoms there are." Let three atoms of size 1 be there with $p={{p3}}$ each, independently, $w_3=w$ and $w_1$, $w_2$ as before. Give `three_border`, the $r$ beyond which a small lead grows. (There are 27 values of $(z_1,z_2,z_3)$.) (To one part in a hundred.)
+# **Refute.** A colleague writes: "From $p=\frac23$ on no threshold favours an atom that leads, however many atoms there are." Let four atoms of size 1 be there with $p={{p3}}$ each, independently, $w_3=w_4=w$ and $w_1$, $w_2$ as before. Give `four_border`, the $r<1$ beyond which a small lead grows. (There are 81 values of $z$.) (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-three_border = None  # SOLUTION
+four_border = None  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -920,21 +929,26 @@ three_border = None  # SOLUTION
 
 # %% [raw]
 # # BORDER
-# name: three_border
-# truth: 1.5 * {{p3}} * (1 - {{p3}}) / (1 - {{p3}} + {{p3}} ** 2 / 2)
-# hint: half of E[(z₁ − z₂)²; u ≠ 0] against E[S(u) z₁]/w: where are the mixtures with the third atom 0?
+# name: four_border
+# truth: (lambda z: (lambda c: ({{p3}} - (c * (z.sum(1) != 0)) @ (z[:, 0] - z[:, 1]) ** 2 / 2) / (c @ (np.sign(z.sum(1)) * z[:, 0])))(np.where(z == 0, 1 - {{p3}}, {{p3}} / 2).prod(1)))(np.array(np.meshgrid(*[[-1, 0, 1]] * 4)).reshape(4, -1).T)
+# hint: half of E[(z₁ − z₂)²; u ≠ 0] against E[S(u) z₁]/w, over all values of z
 # near: {{p3}} / (1 - {{p3}} / 2) | that is the border of two atoms
+# near: 1.5 * {{p3}} * (1 - {{p3}}) / (1 - {{p3}} + {{p3}} ** 2 / 2) | that is the border of three atoms
 
 # %% [raw]
 # # END TESTS
 
 # %% tags=["mistake"]
 # The border of two atoms.
-three_border = {{p3}} / (1 - {{p3}} / 2)
+four_border = {{p3}} / (1 - {{p3}} / 2)
+
+# %% tags=["mistake"]
+# The border of three atoms.
+four_border = 1.5 * {{p3}} * (1 - {{p3}}) / (1 - {{p3}} + {{p3}} ** 2 / 2)
 
 # %% tags=["mistake"]
 # Always.
-three_border = 0.01
+four_border = 0.01
 
 # %% [raw]
 # # END QUESTION
@@ -1034,6 +1048,9 @@ def test_by_drawing(oracle_r2):
     want = (z @ g) ** 2 / ((z @ z) * (g @ g))
     got = oracle_r2(0.6, 0.1, 0.3)
     assert 0 < got < 1, "R² lies between 0 and 1"
+    assert abs(got - 1 + ((z - g) ** 2).mean() / 0.1) > 0.015, (
+        "that is for ŷ = g: the probe may multiply g by a number, the best one"
+    )
     assert got - want < 0.02, (
         f"got {got:.3f}, drawn {want:.3f}: are false alarms counted, where z = 0?"
     )
@@ -1139,6 +1156,9 @@ def test_the_ceiling(linear_r2, flat_atoms):
     w = np.array([1.0, -2, 0.5, 0])
     got = linear_r2(flat_atoms.T, flat_atoms, 0.1, 0.09, w)
     assert got < 1, "the noise along the atoms stays: the covariance of x is pMMᵀ + σ²I"
+    assert abs(got / (0.1 * w @ w) - 0.1 / 0.19) > 1e-9, (
+        "that is the variance explained; R² is its part in the variance of y, p‖w*‖²"
+    )
     assert abs(got - 0.1 / 0.19) < 1e-9, (
         f"got {got:.4f}, with V = Mᵀ it is p/(p + σ²) = {0.1 / 0.19:.4f}, whatever w* is"
     )
@@ -1345,6 +1365,15 @@ def test_plain(share_at_growth):
             assert abs(share_at_growth(1.0, d, d1, p, s2, masked) - d / d1) < 1e-9, (
                 "at a growth of 1 it is d/d₁"
             )
+            for t in (0.3 / p, 1.5 / p):
+                outside = -p * d / d1 if masked else s2
+                inside = outside + p
+                kept = d / d1 * np.exp(2 * inside * t)
+                lost = (1 - d / d1) * np.exp(2 * outside * t)
+                got = share_at_growth((kept + lost) ** 0.5, d, d1, p, s2, masked)
+                assert abs(got - kept / (kept + lost)) < 1e-6, (
+                    f"{'with' if masked else 'without'} a mask the rates are {inside:.4f} on the atoms and {outside:.4f} off them"
+                )
         assert share_at_growth(1e6, d, d1, p, s2, True) > 1 - 1e-11, (
             "with a mask and a growth of 10⁶ it is nearly 1"
         )

@@ -95,6 +95,7 @@ failure_message: 'count where the energy stops rising and starts to fall, once a
 def test_the_nine_points(hills, nine_angles):
     linear, relu = hills(nine_angles, 1.0), hills(nine_angles, 0.0)
     assert linear != 1, "the whole circle: w and −w both count"
+    assert linear != 4, "valleys are no hills"
     assert linear == 2, f"a linear filter has two hills, w and −w, got {linear}"
     assert relu < 100, (
         f"got {relu} hills for ReLU: flat stretches and rounding are no hills; is the mean taken off in the variance?"
@@ -245,6 +246,9 @@ def test_rates(linear_rates, pattern_rates):
 
     got = np.asarray(linear_rates([1.0, 3.0, 2.0]), dtype=float)
     assert got.shape == (3,), "a rate for each eigenvector, in the order given"
+    assert abs(got[1]) > 1e-9, (
+        "0 at the top: there, too, it is the largest other eigenvalue that counts"
+    )
     assert got[1] < 0, (
         "the top eigenvector is stable: own eigenvalue subtracted, not the other one"
     )
@@ -825,6 +829,10 @@ def test_shared_is_what_views_share(shared):
     want = x.T @ y / n - np.outer(x.mean(0), y.mean(0))
     got = np.asarray(shared(pi, d))
     assert got.shape == (4, 4), "d × d"
+    fixed = np.array([0.3, 0.2, 0, 0])
+    assert np.abs(got - np.diag(fixed) + np.outer(fixed, fixed)).max() > 1e-9, (
+        "the wildcard is left out: given it the mean of x is 1/d for each token, not 0"
+    )
     assert np.abs(got.sum(0)).max() < 1e-9, (
         "the entries of x sum to one, so each row of a covariance sums to 0: is the mean taken off?"
     )
@@ -847,6 +855,10 @@ def test_seen(seen):
     z = rng.choice(3, n, p=[0.3, 0.2, 0.5])
     want = np.cov(np.eye(d)[np.where(z < 2, z, rng.integers(0, d, n))].T)
     got = np.asarray(seen(pi, d))
+    other = np.array([0.3, 0.2, 0.25, 0.25])
+    assert np.abs(got - np.diag(other) + np.outer(other, other)).max() > 1e-6, (
+        "under the wildcard all d tokens are equally likely, candidates, too"
+    )
     assert got.shape == (4, 4) and np.abs(got - want).max() < 0.005, (
         "the covariance of a one-hot vector is diag(mean) − mean meanᵀ"
     )
@@ -1243,6 +1255,10 @@ def test_one_direction(ends, fields, filters):
         "filters of length one, k × m × d"
     )
     sigma = np.linalg.svd(got, compute_uv=False)
+    once, scaled = (np.asarray(ends(c * x, w, 1, False, steps=1)) for c in (1, 4))
+    assert np.abs(once - scaled).max() < 1e-9, (
+        "a step depends on the scale of x: w becomes ẇ over its length, and the old w is not added"
+    )
     assert (sigma[:, 1] / sigma[:, 0]).max() < 1e-8, (
         "with r = 1 all filters of a field have one direction: each its own length?"
     )
@@ -1408,6 +1424,9 @@ def test_ten_networks(interval):
     low, high = interval(values, 0.95, 4000, 0)
     assert low < values.mean() < high, "the interval holds the mean"
     want = 2 * 1.96 * values.std() / 10**0.5
+    assert abs((high - low) / want - 1.645 / 1.96) > 0.03, (
+        "each tail has half of 1 − level, not all of it"
+    )
     assert abs((high - low) / want - 1) < 0.15, (
         f"width {high - low:.2f}, about {want:.2f} is expected: means of resamples, not the values"
     )

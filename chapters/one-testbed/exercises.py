@@ -22,6 +22,7 @@
 # # NUMBERS
 # outputs: 3, from 2 to 4 by 1
 # n_noise: 400, from 300 to 900 by 50
+# decay: 0.2, from 0.14 to 0.26 by 0.02
 # tau_flood: 3.5, from 3.2 to 6.0 by 0.1
 # count: 0.9, from 0.7 to 1.3 by 0.05
 # rank: 1.5, from 1.3 to 1.8 by 0.05
@@ -99,20 +100,24 @@ def test_two_are_in(level, shares):
     import numpy as np
 
     rho = [0.9, 0.7, 0.5, 0.3]
-    got = float(level(rho, 0.4))
-    assert abs(got - 0.5) > 1e-9, (
+    got = float(level(rho, 0.3))
+    assert abs(got - 0.6) > 1e-9, (
         "that is ρ₁ − τ²: at this level the second direction is above it, too"
     )
-    assert abs(got - 0.6) < 1e-12, (
-        f"got {got:.4f}, the parts of ρ above the level must add up to τ² = 0.4"
+    assert abs(got - 0.525) > 1e-9, (
+        "that is for all four directions: two of them lie below it, and these take nothing"
     )
-    g = np.asarray(shares(rho, 0.4), dtype=float)
+    assert abs(got - 0.65) < 1e-12, (
+        f"got {got:.4f}, the parts of ρ above the level must add up to τ² = 0.3"
+    )
+    g = np.asarray(shares(rho, 0.3), dtype=float)
     assert g.min() >= 0, "a direction below the level gets nothing, and none gets less"
     assert abs(g.sum() - 1) < 1e-9, (
         f"shares add up to one, got {g.sum():.4f}: divide by τ²"
     )
-    assert np.abs(g - [0.75, 0.25, 0, 0]).max() < 1e-12, (
-        f"got {np.round(g, 3)}, it is 3/4, 1/4, 0, 0"
+    assert g[2:].max() < 1e-12, "a direction below the level gets nothing"
+    assert np.abs(g - [5 / 6, 1 / 6, 0, 0]).max() < 1e-12, (
+        f"got {np.round(g, 3)}, it is 5/6, 1/6, 0, 0"
     )
 
 
@@ -230,6 +235,9 @@ def test_equal_values(effective_rank):
 
     got = float(effective_rank(np.full(5, 3.0)))
     assert got > 1, f"got {got:.3g}: take the values as parts of their sum first"
+    assert abs(got - 5 ** (1 / np.log(2))) > 1e-6, (
+        "exp belongs to the natural logarithm, a power of 2 to that of base 2"
+    )
     assert abs(got - 5) < 1e-9, f"five equal values are five directions, got {got:.4f}"
     got = float(effective_rank([1.0, 1.0, 0.0]))
     assert not np.isnan(got), "a value of 0 adds nothing: p log p goes to 0"
@@ -250,6 +258,7 @@ def test_unequal_values(effective_rank):
     import numpy as np
 
     got = float(effective_rank([0.4, 0.4, 0.2]))
+    assert abs(got - 2.6247) > 1e-4, "that is for the squares of the values"
     assert abs(got - 1 / 0.36) > 1e-6, (
         "that is the participation ratio 1/Σp², another count"
     )
@@ -313,21 +322,21 @@ def effective_rank(values):
 # name: w3_entry
 
 # %% [markdown]
-# Write `entry(rho, j)`, the $\tau^2$ above which direction `j` has a share (`rho` in any order, `j` counts from 0; a direction with the largest $\rho$ enters at 0).
+# Strangers agree more often along some directions than along others, as negatives do that are picked for being near: the next bit of share in direction $k$ costs $c_k\tau^2g_k$ in place of $\tau^2g_k$. Write `entry(rho, price, j)`, the $\tau^2$ above which direction `j` has a share (`rho` in any order, `price` are the $c_k>0$, `j` counts from 0; a direction with the largest $\rho$ enters at 0).
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# The level passes $\rho_j$ where the parts above it add up to $\tau^2=\sum_k(\rho_k-\rho_j)_+$. For a private direction this is $\sum_k\rho_k$.
+# Spent well, the next bit is worth the same wherever there is a share, $\rho_k-c_k\tau^2g_k=\mu$. So $\tau^2g_k=(\rho_k-\mu)_+/c_k$, and these add up to $\tau^2$. Direction $j$ comes in where $\mu=\rho_j$, at $\sum_k(\rho_k-\rho_j)_+/c_k$; its own price does not count.
 
 
 # %%
-def entry(rho, j):
+def entry(rho, price, j):
     """τ² above which direction j has a share."""
     # BEGIN SOLUTION
     rho = np.asarray(rho, dtype=float)
-    return np.maximum(rho - rho[j], 0).sum()
+    return np.sum(np.maximum(rho - rho[j], 0) / price)
     # END SOLUTION
 
 
@@ -340,20 +349,28 @@ def entry(rho, j):
 # %%
 """ # BEGIN TEST CONFIG
 points: 2
-failure_message: 'raise τ² until the level has sunk to ρⱼ'
+failure_message: 'raise τ² until the level has sunk to ρⱼ: what do the directions above it hold by then?'
 """  # END TEST CONFIG
 
 
 def test_third_of_four(entry):
-    got = float(entry([0.9, 0.7, 0.5, 0.3], 2))
-    assert abs(got - 0.4) > 1e-9, (
-        "the second direction is filled, too, before the third comes in"
+    import numpy as np
+
+    price = np.array([2.0, 0.8, 4.0, 0.5])
+    got = float(entry([0.9, 0.7, 0.5, 0.3], price, 2))
+    assert abs(got - 0.6) > 1e-9, "the prices are left out: a dear direction holds less"
+    assert abs(got - 0.96) > 1e-9, "divide by a price: a dear direction holds less"
+    assert abs(got - 0.15) > 1e-9, (
+        "each direction above has a price of its own; that of direction j, which has no share yet, does not count"
     )
     assert abs(got - 0.2) > 1e-9, (
+        "the second direction is filled, too, before the third comes in"
+    )
+    assert abs(got - 0.25) > 1e-9, (
         "the leader is to be filled as well, not the nearest one alone"
     )
-    assert got > 0.5, "weaker directions are not filled yet: they count nothing"
-    assert abs(got - 0.6) < 1e-12, f"(.9 − .5) + (.7 − .5) = .6, got {got:.4f}"
+    assert got > 0.3, "weaker directions are not filled yet: they count nothing"
+    assert abs(got - 0.45) < 1e-12, f"(.9 − .5)/2 + (.7 − .5)/.8 = .45, got {got:.4f}"
 
 
 # %%
@@ -369,12 +386,13 @@ def test_other_entries(entry):
 
     rng = np.random.default_rng(52)
     rho = np.append(rng.uniform(0.1, 1, 6), [0.0, 0.0])[rng.permutation(8)]
+    price = rng.uniform(0.4, 3, 8)
     for j in range(8):
-        want = sum(max(r - rho[j], 0) for r in rho)
-        assert abs(entry(rho, j) - want) < 1e-9, (
-            f"ρ = {rho[j]:.2f} enters at {want:.3f}: sum what stands above it"
+        want = sum(max(r - rho[j], 0) / c for r, c in zip(rho, price, strict=True))
+        assert abs(entry(rho, price, j) - want) < 1e-9, (
+            f"ρ = {rho[j]:.2f} enters at {want:.3f}: sum what stands above it, each over its price"
         )
-    assert abs(entry([0.8, 0.8, 0.1], 1)) < 1e-12, (
+    assert abs(entry([0.8, 0.8, 0.1], np.array([1.0, 2, 3]), 1)) < 1e-12, (
         "two that are largest come in together, at 0"
     )
 
@@ -385,26 +403,47 @@ def test_other_entries(entry):
 
 # %% tags=["mistake"]
 # The distance to the leader alone.
-def entry(rho, j):
-    return max(rho) - rho[j]
+def entry(rho, price, j):
+    return (max(rho) - rho[j]) / price[np.argmax(rho)]
 
 
 # %% tags=["mistake"]
 # Weaker directions counted, too.
-def entry(rho, j):
-    return np.sum(np.asarray(rho) - rho[j])
+def entry(rho, price, j):
+    return np.sum((np.asarray(rho) - rho[j]) / price)
 
 
 # %% tags=["mistake"]
 # The sum for every direction.
-def entry(rho, j):
-    return np.sum(rho)
+def entry(rho, price, j):
+    return np.sum(np.asarray(rho) / price)
 
 
 # %% tags=["mistake"]
 # The order of rho taken for granted.
-def entry(rho, j):
-    return np.sum(np.asarray(rho)[:j] - rho[j])
+def entry(rho, price, j):
+    return np.sum((np.asarray(rho)[:j] - rho[j]) / price[:j])
+
+
+# %% tags=["mistake"]
+# The prices left out.
+def entry(rho, price, j):
+    rho = np.asarray(rho, dtype=float)
+    return np.maximum(rho - rho[j], 0).sum()
+
+
+# %% tags=["mistake"]
+# The price of the direction that comes in.
+def entry(rho, price, j):
+    rho = np.asarray(rho, dtype=float)
+    return np.maximum(rho - rho[j], 0).sum() / price[j]
+
+
+# %% tags=["mistake"]
+# Multiplied by the price.
+def entry(rho, price, j):
+    rho = np.asarray(rho, dtype=float)
+    return np.sum(np.maximum(rho - rho[j], 0) * price)
 
 
 # %% [raw]
@@ -415,20 +454,20 @@ def entry(rho, j):
 #
 # *30 minutes, 14 points. Needs: warm-up 1, gradients. After it you can say where a learned temperature stops.*
 #
-# The loss of one linear encoder, less a constant, is $L=-2\tau^2\sum_j\rho_jg_j+\tau^4\sum_jg_j^2$ over shares $g_j\ge0$ with $\sum_jg_j=1$. Now $\tau^2$ is learned beside the weights.
+# The loss of one linear encoder, less a constant, is $L=-2\tau^2\sum_j\rho_jg_j+\tau^4\sum_jg_j^2$ over shares $g_j\ge0$ with $\sum_jg_j=1$. Now $\tau^2$ is learned beside the weights, and a decay $\nu\ge0$ pulls on it: $2\nu\tau^2$ is added to $L$.
 
 # %% [raw]
 # # BEGIN QUESTION
 # name: c1_prediction
 
 # %% [markdown]
-# **Predict first.** The correlations are .9, .7, .5, .3, .1; the encoder has only {{outputs}} outputs, so that {{outputs}} directions at most can have a share. At which $\tau^2$ does training stop?
+# **Predict first.** The correlations are .9, .7, .5, .3, .1; the encoder has only {{outputs}} outputs, so that {{outputs}} directions at most can have a share, and the decay is $\nu={{decay}}$. At which $\tau^2$ does training stop?
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %%
-three_outputs_prediction = (2.2, 1.8, 2.6)  # SOLUTION
+three_outputs_prediction = (1.6, 1.2, 2.0)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -439,7 +478,7 @@ three_outputs_prediction = (2.2, 1.8, 2.6)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: three_outputs_prediction
-# truth: settle(depths[:{{outputs}}], 1.0)[0]
+# truth: settle(depths[:{{outputs}}], {{decay}}, 1.0)[0]
 # scale: difference
 # widest: 1
 # far: 0.45
@@ -460,30 +499,30 @@ three_outputs_prediction = (2.5, 2.4, 2.6)
 # name: c1_settle
 
 # %% [markdown]
-# Write `slopes(g, rho, tau2)`, the pair of $\partial L/\partial g$ (an array) and $\partial L/\partial\tau^2$, and `settle(rho, tau2)`, which starts from equal shares and the given $\tau^2$, goes down $L$ in both and returns where it ends: the pair of $\tau^2$ and the array $\tau^2g$, to within 0.02. *Hint:* with $g_j=u_j^2/\sum_ku_k^2$ and $\log\tau^2$ as variables nothing leaves its range.
+# Write `slopes(g, rho, decay, tau2)`, the pair of the derivatives of $L+2\nu\tau^2$ by $g$ (an array) and by $\tau^2$, and `settle(rho, decay, tau2)`, which starts from equal shares and the given $\tau^2$, goes down $L+2\nu\tau^2$ in both and returns where it ends: the pair of $\tau^2$ and the array $\tau^2g$, to within 0.02. (The largest $\rho$ is above $\nu$.) *Hint:* with $g_j=u_j^2/\sum_ku_k^2$ and $\log\tau^2$ as variables nothing leaves its range.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# In $h=\tau^2g\ge0$ the loss is $\sum_j(h_j-\rho_j)^2-\sum_j\rho_j^2$, and $\tau^2=\sum_jh_j$ is free. So $h_j=\rho_j$ and $\tau^2=\sum_j\rho_j$; of negative $\rho_j$ nothing is taken. With three outputs the sum runs over the three largest.
+# In $h=\tau^2g\ge0$ it is $\sum_j(h_j^2-2\rho_jh_j+2\nu h_j)=\sum_j\bigl(h_j-(\rho_j-\nu)\bigr)^2$ less a constant, and $\tau^2=\sum_jh_j$ is free. So $h_j=(\rho_j-\nu)_+$ and $\tau^2=\sum_j(\rho_j-\nu)_+$: the water stops at the level $\mu=\nu$, and directions below it are given up, as are those with a negative $\rho$. With few outputs the sum runs over the largest $\rho$.
 
 
 # %%
-def slopes(g, rho, tau2):
-    """∂L/∂g and ∂L/∂τ²."""
+def slopes(g, rho, decay, tau2):
+    """Derivatives of L + 2ντ² by g and by τ²."""
     # BEGIN SOLUTION
     g, rho = np.asarray(g, dtype=float), np.asarray(rho, dtype=float)
-    return 2 * tau2 * (tau2 * g - rho), 2 * np.sum(g * (tau2 * g - rho))
+    return 2 * tau2 * (tau2 * g - rho), 2 * np.sum(g * (tau2 * g - rho)) + 2 * decay
     # END SOLUTION
 
 
-def settle(rho, tau2):
+def settle(rho, decay, tau2):
     """τ² and τ²g at the end of a descent in both."""
     # BEGIN SOLUTION
     u = np.full(len(rho), len(rho) ** -0.5)
     for _ in range(6000):
-        by_share, by_tau2 = slopes(u**2, rho, tau2)
+        by_share, by_tau2 = slopes(u**2, rho, decay, tau2)
         u = u - 0.02 * 2 * u * by_share
         u = u / np.linalg.norm(u)
         tau2 = tau2 * np.exp(-0.02 * tau2 * by_tau2)
@@ -500,7 +539,7 @@ def settle(rho, tau2):
 # %%
 """ # BEGIN TEST CONFIG
 points: 2
-failure_message: 'compare with a difference quotient of L'
+failure_message: 'compare with a difference quotient of L + 2ντ²'
 """  # END TEST CONFIG
 
 
@@ -508,21 +547,25 @@ def test_slopes(slopes, depths):
     import numpy as np
 
     def loss(g, tau2):
-        return -2 * tau2 * depths @ g + tau2**2 * g @ g
+        return -2 * tau2 * depths @ g + tau2**2 * g @ g + 2 * 0.2 * tau2
 
     g, tau2, step = np.array([0.4, 0.3, 0.15, 0.1, 0.05]), 1.3, 1e-6
-    by_share, by_tau2 = slopes(g, depths, tau2)
+    by_share, by_tau2 = slopes(g, depths, 0.2, tau2)
     want = [
         (loss(g + step * e, tau2) - loss(g - step * e, tau2)) / (2 * step)
         for e in np.eye(5)
     ]
     assert np.shape(by_share) == (5,), "one slope for each share"
     assert np.abs(by_share - want).max() < 1e-6, (
-        f"∂L/∂g is {np.round(want, 3)}, got {np.round(by_share, 3)}"
+        f"the slopes in g are {np.round(want, 3)}, got {np.round(by_share, 3)}"
     )
     want = (loss(g, tau2 + step) - loss(g, tau2 - step)) / (2 * step)
+    assert abs(by_tau2 - want + 0.4) > 1e-6, "the decay pulls on τ², too: 2ν"
+    assert abs(by_tau2 - 2 * tau2**0.5 * want) > 1e-6, (
+        "that is the slope in τ; asked is that in τ²"
+    )
     assert abs(by_tau2 - want) < 1e-6, (
-        f"∂L/∂τ² is {want:.4f}, got {by_tau2:.4f}: the second term goes with τ⁴"
+        f"the slope in τ² is {want:.4f}, got {by_tau2:.4f}: the second term goes with τ⁴"
     )
 
 
@@ -536,16 +579,27 @@ failure_message: 'start below and look where it ends'
 def test_from_below(settle, depths):
     import numpy as np
 
-    tau2, h = settle(depths, 0.5)
+    tau2, h = settle(depths, 0.2, 0.5)
     assert abs(tau2 - 0.5) > 1e-9, "τ² has not moved: it is learned, too"
-    assert abs(tau2 - np.sum(depths**2)) > 0.05, (
+    assert abs(tau2 - np.sum(depths)) > 0.02, (
+        "that is where it ends without a decay: which level is left with one?"
+    )
+    assert abs(tau2 - np.sum(depths**2)) > 0.02, (
         "that is the sum of the squares; where is the slope of each share zero?"
     )
-    assert abs(tau2 - 2.5) < 0.02, (
-        f"from 0.5 it ends at {tau2:.3f}, where no slope is left at the sum of ρ"
+    assert abs(tau2 - np.sum(depths - 0.2)) > 0.02, (
+        "the weakest direction, whose ρ is below the decay, is given up; it does not count negatively"
     )
-    assert np.abs(np.asarray(h) - depths).max() < 0.02, (
-        f"τ²g ends at ρ, got {np.round(h, 3)}"
+    assert abs(tau2 - np.maximum(depths - 0.1, 0).sum()) > 0.02, (
+        "it stops where the level is half the decay: both slopes in τ²g have a factor 2"
+    )
+    assert abs(np.sum(h) - 1) > 0.01, "τ²g is asked beside τ², not the shares g"
+    want = np.maximum(depths - 0.2, 0)
+    assert abs(tau2 - want.sum()) < 0.02, (
+        f"from 0.5 it ends at {tau2:.3f}, where not all slopes are zero"
+    )
+    assert np.abs(np.asarray(h) - want).max() < 0.02, (
+        f"the sum is right, its parts are not: got {np.round(h, 3)}"
     )
 
 
@@ -562,17 +616,18 @@ def test_other_slopes(slopes):
 
     rng = np.random.default_rng(53)
     for d in (2, 6):
-        rho, g, tau2 = (
+        rho, g, tau2, decay = (
             rng.uniform(-1, 1, d),
             rng.dirichlet(np.ones(d)),
             rng.uniform(0.2, 5),
+            rng.uniform(0, 1),
         )
-        by_share, by_tau2 = slopes(g, rho, tau2)
+        by_share, by_tau2 = slopes(g, rho, decay, tau2)
         assert np.allclose(by_share, 2 * tau2**2 * g - 2 * tau2 * rho), (
             f"{d} directions: 2τ⁴g − 2τ²ρ"
         )
-        assert abs(by_tau2 - 2 * g @ (tau2 * g - rho)) < 1e-9, (
-            f"{d} directions: 2Σg(τ²g − ρ)"
+        assert abs(by_tau2 - 2 * g @ (tau2 * g - rho) - 2 * decay) < 1e-9, (
+            f"{d} directions: 2Σg(τ²g − ρ) + 2ν"
         )
 
 
@@ -580,25 +635,27 @@ def test_other_slopes(slopes):
 """ # BEGIN TEST CONFIG
 points: 2
 hidden: true
-failure_message: 'from above, other correlations, also negative ones'
+failure_message: 'from above, other correlations, also negative ones, with a decay and without'
 """  # END TEST CONFIG
 
 
 def test_other_ends(settle):
     import numpy as np
 
-    for rho, start in (
-        ((0.95, 0.5), 6.0),
-        ((0.6, 0.6, 0.6, 0.2), 0.1),
-        ((0.8, 0.4, -0.5), 1.0),
+    for rho, decay, start in (
+        ((0.95, 0.5), 0.0, 6.0),
+        ((0.95, 0.5), 0.6, 6.0),
+        ((0.6, 0.6, 0.6, 0.2), 0.1, 0.1),
+        ((0.8, 0.4, -0.5), 0.0, 1.0),
+        ((0.3, 0.8, -0.5), 0.15, 1.0),
     ):
-        tau2, h = settle(np.array(rho), start)
-        want = sum(max(r, 0) for r in rho)
-        assert abs(tau2 - want) < 0.02, (
-            f"ρ = {rho} from τ² = {start}: it ends at {want:.2f}, got {tau2:.3f}"
+        tau2, h = settle(np.array(rho), decay, start)
+        want = np.maximum(np.array(rho) - decay, 0)
+        assert abs(tau2 - want.sum()) < 0.02, (
+            f"ρ = {rho}, ν = {decay}, from τ² = {start}: it ends at {want.sum():.2f}, got {tau2:.3f}"
         )
-        assert np.abs(np.asarray(h) - np.maximum(rho, 0)).max() < 0.02, (
-            f"ρ = {rho}: each share times τ² is its ρ"
+        assert np.abs(np.asarray(h) - want).max() < 0.02, (
+            f"ρ = {rho}, ν = {decay}: each share times τ² is what its ρ has above ν"
         )
 
 
@@ -608,33 +665,57 @@ def test_other_ends(settle):
 
 # %% tags=["mistake"]
 # The penalty forgotten in the slope of the shares.
-def slopes(g, rho, tau2):
-    return -2 * tau2 * np.asarray(rho), 2 * np.sum(g * (tau2 * np.asarray(g) - rho))
+def slopes(g, rho, decay, tau2):
+    g, rho = np.asarray(g), np.asarray(rho)
+    return -2 * tau2 * rho, 2 * np.sum(g * (tau2 * g - rho)) + 2 * decay
 
 
 # %% tags=["mistake"]
 # τ² in place of τ⁴ in the second term.
-def slopes(g, rho, tau2):
+def slopes(g, rho, decay, tau2):
     g, rho = np.asarray(g), np.asarray(rho)
-    return 2 * tau2 * (g - rho), np.sum(g * g - 2 * g * rho)
+    return 2 * tau2 * (g - rho), np.sum(g * g - 2 * g * rho) + 2 * decay
+
+
+# %% tags=["mistake"]
+# The slope in τ.
+def slopes(g, rho, decay, tau2):
+    g, rho = np.asarray(g), np.asarray(rho)
+    by_tau2 = 2 * np.sum(g * (tau2 * g - rho)) + 2 * decay
+    return 2 * tau2 * (tau2 * g - rho), 2 * np.sqrt(tau2) * by_tau2
 
 
 # %% tags=["mistake"]
 # The temperature held.
-def settle(rho, tau2):
+def settle(rho, decay, tau2):
     return tau2, tau2 * shares(rho, tau2)
 
 
 # %% tags=["mistake"]
 # The sum of the squares.
-def settle(rho, tau2):
+def settle(rho, decay, tau2):
     return np.sum(np.asarray(rho) ** 2), np.asarray(rho) ** 2
 
 
 # %% tags=["mistake"]
-# Negative correlations counted.
-def settle(rho, tau2):
-    return np.sum(rho), np.asarray(rho)
+# The decay left out.
+def settle(rho, decay, tau2):
+    h = np.maximum(rho, 0)
+    return np.sum(h), h
+
+
+# %% tags=["mistake"]
+# Weak correlations counted negatively.
+def settle(rho, decay, tau2):
+    h = np.asarray(rho) - decay
+    return np.sum(h), h
+
+
+# %% tags=["mistake"]
+# The shares in place of τ²g.
+def settle(rho, decay, tau2):
+    h = np.maximum(np.asarray(rho) - decay, 0)
+    return np.sum(h), h / np.sum(h)
 
 
 # %% [raw]
@@ -643,12 +724,15 @@ def settle(rho, tau2):
 # %%
 temperatures = np.linspace(0.1, 4, 60)
 plt.figure(figsize=(5, 3))
-plt.plot(
-    temperatures, [np.sum((t * shares(depths, t) - depths) ** 2) for t in temperatures]
-)
-plt.axvline(depths.sum(), color="grey", ls="--")
+for decay in (0, 0.1, 0.2):
+    losses = [
+        np.sum((t * shares(depths, t) - depths) ** 2) + 2 * decay * t
+        for t in temperatures
+    ]
+    plt.plot(temperatures, losses, label=f"ν = {decay}")
 plt.xlabel("τ²")
 plt.ylabel("least loss, plus a constant")
+plt.legend()
 plt.show()
 
 # %% [raw]
@@ -656,7 +740,7 @@ plt.show()
 # name: c1_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "Two encoders have learned the same temperature. So their outputs have the same effective rank." Both learned $\tau^2={{count}}$ on Gaussian views with two correlations, outputs enough. On equal correlations the effective rank is 2. Give `larger_border`, the larger correlation for which it is {{rank}}. (To one part in a hundred.)
+# **Refute.** A colleague writes: "Two encoders have learned the same temperature. So their outputs have the same effective rank." Both learned $\tau^2={{count}}$ without decay, on Gaussian views with two correlations, outputs enough. On equal correlations the effective rank is 2. Give `larger_border`, the larger correlation for which it is {{rank}}. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -838,6 +922,9 @@ def test_edge_by_drawing(noise_edge):
     assert got > 0.3, (
         f"drawn {drawn:.2f}, got {got:.2f}: the best of 50 × 50 directions, not a given one"
     )
+    assert abs(got - 2 * (p / n) ** 0.5) > 1e-9, (
+        f"drawn {drawn:.3f}, got {got:.3f}: that is for p and q much smaller than n"
+    )
     assert abs(got - drawn) < 0.03, f"drawn {drawn:.3f}, got {got:.3f}"
 
 
@@ -907,6 +994,13 @@ def test_edges_and_new_pairs(held_out, noise_edge):
     got = held_out([v[:2000] for v in views], [v[2000:] for v in views])
     assert abs(got[0] - 0.6) < 0.06, (
         f"a shared direction with ρ = .6 comes first and stays, got {got[0]:.2f}"
+    )
+    fit, new = ([rng.standard_normal((400, 20)) for _ in range(2)] for _ in range(2))
+    got = np.asarray(held_out(fit, new))
+    few = np.asarray(held_out([fit[0], fit[1][:, :3]], [new[0], new[1][:, :3]]))
+    assert few.shape == (3,), "20 and 3 numbers: three pairs of directions"
+    assert got.min() < 0 and np.any(np.diff(got) > 0), (
+        "in noise about half of them are negative, and in no order: signs and order of the directions are to be kept"
     )
 
 
@@ -1312,42 +1406,52 @@ flood_border = 2 * {{k_shared}} * {{rho_shared}}
 #
 # *A week, 20 points. Needs: core 1, the logarithm of a mean exponential. After it you can say what the law owes to Gaussian views.*
 #
-# Shared features are now independent *signs*, one for each direction, and the two views of a sample have equal signs with probability $\frac{1+\rho_j}2$, $0\le\rho_j<1$. The positives earn $\sum_j\rho_jh_j$ with $h_j=\tau^2g_j$, as before; the negatives cost the logarithm of the mean of $e^{\sum_jh_jx_jx_j'}$ over independent signs. You may assume that each output shows one direction.
+# Shared features are now independent and *rare*: $x_j$ is $\pm1/\sqrt p$, each with probability $\frac p2$, and else 0; the two views of a sample have the correlation $0\le\rho_j<1$. The positives earn $\sum_j\rho_jh_j$ with $h_j=\tau^2g_j$, as before; the negatives cost, on average over the anchor $x$, the logarithm of the mean of $e^{\sum_jh_jx_jx_j'}$ over independent $x'$. You may assume that each output shows one direction. For $p=1$ the features are signs.
 
 # %% [raw]
 # # BEGIN QUESTION
-# name: p1_signs
+# name: p1_rare
 
 # %% [markdown]
-# Write `sign_temperature(rho)`, where a learned $\tau^2$ of one encoder settles, and `sign_shares(rho, tau2)`, the shares at a fixed $\tau^2$; a direction with $\rho=0$ is private.
+# Write `rare_temperature(rho, p)`, where a learned $\tau^2$ of one encoder settles, and `rare_shares(rho, tau2, p)`, the shares at a fixed $\tau^2\le4$, for $0.1\le p\le1$; a direction with $\rho=0$ is private.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# Products of independent signs are independent signs, so the cost is $\sum_j\log\cosh h_j$. One more bit of $h_j$ earns $\rho_j-\tanh h_j$. If $\tau^2$ is free this is 0, $h_j=\operatorname{artanh}\rho_j$. At a fixed $\tau^2$ it is the same $\mu$ for all that have a share: $h_j=\operatorname{artanh}(\rho_j-\mu)_+$, with $\mu$ between $\rho_1-1$ and $\rho_1$.
+# Coordinates are independent, so the cost is a sum over $j$. An anchor with $x_j=0$ costs nothing; one with $x_j=\pm1/\sqrt p$ costs $\log\bigl(1-p+p\cosh\frac{h_j}p\bigr)$, and has the chance $p$. One more bit of $h_j$ thus earns $\rho_j-D(h_j)$ with $D(h)=\frac{p\sinh(h/p)}{1-p+p\cosh(h/p)}$. With $y=e^{h/p}$, $D=\rho$ is $p(1-\rho)y^2-2\rho(1-p)y-p(1+\rho)=0$, so
+# $h=p\log\frac{\rho(1-p)+\sqrt{\rho^2(1-p)^2+p^2(1-\rho^2)}}{p(1-\rho)}$, for $p=1$ $\operatorname{artanh}\rho$. If $\tau^2$ is free, $h_j$ is this. At a fixed $\tau^2$ what one more bit earns is the same $\mu$ for all that have a share: $h_j=D^{-1}\bigl((\rho_j-\mu)_+\bigr)$, with $\mu$ between $\rho_1-1$ and $\rho_1$.
 
 
 # %%
-def sign_temperature(rho):
-    """Learned τ² of one encoder on signs."""
+def filled(rho, p):
+    """h at which one more bit costs ρ."""
     # BEGIN SOLUTION
-    return np.arctanh(rho).sum()
+    rho = np.minimum(rho, 1 - 1e-15)
+    root = np.sqrt((rho * (1 - p)) ** 2 + p**2 * (1 - rho**2))
+    return p * np.log((rho * (1 - p) + root) / (p * (1 - rho)))
     # END SOLUTION
 
 
-def sign_shares(rho, tau2):
-    """Shares of one encoder on signs at a fixed τ²."""
+def rare_temperature(rho, p):
+    """Learned τ² of one encoder on rare features."""
+    # BEGIN SOLUTION
+    return filled(np.asarray(rho, dtype=float), p).sum()
+    # END SOLUTION
+
+
+def rare_shares(rho, tau2, p):
+    """Shares of one encoder on rare features at a fixed τ²."""
     # BEGIN SOLUTION
     rho = np.asarray(rho, dtype=float)
 
-    def filled(level):
-        return np.arctanh(np.minimum(np.maximum(rho - level, 0), 1 - 1e-15))
+    def above(level):
+        return filled(np.maximum(rho - level, 0), p)
 
     level = brentq(
-        lambda m: filled(m).sum() - tau2, rho.max() - 1, rho.max(), xtol=1e-15
+        lambda m: above(m).sum() - tau2, rho.max() - 1, rho.max(), xtol=1e-15
     )
-    return filled(level) / tau2
+    return above(level) / tau2
     # END SOLUTION
 
 
@@ -1364,22 +1468,32 @@ failure_message: 'what does one more bit of h earn, and what does it cost'
 """  # END TEST CONFIG
 
 
-def test_one_direction(sign_temperature):
+def test_one_direction(rare_temperature):
     import math
 
-    got = float(sign_temperature([0.6]))
+    got, p = float(rare_temperature([0.6], 0.2)), 0.2
     assert abs(got - 0.6) > 1e-6, (
-        "that is the law of Gaussian views: the cost of signs is log cosh h, not h²/2"
+        "that is the law of Gaussian views: the cost of rare features is not h²/2"
     )
-    assert abs(got - math.tanh(0.6)) > 1e-6, (
-        "the other way round: tanh h is what equals ρ"
+    assert abs(got - math.log(2)) > 1e-6, (
+        "that is for signs: rare features are mostly 0, and then an anchor costs nothing"
     )
-    assert abs(got - math.log(2)) < 1e-9, (
-        f"ρ = .6 gives artanh .6 = log 2, got {got:.4f}"
+    assert abs(got - p * math.sinh(3) / (1 - p + p * math.cosh(3))) > 1e-6, (
+        "the other way round: what one more bit of h costs is to be ρ"
     )
-    got = float(sign_temperature([0.6, 0.6, 0.0]))
-    assert abs(got - 2 * math.log(2)) < 1e-9, (
-        f"directions add up, and private ones add nothing; got {got:.4f}"
+    assert abs(got - p * math.log(2)) > 1e-6, (
+        "that is p artanh ρ: a stranger is mostly 0, too, and the mean has the term 1 − p"
+    )
+    cost = p * math.sinh(got / p) / (1 - p + p * math.cosh(got / p))
+    assert abs(cost - 0.6) < 1e-9, (
+        f"at h = {got:.4f} one more bit costs {cost:.4f} and earns .6"
+    )
+    assert abs(rare_temperature([0.6], 1.0) - math.log(2)) < 1e-9, (
+        "p = 1, signs: ρ = .6 gives log 2"
+    )
+    both = float(rare_temperature([0.6, 0.6, 0.0], 0.2))
+    assert abs(both - 2 * got) < 1e-9, (
+        f"directions add up, and private ones add nothing; got {both:.4f} and {got:.4f}"
     )
 
 
@@ -1387,30 +1501,33 @@ def test_one_direction(sign_temperature):
 """ # BEGIN TEST CONFIG
 points: 5
 hidden: true
-failure_message: 'marginal gains by enumerating all signs'
+failure_message: 'marginal gains by enumerating all features of anchor and stranger'
 """  # END TEST CONFIG
 
 
-def test_marginal_gains(sign_shares):
+def test_marginal_gains(rare_shares):
     import itertools
 
     import numpy as np
 
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=4)))
-    for rho, tau2 in (
-        ((0.9, 0.6, 0.3, 0.0), 0.5),
-        ((0.3, 0.9, 0.0, 0.6), 2.0),
-        ((0.5, 0.4, 0.0, 0.0), 4.0),
+    for rho, tau2, p in (
+        ((0.9, 0.6, 0.3, 0.0), 0.5, 1.0),
+        ((0.9, 0.6, 0.3, 0.0), 0.5, 0.2),
+        ((0.3, 0.9, 0.0, 0.6), 2.0, 0.5),
+        ((0.5, 0.4, 0.0, 0.0), 4.0, 0.3),
     ):
-        g = np.asarray(sign_shares(np.array(rho), tau2), dtype=float)
+        g = np.asarray(rare_shares(np.array(rho), tau2, p), dtype=float)
         assert abs(g.sum() - 1) < 1e-6 and g.min() >= -1e-12, (
             f"shares are 0 or more and add up to one, got {g}"
         )
-        weights = np.exp(signs @ (tau2 * g))
-        gain = np.array(rho) - weights @ signs / weights.sum()
-        best = gain.max()
-        assert np.all(gain[g > 1e-9] > best - 1e-6), (
-            f"ρ = {rho}, τ² = {tau2}: one more bit earns {np.round(gain, 4)}; it must be equal where there is a share"
+        kinds = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=4)))
+        chance = np.where(kinds == 0, 1 - p, p / 2).prod(axis=1)
+        values = kinds / p**0.5
+        weights = np.exp(values * (tau2 * g) @ values.T) * chance
+        seen = weights @ values / weights.sum(axis=1, keepdims=True)
+        gain = np.array(rho) - chance @ (values * seen)
+        assert np.all(gain[g > 1e-9] > gain.max() - 1e-6), (
+            f"ρ = {rho}, τ² = {tau2}, p = {p}: one more bit earns {np.round(gain, 4)}; it must be equal where there is a share"
         )
 
 
@@ -1420,30 +1537,37 @@ def test_marginal_gains(sign_shares):
 
 # %% tags=["mistake"]
 # The law of Gaussian views.
-def sign_temperature(rho):
+def rare_temperature(rho, p):
     return np.sum(rho)
 
 
-def sign_shares(rho, tau2):
+def rare_shares(rho, tau2, p):
     return shares(rho, tau2)
 
 
 # %% tags=["mistake"]
-# tanh in place of its inverse.
-def sign_temperature(rho):
-    return np.tanh(rho).sum()
+# Signs, whatever p is.
+def rare_temperature(rho, p):
+    return np.arctanh(rho).sum()
 
 
 # %% tags=["mistake"]
-# Shares in proportion to artanh ρ at every temperature.
-def sign_shares(rho, tau2):
-    return np.arctanh(rho) / np.arctanh(rho).sum()
+# The cost in place of its inverse.
+def rare_temperature(rho, p):
+    x = np.asarray(rho) / p
+    return (p * np.sinh(x) / (1 - p + p * np.cosh(x))).sum()
 
 
 # %% tags=["mistake"]
-# The level subtracted after artanh.
-def sign_shares(rho, tau2):
-    return shares(np.arctanh(rho), tau2)
+# The shares of a learned temperature, at every temperature.
+def rare_shares(rho, tau2, p):
+    return filled(np.asarray(rho), p) / filled(np.asarray(rho), p).sum()
+
+
+# %% tags=["mistake"]
+# The level subtracted afterwards.
+def rare_shares(rho, tau2, p):
+    return shares(filled(np.asarray(rho), p), tau2)
 
 
 # %% [raw]
@@ -1456,7 +1580,7 @@ def sign_shares(rho, tau2):
 # points: 12
 
 # %% [markdown]
-# **Report** (two pages). Train linear encoders by InfoNCE on signs, at a learned and at three fixed temperatures, and compare with both laws. Then design views of your own that are neither Gaussian nor signs, and predict whether a learned $\tau^2$ counts too much or too little *before* you train.
+# **Report** (two pages). Train linear encoders by InfoNCE on rare features, at a learned and at three fixed temperatures, and compare with both laws. Then design views of your own that are neither Gaussian nor of this kind, and predict whether a learned $\tau^2$ counts too much or too little *before* you train.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1555,7 +1679,7 @@ def test_other_outputs(misplaced):
     flat = first @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
     got = misplaced(flat, first, second, 0.6)
     assert abs(got - 1 / 3) < 1e-8, (
-        f"white outputs where the law gives 2/3, 1/3, 0: a third is misplaced, got {got:.4f}"
+        f"white outputs where the law gives 2/3, 1/3, 0: half of 1/3 + 0 + 1/3 is misplaced, got {got:.4f}"
     )
     got = misplaced(first[:, :2] * np.sqrt([0.75, 0.25]), first, second, 0.4)
     assert abs(got) < 1e-8, (

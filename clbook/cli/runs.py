@@ -1,6 +1,7 @@
 """Commands that run chapters and show what came out, `run`, `sweep`, `show`, `compare`, and `features`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,7 @@ def run(
     print(plan.out, flush=True)  # the run is complete; what follows cannot lose it
     if not no_page:
         _write_page(plan.files, plan.out)
+        _tell_cards(plan.files, plan.out, plan.only)
 
 
 def _write_page(files: ChapterFiles, folder: Path) -> None:
@@ -60,6 +62,14 @@ def _write_page(files: ChapterFiles, folder: Path) -> None:
     if message:
         print(f"clbook: {message}", file=sys.stderr)
     print(page)
+
+
+def _tell_cards(files: ChapterFiles, folder: Path, claims: Sequence[str]) -> None:
+    """Print an address for each claim that was asked for, at whose card a browser opens the page of the run."""
+    from ..pages.run_page import card_address
+
+    for address in filter(None, (card_address(files, folder, claim) for claim in claims)):
+        print(address)
 
 
 @app.command()

@@ -35,6 +35,16 @@ def write_page(files: ChapterFiles, folder: Path, seconds: float = LIMIT) -> tup
     return pages[0][0], next((reason for _, reason in pages if reason), "")
 
 
+def card_address(files: ChapterFiles, folder: Path, claim: str) -> str:
+    """Where a claim's card stands on the pages of a run, file:///…/page.html#CLAIM; "" if none of them has it.
+
+    A shell and a browser both take it as it is, whatever the folder is called.
+    """
+    pages = [folder / f"{part.stem}.html" for part in files.notebooks]
+    found = (page for page in pages if page.is_file() and f'id="{claim}"' in page.read_text(encoding="utf-8"))
+    return next((f"{page.absolute().as_uri()}#{claim}" for page in found), "")
+
+
 def _write_page(files: ChapterFiles, folder: Path, beside: set[str], seconds: float) -> tuple[Path, str]:
     """The page of one notebook, and the reason if nbconvert made it."""
     notebook, run, claims = read_run(files, folder)

@@ -196,7 +196,7 @@ BUDGET = {
     "clbook.__main__": 20,
     "clbook.claims": 765,
     "clbook.classroom": 1740,
-    "clbook.cli": 420,
+    "clbook.cli": 425,
     "clbook.commands": 2140,
     "clbook.common": 1055,
     "clbook.notebook": 1170,

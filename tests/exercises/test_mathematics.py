@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from checkout import ROOT
+from scipy.integrate import solve_ivp
 from stage_one_end import stage_one_end
 
 from clbook.classroom.exercises import exercise_source, read_source, run_code
@@ -42,8 +43,13 @@ def test_collapse_lengths_and_paths(names):
     times = np.array([0.3, 1.0, 2.0])
     paths = collapse_room.closed_form(tensor(q0)[None], tensor(lam), tensor(times))[:, 0]
     close([solved["closed_form"](q0, lam, t) for t in times], paths, 1e-7)
-    level = collapse_room.closed_form(tensor(q0)[None], tensor(np.full(3, -0.7)), tensor(times))[:, 0]
-    close(solved["length"](q0 @ q0, -0.7, times), level.square().sum(-1))
+    for lam_all in (-0.7, 0.0, 0.3):  # with the decay of the warm-up
+
+        def move(_, q, lam_all=lam_all):
+            return collapse_room.vector_velocity(tensor(q), tensor(np.full(3, lam_all))).numpy() - 0.5 * q
+
+        path = solve_ivp(move, (0, 2), q0, t_eval=times, rtol=1e-11, atol=1e-13).y
+        close(solved["length"](q0 @ q0, lam_all, times), (path**2).sum(0), 1e-8)
     close(solved["length_at"](q0, lam, 0.8), collapse_room.squared_length(tensor(q0), tensor(lam), tensor(0.8)))
 
 
@@ -161,16 +167,22 @@ def test_one_testbed_shares_and_entries(names):
         every = tensor(np.append(rho, np.zeros(20)))
         close(solved["private_share"](rho, 20, 15, tau2), testbed.water_filling(every, tau2, 15)[7:].sum())
     close(solved["effective_rank"](rho), testbed.effective_rank_of_shares(tensor(rho)))
+    many = RNG.integers(1, 4, 7)  # a direction at the price 1/m is m directions at the price 1
     for j in range(7):
-        edge = solved["entry"](rho, j)
-        at, above = (testbed.water_filling(tensor(rho), max(edge + step, 1e-9))[j] for step in (-1e-6, 1e-6))
+        edge, place = solved["entry"](rho, 1 / many, j), many[:j].sum()
+        split = tensor(np.repeat(rho, many))
+        at, above = (testbed.water_filling(split, max(edge + step, 1e-9))[place] for step in (-1e-6, 1e-6))
         assert above > 0 and (at == 0 or edge == 0), j
-    tau2, h = solved["settle"](rho, 0.3)
+    tau2, h = solved["settle"](rho, 0.0, 0.3)
     close(tau2, testbed.learned_temperature(tensor(rho)), 0.02)
     close(h, rho, 0.02)
+    decay = np.sort(rho)[3] + 0.03
+    tau2, h = solved["settle"](rho, decay, 0.3)
+    assert abs(testbed.water_level(tensor(rho), tau2) - decay) < 0.02  # a decay is the level at which it stops
+    close(h, tau2 * testbed.water_filling(tensor(rho), tau2), 0.02)
 
 
-def test_one_testbed_correlations_and_signs(names):
+def test_one_testbed_correlations_and_rare_features(names):
     solved = names("one-testbed")
     views = [RNG.standard_normal((500, d)) for d in (9, 4)]
     views[1] += 0.7 * views[0][:, :4]
@@ -180,6 +192,7 @@ def test_one_testbed_correlations_and_signs(names):
     close(solved["held_out"](fit, new), theirs, 1e-8)
     close(solved["noise_edge"](1000, 50, 20), testbed.noise_correlation(1000, 50, 20))
     rho = np.array([0.9, 0.5, 0.2])
-    close(solved["sign_temperature"](rho), latent_shares(tensor(rho), None, "signs")[1])
-    for tau2 in (0.4, 1.0, 5.0):
-        close(solved["sign_shares"](rho, tau2), latent_shares(tensor(rho), tau2, "signs")[0], 1e-8)
+    for law, p in (("signs", 1.0), ("sparse", 0.1)):
+        close(solved["rare_temperature"](rho, p), latent_shares(tensor(rho), None, law)[1], 1e-8)
+        for tau2 in (0.4, 1.0, 3.0):
+            close(solved["rare_shares"](rho, tau2, p), latent_shares(tensor(rho), tau2, law)[0], 1e-8)

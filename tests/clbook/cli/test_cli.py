@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from checkout import import_path
@@ -86,6 +88,24 @@ def test_run_ends_with_the_verdicts_and_the_folder(files, tmp_path, monkeypatch)
     assert result.exit_code == 0 and "○ not reproduced" in result.stdout and "[0, 1]" in result.stdout
     assert result.stdout.splitlines()[-2:] == [str(tmp_path / "out"), str(tmp_path / "out" / "page.html")]
     assert result.stderr == "clbook: no extra\n"
+
+
+def test_a_run_of_some_claims_ends_with_the_addresses_of_their_cards(files, tmp_path, monkeypatch):
+    """The path stands above, bare; an address opens the page at the card, wherever the folder is."""
+
+    def page_of(files, folder):
+        folder.mkdir()
+        (folder / f"{files.name}.html").write_text('<div class="claim" id="thm-1">', encoding="utf-8")
+        return folder / f"{files.name}.html", ""
+
+    monkeypatch.setattr(runs, "run", lambda plan: [])
+    monkeypatch.setattr(run_page, "write_page", page_of)
+    out = tmp_path / "ein Ordner, ü"
+    done = call("run", "stand-in", "--only", "thm-1,thm-1-a", "--out", str(out))
+    page, address = done.stdout.splitlines()[-2:]
+    assert page == str(out / "stand-in.html") and address == f"{(out / 'stand-in.html').as_uri()}#thm-1"
+    assert subprocess.run(f"echo {address}", shell=True, capture_output=True, text=True).stdout == f"{address}\n"
+    assert url2pathname(urlsplit(address).path) == page
 
 
 def test_a_page_that_cannot_be_written_leaves_the_run_and_is_one_line(files, tmp_path, monkeypatch):
