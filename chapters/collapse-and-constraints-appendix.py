@@ -60,6 +60,7 @@ import torch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from torch.nn.functional import normalize
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints import (
@@ -123,14 +124,15 @@ image_pairs = chapter.check(class_pairs, digits, labels, per_class)
 
 
 # %% tags=["hide-input"]
-def trace_form_error(p, q, sign=1):
+def trace_form_error(p, q, sign=1, seen=None):
+    """Relative error of the trace form; `seen` gives the matrix other views than the loss has."""
     x, *views = (
         torch.randn(*shape, inputs, generator=stream(seed, k, f"trace {p} {q}"))
         for k, shape in enumerate([(20,), (20, p), (20, q)][: 3 if q else 2])
     )
     theta = torch.randn(outputs, inputs, generator=stream(seed, 0, "theta"))
     loss = pair_loss(*(v @ theta.mT for v in (x, *views)))
-    c = sign * trace_matrix(x, *views)
+    c = sign * trace_matrix(x, *(seen(x) if seen else views))
     return relative_error(trace_loss(theta.mT, c), loss)
 
 
@@ -145,7 +147,7 @@ chapter.judge("eq-8", observed=error, control=printed)
 chapter.judge(
     "eq-8-a",
     observed={f"p = {p}": trace_form_error(p, 0, sign=-1) for p in (1, 3)},
-    control=trace_form_error(1, 0, sign=-2),
+    control=trace_form_error(1, 0, seen=lambda x: [x.unsqueeze(-2)]),
     mended={f"p = {p}": trace_form_error(p, 0) for p in (1, 3)},
 )
 
@@ -645,6 +647,24 @@ chapter.judge("prop-1-b", observed=collapsed_nets, control=labelled_nets)
 chapter.judge("lem-1-f", observed=late_lazy, control=early_lazy | fitted_lazy)
 
 # %% [markdown]
+# With cosines in place of dot products it does stay put. {cite}`anil-2024`, of the first paper's own group, prove that the kernel "remains almost constant for cosine similarity based contrastive losses, but not for losses based on dot product similarity". The cosine is bounded, and so is its gradient once outputs have a length: they turn, and do not grow. We train the same networks on the same pairs for as long as above, and then to the end of the regression.
+
+
+# %% tags=["hide-input"]
+def cosine_loss(u):  # loss (1) of unit outputs, the mean of the pairs
+    anchor, *views = normalize(u, dim=-1).split(n_lazy, -2)
+    return pair_loss(anchor, *(v.unsqueeze(-2) for v in views)).sum() / n_lazy
+
+
+cosine_pull = torch.func.grad(cosine_loss)
+cosine_lazy = kernel_slopes(
+    "cosine", cosine_pull, lambda h: 0.75 * math.log(h) / growth_lazy, 18
+) | kernel_slopes("cosine to 60", cosine_pull, lambda h: 60.0, 60)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-1-g", observed=cosine_lazy, control=late_lazy)
+
+# %% [markdown]
 # **The abstract's sentence.** "We also argue that the infinite width approximation of SSL models significantly deviate from the neural tangent kernel approximations of supervised models." The paper's argument is not about the kernel, which is the same, but about the outputs: there are no labels that "can drive the dynamics of the different components $u_1,\ldots,u_z$ in different directions". We take the tangent kernel of a ReLU network of infinite width, {eq}`cc-eq-arccos`, and run both flows from the same starts: under loss (1) of the paper one dimension is left, with orthogonal labels there are as many as outputs.
 
 # %% tags=["hide-input"]
@@ -940,7 +960,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# A fixed projector $A$ with $r$ rows gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$ (the card writes $U$ for $A\Theta$): "all the $r$ components of $u(x)$ have identical learning dynamics" if $AA^\top\propto I$. For $r\ll z$ a random $A$ nearly has that, because its rows are nearly orthogonal and nearly of one length, up to $z^{-1/2}$. For $r$ near $z$ the eigenvectors of $AA^\top$ grow at rates of
+# A fixed projector $A$ with $r$ rows gives $\frac d{dt}(A\Theta)=-2AA^\top(A\Theta)\,C$ (the card writes $U$ for $A\Theta$): "all the $r$ components of $u(x)$ have identical learning dynamics" if $AA^\top\propto I$. For $r\ll z$ a random $A$ nearly has that, because its rows are nearly orthogonal and nearly of one length, up to $z^{-1/2}$, and a projector in the narrow sense has it for any $r$. The text asks for neither. With rows of two lengths, or for $r$ near $z$, the eigenvectors of $AA^\top$ grow at rates of
 # their own; the outputs collapse all the same.
 
 
@@ -963,13 +983,18 @@ def common_rate_error(a, s):
 
 # %% tags=["hide-input"]
 unequal = torch.tensor([1.0, 2.0])
-deviation = [common_rate_error(projector(s, 3000), s) for s in block]
+
+
+def deviation(z, scale=None):
+    return [common_rate_error(projector(s, z, scale), s) for s in block]
+
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
     "rem-3-a",
-    observed=deviation,
-    control=[common_rate_error(projector(s, 3000, unequal), s) for s in block],
+    observed=deviation(3000),
+    outside=deviation(3000, unequal),
+    control=deviation(3),
 )
 
 # %% [markdown]
@@ -2146,7 +2171,7 @@ chapter.judge("conj-1-a", observed=allowed, control=by_point)
 #
 # smallest eigenvectors (for $\operatorname{rank}q(0)=z$, as random weights have).
 #
-# *Almost every start* reaches it if $h\ge d+z$ and, moreover, no two eigenvalues add to 0. For a set $J$ of at most $z$ indices the points $q$ at rest whose $qq^\top$ is the projector on $J$ form a compact manifold. Across it a small deviation of $q$ has the rates of the third statement, with $-4\lambda_j$ for what is outside, and none of them is 0. So the starts that tend to this manifold form one whose codimension is the number of positive rates (the stable manifold theorem, for a normally hyperbolic manifold of rest points). For every $J$ but that of the limit there is a positive rate: if $J$ holds an $i$ with $\lambda_i>0$, its singular value leaves 1; if it leaves out a $j$ with $\lambda_j<\lambda_i$, $i$ turns to $j$; and if it has room for a negative $\lambda_j$ that it leaves out, this grows from 0. There are finitely many $J$, so what does not reach the limit has measure 0; and for $h\ge d+z$ a random $q(0)$ has a density on $\lVert q\rVert_2<1$. $\blacksquare$
+# *Almost every start* reaches it if $h\ge d+z$ and, moreover, no two eigenvalues add to 0. For a set $J$ of at most $z$ indices the points $q$ at rest whose $qq^\top$ is the projector on $J$ form a compact manifold. Across it a small deviation of $q$ has the rates of the third statement, with $-4\lambda_j$ for what is outside, and none of them is 0. So what tends to this manifold without leaving a neighbourhood of it lies on a smooth one, whose codimension is the number of positive rates (the stable manifold theorem, for a compact, normally hyperbolic manifold of rest points). Every start that tends to it gets there by one of the times 1, 2, …, and the flow up to a time is smooth and invertible, so with one positive rate these starts have measure 0. For every $J$ but that of the limit there is a positive rate: if $J$ holds an $i$ with $\lambda_i>0$, its singular value leaves 1; if it leaves out a $j$ with $\lambda_j<\lambda_i$, $i$ turns to $j$; and if it has room for a negative $\lambda_j$ that it leaves out, this grows from 0. There are finitely many $J$, and $P(t)$ converges to the projector on one of them, so what does not reach the limit has measure 0; and for $h\ge d+z$ a random $q(0)$ has a density on $\lVert q\rVert_2<1$. $\blacksquare$
 
 
 # %% tags=["hide-input"]
