@@ -2604,7 +2604,7 @@ chapter.judge(
 #
 # - **$\mathbb E[\tilde C]=-n\,\mathbb E[xx^\top]$**: $\mathbb E[x]=0$. In general $\mathbb E[C]=n(q\mu\mu^\top-p\,\mathbb E[xx^\top])$; for the paper's half moons it is $-n\operatorname{Cov}(x)$ (`eq-ec`, `eq-ec-a`). "$\mathbb E[C]$ is in fact negative definite": $\operatorname{Cov}(x)$ is regular.
 # - **Lemma 1 of the paper** is exact for $u=\Theta x$ (`lem-1-a`). For two linear layers its kernel $x^\top x'$ is that of a second layer trained alone or drawn small; with both layers trained it is $2x^\top x'$ (`lem-1-b`).
-# - **Remark 2**: InfoNCE decouples while its outputs are small, or with its weights held fixed (`rem-2-a`), the spectral loss couples outputs of order one (`rem-2`).
+# - **Remark 2**: InfoNCE decouples while its outputs are small, or with its weights held fixed (`rem-2-a`), the spectral loss couples outputs of order one (`rem-2`). **Remark 3 of the paper**: rows of $A$ that are orthogonal and of one length, as those of a random $A$ with $r\ll z$ nearly are (`rem-3-a`).
 # - **Proposition 1 of the paper**: what converges is the direction of the outputs, and it is one dimension if $\lambda_{\min}$ is simple (`prop-1-a`).
 # - **Proposition 3 of the paper**: its first three problems need $h\ge k$, its fourth $h\ge d+z-k$ (`prop-3`). **Figure 4 of the paper**: $W_1^\top W_1=I_d$ needs $h\ge d$, 784 for MNIST.
 # - **Figure 2 of the paper**, ReLU: times up to about $t^*$ (`fig-2-b`). **Figure 3 of the paper**, "slightly slower": a step that is small for the width (`fig-3-b`).
