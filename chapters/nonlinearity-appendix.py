@@ -2577,13 +2577,13 @@ chapter.judge(
 )
 
 # %% [markdown]
-# Below its (157) the paper adds that "the probability is exponentially small if $r$ is large, i.e., $\epsilon_l$ ranks low". By the paper's (157) it falls as $\tfrac1r(1-\delta/2)^r$ if those ahead lead by a gap $\delta$. It takes a gap that stays: among components that are nearly equal the last one, too, wins with a probability near $1/r$.
+# Below its (157) the paper adds that "the probability is exponentially small if $r$ is large, i.e., $\epsilon_l$ ranks low". By the paper's (157) it falls as $\tfrac1r(1-\delta/2)^r$ if those ahead lead by a gap $\delta$. It takes a gap that stays: if the gap shrinks as $1/r$, the last one, too, wins with a probability of order $1/r$.
 
 
 # %% tags=["hide-input"]
-def fall_with_rank(gap, place=-1, ranks=(8, 16, 32)):
+def fall_with_rank(gap, place=-1, shrinks=0, ranks=(8, 16, 32)):
     """Slope in r of the logarithm of a component's probability, where r − 1 components lead the last by a gap."""
-    modulated = ([gap] * (r - 1) + [0.0] for r in ranks)
+    modulated = ([gap / r**shrinks] * (r - 1) + [0.0] for r in ranks)
     wins = [float(winning_probability(torch.tensor(e))[place]) for e in modulated]
     return float(np.polyfit(ranks, np.log(wins), 1)[0])
 
@@ -2592,7 +2592,7 @@ def fall_with_rank(gap, place=-1, ranks=(8, 16, 32)):
 chapter.judge(
     "eq-157-a",
     observed={f"gap {gap}": fall_with_rank(gap) for gap in (0.5, 1.0, 1.5)},
-    outside=fall_with_rank(0.01),
+    outside=fall_with_rank(1.0, shrinks=1),
     control=max(fall_with_rank(gap, place=0) for gap in (0.5, 1.0, 1.5)),
 )
 

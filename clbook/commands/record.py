@@ -31,7 +31,7 @@ from ..provenance.library import sha
 from ..provenance.records import read_record, sealed_record
 from ..provenance.slices import ChapterCode
 from ..provenance.staleness import CURRENT, STALE, block_now, old_pictures, states
-from ..provenance.stamps import check, merge, refreshed, seal
+from ..provenance.stamps import check, holding_only, merge, refreshed, seal
 from .jupyter_kernel import disk_errors
 from .output_place import check_writable, held
 from .request import check_data, seed_blocks, with_device
@@ -69,6 +69,9 @@ def plan_block(code: ChapterCode, profile: str, parameters: dict, stored: dict |
         stored = None  # of another size
     digests = ChapterDigests(code, parameters)
     claims = [c for c in code.claims if chosen.by_chance is None or c in chosen.by_chance]
+    held = stored
+    if stored and chosen.by_chance is not None:
+        stored = holding_only(stored, claims)  # chance may have decided more when it was stored
     if stored is None or chosen.force:
         whole = chosen.by_chance is None
         return Block(profile, parameters, None if whole else stored, None if whole else code.union(claims))
@@ -79,9 +82,9 @@ def plan_block(code: ChapterCode, profile: str, parameters: dict, stored: dict |
         figures |= old_pictures(code, stored, digests)
     last = [code.claims[claim] for claim in stale] + list(figures.values())
     asked = {*claims, *stored["claims"]}
-    done = not last and all(state.state == CURRENT for claim, state in present.items() if claim in asked)
+    current = all(state.state == CURRENT for claim, state in present.items() if claim in asked)
     units = {n for at in last for n in code.needed(at)} | set(code.opening if last else ())
-    return Block(profile, parameters, stored, sorted(units), done)
+    return Block(profile, parameters, stored, sorted(units), done=not last and current and stored == held)
 
 
 def _stamp(files: ChapterFiles, code: ChapterCode, block: Block, deadline: float) -> tuple[dict, Path | None]:
@@ -138,9 +141,9 @@ def record(
 
     Only stale claims are run, with their figures; with `figures` also pictures whose cells have changed; with `force`
     everything. Other blocks of seeds contain the claims that are decided by chance, at the same size or at that of
-    `other_profile`. Idempotent: returns None if nothing is stale. Raises BookError for what cannot be run and
-    for a rule that was changed without a word (`rule_changes`), and OutOfTime when `seconds` are used up and pieces
-    remain; the same call then resumes.
+    `other_profile`, and lose those that no longer are. Idempotent: returns None if nothing is stale. Raises BookError
+    for what cannot be run and for a rule that was changed without a word (`rule_changes`), and OutOfTime when `seconds`
+    are used up and pieces remain; the same call then resumes.
     """
     check_seconds("--seconds", seconds, zero=True)  # 0 stops after the first piece
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)

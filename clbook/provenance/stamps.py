@@ -188,6 +188,13 @@ def merge(before: dict, after: dict) -> dict:
     return seal(merged)
 
 
+def holding_only(stamp: dict, claims: Iterable[str]) -> dict:
+    """The stamp, sealed, without the rows and readings of all other claims."""
+    wanted = set(claims)
+    kept = {key: {c: row for c, row in stamp[key].items() if c in wanted} for key in ("claims", "readings")}
+    return seal(stamp | kept)
+
+
 def refreshed(stamp: dict, digests: ChapterDigests, claims: Claims | None) -> dict:
     """The stamp of a run that is entirely up to date, with the digests and labels of the present sources."""
     known = [claim for claim in digests.code.claims if claim in stamp["claims"]]

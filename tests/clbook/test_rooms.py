@@ -197,7 +197,7 @@ BUDGET = {
     "clbook.claims": 765,
     "clbook.classroom": 1740,
     "clbook.cli": 425,
-    "clbook.commands": 2140,
+    "clbook.commands": 2145,
     "clbook.common": 1055,
     "clbook.notebook": 1170,
     "clbook.pages": 2260,

@@ -96,6 +96,26 @@ def test_other_seeds_of_another_size_are_kept_up_to_date_at_that_size(files):
     assert (other["profile"], other["parameters"]["seeds"]) == ("smoke", 3)
 
 
+@pytest.mark.parametrize("gone", ["row", "chance"])
+def test_other_seeds_lose_the_readings_of_a_claim_that_is_gone_or_no_longer_by_chance(files, gone):
+    """Else they would be restamped as those of the present cell, and count as its recurrences."""
+    path = record.record("stand-in", "smoke", other_seeds=1)
+    claims, source = files.claims.read_text(), files.source.read_text()
+    row = claims[claims.index("- id: fig-1") : claims.index("- id: lem-1")]
+    told = '  changed: [{date: "2026-11-28", old_rule: "≥ 0", old_verdict: reproduced, why: exact now}]\n'
+    exact = row.replace("  by_chance: true\n", told)
+    files.claims.write_text(claims.replace(row, exact if gone == "chance" else ""))
+    judged = source[source.index("rows = [") : source.index('# %% tags=["remove-cell"]')]
+    exact = judged.replace("observed=rows", "observed=min(rows)")
+    files.source.write_text(source.replace(judged, exact if gone == "chance" else ""))
+    assert record.record("stand-in", "smoke") == path
+    stored = json.loads(path.read_text())
+    (other,) = stored["other_seeds"]
+    assert other["claims"] == other["readings"] == {}
+    assert ("fig-1" in stored["run"]["readings"]) == (gone == "chance")
+    assert record.record("stand-in", "smoke") is None
+
+
 def test_a_stopped_record_goes_on_from_its_pieces(files, capsys):
     arguments = ["stand-in", "--profile", "smoke", "--seconds", "0"]
     for done in ("0 ", "0 1 "):
