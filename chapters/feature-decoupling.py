@@ -903,17 +903,36 @@ def seen_by_a_probe(run, time=-1):
     return limit.mean(-1) * (1 + m.noise**2 / m.active)
 
 
-# %% tags=["hide-input"]
-print(
-    f"{'at the end':26} {'share, of its peak':>19} {'length, of its peak':>20} {'probe':>13}"
+def by_noise(decay, read):
+    return {f"p/σ² = {ratio_of(k):.2f}": read(fading[decay, k]) for k in course_noises}
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "overgrown-a",
+    observed=by_noise(least_decay, signal_kept),
+    control=by_noise(most_decay, signal_kept),
+    regime=least_decay == 0,
 )
-for (decay, level), run in fading.items():
-    row = f"λ = {decay:g}, p/σ² = {ratio_of(level):.2f}"
-    found = kept_of_peak(run), signal_kept(run), seen_by_a_probe(run)
-    print(
-        f"{row:26}",
-        *(f"{with_spread(v):>{w}}" for v, w in zip(found, (19, 20, 13), strict=True)),
-    )
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "overgrown",
+    observed=by_noise(least_decay, kept_of_peak),
+    control=remembered,
+    regime=least_decay == 0,
+)
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "still-there",
+    observed={
+        f"λ = {decay:g}, {name}": value
+        for decay in course_decays
+        for name, value in by_noise(decay, seen_by_a_probe).items()
+    },
+    control=by_noise(least_decay, lambda run: seen_by_a_probe(run, 0)),
+)
 
 # %% [markdown]
 # How does this fit with "during any stage"? The paper speaks of the limit $p/\sigma_\xi^2\to0$. So the peak itself should become lower as $p/\sigma_\xi^2$ does.
@@ -1394,7 +1413,7 @@ glue.figure(fig, "fd-plot-energy")
 # R^2\le\frac p{p+\sigma_\xi^2},
 # $$ (fd-eq-ceiling)
 #
-# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.1 only from $\log d=6170$ on. So we ask on which side of it a probe is. In classification its place is taken by a probe on $M^\top x$. That $R^2\to1$ and that $\tilde O(d)$ labels are enough is followed over $d$ [there, too](fd-a-labels).
+# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but like $\log\log d/\sqrt{\log d}$: with both constants one it is below 0.1 only from $\log d=6170$ on. So we ask on which side of it a probe is. In classification its place is taken by a probe on $M^\top x$; what that gets right [falls with $d$](fd-a-grows), slowly. That $R^2\to1$ and that $\tilde O(d)$ labels are enough is followed over $d$ [there, too](fd-a-labels).
 
 # %% [markdown]
 # ```{strip}
