@@ -95,7 +95,7 @@ from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.feature_decoupling import (
     ARMS, Setting, arm_training, labelled_images, require_room, require_sizes,
-    trained_encoders,
+    slopes, trained_encoders,
 )  # fmt: skip
 
 # %% tags=["hide-input"]
@@ -1210,13 +1210,14 @@ then = 8 * steps // 14
 fewer_at = {
     d1: max(1, batch * d1 // dim) for d1 in dims[:-1]
 }  # `begin` scales it once more
+up_to_then = marks[: marks.index(then) + 1]
 by_square = {
-    d1: trained(d1, replace(recipe, batch=size), [0, then], f"batch as d₁², d₁ = {d1}")
+    d1: trained(d1, replace(recipe, batch=size), up_to_then, f"batch as d₁², d₁ = {d1}")
     for d1, size in fewer_at.items()
 }
-by_square = {d1: coefficients(run)["dense"] for d1, run in by_square.items()}
-by_square[dim] = coefficients(main, marks.index(then))["dense"]
-dense_by_square = torch.stack(list(by_square.values()))
+dense_by_square = [coefficients(run)["dense"] for run in by_square.values()]
+dense_by_square.append(coefficients(main, marks.index(then))["dense"])
+dense_by_square = torch.stack(dense_by_square)
 dense_by_dim = torch.stack(
     [coefficients(run, marks.index(then))["dense"] for run in masked.values()]
 )
@@ -1229,6 +1230,24 @@ chapter.judge(
     "thm-3.4-c",
     observed=fitted_power(dense_by_square, dims),
     control=fitted_power(dense_by_dim, dims),
+)
+
+# %% [markdown]
+# At $T_1$ the same runs judge Theorem C.1 by its trend: what lies outside of span$(M)$ should tend to zero.
+
+# %% tags=["hide-input"]
+reached_too = all(bool((c.grown_at >= 0).all()) for _, c in by_square.values())
+outside_by_square = torch.stack(
+    [1 - share_at_t1(c, m) for m, c in by_square.values()] + [1 - at_t1[dim]]
+)
+outside_by_dim = torch.stack([1 - share for share in at_t1.values()])
+
+# %% tags=["hide-cell", "nbval-check-output"]
+chapter.judge(
+    "thm-c1-d",
+    observed=slopes(outside_by_square, dims),
+    control=slopes(outside_by_dim, dims),
+    regime=reached and reached_too,
 )
 
 # %% [markdown]
