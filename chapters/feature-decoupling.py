@@ -1520,7 +1520,9 @@ chapter.judge(
 chapter.judge(
     "cor-3.5",
     observed=explained["with a mask"],
-    control={k: explained[k] for k in ("without, b = 0", "untrained")},
+    control={
+        k: explained[k] for k in ("two masks, with b", "without, b = 0", "untrained")
+    },
     outside=explained["without, with b"],
 )
 
