@@ -1053,7 +1053,7 @@ chapter.judge("cor-3.5-f", **powers["wrong signs"])
 def beyond_half(model, threshold):
     """Share of right signs of ⟨w*, f⟩ minus one half, f the thresholded coefficients; one per seed."""
     z, x = model.sample(8000, streams(more_seeds, 1, "linear rule"))
-    w_star = draw_w_star(streams(more_seeds, 1, "w*"), z.shape[-1], 8, x.dtype)
+    w_star = draw_w_star(streams(more_seeds, 1, "w*"), z.shape[-1], 32, x.dtype)
     f = features(x, *singleton_learner(model.dictionary, 1.0, threshold))
     truth, said = (downstream_labels(each, w_star)[1] for each in (z, f))
     right = (truth == said).double() + 0.5 * (said == 0)  # a tie names no class
