@@ -183,7 +183,7 @@ class Grader:
     def _compare(self, question: str, env: dict) -> None:
         """Say what was predicted beside what the student's own answers give."""
         try:
-            value = float(eval(self.predictions[question]["truth"], dict(env)))
+            value = round(float(eval(self.predictions[question]["truth"], dict(env))), 12)  # 0 is no 2e-16
             said = self._sealed()[question]["said"]
         except Exception:  # of whatever kind an answer that is still open raises
             return

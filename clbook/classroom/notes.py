@@ -203,7 +203,8 @@ def prediction_answers(sheet: Sheet, notebook: bytes) -> dict[str, str]:
     for question, said in predicted(sheet, notebook).items():
         seal = seals.get(question, {"said": said, "at": ""})
         at = f" at {seal['at']}" if seal["at"] else ""
-        told[question] = f"You said {in_words(seal['said'])}{at}; it is {truth_in(sheet.tests[question]):.4g}."
+        truth = round(truth_in(sheet.tests[question]), 12)  # 0 is no 2e-16
+        told[question] = f"You said {in_words(seal['said'])}{at}; it is {truth:.4g}."
     return told
 
 
