@@ -1120,7 +1120,7 @@ for one_way in (Apart(), Coupled()):
 # 2. **We saw no negatives that denoise.** They widen the spectrum, and beyond $\tau^2=\sum\rho_j$ they flood private directions.
 # 3. **"Without augmentation, noise wins" is whitening**: it depends on how many directions of noise there are, and not on how strong it is.
 # 4. **With a threshold, neurons with one feature each need sparse features**, not masks or dense noise.
-# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes and in tokens.
+# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes.
 # 6. **A solved batch** lowers a learned temperature though there is more to count.
 #
 # ## What is open
