@@ -1247,7 +1247,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# At $T_1$ the same runs judge Theorem C.1 by its trend: what lies outside of span$(M)$ should tend to zero.
+# At $T_1$ the same runs judge the paper's Theorem C.1 by its trend: what lies outside of span$(M)$ should tend to zero.
 
 # %% tags=["hide-input"]
 reached_too = all(bool((c.grown_at >= 0).all()) for _, c in by_square.values())
