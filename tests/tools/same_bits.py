@@ -19,6 +19,13 @@ from checkout import ROOT, import_path, unpack
 from clbook.provenance.library import FOLDER, FOLDERS, SAME_BITS, Definition, Digests, Library
 
 PATH = FOLDER / SAME_BITS
+# They share work among threads or processes, which by design changes no bit: of these only the result can be broken.
+SHARING = {
+    "contrastive_dynamics.feature_decoupling.decoupled_training.shared_by_threads",
+    "contrastive_dynamics.nonlinearity.networks.given_starts.side_by_side",
+    "experiments.nonlinearity.matching_curves.matching_curves",
+    "experiments.one_testbed.table_plan.train_column",
+}
 
 
 def rows() -> list[dict[str, str]]:
@@ -48,8 +55,8 @@ def printed(program: str, root: Path, compiled: Path) -> str:
 def says_nothing(program: str, dotted: str, prints: str) -> str:
     """Why a program, which prints this, says nothing about a definition; empty if it does.
 
-    It does if it prints something else when one operator of the definition is another, or cannot go on without what
-    the definition returns. How work is shared among processes changes nothing: there only the result is left to break.
+    It does if it prints something else when the definition is broken; for one that is SHARING work it is enough that
+    the program cannot go on without its result.
     """
     if is_executable(dotted) and dotted not in executed(path_of(program)):
         return f"{program} does not execute {dotted}"
@@ -61,7 +68,7 @@ def says_nothing(program: str, dotted: str, prints: str) -> str:
                     return ""
                 ended = True
             except subprocess.CalledProcessError:  # it shows no more than that the definition is executed
-                if of_result:
+                if of_result and dotted in SHARING:
                     return ""
     return f"{program} prints the same when {dotted} is broken" if ended else ""
 
