@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from joblib import parallel_config
 from marked import marked
 from stand_in import SOURCE, build_stand_in
 
@@ -82,11 +83,15 @@ def test_nothing_lives_on_and_nothing_stored_changes(tmp_path, monkeypatch, name
 
 
 def _busy_and_current(files: ChapterFiles) -> None:
-    """A chapter whose stored readings are current while its cells are busy: busy only outside a notebook's test run."""
+    """A chapter whose stored readings are current while its cells are busy: busy only outside a notebook's test run.
+
+    It is built by threads: a worker process outlives the test, and in the next one would import the endless `busy`.
+    """
     path = files.root / "busy.py"
     endless = path.read_text()
     path.write_text("def busy():\n    pass\n")
-    build_stand_in(files.root, source=SOURCE.replace("double =", BUSY))
+    with parallel_config("threading"):
+        build_stand_in(files.root, source=SOURCE.replace("double =", BUSY))
     path.write_text(endless)
 
 
