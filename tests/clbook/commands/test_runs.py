@@ -234,4 +234,5 @@ def test_runs_in_one_process_leave_no_thread_and_no_open_file(tmp_path):
         run_notebook(notebook, tmp_path / f"{k}.ipynb", label="small", folder=tmp_path, variables={})
         gc.collect()  # the loop of a thread that has ended
         left.append((threading.active_count(), len(list(folder.iterdir()))))
-    assert left[0] == left[1] == left[2]
+    threads, files = zip(*left, strict=True)
+    assert threads[2] <= threads[0] and files[2] <= files[0]  # what other tests left open may close meanwhile
