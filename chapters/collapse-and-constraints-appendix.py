@@ -60,6 +60,7 @@ import torch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from torch.nn.functional import normalize
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints import (
@@ -644,6 +645,24 @@ chapter.judge("prop-1-b", observed=collapsed_nets, control=labelled_nets)
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-1-f", observed=late_lazy, control=early_lazy | fitted_lazy)
+
+# %% [markdown]
+# With cosines in place of dot products it does stay put. {cite}`anil-2024`, of the first paper's own group, prove that the kernel "remains almost constant for cosine similarity based contrastive losses, but not for losses based on dot product similarity". The cosine is bounded, and so is its gradient once outputs have a length: they turn, and do not grow. We train the same networks on the same pairs for as long as above, and then to the end of the regression.
+
+
+# %% tags=["hide-input"]
+def cosine_loss(u):  # loss (1) of unit outputs, the mean of the pairs
+    anchor, *views = normalize(u, dim=-1).split(n_lazy, -2)
+    return pair_loss(anchor, *(v.unsqueeze(-2) for v in views)).sum() / n_lazy
+
+
+cosine_pull = torch.func.grad(cosine_loss)
+cosine_lazy = kernel_slopes(
+    "cosine", cosine_pull, lambda h: 0.75 * math.log(h) / growth_lazy, 18
+) | kernel_slopes("cosine to 60", cosine_pull, lambda h: 60.0, 60)
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge("lem-1-g", observed=cosine_lazy, control=late_lazy)
 
 # %% [markdown]
 # **The abstract's sentence.** "We also argue that the infinite width approximation of SSL models significantly deviate from the neural tangent kernel approximations of supervised models." The paper's argument is not about the kernel, which is the same, but about the outputs: there are no labels that "can drive the dynamics of the different components $u_1,\ldots,u_z$ in different directions". We take the tangent kernel of a ReLU network of infinite width, {eq}`cc-eq-arccos`, and run both flows from the same starts: under loss (1) of the paper one dimension is left, with orthogonal labels there are as many as outputs.
