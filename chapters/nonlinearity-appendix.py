@@ -2876,7 +2876,6 @@ runs = trained(
     "author's configuration",
     {
         "author": (author, range(seed, seed + networks)),
-        "BatchNorm (164)": (replace(author, views_apart=False), block[:3]),
         "rate 0.002": (replace(author, rate=2e-3), block[:3]),
     },
 )
