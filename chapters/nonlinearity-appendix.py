@@ -2385,7 +2385,7 @@ glue.figure(fig, "plot-stall")
 
 # %% tags=["hide-input"]
 def quadrature_error(formula):
-    eps, worst = torch.linspace(-1.95, 1.5, 24), 0.0
+    eps, worst = torch.linspace(-0.95, 1.5, 24), 0.0
     for d in (2, 3, 5, 10, 20):
         vectors = torch.cat([eps[:, None], torch.zeros(24, d - 1)], -1)
         exact = winning_probability(vectors)[:, 0]
@@ -2795,7 +2795,7 @@ print(f"where all d_k are equal, the ratio falls in {share:.0%} of the populatio
 # |---|---|---|---|
 # | learning rate | 0.002 | 0.02 in the published command | 0.02, and 0.002 beside it |
 # | quadratic loss | paper (2) with $\alpha=1$ | the same over $\tau=0.1$, with unit outputs | as the program, and without $\tau$ beside it |
-# | BatchNorm | not said for Figures 4 and 5 of the paper; statistics of all $2N$ views (164) | after $h$, statistics of first and second views apart, $\sigma$ not back-propagated, $\epsilon=10^{-5}$ | as the program; paper (164) and none beside it |
+# | BatchNorm | not said for Figures 4 and 5 of the paper; statistics of all $2N$ views (164) | after $h$, statistics of first and second views apart, $\sigma$ not back-propagated, $\epsilon=10^{-5}$ | as the program, and none beside it |
 # | outputs | – | 50, divided by their length | as the program |
 # | similarity, $\tau$ | paper (1), no value for $\tau$ | inner products over 0.1, the positive pair on the diagonal; with unit outputs this is paper (1) with $\epsilon=1$, over $\tau N$ | as the program |
 # | start | – | uniform in $\pm1/\sqrt{\text{fan-in}}$, no biases | as the program |
