@@ -1383,7 +1383,7 @@ def matrix_and_start(s, pair):
     x, *views = points.chunk(3)
     c = trace_matrix(x, *(v.unsqueeze(-2) for v in views)) / len(x)
     d = x.shape[-1]
-    w2 = haar([stream(s, 2, f"{pair}")], 2 * d, 2)[0]
+    w2 = haar([stream(s, 0, f"start {pair}")], 2 * d, 2)[0]
     return problem, c, w2[:d]  # W1 may be taken as the first d unit vectors
 
 

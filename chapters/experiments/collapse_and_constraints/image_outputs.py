@@ -33,12 +33,12 @@ def paired_images(data: str, classes: list[int], per_class: int) -> tuple[Tensor
 
 
 def image_problem(
-    images: Tensor, labels: Tensor, pair: tuple[int, int], per_class: int, seed: int
+    images: Tensor, labels: Tensor, pair: tuple[int, int], per_class: int, seed: int, draw: int = 0
 ) -> tuple[Problem, Tensor]:
     """A problem of two classes and the points of its loss: images, a noisy view of each, and random negatives.
 
-    The noise is N(0, 0.1) a pixel; a negative is any image of the problem. All splits of a seed and pair draw the same,
-    whatever was done to the images before.
+    The noise is N(0, 0.1) a pixel; a negative is any image of the problem. Nothing that is drawn depends on what was
+    done to the images before.
 
     Source: esser-2023, Figure 4.
     Args:
@@ -47,10 +47,11 @@ def image_problem(
         pair: the two classes.
         per_class: training images per class, n/2.
         seed: of the split.
+        draw: of several problems of this pair in one split, which.
     Returns: Problem; anchors, positives and negatives one below the other, `[3n, d]`.
     """
-    problem = two_class_problem(images, labels, pair, per_class, stream(seed, 0, f"{pair}", "cpu"))
-    x, g = problem.x, stream(seed, 1, f"{pair}")
+    problem = two_class_problem(images, labels, pair, per_class, stream(seed, 2 * draw, f"{pair}", "cpu"))
+    x, g = problem.x, stream(seed, 2 * draw + 1, f"{pair}")
     positives = x + 0.1**0.5 * torch.randn(x.shape, generator=g)
     negatives = x[torch.randint(len(x), (len(x),), generator=g)]
     return problem, torch.cat([x, positives, negatives])

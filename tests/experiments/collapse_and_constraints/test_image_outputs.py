@@ -23,6 +23,12 @@ def test_what_is_done_to_the_images_changes_no_draw():
     assert torch.allclose(torch.cat([2 * x, x + positives, 2 * negatives]), both[1])  # 2x + e = x + (x + e)
 
 
+def test_a_split_can_have_several_problems_of_a_pair():
+    images, labels, (pair,) = paired_images("digits", [3, 8], 20)
+    first, again, second = (image_problem(images, labels, pair, 20, 1, k)[1] for k in (0, 0, 1))
+    assert torch.equal(first, again) and not torch.equal(first[:40], second[:40])
+
+
 def test_the_accuracy_is_that_of_the_better_line():
     x, y = torch.tensor([[-2.0, 9], [-1, -9], [1, 9], [2, -9]]), torch.tensor([0, 0, 1, 1])
     problem = Problem(x, y, x, y)
