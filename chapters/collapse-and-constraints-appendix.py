@@ -524,29 +524,31 @@ def label_pull(u):  # of regression on the labels of a linear teacher
 
 
 # %% tags=["hide-input"]
-def trained_kernels(s, h, pull, time, steps, top=None, runs=4):
-    """After training, mean of the logs of four networks: the kernel between outputs
+def trained_kernels(h, pull, time, steps, top=None, runs=4):
+    """After training, mean of the logs of four networks a seed: the kernel between outputs
     over that within, and its change since the start over its start."""
-    draws = streams([s], runs, f"lazy {h} 1"), streams([s], runs, f"lazy {h} 2")
+    draws = streams(block, runs, f"lazy {h} 1"), streams(block, runs, f"lazy {h} 2")
     w1, w2 = gaussian_weights(*draws, h, inputs, outputs, 1.0, 1.0)
     tops = {"copied": w1[..., :outputs], "tied": w2[..., :1].expand(-1, -1, outputs)}
     start = Weights(w1, tops.get(top, w2))
-    given = x_lazy.expand(runs, -1, -1), pull, WIDE["tanh"], torch.tensor([0.0, time])
+    given = x_lazy.expand(len(w1), -1, -1), pull, WIDE["tanh"], torch.tensor([0.0, time])
     ends = list(free_flow(start, *given, steps, h**-0.5))
     before, after = (tangent_kernel(*w, x_lazy, x_lazy, WIDE["tanh"]) for w in ends)
     found = off_diagonal_share(after), kernel_change(after, before)
-    return [float(part.log().mean().exp()) for part in found]
+    return [part.log().unflatten(0, (-1, runs)).mean(-1).exp() for part in found]
 
 
 def kernel_slopes(name, pull, time, steps, **how):
     """Slopes in log h, one per seed; time is a number, or a function of the width."""
     table = [
-        [trained_kernels(s, h, pull, time(h), steps, **how) for h in lazy_widths]
-        for s in chapter.progress(block, name)
+        trained_kernels(h, pull, time(h), steps, **how)
+        for h in chapter.progress(lazy_widths, name)
     ]
-    found = [log_slope(lazy_widths, row) for row in table]
-    parts = zip(("between outputs", "change"), zip(*found, strict=True), strict=True)
-    return {f"{name}, {part}": list(values) for part, values in parts}
+    parts = zip(("between outputs", "change"), zip(*table, strict=True), strict=True)
+    return {
+        f"{name}, {part}": fitted_power(torch.stack(values), lazy_widths).tolist()
+        for part, values in parts
+    }
 
 
 # %% tags=["hide-input"]
