@@ -142,6 +142,6 @@ TURNED = {
     "collapse-and-constraints": ["w1_length", "c3_length", "c3_closed_form"],
     "alignment-and-balance": ["c1_push"],
     "nonlinearity": ["w2_rates", "w3_finds"],
-    "feature-decoupling": ["c2_lead"],
+    "feature-decoupling": ["w2_share", "c2_lead"],
     "one-testbed": ["w1_shares"],
 }

@@ -147,12 +147,14 @@ def test_feature_decoupling(names):
     for kind, views in (("complement", "masked"), ("independent", "independent"), ("none", "plain")):
         close(solved["shared_moment"](xx, kind), decoupling_room.cross_moment(model, views)[0])
     close(solved["rates"](solved["flat_atoms"], p, noise**2 * np.eye(64)), decoupling_room.growth_rates(model, m)[0])
-    clock = decoupling_room.decoupling_clock(4, 64, p, 30.0)
-    close(solved["share"](30.0, 4, 64, p), decoupling_room.logistic_share(clock))
+    clock = decoupling_room.decoupling_clock(2, 62, p, 30.0)  # two frequent atoms without the two rare ones
+    with_rare = 1 / decoupling_room.logistic_share(clock) + np.exp(-p * 30)  # which grow at half the rate
+    close(1 / solved["share"](30.0, 4, 64, p), with_rare)
     for views, masked in (("masked", True), ("plain", False)):
         flat = decoupling_room.flat_rates(4, 64, p, noise, views)
         close(solved["share_at_growth"](20.0, 4, 64, p, noise**2, masked), stage_one_end(4, 64, flat, 20.0)[1])
-    close(solved["half_growth"](4, 64, p, noise**2), decoupling_room.factor_of_half(4, 64, flat))
+    half = np.log(solved["half_growth"](4, 64, p, noise**2) * 4) / (p + noise**2)  # frequent atoms hold half of W²
+    close(solved["share"](half, 4, 64, p), 0.5, 1e-8)
     v, w = RNG.standard_normal((9, 64)), RNG.standard_normal(4)
     limit = decoupling_room.linear_limit(tensor(v)[None], m, p, noise, tensor(w)[None, None])
     close(solved["linear_r2"](v, solved["flat_atoms"], p, noise**2, w), limit[0, 0], 1e-8)
