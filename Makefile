@@ -103,8 +103,8 @@ student: .venv/.class-installed .venv/.slides-installed
 lite: .venv/.class-installed .venv/lite/.installed
 	@rm -rf _build/lite/files
 	.venv/bin/python -m clbook.classroom.browser_sheets _build/lite/files $(SEED)
-	.venv/lite/bin/jupyter lite build --lite-dir _build/lite --output-dir $(abspath $(or $(OUT),dist/lite)) > _build/lite/log 2>&1 \
-		|| { tail -20 _build/lite/log >&2; exit 1; }
+	cd _build/lite && $(CURDIR)/.venv/lite/bin/jupyter lite build --output-dir $(abspath $(or $(OUT),dist/lite)) > log 2>&1 \
+		|| { tail -20 log >&2; exit 1; }
 
 solutions: .venv/.class-installed
 	@echo "Solving every sheet, exercise and exam; this takes about two minutes, without a line until it ends."
