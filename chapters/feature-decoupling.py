@@ -1266,7 +1266,7 @@ chapter.judge(
 
 # %% [markdown]
 # (fd-loss)=
-# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$, and two data may have the same one. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way from the loss of equal outputs to it has training gone? [Over $d$ and time](fd-a-loss) is in the appendix.
+# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$, and two data may have the same one. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way from the loss of equal outputs to it has training gone? [The appendix](fd-a-loss) follows it over $d$ and time.
 
 # %% tags=["hide-input"]
 best_loss = setting.yardstick(main[0])

@@ -703,7 +703,7 @@ glue.figure(fig, "ot-plot-break")
 #
 # Three rows of the [table](ot-table) can be asked more. E2 has InfoNCE at one temperature, $\tau^2=3$, a third of the count in tokens and half moons, where directions are given up. R1's control does not align, so its balance is never tried. L2 is judged by a line far below the law.
 #
-# The answers: at InfoNCE's best temperature the sign of E2 turns in half moons, its home, and two modalities, and stays near the line, where eight networks do not decide. R1 holds when balance alone is asked. L2 has the right direction and the wrong size: in batches of 128 outputs to spare add a tenth of the law's amount in tokens and half moons, and two fifths in sparse codes.
+# The answers: at InfoNCE's best temperature the sign of E2 turns in half moons, its home, and two modalities, and stays so near the line that eight networks do not decide. R1 holds when balance alone is asked. L2 has the right direction and the wrong size: in batches of 128 outputs to spare add a tenth of the law's amount in tokens and half moons, and two fifths in sparse codes.
 #
 # ````{prf:observation} harder questions
 # :label: ot-rivals

@@ -631,7 +631,7 @@ chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
 chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 
 # %% [markdown]
-# E2 is at one temperature, $\tau^2=3$. Against the best of three the sign turns at home: in half moons the constraint keeps a little less, near the line, and the claim stays open ([appendix](ot-a-table)). On this page two modalities stay open: one InfoNCE network there is late, and the longer record decides. With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
+# E2 is at one temperature, $\tau^2=3$. Against the best of three the sign turns at home: in half moons the constraint keeps a little less, perhaps more than the twentieth that is allowed, and the claim stays open ([appendix](ot-a-table)). On this page two modalities stay open: one InfoNCE network there is late, and the longer record decides. With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
 #
 # ### Ren and Li: what negatives do
 #
@@ -803,7 +803,7 @@ glue.figure(fig, "ot-plot-beyond")
 # Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone, fully connected, shows no more single features than linear neurons do (T2). What it keeps is another matter: more than a linear network in tokens, less in the other three worlds (T3).
 
 # %% [markdown]
-# Is a negative a matter of rate or time? The longer run behind the [record](ot-record) trains each again at a third of the rate, at thrice the rate and in twice the steps.
+# Is a miss a matter of rate or time? The longer run behind the [record](ot-record) trains each again at a third of the rate, at three times the rate and in twice the steps.
 
 # %% tags=["hide-input"]
 stands = standings(changed)

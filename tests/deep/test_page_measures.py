@@ -62,7 +62,7 @@ def test_a_chapter_keeps_the_limits(page, path, width):
         pytest.skip("the pages are not built: `make book`")
     page.open(path, width)
     measure = page.run(MEASURE)
-    print(f"{path.stem} at {width} px: {measure['height']:,} px high, first picture at {measure['picture'] or 0:,.0f} px,"
+    print(f"{path.stem} at {width}: {measure['height']:,} px high, first picture at {measure['picture'] or 0:,.0f} px,"
           f" {measure['code']:.0%} visible code")  # fmt: skip
     if path.stem in chapter_names(ROOT):
         assert problems(measure, width) == []
