@@ -250,7 +250,7 @@ glue.figure(fig, "fd-plot-datum")
 # :alt: Five strips of 32 numbers. A step-shaped signal; the signal under larger random bars; a random mask of black and white cells; the two views, each with bars where the other has none.
 # :name: fd-fig-datum
 #
-# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none. The signal's shape lies under both.
+# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none. The signal's shape lies under both. <a href="#masks:both=0"></a>
 # ```
 #
 # ```{prf:definition} 2.1 and 2.3 of the paper, restored

@@ -477,7 +477,7 @@ glue.figure(fig, "ot-plot-distances")
 # :alt: Left, learned shares times temperature against the correlation. Squares of inner products lie on the diagonal; circles of distances lie on a dotted curve that starts just below it, crosses it below one half and rises steeply to nearly five at 0.9. Right, pairs of bars at six correlations: under distances the strongest direction takes more than six tenths and the one of 0 nothing, under inner products a quarter and a twelfth; black dots lie on the bars of distances.
 # :name: ot-fig-distances
 #
-# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at both ends: distances give the strongest direction far more, and the private one nothing. This $\tau^2$ is above the count of inner products, 2.5, and below that of distances, 7.2.
+# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at both ends: distances give the strongest direction far more, and the private one nothing. This $\tau^2$ is above the count of inner products, 2.5, and below that of distances, 7.2. <a href="one-testbed.html#vessel:tau=5&distance=1"></a>
 # ```
 
 # %% [markdown]
