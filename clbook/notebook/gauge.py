@@ -52,7 +52,7 @@ class Scale:
 
 
 def gauge(rule: Rule, reading: Reading, words: str = "") -> str:
-    """The picture as SVG, with the control's words, its number among them; empty for a reading without a finite number."""
+    """The picture as SVG, with the control's `words` at its mark; empty for a reading without a finite number."""
     observed, control, outside = (list(arm.values()) for arm in (reading.observed, reading.control, reading.outside))
     edges = [edge for edge in rule.range if math.isfinite(edge)]
     intervals = [sample.interval() for sample in observed]

@@ -1,7 +1,6 @@
 """A Sphinx extension: a still picture opens its live twin, at the scene that the first such link of its caption names.
 
-A link without words, `<a href="#arrows:t=3"></a>`, makes a door that the caption does not speak of. Without a script the
-link leads to the live picture's page all the same.
+A link without words, `<a href="#arrows:t=3"></a>`, makes a door that the caption does not speak of.
 """
 
 import re
