@@ -44,8 +44,11 @@ def write_browser_sheets(root: Path, out: Path, seed: int = 0) -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     """Write the sheets of the book around the working folder; returns an exit status."""
+    folder, seed = (*arguments, "0")[:2]
     try:
-        write_browser_sheets(find_root(), Path(arguments[0]), int(arguments[1]) if arguments[1:] else 0)
+        if not seed.isdecimal():
+            raise BookError(f"a seed is a whole number ≥ 0, got {seed!r}")
+        write_browser_sheets(find_root(), Path(folder), int(seed))
     except BookError as error:
         print(f"lite: {error}", file=sys.stderr)
         return 1

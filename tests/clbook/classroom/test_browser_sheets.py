@@ -11,7 +11,7 @@ from stand_in_exercises import source_file
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
 
-from clbook.classroom.browser_sheets import write_browser_sheets  # noqa: E402
+from clbook.classroom.browser_sheets import main, write_browser_sheets  # noqa: E402
 from clbook.classroom.exercises import exercise_sources
 from clbook.common.sources import chapter_names
 
@@ -45,6 +45,13 @@ def test_the_sheet_is_the_student_s_behind_a_cell_for_a_browser(lite):
     assert cell.co_flags & inspect.CO_COROUTINE
     with pytest.raises(StopIteration):  # its end: outside a browser nothing is fetched
         eval(cell, {}).send(None)
+
+
+@pytest.mark.parametrize("seed", ["seven", "-1", "1.5", ""])
+def test_a_seed_that_is_no_number_is_one_line_and_writes_nothing(seed, tmp_path, capsys):
+    assert main([str(tmp_path / "files"), seed]) == 1
+    assert capsys.readouterr().err == f"lite: a seed is a whole number ≥ 0, got {seed!r}\n"
+    assert not (tmp_path / "files").exists()
 
 
 @pytest.mark.skipif(not TOOL.exists(), reason="JupyterLite is not installed: make lite")
