@@ -57,6 +57,6 @@ def test_a_seed_that_is_no_number_is_one_line_and_writes_nothing(seed, tmp_path,
 @pytest.mark.skipif(not TOOL.exists(), reason="JupyterLite is not installed: make lite")
 def test_the_site_holds_the_sheets(lite):
     command = [TOOL, "lite", "build", "--lite-dir", lite, "--output-dir", lite.parent / "site"]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, cwd=lite, check=True, capture_output=True, timeout=300)
     assert [path.name for path in (lite.parent / "site" / "files").iterdir()] == ["sums-exercises.ipynb"]
     assert (lite.parent / "site" / "lab" / "index.html").is_file()
