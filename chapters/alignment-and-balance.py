@@ -365,7 +365,7 @@ glue.figure(fig, "ab-plot-plane")
 # :alt: A plane of alignment against balance. A constant output lies at the lower left, a map in which one signal dwarfs the others at the lower right, a map of four equal signals at the upper right. An arrow leads from the untrained network to the right and down, another from there up.
 # :name: ab-fig-plane
 #
-# Four maps of four signals, an untrained network, and two arrows: from there to the end of training with positive pairs alone, and on to the end with negatives, both from runs of this page. Look at the first arrow: it leads to the right and *down*. Positive pairs pay for alignment with balance, and at a larger $d$ they pay more.
+# Four maps of four signals, an untrained network, and two arrows: from there to the end of training with positive pairs alone, and on to the end with negatives, both from runs of this page. Look at the first arrow: it leads to the right and *down*. Positive pairs pay for alignment with balance, and at a larger $d$ they pay more. <a href="#arrows:t=20&on=3"></a>
 # ```
 
 # %% [markdown]
@@ -493,7 +493,7 @@ glue.figure(fig, "ab-plot-widths")
 # :alt: Left, squared lengths of four signals over time for three widths beside the infinite width: they part in stage 1, the strongest rising highest, and meet in stage 2. Right, the distance to infinite width falls with slope minus one half in the width.
 # :name: ab-fig-widths
 #
-# Left: the squared length of each signal through both stages, one seed; thin black lines are the infinite width. Look where the lines of small networks leave the black ones. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest seed: it falls as $1/\sqrt m$.
+# Left: the squared length of each signal through both stages, one seed; thin black lines are the infinite width. Look where the lines of small networks leave the black ones. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest seed: it falls as $1/\sqrt m$. <a href="#arrows:t=20&on=3&d=8"></a>
 # ```
 
 # %% [markdown]
@@ -625,7 +625,7 @@ glue.figure(fig, "ab-plot-b17")
 # :alt: Left, shares of the output over time at d of 1000: grey noise shrinks and one dark band takes nearly everything. Right, the final condition number rises as a straight line in the dimension on logarithmic axes for three sigmas, and stays flat without noise.
 # :name: ab-fig-b17
 #
-# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them.
+# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them. <a href="#arrows:t=100&d=1000"></a>
 # ```
 #
 # The lines are straight for large $d$ only, so our sizes begin at $10^4$. A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
@@ -765,7 +765,7 @@ glue.figure(fig, "ab-plot-silent")
 # :alt: The condition number over time at infinite width. Dashed lines of the contrastive loss at four temperatures approach, from below, the solid line of positive pairs alone as the inverse temperature falls.
 # :name: ab-fig-silent
 #
-# Infinite width. Look at the dashed lines close on the solid one as $\tau^2$ falls. The contrastive loss is faster by $2K/(1+K)$; its clock is scaled to match.
+# Infinite width. Look at the dashed lines close on the solid one as $\tau^2$ falls. The contrastive loss is faster by $2K/(1+K)$; its clock is scaled to match. <a href="#arrows:t=3&on=0&tau=0.125"></a>
 # ```
 #
 # **What stage 1 brings.** By its end the signals are aligned and little noise is left. The paper's worry is what grows meanwhile: the condition number, and the errors of a finite width. Its tool couples both to the progress made.
@@ -987,7 +987,7 @@ glue.figure(fig, "ab-plot-fig-1")
 # :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls, the higher the larger the dimension.
 # :name: ab-fig-1
 #
-# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one in a time of order $d$. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak. Which of them is first depends on what counts as the end: the sharpest is the first to come near one, and then it is slow.
+# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one in a time of order $d$. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak. Which of them is first depends on what counts as the end: the sharpest is the first to come near one, and then it is slow. <a href="#arrows:t=20&on=3"></a>
 # ```
 
 # %% [markdown]
@@ -1126,7 +1126,7 @@ glue.number("ab-slow", float(slow))
 # :alt: Time to level against the squared inverse temperature, for 4 to 40 signals and two strengths of the negatives: each line has one minimum, near the dotted line of the formula, and rises steeply to the right.
 # :name: ab-fig-tau
 #
-# From one column five times as long as the others until the ratio is 1.1, at infinite width. Look at the minima (dots): for many signals they lie near the dotted line {eq}`ab-eq-best`, which is derived near balance; for four signals and $K=127$ a third to the left of it. Ticks at the bottom are the exact best near balance for each $r$. Then look right: with four signals and $K=8$, $\tau^2=12$ takes {glue:text}`ab-slow:.0f` times as long as the best.
+# From one column five times as long as the others until the ratio is 1.1, at infinite width. Look at the minima (dots): for many signals they lie near the dotted line {eq}`ab-eq-best`, which is derived near balance; for four signals and $K=127$ a third to the left of it. Ticks at the bottom are the exact best near balance for each $r$. Then look right: with four signals and $K=8$, $\tau^2=12$ takes {glue:text}`ab-slow:.0f` times as long as the best. <a href="#arrows:t=3&on=0&tau=16"></a>
 # ```
 
 # %% [markdown]

@@ -1066,7 +1066,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # :alt: Left, the loss falls to the same value by gradient descent and by the differential equation at three widths. Middle, paths of the outputs by either stay close and end at plus or minus e1. Right, the largest distance of the two flows falls with the width along straight lines whose slopes depend on the spectrum.
 # :name: cc-plot-fig-3
 #
-# Figure 3 of the paper. Left, loss of (11) of the paper, solid, and of (12), dashed. Middle, outputs of six starts at the smallest width; stars are $\pm e_1$. Both are as caption and text say ([appendix](cc-a-figure-3)). Right, ours: largest distance of the two flows for five spectra; dotted lines have the slope $-\min(\gamma,1)$. Look at the third panel: the points follow the dotted lines, so two flows merge, at a rate that depends on the spectrum.
+# Figure 3 of the paper. Left, loss of (11) of the paper, solid, and of (12), dashed. Middle, outputs of six starts at the smallest width; stars are $\pm e_1$. Both are as caption and text say ([appendix](cc-a-figure-3)). Right, ours: largest distance of the two flows for five spectra; dotted lines have the slope $-\min(\gamma,1)$. Look at the third panel: the points follow the dotted lines, so two flows merge, at a rate that depends on the spectrum. <a href="#clouds:t=1.5&nu=2.5&size=-0.1"></a>
 # ```
 #
 # <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">The clouds again</a>: tick "project the weights, not the gradients", and the third one moves little, at any time.

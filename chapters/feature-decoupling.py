@@ -250,7 +250,7 @@ glue.figure(fig, "fd-plot-datum")
 # :alt: Five strips of 32 numbers. A step-shaped signal; the signal under larger random bars; a random mask of black and white cells; the two views, each with bars where the other has none.
 # :name: fd-fig-datum
 #
-# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none. The signal's shape lies under both.
+# A datum of 32 numbers (bars) with one signal (line), a mask $D$, and the two views. Look at the two last rows: where one view has a bar the other has none. The signal's shape lies under both. <a href="#masks:both=0"></a>
 # ```
 #
 # ```{prf:definition} 2.1 and 2.3 of the paper, restored
@@ -1266,7 +1266,7 @@ chapter.judge(
 
 # %% [markdown]
 # (fd-loss)=
-# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$, and two data may have the same one. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way from the loss of equal outputs to it has training gone? [Over $d$ and time](fd-a-loss) is in the appendix.
+# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$, and two data may have the same one. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way from the loss of equal outputs to it has training gone? [The appendix](fd-a-loss) follows it over $d$ and time.
 
 # %% tags=["hide-input"]
 best_loss = setting.yardstick(main[0])

@@ -915,7 +915,7 @@ chapter.judge("thm-5", observed=error, control=without)
 # :alt: The smallest start that wins falls as the vote grows; circles from the flow lie on the black curve of equal y plus b, and the dashed curve of equal blow-up times is flatter.
 # :name: plot-vote
 #
-# Theorem 6 of the paper in the plane, $g(y)=y+b$: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: all curves fall, so a vote lets weaker starts win. On the circle it moves the border more than without the projection (dashed). Where $c=0$, all agree.
+# Theorem 6 of the paper in the plane, $g(y)=y+b$: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: all curves fall, so a vote lets weaker starts win. On the circle it moves the border more than without the projection (dashed). Where $c=0$, all agree. <a href="#circle:vote=0.3&filter=1&at=-20"></a>
 # ```
 #
 # In networks, too, the pull [sends more filters](nl-a-arrivals) to the token that tells $z$. But the top layer gives nearly all its weight to one field at a time, so that others wait. BatchNorm cures this, as Appendix D of the paper says.

@@ -477,7 +477,7 @@ glue.figure(fig, "ot-plot-distances")
 # :alt: Left, learned shares times temperature against the correlation. Squares of inner products lie on the diagonal; circles of distances lie on a dotted curve that starts just below it, crosses it below one half and rises steeply to nearly five at 0.9. Right, pairs of bars at six correlations: under distances the strongest direction takes more than six tenths and the one of 0 nothing, under inner products a quarter and a twelfth; black dots lie on the bars of distances.
 # :name: ot-fig-distances
 #
-# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at both ends: distances give the strongest direction far more, and the private one nothing. This $\tau^2$ is above the count of inner products, 2.5, and below that of distances, 7.2.
+# Left: what a direction adds to a learned $\tau^2$, trained under squared distances (circles) and inner products (squares); lines, the two laws, nothing fitted. Right: shares at $\tau^2=5$ by the law of distances (left bars) and of inner products (right bars), and networks trained under distances (dots). Look at both ends: distances give the strongest direction far more, and the private one nothing. This $\tau^2$ is above the count of inner products, 2.5, and below that of distances, 7.2. <a href="one-testbed.html#vessel:tau=5&distance=1"></a>
 # ```
 
 # %% [markdown]
@@ -703,7 +703,7 @@ glue.figure(fig, "ot-plot-break")
 #
 # Three rows of the [table](ot-table) can be asked more. E2 has InfoNCE at one temperature, $\tau^2=3$, a third of the count in tokens and half moons, where directions are given up. R1's control does not align, so its balance is never tried. L2 is judged by a line far below the law.
 #
-# The answers: at InfoNCE's best temperature the sign of E2 turns in half moons, its home, and two modalities, and stays near the line, where eight networks do not decide. R1 holds when balance alone is asked. L2 has the right direction and the wrong size: in batches of 128 outputs to spare add a tenth of the law's amount in tokens and half moons, and two fifths in sparse codes.
+# The answers: at InfoNCE's best temperature the sign of E2 turns in half moons, its home, and two modalities, and stays so near the line that eight networks do not decide. R1 holds when balance alone is asked. L2 has the right direction and the wrong size: in batches of 128 outputs to spare add a tenth of the law's amount in tokens and half moons, and two fifths in sparse codes.
 #
 # ````{prf:observation} harder questions
 # :label: ot-rivals

@@ -2,12 +2,13 @@
 
 import math
 import re
+from dataclasses import replace
 from html import escape
 from string import Formatter
 
 from .judging import Reading, Verdict, deciding_case
 from .rules import Rule
-from .sentence_templates import ARMS, PLACE
+from .sentence_templates import ARMS, CONTROL, PLACE
 from .statistics import Sample
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -40,6 +41,25 @@ def sentences(verdict: Verdict, run: str = "this run") -> list[list[str]]:
         [lead.format(run), *headline],
         *(parts for parts in rest if any(isinstance(part, Number) for part in parts)),
     ]
+
+
+def at_control(verdict: Verdict) -> tuple[str, list[str]]:
+    """What stands at the control's mark on a gauge (its words and its number), and the sentence that says the same.
+
+    Both are empty if no sentence of the row is on the control alone, or if it names one of several cases.
+    """
+    said = next((match for template in verdict.claim.plain if (match := CONTROL.search(template))), None)
+    if not said or not verdict.reading.control or not verdict.claim.control:
+        return "", []
+    value = chosen("control", verdict.claim.rule, verdict.reading.control).estimate
+    shown = _shown(value, (said["spec"] or "").removeprefix("^"))
+    return f"{verdict.claim.control}: {shown}", _filled(said[0].strip(), verdict)
+
+
+def without_control(verdict: Verdict) -> Verdict:
+    """The verdict with a row that lacks the sentence on the control, since its gauge says it."""
+    cut = (CONTROL.sub("", template).strip() for template in verdict.claim.plain)
+    return replace(verdict, claim=replace(verdict.claim, plain=tuple(filter(None, cut))))
 
 
 def as_text(parts: list[str]) -> str:

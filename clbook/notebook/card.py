@@ -11,7 +11,7 @@ from html import escape
 
 from ..claims.claim_table import VERDICTS, Claim, Claims
 from ..claims.judging import CONDITIONS, NOT_JUDGED, OUTSIDE, Verdict
-from ..claims.plain import as_html, as_text, sentences
+from ..claims.plain import as_html, as_text, at_control, sentences, without_control
 from ..provenance.library import line_behind
 from .display import ARM_NAMES, Line, show_sample, values
 from .gauge import gauge
@@ -71,26 +71,28 @@ def _line(
     claim: Claim, word: str, badge: str, parts: list[str], shown: Verdict | None, run: str, claims: Claims | None
 ) -> Line:
     """The card: this run's verdict as `word` and as HTML (`badge`), and between marks the verdict `shown`, of `run`."""
-    found = sentences(shown, run) if shown else []
-    spoken = " ".join(map(as_text, found))
+    spoken = " ".join(map(as_text, sentences(shown, run))) if shown else ""
     stored = " | ".join(filter(None, [*parts[:1], spoken, *parts[1:]]))
+    words, said = at_control(shown) if shown else ("", [])
+    picture = gauge(claim.rule, shown.reading, words) if shown and claim.kind != "identity" else ""
+    said = said if picture else []  # stands in the fold then, since the gauge says it
+    found = sentences(without_control(shown) if said else shown, run) if shown else []
     head = f" <strong>{as_html(found[0]) if found else _math(claim.statement)}</strong>"
     kind = f' <span class="claim-kind">{CONDITIONS[shown.condition]}</span>' if shown and shown.condition else ""
     body = "".join(f" {as_html(sentence)}" for sentence in found[1:]).strip()
     if shown and not found:  # a row without sentences: the numbers alone
         body = " · ".join(escape(part) for part in values(shown))
     body = f'<p class="claim-found" style="margin:.2em 0">{body}</p>' if body else ""
-    picture = gauge(claim.rule, shown.reading) if shown and claim.kind != "identity" else ""
-    more = _more(claim, shown, claims) if claim.rule else ""
+    more = _more(claim, shown, said, claims) if claim.rule else ""
     kinds = f"claim claim-{word.replace(' ', '-')}{' claim-identity' if claim.kind == 'identity' else ''}"
     opening = f'<div class="{kinds}" id="{claim.id}" style="{_LINE}"><p class="claim-head" style="margin:0">'
     html = f"{opening}{badge}{_OPEN}{kind}{head}</p>{body}{picture}{more}{_CLOSE}</div>"
     return Line(f"{claim.id}: {word}\n<<{stored}>>", html)
 
 
-def _more(claim: Claim, shown: Verdict | None, claims: Claims | None) -> str:
+def _more(claim: Claim, shown: Verdict | None, said: list[str], claims: Claims | None) -> str:
     """What stands one click away: how it was measured, statement and record, the command, the id."""
-    links = [_details(shown.claim if shown else claim, shown)]
+    links = [_details(shown.claim if shown else claim, shown, said)]
     if claims:
         place = escape(f"../book/claims.html#{claims.paper}/{claim.id}")
         links.append(f'<a href="{place}">statement and record</a>')
@@ -100,7 +102,7 @@ def _more(claim: Claim, shown: Verdict | None, claims: Claims | None) -> str:
     return f'<div class="claim-more" style="font-size:.85em">{" ".join(links)}</div>'
 
 
-def _details(claim: Claim, shown: Verdict | None) -> str:
+def _details(claim: Claim, shown: Verdict | None, said: list[str]) -> str:
     rule = f"{claim.rule} ({claim.tolerance_reason})" if claim.tolerance_reason else str(claim.rule)
     texts = {
         "statement": claim.statement,
@@ -111,6 +113,8 @@ def _details(claim: Claim, shown: Verdict | None) -> str:
         "why": shown.reason if shown and not shown.reason.startswith("the rule") else "",
     }
     rows = {label: _math(text) for label, text in texts.items() if text}
+    if said:
+        rows["control"] = f"{_math(claim.control)}. {as_html(said)}"
     if claim.breaks and (behind := line_behind(claim.breaks[0]["in"], claim.breaks[0]["old"])):
         link = f'<a href="{escape(behind.address)}"><code>{escape(behind.function)}</code></a>'
         rows["the line behind it"] = f"<code>{escape(behind.line)}</code> in {link}; broken, it turns the verdict"

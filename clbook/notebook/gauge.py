@@ -1,11 +1,13 @@
 """A claim's gauge: what the rule allows, what was measured, and where the nearest mistake lies, as an SVG picture.
 
 Green is what the rule allows, its edge is labelled; dots are what was measured (small ones: one for each seed), a bar
-is the interval; a cross is the control, a ring a case outside the conditions. `book/_static/card.css` has the colours
-of the dark scheme and of print; the attributes here serve where no style sheet is.
+is the interval; a cross is the control, with its words below it if they are given, a ring a case outside the
+conditions. `book/_static/card.css` has the colours of the dark scheme and of print; the attributes here serve where no
+style sheet is.
 """
 
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +21,7 @@ WIDTH, HEIGHT = 250, 58
 _TOP, _MIDDLE, _AXIS, _BELOW = 10, 26, 37, 52  # heights of the rule's label, the dots, the axis, the numbers
 _DECADES = 2.0  # beyond this span the scale is logarithmic
 _LETTER = 6.0  # width of a letter in the units of the picture
+_LINE = 13  # height of a line of the control's words
 _MOST_SEEDS = 60  # small dots drawn at most
 
 
@@ -48,8 +51,8 @@ class Scale:
         return min(max((at - self.low) / (self.high - self.low), 0.0), 1.0) * WIDTH
 
 
-def gauge(rule: Rule, reading: Reading) -> str:
-    """The picture as SVG; empty for a reading without a finite number."""
+def gauge(rule: Rule, reading: Reading, words: str = "") -> str:
+    """The picture as SVG, with the control's `words` at its mark; empty for a reading without a finite number."""
     observed, control, outside = (list(arm.values()) for arm in (reading.observed, reading.control, reading.outside))
     edges = [edge for edge in rule.range if math.isfinite(edge)]
     intervals = [sample.interval() for sample in observed]
@@ -61,10 +64,15 @@ def gauge(rule: Rule, reading: Reading) -> str:
     worst = chosen("worst", rule, reading.observed).estimate
     nearest = chosen("control", rule, reading.control).estimate if control else None
     parts = [*_zone(rule, x), *_marks(observed, intervals, control, outside, x)]
-    parts += _numbers(x, worst, nearest)
-    label = f"measured {number(worst)}; the rule: {rule}" + (f"; the control: {number(nearest)}" if control else "")
+    lines = textwrap.wrap(f"✕ {words}", int(WIDTH / _LETTER)) if control and words else []
+    parts += _numbers(x, worst, None if lines else nearest)
+    below = (_BELOW + _LINE * k for k in range(1, len(lines) + 1))
+    parts += [_text(line, x(nearest), y, "control-label", "#b04a00") for line, y in zip(lines, below, strict=True)]
+    label = f"measured {number(worst)}; the rule: {rule}"
+    label += f"; the control: {words or number(nearest)}" if control else ""
+    height = HEIGHT + _LINE * len(lines)
     return (
-        f'<svg class="gauge" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
+        f'<svg class="gauge" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
         f'aria-label="{escape(label)}" font-size="11" font-family="system-ui, sans-serif">{"".join(parts)}</svg>'
     )
 

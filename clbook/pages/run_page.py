@@ -133,7 +133,8 @@ def own_pictures(notebook, known: dict[str, Parameter], values: dict[str, object
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         name = output.get("metadata", {}).get("scrapbook", {}).get("name", "")
         if name.endswith("plot-own") and (picture := output.get("data", {}).get("image/png")):
-            found.append(f'<img alt="Your own run" src="data:image/png;base64,{"".join(picture.split())}">')
+            image = f'<img alt="Your own run" src="data:image/png;base64,{"".join(picture.split())}">'
+            found.append(f"<p>{image}</p>")  # the theme indents a box's children: alone the picture would jut out
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from bs4 import BeautifulSoup
 from checkout import ROOT
 
 from clbook.claims.claim_table import Claims
@@ -13,6 +14,7 @@ from clbook.claims.plain import LEADS, Number, sentences
 from clbook.claims.rules import MET, MISSED, UNDECIDED, Rule
 from clbook.claims.statistics import Sample
 from clbook.common.sources import ChapterFiles, chapter_names
+from clbook.notebook.card import card
 from clbook.notebook.results import verdicts_of
 from clbook.provenance.staleness import stored_stamps
 
@@ -41,6 +43,23 @@ def stored_verdicts(name: str) -> list[tuple[str, dict[str, Verdict]]]:
     """Place and verdicts of each stored run of a chapter."""
     files = ChapterFiles.find(name, ROOT)
     return [(run.where, verdicts_of(run.stamp, Claims.load(files.claims))) for run in stored_stamps(files)]
+
+
+@pytest.mark.parametrize("name", chapter_names(ROOT))
+def test_a_card_with_a_gauge_has_the_control_at_its_mark(name):
+    """No visible sentence speaks of a control that the gauge can name."""
+    at_mark = 0
+    for where, verdicts in stored_verdicts(name):
+        for claim, verdict in verdicts.items():
+            page = BeautifulSoup(card(verdict).html, "html.parser")
+            marked = "✕" in page.get_text()
+            at_mark += marked
+            shown = " ".join(part.get_text() for part in page.select(".claim-found"))
+            several = any("As a control" in text and text.count("{control") != 1 for text in verdict.claim.plain)
+            named = any("{control[" in text for text in verdict.claim.plain)
+            assert not page.find("svg") or "As a control" not in shown or several or named, (where, claim, shown)
+            assert not marked or "$" not in verdict.claim.control, (claim, "a gauge sets no formula")
+    assert at_mark > 20
 
 
 def moved(sample: Sample, rule: Rule, outcome: str) -> Sample:

@@ -1,4 +1,4 @@
-"""Where the first picture of each built chapter's page stands, and how much of the page is visible code, at 1300 px.
+"""Where the first picture of each built chapter's page stands, at 1300 px and on a phone, and how much of it is code.
 
 The pages in `_build/html` are measured in a browser, and the measures of every page are printed (`pytest -s`). Chapters
 keep the limits; their appendices need not.
@@ -10,7 +10,7 @@ from checkout import ROOT
 
 from clbook.common.sources import ChapterFiles, chapter_names
 
-PICTURE, CODE = 1_500, 0.25  # px, share of the height
+PICTURE, CODE = {1300: 1_300, 390: 2_300}, 0.25  # px for each width of the window; share of the height
 MEASURE = """(async () => {
   const whole = "section { content-visibility: visible !important }"; // also what is far from the screen
   document.head.append(Object.assign(document.createElement("style"), { textContent: whole }));
@@ -43,31 +43,32 @@ def page():
         yield page
 
 
-def problems(measure: dict) -> list[str]:
+def problems(measure: dict, width: int = 1300) -> list[str]:
     """What a chapter does not keep."""
     lines = []
     if measure["picture"] is None:
         lines.append("the page must show a picture, got none")
-    elif measure["picture"] > PICTURE:
-        lines.append(f"the first picture must stand within {PICTURE:,} px, got {measure['picture']:,.0f}")
+    elif measure["picture"] > PICTURE[width]:
+        lines.append(f"the first picture must stand within {PICTURE[width]:,} px, got {measure['picture']:,.0f}")
     if measure["code"] > CODE:
         lines.append(f"at most {CODE:.0%} of the page may be visible code, got {measure['code']:.0%}")
     return lines
 
 
+@pytest.mark.parametrize("width", PICTURE)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_chapter_keeps_the_limits(page, path):
+def test_a_chapter_keeps_the_limits(page, path, width):
     if not path.is_file():
         pytest.skip("the pages are not built: `make book`")
-    page.open(path)
+    page.open(path, width)
     measure = page.run(MEASURE)
-    print(f"{path.stem}: {measure['height']:,} px high, first picture at {measure['picture'] or 0:,.0f} px,"
+    print(f"{path.stem} at {width}: {measure['height']:,} px high, first picture at {measure['picture'] or 0:,.0f} px,"
           f" {measure['code']:.0%} visible code")  # fmt: skip
     if path.stem in chapter_names(ROOT):
-        assert problems(measure) == []
+        assert problems(measure, width) == []
 
 
-@pytest.mark.parametrize(("px", "expected"), [(400, []), (1600, ["the first picture must stand within 1,500 px"])])
+@pytest.mark.parametrize(("px", "expected"), [(400, []), (1600, ["the first picture must stand within 1,300 px"])])
 def test_what_is_folded_does_not_count_and_what_a_script_adds_does(page, tmp_path, px, expected):
     code, picture = (
         "<div class='highlight'><pre>" + 10 * "x\n" + "</pre></div>",

@@ -60,6 +60,33 @@ def test_a_card_of_a_row_without_sentences_shows_statement_and_values():
     assert "rule ≤ 1 · observed 0.5 · control 2" in line.html
 
 
+CONTROL = (
+    "They differ by {worst:%}. As a control, with the other sign, eq. (7), by {control:%} or more. Outside, {outside}."
+)
+
+
+def test_the_control_stands_at_its_mark_and_its_sentence_in_the_fold():
+    row = {"kind": "bound", "plain": ["The loss is one trace.", CONTROL], "control": "the other sign"}
+    line = card(made(**row))
+    found, fold = re.search(r'claim-found"[^>]*>(.*?)</p>', line.html)[1], line.html.partition("how it was measured")[2]
+    assert found == "They differ by <b>50 %</b>. Outside, <b>1.5</b>."
+    assert re.findall(r'control-label"[^>]*>(.*?)<', line.html) == ["✕ the other sign: 200 %"]
+    assert "As a control, with the other sign, eq. (7), by <b>200 %</b> or more." in fold
+    assert "As a control" in line.plain and "the control: the other sign: 200 %" in line.html
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"kind": "identity"},  # no gauge
+        {"plain": ["Two.", "By {worst}. As a control, {control[]} in one case, {outside} in another."]},  # not it alone
+    ],
+)
+def test_a_control_that_no_gauge_says_keeps_its_sentence(row):
+    line = card(made(**{"kind": "bound", "plain": ["One.", CONTROL], "control": "the other sign"} | row))
+    assert "As a control" in re.search(r'claim-found"[^>]*>(.*?)</p>', line.html)[1] and "✕" not in line.html
+
+
 def test_an_identity_takes_a_line_without_a_gauge():
     line = card(made(kind="identity", plain=PLAIN))
     assert "claim-identity" in line.html and "<svg" not in line.html and "50 %" in line.html

@@ -33,6 +33,19 @@ def test_what_meets_the_rule_lies_in_its_zone_and_the_control_outside():
     assert texts == ["≤ 1", "0.60", "2 control"]
 
 
+def test_the_words_of_the_control_stand_below_its_mark_inside_the_picture():
+    words = "a second layer copied from columns of the first, with outputs of size √h at the start: 25 %"
+    rule = Rule("at_most", (1.0,))
+    bare, picture = drawn(rule, LINEAR), ElementTree.fromstring(gauge(rule, LINEAR, words))
+    lines = [part for part in picture if part.get("class") == "control-label"]
+    assert " ".join(part.text for part in lines) == f"✕ {words}" and len(lines) == 3
+    assert [float(part.get("y")) for part in lines] == sorted(float(part.get("y")) for part in lines)
+    assert float(bare.get("height")) < float(lines[-1].get("y")) < float(picture.get("height"))
+    assert words in picture.get("aria-label")
+    last = lines[-1]  # as near to its mark, at the right end, as it fits
+    assert float(last.get("x")) + 6 * len(last.text) / 2 <= WIDTH
+
+
 def test_the_scale_is_logarithmic_where_values_span_more_than_two_decades():
     near, far = Scale.of([0.1, 5.0]), Scale.of([1e-16, 1e-10, 2.0])
     assert not near.log and far.log and not Scale.of([-1.0, 1e-9, 300.0]).log

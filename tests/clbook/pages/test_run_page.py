@@ -248,4 +248,4 @@ def test_the_picture_of_the_reader_s_own_run_stands_at_the_top():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[output])])
     assert run_page.own_pictures(notebook, known, {"own_steps": 1}) == []
     (picture,) = run_page.own_pictures(notebook, known, {"own_steps": 2})
-    assert 'src="data:image/png;base64,QUJD"' in picture
+    assert 'src="data:image/png;base64,QUJD"' in picture and picture.startswith("<p>")  # keeps it within its box
