@@ -531,7 +531,12 @@ def trained_kernels(h, pull, time, steps, top=None, runs=4):
     w1, w2 = gaussian_weights(*draws, h, inputs, outputs, 1.0, 1.0)
     tops = {"copied": w1[..., :outputs], "tied": w2[..., :1].expand(-1, -1, outputs)}
     start = Weights(w1, tops.get(top, w2))
-    given = x_lazy.expand(len(w1), -1, -1), pull, WIDE["tanh"], torch.tensor([0.0, time])
+    given = (
+        x_lazy.expand(len(w1), -1, -1),
+        pull,
+        WIDE["tanh"],
+        torch.tensor([0.0, time]),
+    )
     ends = list(free_flow(start, *given, steps, h**-0.5))
     before, after = (tangent_kernel(*w, x_lazy, x_lazy, WIDE["tanh"]) for w in ends)
     found = off_diagonal_share(after), kernel_change(after, before)
@@ -564,7 +569,7 @@ growth_lazy = -2 * float(torch.linalg.eigvalsh(modes)[0])  # r
 early_lazy = kernel_slopes("loss (1)", ssl_pull, lambda h: 1 / growth_lazy, 6)
 fitted_lazy = kernel_slopes("labels", label_pull, lambda h: 60.0, 40)
 late_lazy = kernel_slopes(
-    "beyond t*", ssl_pull, lambda h: 0.75 * math.log(h) / growth_lazy, 18
+    "beyond t_h", ssl_pull, lambda h: 0.75 * math.log(h) / growth_lazy, 18
 )
 mistakes_lazy = {
     k: v
@@ -639,7 +644,7 @@ chapter.judge("prop-1-b", observed=collapsed_nets, control=labelled_nets)
 chapter.judge("lem-1-f", observed=late_lazy, control=early_lazy | fitted_lazy)
 
 # %% [markdown]
-# With cosines in place of dot products it does stay put. {cite}`anil-2024`, of the first paper's own group, prove that the kernel "remains almost constant for cosine similarity based contrastive losses, but not for losses based on dot product similarity". The cosine is bounded, and so is its gradient once outputs have a length: they turn, and do not grow. We train the same networks on the same pairs for as long as above, and then to the end of the regression.
+# With cosines in place of dot products it does stay put. {cite}`anil-2024`, of the paper's own group, prove that the kernel "remains almost constant for cosine similarity based contrastive losses, but not for losses based on dot product similarity". The cosine is bounded, and so is its gradient once outputs have a length: they turn, and do not grow. We train the same networks on the same pairs for as long as above, and then to the end of the regression.
 
 
 # %% tags=["hide-input"]
@@ -1095,7 +1100,7 @@ burst_2 = decayed.log_norm > 0
 
 
 def told(time, deadline):
-    """Share of wrong forecasts, and how far the clock of those that burst is from t*."""
+    """Share of wrong forecasts, and how far the clock of those that burst is from the time at which they do without a penalty."""
     wrong = (burst_2 != (free_time < deadline)).double().mean()
     off = (time[burst_2] / free_time[burst_2] - 1).abs().max()
     return {"forecasts that fail": float(wrong), "clock": float(off)}
@@ -2469,7 +2474,7 @@ glue.figure(fig, "cc-plot-fig-4a")
 # (cc-a-networks)=
 # ## Beside nonlinear networks
 #
-# The last item of the paper's list of contributions says that its dynamics "can be solved significantly faster than training nonlinear networks, and yet provide comparable accuracy on downstream tasks". So we train tanh and ReLU networks with orthonormal layers on the images of Figure 4 of the paper, and integrate the equation from the outputs of their linear twins at the start. (MNIST images are averaged over $2\times2$ pixels here, so that training takes minutes.) "Comparable" means that the networks are at most two percentage points better. To keep chance small, every image that is not trained on is held out, and of MNIST the two pairs on which starts differ most are drawn more often.
+# The last item of the paper's list of contributions says that its dynamics "can be solved significantly faster than training nonlinear networks, and yet provide comparable accuracy on downstream tasks". So we train tanh and ReLU networks with orthonormal layers on the images of Figure 4 of the paper, and integrate the equation from the outputs of their linear twins at the start. (MNIST images are averaged over $2\times2$ pixels here, so that training takes minutes.) "Comparable" means that the networks are at most two percentage points better. To keep chance small, all other images are held out, as many of one class as of the other, and of MNIST the two pairs on which starts differ most are drawn more often.
 
 
 # %% tags=["hide-input"]

@@ -1490,7 +1490,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # | $\eta$ | learning rate | Descent |
 # | $\gamma$ | $(\lambda_2-\lambda_1)/2\lvert\lambda_1\rvert$, exponent of the distance in $h$ | Descent |
 # | $\phi$, $u^\phi$, $u^{\mathbb I}$ | activation; the network with it, and its linear twin | Wide networks |
-# | $t^*$ | time at which the outputs reach size 1 | Wide networks |
+# | $t^*$ | about the time at which the outputs reach size 1 | Wide networks |
 # | $U$, $S$ | outputs at all points, one row for each; the matrix of pairs in $\mathcal L=\operatorname{Tr}(U^\top SU)$ | appendix |
 # | $A$, $r$ | a fixed projector, and the number of its rows | appendix |
 # | $t_h$, $t_\infty$ | times at which outputs reach the size $\sqrt h$, and at which they blow up | appendix |

@@ -23,7 +23,7 @@
 # ```{include} ../book/_generated/nonlinearity-box.md
 # ```
 #
-# Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned? {cite}`tian-2023` answers the first question for one layer, the second for two. We begin with one filter and nine points; [a film](film-tokens) shows thirty.
+# Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned? {cite}`tian-2023` answers the first question for one layer, the second for two. We begin with one filter and nine points; [a film](film-tokens) shows thirty filters.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000

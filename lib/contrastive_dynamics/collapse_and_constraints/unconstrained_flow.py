@@ -200,10 +200,10 @@ def spectral_flow(
 class BlowUp(NamedTuple):
     """Where the unconstrained two-layer flow blows up, and its path there; the first axis of a path is the step."""
 
-    time: Tensor  # [run] t*, an upper bound up to the error of the steps; NaN if `largest` was not reached
-    gap: Tensor  # [run] how far below `time` t* can lie; NaN likewise
+    time: Tensor  # [run] t_∞, an upper bound up to the error of the steps; NaN if `largest` was not reached
+    gap: Tensor  # [run] how far below `time` t_∞ can lie; NaN likewise
     elapsed: Tensor  # [steps + 1, run] physical time t
-    time_left: Tensor  # [steps + 1, run] t* − t without cancellation
+    time_left: Tensor  # [steps + 1, run] t_∞ − t without cancellation
     log_norm: Tensor  # [steps + 1, run] log ‖W2ᵀW1‖_F
     direction: Tensor  # [steps + 1, run, z, d] W2ᵀW1, norm 1 (0 for W2ᵀW1 = 0)
 
@@ -211,15 +211,15 @@ class BlowUp(NamedTuple):
 def blow_up(
     w1_0: Tensor, w2_0: Tensor, c: Tensor, largest: float = 1e6, step: float = 0.02, max_steps: int = 5000
 ) -> BlowUp:
-    """Follow Ẇ1 = −2W2W2ᵀW1C, Ẇ2 = −2W1CW1ᵀW2 until ‖W2ᵀW1‖_F ≥ largest; the flow reaches ∞ at a finite t*.
+    """Follow Ẇ1 = −2W2W2ᵀW1C, Ẇ2 = −2W1CW1ᵀW2 until ‖W2ᵀW1‖_F ≥ largest; the flow reaches ∞ at a finite t_∞.
 
     Runge–Kutta of order four in ds = R²‖C‖₂dt, R² = ‖W1‖² + ‖W2‖², where log R moves at most at rate 1 and R is stored
     as a logarithm. With ℓ = −L/R⁴: dR²/dt = 8ℓR⁴, ℓ never falls (‖∇L‖R ≥ 4|L|) and ℓ ≤ |λ_1|/4 (‖W1‖‖W2‖ ≤ R²/2), so
     once L < 0 the time left is from 1/(2|λ_1|R²) to 1/(8ℓR²): `time` takes the upper end, `gap` is the difference. They
-    agree for balanced rank-one layers along v_1, W1 = a e v_1ᵀ, W2 = a e fᵀ: ȧ = 2|λ_1|a³, t* = 1/(4|λ_1|a(0)²),
-    ‖W2ᵀW1‖ = 1/(4|λ_1|(t* − t)). W1W1ᵀ − W2W2ᵀ is constant, so generic starts end this way, some of them late: W2ᵀW1
+    agree for balanced rank-one layers along v_1, W1 = a e v_1ᵀ, W2 = a e fᵀ: ȧ = 2|λ_1|a³, t_∞ = 1/(4|λ_1|a(0)²),
+    ‖W2ᵀW1‖ = 1/(4|λ_1|(t_∞ − t)). W1W1ᵀ − W2W2ᵀ is constant, so generic starts end this way, some of them late: W2ᵀW1
     along v_i, λ_1 < λ_i < 0, blows up as well, and a part along v_1 gains on it only as R^(λ_1/λ_i − 1). For h < d a
-    start may instead come to rest at W2 = 0, W1CW1ᵀ ⪰ 0, and then has no t*.
+    start may instead come to rest at W2 = 0, W1CW1ᵀ ⪰ 0, and then has no t_∞.
 
     Source: esser-2023, Example 1 ("L diverges").
     Args:
@@ -231,7 +231,7 @@ def blow_up(
         max_steps: ≥ 1; at least log(largest)·‖C‖₂/(2|λ_1|·step) are taken.
     Returns: BlowUp; a run that has reached `largest` moves no further.
     Raises: ValueError for another argument.
-    Error: O(step⁴), 2e-8 of t* for the default.
+    Error: O(step⁴), 2e-8 of t_∞ for the default.
     Cost: 24·h·z·d + 8·z·d² flops per step; steps·run·z·d numbers.
     """
     scale, lowest, w, log_r = _start_blow_up(w1_0, w2_0, c, largest, step, max_steps)

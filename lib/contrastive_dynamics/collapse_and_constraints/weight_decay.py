@@ -63,7 +63,7 @@ def without_decay(time: Tensor, mu: float) -> Tensor:
     """s = (1 − e^{−2μt})/(2μ), the clock in which e^{μt}W(t) follows the flow without a penalty.
 
     W = e^{−μt}V gives V̊ = −e^{−2μt}∇L(V), as ∇L is of order three. The clock ends at 1/(2μ): a start that blows up at
-    t* without a penalty does so with it if t* < 1/(2μ); otherwise its weights tend to 0.
+    t_∞ without a penalty does so with it if t_∞ < 1/(2μ); otherwise its weights tend to 0.
 
     Source: derived; beside esser-2023, Proposition 2.
     Args:
