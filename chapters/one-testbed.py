@@ -71,12 +71,12 @@ from contrastive_dynamics.testbed import (
     water_level,
 )  # fmt: skip
 from experiments.one_testbed import (
-    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Plan, arms_of_claim, cell_outcomes,
+    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Plan, Square, arms_of_claim, cell_outcomes,
     correlation_errors, count_errors, distance, headline, hidden_layer, law_in_a_world,
     law_in_two_layers, learned_temperatures, map_errors, measured_views, negative_arms,
     own_map, private_shares, rank_errors, refuted_cases, rival_spectra, robustness, row_words,
     seed_interval, share_errors, spectra_at, spectral_counts, standings, table_column,
-    table_of, unproved_cases, with_changes,
+    table_html, table_of, unproved_cases, with_changes,
 )  # fmt: skip
 
 
@@ -548,7 +548,7 @@ short = {
     "w2": "W2  coupled: noise alone", "w3": "W3  threshold: own neurons",
     "w4": "W4  masks decouple noise", "t1": "T1  width helps ReLU more",
     "t2": "T2  ReLU shows single features", "t3": "T3  ReLU keeps more",
-    "noise-enters": "L2  large $\\tau^2$ lets noise in", "coupled": "L3  coupled views whiten",
+    "noise-enters": "L2  large τ² lets noise in", "coupled": "L3  coupled views whiten",
 }  # fmt: skip
 faces = {
     "travels": {"fillstyle": "full", "color": colours.BLUE},
@@ -572,39 +572,53 @@ def number_text(value):
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
-fig, ax = plt.subplots(figsize=(7.8, 8.2), layout="constrained")
-for y, (row, label) in enumerate(short.items()):
-    rule, star = ROWS[row], "*" if row in READINGS else ""
-    sign = "≥" if rule.at_most is None else "≤"
-    ax.text(-2.05, y - 0.16, label[:2] + star + label[2:], va="center", size=9)
-    needed = f"needs {sign} {rule.line:g}"
+def square(row, world):
+    """What a square says; a frame shows the paper's own cell, without its variants."""
+    cell, word = shown_cell(row, world), table_words[row][world]
+    if cell is None:
+        return Square(word, "", "", False)
+    home = cell == ROWS[row].home
+    if home and outcomes_found[row][cell] == "met":
+        word = "travels"
+    value, control = table_cells[row][cell]
+    low, high = seed_interval(value, 0.05)
+    text = f"{number_text(value.mean())} ±{number_text((high - low) / 2)}"
+    return Square(word, text, number_text(control.mean().clamp(max=999)), home)
+
+
+table_lines = {}
+for name, label in short.items():
+    rule, star = ROWS[name], "*" if name in READINGS else ""
+    needed = f"needs {'≥' if rule.at_most is None else '≤'} {rule.line:g}"
+    of_worlds = [square(name, world) for world in COLUMNS]
+    table_lines[label[:2] + star + label[2:], needed] = of_worlds
+everywhere = sum(all(s.word == "travels" for s in of) for of in table_lines.values())
+table_title = f"{everywhere} of {len(table_lines)} statements hold in all four worlds"
+
+fig, ax = plt.subplots(figsize=(7.8, 8.4), layout="constrained")
+for y, ((label, needed), of_worlds) in enumerate(table_lines.items()):
+    ax.text(-2.05, y - 0.16, label, va="center", size=9)
     ax.text(-2.05, y + 0.22, needed, va="center", size=9, color=colours.GREY)
-    for x, world in enumerate(COLUMNS):
-        cell, word = shown_cell(row, world), table_words[row][world]
-        if cell and cell == rule.home and outcomes_found[row][cell] == "met":
-            word = "travels"  # a frame shows the paper's own cell, without its variants
-        look = {"marker": "o", "ms": 9, "mew": 1.4} | faces[word]
+    for x, said in enumerate(of_worlds):
+        look = {"marker": "o", "ms": 9, "mew": 1.4} | faces[said.word]
         ax.plot(x - 0.28, y, **look)
-        if cell is None:
-            continue
-        value, control = table_cells[row][cell]
-        low, high = seed_interval(value, 0.05)
-        text = f"{number_text(value.mean())} ±{number_text((high - low) / 2)}"
-        ax.text(x - 0.12, y - 0.16, text, va="center", size=9)
-        mistake = f"control {number_text(control.mean().clamp(max=999))}"
-        ax.text(x - 0.12, y + 0.2, mistake, va="center", size=9, color=colours.GREY)
-        if rule.home == cell:
+        ax.text(x - 0.12, y - 0.16, said.value, va="center", size=9)
+        if said.control:
+            mistake, grey = f"control {said.control}", colours.GREY
+            ax.text(x - 0.12, y + 0.2, mistake, va="center", size=9, color=grey)
+        if said.home:
             outline = plt.Rectangle((x - 0.42, y - 0.45), 0.96, 0.9, fill=False, lw=1.2)
             ax.add_patch(outline)
 for name, face in faces.items():
     ax.plot([], [], ls="none", **({"marker": "o", "ms": 8} | face), label=name)
-ax.set(xlim=(-2.1, 3.65), ylim=(len(short) - 0.4, -0.6), yticks=[])
+ax.set(xlim=(-2.1, 3.65), ylim=(len(table_lines) - 0.4, -0.6), yticks=[])
 ax.set_xticks(range(4), COLUMNS)
 ax.xaxis.tick_top()
 ax.spines[:].set_visible(False)
 ax.tick_params(length=0)
 ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3)
-glue.figure(fig, "ot-plot-table")
+fig.suptitle(table_title, x=0.01, ha="left")
+glue.figure(fig, "ot-plot-table", html=table_html(table_title, COLUMNS, table_lines))
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-table
@@ -645,16 +659,17 @@ chapter.judge("r2", **arms_of_claim("r2", table_cells["r2"]), regime=in_regime)
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(
-    3, 4, figsize=(7.8, 5.4), sharex=True, sharey="row", layout="constrained"
+    2, 4, figsize=(7.8, 4.2), sharex=True, sharey="row", layout="constrained"
 )
 temperatures = {"positives": 0.07, "0.2": 0.2, "1": 1.0, "3": 3.0, "8": 8.0, "20": 20.0}
-scales = {"kept": "linear", "drop": "log", "rank": "linear"}
+scales, falls = {"kept": "linear", "drop": "log"}, 0
 for column, (world, of) in zip(axes.T, columns.items(), strict=True):
     for ax, (name, scale) in zip(column, scales.items(), strict=True):
         values = [of["scores"][arm][name].clamp(max=1e5) for arm in temperatures]
         if name == "drop":  # of rounding errors, where nothing private is left
             values = [v.where(v > 0, 1e5) for v in values]
         means = [float(v.mean()) for v in values]
+        falls += name == "drop" and means[-1] < means[1] / 2
         ax.plot(list(temperatures.values())[1:], means[1:], "o-", color=colours.BLUE)
         ax.plot(temperatures["positives"], means[0], **colours.POSITIVE)
         start = float(of["scores"]["untrained"][name].mean())
@@ -663,16 +678,18 @@ for column, (world, of) in zip(axes.T, columns.items(), strict=True):
         ax.set(xscale="log", yscale=scale)
     column[0].set_title(world, weight="normal")
     column[-1].set_xlabel("$\\tau^2$")
-for ax, label in zip(axes[:, 0], ("kept", "drop", "effective rank"), strict=True):
+for ax, label in zip(axes[:, 0], ("kept", "dropped"), strict=True):
     ax.set_ylabel(label)
+falling = f"A larger $\\tau^2$ lets noise in, in {falls} of {len(columns)} worlds"
+fig.suptitle(falling, x=0.01, ha="left")
 glue.figure(fig, "ot-plot-negatives")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-negatives
-# :alt: Three rows of four panels against the inverse temperature: features kept, private variance dropped, and effective rank, in four worlds. Kept and rank rise in tokens and half moons, with a fall of kept at the end in tokens; in two modalities both are flat. Drop falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
+# :alt: Two rows of four panels against the inverse temperature, features kept and private variance dropped, in four worlds. Kept rises in tokens and half moons, with a fall at the end in tokens; in two modalities it is flat. Dropped falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do: features *kept* (the R² of a linear probe, as in E2), private variance *dropped* (times, at most 10⁵; noise along shared directions counts, too) and effective rank. Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the middle row: in tokens and half moons drop falls as $\tau^2$ rises. No claim judges this figure.
+# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵; noise along shared directions counts, too). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the lower row: in tokens and half moons less is dropped as $\tau^2$ rises. The title counts the worlds where twenty drop less than half of what a fifth does. No claim judges this figure.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
