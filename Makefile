@@ -19,7 +19,7 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book book-sphinx test sample drawn deep check lint proofs outcomes reach gpu run execute student solutions slides handouts dist pins advisories portability clean chapter-named
+.PHONY: book book-sphinx test sample drawn deep check lint proofs outcomes reach gpu run execute student lite solutions slides handouts dist pins advisories portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -99,6 +99,13 @@ student: .venv/.class-installed .venv/.slides-installed
 	.venv/bin/python -m clbook.classroom.slide_decks $(or $(OUT),student)/slides
 	.venv/bin/clbook handouts $(or $(OUT),student)/handouts
 
+# The five sheets as a site for browsers. What lies in _build/lite/static/pyodide goes into it; without that, readers fetch Pyodide.
+lite: .venv/.class-installed .venv/lite/.installed
+	@rm -rf _build/lite/files
+	.venv/bin/python -m clbook.classroom.browser_sheets _build/lite/files $(SEED)
+	cd _build/lite && $(CURDIR)/.venv/lite/bin/jupyter lite build --output-dir $(abspath $(or $(OUT),dist/lite)) > log 2>&1 \
+		|| { tail -20 log >&2; exit 1; }
+
 solutions: .venv/.class-installed
 	@echo "Solving every sheet, exercise and exam; this takes about two minutes, without a line until it ends."
 	.venv/bin/clbook solutions $(OUT) $(if $(SEED),--seed $(SEED))
@@ -124,7 +131,7 @@ dist: $(ZIP)
 pins: .venv/.made
 	@.venv/bin/python -m pip install --quiet --upgrade --target .venv/uv uv
 	@.venv/uv/bin/uv pip compile --quiet --no-annotate --no-header --python-version $(OLDEST) \
-		--extra test --extra encoders --extra class --extra slides pyproject.toml > .venv/newest.txt
+		--extra test --extra encoders --extra class --extra slides --extra lite pyproject.toml > .venv/newest.txt
 	@{ grep '^#' constraints.txt; grep -vE '^(cuda-|nvidia-|triton|setuptools|wheel)' .venv/newest.txt | sed 's/+[^ ]*//'; } > .venv/pins.txt
 	@diff constraints.txt .venv/pins.txt && echo "every pin is the newest that fits" || cp .venv/pins.txt constraints.txt
 
@@ -166,6 +173,11 @@ chapter-named:
 .venv/sphinx/.installed: pyproject.toml | .venv/.made
 	$(PYTHON) -m venv .venv/sphinx
 	.venv/sphinx/bin/python -m pip install --quiet -e '.[sphinx]'
+	@touch $@
+
+.venv/lite/.installed: pyproject.toml constraints.txt | .venv/.made
+	$(PYTHON) -m venv .venv/lite
+	.venv/lite/bin/python -m pip install --quiet -c constraints.txt -e '.[lite]'
 	@touch $@
 
 .venv/.run-installed: pyproject.toml constraints.txt .venv/.torch-installed | .venv/.made

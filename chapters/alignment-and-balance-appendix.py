@@ -396,7 +396,7 @@ def off_by(closed):
 a7 = off_by(wide_velocity(state, *in_loss))
 no_noise_in_n = state._replace(noise_squared=torch.zeros(1))
 a7_control = off_by(wide_velocity(no_noise_in_n, *in_loss))
-a7_control.pop("κ_ξ²")  # its rate would be 0
+del a7_control["κ_ξ²"]  # its rate would be 0
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("lem-a7", observed=a7, control=a7_control)

@@ -2399,7 +2399,7 @@ def off_fit(what, d, *powers):
     seconds = torch.tensor([times_4[d, h][what] for h in hs])
     basis = torch.stack([torch.tensor(hs, dtype=seconds.dtype) ** p for p in powers], 1)
     basis = basis / seconds.unsqueeze(1)
-    fit = torch.linalg.lstsq(basis, torch.ones(len(hs), 1)).solution
+    fit = torch.linalg.lstsq(basis, torch.ones(len(hs), 1), driver="gels").solution
     return float((basis @ fit - 1).abs().max())
 
 

@@ -30,6 +30,7 @@
 # start: 0.01, from 0.004 to 0.03 by 0.001
 # long: 0.6, from 0.4 to 0.7 by 0.02
 # when: 0.4, from 0.3 to 0.7 by 0.02
+# weight: 3, from 2 to 5 by 1
 
 # %% [markdown]
 # # Exercises: collapse and constraints
@@ -43,6 +44,7 @@
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.optimize import brentq
 
 # %% [markdown]
 # ## Warm-up 1: a wide network waits
@@ -1070,13 +1072,13 @@ wrong_border = {{v_s}} / {{rho_s}} ** 2
 #
 # *30 minutes, 14 points. Needs: equation (10) of warm-up 1. After it you can write the outputs of a constrained network down without a solver.*
 #
-# One output, no decay, any $\Lambda$. Constraint and length change the clock, not the direction. With $s=\lVert q\rVert^2$ and $d\tau=(2-s)\,dt$,
+# One output, no decay, any $\Lambda$. In this exercise alone the first term of (10) has a weight $w={{weight}}$: with $s=\lVert q\rVert^2$, $\dot q=2\bigl[-w(1-s)\Lambda q-(I-qq^\top)\Lambda q\bigr]$. At $w=1$, as on the chapter's page, constraint and length change the clock, not the direction: with $d\tau=(2-s)\,dt$,
 #
 # $$
 # q=\Bigl(\frac{1-s}{1-s_0}\Bigr)^{1/4}e^{-2\Lambda\tau}q_0,\qquad\frac{s}{\sqrt{1-s}}=\frac{\sum_jq_{0j}^2e^{-4\lambda_j\tau}}{\sqrt{1-s_0}} .
 # $$
 #
-# At $s_0=1$ the length stays one, and $q=e^{-2\Lambda\tau}q_0$ over its length.
+# A weight changes the speed of the clock and both exponents, and nothing else. Find them from $\frac{d}{dt}\log q_j$ and $\dot s$; let the clock stand for the time of $e^{-2\Lambda\tau}$ as before. At $s_0=1$ the length stays one, and $q=e^{-2\Lambda\tau}q_0$ over its length.
 
 # %% [raw]
 # # BEGIN QUESTION
@@ -1089,7 +1091,7 @@ wrong_border = {{v_s}} / {{rho_s}} ** 2
 # # BEGIN SOLUTION
 
 # %%
-wait_prediction = (1.15, 0.7, 1.8)  # SOLUTION
+wait_prediction = (0.58, 0.35, 0.95)  # SOLUTION
 
 # %% [raw]
 # # END SOLUTION
@@ -1100,7 +1102,7 @@ wait_prediction = (1.15, 0.7, 1.8)  # SOLUTION
 # %% [raw]
 # # PREDICTION
 # name: wait_prediction
-# truth: np.interp(0.5, [np.sum(closed_form(np.full(3, {{start}}), np.array([-1, -0.5, 1 / 3]), t) ** 2) for t in np.linspace(0.7, 1.6, 901)], np.linspace(0.7, 1.6, 901))
+# truth: brentq(lambda t:np.sum(closed_form(np.full(3, {{start}}), np.array([-1, -0.5, 1 / 3]), t) ** 2) - 0.5, 0.1, 2)
 # scale: factor
 # widest: 4
 # far: 1.6
@@ -1121,24 +1123,24 @@ wait_prediction = (2.3, 2.0, 2.6)
 # name: c3_length
 
 # %% [markdown]
-# Write `length_at(q0, lam, tau)`, the $s$ that belongs to $\tau$.
+# Write `length_at(q0, lam, tau)`, the $s$ that belongs to $\tau$, right to eight digits.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# Write $X$ for the right-hand side. Then $s^2=X^2(1-s)$, so $s=\frac{X}{2}\bigl(\sqrt{X^2+4}-X\bigr)=\frac{2X}{\sqrt{X^2+4}+X}$; the second form does not cancel.
+# Row $j$ is $\dot q_j=\bigl[2f-2(1+w-ws)\lambda_j\bigr]q_j$ with $f=q^\top\Lambda q$, so the clock is $d\tau=(1+w-ws)\,dt$. Times $q_j$ and summed, $\dot s=-4(1+w)f(1-s)$, so $2f\,dt=\frac{d\log(1-s)}{2(1+w)}$: the exponent $\frac14$ becomes $\frac1{2(1+w)}$. Squared and summed, $s/(1-s)^{1/(1+w)}=X$ with $X=\sum_jq_{0j}^2e^{-4\lambda_j\tau}/(1-s_0)^{1/(1+w)}$. The left side grows with $s$, so there is one root in $(0,1)$.
 
 
 # %%
 def length_at(q0, lam, tau):
     """s = ‖q‖² at the clock τ; 1 if ‖q0‖ = 1."""
     # BEGIN SOLUTION
-    s0 = q0 @ q0
+    s0, power = q0 @ q0, 1 / (1 + {{weight}})
     if s0 >= 1:
         return 1.0
-    x = (q0**2) @ np.exp(-4 * lam * tau) / np.sqrt(1 - s0)
-    return 2 * x / (x + np.sqrt(x**2 + 4))
+    x = (q0**2) @ np.exp(-4 * lam * tau) / (1 - s0) ** power
+    return brentq(lambda s: s - x * (1 - s) ** power, 0.0, 1.0, xtol=1e-15)
     # END SOLUTION
 
 
@@ -1151,7 +1153,7 @@ def length_at(q0, lam, tau):
 # %%
 """ # BEGIN TEST CONFIG
 points: 2
-failure_message: 's must satisfy the second equation, and s(0) is ‖q0‖²'
+failure_message: 's must satisfy the second equation with the exponent of this w, and s(0) is ‖q0‖²'
 """  # END TEST CONFIG
 
 
@@ -1159,19 +1161,18 @@ def test_one_length(length_at):
     import numpy as np
 
     q0, lam = np.array([0.3, -0.4, 0.2]), np.array([-1.0, -0.5, 0.4])
-    start = length_at(q0, lam, 0.0)
-    x = q0 @ q0 / np.sqrt(1 - q0 @ q0)
-    assert abs(start - (np.sqrt(x**2 + 4 * x) - x) / 2) > 1e-9, (
-        "s² = x(1 − s) was solved: square both sides, s² = x²(1 − s)"
+    assert abs(length_at(q0, lam, 0.0) - q0 @ q0) < 1e-9, (
+        "at τ = 0 the length is that of q0"
     )
-    assert abs(start - q0 @ q0) < 1e-12, "at τ = 0 the length is that of q0"
     s = length_at(q0, lam, 0.8)
-    assert 0 < s < 1, (
-        "s lies between 0 and 1: solve the quadratic equation, do not expand it"
+    assert 0 < s < 1, "s lies between 0 and 1: solve the second equation for it"
+    total = (q0**2) @ np.exp(-3.2 * lam)
+    assert abs(s / np.sqrt(1 - s) * np.sqrt(1 - q0 @ q0) / total - 1) > 1e-6, (
+        "that is the length at w = 1: how does the weight change the equation of s?"
     )
-    want = (q0**2) @ np.exp(-3.2 * lam) / np.sqrt(1 - q0 @ q0)
-    assert abs(s / np.sqrt(1 - s) / want - 1) < 1e-9, (
-        "s/√(1 − s) is not the given sum: squares of q0 and 4λτ"
+    want = total / (1 - q0 @ q0) ** (1 / (1 + {{weight}}))
+    assert abs(s / (1 - s) ** (1 / (1 + {{weight}})) / want - 1) < 1e-7, (
+        "the second equation does not hold: is the power of 1 − s that of ṡ, and are squares of q0 and 4λτ in the sum?"
     )
 
 
@@ -1191,11 +1192,9 @@ def test_lengths(length_at):
         lam, q0 = np.sort(rng.uniform(-1, 1, 4)), rng.standard_normal(4)
         q0 *= rng.uniform(0.05, 0.95) / np.linalg.norm(q0)
         tau = rng.uniform(0, 8)
-        s, want = (
-            length_at(q0, lam, tau),
-            (q0**2) @ np.exp(-4 * lam * tau) / np.sqrt(1 - q0 @ q0),
-        )
-        assert abs(s**2 - want**2 * (1 - s)) < 1e-8 * max(1, want**2), (
+        s, power = length_at(q0, lam, tau), 1 + {{weight}}
+        want = ((q0**2) @ np.exp(-4 * lam * tau)) ** power / (1 - q0 @ q0)
+        assert abs(s**power - want * (1 - s)) < 1e-7 * max(1, want), (
             "the second equation does not hold"
         )
     assert (
@@ -1210,21 +1209,41 @@ def test_lengths(length_at):
 # %% tags=["mistake"]
 # q0 in place of its squares.
 def length_at(q0, lam, tau):
-    s0 = q0 @ q0
+    s0, power = q0 @ q0, 1 / (1 + {{weight}})
     if s0 >= 1:
         return 1.0
-    x = np.abs(q0) @ np.exp(-4 * lam * tau) / np.sqrt(1 - s0)
-    return 2 * x / (x + np.sqrt(x**2 + 4))
+    x = np.abs(q0) @ np.exp(-4 * lam * tau) / (1 - s0) ** power
+    return brentq(lambda s: s - x * (1 - s) ** power, 0.0, 1.0, xtol=1e-15)
 
 
 # %% tags=["mistake"]
 # 2λτ in place of 4λτ.
 def length_at(q0, lam, tau):
+    s0, power = q0 @ q0, 1 / (1 + {{weight}})
+    if s0 >= 1:
+        return 1.0
+    x = (q0**2) @ np.exp(-2 * lam * tau) / (1 - s0) ** power
+    return brentq(lambda s: s - x * (1 - s) ** power, 0.0, 1.0, xtol=1e-15)
+
+
+# %% tags=["mistake"]
+# The page's length, at w = 1.
+def length_at(q0, lam, tau):
     s0 = q0 @ q0
     if s0 >= 1:
         return 1.0
-    x = (q0**2) @ np.exp(-2 * lam * tau) / np.sqrt(1 - s0)
+    x = (q0**2) @ np.exp(-4 * lam * tau) / np.sqrt(1 - s0)
     return 2 * x / (x + np.sqrt(x**2 + 4))
+
+
+# %% tags=["mistake"]
+# The exponent of q in the equation of s.
+def length_at(q0, lam, tau):
+    s0, power = q0 @ q0, 1 / (2 + 2 * {{weight}})
+    if s0 >= 1:
+        return 1.0
+    x = (q0**2) @ np.exp(-4 * lam * tau) / (1 - s0) ** power
+    return brentq(lambda s: s - x * (1 - s) ** power, 0.0, 1.0, xtol=1e-15)
 
 
 # %% tags=["mistake"]
@@ -1241,7 +1260,7 @@ def length_at(q0, lam, tau):
 # name: c3_closed_form
 
 # %% [markdown]
-# Write `closed_form(q0, lam, t)`: find $\tau$ from $t=\int_0^\tau\frac{d\tau'}{2-s(\tau')}$, then $q$. An error of $10^{-6}$ is allowed; `scipy.integrate.quad` and `scipy.optimize.brentq` do it, as $t\le\tau\le2t$.
+# Write `closed_form(q0, lam, t)`: find $\tau$ from $t=\int_0^\tau\frac{dt}{d\tau'}\,d\tau'$, then $q$. An error of $10^{-6}$ is allowed; `scipy.integrate.quad` and `brentq` do it, as $t\le\tau\le(1+w)\,t$.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1252,11 +1271,10 @@ def closed_form(q0, lam, t):
     """q(t) for one output, from the clock τ."""
     # BEGIN SOLUTION
     from scipy.integrate import quad
-    from scipy.optimize import brentq
 
     def time_of(tau):
         return quad(
-            lambda u: 1 / (2 - length_at(q0, lam, u)),
+            lambda u: 1 / (1 + {{weight}} - {{weight}} * length_at(q0, lam, u)),
             0,
             tau,
             epsabs=1e-11,
@@ -1265,7 +1283,7 @@ def closed_form(q0, lam, t):
         )[0]
 
     tau = (
-        brentq(lambda u: time_of(u) - t, 0.0, 2 * t + 1e-9, xtol=1e-12)
+        brentq(lambda u: time_of(u) - t, 0.0, (1 + {{weight}}) * t + 1e-9, xtol=1e-12)
         if t > 0
         else 0.0
     )
@@ -1283,7 +1301,7 @@ def closed_form(q0, lam, t):
 # %%
 """ # BEGIN TEST CONFIG
 points: 1
-failure_message: 'integrate equation (10) by small steps and compare'
+failure_message: 'integrate the equation with its weight by small steps and compare'
 """  # END TEST CONFIG
 
 
@@ -1295,7 +1313,7 @@ def test_one_end(closed_form):
 
     def move(q):
         turned = lam * q
-        return -2 * ((1 - q @ q) * turned + turned - q * (q @ turned))
+        return -2 * ({{weight}} * (1 - q @ q) * turned + turned - q * (q @ turned))
 
     for _ in range(600):
         a = move(q)
@@ -1304,12 +1322,12 @@ def test_one_end(closed_form):
         q = q + 1e-3 / 6 * (a + 2 * b + 2 * c + move(q + 1e-3 * c))
     got = np.asarray(closed_form(q0, lam, 0.6))
     assert got.shape == (3,), "one number for each eigenvector"
-    free = np.exp(-2 * lam * 1.2) * q0
+    free = np.exp(-2 * lam * 0.6 * (1 + {{weight}})) * q0
     assert abs(got @ free / np.linalg.norm(free) / np.linalg.norm(got) - 1) > 1e-9, (
-        "τ = 2t holds at the start only, where s = 0"
+        "τ = (1 + w)t holds at the start only, where s = 0"
     )
     assert np.abs(got - q).max() < 1e-6, (
-        f"off by {np.abs(got - q).max():.1e} at t = 0.6; is the clock that of (2 − s)dt?"
+        f"off by {np.abs(got - q).max():.1e} at t = 0.6; is the clock that of this w?"
     )
 
 
@@ -1343,7 +1361,8 @@ def test_ends(closed_form):
         q0 = q0 / max(1, np.linalg.norm(q0))
 
         def move(_, q, lam=lam):
-            return -2 * ((1 - q @ q) * lam * q + lam * q - q * (q @ (lam * q)))
+            pull = lam * q
+            return -2 * ({{weight}} * (1 - q @ q) * pull + pull - q * (q @ pull))
 
         want = solve_ivp(move, (0, t), q0, rtol=1e-10, atol=1e-12).y[:, -1]
         error = np.abs(np.asarray(closed_form(q0, lam, t)) - want).max()
@@ -1357,10 +1376,11 @@ def test_ends(closed_form):
 
 
 # %% tags=["mistake"]
-# The clock τ = 2t of small outputs, at all times.
+# The clock τ = (1 + w)t of small outputs, at all times.
 def closed_form(q0, lam, t):
-    path = np.exp(-4 * lam * t) * q0
-    return path * np.sqrt(length_at(q0, lam, 2 * t)) / np.linalg.norm(path)
+    tau = (1 + {{weight}}) * t
+    path = np.exp(-2 * lam * tau) * q0
+    return path * np.sqrt(length_at(q0, lam, tau)) / np.linalg.norm(path)
 
 
 # %% tags=["mistake"]
@@ -1371,9 +1391,22 @@ def closed_form(q0, lam, t):
 
 
 # %% tags=["mistake"]
+# The page's clock, 2 − s.
+def closed_form(q0, lam, t):
+    from scipy.integrate import quad
+
+    def time_of(tau):
+        return quad(lambda u: 1 / (2 - length_at(q0, lam, u)), 0, tau)[0]
+
+    tau = brentq(lambda u: time_of(u) - t, 0.0, 2 * t + 1e-9) if t > 0 else 0.0
+    path = np.exp(-2 * lam * tau) * q0
+    return path * np.sqrt(length_at(q0, lam, tau)) / np.linalg.norm(path)
+
+
+# %% tags=["mistake"]
 # The direction alone, at length one.
 def closed_form(q0, lam, t):
-    path = np.exp(-4 * lam * t) * q0
+    path = np.exp(-2 * lam * (1 + {{weight}}) * t) * q0
     return path / np.linalg.norm(path)
 
 
@@ -1381,7 +1414,7 @@ def closed_form(q0, lam, t):
 # # END QUESTION
 
 # %%
-when, case = np.linspace(0.01, 2.5, 40), (np.full(3, 0.01), np.array([-1, -0.5, 1 / 3]))
+when, case = np.linspace(0.01, 1.5, 40), (np.full(3, 0.01), np.array([-1, -0.5, 1 / 3]))
 plt.figure(figsize=(5, 3))
 plt.plot(when, [np.linalg.norm(closed_form(*case, t)) ** 2 for t in when])
 plt.axhline(0.5, color="grey", lw=0.8)
@@ -1395,7 +1428,7 @@ plt.show()
 # name: c3_refutation
 
 # %% [markdown]
-# **Refute.** A colleague writes: "The constraint makes the model twice as fast: $\tau=2t$, always." Take $q_0=({{long}},0.6)$ and $\lambda=(-\frac12,\frac12)$. Give `clock_border`, the $\tau$ for which $e^{-2\lambda\tau}q_0$ has the direction of the constrained model at $t={{when}}$. (To one part in a hundred.)
+# **Refute.** A colleague writes: "The constraint makes the model $1+w$ times as fast: $\tau=(1+w)\,t$, always." Take $q_0=({{long}},0.6)$ and $\lambda=(-\frac12,\frac12)$. Give `clock_border`, the $\tau$ for which $e^{-2\lambda\tau}q_0$ has the direction of the constrained model at $t={{when}}$. (To one part in a hundred.)
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1414,7 +1447,7 @@ clock_border = None  # SOLUTION
 # name: clock_border
 # truth: 0.5 * np.log(np.divide(*closed_form(np.array([{{long}}, 0.6]), np.array([-0.5, 0.5]), {{when}})) * 0.6 / {{long}})
 # hint: the ratio of both entries tells the clock: it grows by e^{2τ}
-# near: 2 * {{when}} | that is his clock, which is right while s is small
+# near: (1 + {{weight}}) * {{when}} | that is his clock, which is right while s is small
 # near: np.log(np.divide(*closed_form(np.array([{{long}}, 0.6]), np.array([-0.5, 0.5]), {{when}})) * 0.6 / {{long}}) | the ratio grows by e^{2τ}, not e^{τ}
 
 # %% [raw]
@@ -1422,7 +1455,7 @@ clock_border = None  # SOLUTION
 
 # %% tags=["mistake"]
 # His clock.
-clock_border = 2 * {{when}}
+clock_border = (1 + {{weight}}) * {{when}}
 
 # %% tags=["mistake"]
 # The time itself.

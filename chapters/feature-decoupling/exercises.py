@@ -30,6 +30,7 @@
 # p_rare: 0.002, from 0.001 to 0.006 by 0.0005
 # s_rare: 0.25, from 0.2 to 0.32 by 0.01
 # p_o: 0.1, from 0.06 to 0.16 by 0.01
+# rare: 0.5, from 0.3 to 0.7 by 0.05
 
 # %% [markdown]
 # # Exercises: feature decoupling
@@ -171,35 +172,38 @@ def shared_moment(xx, kind):
 #
 # *10 minutes, 6 points. Needs: warm-up 1, linear differential equations. After it you can say what a mask does in the first stage, and what it does not.*
 #
-# Near the start $\dot w=\mathbb E[x^+x^{++\top}]\,w$ (time absorbs the learning rate), $w(0)$ is isotropic and the atoms are flat.
+# Near the start $\dot w=\mathbb E[x^+x^{++\top}]\,w$ (time absorbs the learning rate), $w(0)$ is isotropic and the $d$ atoms are flat. In this exercise alone half of them (of an even $d$) are rare: they are there with the probability $cp$, $c={{rare}}$, and the frequent half with $p$.
 
 # %% [raw]
 # # BEGIN QUESTION
 # name: w2_share
 
 # %% [markdown]
-# Write `share(t, d, d1, p)`, the part of $\mathbb E\lVert w\rVert^2$ in the span of the atoms at time $t$ (the same with a mask and without), and `half_growth(d, d1, p, s2)`: without a mask, the factor $W$ by which $\sqrt{\mathbb E\lVert w\rVert^2}$ has grown when the share is one half (`s2` is $\sigma^2$).
+# Write `share(t, d, d1, p)`, the part of $\mathbb E\lVert w\rVert^2$ in the span of the frequent atoms at time $t$ (the same with a mask and without), and `half_growth(d, d1, p, s2)`: without a mask, the factor $W$ by which $\sqrt{\mathbb E\lVert w\rVert^2}$ has grown when that share is one half (`s2` is $\sigma^2$; $d_1\ge2d$), right to eight digits.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# Rates are $p(1-\frac d{d_1})$ on the span and $-p\frac d{d_1}$ off it with a mask, $p+\sigma^2$ and $\sigma^2$ without: both differ by $p$, so the share is $1/(1+\frac{d_1-d}de^{-2pt})$. It is one half at $e^{2pt}=\frac{d_1-d}d$, and then $W^2=2\frac{d_1-d}{d_1}e^{2\sigma^2t}$.
+# Without a mask the rates are $p+\sigma^2$, $cp+\sigma^2$ and $\sigma^2$: on the frequent atoms, on the rare ones, off both. A mask takes $\sigma^2+p\frac{(1+c)d}{2d_1}$, the diagonal, from all three. So the share is $1/\bigl(1+e^{-2(1-c)pt}+2\frac{d_1-d}de^{-2pt}\bigr)$ with a mask and without. It is one half at $e^{2pt}=e^{2cpt}+2\frac{d_1-d}d$, which has one root and, for most $c$, no formula; then the frequent atoms hold half of $\mathbb E\lVert w\rVert^2$, so $W^2=\frac d{d_1}e^{2(p+\sigma^2)t}$.
 
 
 # %%
 def share(t, d, d1, p):
-    """Share of E‖w‖² in the span of d flat atoms."""
+    """Share of E‖w‖² in the span of the d/2 frequent atoms."""
     # BEGIN SOLUTION
-    return 1 / (1 + (d1 - d) / d * np.exp(-2 * p * np.asarray(t)))
+    grown = 2 * p * np.asarray(t)
+    rare, off = np.exp(-(1 - {{rare}}) * grown), 2 * (d1 - d) / d * np.exp(-grown)
+    return 1 / (1 + rare + off)
     # END SOLUTION
 
 
 def half_growth(d, d1, p, s2):
     """W at which the share is one half, without a mask."""
     # BEGIN SOLUTION
-    t = np.log((d1 - d) / d) / (2 * p)
-    return np.sqrt(2 * (d1 - d) / d1) * np.exp(s2 * t)
+    latest = (np.log(2 * (d1 - d) / d) + 2) / (2 * p * (1 - {{rare}}))
+    t = brentq(lambda t: share(t, d, d1, p) - 0.5, 0, latest, xtol=1e-12)
+    return np.sqrt(d / d1) * np.exp((p + s2) * t)
     # END SOLUTION
 
 
@@ -221,15 +225,20 @@ def test_one_curve(share, flat_atoms):
     from scipy.linalg import expm
 
     m, p, s2, t = flat_atoms, 0.05, 0.16, 30.0
-    xx = p * m @ m.T + s2 * np.eye(64)
+    first, odds = m[:, :2], p * np.array([1, 1, {{rare}}, {{rare}}])
+    xx = (m * odds) @ m.T + s2 * np.eye(64)
     for moment in (xx, xx - np.diag(np.diag(xx))):
         second = expm(2 * t * moment)
-        want = np.trace(m.T @ second @ m) / np.trace(second)
+        want = np.trace(first.T @ second @ first) / np.trace(second)
         got = float(share(t, 4, 64, p))
-        assert abs(float(share(0.0, 4, 64, p)) - 4 / 64) < 1e-12, (
-            "at t = 0 the share is d/d₁"
+        assert abs(float(share(0.0, 4, 64, p)) - 2 / 64) < 1e-12, (
+            "at t = 0 the share of the frequent half is d/2d₁"
         )
-        assert abs(got - 1 / (1 + 15 * np.exp(-p * t))) > 1e-6, (
+        assert abs(got - 1 / (1 + 15 * np.exp(-2 * p * t))) > 1e-6, (
+            "that is the share of all atoms, if none is rare"
+        )
+        slow = np.exp(-(1 - {{rare}}) * p * t) + 30 * np.exp(-p * t)
+        assert abs(got - 1 / (1 + slow)) > 1e-6, (
             "squares of the weights grow twice as fast as the weights"
         )
         assert abs(got - want) < 1e-9, (
@@ -251,14 +260,22 @@ def test_sizes(share, half_growth):
 
     for d, d1, p, s2 in ((4, 64, 0.05, 0.16), (2, 100, 0.2, 0.1), (8, 512, 0.1, 0.3)):
         t = np.array([0.0, 5, 20])
-        odds = d / (d1 - d) * np.exp(2 * p * t)
-        assert np.allclose(share(t, d, d1, p), odds / (1 + odds)), (
-            "the odds grow by the factor exp(2pt)"
+        first, second = (d / 2 * np.exp(2 * k * p * t) for k in (1, {{rare}}))
+        assert np.allclose(share(t, d, d1, p), first / (first + second + d1 - d)), (
+            "frequent atoms grow by the factor exp(2pt), rare ones by a smaller one, against the rest"
         )
-        half = brentq(lambda t: d * np.exp(2 * p * t) - (d1 - d), 0, 100)
-        want = np.sqrt(
-            (d * np.exp(2 * (p + s2) * half) + (d1 - d) * np.exp(2 * s2 * half)) / d1
-        )
+
+        def parts(t):
+            return np.array(
+                [
+                    d / 2 * np.exp(2 * p * t),
+                    d / 2 * np.exp(2 * {{rare}} * p * t),
+                    d1 - d,
+                ]
+            )
+
+        half = brentq(lambda t: parts(t)[0] - parts(t)[1:].sum(), 0, 300)
+        want = np.sqrt(parts(half).sum() / d1) * np.exp(s2 * half)
         assert abs(half_growth(d, d1, p, s2) / want - 1) < 1e-8, (
             f"d = {d}, d₁ = {d1}: W is the root of the growth of E‖w‖²"
         )
@@ -271,26 +288,35 @@ def test_sizes(share, half_growth):
 # %% tags=["mistake"]
 # The rate of the weights in place of their squares.
 def share(t, d, d1, p):
-    return 1 / (1 + (d1 - d) / d * np.exp(-p * np.asarray(t)))
+    grown = p * np.asarray(t)
+    return 1 / (1 + np.exp(-(1 - {{rare}}) * grown) + 2 * (d1 - d) / d * np.exp(-grown))
 
 
 # %% tags=["mistake"]
-# The odds of the start upside down.
+# The page's curve, with no rare atom.
 def share(t, d, d1, p):
-    return 1 / (1 + d / (d1 - d) * np.exp(-2 * p * np.asarray(t)))
+    return 1 / (1 + (d1 - d) / d * np.exp(-2 * p * np.asarray(t)))
 
 
 # %% tags=["mistake"]
-# The growth of the square.
+# The share of all atoms.
+def share(t, d, d1, p):
+    all_of = 1 + np.exp(-2 * (1 - {{rare}}) * p * np.asarray(t))
+    return all_of / (all_of + 2 * (d1 - d) / d * np.exp(-2 * p * np.asarray(t)))
+
+
+# %% tags=["mistake"]
+# The page's time of one half.
 def half_growth(d, d1, p, s2):
     t = np.log((d1 - d) / d) / (2 * p)
-    return 2 * (d1 - d) / d1 * np.exp(2 * s2 * t)
+    return np.sqrt(2 * (d1 - d) / d1) * np.exp(s2 * t)
 
 
 # %% tags=["mistake"]
 # Noise grows alone: the atoms' half is left out.
 def half_growth(d, d1, p, s2):
-    t = np.log((d1 - d) / d) / (2 * p)
+    latest = (np.log(2 * (d1 - d) / d) + 2) / (2 * p * (1 - {{rare}}))
+    t = brentq(lambda t: share(t, d, d1, p) - 0.5, 0, latest, xtol=1e-12)
     return np.exp(s2 * t)
 
 

@@ -31,6 +31,7 @@
 # k_shared: 2, from 2 to 5 by 1
 # m_private: 30, from 20 to 60 by 2
 # rho_shared: 0.9, from 0.7 to 0.95 by 0.05
+# most: 0.4, from 0.36 to 0.48 by 0.02
 
 # %% [markdown]
 # # Exercises: one testbed
@@ -48,38 +49,58 @@ from scipy.optimize import brentq
 
 depths = np.array([0.9, 0.7, 0.5, 0.3, 0.1])  # five correlations
 
+
+def level(rho, tau2):
+    """μ, at which Σ(ρ − μ)₊ = τ², as on the chapter's page."""
+    top = np.sort(np.asarray(rho, dtype=float))[::-1]
+    return np.max((np.cumsum(top) - tau2) / np.arange(1, len(top) + 1))
+
+
+def shares(rho, tau2):
+    """g_j = (ρ_j − μ)₊/τ², in the order of ρ."""
+    return np.maximum(np.asarray(rho, dtype=float) - level(rho, tau2), 0) / tau2
+
+
 # %% [markdown]
 # ## Warm-up 1: the level
 #
-# *10 minutes, 6 points. Needs: the formula of the shares. After it you can say which directions a network gives up.*
+# *10 minutes, 6 points. Needs: the formula of the shares. After it you can say who takes what a full direction leaves.*
+#
+# Outputs that saturate cannot spend everything on one direction. In this exercise alone no direction may hold more than the share $c={{most}}$: $g_j$ is $(\rho_j-\mu)/\tau^2$ where that lies between 0 and $c$, else the nearer of the two, and $\mu$ is again the level for which $\sum_jg_j=1$. There are at least three directions.
 
 # %% [raw]
 # # BEGIN QUESTION
 # name: w1_shares
 
 # %% [markdown]
-# Write `level(rho, tau2)`, the level $\mu$ of one encoder with outputs enough, and `shares(rho, tau2)`, the shares $g$ in the order of `rho`, which may be in any order.
+# Write `bounded_level(rho, tau2)`, the level $\mu$ of one encoder with outputs enough, right to nine digits, and `bounded_shares(rho, tau2)`, the shares $g$ in the order of `rho`, which may be in any order. The functions `level` and `shares` above are those without the bound.
 
 # %% [raw]
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# If the $k$ largest directions are in, $\mu_k=(\rho_1+\dots+\rho_k-\tau^2)/k$. Going from $k$ to $k+1$ raises $\mu_k$ exactly if $\rho_{k+1}>\mu_k$, so the level is the largest of them.
+# The sum of all shares falls as $\mu$ rises: from $cd>1$ at $\mu=\rho_{\min}-c\tau^2$, where all are full, to 0 at $\mu=\rho_{\max}$. Between the two lies one level, as no whole number of full directions adds up to one. Above it, what a full direction leaves lowers the level for all others.
 
 
 # %%
-def level(rho, tau2):
-    """μ, at which Σ(ρ − μ)₊ = τ²."""
+def bounded_level(rho, tau2):
+    """μ, at which the shares, of at most c each, add up to one."""
     # BEGIN SOLUTION
-    top = np.sort(np.asarray(rho, dtype=float))[::-1]
-    return np.max((np.cumsum(top) - tau2) / np.arange(1, len(top) + 1))
+    rho = np.asarray(rho, dtype=float)
+    return brentq(
+        lambda mu: np.clip((rho - mu) / tau2, 0, {{most}}).sum() - 1,
+        rho.min() - {{most}} * tau2,
+        rho.max(),
+        xtol=1e-14,
+    )
     # END SOLUTION
 
 
-def shares(rho, tau2):
-    """g_j = (ρ_j − μ)₊/τ²."""
+def bounded_shares(rho, tau2):
+    """g_j, (ρ_j − μ)/τ² between 0 and c."""
     # BEGIN SOLUTION
-    return np.maximum(np.asarray(rho, dtype=float) - level(rho, tau2), 0) / tau2
+    rho = np.asarray(rho, dtype=float)
+    return np.clip((rho - bounded_level(rho, tau2)) / tau2, 0, {{most}})
     # END SOLUTION
 
 
@@ -92,32 +113,30 @@ def shares(rho, tau2):
 # %%
 """ # BEGIN TEST CONFIG
 points: 2
-failure_message: 'with two directions in, the level is (ρ₁ + ρ₂ − τ²)/2'
+failure_message: 'where two directions are full, the third has what they leave, and its share tells the level'
 """  # END TEST CONFIG
 
 
-def test_two_are_in(level, shares):
+def test_two_are_full(bounded_level, bounded_shares):
     import numpy as np
 
-    rho = [0.9, 0.7, 0.5, 0.3]
-    got = float(level(rho, 0.3))
-    assert abs(got - 0.6) > 1e-9, (
-        "that is ρ₁ − τ²: at this level the second direction is above it, too"
+    rho, most = [0.9, 0.7, 0.5, 0.3], {{most}}
+    g = np.asarray(bounded_shares(rho, 0.3), dtype=float)
+    assert np.abs(g - [5 / 6, 1 / 6, 0, 0]).max() > 1e-9, (
+        "these are the shares without a bound: the first is larger than c"
     )
-    assert abs(got - 0.525) > 1e-9, (
-        "that is for all four directions: two of them lie below it, and these take nothing"
-    )
-    assert abs(got - 0.65) < 1e-12, (
-        f"got {got:.4f}, the parts of ρ above the level must add up to τ² = 0.3"
-    )
-    g = np.asarray(shares(rho, 0.3), dtype=float)
-    assert g.min() >= 0, "a direction below the level gets nothing, and none gets less"
+    assert g.min() >= 0 and g.max() <= most + 1e-12, "a share lies between 0 and c"
     assert abs(g.sum() - 1) < 1e-9, (
-        f"shares add up to one, got {g.sum():.4f}: divide by τ²"
+        f"shares add up to one, got {g.sum():.4f}: who takes what the first leaves?"
     )
-    assert g[2:].max() < 1e-12, "a direction below the level gets nothing"
-    assert np.abs(g - [5 / 6, 1 / 6, 0, 0]).max() < 1e-12, (
-        f"got {np.round(g, 3)}, it is 5/6, 1/6, 0, 0"
+    want = [most, most, 1 - 2 * most, 0]
+    assert np.abs(g - want).max() < 1e-9, (
+        f"got {np.round(g, 3)}, it is {np.round(want, 3)}: what is left goes by the level, to the next in line"
+    )
+    got = float(bounded_level(rho, 0.3))
+    assert abs(got - 0.65) > 1e-9, "that is the level without a bound"
+    assert abs(got - (0.5 - 0.3 * (1 - 2 * most))) < 1e-9, (
+        f"got {got:.4f}, but at the level g of the third direction is (0.5 − μ)/0.3"
     )
 
 
@@ -129,21 +148,24 @@ failure_message: 'other correlations, in any order, and a level below zero'
 """  # END TEST CONFIG
 
 
-def test_other_levels(level, shares):
+def test_other_levels(bounded_level, bounded_shares):
     import numpy as np
-    from scipy.optimize import brentq
 
     rng = np.random.default_rng(51)
     for tau2 in (0.05, 0.7, 2.0, 9.0):
         rho = rng.uniform(0, 1, 7)
-        want = brentq(lambda m: np.maximum(rho - m, 0).sum() - tau2, -20, 1)
-        assert abs(level(rho, tau2) - want) < 1e-9, (
+        low, high = rho.min() - tau2, rho.max()
+        for _ in range(200):
+            want = (low + high) / 2
+            over = np.clip((rho - want) / tau2, 0, {{most}}).sum() > 1
+            low, high = (want, high) if over else (low, want)
+        assert abs(bounded_level(rho, tau2) - want) < 1e-8, (
             f"τ² = {tau2}: the level is {want:.4f}, which may be below zero"
         )
-        g = shares(rho, tau2)
-        assert np.allclose(g, np.maximum(rho - want, 0) / tau2), (
-            "shares stand in the order of rho"
-        )
+        g = bounded_shares(rho, tau2)
+        assert np.allclose(
+            g, np.clip((rho - want) / tau2, 0, {{most}}), rtol=0, atol=1e-7
+        ), "shares stand in the order of rho"
 
 
 # %% [raw]
@@ -151,38 +173,58 @@ def test_other_levels(level, shares):
 
 
 # %% tags=["mistake"]
-# The level of all directions, also of those below it.
-def level(rho, tau2):
-    return (np.sum(rho) - tau2) / len(rho)
+# The law of the page, without a bound.
+def bounded_level(rho, tau2):
+    return level(rho, tau2)
 
 
-def shares(rho, tau2):
-    return (np.asarray(rho) - level(rho, tau2)) / tau2
+def bounded_shares(rho, tau2):
+    return shares(rho, tau2)
 
 
 # %% tags=["mistake"]
-# The winner alone.
-def level(rho, tau2):
-    return max(rho) - tau2
+# Shares that are cut, and what is cut is lost.
+def bounded_shares(rho, tau2):
+    return np.minimum(shares(rho, tau2), {{most}})
+
+
+# %% tags=["mistake"]
+# Shares that are cut, and then divided by their sum.
+def bounded_shares(rho, tau2):
+    cut = np.minimum(shares(rho, tau2), {{most}})
+    return cut / cut.sum()
+
+
+# %% tags=["mistake"]
+# What is cut goes to all others alike.
+def bounded_shares(rho, tau2):
+    cut = np.minimum(shares(rho, tau2), {{most}})
+    others = cut < {{most}}
+    return cut + others * (1 - cut.sum()) / others.sum()
 
 
 # %% tags=["mistake"]
 # A level that stops at zero.
-def level(rho, tau2):
-    top = np.sort(np.asarray(rho, dtype=float))[::-1]
-    return max(0.0, np.max((np.cumsum(top) - tau2) / np.arange(1, len(top) + 1)))
+_bounded_level = bounded_level
+
+
+def bounded_level(rho, tau2):
+    return max(0.0, _bounded_level(rho, tau2))
 
 
 # %% tags=["mistake"]
-# Shares in proportion to ρ.
-def shares(rho, tau2):
-    return np.asarray(rho) / np.sum(rho)
+# A bound on τ²g in place of g.
+def bounded_level(rho, tau2):
+    rho = np.asarray(rho, dtype=float)
+    return brentq(
+        lambda mu: np.clip(rho - mu, 0, {{most}}).sum() - tau2, -20, rho.max()
+    )
 
 
 # %% tags=["mistake"]
 # Not divided by τ².
-def shares(rho, tau2):
-    return np.maximum(np.asarray(rho) - level(rho, tau2), 0)
+def bounded_shares(rho, tau2):
+    return np.clip(np.asarray(rho) - bounded_level(rho, tau2), 0, {{most}})
 
 
 # %% [raw]

@@ -191,7 +191,7 @@ g = stream(seed, 0, "exercise blind")
 
 def r_squared(outputs, target):
     """R² of the best linear prediction of each column, mean over columns."""
-    fitted = outputs @ torch.linalg.lstsq(outputs, target).solution
+    fitted = outputs @ torch.linalg.lstsq(outputs, target, driver="gels").solution
     return float(1 - (target - fitted).square().sum() / target.square().sum())
 
 

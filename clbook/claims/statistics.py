@@ -17,6 +17,14 @@ def quantile(level: float, degrees: int) -> float:
     return float(stdtrit(degrees, 1 - level / 2) if degrees else ndtri(1 - level / 2))
 
 
+def _sum(values: Sequence[float]) -> float:
+    """Their sum, rounded once. `sum` is more exact from Python 3.12 on, so that ties of digits came out otherwise."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # too large, or infinities of both signs
+        return float(sum(values))
+
+
 @dataclass(frozen=True)
 class Sample:
     """One measured quantity: a number, one value per seed, or hits out of trials.
@@ -57,7 +65,7 @@ class Sample:
 
     @cached_property
     def estimate(self) -> float:
-        return self.values[0] / self.trials if self.trials else sum(self.values) / len(self.values)
+        return self.values[0] / self.trials if self.trials else _sum(self.values) / len(self.values)
 
     @cached_property
     def standard_error(self) -> float:
@@ -67,7 +75,7 @@ class Sample:
         if min(self.values) == max(self.values):
             return 0.0
         gaps = [value - self.estimate for value in self.values]
-        error = math.sqrt(sum(gap * gap for gap in gaps) / (len(gaps) - 1) / len(gaps))
+        error = math.sqrt(_sum([gap * gap for gap in gaps]) / (len(gaps) - 1) / len(gaps))
         return error if math.isfinite(error) else math.inf
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:

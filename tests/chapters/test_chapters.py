@@ -113,6 +113,10 @@ def _traceback(notebook, files):
     _code(notebook, "double").outputs = [nbformat.v4.new_output("error", ename="E", evalue="", traceback=[])]
 
 
+def _bare_value(notebook, files):
+    _code(notebook, "double").outputs = [nbformat.v4.new_output("execute_result", data={"text/plain": "1.0"})]
+
+
 def _strip(notebook, files):
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -139,6 +143,7 @@ FAULTS = [
     ("execution_counts", _never_run, "execution count None, not 3"),
     ("errors", _stderr, "): stored stderr"),
     ("errors", _traceback, "stored error"),
+    ("errors", _bare_value, "stored a bare value"),
     ("sealed", _damage, "does not fit its seal"),
     ("stale", _edit_source, "thm-1-a: stale (the cell of falling); run `make execute`"),
     ("stale", _yaml("at_most: 1.0e-10", "at_most: 1.0e-9"), "thm-1: rule changed (its rule)"),

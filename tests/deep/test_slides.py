@@ -13,9 +13,15 @@ from clbook.classroom.slide_decks import build, decks
 
 TYPE = 18  # px of the smallest label in a figure, 9 pt on its page: can be read from six heights of the screen away
 FRAME = (1200, 604)  # of a live picture, as slides.css has it
+LIVE_TYPE = 17  # px of its smallest label
 OUTSIDE = """[...document.querySelectorAll(".explorable *")].filter((e) => e.checkVisibility()).map((e) => [e,
   e.getBoundingClientRect()]).filter(([, b]) => b.width && (b.right > innerWidth + 1 || b.bottom > innerHeight + 1))
   .map(([e]) => e.outerHTML.slice(0, 80))"""
+SMALL = """[...document.querySelectorAll(".explorable :not(title)")].filter((e) => e.checkVisibility()
+  && e.getBoundingClientRect().width && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
+  .map((e) => [e.ownerSVGElement ? Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) : 1, e])
+  .map(([scale, e]) => [scale * parseFloat(getComputedStyle(e).fontSize), e.textContent])
+  .filter(([size]) => size < LEAST - 0.1)""".replace("LEAST", str(LIVE_TYPE))
 LIVE = re.compile(r"^```\{live\} (\w+)\n(?::question: (\d))?", re.MULTILINE)
 LIVE_PAGES = sorted({f"{m[1]}{m[2] or ''}" for deck in decks(ROOT) for m in LIVE.finditer(deck.read_text("utf-8"))})
 REMOTE = "dispatchEvent(new KeyboardEvent('keydown', { key: 'PageDown' }))"
@@ -58,9 +64,10 @@ def test_a_live_picture_fits_its_frame_and_hears_a_remote(page, built, name):
     page.run("addEventListener('message', ({ data }) => { window.heard = data; })")
     page.run(REMOTE)
     assert page.until("window.heard") == '{"method":"next"}'
+    assert page.run(SMALL) == []
     page.run("document.querySelector('.answers button').click()")
     page.until("!!document.querySelector('.because')")
-    assert page.run(OUTSIDE) == []
+    assert page.run(OUTSIDE) == [] and page.run(SMALL) == []
     assert page.complaints == []
 
 

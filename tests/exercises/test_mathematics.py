@@ -41,8 +41,11 @@ def test_collapse_lengths_and_paths(names):
     solved = names("collapse-and-constraints")
     q0, lam = 0.4 * RNG.uniform(-1, 1, 3), np.array([-1.0, -0.2, 0.6])
     times = np.array([0.3, 1.0, 2.0])
-    paths = collapse_room.closed_form(tensor(q0)[None], tensor(lam), tensor(times))[:, 0]
+    weight = 3  # the sheet's: in time (1 + w)t/2 it is a flow of the kernel
+    kappa, clock = 4 * weight / (1 + weight), tensor(times) * (1 + weight) / 2
+    paths = collapse_room.closed_form(tensor(q0)[None], tensor(lam), clock, kappa)[:, 0]
     close([solved["closed_form"](q0, lam, t) for t in times], paths, 1e-7)
+    close(solved["length_at"](q0, lam, 0.8), collapse_room.squared_length(tensor(q0), tensor(lam), tensor(0.8), kappa))
     for lam_all in (-0.7, 0.0, 0.3):  # with the decay of the warm-up
 
         def move(_, q, lam_all=lam_all):
@@ -50,7 +53,6 @@ def test_collapse_lengths_and_paths(names):
 
         path = solve_ivp(move, (0, 2), q0, t_eval=times, rtol=1e-11, atol=1e-13).y
         close(solved["length"](q0 @ q0, lam_all, times), (path**2).sum(0), 1e-8)
-    close(solved["length_at"](q0, lam, 0.8), collapse_room.squared_length(tensor(q0), tensor(lam), tensor(0.8)))
 
 
 def test_collapse_steps_and_negatives(names):
@@ -145,12 +147,14 @@ def test_feature_decoupling(names):
     for kind, views in (("complement", "masked"), ("independent", "independent"), ("none", "plain")):
         close(solved["shared_moment"](xx, kind), decoupling_room.cross_moment(model, views)[0])
     close(solved["rates"](solved["flat_atoms"], p, noise**2 * np.eye(64)), decoupling_room.growth_rates(model, m)[0])
-    clock = decoupling_room.decoupling_clock(4, 64, p, 30.0)
-    close(solved["share"](30.0, 4, 64, p), decoupling_room.logistic_share(clock))
+    clock = decoupling_room.decoupling_clock(2, 62, p, 30.0)  # two frequent atoms without the two rare ones
+    with_rare = 1 / decoupling_room.logistic_share(clock) + np.exp(-p * 30)  # which grow at half the rate
+    close(1 / solved["share"](30.0, 4, 64, p), with_rare)
     for views, masked in (("masked", True), ("plain", False)):
         flat = decoupling_room.flat_rates(4, 64, p, noise, views)
         close(solved["share_at_growth"](20.0, 4, 64, p, noise**2, masked), stage_one_end(4, 64, flat, 20.0)[1])
-    close(solved["half_growth"](4, 64, p, noise**2), decoupling_room.factor_of_half(4, 64, flat))
+    half = np.log(solved["half_growth"](4, 64, p, noise**2) * 4) / (p + noise**2)  # frequent atoms hold half of W²
+    close(solved["share"](half, 4, 64, p), 0.5, 1e-8)
     v, w = RNG.standard_normal((9, 64)), RNG.standard_normal(4)
     limit = decoupling_room.linear_limit(tensor(v)[None], m, p, noise, tensor(w)[None, None])
     close(solved["linear_r2"](v, solved["flat_atoms"], p, noise**2, w), limit[0, 0], 1e-8)
@@ -162,6 +166,10 @@ def test_one_testbed_shares_and_entries(names):
     for tau2 in (0.1, 1.0, 3.0, 9.0):
         close(solved["level"](rho, tau2), testbed.water_level(tensor(rho), tau2))
         close(solved["shares"](rho, tau2), testbed.water_filling(tensor(rho), tau2))
+        held = solved["bounded_shares"](rho, tau2)  # what minimises the loss of the shares below their bound of 0.4
+        slope = tau2 * held - rho
+        assert abs(held.sum() - 1) < 1e-9 and held.min() >= 0 and held.max() <= 0.4
+        assert slope[held > 0].max() <= slope[held < 0.4].min() + 1e-9  # nothing gained by moving share between two
         two = testbed.water_filling(tensor(rho), tau2, 3, tied=False)
         close(solved["unused"](rho, 3, tau2), 1 - two.sum())
         every = tensor(np.append(rho, np.zeros(20)))

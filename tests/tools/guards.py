@@ -55,13 +55,15 @@ def execution_counts(chapter: Committed) -> list[str]:
 
 
 def errors(chapter: Committed) -> list[str]:
-    """No stored traceback and no stored stderr text."""
-    return [
-        f"{_at(n, cell)}: stored {'error' if output.output_type == 'error' else 'stderr'}"
-        for n, cell in enumerate(chapter.code, 1)
-        for output in cell.outputs
-        if output.output_type == "error" or output.get("name") == "stderr"
-    ]
+    """No stored traceback, no stored stderr text, and no bare value, which `clbook verify` could not compute again."""
+
+    def found(output) -> str:
+        if output.output_type == "execute_result" and "text/html" not in output.data:
+            return "a bare value"
+        return "error" if output.output_type == "error" else "stderr" if output.get("name") == "stderr" else ""
+
+    both = [(n, cell, found(output)) for n, cell in enumerate(chapter.code, 1) for output in cell.outputs]
+    return [f"{_at(n, cell)}: stored {what}" for n, cell, what in both if what]
 
 
 def sealed(chapter: Committed) -> list[str]:

@@ -74,7 +74,10 @@ def rate_exponent(times: Tensor, rates: Tensor, variances: Tensor) -> Tensor:
         raise ValueError(f"times must be finite for 4 directions or more of each run, got {learned.sum(-1).tolist()}")
     logs = [torch.ones_like(rates), rates.log(), variances.log()]
     given, found = torch.stack(logs, -1).double(), times.double().log()
-    fits = [torch.linalg.lstsq(given[kept], y[kept].unsqueeze(-1)) for kept, y in zip(learned, found, strict=True)]
+    fits = [
+        torch.linalg.lstsq(given[kept], y[kept].unsqueeze(-1), driver="gels")
+        for kept, y in zip(learned, found, strict=True)
+    ]
     return torch.stack([fit.solution[1, 0] for fit in fits])
 
 

@@ -15,6 +15,15 @@ def test_a_number_has_no_spread():
     assert not sample.by_chance and sample.interval() == (0.25, 0.25) and sample.standard_error == 0.0
 
 
+def test_a_mean_is_rounded_once_on_every_python():
+    """`sum` gives 0.9999999999999999 for ten tenths before 3.12; infinities and what overflows go on as before."""
+    assert Sample((0.1,) * 10).estimate == 0.1
+    assert Sample((1e16, 1.0, 1.0, -1e16)).estimate == 0.5
+    assert Sample((math.inf, 1.0)).estimate == math.inf
+    assert math.isnan(Sample((math.inf, -math.inf)).estimate)
+    assert Sample((1e308, 1e308)).estimate == math.inf
+
+
 def test_the_t_interval_is_the_textbook_s():
     values = [1.0, 2.0, 3.0, 4.0, 5.0]
     low, high = Sample.of(values).interval(0.05)

@@ -132,7 +132,8 @@ def test_an_environment_of_a_python_that_no_longer_fits_is_named(tmp_path):
 
 
 def make(folder, *arguments, **variables) -> subprocess.CompletedProcess:
-    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")} | variables
+    outer = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON")  # of the `make test` that runs this
+    clean = {k: v for k, v in os.environ.items() if k not in outer} | variables
     command = ["make", "--no-print-directory", *arguments]
     return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True)
 

@@ -124,7 +124,7 @@ def newton_fixed_points(
             break
         t = tangent_basis(w)
         jacobian = t.mT @ _sphere_derivative(lambda v: sphere_velocity(matrix_field, v), w, 1e-3)
-        move = -torch.linalg.lstsq(jacobian, t.mT @ velocity.unsqueeze(-1)).solution.squeeze(-1)
+        move = -torch.linalg.lstsq(jacobian, t.mT @ velocity.unsqueeze(-1), driver="gelsd").solution.squeeze(-1)
         length = move.norm(dim=-1, keepdim=True)
         move = torch.einsum("rdk,rk->rd", t, move * (reach / length).clamp(max=1))
         w = w + move
