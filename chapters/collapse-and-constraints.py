@@ -58,9 +58,6 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.collapse_and_constraints import (
@@ -73,20 +70,17 @@ from contrastive_dynamics.collapse_and_constraints import (
     regression_flow, require_sizes, signed_eigenvalues, spectral_flow, stacked,
     tangent_shares, trace_loss, trace_matrix, wide_starts,
 )  # fmt: skip
-from contrastive_dynamics.data.catalogue import (
-    check as check_data, digits as load_digits, mnist as load_mnist,
-)  # fmt: skip
 from contrastive_dynamics.data.half_moons import (
     half_moon_law, half_moon_moments, half_moon_views, half_moons,
 )  # fmt: skip
-from contrastive_dynamics.data.two_class_problems import class_pairs, two_class_problem
 from contrastive_dynamics.numerics.power_laws import fitted_power, log_slope
 from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.ranks import effective_rank
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from contrastive_dynamics.numerics.stiefel import grassmann_gradient, haar, qr
 from experiments.collapse_and_constraints import (
-    half_moon_gap, half_moon_spectrum, rotated_start, three_rules, two_descents,
+    half_moon_gap, half_moon_spectrum, image_problem, paired_images, rotated_start,
+    svm_accuracy, three_rules, two_descents,
 )  # fmt: skip
 
 # %% tags=["hide-input"]
@@ -144,13 +138,7 @@ glue.explorable(fig, "clouds", alt)
 # what the runs below need is checked before any work
 chapter.check(require_sizes, width, inputs, outputs)
 chapter.check(half_moons, moons)
-chapter.check(check_data, data)
-source = load_digits() if data == "digits" else load_mnist("train")
-images = torch.tensor(
-    source.images.reshape(len(source.images), -1) / source.images.max()
-)
-labels = torch.tensor(source.labels.astype("int64"))
-image_pairs = chapter.check(class_pairs, digits, labels, per_class)
+images, labels, image_pairs = chapter.check(paired_images, data, digits, per_class)
 
 # %% [markdown]
 # Without a rule the outputs grow without bound and end on a line. Holding the norm stops the growth, but not the collapse. With orthonormal layers the cloud flattens for a moment, then opens again and keeps both dimensions: compare <a href="#clouds:t=1">time 1</a> with <a href="#clouds:t=3">time 3</a>.
@@ -229,13 +217,9 @@ def dependent(x, positives, negatives, mean, moment):
 inside = [
     printed_mean(*gaussian_views(stream(s, 1, "1"), 400, 50, inputs)) for s in block
 ]
-moons_printed = [
-    printed_mean(*half_moon_views(streams([s], 400, "moons"), 50)) for s in block
-]
-views_as_negatives = [
-    printed_mean(*dependent(*half_moon_views(streams([s], 400, "moons"), 50)))
-    for s in block
-]
+moon_draws = [half_moon_views(streams([s], 400, "moons"), 50) for s in block]
+moons_printed = [printed_mean(*drawn) for drawn in moon_draws]
+views_as_negatives = [printed_mean(*dependent(*drawn)) for drawn in moon_draws]
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge(
@@ -546,8 +530,8 @@ found = {
     "value": float((frobenius / goal - 1).abs()),
     "rank": float(effective_rank(w)) - 1,
 }
-_, w = best(descend_operator_norms(*gaussian, c))
-not_frobenius = {"rank": float(effective_rank(w)) - 1}
+in_operator_norms = descend_operator_norms(*gaussian, c)
+not_frobenius = {"rank": float(effective_rank(best(in_operator_norms)[1])) - 1}
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("prop-2", observed=found, control=not_frobenius)
@@ -579,14 +563,15 @@ goal = operator_optimum(c, outputs)
 k, narrowest = int(goal.rank), inputs + outputs - int(goal.rank)
 solved = {
     "(1)": descend_ratio(*gaussian, c),
-    "(2)": descend_operator_norms(*gaussian, c),
+    "(2)": in_operator_norms,
     "(3)": descend_product_norm(*gaussian, c),
     "(4)": orthogonal(narrowest),
 }
 error = {
     f"{n}, {x}": e for n, s in solved.items() for x, e in error_of(s, goal).items()
 }
-ball_only = error_of(descend_frobenius(*gaussian, c), goal)
+in_one_ball = descend_frobenius(*gaussian, c)
+ball_only = error_of(in_one_ball, goal)
 smallest = orthogonal(inputs)
 narrow_4 = error_of(smallest, goal) if narrowest > inputs else None
 
@@ -616,7 +601,7 @@ chapter.judge(
 fig, ax = plt.subplots(figsize=(7.2, 3.4))
 free = linear_flow(theta0, c, torch.tensor([10.0])).direction[-1]
 w_ends = {"no rule": v @ (free[0] @ v).mT}
-w_ends |= {"Frobenius norms": best(descend_frobenius(*gaussian, c))[1]}
+w_ends |= {"Frobenius norms": best(in_one_ball)[1]}
 w_ends |= {f"problem {n}": best(s)[1] for n, s in solved.items()}
 w_ends[f"(4) at h = {inputs}"] = best(smallest)[1]
 held = torch.stack([(v.mT @ w_n).square().sum(-1) for w_n in w_ends.values()])
@@ -997,19 +982,24 @@ def half_speed(q, lam):  # (10) of the paper, read as q̊
     return output_velocity(q, lam) / 2
 
 
-def log_distances(values, first_flow=output_velocity, runs=16):
-    """Mean over the starts of log sup_t distance, [seed, width]."""
+def log_distances(values, runs=16):
+    """Log of the largest distance over time from the polar flow, mean over the starts,
+    [seed, width]: of (9) of the paper, and of the same at half its speed."""
     lam, low = torch.tensor(values), abs(values[0])
     generators = streams(block, runs, "merging")
     q0 = wide_starts(generators, far_widths, len(lam)).flatten(0, 1)
     end = (math.log(far_widths[-1]) + 16) / (8 * low)
     times = torch.arange(0, end, 0.01 / low)
-    both = (
+    polar, *others = (
         output_flow(q0, lam, times, v, rtol=1e-11, atol=1e-14)  # the gap is 1e-6
-        for v in (first_flow, polar_velocity)
+        for v in (polar_velocity, output_velocity, half_speed)
     )
-    apart = torch.sub(*both).norm(dim=(-2, -1)).amax(0).log()
-    return apart.reshape(len(far_widths), len(block), runs).mean(-1).mT.cpu().numpy()
+    found = []
+    for path in others:
+        apart = torch.sub(path, polar).norm(dim=(-2, -1)).amax(0).log()
+        apart = apart.reshape(len(far_widths), len(block), runs).mean(-1)
+        found.append(apart.mT.cpu().numpy())
+    return found
 
 
 def power_of(values):
@@ -1023,13 +1013,14 @@ def over_gamma(table, values, skip):
 
 
 # %% tags=["hide-input"]
-tables = {name: log_distances(v) for name, v in merging.items()}
+both_speeds = {name: log_distances(v) for name, v in merging.items()}
+tables = {name: own for name, (own, _) in both_speeds.items()}
 fitted = {
     f"{name}, h from {far_widths[skip]}": over_gamma(tables[name], v, skip)
     for name, v in merging.items()
     for skip in (2, 3)
 }
-slow = {k: over_gamma(log_distances(v, half_speed), v, 2) for k, v in merging.items()}
+slow = {k: over_gamma(half, merging[k], 2) for k, (_, half) in both_speeds.items()}
 
 moon_gamma = exponent(torch.tensor(moon_values))
 glue.number("cc-moon-gamma", moon_gamma)
@@ -1100,7 +1091,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # $\phi(W_1x)-W_1x$ | cell: off = WIDE[name].h(before) - before
 # $\lVert W_2^\top(\cdot)\rVert$; for the worst $W_2$, $\lVert\cdot\rVert$ | cell: off = off.norm(dim=-1) if aligned
 # $d\,\lVert x\rVert^2\sqrt{\log^4h/h}$ | cell: bound = inputs * points_1
-# the $K$ that this asks for, $c=\sup\lvert\phi''\rvert$ | cell: return float((off / bound
+# the $K$ that this asks for, $c=\sup\lvert\phi''\rvert$ | cell: needed[name, aligned] =
 # ```
 
 # %% tags=["hide-input"]
@@ -1109,20 +1100,27 @@ points_1 = torch.nn.functional.normalize(
 )
 
 
+at_start = ("tanh", "soft", "relu", "half", "sigmoid")
+
+
 @cache
-def needed_constant(s, name, h, aligned=False, runs=4):
-    """The largest K that a point asks for; aligned: with a W2 that sums all errors up."""
+def needed_constants(s, h, runs=4):
+    """The largest K that a point asks for, by activation and by whether W2 is aligned,
+    so that it sums all errors up."""
     g = streams([s], runs, f"{h} first"), streams([s], runs, f"{h} second")
     w1, w2 = draw_weights(*g, h, inputs, outputs)
-    before = points_1 @ w1.mT
-    off = WIDE[name].h(before) - before
-    off = off.norm(dim=-1) if aligned else (off @ w2).norm(dim=-1)
+    before, needed = points_1 @ w1.mT, {}
     bound = inputs * points_1.square().sum(-1) * math.log(h) ** 2 / h**0.5
-    return float((off / bound / (CURVATURE.get(name) or 1.0)).max())
+    for name, aligned in product(at_start, (False, True)):
+        off = WIDE[name].h(before) - before
+        off = off.norm(dim=-1) if aligned else (off @ w2).norm(dim=-1)
+        curvature = CURVATURE.get(name) or 1.0
+        needed[name, aligned] = float((off / bound / curvature).max())
+    return needed
 
 
-def constant_slopes(name, aligned=False):
-    at = [[needed_constant(s, name, h, aligned) for h in init_widths] for s in block]
+def constant_slopes(*case):
+    at = [[needed_constants(s, h)[case] for h in init_widths] for s in block]
     return [log_slope(init_widths, one) for one in at]
 
 
@@ -1148,7 +1146,7 @@ glue.number("cc-star-sum", star / rate / moons)
 
 # %% tags=["hide-input"]
 every = product(("tanh", "soft"), ways.values(), block, init_widths)
-glue.number("cc-k", max(needed_constant(s, n, h, way) for n, way, s, h in every))
+glue.number("cc-k", max(needed_constants(s, h)[n, way] for n, way, s, h in every))
 
 # %% [markdown]
 # The largest $K$ that any seed, width, point or $W_2$ asked for is {glue:text}`cc-k:.3f`.
@@ -1379,40 +1377,27 @@ glue.figure(fig, "cc-plot-fig-2")
 
 
 # %% tags=["hide-input"]
-def image_problem(s, pair):
+def matrix_and_start(s, pair):
     """One problem, the C of its pairs, and a start of the outputs."""
-    problem = two_class_problem(
-        images, labels, pair, per_class, stream(s, 0, f"{pair}", "cpu")
-    )
-    x, g = problem.x, stream(s, 1, f"{pair}")
-    positives = x + 0.1**0.5 * torch.randn(x.shape, generator=g)
-    negatives = x[torch.randint(len(x), (len(x),), generator=g)]
-    c = trace_matrix(x, positives.unsqueeze(-2), negatives.unsqueeze(-2)) / len(x)
+    problem, points = image_problem(images, labels, pair, per_class, s)
+    x, *views = points.chunk(3)
+    c = trace_matrix(x, *(v.unsqueeze(-2) for v in views)) / len(x)
     d = x.shape[-1]
-    w2 = haar([g], 2 * d, 2)[0]  # W1 may be taken as the first d unit vectors
-    return problem, c, w2[:d]
-
-
-# %% tags=["hide-input"]
-def svm_accuracy(m, problem):
-    """Held-out accuracy of a linear SVM on the outputs xᵀm."""
-    svm = make_pipeline(StandardScaler(), LinearSVC(dual=False))
-    svm.fit((problem.x @ m).cpu().numpy(), problem.y.cpu().numpy())
-    return svm.score(
-        (problem.x_held_out @ m).cpu().numpy(), problem.y_held_out.cpu().numpy()
-    )
+    w2 = haar([stream(s, 0, f"start {pair}")], 2 * d, 2)[0]
+    return problem, c, w2[:d]  # W1 may be taken as the first d unit vectors
 
 
 # %% tags=["hide-input"]
 def image_accuracies(s):
     """[pair, (11) | (12) | before training] for one split."""
-    problems, c, m = zip(*(image_problem(s, pair) for pair in image_pairs), strict=True)
+    given = (matrix_and_start(s, pair) for pair in image_pairs)
+    problems, c, m = zip(*given, strict=True)
     lam, v = torch.linalg.eigh(torch.stack(c))
     q0 = v.mT @ torch.stack(m)
     maps = polar_map, flow_map
     last = [iterate(f, q0, lam, rate, image_steps, image_steps)[-1] for f in maps]
     return [
-        [svm_accuracy(v[i] @ q[i], problems[i]) for q in (*last, q0)]
+        [svm_accuracy(lambda x, m=v[i] @ q[i]: x @ m, problems[i]) for q in (*last, q0)]
         for i in range(len(problems))
     ]
 

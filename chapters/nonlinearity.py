@@ -23,7 +23,7 @@
 # ```{include} ../book/_generated/nonlinearity-box.md
 # ```
 #
-# Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned? {cite}`tian-2023` answers the first question for one layer, the second for two. We begin with one filter and nine points.
+# Every filter of a layer is trained on the same objective. Why do they not all learn the same thing? And with a second layer on top, who decides what is learned? {cite}`tian-2023` answers the first question for one layer, the second for two. We begin with one filter and nine points; [a film](film-tokens) shows thirty.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -115,9 +115,9 @@ author = TokenTraining()
 # %% [markdown]
 # ## How many hills?
 #
-# The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. There is one angle to choose, so this is a curve. Its local maxima are **hills**.
+# The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. With one angle to choose, this is a curve. Its local maxima are **hills**.
 #
-# For a linear filter the curve is a smooth wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills? Make your guess in the picture.
+# For a linear filter the curve is a smooth wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills? Guess in the picture.
 
 # %% tags=["hide-input"]
 nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -990,7 +990,7 @@ print("two views: ", *(letters(v) for v in pair))
 # :alt: Weights of fifteen filters of one place over twenty tokens while two networks are trained on the same data. Both start as noise. The ReLU filters turn one by one into single dark cells below the three marked candidates, or fade; the linear filters become stripes of both signs below all three.
 # :name: film-tokens
 #
-# Filters becoming tokens, at one place of two networks. Look at single rows on the left: each settles on a column with a triangle, or fades.
+# Filters becoming tokens, at one place of two networks. Look at rows on the left: each settles on a column with a triangle, or fades.
 # ```
 
 # %% [markdown]

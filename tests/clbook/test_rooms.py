@@ -213,7 +213,7 @@ BUDGET = {
     "contrastive_dynamics.numerics": 270,
     "contrastive_dynamics.testbed": 1550,
     "experiments.alignment_and_balance": 312,
-    "experiments.collapse_and_constraints": 155,
+    "experiments.collapse_and_constraints": 185,
     "experiments.feature_decoupling": 335,
     "experiments.nonlinearity": 250,
     "experiments.one_testbed": 1981,

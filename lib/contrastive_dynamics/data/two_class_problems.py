@@ -51,7 +51,9 @@ def class_pairs(classes: list[int], labels: Tensor, per_class: int) -> list[tupl
 def two_class_problem(
     images: Tensor, labels: Tensor, pair: tuple[int, int], per_class: int, generator: torch.Generator
 ) -> Problem:
-    """per_class random training images of each class, and up to the same number held out, equally from both classes.
+    """per_class random training images of each class; all others are held out, equally many of both classes.
+
+    The more are held out, the less chance is in an accuracy: with 400 images the error of sampling is up to 0.025.
 
     Source: esser-2023, Figure 4: "two classes with 200 datapoints each".
     Args:
@@ -65,7 +67,7 @@ def two_class_problem(
     """
     rows = [torch.nonzero(labels == one).squeeze(-1).cpu() for one in pair]
     rows = [r[torch.randperm(len(r), generator=generator, device="cpu")] for r in rows]
-    held_out = min(per_class, *(len(r) - per_class for r in rows))
+    held_out = min(len(r) - per_class for r in rows)
     parts = []
     for first, last in ((0, per_class), (per_class, per_class + held_out)):
         parts.append(images[torch.cat([r[first:last] for r in rows]).to(images.device)])
