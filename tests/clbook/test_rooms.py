@@ -199,7 +199,7 @@ BUDGET = {
     "clbook.cli": 425,
     "clbook.commands": 2145,
     "clbook.common": 1055,
-    "clbook.notebook": 1186,
+    "clbook.notebook": 1193,
     "clbook.pages": 2290,
     "clbook.provenance": 1583,
     "clbook.sweep": 770,
