@@ -2084,7 +2084,13 @@ chapter.judge("fig-7", observed=errors, control=without_b)
 # (nl-a-leader)=
 # ## Leaders and votes: the proof
 #
-# Three statements are proved for a continuous, strictly increasing $g$: (i) the basin of $u_l$ at $c=0$ and (ii) its growth, as in {prf:ref}`the chapter <nl-leader>`; and (iii), if $g$ is linear with slope $a$, the basin grows strictly with $c$ until, at $c=a$, it is the open half $\{y_l>0\}$.
+# ```{prf:theorem} beyond the paper: the leader and the vote
+# :label: nl-leader
+# :nonumber:
+# Let $g$ be continuous and strictly increasing, of any sign, and $c\,u_lu_l^\top$ be added to $A_k$ under $P^\perp$. (i) For $c=0$ the basin of $u_l$ is
+# $\{y_l>0,\ y_l>y_j\}$, except for ties, a share $(1-2^{-d})/d$ of the sphere in $d$ dimensions. (ii) For any $c>0$ it is strictly larger.
+# (iii) If $g$ is linear with slope $a$, the basin grows strictly with $c$ until, at $c=a$, it is the open half $\{y_l>0\}$.
+# ```
 
 # %% [markdown]
 # **Proof.** Write $G_j=g(y_j)+c\,\delta_{jl}$. On the sphere $\dot y_j=(G_j-\mu)y_j$ with $\mu=\sum_iG_iy_i^2$, so signs never change, and {eq}`nl-eq-leader` holds while
