@@ -463,7 +463,7 @@ glue.figure(fig, "cc-plot-rem-1")
 # :alt: Effective rank of three outputs over time in units of the spectral gap. Under the contrastive loss it falls to one from every start. With labels it rises to three from every start. Under the spectral contrastive loss it ends well above one.
 # :name: cc-plot-rem-1
 #
-# Proposition 1 of the paper and its Remarks 1 and 2. Look at the right ends: under loss (1) of the paper the effective rank falls to 1, with labels it rises to 3, and under the spectral contrastive loss, whose squares join the outputs, it stays above 1. Thin lines are single starts, thick ones their median.
+# Proposition 1 of the paper and its Remarks 1 and 2. Look at the right ends: under loss (1) of the paper the effective rank falls to 1, with labels it rises to 3, and under the spectral contrastive loss, whose squares join the outputs, it stays above 1. Thin lines are single starts, thick ones their median. <a href="#clouds:t=3"></a>
 # ```
 
 # %% [markdown]
@@ -618,7 +618,7 @@ glue.figure(fig, "cc-plot-prop-3")
 # :alt: Share of each eigenvector of C in the outputs found under seven rules. No rule and Frobenius norms keep only the first. Problems one to four keep the two negative ones, fully. Problem four at the smallest width also keeps the smallest positive one.
 # :name: cc-plot-prop-3
 #
-# Propositions 2 and 3 of the paper. Share of each eigenvector of $C$ in the best solution found. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. The paper's own example is in the [appendix](cc-a-example).
+# Propositions 2 and 3 of the paper. Share of each eigenvector of $C$ in the best solution found. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. The paper's own example is in the [appendix](cc-a-example). <a href="#clouds:t=8"></a>
 # ```
 
 # %% [markdown]
@@ -876,7 +876,7 @@ glue.figure(fig, "cc-plot-ends")
 # :alt: Left, paths of one output in the plane of two eigenvectors. Unconstrained paths leave the unit circle, constrained ones bend to plus or minus e1, and dots of the closed form lie on them. Right, shares of eigenvectors for several outputs, of which as many rise to one as there are negative eigenvalues.
 # :name: cc-plot-ends
 #
-# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) (blue). Look at each blue path: it has the directions of the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$.
+# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) (blue). Look at each blue path: it has the directions of the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
 # ```
 
 # %% [markdown]

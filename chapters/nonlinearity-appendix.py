@@ -2956,7 +2956,7 @@ glue.figure(fig, "plot-author-log")
 # Figure 4 of the paper in this run: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks; thin lines are the networks untrained. Look at $P=1$, where linear networks are high from the start, and at the other panels, where ReLU leaves them behind as $\beta$ grows.
 # ```
 #
-# One detail matters for the verdicts. The score of linear filters is that of the program, $\lvert\cos\rvert$, since their sign is free. As printed, equation (16) of the paper takes the largest $\cos$, so that a token which only a filter of the wrong sign fits scores $-1$; we take that for a slip.
+# We score linear filters by the absolute cosine, as the author's program does, since their sign is free. As printed, equation (16) of the paper takes the largest $\cos$, so that a token which only a filter of the wrong sign fits scores $-1$; we take that for a slip.
 
 # %% tags=["hide-input"]
 LOSS = {"InfoNCE": "infonce", "quadratic": "quadratic_over_tau"}

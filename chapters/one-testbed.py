@@ -689,7 +689,7 @@ glue.figure(fig, "ot-plot-negatives")
 # :alt: Two rows of four panels against the inverse temperature, features kept and private variance dropped, in four worlds. Kept rises in tokens and half moons, with a fall at the end in tokens; in two modalities it is flat. Dropped falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the lower row: in tokens and half moons less is dropped as $\tau^2$ rises. The title counts the worlds where twenty drop less than half of what a fifth does. No claim judges this figure.
+# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the lower row: in tokens and half moons less is dropped as $\tau^2$ rises. The title counts the worlds where twenty drop less than half of what a fifth does. No claim judges this figure. <a href="#vessel:tau=4"></a>
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
