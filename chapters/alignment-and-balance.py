@@ -829,7 +829,7 @@ chapter.judge("lem-5.1", observed=aligned[30], control=aligned[6])
 # \tfrac{d}{dt}\log\kappa_p^2=4(1-S)\tfrac{\sigma_p^2}{n^2}\,(\bar T-T_p),\qquad\bar T=\sum_qg_qT_q .
 # $$ (ab-eq-second)
 #
-# A column grows if its $T_p$ is below the mean and shrinks if it is above. The strength $\sigma_p$ sets only its speed. Since $\tanh$ is increasing, $T_p=\bar T$ for all $p$ means equal lengths. Other points of rest, with some columns at zero, are unstable ([an exercise](ab-ex-rest)). Watch pull and push on each signal: <a class="again" href="#arrows:t=3&amp;on=3">the arrows, with negatives from time 3 on</a>.
+# A column grows if its $T_p$ is below the mean and shrinks if it is above. The strength $\sigma_p$ sets only its speed. Since $\tanh$ is increasing, $T_p=\bar T$ for all $p$ means equal lengths. Other points of rest, with some columns at zero, are unstable ([an exercise](ab-ex-rest)). Watch <a class="again" href="#arrows:t=3&amp;on=3">the arrows, with negatives from time 3 on</a>.
 
 # %% tags=["hide-input"]
 middle_a, middle_b = (x.unflatten(1, (-1, seeds))[:, middle] for x in (path_a, path_b))
@@ -1403,7 +1403,7 @@ chapter.judge(
 # %% [markdown]
 # ## Summary
 #
-# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and at large $d$ the strongest signal takes nearly all of it: the condition number ends at a power of $d$. Negatives agree with the anchor in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. There the loss is nearly the least of any linear encoder. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
+# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and at large $d$ the strongest signal takes nearly all of it: where strengths differ, the condition number ends at a power of $d$. Negatives agree with the anchor in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. There the loss is nearly the least of any linear encoder. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
 #
 # **What surprised us.**
 #
@@ -1419,7 +1419,7 @@ chapter.judge(
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point, or keep a gap between the modalities {cite}`liang-2022`.
 # - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two that we tried, without a proof.
 #
-# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a constraint on each direction levels them, as the negatives do here. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture. [One testbed](one-testbed.ipynb) lets the temperature be learned. Beyond this book, {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
+# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a constraint on each direction levels them, as the negatives do here. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture. [One testbed](one-testbed.ipynb) lets the temperature be learned. {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
 
 # %% [markdown]
 # (ab-symbols)=

@@ -15,7 +15,7 @@ LONGER = {"feature-decoupling": 5282}  # words; its text is being written anew, 
 NAMES = chapter_names(ROOT)
 ASIDE = r"\{exercise\}|^## Exercises|^:class: worked"  # is worked through
 SYMBOLS = r"^\(\w+-symbols\)=.*\Z"  # a table to look up, to the end of its cell
-# No word: the table of symbols, displays, strips, options and fences of directives. One word: formulas, roles. A link is its text.
+# No word: symbols, displays, strips, options and fences of directives. One word: formulas, roles. A link is its text.
 LEFT_OUT = (
     (SYMBOLS, ""),
     (r"\$\$.*?\$\$(\s*\([\w-]+\))?|```\{strip\}.*?```|^:[\w-]+:.*?$|^`{3,}.*?$", ""),
