@@ -645,7 +645,7 @@ chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
 chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 
 # %% [markdown]
-# E2 is at one temperature, $\tau^2=3$. Against the best of three it stays open at home ([appendix](ot-a-table)). With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
+# E2 is at one temperature, $\tau^2=3$. Against the best of three it keeps a little less at home, and the claim is open ([appendix](ot-a-table)). With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
 #
 # ### Ren and Li: what negatives do
 #
