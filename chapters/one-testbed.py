@@ -430,7 +430,7 @@ chapter.judge("private", **private_shares(block))
 #
 # - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). The strongest direction is exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
 # - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how training went, and not what is shared.
-# - *Compute instead* the correlations of your features, as below. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
+# - *Compute instead* the correlations of your features. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
 #
 # (ot-ten-lines)=
 # Save the features of both towers before their last linear layers, `[n, width]` each, by `np.save`; row 7 of both belongs to the same pair. More than four rows per column are needed, twenty are good.
@@ -511,9 +511,9 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# From each paper we take two to four statements that make sense in every world (of Tian's paper, of its figures and not its theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# From each paper we take two to four statements that make sense in every world (of Tian's paper, of its figures, not its theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
-# Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which ones?
+# Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which?
 #
 # Each row has a number, a line that it has to reach, and a control that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. Arms start alike and move by steps of the same relative length. The row of a paper is read abroad only if it holds at home, in the same code. The controls of E1, E3 and L3 are far off, and are no rivals.
 
