@@ -1548,7 +1548,14 @@ chapter.judge(
 # (ab-a-best)=
 # ### The least loss of all maps
 #
-# The chapter proves that an aligned, balanced map without noise has the least loss of all linear encoders. Here is a search that tries to find less: gradient descent from random maps with equal scales, for three choices of $r$, $d$ and $m$ and three of $\tau^2$ and $K$, with the loss of all signs enumerated. The best loss found is compared with the least one; as a control, with the least loss of one signal less, which a search that had lost one would not pass. The second row asks what is recovered: at the end $G$ is that of a rotation of the latent vector.
+# An aligned, balanced map without noise has the least loss of all linear encoders. *Proof.*
+#
+# 1. $-\log S_A$ is the logarithm of a sum of exponentials of linear functions of $G$. So $\mathcal L$ is convex in $G$.
+# 2. The trace of the signals' block of $G$ is at most $d$, by $2xy\le x^2+y^2$.
+# 3. Flip the sign of a signal or of a noise, or exchange two signals: neither loss nor trace changes. The mean of $G$ over all these changes is $c\operatorname{diag}(1,\dots,1,0,\dots,0)$ with $c\le d/r$, and by 1. its loss is no larger.
+# 4. There $\mathcal L=2\log\bigl(1+K\bigl[\tfrac12(1+e^{-2\tau^2c/d})\bigr]^r\bigr)$, which falls in $c$. So $c=d/r$ is best. $\square$ ([Checked by a program](../book/proofs.md), but for the symmetries.)
+#
+# Here is a search that tries to find less: gradient descent from random maps with equal scales, for three choices of $r$, $d$ and $m$ and three of $\tau^2$ and $K$, with the loss of all signs enumerated. The best loss found is compared with the least one; as a control, with the least loss of one signal less, which a search that had lost one would not pass. The second row asks what is recovered: at the end $G$ is that of a rotation of the latent vector.
 
 # %% tags=["hide-input"]
 search_sizes, search_losses = [(3, 5, 3), (3, 5, 6), (2, 5, 4)], [(0.5, 8.0), (2.0, 8.0), (2.0, 127.0)]  # fmt: skip

@@ -23,9 +23,9 @@
 # ```{include} ../book/_generated/alignment-and-balance-box.md
 # ```
 #
-# An image and its caption should get the same representation. So it seems enough to pull each image and its caption together. What are the *other* pairs for, the images with captions that do not belong to them?
+# An image and its caption should get the same representation. So it seems enough to pull each image and its caption together. What are the *other* pairs for, images with captions that are not theirs?
 #
-# {cite}`ren-li-2023` answer this for two linear encoders, whose training can be followed to the end: once with positive pairs alone, and once with both.
+# {cite}`ren-li-2023` answer this for two linear encoders, whose training can be followed to the end.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -105,7 +105,7 @@ def one_per_seed(purpose):
 #
 # Below are four signals of different strength. For each of them the image encoder has an arrow and the caption encoder has one. The *angle* between the two says how far the encoders agree on this signal; the *length* says how strong the signal is beside the other signals. At the start the arrows of a pair have nothing to do with each other, and most of the output is noise.
 #
-# First the training pulls positive pairs together and does nothing else. Guess before you press Play: when all pairs of arrows have closed, which signals will be long?
+# First the training only pulls positive pairs together. Guess before you press Play: when all pairs of arrows have closed, which signals will be long?
 
 # %% tags=["hide-input"]
 live_stages = [WideStage(3.0, None), WideStage(17.0, 2.0)]  # no negatives, then some
@@ -144,7 +144,7 @@ glue.explorable(fig, "arrows", alt)
 # %% [markdown]
 # With positive pairs alone all arrows close, and at <a href="#arrows:t=3">time 3</a> one signal has nearly everything. More noise makes it worse: raise the dimension $d$ to <a href="#arrows:t=100&amp;d=1000000">a million</a>, and still more of what the noise gives up goes to the strongest signal. Now <a href="#arrows:t=20&amp;on=3">switch the negatives on</a>. The lengths level, and the angles stay closed.
 #
-# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](alignment-and-balance-appendix.ipynb); a [table of symbols](ab-symbols) is near the end. We found no public code of the authors, and our copy of the paper has lost its formulas. Each one here is restored from the words and the proofs around it. Those that can be checked are, before they are relied on; the [appendix](ab-a-assumed) names the others. The box counts both pages by the long stored [run](ab-record), the last line this page by its own short one.
+# **How to read this page.** Each result comes as an idea, a statement, the idea of its proof, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](alignment-and-balance-appendix.ipynb); a [table of symbols](ab-symbols) is near the end. We found no public code of the authors, and our copy of the paper has lost its formulas. Each one here is restored from the words and the proofs around it. Those that can be checked are; the [appendix](ab-a-assumed) names the others.
 
 # %% tags=["hide-input"]
 # what the runs below need is checked before any work
@@ -170,7 +170,7 @@ for d in sgd_dims:
 # \end{aligned}
 # $$ (ab-eq-data)
 #
-# All signs are fair and independent, and the columns of $A,A_\xi$ are orthogonal: those of $A$ have the lengths $\sigma_1\ge\dots\ge\sigma_r$, those of $A_\xi$ all have the length $\sigma_\xi$. So do those of $B,B_\xi$. That the $\sigma_p$ may differ is the point of the paper. A **positive pair** shares $z$; the two halves of a **negative pair** are drawn independently. The encoders are linear and their outputs are normalised on average over the data,
+# All signs are fair and independent, and the columns of $A,A_\xi$ are orthogonal: those of $A$ have the lengths $\sigma_1\ge\dots\ge\sigma_r$, those of $A_\xi$ all have the length $\sigma_\xi$. So do those of $B,B_\xi$. The $\sigma_p$ may differ. A **positive pair** shares $z$; the two halves of a **negative pair** are drawn independently. The encoders are linear and their outputs are normalised on average over the data,
 #
 # $$
 # f_A=W_A^\top x_A/N_A,\quad N_A^2=\mathbb E\lVert W_A^\top x_A\rVert^2,\qquad f_B=W_B^\top x_B/N_B,
@@ -182,7 +182,7 @@ for d in sgd_dims:
 # S_A=\frac{e^{\tau^2f_A^+\cdot f_B^+}}{e^{\tau^2f_A^+\cdot f_B^+}+K\,\mathbb E_{x_B^-}e^{\tau^2f_A^+\cdot f_B^-}},\qquad S_B\ \text{likewise over}\ x_A^- .
 # $$ (ab-eq-loss)
 #
-# The loss of positive pairs alone, equation (4) of the paper, is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as in the paper. Mind the direction: $\tau$ is an *inverse* temperature, and a small $\tau$ means a soft contrast.
+# The loss of positive pairs alone, equation (4) of the paper, is $\hat{\mathcal L}=-\mathbb E f_A^+\cdot f_B^+$. Gradients of $\mathcal L$ are divided by $\tau^2$, as in the paper. A small $\tau$ means a soft contrast.
 #
 # ### What training sees
 #
@@ -204,7 +204,7 @@ for d in sgd_dims:
 # \end{aligned}
 # $$ (ab-eq-flow)
 #
-# where $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$, entry by entry. This is equation (5) of the paper. The positive pair pulls with $u_Au_B^\top$, the negatives push with their mean $t_A$ as the loss weighs them, and $\langle M,G\rangle$ comes from the normalisation. For positive pairs alone, equation (6) of the paper, the force is a constant,
+# where $t_A=\tanh(\tau^2G^\top u_A/\sqrt d)/\sqrt d$ and $t_B=\tanh(\tau^2Gu_B/\sqrt d)/\sqrt d$, entry by entry. This is equation (5) of the paper. The positive pair pulls with $u_Au_B^\top$, the negatives push with their weighted mean $t_A$, and $\langle M,G\rangle$ comes from the normalisation. For positive pairs alone, equation (6) of the paper, the force is a constant,
 #
 # $$
 # \hat M=\mathbb E[u_Au_B^\top]=\operatorname{diag}(1,\dots,1,0,\dots,0)/d .
@@ -226,9 +226,9 @@ glue.number("ab-states", len(signs.u_a))
 # %% [markdown]
 # ## Aligned is not balanced
 #
-# Two encoders may agree on every pair and say almost nothing. Agreement is one number. How many directions carry it is another, and this chapter is about the difference.
+# Two encoders may agree on every pair and say almost nothing. Agreement is one number; how many directions carry it is another.
 #
-# The paper defines both. Its **alignment** (Definition 4.1 of the paper) is "the accuracy of classifying whether the input pair is a positive pair": how often an anchor is closer to its own partner than to another one. The formula is lost in our copy. The words around it speak of distances ("close for positive pairs and far away from each other for negative pairs"), so we read it as the probability of $\lVert f_A^+-f_B^+\rVert<\lVert f_A^+-f_B^-\rVert$. The other natural reading compares products, $f_A^+\cdot f_B^+>f_A^+\cdot f_B^-$. The two agree where all outputs have one length, as in CLIP {cite}`radford-2021`; here only their mean square is one. Distances decide our verdicts; the [appendix](ab-a-readings) shows both. Under either reading a constant output scores zero, since ties do not count. A negative pair can share all $r$ signals by chance; we leave these cases out, so that a perfect score is one. With them it would be $1-2^{-r}$.
+# The paper defines both. Its **alignment** (Definition 4.1 of the paper) is "the accuracy of classifying whether the input pair is a positive pair": how often an anchor is closer to its own partner than to another one. The formula is lost in our copy. The words around it speak of distances ("close for positive pairs and far away from each other for negative pairs"), so we read it as the probability of $\lVert f_A^+-f_B^+\rVert<\lVert f_A^+-f_B^-\rVert$. The other natural reading compares products, $f_A^+\cdot f_B^+>f_A^+\cdot f_B^-$. Distances decide our verdicts; the [appendix](ab-a-readings) shows both, and where they differ. Ties do not count, so a constant output scores zero. A negative pair can share all $r$ signals by chance; we leave these cases out, so that a perfect score is one.
 #
 # The **balance** (Definition 4.2 of the paper) is $\lVert\Sigma\rVert_F^2/\lVert\Sigma\rVert_2^2$ with $\Sigma=\mathbb E[f_Af_A^\top]$. With $s_1\ge s_2\ge\dots$ the singular values of $\mathsf K_A$ it is $\sum_is_i^4/s_1^4$. It counts the directions that are as long as the longest: 1 to $r$ once the noise is gone.
 #
@@ -241,9 +241,9 @@ glue.number("ab-states", len(signs.u_a))
 # ```
 # ````
 #
-# *Idea of the proof.* Let $K_A=K_B$ without noise. Then a positive pair is at distance 0. A negative whose signal differs in the signs $Q$ is at distance $2\sqrt{|Q|/d}\,s_r/N_A$ or more. Noise and differences well below $s_r$ cannot reverse that, and a bounded condition number keeps $s_r$ up. For balance, a condition number $C$ gives $\sum_is_i^4/s_1^4\ge1+(r-1)/C^4$. The fourth power is harsh: $C=1.2$ may cost half of the balance.
+# *Idea of the proof.* Let $K_A=K_B$ without noise. Then a positive pair is at distance 0, and a negative whose signal differs in the signs $Q$ at $2\sqrt{|Q|/d}\,s_r/N_A$ or more. Noise and differences well below $s_r$ cannot reverse that, and a bounded condition number keeps $s_r$ up. For balance, a condition number $C$ gives $\sum_is_i^4/s_1^4\ge1+(r-1)/C^4$; already $C=1.2$ may cost half of the balance.
 #
-# We draw maps with a condition number of ten, with columns that are orthogonal or point in any direction, and with noises and differences of $10^{-4}$. The control has the same noises and a condition number of $10^4$.
+# We draw maps with a condition number of ten, with orthogonal columns and with any, and with noises and differences of $10^{-4}$.
 
 # %% [markdown]
 # ```{strip}
@@ -365,7 +365,7 @@ glue.figure(fig, "ab-plot-plane")
 # :alt: A plane of alignment against balance. A constant output lies at the lower left, a map in which one signal dwarfs the others at the lower right, a map of four equal signals at the upper right. An arrow leads from the untrained network to the right and down, another from there up.
 # :name: ab-fig-plane
 #
-# Four maps of four signals, an untrained network, and two arrows: from there to the end of training with positive pairs alone, and on to the end with negatives, both from runs of this page. Look at the first arrow: it leads to the right and *down*. Positive pairs pay for alignment with balance, and at a larger $d$ they pay more. <a href="#arrows:t=20&on=3"></a>
+# Four maps of four signals, an untrained network, and two arrows: from there to the end of training with positive pairs alone, and on to the end with negatives. Look at the first arrow: it leads to the right and *down*. Positive pairs pay for alignment with balance, and at a larger $d$ they pay more. <a href="#arrows:t=20&on=3"></a>
 # ```
 
 # %% [markdown]
@@ -380,7 +380,7 @@ glue.figure(fig, "ab-plot-plane")
 #
 # Random wide columns are nearly orthogonal, and training does not tilt them. So each signal is a length and an agreement, and all the noise is one more number: $2r+1$ numbers describe the network, nine for four signals.
 #
-# The flow {eq}`ab-eq-flow` depends on the maps through the products of their columns only. At infinite width the columns are orthogonal at the start, and the two modalities have nothing in common. Equation (7) of the paper says that it stays so: $[K_A]_p$ remains orthogonal to all columns but its partner $[K_B]_p$. Then $\kappa_p^2=\lVert[K_A]_p\rVert^2$, $\hat\kappa_p^2=\langle[K_A]_p,[K_B]_p\rangle$ and the total noise $\kappa_\xi^2=\lVert K_{A,\xi}\rVert_F^2$ are the whole state. A signal is aligned if $\hat\kappa_p^2=\kappa_p^2$.
+# At infinite width the columns are orthogonal at the start, and equation (7) of the paper says that this stays so: $[K_A]_p$ remains orthogonal to all columns but its partner $[K_B]_p$. Then $\kappa_p^2=\lVert[K_A]_p\rVert^2$, $\hat\kappa_p^2=\langle[K_A]_p,[K_B]_p\rangle$ and the total noise $\kappa_\xi^2=\lVert K_{A,\xi}\rVert_F^2$ are the whole state. A signal is aligned if $\hat\kappa_p^2=\kappa_p^2$.
 #
 # ```{prf:lemma} A.7 of the paper, restored, with noise
 # :label: ab-lem-a7
@@ -399,7 +399,7 @@ glue.figure(fig, "ab-plot-plane")
 # Without noise this is equation (8) of the paper. For positive pairs alone $4(1-S)$ is 2 and $T_p=0$.
 # ```
 #
-# *Idea of the proof.* Let $G$ be diagonal. Flip one signal of an anchor and of its partner: neither $f_A^+\cdot f_B^+$ nor the mean over negatives changes. So $S$ is one number, and the force is diagonal, too, $2(1-S)(1-T_p)/d$ at signal $p$. The number $T_p$ has a plain meaning: $T_p=2P_p-1$, where $P_p$ is the probability that a negative, as the loss weighs it, agrees with the anchor in signal $p$. If all negatives that count agree in $p$ anyway, $p$ tells nothing apart, and the pull on it is cancelled.
+# *Idea of the proof.* Let $G$ be diagonal. Flip one signal of an anchor and of its partner: neither $f_A^+\cdot f_B^+$ nor the mean over negatives changes. So $S$ is one number, and the force is diagonal, too, $2(1-S)(1-T_p)/d$ at signal $p$. The number $T_p$ is $2P_p-1$, where $P_p$ is the probability that a negative, as the loss weighs it, agrees with the anchor in signal $p$. If all negatives that count agree in $p$ anyway, $p$ tells nothing apart, and the pull on it is cancelled.
 
 # %% [markdown]
 # ```{strip}
@@ -410,7 +410,7 @@ glue.figure(fig, "ab-plot-plane")
 
 
 # %% [markdown]
-# The [appendix](ab-a-gradients) checks these rates by enumeration. How far is a finite network from this curve? We train several widths through both stages of the paper: a small $\tau$ first, then a larger one. The width enters through the start alone, so a network of any width costs as much as one of $2d$ neurons, {glue:text}`ab-rows:.0f` here; the widest has {glue:text}`ab-widest:.0f`.
+# The [appendix](ab-a-gradients) checks these rates by enumeration. How far is a finite network from this curve? We train several widths, the widest of {glue:text}`ab-widest:.0f`, through both stages of the paper: a small $\tau$ first, then a larger one. A network of any width costs as much as one of $2d$ neurons, {glue:text}`ab-rows:.0f` here, since the width enters through the start alone.
 
 # %% tags=["hide-input"]
 plan = TwoStages(
@@ -493,13 +493,13 @@ glue.figure(fig, "ab-plot-widths")
 # :alt: Left, squared lengths of four signals over time for three widths beside the infinite width: they part in stage 1, the strongest rising highest, and meet in stage 2. Right, the distance to infinite width falls with slope minus one half in the width.
 # :name: ab-fig-widths
 #
-# Left: the squared length of each signal through both stages, one seed; thin black lines are the infinite width. Look where the lines of small networks leave the black ones. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest seed: it falls as $1/\sqrt m$. <a href="#arrows:t=20&on=3&d=8"></a>
+# Left: the squared length of each signal, one seed; thin black lines are the infinite width. Look where the lines of small networks leave them. Right: the largest distance over both stages, mean over seeds, bars from the least to the largest. <a href="#arrows:t=20&on=3&d=8"></a>
 # ```
 
 # %% [markdown]
 # ## Positive pairs alone: the strongest takes it all
 #
-# Alignment frees the share of the output that noise held, and the signals take it. Each signal grows exponentially, with an exponent proportional to its own $\sigma_p^2$, so the strongest is far ahead in the end. The more noise there was, the farther.
+# Alignment frees the share of the output that noise held, and the signals take it. Each grows exponentially, with an exponent proportional to its own $\sigma_p^2$, so the strongest is far ahead in the end. The more noise there was, the farther.
 #
 # ```{prf:theorem} 4.3 of the paper, restored
 # :label: ab-thm
@@ -542,7 +542,7 @@ condition = by_width(condition_number(path_a, rank))
 second_row = condition[:, middle]
 
 # %% [markdown]
-# **How far?** Theorem 4.3 (a) of the paper speaks of large $d$. In the flow of positive pairs no force acts on a noise column, so all of them shrink by one factor and may be lumped in one column of their total length. Then $d$ may be as large as we like, at any width. The family of $\sigma$ was chosen before the run: $\sigma_{\min}=1$, $\sigma_{\max}^2=2,4,9$, four signals, hence powers of ¼, ⅜ and 4⁄9. As a control we stop at $t/d=\tfrac12$, before the noise has left. Without noise $2d$ in {eq}`ab-eq-end` becomes $2r$, and $d$ has no effect at all: the crosses in the figure.
+# **How far?** Theorem 4.3 (a) of the paper speaks of large $d$. In the flow of positive pairs all noise columns shrink by one factor and may be lumped in one column of their total length. Then $d$ may be as large as we like, at any width. The family of $\sigma$ was chosen before the run: $\sigma_{\min}=1$, $\sigma_{\max}^2=2,4,9$, four signals, hence powers of ¼, ⅜ and 4⁄9. As a control we stop at $t/d=\tfrac12$, before the noise has left. Without noise $2d$ in {eq}`ab-eq-end` becomes $2r$, and $d$ has no effect: the crosses in the figure.
 
 
 # %% tags=["hide-input"]
@@ -625,13 +625,13 @@ glue.figure(fig, "ab-plot-b17")
 # :alt: Left, shares of the output over time at d of 1000: grey noise shrinks and one dark band takes nearly everything. Right, the final condition number rises as a straight line in the dimension on logarithmic axes for three sigmas, and stays flat without noise.
 # :name: ab-fig-b17
 #
-# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$; the fitted ones are written beside them. <a href="#arrows:t=100&d=1000"></a>
+# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$, fitted from $10^4$ on. <a href="#arrows:t=100&d=1000"></a>
 # ```
 #
-# The lines are straight for large $d$ only, so our sizes begin at $10^4$. A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
+# A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
 
 # %% [markdown]
-# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$. By distances "sufficiently large" asks for no width that grows with $d$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by algebra every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f` on the data of this page. As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
+# **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by distances every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f`. As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
 
 
 # %% tags=["hide-input"]
@@ -672,7 +672,7 @@ glue.number("ab-untrained", float(by_distance(a0, b0, rank).mean()))
 chapter.judge("thm-4.3a", observed=ends_aligned, control=others)
 
 # %% [markdown]
-# The balance is judged against training with negatives (the section after the next): two stages, the largest width, and two noises.
+# The balance is judged against [training with negatives](ab-levels): two stages, the largest width, and two noises.
 
 
 # %% tags=["hide-input"]
@@ -724,7 +724,7 @@ chapter.judge(
 # The dynamics of stage 1 are those of the non-contrastive loss, up to a multiplicative constant and terms of higher order: $M=\frac{2K}{1+K}\hat M+O(\tau^2)$.
 # ```
 #
-# *Idea of the proof.* For $\tau\to0$ every exponential is 1, so $S=1/(1+K)$ and $t_A=t_B=0$. What is left is $\frac{2K}{1+K}$ times the positive pair. In the language of [Nonlinearity](nonlinearity.ipynb) this is the *uniform importance*.
+# *Idea of the proof.* For $\tau\to0$ every exponential is 1, so $S=1/(1+K)$ and $t_A=t_B=0$. What is left is $\frac{2K}{1+K}$ times the positive pair.
 
 # %% tags=["hide-input"]
 g_start = correlation(a0 + b0, a0 - 0.5 * b0)  # correlated maps
@@ -768,7 +768,7 @@ glue.figure(fig, "ab-plot-silent")
 # Infinite width. Look at the dashed lines close on the solid one as $\tau^2$ falls. The contrastive loss is faster by $2K/(1+K)$; its clock is scaled to match. <a href="#arrows:t=3&on=0&tau=0.125"></a>
 # ```
 #
-# **What stage 1 brings.** By its end the signals are aligned and little noise is left. The paper's worry is what grows meanwhile: the condition number, and the errors of a finite width. Its tool couples both to the progress made.
+# **What stage 1 brings.** By its end the signals are aligned and little noise is left. What grows meanwhile is the condition number, and the error of a finite width. The paper's tool couples both to the progress made.
 #
 # ````{prf:lemma} 5.2 and B.2 of the paper, restored
 # :label: ab-lem-gronwall
@@ -777,7 +777,7 @@ glue.figure(fig, "ab-plot-silent")
 # ```
 # ````
 #
-# *Idea of the proof.* $dY/Y=-(b/c)\,dX$, whatever $A_t$ is. Integrate. Neither the time nor the rate occurs in the bound $Y_0e^{bX_0/c}$: what grows can only grow while there is progress to be made. The [appendix](ab-a-gronwall) runs it, on random processes and on the condition number.
+# *Idea of the proof.* $dY/Y=-(b/c)\,dX$, whatever $A_t$ is. Integrate. Neither the time nor the rate occurs in the bound $Y_0e^{bX_0/c}$: what grows can only grow while there is progress to be made. The [appendix](ab-a-gronwall) runs it.
 
 # %% [markdown]
 # ````{prf:lemma} 5.1 and B.1 of the paper, restored
@@ -793,7 +793,7 @@ glue.figure(fig, "ab-plot-silent")
 # There, under the assumptions of Theorem 4.3 of the paper, the condition number of $K_A$ is bounded by a power of $d$, and there are $\sigma$ for which it grows as a power of $d$.
 # ````
 #
-# As a control we stop stage 1 after a fifth of its time. Noise, time, width and the bound are judged in the [appendix](ab-a-stage-1).
+# Noise, time, width and the bound are judged in the [appendix](ab-a-stage-1).
 
 # %% tags=["hide-input"]
 aligned = by_width(column_alignment(path_a, path_b, rank).amin(-1))[:, middle]
@@ -809,9 +809,10 @@ chapter.judge("lem-5.1", observed=aligned[30], control=aligned[6])
 # :::
 
 # %% [markdown]
+# (ab-levels)=
 # ## Negatives level the columns, whatever σ is
 #
-# With a larger $\tau$ the loss listens to those negatives that still look like the anchor. They look like it because they agree with it in its long columns. So they cancel the pull on the long columns and leave the short ones free to grow, until all columns are taxed alike.
+# With a larger $\tau$ the loss listens to negatives that look like the anchor. They look like it because they agree with it in its long columns. So they cancel the pull on the long columns and leave the short ones free to grow, until all columns are taxed alike.
 #
 # ````{prf:lemma} 5.3 and C.1 of the paper, restored
 # :label: ab-lem-stage2
@@ -828,7 +829,7 @@ chapter.judge("lem-5.1", observed=aligned[30], control=aligned[6])
 # \tfrac{d}{dt}\log\kappa_p^2=4(1-S)\tfrac{\sigma_p^2}{n^2}\,(\bar T-T_p),\qquad\bar T=\sum_qg_qT_q .
 # $$ (ab-eq-second)
 #
-# A column grows if its $T_p$ is below the mean and shrinks if it is above. The strength $\sigma_p$ sets its speed and does not occur in the condition of rest. Since $\tanh$ is increasing, $T_p=\bar T$ for all $p$ means equal lengths. There are other points of rest, with some columns at zero, but all of them are unstable ([an exercise](ab-ex-rest)). Watch pull and push on each signal: <a class="again" href="#arrows:t=3&amp;on=3">the arrows, with negatives from time 3 on</a>.
+# A column grows if its $T_p$ is below the mean and shrinks if it is above. The strength $\sigma_p$ sets only its speed. Since $\tanh$ is increasing, $T_p=\bar T$ for all $p$ means equal lengths. Other points of rest, with some columns at zero, are unstable ([an exercise](ab-ex-rest)). Watch <a class="again" href="#arrows:t=3&amp;on=3">the arrows, with negatives from time 3 on</a>.
 
 # %% tags=["hide-input"]
 middle_a, middle_b = (x.unflatten(1, (-1, seeds))[:, middle] for x in (path_a, path_b))
@@ -844,7 +845,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The sizes that the theorem speaks of.** At $d=8$ the condition number has little to come back from. At infinite width a large $d$ costs nothing. We train both stages at $d=50$, $10^3$ and $10^6$ and measure time in units of $d$: stage 1 lasts $3d$, stage 2 lasts $30d$. The control stays at the small $\tau$ of stage 1.
+# **The sizes that the theorem speaks of.** At infinite width a large $d$ costs nothing. We train both stages at $d=50$, $10^3$ and $10^6$: stage 1 lasts $3d$, stage 2 lasts $30d$. The control stays at the small $\tau$ of stage 1.
 
 # %% tags=["hide-input"]
 drawn_dims = torch.tensor([float(dim), *large_dims])
@@ -896,16 +897,11 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $\hat\kappa_p^2/\kappa_p^2$ is one to {glue:text}`ab-aligned-digits:.0f` decimals, and noise is at most {glue:text}`ab-noise-left:.1f` millionths of the signal. Positive pairs alone have 1 % of misalignment and noise left at $t/d=$ {glue:text}`ab-ready-0:.1f`, {glue:text}`ab-ready-1:.1f` and {glue:text}`ab-ready-2:.1f`: also linear in $d$ up to a logarithm.
+# The condition number rises to {glue:text}`ab-peak-0:.1f`, {glue:text}`ab-peak-1:.0f` and {glue:text}`ab-peak-2:.0f`, and is below 1.05 again at $t/d=$ {glue:text}`ab-back-0:.1f`, {glue:text}`ab-back-1:.1f` and {glue:text}`ab-back-2:.1f`. The time is linear in $d$, with a factor that grows as the logarithm of the peak. At the end $\hat\kappa_p^2/\kappa_p^2$ is one to {glue:text}`ab-aligned-digits:.0f` decimals, and noise is at most {glue:text}`ab-noise-left:.1f` millionths of the signal.
 #
-# **The best of all.** Among its contributions the paper lists that training converges to "a nearly optimal solution", and in its Section 2 "the best the model can do is to recover the latent vector [...], up to some rotation". Indeed an aligned, balanced map without noise has the least loss of *all* linear encoders. *Proof.*
+# **The best of all.** The paper says that training converges to "a nearly optimal solution". Indeed an aligned, balanced map without noise has the least loss of *all* linear encoders ([proof](ab-a-best)): the loss is convex in $G$, and a mean over all flips of signs and exchanges of signals makes $G$ a multiple of $\operatorname{diag}(1,\dots,1,0,\dots,0)$ without raising it.
 #
-# 1. $-\log S_A$ is the logarithm of a sum of exponentials of linear functions of $G$. So $\mathcal L$ is convex in $G$.
-# 2. The trace of the signals' block of $G$ is at most $d$, by $2xy\le x^2+y^2$.
-# 3. Flip the sign of a signal or of a noise, or exchange two signals: neither loss nor trace changes. The mean of $G$ over all these changes is $c\operatorname{diag}(1,\dots,1,0,\dots,0)$ with $c\le d/r$, and by 1. its loss is no larger.
-# 4. There $\mathcal L=2\log\bigl(1+K\bigl[\tfrac12(1+e^{-2\tau^2c/d})\bigr]^r\bigr)$, which falls in $c$. So $c=d/r$ is best. $\square$ ([Checked by a program](../book/proofs.md), but for the symmetries.)
-#
-# We compare the loss at the end with this least one. As a control, the end of positive pairs alone at the same $\tau$. A [search](ab-a-best) over all maps finds nothing below it.
+# We compare the loss at the end with this least one; a [search](ab-a-best) over all maps finds nothing below it.
 
 # %% tags=["hide-input"]
 equal_shares = torch.full((1, rank), 1 / rank)
@@ -929,7 +925,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it. The larger $d$, the more the condition number rises before it falls, at every $\tau$ that we tried. But signals aligned *and quiet* at the peak, as paper (9) asks, only the soft contrast on the left shows: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it, at every $\tau$ that we tried. But only the soft contrast on the left has signals aligned *and quiet* at the peak, as equation (9) of the paper asks: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
 
 # %% tags=["hide-input"]
 uniform_taus = [0.3, 4.0, 10.0]
@@ -987,11 +983,11 @@ glue.figure(fig, "ab-plot-fig-1")
 # :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls, the higher the larger the dimension.
 # :name: ab-fig-1
 #
-# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one in a time of order $d$. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak. Which of them is first depends on what counts as the end: the sharpest is the first to come near one, and then it is slow. <a href="#arrows:t=20&on=3"></a>
+# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak; the sharpest is the first to come near one, and then it is slow. <a href="#arrows:t=20&on=3"></a>
 # ```
 
 # %% [markdown]
-# **Theorem 4.3 (b) of the paper.** Now the number of signals. With negatives the balance should grow as $r$, and without them it should not. These runs are small: $d=r+2$, one $\sigma$ for each $r$, one width. Large $d$ was run above; a hundred random $\sigma$ and a start from a deep collapse are in the [appendix](ab-a-uniform).
+# **Theorem 4.3 (b) of the paper.** Now the number of signals: with negatives the balance should grow as $r$. These runs are small, $d=r+2$, with one $\sigma$ for each $r$ and one width; a hundred random $\sigma$ and a start from a deep collapse are in the [appendix](ab-a-uniform).
 
 # %% tags=["hide-input"]
 unpaired_ends = with_negatives(ranks[0], paired=False)
@@ -1037,7 +1033,7 @@ chapter.judge(
 # %% [markdown]
 # ## How fast: near the end a sharp contrast is slow
 #
-# Is a larger $\tau$ better? Too soft, and all negatives weigh alike. Too sharp, and every $T_p$ is 1: no difference between long and short columns is left to act on. In between is a best one. Guess, then move $\tau^2$: <a class="again" href="#arrows:t=3&amp;on=0&amp;tau=16">the arrows at a sharp contrast, negatives from the start</a>.
+# Is a larger $\tau$ better? Too soft, and all negatives weigh alike. Too sharp, and every $T_p$ is 1: no difference between long and short columns is left to act on. Guess, then move $\tau^2$: <a class="again" href="#arrows:t=3&amp;on=0&amp;tau=16">the arrows at a sharp contrast, negatives from the start</a>.
 #
 # In stage 2 the condition number falls at a guaranteed rate (Lemma C.19 of the paper) and is close to one in a polynomial time (Corollary C.20): both are in the [appendix](ab-a-rate).
 
@@ -1050,7 +1046,7 @@ chapter.judge(
 # \tau^2_*=1+W(K/e),
 # $$ (ab-eq-best)
 #
-# where $W$ is Lambert's function, the inverse of $x\mapsto xe^x$. With many signals the best $\tau^2$ grows with the logarithm of $K$; with few it stops at $0.77\,r$. All this is near balance, for a fixed $\tau$, and for gradients divided by $\tau^2$, as in the paper. From a deep collapse a sharper contrast is faster at first. We compare {eq}`ab-eq-best` with the rate of the flow itself, for a thousand signals; the control forgets the $e$.
+# where $W$ is Lambert's function, the inverse of $x\mapsto xe^x$. With many signals the best $\tau^2$ grows with the logarithm of $K$; with few it stops at $0.77\,r$. All this is near balance, for a fixed $\tau$, and for gradients divided by $\tau^2$. From a deep collapse a sharper contrast is faster at first. We compare {eq}`ab-eq-best` with the rate of the flow itself, for a thousand signals.
 
 # %% tags=["hide-input"]
 strengths = [8.0, 127.0, 1023.0]
@@ -1126,7 +1122,7 @@ glue.number("ab-slow", float(slow))
 # :alt: Time to level against the squared inverse temperature, for 4 to 40 signals and two strengths of the negatives: each line has one minimum, near the dotted line of the formula, and rises steeply to the right.
 # :name: ab-fig-tau
 #
-# From one column five times as long as the others until the ratio is 1.1, at infinite width. Look at the minima (dots): for many signals they lie near the dotted line {eq}`ab-eq-best`, which is derived near balance; for four signals and $K=127$ a third to the left of it. Ticks at the bottom are the exact best near balance for each $r$. Then look right: with four signals and $K=8$, $\tau^2=12$ takes {glue:text}`ab-slow:.0f` times as long as the best. <a href="#arrows:t=3&on=0&tau=16"></a>
+# From one column five times as long as the others until the ratio is 1.1, at infinite width. Look at the minima (dots): for many signals they lie near the dotted line {eq}`ab-eq-best`; for four signals and $K=127$ a third to the left of it. Ticks at the bottom are the exact best near balance for each $r$. Then look right: with four signals and $K=8$, $\tau^2=12$ takes {glue:text}`ab-slow:.0f` times as long as the best. <a href="#arrows:t=3&on=0&tau=16"></a>
 # ```
 
 # %% [markdown]
@@ -1139,7 +1135,7 @@ glue.number("ab-slow", float(slow))
 # %% [markdown]
 # ## The algorithm itself: mini-batches, few neurons
 #
-# People run stochastic gradient descent, with batches and few neurons. Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. The [appendix](ab-a-descent) fits both powers. Here we run the algorithm whole: fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$, so that a unit of $t/d$ takes 80 steps; stage 1 has 240 of them, stage 2 has 960. Without negatives, all 1,200 steps use the loss of positive pairs. We vary $d$ and the width $m$, down to one neuron per signal. Alignment is scored on 400 fresh pairs with their noise.
+# Appendix D of the paper says that the results carry over to gradient descent with mini-batches (its Algorithm 3.1) if the learning rate is small and the batches are large, both polynomially. The [appendix](ab-a-descent) fits both powers. Here we run the algorithm whole: fresh batches of {glue:text}`ab-sgd-batch:.0f` pairs, real noise columns, both stages, both losses. The learning rate is $d/80$; stage 1 has 240 steps, stage 2 has 960, and without negatives all 1,200 use positive pairs. We vary $d$ and the width $m$, down to one neuron per signal.
 
 # %% [markdown]
 # ```{strip}
@@ -1268,15 +1264,15 @@ glue.figure(fig, "ab-plot-sgd")
 # :alt: Final condition number against the width for several dimensions. With negatives the points lie near one from eight neurons on; without them they lie around the exact end, and above it with the fewest neurons.
 # :name: ab-fig-sgd
 #
-# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons, one for each signal, the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
+# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
 # ```
 
 # %% [markdown]
 # ## Three layers and real encoders
 #
-# Where we have photographs, a constant answer beats both arms: what follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). The prediction for an image is the prompt "This is a [LABEL_NAME]" of highest correlation, and it is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
+# What follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it; on our photographs a constant answer beats both arms. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). An image gets the prompt "This is a [LABEL_NAME]" of highest correlation, and this is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
 #
-# By default the pairs are *generated*: pictures of one to four of twelve objects at random places, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. There are {glue:text}`ab-head-seeds:.0f` starts of each arm. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
+# By default the pairs are *generated*: pictures of one to four of twelve objects, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. One arm has $\tau^2=0.01$: by Lemma B.9 such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
 
 # %% tags=["hide-input"]
 train, test = chapter.check(
@@ -1353,7 +1349,7 @@ glue.figure(fig, "ab-plot-fig-2")
 # :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with three temperatures. Without negatives, and with the smallest inverse temperature, the stable rank falls to one and the condition number grows.
 # :name: ab-fig-2
 #
-# Heads during training, on test pairs: mean over starts, bands from the least to the largest start, at the right end two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change little, as the lemma suggests. At $\tau^2=10$ it dips before it rises: two stages that interlace. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
+# Heads during training, on test pairs: mean over {glue:text}`ab-head-seeds:.0f` starts, bands from the least to the largest, at the right end two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change little. At $\tau^2=10$ it dips before it rises. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
 # ```
 
 
@@ -1402,28 +1398,28 @@ chapter.judge(
 # %% [markdown]
 # On generated scenes negatives raise the accuracy: if images and starts are drawn anew (a bootstrap), the gain lies between {glue:text}`ab-gain-low:.2f` and {glue:text}`ab-gain-high:.2f` in 95 % of the draws. On the 130 photographs it is open: images differ too much, and the card says so. The whole of MSCOCO-2014 would decide it (`data=coco-2014`, see [Data](../book/data.md)); it was not run.
 #
-# What the linear model says of balance does hold for these heads: without negatives, and with silent ones, one direction is left, and the best $\tau^2$ rises with $K$, under SGD and under AdamW. Rows of our own judge it in the [appendix](ab-a-heads).
+# What the linear model says of balance does hold for these heads: without negatives, and with silent ones, one direction is left, and the best $\tau^2$ rises with $K$ ([appendix](ab-a-heads)).
 
 # %% [markdown]
 # ## Summary
 #
-# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and at large $d$ the strongest signal takes nearly all of it: where strengths differ, the condition number ends at a power of $d$. Negatives that resemble the anchor agree with it in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. At $d=10^6$ the condition number rises to several hundred and comes back to one in a time of order $d$. There its loss is nearly the least of any linear encoder. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
+# Positive pairs align, negatives balance, and the temperature sets the pace. Pulling pairs together frees the part of the output that noise had, and at large $d$ the strongest signal takes nearly all of it: where strengths differ, the condition number ends at a power of $d$. Negatives agree with the anchor in its long columns and cancel the pull on them, until all columns are equally long, whatever $\sigma$ is. There the loss is nearly the least of any linear encoder. Mini-batches and two neurons per signal are enough at the dimensions that we tried, up to 16 here and 64 in the record.
 #
 # **What surprised us.**
 #
-# - How little width it takes. In the flow of positive pairs the width that gives the condition number does not grow with $d$: of the noise only the total length enters.
-# - The end of positive-only training is exact: one equation, $\sum_pe^{\sigma_p^2\Theta}=2d$, in which the size of the noise does not occur, only the number of its dimensions.
-# - There is a best temperature near balance, $1+W(K/e)$ for many signals, and beyond it time grows steeply.
-# - A single *soft* $\tau$ shows both stages, first alignment and then balance. With a sharp one and $d\ge50$ the condition number turns before the noise has left.
+# - How little width it takes: in the flow of positive pairs it does not grow with $d$.
+# - The end of positive-only training is exact, and it knows the number of the noise's dimensions but not their size.
+# - There is a best temperature near balance, and beyond it time grows steeply.
+# - A single *soft* $\tau$ shows both stages, first alignment and then balance; a sharp one does not at $d\ge50$.
 #
 # **What is open.**
 #
 # - *Heads and encoders that are not linear.* Figure 2 of the paper has no theorem.
-# - *Why non-contrastive methods do not collapse in practice.* The paper leaves stop-gradients and predictors open; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near $\sigma_1/\sigma_r$, that of the data: no collapse, no balance. In networks narrower than $d$ noise stays, and the larger $d$, the less they agree; at infinite width neither is so.
+# - *Why non-contrastive methods do not collapse in practice.* The paper leaves stop-gradients and predictors open; for one modality {cite}`tian-chen-ganguli-2021,halvagal-2023,bao-2023` study them. In the paper's model [a predictor with a stop-gradient](ab-a-predictor) leaves the condition number near that of the data, at infinite width: no collapse, no balance.
 # - *Outputs with a mean.* The signs are centred; outputs that are not may collapse to a point, or keep a gap between the modalities {cite}`liang-2022`.
-# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two sizes that we tried, without a proof.
+# - *Structured noise.* All noise columns have one scale in the paper. Without negatives [the end does not know their sizes](ab-a-beyond); with negatives it is balanced on the two that we tried, without a proof.
 #
-# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a constraint on each direction levels them, as the negatives do here. In [Nonlinearity](nonlinearity.ipynb) linear filters end on one line, because each is normalised by itself; here only the sum is. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture, and without a mask negatives make a network [drop the signals](fd-fig-forget). [One testbed](one-testbed.ipynb) lets the temperature be learned. Beyond this book, {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
+# **Where to go next.** In [Collapse and constraints](collapse-and-constraints.ipynb) a constraint on each direction levels them, as the negatives do here. In [Feature decoupling](feature-decoupling.ipynb) a random mask makes two modalities out of one picture. [One testbed](one-testbed.ipynb) lets the temperature be learned. {cite}`nakada-2023` read each step of multimodal training as a singular value decomposition of a contrastive cross-covariance, and {cite}`huang-2024` compare it with one modality.
 
 # %% [markdown]
 # (ab-symbols)=

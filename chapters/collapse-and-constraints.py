@@ -23,7 +23,7 @@
 # ```{include} ../book/_generated/collapse-and-constraints-box.md
 # ```
 #
-# Train a model to give similar outputs for two views of one thing (a *positive pair*) and dissimilar outputs for unrelated things (a *negative pair*), and let it have $z$ outputs. Under simple losses it can *collapse*: all outputs become multiples of one function of the input, so the $z$ outputs carry a single number. When does that happen, and what must be forbidden to get $z$ different outputs? We follow {cite}`esser-2023`.
+# Train a model to give similar outputs for two views of one thing (a *positive pair*) and dissimilar outputs for unrelated things (a *negative pair*), and let it have $z$ outputs. Under simple losses it can *collapse*: all $z$ outputs become multiples of one function of the input. When does that happen, and what must be forbidden to get $z$ different outputs? We follow {cite}`esser-2023`.
 
 # %% tags=["hide-input", "parameters"]
 first_seed: int = 1000  # first seed of the block that is judged, 0..1000000
@@ -91,9 +91,9 @@ block, seed = chapter.seeds, first_seed
 # %% [markdown]
 # ## Three rules, one cloud
 #
-# Three linear models with two outputs look at the same two half moons (dots above, rings below). All start from the same outputs and lower the same loss. The first is trained without a rule, the second with its Frobenius norm held fixed, the third with two layers whose columns stay orthonormal.
+# Three linear models with two outputs look at the same two half moons (dots above, rings below), start from the same outputs and lower the same loss. The first is trained without a rule, the second with its Frobenius norm held fixed, the third with two layers whose columns stay orthonormal.
 #
-# Each panel draws the two outputs as a point in the plane, one for each point of the data. If both are multiples of one number, the points lie on a line. The *effective rank* measures this: it is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
+# Each panel draws the two outputs as a point in the plane, one for each point of the data. The *effective rank* is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
 
 # %% tags=["hide-input"]
 first, second = half_moon_law()
@@ -141,13 +141,13 @@ chapter.check(half_moons, moons)
 images, labels, image_pairs = chapter.check(paired_images, data, digits, per_class)
 
 # %% [markdown]
-# Without a rule the outputs grow without bound and end on a line. Holding the norm stops the growth, but not the collapse. With orthonormal layers the cloud flattens for a moment, then opens again and keeps both dimensions: compare <a href="#clouds:t=1">time 1</a> with <a href="#clouds:t=3">time 3</a>.
+# Without a rule the outputs grow without bound and end on a line. Holding the norm stops the growth, but not the collapse. With orthonormal layers the cloud flattens for a moment, then opens again: compare <a href="#clouds:t=1">time 1</a> with <a href="#clouds:t=3">time 3</a>.
 #
-# The third cloud does not always open. Let $\nu$ be the number of negatives per positive, which was 1 so far, and <a href="#clouds:nu=2.5&amp;t=8">set it to 2.5</a>: now the third cloud ends as a line, too. The data enter the loss through one matrix, $C$, and its eigenvalues $\lambda_1<\lambda_2$ are drawn below the clouds, filled where they are negative. At $\nu=$ {glue:text}`cc-turning-point:.2f` the second one turns positive, and orthonormal layers keep no more directions than $C$ has negative eigenvalues. For <a href="#clouds:white=1&amp;t=3">data with the same variance in every direction</a> the two are equal, and no cloud flattens, not even without a rule.
+# The third cloud does not always open. Let $\nu$ be the number of negatives per positive, which was 1 so far, and <a href="#clouds:nu=2.5&amp;t=8">set it to 2.5</a>: now the third cloud ends as a line, too. The data enter the loss through one matrix, $C$, and its eigenvalues $\lambda_1<\lambda_2$ are drawn below the clouds, filled where they are negative. At $\nu=$ {glue:text}`cc-turning-point:.2f` the second one turns positive, and orthonormal layers keep no more directions than $C$ has negative eigenvalues. For <a href="#clouds:white=1&amp;t=3">data with the same variance in every direction</a> the two are equal, and no cloud flattens.
 #
-# This is the paper's answer, in two steps. First, these losses never tell output 1 to differ from output 2. Every output follows the same linear equation, so all turn to the same direction. Second, a constraint helps only if it limits each direction separately.
+# This is the paper's answer, in two steps. First, these losses never tell output 1 to differ from output 2, so all turn to the same direction. Second, a constraint helps only if it limits each direction separately.
 #
-# **How to read this page.** Each result is followed by the run that tests it and by a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake, or a case in which the statement should not hold. It goes through the same code and has to fail. Most cards, and longer proofs, are in the [appendix](collapse-and-constraints-appendix.ipynb); a [table of symbols](cc-symbols) is near the end. No code of the authors is public. The box counts the claims of both pages by the long stored [run](cc-record), the last line the cards of this page by its own short one.
+# **How to read this page.** Each result is followed by the run that tests it and by a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake, or a case in which the statement should not hold. It goes through the same code and has to fail. Most cards, and longer proofs, are in the [appendix](collapse-and-constraints-appendix.ipynb); a [table of symbols](cc-symbols) is near the end. No code of the authors is public.
 
 # %% [markdown]
 # ## One matrix
@@ -161,7 +161,7 @@ images, labels, image_pairs = chapter.check(paired_images, data, digits, per_cla
 # \end{aligned}
 # $$ (cc-eq-losses)
 #
-# Both reward a large scalar product of an anchor and its positive; the first also penalises one with the negative. A scalar product is a sum over the outputs, $u(x)^\top u(x')=\sum_lu_l(x)\,u_l(x')$. No term contains two different outputs, and most of this chapter follows from that.
+# A scalar product is a sum over the outputs, $u(x)^\top u(x')=\sum_lu_l(x)\,u_l(x')$. No term contains two different outputs, and most of this chapter follows from that.
 #
 # Now let the model be a linear network with two layers and $h$ hidden units, $u(x)=W_2^\top W_1x$ with $W_1\in\mathbb R^{h\times d}$ and $W_2\in\mathbb R^{h\times z}$. Then either loss sees the data through a single symmetric $d\times d$ matrix, in equations (7) and (8) of the paper:
 #
@@ -172,7 +172,7 @@ images, labels, image_pairs = chapter.check(paired_images, data, digits, per_cla
 # \end{aligned}
 # $$ (cc-eq-trace)
 #
-# We write $\lambda_1\le\lambda_2\le\dots\le\lambda_d$ for the eigenvalues of $C$ (so $\lambda_{\min}=\lambda_1$), $v_1,\dots,v_d$ for its eigenvectors, $V$ for the matrix of these and $\Lambda$ for the diagonal matrix of the eigenvalues. Along the eigenvector of a negative eigenvalue, larger outputs lower the loss; along that of a positive one they raise it. Our runs on half moons and on images divide $C$ by $n$, which only changes the unit of time.
+# We write $\lambda_1\le\lambda_2\le\dots\le\lambda_d$ for the eigenvalues of $C$ (so $\lambda_{\min}=\lambda_1$), $v_1,\dots,v_d$ for its eigenvectors, $V$ for the matrix of these and $\Lambda$ for the diagonal matrix of the eigenvalues. Along the eigenvector of a negative eigenvalue, larger outputs lower the loss; along that of a positive one they raise it. Our runs on half moons and images divide $C$ by $n$, which changes the unit of time.
 
 # %% [markdown]
 # ```{strip}
@@ -190,9 +190,9 @@ images, labels, image_pairs = chapter.check(paired_images, data, digits, per_cla
 # \mathbb E[C]=n\bigl(q\,\mu\mu^\top-p\,\mathbb E[xx^\top]\bigr).
 # $$ (cc-eq-mean)
 #
-# The noise drops out: shaking a view does not change what it shares with its anchor on average. The paper writes $-n\,\mathbb E[xx^\top]$, which is this for centred data.
+# The noise drops out. The paper writes $-n\,\mathbb E[xx^\top]$, which is this for centred data.
 #
-# Two things follow. With as many negatives as positives the mean of $C$ is $-n\operatorname{Cov}(x)$, and its most negative eigenvalues belong to the directions of most variance, whether or not these are the useful ones. With more negatives, and a mean that is not zero, the first term can make one eigenvalue positive, as in the live picture.
+# With as many negatives as positives the mean of $C$ is $-n\operatorname{Cov}(x)$, and its most negative eigenvalues belong to the directions of most variance, useful or not. With more negatives, and a mean that is not zero, the first term can make one eigenvalue positive, as in the live picture.
 
 # %% [markdown]
 # ```{strip}
@@ -237,9 +237,7 @@ chapter.judge(
 # %% [markdown]
 # ## Nothing tells two outputs apart
 #
-# In regression the labels send each output to a place of its own. Here there are no labels. Every output obeys the same linear equation, only from another start, and in such an equation the direction that grows fastest wins in the end. It is the same direction for all outputs; if $\lambda_{\min}<0$, they also grow without bound.
-#
-# The argument has two steps. Lemma 1 of the paper says that the outputs do not influence each other, Proposition 1 says where that leads.
+# Every output obeys the same linear equation, only from another start, and in such an equation the direction that grows fastest wins in the end. It is the same direction for all outputs; if $\lambda_{\min}<0$, they also grow without bound.
 #
 # ```{prf:lemma} no. 1 of the paper: no interaction across output dimensions
 # :label: cc-lem-1
@@ -248,7 +246,7 @@ chapter.judge(
 # $l\ne j$, and for $l=j$ it is $x^\top x'$ (linear), $k(x,x')=\langle\psi(x),\psi(x')\rangle$ (kernel).
 # ```
 #
-# For these models the lemma is exact, with no limit: row $l$ of $\Theta$ belongs to output $l$ alone. In a network the hidden units are shared. There the scalar product of two gradients is called the *tangent kernel* $k_{ab}(x,x')$; it says how much a step that changes output $b$ at $x'$ moves output $a$ at $x$. For $u=W_2^\top\phi(W_1x)$, with $w_i$ the rows of $W_1$, it is
+# For these models the lemma is exact, with no limit: row $l$ of $\Theta$ belongs to output $l$ alone. In a network the hidden units are shared. There the scalar product of two gradients is the *tangent kernel* $k_{ab}(x,x')$: how much a step that changes output $b$ at $x'$ moves output $a$ at $x$. For $u=W_2^\top\phi(W_1x)$, with $w_i$ the rows of $W_1$, it is
 #
 # $$
 # \begin{aligned}
@@ -324,7 +322,7 @@ chapter.judge("lem-1", observed=fall, control=tied)
 #
 # *Why.* Take $u=\Theta x$. The loss is $\operatorname{Tr}(\Theta C\Theta^\top)$, so gradient flow is $\dot\Theta=-2\Theta C$, row by row, and $\Theta(t)=\Theta(0)e^{-2Ct}$. Along the eigenvector $v_j$ every output is multiplied by $e^{-2\lambda_jt}$. Divide by the norm of $\Theta(t)$, and what is left in the end is $\Theta(0)P$, with $P$ the projector on the eigenvectors of $\lambda_{\min}$. If $\lambda_{\min}$ is simple, this has rank one.
 #
-# *For example*, let $\lambda_1=-3$ and $\lambda_2=-1$. At time 1 the part of an output along $v_1$ has grown by $e^6$ and that along $v_2$ by $e^2$. The ratio, $e^4\approx55$, is the same for all outputs, whatever their starts.
+# *For example*, let $\lambda_1=-3$ and $\lambda_2=-1$. At time 1 the part of an output along $v_1$ has grown by $e^6$ and that along $v_2$ by $e^2$. The ratio, $e^4\approx55$, is the same for all outputs.
 #
 # For $C=-I$ no dimension is lost at all: collapse is a matter of the gap $\lambda_2-\lambda_1$.
 
@@ -394,7 +392,7 @@ chapter.judge(
 # %% [markdown]
 # ### What stops it, and what does not
 #
-# *Labels* do. Regression has the same kernels, but each output runs to its own label, while without labels all run to the same eigenvector.
+# *Labels* do. In regression each output runs to its own label.
 
 # %% tags=["hide-input"]
 sample = gaussian_pairs(stream(seed, 1, "pairs"), 30, inputs)
@@ -465,7 +463,7 @@ glue.figure(fig, "cc-plot-rem-1")
 # :alt: Effective rank of three outputs over time in units of the spectral gap. Under the contrastive loss it falls to one from every start. With labels it rises to three from every start. Under the spectral contrastive loss it ends well above one.
 # :name: cc-plot-rem-1
 #
-# Proposition 1 of the paper and its Remarks 1 and 2. Look at the right ends: under loss (1) of the paper the effective rank falls to 1, with labels it rises to 3, and under the spectral contrastive loss, whose squares join the outputs, it stays above 1. Thin lines are single starts (a tenth as large for the spectral loss), thick ones their median; all on the same pairs.
+# Proposition 1 of the paper and its Remarks 1 and 2. Look at the right ends: under loss (1) of the paper the effective rank falls to 1, with labels it rises to 3, and under the spectral contrastive loss, whose squares join the outputs, it stays above 1. Thin lines are single starts, thick ones their median. <a href="#clouds:t=3"></a>
 # ```
 
 # %% [markdown]
@@ -474,7 +472,7 @@ glue.figure(fig, "cc-plot-rem-1")
 # %% [markdown]
 # ## One budget, or one for each direction
 #
-# A two-layer linear network is the matrix $m=W_1^\top W_2$. Its loss is $\operatorname{Tr}(m^\top Cm)$, and each of its singular values makes the outputs larger in one direction. Without a bound the loss can be lowered for ever. So how should one bound the layers? Bounds on their Frobenius norms limit the *sum* of the singular values of $m$, while the loss rewards their squares: that is one budget for all directions, and it pays to spend it all on the lowest eigenvalue of $C$. Bounds on their operator norms limit *each* singular value of $m$: that is a budget for each direction, and the optimum uses every negative eigenvalue, as far as the $z$ outputs go.
+# A two-layer linear network is the matrix $m=W_1^\top W_2$, its loss is $\operatorname{Tr}(m^\top Cm)$, and each of its singular values makes the outputs larger in one direction. Bounds on the Frobenius norms of the layers limit the *sum* of the singular values of $m$, while the loss rewards their squares: that is one budget for all directions, and it pays to spend it all on the lowest eigenvalue of $C$. Bounds on their operator norms limit *each* singular value of $m$: that is a budget for each direction, and the optimum uses every negative eigenvalue, as far as the $z$ outputs go.
 #
 # *For example*, let $C$ have the eigenvalues $-3,-1,1$, and let $z=2$. With $\lVert W_1\rVert_F^2=\lVert W_2\rVert_F^2=2$ the network can put all it has into the first direction: the singular value is $\sqrt2\cdot\sqrt2=2$ and the loss $-3\cdot2^2=-12$. To share it equally gives two singular values of 1 and only $-3-1=-4$. If no singular value may exceed 1, then $-4$ is the best there is, and it needs two directions.
 #
@@ -494,11 +492,11 @@ glue.figure(fig, "cc-plot-rem-1")
 # ```
 # ````
 #
-# *Why Proposition 2 of the paper holds.* Fix $W_1$. Let $C_\phi$ be the matrix {eq}`cc-eq-trace` made of the hidden units $\phi(W_1x)$ in place of the inputs. The loss is then $\operatorname{Tr}(C_\phi W_2W_2^\top)$, linear in $W_2W_2^\top$, a positive semidefinite matrix of trace at most $c_2^2$. The least value of a linear function on these is attained at a matrix of rank one. So one output is enough, for any $\phi$.
+# *Why Proposition 2 of the paper holds.* Fix $W_1$. Let $C_\phi$ be the matrix {eq}`cc-eq-trace` made of the hidden units $\phi(W_1x)$ in place of the inputs. The loss is then $\operatorname{Tr}(C_\phi W_2W_2^\top)$, linear in $W_2W_2^\top$, a positive semidefinite matrix of trace at most $c_2^2$. A linear function on these is least at a matrix of rank one. So one output is enough, for any $\phi$.
 #
-# *Why Proposition 3 of the paper holds.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. (Without arguments, $k$ is always this number.) In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough. The first three need $h\ge k$.
+# *Why Proposition 3 of the paper holds.* The loss is $\operatorname{Tr}(CP)$ with $P=mm^\top$. If $\lVert m\rVert_2\le1$, then $0\preceq P\preceq I$, and the rank of $P$ is at most $z$. By Ky Fan's theorem the minimum is attained by the projector on the eigenvectors of the $k=\min(z,\#\text{negative eigenvalues of }C)$ lowest eigenvalues. In the fourth problem the columns of $W_1$ and of $W_2$ span subspaces of $\mathbb R^h$ which share at least $d+z-h$ dimensions. On those the singular value of $m$ is 1, wanted or not, so the fourth problem agrees with the others only if $d+z-h\le k$: the network has to be wide enough. The first three need $h\ge k$.
 #
-# Five solvers, none of which is told an eigenvector, start from many points: one for Frobenius norms, and one for each of the problems (1) to (4).
+# Five solvers, none of which is told an eigenvector, start from many points.
 
 # %% [markdown]
 # ```{strip}
@@ -620,10 +618,8 @@ glue.figure(fig, "cc-plot-prop-3")
 # :alt: Share of each eigenvector of C in the outputs found under seven rules. No rule and Frobenius norms keep only the first. Problems one to four keep the two negative ones, fully. Problem four at the smallest width also keeps the smallest positive one.
 # :name: cc-plot-prop-3
 #
-# Propositions 2 and 3 of the paper. Share of each eigenvector of $C$ in the best solution found; the largest share in each row is 1. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well.
+# Propositions 2 and 3 of the paper. Share of each eigenvector of $C$ in the best solution found. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. The paper's own example is in the [appendix](cc-a-example). <a href="#clouds:t=8"></a>
 # ```
-#
-# The paper's own example, [half moons with one output](cc-a-example), is in the appendix.
 
 # %% [markdown]
 # :::{admonition} Quick question: $W_1$ and $\lVert W_2\rVert_F$ are given; which $W_2$ is best?
@@ -635,7 +631,7 @@ glue.figure(fig, "cc-plot-prop-3")
 # %% [markdown]
 # ## The equation that does not know the width
 #
-# How do the outputs move while a network with orthonormal layers is trained? The weights are $h(d+z)$ numbers. But the loss sees them only through the outputs at the eigenvectors of $C$. Let row $j$ of $q\in\mathbb R^{d\times z}$ be $u(v_j)$, that is $q=V^\top W_1^\top W_2$. With orthonormal layers the evolution of $q$ depends on $q$ alone: networks of width 10 and 1,000 that start with the same $q$ follow the same trajectory. So do their outputs at a new point, $u(\hat x)=q^\top V^\top\hat x$ ([appendix](cc-a-algebra)).
+# How do the outputs move while a network with orthonormal layers is trained? The loss sees the weights only through the outputs at the eigenvectors of $C$. Let row $j$ of $q\in\mathbb R^{d\times z}$ be $u(v_j)$, that is $q=V^\top W_1^\top W_2$. With orthonormal layers the evolution of $q$ depends on $q$ alone: networks of width 10 and 1,000 that start with the same $q$ follow the same trajectory. So do their outputs at a [new point](cc-a-algebra).
 #
 # To keep the columns orthonormal, the paper projects the gradients: $\dot W=-(I-WW^\top)\,\nabla_W\mathcal L$ in both layers.
 #
@@ -652,9 +648,7 @@ glue.figure(fig, "cc-plot-prop-3")
 # \dot W_1^\top W_2=-2\,Cm\,(I-m^\top m),\qquad W_1^\top\dot W_2=-2\,(I-mm^\top)\,Cm .
 # $$
 #
-# The sum is $\dot m$; in the eigenbasis of $C$, where $m$ becomes $q$ and $C$ becomes $\Lambda$, it is equation (9) of the paper. Each layer contributes $\Lambda q$ once, hence the factor 2, and the two cubic terms are what the two projections remove. No product is left in which $h$ occurs.
-#
-# The run does not use this calculation. It lets automatic differentiation find the gradients, projects them, and compares the motion of the outputs with the equation.
+# The sum is $\dot m$; in the eigenbasis of $C$, where $m$ becomes $q$ and $C$ becomes $\Lambda$, it is equation (9) of the paper. No product is left in which $h$ occurs. The run lets automatic differentiation find the gradients, projects them, and compares.
 
 # %% [markdown]
 # ```{strip}
@@ -738,7 +732,7 @@ glue.figure(fig, "cc-plot-width")
 # :alt: Shares of six eigenvectors over time. Two rise to one and the others fall to zero along lines from the equation; markers of three networks of width 9, 30 and 1000 lie on the same lines.
 # :name: cc-plot-width
 #
-# Theorem 2 of the paper. How much of each eigenvector the outputs hold, $(qq^\top)_{jj}$: lines from equation (9) of the paper, blue for the negative eigenvalues; markers from trained networks of three widths that start with the same outputs. Look at the markers: all three networks lie on the lines, in which no width occurs.
+# Theorem 2 of the paper. How much of each eigenvector the outputs hold, $(qq^\top)_{jj}$: lines from equation (9) of the paper, blue for the negative eigenvalues; markers from networks of three widths that start with the same outputs. Look at the markers: all lie on the lines, in which no width occurs.
 # ```
 
 # %% [markdown]
@@ -751,7 +745,7 @@ glue.figure(fig, "cc-plot-width")
 # %% [markdown]
 # ## Where it ends
 #
-# Does this equation end where the optimum is? For one output the paper gives the answer. We write $e_1$ for the first axis of the eigenbasis, so $q=e_1$ is an output that looks at $v_1$ only.
+# Does this equation end where the optimum is? For one output the paper gives the answer. Let $e_1$ be the first axis of the eigenbasis: $q=e_1$ is an output that looks at $v_1$ only.
 #
 # ````{prf:theorem} no. 3 of the paper: evolution of (9) for $z=1$
 # :label: cc-thm-3
@@ -768,9 +762,9 @@ glue.figure(fig, "cc-plot-width")
 # q=\Bigl(\frac{1-s}{1-s_0}\Bigr)^{1/4}e^{-2\Lambda\tau}q_0,\qquad\frac s{\sqrt{1-s}}=\sum_j\frac{q_{0j}^2\,e^{-4\lambda_j\tau}}{\sqrt{1-s_0}}\qquad(0<s_0<1).
 # $$
 #
-# The second formula gives $s$ for each $\tau$, the first then gives $q$; only the time $t$ that belongs to $\tau$ still takes an integral. The paper says of equation (9), for any $z$, that it "doesn't seem to have a simple closed form"; this solution for $z=1$ is ours ([appendix](cc-a-closed)).
+# Only the time $t$ that belongs to $\tau$ still takes an integral. The paper says of equation (9), for any $z$, that it "doesn't seem to have a simple closed form"; this solution for $z=1$ is ours ([appendix](cc-a-closed)).
 #
-# Theorem 3 of the paper follows. As $t\le\tau\le2t$, the tangent of the angle between $q$ and $e_1$ is multiplied by at most $e^{-2(\lambda_2-\lambda_1)t}$. The sum goes to infinity if $\lambda_1<0$, so $s\to1$; it goes to 0 if all eigenvalues are positive, and $s$ with it. The sign of $e_1^\top q$ is that of the start, so the limit is $e_1$ or $-e_1$, as the text on Figure 3 of the paper says.
+# Theorem 3 of the paper follows. As $t\le\tau\le2t$, the tangent of the angle between $q$ and $e_1$ is multiplied by at most $e^{-2(\lambda_2-\lambda_1)t}$. The sum goes to infinity if $\lambda_1<0$, so $s\to1$; it goes to 0 if all eigenvalues are positive, and $s$ with it. The sign of $e_1^\top q$ is that of the start, so the limit is $e_1$ or $-e_1$.
 
 # %% [markdown]
 # ```{strip}
@@ -882,16 +876,16 @@ glue.figure(fig, "cc-plot-ends")
 # :alt: Left, paths of one output in the plane of two eigenvectors. Unconstrained paths leave the unit circle, constrained ones bend to plus or minus e1, and dots of the closed form lie on them. Right, shares of eigenvectors for several outputs, of which as many rise to one as there are negative eigenvalues.
 # :name: cc-plot-ends
 #
-# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: it runs through the same directions as the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$.
+# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) (blue). Look at each blue path: it has the directions of the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
 # ```
 
 # %% [markdown]
-# With two outputs and two negative eigenvalues the third cloud ends as the data themselves, turned: <a class="again" href="#clouds:t=8">the clouds at their end</a>. Pull $\nu$ past {glue:text}`cc-turning-point:.2f`, and one direction is given up.
+# With two outputs and two negative eigenvalues the third cloud ends as the data themselves, turned: <a class="again" href="#clouds:t=8">the clouds at their end</a>.
 
 # %% [markdown]
 # ## Descent and the equation: one curve of directions, two clocks
 #
-# In practice one takes steps. Figure 3 of the paper compares two ways. Equation (11) of the paper is gradient descent on the weights, which are then projected back onto the constraints. Equation (12) of the paper takes steps with the equation for the outputs, $q_{t+1}=q_t+\eta\,\dot q_t$. The paper has one output, widths $h\in\{10,100,1000\}$ and $\eta=0.01$, and does not name the data; we take half moons. It says that for a given initialisation the outputs "stay close to each other and converge to the same final outputs". The largest distance over time, on average over the starts, is {glue:text}`cc-gap-narrow:.2f` at the smallest width and {glue:text}`cc-gap-wide:.3f` at the largest, where the final outputs have length 1.
+# Figure 3 of the paper compares two ways to take steps. Equation (11) of the paper is gradient descent on the weights, which are then projected back onto the constraints. Equation (12) of the paper takes steps with the equation for the outputs, $q_{t+1}=q_t+\eta\,\dot q_t$. The paper has one output, widths $h\in\{10,100,1000\}$ and $\eta=0.01$, and does not name the data; we take half moons. It says that for a given initialisation the outputs "stay close to each other and converge to the same final outputs".
 
 # %% [markdown]
 # ```{strip}
@@ -956,7 +950,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 # h^{-\min(\gamma,1)},\qquad\gamma=\frac{\lambda_2-\lambda_1}{2\lvert\lambda_1\rvert} .
 # $$ (cc-eq-gamma)
 #
-# The spectrum of the data sets the exponent, not the architecture ([hypotheses and proof](cc-a-two-flows)). On half moons $\gamma=$ {glue:text}`cc-moon-gamma:.2f`, so in a network 100 times as wide the flows are only {glue:text}`cc-moon-closer:.1f` times as close. We can test any width, because $q_0$ can be drawn without a matrix of $h$ rows.
+# The spectrum of the data sets the exponent, not the architecture ([hypotheses and proof](cc-a-two-flows)). On half moons $\gamma=$ {glue:text}`cc-moon-gamma:.2f`, so in a network 100 times as wide the flows are only {glue:text}`cc-moon-closer:.1f` times as close.
 
 # %% [markdown]
 # ```{strip}
@@ -1066,7 +1060,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # :alt: Left, the loss falls to the same value by gradient descent and by the differential equation at three widths. Middle, paths of the outputs by either stay close and end at plus or minus e1. Right, the largest distance of the two flows falls with the width along straight lines whose slopes depend on the spectrum.
 # :name: cc-plot-fig-3
 #
-# Figure 3 of the paper. Left, loss of (11) of the paper, solid, and of (12), dashed. Middle, outputs of six starts at the smallest width; stars are $\pm e_1$. Both are as caption and text say ([appendix](cc-a-figure-3)). Right, ours: largest distance of the two flows for five spectra; dotted lines have the slope $-\min(\gamma,1)$. Look at the third panel: the points follow the dotted lines, so two flows merge, at a rate that depends on the spectrum. <a href="#clouds:t=1.5&nu=2.5&size=-0.1"></a>
+# Figure 3 of the paper. Left, loss of (11) of the paper, solid, and of (12), dashed. Middle, outputs of six starts at the smallest width; stars are $\pm e_1$. Both are as caption and text say ([appendix](cc-a-figure-3)). Right, ours: largest distance of the two flows for five spectra. Look how the points follow the dotted lines, of slope $-\min(\gamma,1)$. <a href="#clouds:t=1.5&nu=2.5&size=-0.1"></a>
 # ```
 #
 # <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">The clouds again</a>: tick "project the weights, not the gradients", and the third one moves little, at any time.
@@ -1074,7 +1068,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # %% [markdown]
 # ## Wide networks are almost linear: relative to what?
 #
-# So far the network was linear. What does the theory say of $u^\phi(x)=W_2^\top\phi(W_1x)$ with an activation $\phi$? A row of a random $W_1$ with orthonormal columns has length about $\sqrt{d/h}$. In a wide network every hidden unit therefore works near 0, where an activation with $\phi(0)=0$ and $\phi'(0)=1$ is close to the identity. The *linear twin* $u^{\mathbb I}$ is the network with the same weights at the start and no activation.
+# What does the theory say of $u^\phi(x)=W_2^\top\phi(W_1x)$ with an activation $\phi$? A row of a random $W_1$ with orthonormal columns has length about $\sqrt{d/h}$. In a wide network every hidden unit therefore works near 0, where an activation with $\phi(0)=0$ and $\phi'(0)=1$ is close to the identity. The *linear twin* $u^{\mathbb I}$ is the network with the same weights at the start and no activation.
 #
 # ```{prf:theorem} no. 1 of the paper: linear and non-linear network at initialisation
 # :label: cc-thm-1
@@ -1084,7 +1078,7 @@ glue.figure(fig, "cc-plot-fig-3")
 #
 # *Why.* By Taylor $\lvert\phi(s)-s\rvert\le\frac c2s^2$ at each of $h$ units. {prf:ref}`Lemma 2 of the paper <cc-lem-2>` bounds the entries of $W_1$, so by Cauchy–Schwarz every $w_i^\top x$ is at most $\sqrt d\,\lVert x\rVert L\log h/\sqrt h$. The norm of the $h$ errors is at most $\sqrt h$ times the largest of them, and $\lVert W_2\rVert=1$ adds nothing.
 #
-# The theorem holds if *one* constant $K$ serves all widths, so the ratio of the two sides must not grow with $h$. We also test the worst $W_2$, which is aligned with the errors.
+# The theorem holds if *one* constant $K$ serves all widths. We also test the worst $W_2$, which is aligned with the errors.
 
 # %% [markdown]
 # ```{strip}
@@ -1152,13 +1146,13 @@ glue.number("cc-k", max(needed_constants(s, h)[n, way] for n, way, s, h in every
 # The largest $K$ that any seed, width, point or $W_2$ asked for is {glue:text}`cc-k:.3f`.
 
 # %% [markdown]
-# But with a random $W_2$ the outputs themselves are of size $h^{-1/2}$ at the start. So for any $\phi$ with $\phi(0)=0$ the network and its twin are close, because both are small. "Almost linear" says more *relative* to $u^{\mathbb I}$. And time should be measured in units of
+# But with a random $W_2$ the outputs themselves are of size $h^{-1/2}$ at the start, so for any $\phi$ with $\phi(0)=0$ the network and its twin are close, because both are small. "Almost linear" says more *relative* to $u^{\mathbb I}$, and in units of the time
 #
 # $$
 # t^*=\frac{\log\sqrt{h/d}}{4\lvert\lambda_1\rvert},
 # $$
 #
-# when outputs that grow like $e^{4\lvert\lambda_1\rvert t}$ have come from size $\sqrt{d/h}$ to size 1. *For example*, take half moons, $\lambda_1=$ {glue:text}`cc-moon-low:.2f`, and $h=1000$. If the loss is the mean of the pairs, $t^*$ is {glue:text}`cc-star-mean:.2f`, or {glue:text}`cc-star-epochs:.0f` epochs of the figure below. If it is the sum of {glue:text}`cc-star-pairs:.0f` pairs, $t^*$ is {glue:text}`cc-star-sum:.1f` epochs. The same epoch is early in one run and late in the other.
+# when outputs that grow like $e^{4\lvert\lambda_1\rvert t}$ have come from size $\sqrt{d/h}$ to size 1. *For example*, on half moons with $h=1000$, $t^*$ is {glue:text}`cc-star-epochs:.0f` epochs of the figure below if the loss is the mean of the pairs, and {glue:text}`cc-star-sum:.1f` if it is the sum of {glue:text}`cc-star-pairs:.0f` pairs.
 #
 # ````{prf:conjecture} no. 1 of the paper: evolution of non-linear networks
 # :label: cc-conj-1
@@ -1167,7 +1161,7 @@ glue.number("cc-k", max(needed_constants(s, h)[n, way] for n, way, s, h in every
 # ```
 # ````
 #
-# The conjecture fixes a time, lets the width grow and asks for the difference, not the ratio. As printed it can be proved ([appendix](cc-a-conjecture)): both networks start at size $h^{-1/2}$ and grow at most exponentially, so at a fixed time both vanish. The proof never uses $\phi'(0)=1$: it speaks of smallness, not of linearity. The ratio, and times of order $\log h$, stay open.
+# The conjecture fixes a time, lets the width grow and asks for the difference, not the ratio. As printed it can be proved ([appendix](cc-a-conjecture)): both networks start at size $h^{-1/2}$ and grow at most exponentially, so at a fixed time both vanish. The proof never uses $\phi'(0)=1$.
 #
 # **Figure 2 of the paper** trains sigmoid, ReLU and tanh for 500 epochs, with widths from 10 to 2000. It names neither the data nor the number of outputs; we take half moons, two outputs and a sum over the pairs, and add "soft", the centred softplus, with $\phi''(0)=\tfrac12$.
 
@@ -1240,7 +1234,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The difference does fall as long as $t^*$ has not passed: at the start, and for the mean of the pairs also after {glue:text}`cc-early:.0f` epochs. For their sum, $t^*$ is reached after a few epochs, and long after it the difference no longer falls. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, half of the identity is all of ReLU that is odd. The twin is odd, and once its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So then the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width.
+# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The difference does fall as long as $t^*$ has not passed, and long after it no more. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, half of the identity is all of ReLU that is odd. The twin is odd, and once its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So then the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width.
 
 # %% tags=["hide-input"]
 start_and_early = {"epoch 0": 0, f"mean of the pairs, epoch {early}": -1}
@@ -1351,7 +1345,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # :alt: Three rows of panels for tanh, soft, ReLU and sigmoid, with a hundred networks a point. Over the epochs the difference grows and levels off, lower for wider networks with tanh. Against the width tanh falls before and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
 # :name: cc-plot-fig-2
 #
-# Figure 2 of the paper with a hundred networks a point, and below it a row of ours. Look at the bottom row, the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: the mean of the pairs). For tanh the lines of wider networks lie lower at every time; for ReLU all lie near one; for "soft" they draw together after $t^*$. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1), and against the width (circles: start, squares: end).
+# Figure 2 of the paper with a hundred networks a point, and below it a row of ours. Look at the bottom row, the difference over the size of the outputs, against time in units of $t^*$. For tanh the lines of wider networks lie lower at every time; for ReLU all lie near one; for "soft" they draw together after $t^*$. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1), and against the width (circles: start, squares: end).
 #
 # ```{glue:figure} cc-plot-fig-2
 # :alt: The same three rows of panels with ten networks a point. Tanh falls with the width at the start and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows; relative to the linear outputs tanh falls with the width at all times.
@@ -1365,15 +1359,15 @@ glue.figure(fig, "cc-plot-fig-2")
 # :::{admonition} Quick question: what is the odd part of ReLU, and can the difference of a ReLU network from its linear twin vanish?
 # :class: dropdown
 #
-# Half of the identity. So *relative* to the linear output the difference cannot vanish, at any width. The difference itself can: at any fixed time outputs are of size $h^{-1/2}$, and it falls with them.
+# Half of the identity. So *relative* to the linear output the difference cannot vanish, at any width; the difference itself does, at any fixed time.
 # :::
 
 # %% [markdown]
 # ## What it costs, and what it keeps
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$: the equation moves $dz$ numbers, descent $h(d+z)$. The verdicts on this rest on [stored run times](cc-a-cost).
+# "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The verdicts on this rest on [stored run times](cc-a-cost).
 #
-# What survives are the directions of the most negative eigenvalues of $C$. Descent and the equation should therefore serve a later task equally well, and the paper finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either, for two classes of MNIST (in the default run, of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
+# The paper also finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either, for two classes of MNIST (in the default run, of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
 
 
 # %% tags=["hide-input"]
@@ -1438,7 +1432,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) of the paper agree, as for every pair, but both are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9. An exercise builds the clean case.
+# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) agree, as for every pair, but are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9.
 #
 # ```{glue:figure} cc-plot-fig-4b
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
@@ -1451,14 +1445,14 @@ glue.figure(fig, "cc-plot-fig-4b")
 # Whether the equation also keeps up with *nonlinear* networks, as the paper's list of contributions says, is tested in the [appendix](cc-a-networks).
 
 # %% [markdown]
-# In the plane of the moons: where $\lambda_2$ is positive, <a class="again" href="#clouds:t=8&nu=2.5">one direction is left</a>. Dots and rings overlap on the line, because part of what tells them apart lay in the other direction.
+# In the plane of the moons: where $\lambda_2$ is positive, <a class="again" href="#clouds:t=8&nu=2.5">one direction is left</a>, and dots and rings overlap on the line.
 
 # %% [markdown]
 # ## Summary
 #
-# Under the simplest losses the outputs of a linear or kernel model follow one equation each, the same for all, and end as multiples of one function. A bound on the Frobenius norm does not change that, since it is one budget for all directions. Orthonormal layers do: in a wide enough network as many directions survive as $C$ has negative eigenvalues, up to $z$. Their outputs obey an equation that does not contain the width; for one output it is solved, up to an integral for the clock. Wide networks with $\phi(0)=0$ and $\phi'(0)=1$ are close to their linear twins at the start and at any fixed time.
+# Under the simplest losses the outputs of a linear or kernel model end as multiples of one function. A bound on the Frobenius norm does not change that, since it is one budget for all directions. Orthonormal layers do: in a wide enough network as many directions survive as $C$ has negative eigenvalues, up to $z$. Their outputs obey an equation that does not contain the width. Wide networks with $\phi(0)=0$ and $\phi'(0)=1$ are close to their linear twins at the start and at any fixed time.
 #
-# **What surprised us.** For one output, orthonormal layers change only the clock and the length of the unconstrained path, not its directions. To project the gradients or the weights gives two flows, which merge with the width, at a rate that the spectrum sets. And the paper's conjecture can be proved as printed, since it asks for a difference and not for a ratio.
+# **What surprised us.** For one output, orthonormal layers change only the clock and the length of the unconstrained path, not its directions. To project the gradients or the weights gives two flows, which merge with the width. And the paper's conjecture can be proved as printed.
 #
 # **What is open.**
 #
@@ -1466,7 +1460,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # - *Almost linear, relative to what?* The ratio, and times of order $\log h$.
 # - *Which projection to take.* Projecting the weights lowers the loss faster at first; over a whole run it need not.
 #
-# **Where to go next.** [Alignment and balance](alignment-and-balance.ipynb) has a loss under which negatives level signals of unequal strength, where here it takes a constraint. In [Nonlinearity](nonlinearity.ipynb) ReLU escapes to other optima without any constraint. [Feature decoupling](feature-decoupling.ipynb) changes the augmentation instead: a mask and its complement [take out the noise](fd-fig-views) that additive noise leaves. [One testbed](one-testbed.ipynb) tries collapse and constraint in the other papers' worlds.
+# **Where to go next.** [Alignment and balance](alignment-and-balance.ipynb) has a loss under which negatives level signals of unequal strength, where here it takes a constraint. In [Nonlinearity](nonlinearity.ipynb) ReLU escapes to other optima without any constraint. [Feature decoupling](feature-decoupling.ipynb) changes the augmentation instead. [One testbed](one-testbed.ipynb) tries collapse and constraint in the other papers' worlds.
 
 # %% [markdown]
 # (cc-symbols)=

@@ -689,7 +689,7 @@ glue.figure(fig, "fd-plot-curve")
 # :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers of the runs without a mask stop on its lower part, filled ones of the masked runs stop where it is nearly one, clearly below the curve.
 # :name: fd-fig-curve
 #
-# One run for each $d_1$ (one shape of marker each), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the noise of a batch holds a run below it ([derived](fd-a-stage-one)): this keeps blue below one.
+# One run for each $d_1$ (one shape of marker each), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the noise of a batch holds a run below it ([derived](fd-a-stage-one)): this keeps blue below one. <a href="#masks:both=100&stage=100"></a>
 # ```
 #
 # The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>. Move the masks apart, and it has turned when it is grown.

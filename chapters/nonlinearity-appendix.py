@@ -2091,7 +2091,13 @@ chapter.judge("fig-7", observed=errors, control=without_b)
 # (nl-a-leader)=
 # ## Leaders and votes: the proof
 #
-# Three statements are proved for a continuous, strictly increasing $g$: (i) the basin of $u_l$ at $c=0$ and (ii) its growth, as in {prf:ref}`the chapter <nl-leader>`; and (iii), if $g$ is linear with slope $a$, the basin grows strictly with $c$ until, at $c=a$, it is the open half $\{y_l>0\}$.
+# ```{prf:theorem} beyond the paper: the leader and the vote
+# :label: nl-leader
+# :nonumber:
+# Let $g$ be continuous and strictly increasing, of any sign, and $c\,u_lu_l^\top$ be added to $A_k$ under $P^\perp$. (i) For $c=0$ the basin of $u_l$ is
+# $\{y_l>0,\ y_l>y_j\}$, except for ties, a share $(1-2^{-d})/d$ of the sphere in $d$ dimensions. (ii) For any $c>0$ it is strictly larger.
+# (iii) If $g$ is linear with slope $a$, the basin grows strictly with $c$ until, at $c=a$, it is the open half $\{y_l>0\}$.
+# ```
 
 # %% [markdown]
 # **Proof.** Write $G_j=g(y_j)+c\,\delta_{jl}$. On the sphere $\dot y_j=(G_j-\mu)y_j$ with $\mu=\sum_iG_iy_i^2$, so signs never change, and {eq}`nl-eq-leader` holds while
@@ -2957,7 +2963,7 @@ glue.figure(fig, "plot-author-log")
 # Figure 4 of the paper in this run: $\bar\chi_+$ against $\beta$, mean and 95 % interval over networks; thin lines are the networks untrained. Look at $P=1$, where linear networks are high from the start, and at the other panels, where ReLU leaves them behind as $\beta$ grows.
 # ```
 #
-# One detail matters for the verdicts. The score of linear filters is that of the program, $\lvert\cos\rvert$, since their sign is free. As printed, equation (16) of the paper takes the largest $\cos$, so that a token which only a filter of the wrong sign fits scores $-1$; we take that for a slip.
+# We score linear filters by the absolute cosine, as the author's program does, since their sign is free. As printed, equation (16) of the paper takes the largest $\cos$, so that a token which only a filter of the wrong sign fits scores $-1$; we take that for a slip.
 
 # %% tags=["hide-input"]
 LOSS = {"InfoNCE": "infonce", "quadratic": "quadratic_over_tau"}

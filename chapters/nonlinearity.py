@@ -115,9 +115,9 @@ author = TokenTraining()
 # %% [markdown]
 # ## How many hills?
 #
-# The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. With one angle to choose, this is a curve. Its local maxima are **hills**.
+# The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. Over the angle this is a curve; its local maxima are **hills**.
 #
-# For a linear filter the curve is a smooth wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills? Guess in the picture.
+# For a linear filter the curve is a wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills?
 
 # %% tags=["hide-input"]
 nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -145,11 +145,11 @@ alt = "Energy by angle: two hills if linear, four at leak 0.4, nine for ReLU."
 glue.explorable(fig, "circle", alt)
 
 # %% [markdown]
-# The hills multiply step by step: there are <a href="#circle:leak=1">two</a> for a linear filter, <a href="#circle:leak=0.6">four</a> for a leaky one that lets 0.6 of a negative input through, then <a href="#circle:leak=0.3">six</a>, <a href="#circle:leak=0.2">seven</a>, <a href="#circle:leak=0.1">eight</a>, and <a href="#circle:leak=0">nine</a> for ReLU. As the filter turns, now and then a point enters or leaves its half plane. There the curve has a kink, and a kink can be a hilltop.
+# The hills multiply step by step: there are <a href="#circle:leak=1">two</a> for a linear filter, <a href="#circle:leak=0.6">four</a> for a leaky one that lets 0.6 of a negative input through, then <a href="#circle:leak=0.3">six</a>, <a href="#circle:leak=0.2">seven</a>, <a href="#circle:leak=0.1">eight</a>, and <a href="#circle:leak=0">nine</a> for ReLU. Where a point enters or leaves the half plane the curve has a kink, and a kink can be a hilltop.
 #
-# Each hill has a **basin**, the starting angles from which a filter climbs it (the shades of the grey strip below the curve). Drop <a href="#circle:filters=20&amp;leak=1">twenty linear filters</a>, and all of them stop at two opposite angles. Drop <a href="#circle:filters=20&amp;leak=0">twenty ReLU filters</a>, and they spread over the hills: wide basins are hit several times, narrow ones perhaps not at all. Now <a href="#circle:leak=0&amp;spread=0.3">spread each point</a> into an arc, and most hills vanish. Nine is a property of these nine points; what holds for other data?
+# Each hill has a **basin**, the starting angles from which a filter climbs it (the shades of the grey strip below the curve). Drop <a href="#circle:filters=20&amp;leak=1">twenty linear filters</a>, and all of them stop at two opposite angles. Drop <a href="#circle:filters=20&amp;leak=0">twenty ReLU filters</a>, and they spread over the hills. Now <a href="#circle:leak=0&amp;spread=0.3">spread each point</a> into an arc, and most hills vanish. Nine is a property of these nine points; what holds for other data?
 #
-# **How to read this page.** Each result comes as an idea, a statement, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](nonlinearity-appendix.ipynb); a [table of symbols](nl-symbols) is near the end. The box counts both pages by the stored [long run](nl-record), the last line this page by its own short one.
+# **How to read this page.** Each result comes as an idea, a statement, a run, and a card with the verdict ([how a claim is judged](../book/judging.md)). A card also names a *control*: a plausible mistake that goes through the same code and has to fail. Most cards are in the [appendix](nonlinearity-appendix.ipynb); a [table of symbols](nl-symbols) is near the end.
 
 # %% tags=["hide-input"]
 # what the trainings below need is checked before any work
@@ -158,9 +158,9 @@ chapter.check(author.require_memory, 16, chapter.device)
 # %% [markdown]
 # ## One objective, many hills
 #
-# How does a contrastive loss lead to such a landscape? It pushes the outputs of different samples apart, and pulls those of two views of one sample together. Both are differences of outputs, so they fit into one covariance.
+# A contrastive loss pushes the outputs of different samples apart, and pulls those of two views of one sample together. Both are differences of outputs, so they fit into one covariance.
 #
-# Two views $x[i],x[i']$ of each of $N$ samples pass through a network $f$. Let $\alpha_{ij}\ge0$ be the **pairwise importance**: how much the loss cares at present about the pair of samples $i,j$. The **contrastive covariance** of two functions $a,b$ of a view is
+# Two views $x[i],x[i']$ of each of $N$ samples pass through a network $f$. Let $\alpha_{ij}\ge0$ be the **pairwise importance**: how much the loss cares about the pair of samples $i,j$. The **contrastive covariance** of two functions $a,b$ of a view is
 #
 # $$
 # \begin{aligned}
@@ -219,8 +219,8 @@ chapter.judge("alpha-cl", observed=error, control=through)
 # The activation satisfies $h(x)=h'(x)\,x$.
 # ```
 #
-# In words: the output is the slope times the input. Linear, ReLU and LeakyReLU activations have this property, and $x^p$ has it up to the factor $p$. At 0, where ReLU has no slope, the paper chooses $h'(0)=0$.
-# So the output of a filter is $w^\top\tilde x^w$ with the **gated input** $\tilde x^w=x\,h'(w^\top x)$. For ReLU the slope is a **gate**: it is 1, and lets the input through, where $w^\top x>0$, and it is 0 elsewhere. Everything about the filter then follows from one matrix, the covariance of what its gate lets through, $A(w)=\mathbb C_\alpha[\tilde x^w]$.
+# Linear, ReLU and LeakyReLU activations have this property, and $x^p$ has it up to the factor $p$. At 0, where ReLU has no slope, the paper chooses $h'(0)=0$.
+# So the output of a filter is $w^\top\tilde x^w$ with the **gated input** $\tilde x^w=x\,h'(w^\top x)$. For ReLU the slope is a **gate**: it is 1 where $w^\top x>0$ and 0 elsewhere. Everything about the filter then follows from one matrix, the covariance of what its gate lets through, $A(w)=\mathbb C_\alpha[\tilde x^w]$.
 #
 # ````{prf:lemma} no. 3 of the paper: the flow of one filter
 # :label: nl-lem-3
@@ -268,7 +268,7 @@ unprojected = min(lem_3_error(*case, projected=False) for case in cases)
 chapter.judge("lem-3", observed=error, control=unprojected)
 
 # %% [markdown]
-# For a linear filter every gate is open, and $A$ does not depend on $w$. The flow is power iteration on one fixed matrix, and every filter of the layer ends at its top eigenvector, up to sign: the collapse of [Collapse and constraints](collapse-and-constraints.ipynb) under another name. A ReLU filter that turns lets other inputs through and so meets another matrix. It can be the top eigenvector of *its own* $A(w)$ at many places.
+# For a linear filter every gate is open, and $A$ does not depend on $w$. The flow is power iteration on one fixed matrix, and every filter of the layer ends at its top eigenvector, up to sign. A ReLU filter that turns lets other inputs through and so meets another matrix. It can be the top eigenvector of *its own* $A(w)$ at many places.
 
 
 # %% tags=["hide-input"]
@@ -304,7 +304,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# Back to the nine points. Kinks are the angles with $w^\top x_i=0$ for some point $x_i$. Between two neighbouring kinks the energy is one quadratic form in $w$, so its maxima can be counted exactly. The paper states at least eight for ReLU; the search finds {glue:text}`nl-maxima:.0f`, {glue:text}`nl-kinks:.0f` of them at kinks.
+# Back to the nine points. Between two neighbouring kinks the energy is one quadratic form in $w$, so its maxima can be counted exactly. The paper states at least eight for ReLU; the search finds {glue:text}`nl-maxima:.0f`, {glue:text}`nl-kinks:.0f` of them at kinks.
 
 # %% [markdown]
 # ```{strip}
@@ -336,7 +336,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # %% [markdown]
 # ## When is a pattern a hilltop?
 #
-# Take data that are made of patterns. Is there a hill at each pattern, so that filters can learn it? A ReLU filter at a pattern lets an input through if the pattern is present, and gives zero if it is not. If the pattern is rare, what comes through varies most along it (it is present or absent). If it is common, most of that variance lies in the other patterns. So a filter should stay at a rare pattern and turn away from a common one.
+# Take data that are made of patterns. Is there a hill at each pattern, so that filters can learn it? A ReLU filter at a pattern lets an input through if the pattern is present. If the pattern is rare, what comes through varies most along it. If it is common, most of that variance lies in the other patterns. So a filter should stay at a rare pattern and turn away from a common one.
 #
 # ```{prf:definition} no. 3 of the paper: locally maximal eigenvector
 # :label: nl-lme
@@ -345,26 +345,24 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # of $A(w_*)$.
 # ```
 #
-# In words: an LME is the top eigenvector of its own covariance. The paper asks when a pattern is one in its **latent summation model**. An input is a sum of orthonormal patterns, $x=\sum_my_mu_m=Uy$. The $y_m$ are independent and take two values: a positive one with probability $q_m$ (the pattern is present) and a negative one otherwise, chosen such that the mean is 0 and the variance 1. For ReLU, $\alpha\equiv1$, no augmentation and $N\to\infty$,
+# The paper asks when a pattern is an LME in its **latent summation model**. An input is a sum of orthonormal patterns, $x=\sum_my_mu_m=Uy$. The $y_m$ are independent and take two values: a positive one with probability $q_m$ (the pattern is present) and a negative one otherwise, chosen such that the mean is 0 and the variance 1. For ReLU, $\alpha\equiv1$, no augmentation and $N\to\infty$,
 #
 # $$
 # A(u_m)=(1-q_m)^2u_mu_m^\top+q_m(I-u_mu_m^\top),
 # $$ (nl-eq-summation)
 #
-# which is equation (9) of the paper. The second eigenvalue is easy: the gate is open with probability $q_m$, and across $u_m$ the input has variance 1. Along $u_m$ the gated input is $y_+=\sqrt{(1-q_m)/q_m}$ with probability $q_m$ and zero otherwise, so its variance is $q_my_+^2-(q_my_+)^2=(1-q_m)^2$.
+# which is equation (9) of the paper. The gate is open with probability $q_m$, and across $u_m$ the input has variance 1. Along $u_m$ the gated input is $y_+=\sqrt{(1-q_m)/q_m}$ with probability $q_m$ and zero otherwise, so its variance is $q_my_+^2-(q_my_+)^2=(1-q_m)^2$.
 #
 # ```{record-figure} plot-hilltop
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Look left at the crossing: left of the dotted line a pattern is an LME, right of it there is none. The same two numbers say how fast a filter arrives: near a pattern each step of power iteration is shorter than the one before by their ratio (right, black dots), also where patterns are tilted ([in the appendix](nl-a-steps)).
+# Look left at the crossing: left of the dotted line a pattern is an LME, right of it there is none. Right: near a pattern each step of power iteration is shorter than the one before by the ratio of the two (black dots; [appendix](nl-a-steps)).
 # ```
 #
-# With numbers: a pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the probabilities of the other patterns are. In this model no input lies on the plane $u_m^\top x=0$, so $A$ is constant near $u_m$, and for a pattern "LME" and "hilltop" mean the same. (The nine hills of the circle lie at kinks, where $A$ jumps, and none is an LME.)
+# A pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the other patterns are. In this model $A$ is constant near $u_m$, and "LME" and "hilltop" mean the same. (The nine hills of the circle lie at kinks, where $A$ jumps, and none is an LME.)
 #
 # In the paper's second model an input is exactly one of the patterns. There [every pattern is an LME](nl-a-categorical).
-#
-# We search for the crossing. With the second moment in place of the variance, our control, it would lie at $\tfrac12$.
 
 # %% [markdown]
 # ```{strip}
@@ -401,23 +399,23 @@ chapter.judge("eq-9-a", observed=error, control=uncentred)
 # %% [markdown]
 # ## More filters, more patterns
 #
-# The filters of one layer do not influence each other, since the energy is a sum with one term per filter. So a layer is a **lottery**: each filter is a ticket, drawn by its random start, and hill $j$ wins with the probability $b_j$, the share of its basin. As the paper says, "the more nonlinear nodes in 1-layer networks with different initialization, the more local optima are likely to be collected". (A node is a filter with its activation. $K$ counts the nodes in this section only; later it counts fields.) We test this by doubling: how many more distinct limits do $2K$ nodes have than $K$ other nodes?
+# The filters of one layer do not influence each other, since the energy is a sum with one term per filter. So a layer is a **lottery**: each filter is a ticket, drawn by its random start, and hill $j$ wins with the probability $b_j$, the share of its basin. As the paper says, "the more nonlinear nodes in 1-layer networks with different initialization, the more local optima are likely to be collected". ($K$ counts nodes, filters with their activation, in this section, and fields later.)
 
 # %% [markdown]
-# How many are found can be computed. All $K$ nodes miss hill $j$ with probability $(1-b_j)^K$, so that a layer finds
+# How many are found? All $K$ nodes miss hill $j$ with probability $(1-b_j)^K$, so that a layer finds
 #
 # $$
 # \mathbb E[\text{distinct limits}]=\sum_j\bigl(1-(1-b_j)^K\bigr)
 # $$ (nl-eq-finds)
 #
-# of them on average. Take two hills with basins 0.9 and 0.1. Two nodes find $0.99+0.19=1.18$ hills on average, and ten nodes find 1.65. Small basins are rarely found: a layer of 16 nodes hits a basin of 1 % only one time in seven. In the test the basins are counted on other starts than those of the layer.
+# of them on average. Take two hills with basins 0.9 and 0.1: two nodes find $0.99+0.19=1.18$ of them, ten nodes 1.65.
 
 # %% [markdown]
 # ```{glue:figure} plot-finds
 # :alt: Distinct limits against the number of nodes: ReLU circles rise from one to about six and a half along the black formula, linear squares stay at one.
 # :name: plot-finds
 #
-# What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. The live picture with <a href="#circle:filters=1">one filter</a>, <a href="#circle:filters=8">eight</a>, <a href="#circle:filters=64">sixty-four</a>.
+# What a layer of $K$ nodes finds among ten patterns: means, and the range over layers as bands. Look how the circles keep to the black line, which knows only the basins of other starts. Live: <a href="#circle:filters=1">one filter</a>, <a href="#circle:filters=8">eight</a>, <a href="#circle:filters=64">sixty-four</a>.
 # ```
 
 # %% [markdown]
@@ -520,7 +518,7 @@ glue.figure(fig, "plot-finds")
 # %% [markdown]
 # ## What roughness does, and does not
 #
-# An LME is a point where a filter can rest. Does it also return there after a small push? In the model above it does, because $A$ is constant nearby. In general $A$ changes as the filter turns, and may carry it away. Two quantities compete. The **gap** $\lambda_{\mathrm{gap}}=\lambda_1-\lambda_2$ between the two largest eigenvalues of $A$ pulls the filter back. The **roughness** $\rho(w)$ says how much $A$ changes: it is the smallest number with $\lVert(A(v)-A(w))w\rVert\le\rho(w)\lVert v-w\rVert$ to first order.
+# An LME is a point where a filter can rest. Does it also return there after a small push? In general $A$ changes as the filter turns, and may carry it away. Two quantities compete. The **gap** $\lambda_{\mathrm{gap}}=\lambda_1-\lambda_2$ between the two largest eigenvalues of $A$ pulls the filter back. The **roughness** $\rho(w)$ says how much $A$ changes: it is the smallest number with $\lVert(A(v)-A(w))w\rVert\le\rho(w)\lVert v-w\rVert$ to first order.
 #
 # ````{prf:theorem} no. 1 of the paper: stability
 # :label: nl-thm-1
@@ -531,12 +529,12 @@ glue.figure(fig, "plot-finds")
 # ```
 # ````
 #
-# The idea: the derivative of the flow at the LME $w_*$, its Jacobian, is $P^\perp(A-\lambda_*)P^\perp$, which is at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, which is at most $\rho$.
+# The idea: the Jacobian of the flow at the LME $w_*$ is $P^\perp(A-\lambda_*)P^\perp$, which is at most $-\lambda_{\mathrm{gap}}$, plus the change of $A$, which is at most $\rho$.
 #
-# On single points $A$ jumps, and the roughness is 0 or infinite. So we test the theorem on **densities**, where inputs cross the gate one by one as the filter turns: on random ones on a disc, and on mixtures of Gaussians in 3, 5 and 8 dimensions, for which all is known in closed form. Every LME is pushed a little and let go.
+# On single points $A$ jumps, and the roughness is 0 or infinite. So we test the theorem on **densities**, where inputs cross the gate one by one: random ones on a disc, and mixtures of Gaussians in 3, 5 and 8 dimensions.
 
 # %% [markdown]
-# The paper adds that lowering the roughness, [as a Gaussian importance does](nl-a-bound), "could lead to more local optima" ([does it?](nl-a-optima)). For a smooth activation it can: with $h(x)=x^2$, a nudged filter leaves every LME we found whose roughness exceeds its gap.
+# The paper adds that lowering the roughness, [as a Gaussian importance does](nl-a-bound), "could lead to more local optima" ([does it?](nl-a-optima)). With $h(x)=x^2$ it can: a nudged filter leaves every LME we found whose roughness exceeds its gap.
 #
 # ReLU is different. On a density with $\alpha\equiv1$ the derivative of $A$ comes only from the inputs that cross the plane $w^\top x=0$, and the Jacobian is
 #
@@ -544,14 +542,14 @@ glue.figure(fig, "plot-finds")
 # J=P^\perp\left(A-\lambda_*-\mathbb E[h]\,B\right)P^\perp,\qquad B=\int_{w_*^\top x=0}xx^\top p(x)\,dS\succeq0 .
 # $$ (nl-eq-jacobian)
 #
-# Here $\mathbb E[h]$ is the mean output of the filter, $B$ the second moment of the density $p$ on the plane, and $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. The roughness enters with a minus sign, which *stabilises*: an input that crosses the gate pushes the filter back. So on such a density every LME is stable under ReLU, however rough.
+# Here $\mathbb E[h]$ is the mean output of the filter, $B$ the second moment of the density $p$ on the plane, and $\rho=\mathbb E[h]\,\lambda_{\max}(B)$. The roughness enters with a minus sign: an input that crosses the gate pushes the filter back. So on such a density every LME is stable under ReLU, however rough.
 
 # %% [markdown]
 # ```{glue:figure} plot-roughness
 # :alt: Growth rate of a nudge against gap minus roughness, the region above a falling dotted line hatched. Diamonds of the quadratic activation lie on the line, above zero left of the middle; circles of ReLU lie below zero on both sides.
 # :name: plot-roughness
 #
-# Theorem 1 of the paper, on random densities: below zero a nudge dies out. Look right of the vertical line, where the condition holds: every mark is below zero, as the theorem says. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not.
+# Theorem 1 of the paper, on random densities: below zero a nudge dies out. Look right of the vertical line, where the condition holds: every mark is below zero. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not.
 # ```
 
 # %% [markdown]
@@ -699,7 +697,7 @@ glue.figure(fig, "plot-roughness")
 # %% [markdown]
 # ## Linear filters share one line
 #
-# What does a second layer add? Take an input of $K$ parts, such as a word of $K$ letters. Each part is seen by $M$ filters of its own, whose **receptive field**, or field, it is. The top layer sees the outputs of all. With three fields and two filters each:
+# Take an input of $K$ parts, such as a word of $K$ letters. Each part is seen by $M$ filters of its own, whose **receptive field**, or field, it is. The top layer sees the outputs of all. With three fields and two filters each:
 #
 # ```text
 # input            x_1           x_2           x_3        K = 3 fields
@@ -711,9 +709,9 @@ glue.figure(fig, "plot-roughness")
 # output                         f_2
 # ```
 #
-# In the experiments below a part is one letter, or **token**, out of an alphabet of $d$. The word CAB gives $x_1=e_C$, $x_2=e_A$ and $x_3=e_B$, where $e_a$ is the unit vector of token $a$. So a filter has one weight for each token and can be read: if one weight is large, it has learned one token; if several are, it mixes them.
+# In the experiments below a part is one letter, or **token**, out of an alphabet of $d$. The word CAB gives $x_1=e_C$, $x_2=e_A$ and $x_3=e_B$, where $e_a$ is the unit vector of token $a$. So a filter has one weight for each token: if one is large, it has learned one token; if several are, it mixes them.
 #
-# Call $x_k$ the input of field $k$ and $w_{km}$ its filter $m$. The outputs of all filters are $f_1=[h(w_{km}^\top x_k)]_{km}$, the output of the network is $f_2=Vf_1$, and the filters feel the top layer only through $S=V^\top V$ ([the flow](nl-a-flow)). The first theorem is about a top layer that learns much faster than they do.
+# Call $x_k$ the input of field $k$ and $w_{km}$ its filter $m$. The outputs of all filters are $f_1=[h(w_{km}^\top x_k)]_{km}$, the output of the network is $f_2=Vf_1$, and the filters feel the top layer only through $S=V^\top V$ ([the flow](nl-a-flow)).
 #
 # ```{prf:assumption} no. 2 of the paper, second part: fast top layer
 # :label: nl-fast-top
@@ -722,7 +720,7 @@ glue.figure(fig, "plot-roughness")
 # the unique top eigenvector $s$ of $\mathbb C_\alpha[f_1]$.
 # ```
 #
-# The vector $s$ has one entry $s_{km}$ for each filter. Below such a top layer, and without gates, the gradients of all filters in field $k$ are multiples of one vector, which we call $\eta_k$. However many filters a field has, all move along one direction.
+# The vector $s$ has one entry $s_{km}$ for each filter. Below such a top layer, and without gates, all filters of field $k$ move along one direction, $\eta_k$.
 #
 # ````{prf:theorem} no. 4 of the paper: linear filters
 # :label: nl-thm-4
@@ -736,7 +734,7 @@ glue.figure(fig, "plot-roughness")
 # ```
 # ````
 #
-# The idea of the first part: $s$ is an eigenvector, with the eigenvalue $\lambda$, which reads $\lambda s_{km}=w_{km}^\top\eta_k$ filter by filter. So $\dot w_{km}=(\eta_k\eta_k^\top/\lambda)\,w_{km}$: one matrix moves every filter of the field. A ReLU, a top layer of rank two and the projection on the sphere each break this (though on the sphere the filters [end on one line](nl-a-paths), too). The second part, at fixed $s$, is in the appendix.
+# The idea of the first part: $s$ is an eigenvector, with the eigenvalue $\lambda$, which reads $\lambda s_{km}=w_{km}^\top\eta_k$ filter by filter. So $\dot w_{km}=(\eta_k\eta_k^\top/\lambda)\,w_{km}$: one matrix moves every filter of the field. On the sphere the filters [end on one line](nl-a-paths), too. The second part, at fixed $s$, is in the appendix.
 
 # %% [markdown]
 # ```{strip}
@@ -775,7 +773,7 @@ otherwise = {n: min(sideways(s, **other) for s in block) for n, other in others.
 chapter.judge("thm-4", observed=off_line, control=otherwise)
 
 # %% [markdown]
-# Linear filters that are trained with InfoNCE do not do this: they fill several directions. Is the top layer too slow to have rank one, or does the loss keep it from that? We vary both. The importance goes from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$ (only here $s$ is a number), and the top layer learns at 1, 3 or 10 times the rate. The ratio $\sigma_2/\sigma_1$ of the largest singular values of the filters of a field is 0 if they lie on one line; the **stable rank** $\lVert V\rVert_F^2/\lVert V\rVert_2^2$ is 1 if $V$ has rank one.
+# Linear filters trained with InfoNCE fill several directions. Is the top layer too slow to have rank one, or does the loss keep it from that? We vary both. The importance goes from that of InfoNCE to the uniform one, $\alpha=(1-s)\,\alpha_{\mathrm{InfoNCE}}+s/N$ (only here $s$ is a number), and the top layer learns at 1, 3 or 10 times the rate. The ratio $\sigma_2/\sigma_1$ of the largest singular values of the filters of a field is 0 if they lie on one line; the **stable rank** $\lVert V\rVert_F^2/\lVert V\rVert_2^2$ is 1 if $V$ has rank one.
 #
 # ```{record-figure} plot-one-line
 # :alt: From s = 0 at the upper right, where the stable rank of V is near ten, the points move left along a plateau of σ2/σ1 between 0.9 and 0.74 until s = 0.8, and then fall steeply towards the black point of Theorem 4 of the paper at rank one and σ2/σ1 of zero. Squares, triangles and diamonds, the three paces, lie together at each s.
@@ -784,7 +782,7 @@ chapter.judge("thm-4", observed=off_line, control=otherwise)
 # Our experiment: linear networks, large markers are means. Look how they follow the share $s$ of uniform importance, and not the rate of the top layer (shape), towards the black point, where Theorem 4 of the paper ends. Star: InfoNCE whose importances have the uniform sum.
 # ```
 #
-# So here the loss keeps linear filters diverse, and not the speed of the top layer. InfoNCE rewards outputs that spread over many directions; uniform importance wants them far from their mean, for which one is enough. The [appendix](nl-a-one-line) judges this, and says why the last points stop short of the black one.
+# So the loss keeps linear filters diverse, and not the speed of the top layer: InfoNCE rewards outputs that spread over many directions, uniform importance is content with one. The [appendix](nl-a-one-line) judges this, and says why the last points stop short of the black one.
 
 # %% [markdown]
 # :::{admonition} Quick question: what in the gradient of $w_{km}$ depends on $m$?
@@ -796,7 +794,7 @@ chapter.judge("thm-4", observed=off_line, control=otherwise)
 # %% [markdown]
 # ## The top layer votes
 #
-# A field cannot know which of its patterns matter for the whole input. The top layer can, because it sees all fields. Suppose that one of two words is meant, and that the letters A in field 1 and B in field 2 are both typical of the first. Then the outputs of their filters rise and fall together, the top layer gives weight to both, and this pushes the filter of field 1 further towards A. A letter that is as frequent in either word gets no such push. So the top layer has a **vote**: it raises the hill of a token that tells the words apart.
+# A field cannot know which of its patterns matter for the whole input. The top layer can, because it sees all fields. Suppose that one of two words is meant, and that the letters A in field 1 and B in field 2 are both typical of the first. Then the outputs of their filters rise and fall together, the top layer gives weight to both, and this pushes the filter of field 1 further towards A. So the top layer has a **vote**: it raises the hill of a token that tells the words apart.
 #
 # ```{prf:assumption} no. 2 of the paper, first and third part
 # :label: nl-uniform
@@ -811,12 +809,12 @@ chapter.judge("thm-4", observed=off_line, control=otherwise)
 # | $A_k$ | $\mathbb V[\tilde x_k]$ | what the field would learn alone |
 # | $\Delta_k$ | $\mathbb E[\tilde x_k\mid z{=}1]-\mathbb E[\tilde x_k\mid z{=}0]$ | the direction in which the field tells $z$ |
 # | $L_k$ | $\mathbb E_z\mathbb V[\tilde x_k\mid z]$ | the covariance that is left when $z$ is known |
-# | $b_k$ | $w_k^\top\Delta_k$ | how much the filter says of $z$ (no basin) |
+# | $b_k$ | $w_k^\top\Delta_k$ | how much the filter says of $z$ |
 # | $d_k$ | $w_k^\top L_kw_k$ | the variance of its output at given $z$ |
 # | $\lambda$ | $\lambda_{\max}(\mathbb V[f_1])$ | the largest eigenvalue, which belongs to $s$ |
 # | $Z$ | | the number that makes $s$ a unit vector |
 #
-# The variance $\mathbb V[f_1]$ is a diagonal matrix with entries $d_k$ plus the matrix $p_0p_1\,bb^\top$ of rank one. Its top eigenvector can therefore be written down: $s_k=b_k/(Z(\lambda-d_k))$.
+# The variance $\mathbb V[f_1]$ is a diagonal matrix with entries $d_k$ plus $p_0p_1\,bb^\top$, of rank one. So its top eigenvector is $s_k=b_k/(Z(\lambda-d_k))$.
 #
 # ````{prf:theorem} no. 5 of the paper: global modulation
 # :label: nl-thm-5
@@ -827,9 +825,9 @@ chapter.judge("thm-4", observed=off_line, control=otherwise)
 # ```
 # ````
 #
-# ($C$ is the number of values of $z$.) In words: each filter climbs its own variance, and is pulled along $\Delta_k$ as well, the more the *other* fields say of $z$. The pull is never negative, since $\lambda\ge d_k$ for every field.
+# ($C$ is the number of values of $z$.) Each filter climbs its own variance, and is pulled along $\Delta_k$, the more the *other* fields say of $z$.
 #
-# To check this, we enumerate a population and differentiate $\tfrac12\lambda_{\max}(\mathbb V[f_1])$, the energy below a converged top layer, automatically. That uses none of $L_k$, $\Delta_k$ and $\delta_k$.
+# The run differentiates $\tfrac12\lambda_{\max}(\mathbb V[f_1])$ of an enumerated population.
 
 # %% [markdown]
 # ```{strip}
@@ -868,7 +866,7 @@ without = {
 chapter.judge("thm-5", observed=error, control=without)
 
 # %% [markdown]
-# Back to the nine points. Let <a class="again" href="#circle:vote=0.3">one of them (green) tell $z$</a>, and hold the strength of the pull at a number $c$, the *vote* (and $s_k$ at 1). A filter then climbs its energy plus $\tfrac c2b_k^2$: the hill of the green point rises, and its basin swallows those of its neighbours. Pull the vote, choose another point, or <a href="#circle:vote=0.3&filter=1&at=-20">hold a filter</a> to see what it climbs.
+# Back to the nine points. Let <a class="again" href="#circle:vote=0.3">one of them (green) tell $z$</a>, and hold the strength of the pull at a number $c$, the *vote* (and $s_k$ at 1). A filter then climbs its energy plus $\tfrac c2b_k^2$: the hill of the green point rises, and its basin swallows those of its neighbours. <a href="#circle:vote=0.3&filter=1&at=-20">Hold a filter</a> to see what it climbs.
 
 # %% [markdown]
 # What does such a pull change? Write $y_l=u_l^\top w$ for the coordinate of a filter along the pattern $u_l$ (no longer the latent $y_m$ of the data). The paper adds a constant $c>0$, our vote, to the covariance of the field along one pattern, $c\,u_lu_l^\top$.
@@ -879,8 +877,6 @@ chapter.judge("thm-5", observed=error, control=without)
 # $A_k(w)=\sum_lg(u_l^\top w)\,u_lu_l^\top$ with orthonormal $u_l$ and a linear increasing function $g>0$.
 # ```
 #
-# So the more a filter turns towards a pattern, the larger is the eigenvalue of this pattern, $g(y_l)$.
-#
 # ````{prf:theorem} no. 6 of the paper: modulation
 # :label: nl-thm-6
 # :nonumber:
@@ -890,7 +886,7 @@ chapter.judge("thm-5", observed=error, control=without)
 # ```
 # ````
 #
-# In the run the flow on the sphere begins at random starts, with and without a vote.
+# The run begins at random starts on the sphere, with and without a vote.
 
 # %% [markdown]
 # Why is this so? Call the largest component the leader, and divide all others by it. In $r_j=y_j/y_l$ everything that all components share cancels, the projection, too:
@@ -899,26 +895,19 @@ chapter.judge("thm-5", observed=error, control=without)
 # \frac{d}{dt}\ln|r_j|=g(y_j)-g(y_l)-c .
 # $$ (nl-eq-leader)
 #
-# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader that has the vote never loses, and without a vote no leader loses either**. And where another component is exactly as large, $r_j=1$, the right side is $-c<0$. So the vote decides such a tie, and the border of the basin moves outwards.
+# If $y_l>0$ is the largest component, then $g(y_j)\le g(y_l)$, and no $|r_j|$ grows: **a leader that has the vote never loses, and without a vote no leader loses either**. Where another component is exactly as large, the right side is $-c<0$: the vote decides such a tie.
 #
-# ```{prf:theorem} beyond the paper: the leader and the vote
-# :label: nl-leader
-# :nonumber:
-# Let $g$ be continuous and strictly increasing, of any sign, and $c\,u_lu_l^\top$ be added to $A_k$ under $P^\perp$. For $c=0$ the basin of $u_l$ is
-# $\{y_l>0,\ y_l>y_j\}$, except for ties, a share $(1-2^{-d})/d$ of the sphere in $d$ dimensions. For any $c>0$ it is strictly larger.
-# ```
-#
-# The appendix has the [proof and its run](nl-a-leader), beside [the paper's proof](nl-a-leader-start), in which the component that would first become infinite, at the time $t^*$, is the winner.
+# So the basin of $u_l$ grows, for any continuous, strictly increasing $g$: the appendix has this as a [theorem with its run](nl-a-leader), beside [the paper's proof](nl-a-leader-start).
 
 # %% [markdown]
 # ```{glue:figure} plot-vote
 # :alt: The smallest start that wins falls as the vote grows; circles from the flow lie on the black curve of equal y plus b, and the dashed curve of equal blow-up times is flatter.
 # :name: plot-vote
 #
-# Theorem 6 of the paper in the plane, $g(y)=y+b$: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: all curves fall, so a vote lets weaker starts win. On the circle it moves the border more than without the projection (dashed). Where $c=0$, all agree. <a href="#circle:vote=0.3&filter=1&at=-20"></a>
+# Theorem 6 of the paper in the plane, $g(y)=y+b$: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: a vote lets weaker starts win, on the circle more than without the projection (dashed: by the times $t^*$ at which a coordinate would become infinite). <a href="#circle:vote=0.3&filter=1&at=-20"></a>
 # ```
 #
-# In networks, too, the pull [sends more filters](nl-a-arrivals) to the token that tells $z$. But the top layer gives nearly all its weight to one field at a time, so that others wait. BatchNorm cures this, as Appendix D of the paper says.
+# In networks, too, the pull [sends more filters](nl-a-arrivals) to the token that tells $z$.
 
 # %% [markdown]
 # ```{strip}
@@ -977,7 +966,7 @@ glue.figure(fig, "plot-vote")
 #
 # In the experiments of Section 5 of the paper the data are sequences of $K=10$ tokens, and each **place** in the sequence is one receptive field. A **generator** such as `**C*B*A*D*` fixes the tokens of some places, here of five; the wildcards `*` are filled with tokens drawn at random from all $d=20$. At place $k$ the generators choose from $P$ tokens, the **candidates** of the place. All other tokens can only come from a wildcard: they are noise.
 #
-# The two views of a sample are two sequences of one generator. They agree at the fixed places and elsewhere only by chance. So the contrastive covariance takes away most of what wildcards contribute: for $P=5$ a candidate keeps some 140 times the variance of a noise token ({ref}`ex-generators`). What will the filters become? Each row below is one of them.
+# The two views of a sample are two sequences of one generator. They agree at the fixed places and elsewhere only by chance: for $P=5$ a candidate keeps some 140 times the variance of a noise token ({ref}`ex-generators`). What will the filters become?
 
 # %% tags=["hide-input"]
 pool = author.pool([seed])
@@ -994,7 +983,7 @@ print("two views: ", *(letters(v) for v in pair))
 # ```
 
 # %% [markdown]
-# The network is that of the theory with two additions: BatchNorm normalises each filter's output over the batch, and the output of the network is scaled to unit length, $f=o/\lVert o\rVert$ with $o=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$, where $v_{km}$ is a column of $V$. A place has $M=\beta P$ filters, so $\beta$ is the **over-parameterisation**, the number of filters per candidate. Both layers are trained at one rate by SGD on InfoNCE, as the author's program {cite}`luckmatters` does, in single precision; the [appendix](nl-a-program) lists where the paper's text differs, and shows that the run printed by the author lies among ours.
+# The network is that of the theory with two additions: BatchNorm normalises each filter's output over the batch, and the output of the network is scaled to unit length, $f=o/\lVert o\rVert$ with $o=\sum_{k,m}v_{km}\operatorname{BN}(h(w_{km}^\top x_k))$, where $v_{km}$ is a column of $V$. A place has $M=\beta P$ filters, so $\beta$ is the **over-parameterisation**, the number of filters per candidate. Both layers are trained at one rate by SGD on InfoNCE, as in the author's program {cite}`luckmatters`; the [appendix](nl-a-program) lists where the paper's text differs.
 
 # %% [markdown]
 # ```{strip}
@@ -1006,18 +995,18 @@ print("two views: ", *(letters(v) for v in pair))
 # ```
 
 # %% [markdown]
-# Figure 5 of the paper shows such filters for $P=3$, $\beta=5$. With ReLU they "clearly capture the 3 candidate tokens", linear ones "cannot", and "no noise token is learned". To judge this we say that a filter shows a token if their cosine is at least 0.9. The caption has $d=8$ tokens and the text $d=20$; both are trained.
+# Figure 5 of the paper shows such filters for $P=3$, $\beta=5$. With ReLU they "clearly capture the 3 candidate tokens", linear ones "cannot", and "no noise token is learned". We say that a filter shows a token if their cosine is at least 0.9. The caption has $d=8$ tokens and the text $d=20$; both are trained.
 
 # %% [markdown]
 # ```{glue:figure} plot-fig-5
 # :alt: For four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one dark positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere.
 # :name: plot-fig-5
 #
-# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU it has one dark cell, below a triangle, or it has faded, except for a rare mixture; with linear activation it has several, of either sign.
+# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU one dark cell, below a triangle, or none, except for a rare mixture; with linear activation several, of either sign.
 # ```
 
 # %% [markdown]
-# ReLU filters end at a candidate or **closed**, except for a few mixtures: no token gets through the gate of a closed filter, so nothing moves it any more, and weight decay shrinks it. Why do linear filters mix? In one layer with uniform importance the reason is plain. Answering a second token as well makes outputs more alike, so a filter lowers that weight. At zero the gate of a ReLU filter closes, and the weight no longer matters. A linear filter goes on to a negative weight, which makes outputs differ still more.
+# ReLU filters end at a candidate or **closed**, except for a few mixtures: no token gets through the gate of a closed filter, so nothing moves it any more, and weight decay shrinks it. Why do linear filters mix? In one layer with uniform importance the reason is plain. Answering a second token makes outputs more alike, so a filter lowers that weight. At zero the gate of a ReLU filter closes; a linear filter goes on to a negative weight, which makes outputs differ still more.
 
 # %% tags=["hide-input"]
 small, full_length = replace(author, candidates=3), minibatches >= judged_at
@@ -1188,30 +1177,30 @@ for name, d in filters:
 # (nl-grids)=
 # ## The grid: width, noise, BatchNorm
 #
-# If a wide layer is a lottery, ReLU networks should find more candidates with more filters, and linear ones should not. The paper tests this on a grid of $P$ and $\beta$ (its Figures 4 and 9 to 11 and Table 1). For each token one looks for the filter that fits it best:
+# If a wide layer is a lottery, ReLU networks should find more candidates with more filters, and linear ones should not. The paper tests this on a grid of $P$ and $\beta$ (its Figures 4 and 9 to 11 and Table 1). The score of a network is
 #
 # $$
 # \bar\chi_+=\frac1K\sum_k\frac1{|R_k^g|}\sum_{a\in R_k^g}\max_m\cos(w_{km},e_a),
 # $$ (nl-eq-score)
 #
-# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$ is the same over all other tokens. A perfect network has $\bar\chi_+=1$, a filter for each candidate, and $\bar\chi_-$ near 0, none for noise. Linear filters are scored by $\lvert\cos\rvert$, as in the program.
+# where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$ is the same over all other tokens. A perfect network has $\bar\chi_+=1$, a filter for each candidate. Linear filters are scored by $\lvert\cos\rvert$, as in the program.
 #
 # ```{record-figure} plot-fig-4
 # :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
 # :name: plot-fig-4
 #
-# Figure 4 of the paper: mean and 95 % interval of ten networks. Look how little linear networks (blue, dashed) change while ReLU climbs; quadratic ones (green diamonds) follow from $\beta=5$ on. Thin lines are the same networks untrained. In the lower row, above the zero line InfoNCE finds more than the quadratic loss.
+# Figure 4 of the paper: mean and 95 % interval of ten networks. Look how little linear networks (blue, dashed) change while ReLU climbs. Thin lines are the same networks untrained. Lower row: above zero InfoNCE finds more than the quadratic loss.
 # ```
 #
-# For $P=1$ a linear network needs no width: one direction is enough. A single ReLU filter may start on the wrong side and stay closed, and there width helps. For more candidates ReLU leaves linear behind as $\beta$ grows. [Noise tokens](nl-a-grid) are learned least by ReLU.
+# For $P=1$ a linear network needs no width: one direction is enough. For more candidates ReLU leaves it behind as $\beta$ grows. [Noise tokens](nl-a-grid) are learned least by ReLU.
 #
-# BatchNorm helps where some tokens are longer than others, half of norm $\zeta$ and half of $1/\zeta$. It divides by a standard deviation that depends on the weights, and one may let the gradient through that or not. Table 1 of the paper has 64 scores for such choices, and finds it better not to.
+# BatchNorm divides by a standard deviation that depends on the weights. One may let the gradient through that or not; Table 1 of the paper finds it better not to. Half of its tokens have the norm $\zeta$, half $1/\zeta$.
 #
 # ```{record-figure} plot-table-1
 # :alt: The 64 scores of Table 1 of the paper against ours, with both spreads, along a dotted diagonal; the marks farthest off the diagonal are named. Scores with a gradient through the variance lie lower than the others except at high scores.
 # :name: plot-table-1
 #
-# Table 1 of the paper: each mark is one score $\bar\chi_+$ at $\zeta=10$, printed against ours, with both spreads. Look how close they lie to the diagonal; those more than three standard errors off are named. Where the gradient passes the variance (purple), scores are lower, except near 1.
+# Table 1 of the paper: its 64 scores $\bar\chi_+$ at $\zeta=10$ against ours, with both spreads. Look how close they lie to the diagonal; those more than three standard errors off are named. Where the gradient passes the variance (purple), scores are lower, except near 1.
 # ```
 #
 # What the paper says of these figures is judged [in the appendix](nl-a-grid), sentence by sentence, as are [filters on MNIST](nl-a-images).
@@ -1219,19 +1208,19 @@ for name, d in filters:
 # %% [markdown]
 # ## Summary
 #
-# A linear filter has two hills. ReLU breaks the landscape into many, and a filter keeps the one on which it starts. So a wide layer works like a lottery: the more tickets, the more patterns. In models that can be solved one can compute which patterns are hilltops. Below a fast top layer, linear filters of one field move along one line; for a ReLU filter the vote of the top layer raises the hill of the token that tells most about the whole. In the paper's experiments ReLU filters end, given width, at tokens that the generators fix.
+# A linear filter has two hills. ReLU breaks the landscape into many, and a filter keeps the one on which it starts. So a wide layer works like a lottery: the more tickets, the more patterns. Below a fast top layer, linear filters of one field move along one line; for a ReLU filter the vote of the top layer raises the hill of the token that tells most about the whole. In the paper's experiments ReLU filters end, given width, at tokens that the generators fix.
 #
 # **What surprised us.**
 #
-# - On densities roughness never destabilises a ReLU filter: an input that crosses the gate pushes it back.
-# - The loss, not the pace of the top layer (up to tenfold), keeps trained linear filters diverse.
+# - On densities roughness never destabilises a ReLU filter.
+# - The loss, not the pace of the top layer, keeps trained linear filters diverse.
 # - Filters share the work: those that show a token [cover more candidates](nl-a-coverage) than as many independent tickets would.
-# - A leader that has the vote never loses, whatever increasing function the growth follows.
+# - A leader that has the vote never loses.
 #
 # **What is open.** How many optima other data have, and how large their basins are. What is stable while $\alpha$ follows the weights, as in training. Why several ReLU filters of one field take different patterns. Whether [lottery tickets](nl-a-tickets) that are kept by magnitude are lucky from the start. The appendix has the [full list](nl-open).
 #
-# **Where to go next.** [Collapse and constraints](collapse-and-constraints.ipynb) has our linear filter under another name; its InfoNCE run keeps several directions, too: the loss decides, not linearity alone. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here InfoNCE keeps the top layer from rank one.
-# [Feature decoupling](feature-decoupling.ipynb) has the sparse sums of our latent model, with probabilities far below .382, so that every pattern is a hilltop. [One testbed](one-testbed.ipynb) asks what is left for non-linearity once a formula has explained the linear networks.
+# **Where to go next.** [Collapse and constraints](collapse-and-constraints.ipynb) has our linear filter under another name. In [Alignment and balance](alignment-and-balance.ipynb) negatives bring the condition number to one; here InfoNCE keeps the top layer from rank one.
+# [Feature decoupling](feature-decoupling.ipynb) has the sparse sums of our latent model, with probabilities far below .382, so that every pattern is a hilltop. [One testbed](one-testbed.ipynb) asks what is left for non-linearity once a formula explains the linear networks.
 
 # %% [markdown]
 # (nl-symbols)=

@@ -25,7 +25,7 @@
 #
 # **If you train CLIP**: its `logit_scale.exp()` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how training went, and [which ten lines](ot-ten-lines) say instead what your two towers have in common.
 #
-# **If you read theory**: the four papers of this book explain contrastive learning in four worlds. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. Which explanation *travels*? A world in which a prediction fails says nothing against its paper, which speaks of its own.
+# **If you read theory**: the four papers of this book explain contrastive learning in four worlds. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. Which explanation *travels*?
 
 
 # %% tags=["hide-input", "parameters"]
@@ -71,12 +71,12 @@ from contrastive_dynamics.testbed import (
     water_level,
 )  # fmt: skip
 from experiments.one_testbed import (
-    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Plan, arms_of_claim, cell_outcomes,
+    COLUMNS, READINGS, ROWS, SPECTRA, WORLDS, Plan, Square, arms_of_claim, cell_outcomes,
     correlation_errors, count_errors, distance, headline, hidden_layer, law_in_a_world,
     law_in_two_layers, learned_temperatures, map_errors, measured_views, negative_arms,
     own_map, private_shares, rank_errors, refuted_cases, rival_spectra, robustness, row_words,
     seed_interval, share_errors, spectra_at, spectral_counts, standings, table_column,
-    table_of, unproved_cases, with_changes,
+    table_html, table_of, unproved_cases, with_changes,
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ PURPLE, GREY = colours.PURPLE, colours.GREY
 # %% [markdown]
 # ## What two views have in common
 #
-# Take two views of a datum and look for the pair of linear readouts, one of each view, that are most correlated. Their correlation is $\rho_1$. Among readouts uncorrelated with these look for the best pair again: $\rho_2$, and so on. These are the *canonical correlations* {cite}`hotelling-1936`. A feature that both views carry in full has $\rho=1$, one that is buried under noise less, and what only one view has, a *private* direction, has $\rho=0$.
+# Take two views of a datum and look for the pair of linear readouts, one of each view, that are most correlated. Their correlation is $\rho_1$. Among readouts uncorrelated with these look again: $\rho_2$, and so on. These are the *canonical correlations* {cite}`hotelling-1936`. A feature that both views carry in full has $\rho=1$, one that is buried under noise less, and what only one view has, a *private* direction, has $\rho=0$.
 #
 # Draw every direction as a shaft as deep as its $\rho$, and pour in water. How much is set by the *inverse temperature* $\tau^2$, by which a loss multiplies its similarities. Guess where the water goes.
 
@@ -116,12 +116,12 @@ alt = "Three vessels with six shafts of depth 0.9, 0.7, 0.5, 0.3, 0 and 0. At an
 glue.explorable(fig, "vessel", alt)
 
 # %% [markdown]
-# The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network, by the loss of infinitely many negatives, so it ends at the optimum itself. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. The loop of a real training is not so exact: <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draw 64 pairs at each step</a>, and the vessel ends a little over the brim.
+# The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network by the loss of infinitely many negatives. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. If it <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draws 64 pairs at each step</a>, it ends a little over the brim.
 #
-# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one: views enter through their correlations alone, and three effects that three papers prove have a counterpart in one formula. The fourth paper is about what the formula leaves out, non-linearity.
+# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one, because views enter through their correlations alone.
 #
 # (ot-seven-counts)=
-# How far the learned $\tau^2$ ends above or below the count, in percent of it, for Gaussian views and in worlds that were not made for it ([why](ot-seven)):
+# How far the learned $\tau^2$ ends above or below the count, in percent of it ([why](ot-seven)):
 #
 # | | Gaussian | sparse codes | tokens | half moons | modalities | digits | photographs |
 # |---|---|---|---|---|---|---|---|
@@ -137,9 +137,9 @@ glue.explorable(fig, "vessel", alt)
 # | tokens | [Nonlinearity](nonlinearity.ipynb) | which of 20 generators wrote the sequence | its free places |
 # | sparse codes | [Feature decoupling](feature-decoupling.ipynb) | 16 signals, each rarely present, spread over 128 numbers | dense noise; one view is what the mask hides from the other |
 #
-# A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. Networks, losses, constraints and optimisers fit any pair, and one training loop serves all of them; a test holds a step of it to each paper's exact kernel, to ten digits.
+# A *world* draws what both views share and what each has for itself, and renders a view from them. A *view maker* makes pairs of it: as its paper does, with private parts redrawn (*apart*) or kept (*coupled*: no augmentation), masked, or shuffled, a control. One training loop serves all.
 #
-# **How to read this page.** Every claim is ours, and the rules are those of the other chapters ([how a claim is judged](../book/judging.md)). A *proposition* is derived; an *observation* is what runs showed. Rules were fixed on seeds below 1000 and are judged on seeds from 1000 up. A card names a *control*, a plausible mistake that goes through the same code and has to miss the rule. A [table of symbols](ot-symbols) is near the end; the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
+# **How to read this page.** Every claim is ours. A *proposition* is derived; an *observation* is what runs showed. A card gives the verdict ([how a claim is judged](../book/judging.md)) and names a *control*, a plausible mistake that goes through the same code and has to miss the rule. A [table of symbols](ot-symbols) is near the end; the [appendix](one-testbed-appendix.ipynb) holds what only a doubter needs.
 
 
 # %% [markdown]
@@ -149,7 +149,7 @@ glue.explorable(fig, "vessel", alt)
 #
 # $$-\log\frac{e^{\tau^2f_A\cdot f_B}}{\sum_{B'}e^{\tau^2f_A\cdot f_{B'}}},$$
 #
-# averaged over the pairs of a batch, and the same with A and B exchanged. CLIP lets $\tau^2$ be learned, beside the weights. What does it learn?
+# averaged over the pairs of a batch, and the same with A and B exchanged. CLIP lets $\tau^2$ be learned, beside the weights.
 #
 # Let two views be linear mixtures of Gaussian numbers, centred and of one covariance. A linear encoder of root mean square norm 1, $\mathbb E\lVert f\rVert^2=1$, divides that norm among the directions. Direction $j$ gets the *share* $g_j$ of it, and the shares add up to one. Guess first: the correlations are .9, .7, .5, .3 and .1. At which $\tau^2$ does training stop? We call $\sum_j\rho_j$ the *count*.
 #
@@ -167,7 +167,7 @@ glue.explorable(fig, "vessel", alt)
 # ```
 # ````
 #
-# We train on eight spectra, from a temperature far below the answer and from one far above it. The network sees pairs of views, and nothing else. This is the training loop:
+# We train on eight spectra, from a temperature far below the answer and from one far above it, by this loop:
 #
 # ```{strip}
 # fresh pairs at every step | experiment.train: drawn = [
@@ -208,7 +208,7 @@ glue.figure(fig, "ot-plot-count")
 # :alt: Left, the learned inverse temperature of eight spectra against the sum of their correlations: triangles from below and from above lie on each other and on the diagonal, slightly above it; crosses, the sums of squares, lie far below. Right, learned shares times temperature against the correlations, on the diagonal.
 # :name: ot-fig-count
 #
-# Left: where $\tau^2$ settles, one point per spectrum and start, mean over seeds; dotted, $\tau^2=\sum_j\rho_j$. Right: the share of each direction times the learned $\tau^2$; dotted, $\rho_j$. Both lie a little above the line where correlations are strong. This is a bias of finite batches, not noise; the [appendix](ot-a-few) computes it. <a href="#vessel:tau=0.5&learn=1"></a>
+# Left: where $\tau^2$ settles, mean over seeds; dotted, $\tau^2=\sum_j\rho_j$. Right: the share of each direction times the learned $\tau^2$; dotted, $\rho_j$. Look where correlations are strong: both lie a little above the line. This is a bias of finite batches, not noise; the [appendix](ot-a-few) computes it. <a href="#vessel:tau=0.5&learn=1"></a>
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -221,26 +221,26 @@ chapter.judge("measure", **correlation_errors(learned))
 # :::{admonition} Quick question: two encoders start far above $\sum_j\rho_j$. Where does their learned $\tau^2$ end?
 # :class: dropdown
 #
-# Above it. The norm that is not needed goes to outputs to which the partner does not answer, and from there $\tau^2$ has no reason to fall. One encoder has to spend its norm, so its $\tau^2$ comes down to the sum.
+# Above it. The norm that is not needed goes to outputs to which the partner does not answer, and $\tau^2$ has no reason to fall. One encoder has to spend its norm, so its $\tau^2$ comes down to the sum.
 # :::
 
 # %% [markdown]
 # (ot-proof)=
 # ## Why: one budget
 #
-# **Intuition.** A direction earns by its positives: a little more share in direction $j$ makes positive pairs more alike, in proportion to $\rho_j$. It pays for its negatives: the more the outputs lie along one direction, the more often strangers agree by chance, and this price grows with the share, as $\tau^2g_j$. So the first bit of share earns $\rho_j$, and a later one $\rho_j-\tau^2g_j$. There is one budget of norm. It is spent well if the last bit earns the same everywhere, $\rho_j-\tau^2g_j=\mu$, and if directions that would earn less than $\mu$ from the start get nothing:
+# **Intuition.** A direction earns by its positives: a little more share in direction $j$ makes positive pairs more alike, in proportion to $\rho_j$. It pays for its negatives: the more the outputs lie along one direction, the more often strangers agree by chance, and this price grows with the share, as $\tau^2g_j$. So a bit of share earns $\rho_j-\tau^2g_j$. The one budget of norm is spent well if the last bit earns the same everywhere, $\rho_j-\tau^2g_j=\mu$, and if directions that would earn less than $\mu$ from the start get nothing:
 #
 # $$g_j=\frac{(\rho_j-\mu)_+}{\tau^2},\qquad\sum_jg_j=1.$$ (ot-eq-law)
 #
-# This is a *soft threshold*. Pictured: $\tau^2$ is an amount of water, poured into shafts whose depths are the correlations. If the temperature itself may move, the water rises until it is no longer worth it, at $\mu=0$. Then every shaft is full: $\tau^2g_j=\rho_j$, and together they hold $\tau^2=\sum_j\rho_j$.
+# This is a *soft threshold*, the water in the shafts. If the temperature itself may move, the water rises until it is no longer worth it, at $\mu=0$. Then every shaft is full: $\tau^2g_j=\rho_j$, and together they hold $\tau^2=\sum_j\rho_j$.
 #
 # ```{admonition} What is assumed
 # Views are centred, and for one encoder of one covariance; their marginals are Gaussian; pairs are independent, and $N\to\infty$; outputs have root mean square norm 1 over the population; and there are at least as many outputs as directions with $\rho_j>\mu$.
 # ```
 #
-# **Idea of the proof** ([in nine steps](ot-a-proof)). In whitened coordinates, $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, only $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top$ matter. Given its anchor, the logit of a stranger is Gaussian, and the logarithm of the mean of its exponential is half its variance. So for many negatives the loss is $\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$, and what the two networks spend on a direction bounds its share. That leaves one inequality per direction. If $\tau^2$ is learned, all it does is to bound the sum of the $\tau^2\lvert g_j\rvert$; and as $\tau U$ is an encoder without norm and without temperature, training settles at the optimum.
+# **Idea of the proof** ([in nine steps](ot-a-proof)). In whitened coordinates, $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, only $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top$ matter. Given its anchor, the logit of a stranger is Gaussian, and the logarithm of the mean of its exponential is half its variance. So for many negatives the loss is $\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$, and what the two networks spend on a direction bounds its share. That leaves one inequality per direction. If $\tau^2$ is learned, all it does is to bound the sum of the $\tau^2\lvert g_j\rvert$.
 #
-# If $\tau^2\ge\sum_j\rho_j$ at a fixed temperature, two encoders have $\mu=0$ and norm to spare. One encoder cannot: its $\mu$ falls below 0, and [private directions fill](ot-private). The inequality is proved by machine, together with its false twin.
+# At a fixed $\tau^2\ge\sum_j\rho_j$ two encoders have $\mu=0$ and norm to spare. One encoder cannot, and [private directions fill](ot-private).
 #
 # ````{prf:proposition} one inequality per direction
 # :label: ot-law-proof
@@ -271,7 +271,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # (ot-fixed)=
 # ## One curve, four worlds
 #
-# Most networks are trained at a fixed temperature. If $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions, in the four papers' worlds: correlations from their exact moments, networks trained by InfoNCE, no constant fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
+# If a fixed $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions, in the four papers' worlds, with InfoNCE and no constant fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
 #
 # Tokens and half moons test the curve: their correlations differ. In two modalities and sparse codes they are equal or nearly so, and the law says one rank at each $\tau^2$ shown; sparse codes are shown at two values alone, as [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules do not fix the scale of $\tau^2$ to better than a fifth.
 #
@@ -289,7 +289,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 # ```
 # ````
 #
-# Shares are the diagonal of $G$; the next claim sees all of it, but in sparse codes, where entries between sixteen weak directions come and go with the batch.
+# Shares are the diagonal of $G$; the next claim sees all of it, except in sparse codes.
 #
 # ````{prf:observation} all of G
 # :label: ot-law-map
@@ -340,7 +340,7 @@ glue.figure(fig, "ot-plot-curve")
 # :alt: Two diagrams of trained against predicted values, shares on the left and effective ranks on the right. Points of four worlds lie on the diagonal; pale points, predicted from variances, lie far off it.
 # :name: ot-fig-curve
 #
-# Each point is one direction (left) or one effective rank (right) at one $\tau^2$, mean over seeds; dotted, the law; pale, the same networks against variances in place of correlations. Look at how far a network is from seeing variance.
+# Each point is one direction (left) or one effective rank (right) at one $\tau^2$, mean over seeds; dotted, the law; pale, variances in place of correlations. Look at how far a network is from seeing variance.
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -386,7 +386,7 @@ glue.figure(fig, "ot-plot-level")
 # :alt: Three panels of columns, the correlations of sixteen directions in the world of half moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
 # :name: ot-fig-level
 #
-# Half moons: twelve shared directions and four private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law; dots, $\mu+\tau^2g_j$ of trained networks. As $\tau^2$ rises the level falls, and weaker directions come in. <a href="#vessel:tau=3"></a>
+# Half moons: twelve shared directions and four private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law; dots, trained networks. Look at the level: as $\tau^2$ rises it falls, and weaker directions come in. <a href="#vessel:tau=3"></a>
 # ```
 
 # %% [markdown]
@@ -416,24 +416,24 @@ chapter.judge("private", **private_shares(block))
 # (ot-stops)=
 # ## Where the law stops
 #
-# The [appendix](ot-a-beyond) leaves the assumptions one by one and says what then holds.
+# The [appendix](ot-a-beyond) leaves the assumptions one by one.
 #
-# - **Few pairs** lift a learned $\tau^2$. With one negative the optimum is exact again, each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$; from there the error falls, the more slowly the larger the variance of the logits is ([appendix](ot-a-few)).
-# - **Squared distances** have a law of their own: the same budget, the same threshold, another curve. A learned temperature counts there, too ([appendix](ot-a-distances)).
-# - **Two encoders** may leave norm unused, so any $\tau^2$ above the count is as good as the count: from above it stays above.
-# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; a learned temperature is not small, and there it shows ([below](ot-seven)).
+# - **Few pairs** lift a learned $\tau^2$. With one negative the optimum is exact again: each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$ ([appendix](ot-a-few)).
+# - **Squared distances** have a law of their own, and a learned temperature counts there, too ([appendix](ot-a-distances)).
+# - **Two encoders** may leave norm unused, so a $\tau^2$ from above stays above.
+# - **Views that are not Gaussian** have their own log moment function in place of half the variance. At a fixed $\tau^2$ of a few the difference is small in these worlds; at a learned one it shows ([below](ot-seven)).
 #
 # (ot-clip)=
 # ### If you come from CLIP
 #
-# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which is another loss. What we can say of it:
+# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which is another loss:
 #
 # - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). The strongest direction is exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
 # - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how training went, and not what is shared.
-# - *Compute instead* the correlations of your features, as below. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
+# - *Compute instead* the correlations of your features. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
 #
 # (ot-ten-lines)=
-# Take the features of both towers before their last linear layers, `[n, width]` each, and save them by `np.save`; row 7 of both belongs to the same pair. More than four rows per column are needed, twenty are good.
+# Save the features of both towers before their last linear layers, `[n, width]` each, by `np.save`; row 7 of both belongs to the same pair. More than four rows per column are needed, twenty are good.
 #
 # ```python
 # import numpy as np
@@ -450,14 +450,14 @@ chapter.judge("private", **private_shares(block))
 # print("their sum", round(float(learned_temperature(rho, outputs)), 1))
 # ```
 #
-# It needs [the kernels](../book/kernels.md), takes seconds to a minute, and prints what your towers share, direction by direction, whatever your `logit_scale` is. The page [Your features](../book/your-features.md) has the same as one command, which needs no Python, and says what to do about it.
+# It needs [the kernels](../book/kernels.md) and takes seconds to a minute. [Your features](../book/your-features.md) has the same as one command, and says what to do about it.
 #
 # (ot-seven)=
 # ### The count, in seven worlds that were not made for it
 #
-# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record); of digits, from this page. The count is right where views are Gaussian, at worst 4 % too high in eight spectra. It is nearly right where correlations are weak, whatever the views, as in sparse codes, where all $\rho$ are near .2: a bilinear score is then nearly the log density ratio ([appendix](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
+# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record); of digits, from this page. The count is right where views are Gaussian. It is nearly right where correlations are weak, as in sparse codes, where all $\rho$ are near .2 ([why](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
 #
-# With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. It counts nearly right in all four worlds. In two modalities there are two encoders, and it counts because it starts from below; $\tau^2$ overshoots on its way up, and nothing brings it back.
+# With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. In two modalities, with two encoders, it counts because it starts from below.
 #
 # ````{prf:observation} the spectral loss
 # :label: ot-spectral
@@ -496,9 +496,9 @@ chapter.judge("spectral", **counted)
 # | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it, and with equal views, every direction has $\rho=1$, and with enough outputs the network whitens ([chapter](feature-decoupling.ipynb)) |
 # | Non-linearity finds patterns | {cite:t}`tian-2023` | not in it: the formula speaks of linear networks ([chapter](nonlinearity.ipynb)) |
 #
-# The first two look opposite: negatives do not prevent a collapse under one loss, and are needed for balance under another. In the formula they are two temperatures. For centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. See it: <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">noise that both views show alike</a> (ρ = 1) wins over features that they show in part; redraw it for each view (its ρ at 0), and it is gone.
+# The first two look opposite. In the formula they are two temperatures: for centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. See it: <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">noise that both views show alike</a> (ρ = 1) wins over features that they show in part; redraw it for each view (its ρ at 0), and it is gone.
 #
-# These are readings of optima. The papers prove more, about the way there: which direction comes first, at which rate, in which stage.
+# These are readings of optima. The papers prove more, about the way there.
 
 # %% [markdown]
 # :::{admonition} Quick question: which of the four effects needs a mask, and what does the mask change in the formula?
@@ -511,11 +511,11 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# Now the four papers. From each we take two to four statements that make sense in every world (of Tian's paper, of its figures and not its theorems): "one direction is left", "a private feature is dropped unless both views show it". Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# From each paper we take two to four statements that make sense in every world (of Tian's paper, of its figures, not its theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
-# Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which ones?
+# Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which?
 #
-# For each row there is a number, a line that it has to reach, and a control that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. Arms start alike and move by steps of the same relative length, so that they are compared by the length of their path. The row of a paper is read abroad only if it holds at home, in the same code. Three rows are [asked more](ot-a-table) in the appendix. The controls of E1, E3 and L3 are far off: they show that nothing is wired wrongly, and are no rivals.
+# Each row has a number, a line that it has to reach, and a control that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. Arms start alike and move by steps of the same relative length. The row of a paper is read abroad only if it holds at home, in the same code. The controls of E1, E3 and L3 are far off, and are no rivals.
 
 # %% tags=["hide-input"]
 columns = {}
@@ -548,7 +548,7 @@ short = {
     "w2": "W2  coupled: noise alone", "w3": "W3  threshold: own neurons",
     "w4": "W4  masks decouple noise", "t1": "T1  width helps ReLU more",
     "t2": "T2  ReLU shows single features", "t3": "T3  ReLU keeps more",
-    "noise-enters": "L2  large $\\tau^2$ lets noise in", "coupled": "L3  coupled views whiten",
+    "noise-enters": "L2  large τ² lets noise in", "coupled": "L3  coupled views whiten",
 }  # fmt: skip
 faces = {
     "travels": {"fillstyle": "full", "color": colours.BLUE},
@@ -572,57 +572,71 @@ def number_text(value):
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
-fig, ax = plt.subplots(figsize=(7.8, 8.2), layout="constrained")
-for y, (row, label) in enumerate(short.items()):
-    rule, star = ROWS[row], "*" if row in READINGS else ""
-    sign = "≥" if rule.at_most is None else "≤"
-    ax.text(-2.05, y - 0.16, label[:2] + star + label[2:], va="center", size=9)
-    needed = f"needs {sign} {rule.line:g}"
+def square(row, world):
+    """What a square says; a frame shows the paper's own cell, without its variants."""
+    cell, word = shown_cell(row, world), table_words[row][world]
+    if cell is None:
+        return Square(word, "", "", False)
+    home = cell == ROWS[row].home
+    if home and outcomes_found[row][cell] == "met":
+        word = "travels"
+    value, control = table_cells[row][cell]
+    low, high = seed_interval(value, 0.05)
+    text = f"{number_text(value.mean())} ±{number_text((high - low) / 2)}"
+    return Square(word, text, number_text(control.mean().clamp(max=999)), home)
+
+
+table_lines = {}
+for name, label in short.items():
+    rule, star = ROWS[name], "*" if name in READINGS else ""
+    needed = f"needs {'≥' if rule.at_most is None else '≤'} {rule.line:g}"
+    of_worlds = [square(name, world) for world in COLUMNS]
+    table_lines[label[:2] + star + label[2:], needed] = of_worlds
+everywhere = sum(all(s.word == "travels" for s in of) for of in table_lines.values())
+table_title = f"{everywhere} of {len(table_lines)} statements hold in all four worlds"
+
+fig, ax = plt.subplots(figsize=(7.8, 8.4), layout="constrained")
+for y, ((label, needed), of_worlds) in enumerate(table_lines.items()):
+    ax.text(-2.05, y - 0.16, label, va="center", size=9)
     ax.text(-2.05, y + 0.22, needed, va="center", size=9, color=colours.GREY)
-    for x, world in enumerate(COLUMNS):
-        cell, word = shown_cell(row, world), table_words[row][world]
-        if cell and cell == rule.home and outcomes_found[row][cell] == "met":
-            word = "travels"  # a frame shows the paper's own cell, without its variants
-        look = {"marker": "o", "ms": 9, "mew": 1.4} | faces[word]
+    for x, said in enumerate(of_worlds):
+        look = {"marker": "o", "ms": 9, "mew": 1.4} | faces[said.word]
         ax.plot(x - 0.28, y, **look)
-        if cell is None:
-            continue
-        value, control = table_cells[row][cell]
-        low, high = seed_interval(value, 0.05)
-        text = f"{number_text(value.mean())} ±{number_text((high - low) / 2)}"
-        ax.text(x - 0.12, y - 0.16, text, va="center", size=9)
-        mistake = f"control {number_text(control.mean().clamp(max=999))}"
-        ax.text(x - 0.12, y + 0.2, mistake, va="center", size=9, color=colours.GREY)
-        if rule.home == cell:
+        ax.text(x - 0.12, y - 0.16, said.value, va="center", size=9)
+        if said.control:
+            mistake, grey = f"control {said.control}", colours.GREY
+            ax.text(x - 0.12, y + 0.2, mistake, va="center", size=9, color=grey)
+        if said.home:
             outline = plt.Rectangle((x - 0.42, y - 0.45), 0.96, 0.9, fill=False, lw=1.2)
             ax.add_patch(outline)
 for name, face in faces.items():
     ax.plot([], [], ls="none", **({"marker": "o", "ms": 8} | face), label=name)
-ax.set(xlim=(-2.1, 3.65), ylim=(len(short) - 0.4, -0.6), yticks=[])
+ax.set(xlim=(-2.1, 3.65), ylim=(len(table_lines) - 0.4, -0.6), yticks=[])
 ax.set_xticks(range(4), COLUMNS)
 ax.xaxis.tick_top()
 ax.spines[:].set_visible(False)
 ax.tick_params(length=0)
 ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3)
-glue.figure(fig, "ot-plot-table")
+fig.suptitle(table_title, x=0.01, ha="left")
+glue.figure(fig, "ot-plot-table", html=table_html(table_title, COLUMNS, table_lines))
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-table
 # :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have a full dot in tokens only.
 # :name: ot-fig-table
 #
-# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. Framed: the paper's own world and setting; T1 and T2 hold there with receptive fields. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
+# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. The framed cell is the paper's own world and setting; T1 and T2 hold there with receptive fields, not with full connections. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
 # ```
 #
 # ### Esser et al.: what a constraint does
 #
-# Take a loss that is linear in the similarities and let two layers grow, linear or with ReLU. Growth is fastest where the cross moment is largest, and two layers multiply the lead. So one direction wins. (One layer, of which the paper's Proposition 1 speaks, keeps more where the largest eigenvalues are equal.)
+# Take a loss that is linear in the similarities and let two layers grow, linear or with ReLU. Growth is fastest where the cross moment is largest, and two layers multiply the lead. So one direction wins.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("e1", **arms_of_claim("e1", table_cells["e1"]), regime=in_regime)
 
 # %% [markdown]
-# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in the three worlds that are decided. It does not change the balance: the network turns the data and shows the spectrum that it finds there.
+# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in the three worlds that are decided. It does not change the balance: the network shows the data's spectrum.
 
 # %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
@@ -631,11 +645,11 @@ chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
 chapter.judge("e3", **arms_of_claim("e3", table_cells["e3"]), regime=in_regime)
 
 # %% [markdown]
-# E2 is at one temperature, $\tau^2=3$. Against the best of three the sign turns at home: in half moons the constraint keeps a little less, perhaps more than the twentieth that is allowed, and the claim stays open ([appendix](ot-a-table)). On this page two modalities stay open: one InfoNCE network there is late, and the longer record decides. With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
+# E2 is at one temperature, $\tau^2=3$. Against the best of three it keeps a little less at home, and the claim is open ([appendix](ot-a-table)). With ReLU, which the paper's Proposition 3 does not cover, the constrained network keeps less than InfoNCE in sparse codes, by far, and in tokens; at three times the rate the gap in sparse codes is no longer clear ([record](ot-record)).
 #
 # ### Ren and Li: what negatives do
 #
-# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), the law is silent: there training makes the imbalance, from features of unequal strength, and this is what the paper proves. Negatives spread the norm, and at the optimum they make all features equal exactly if all correlations are. In half moons noise makes correlations unequal, and full balance returns once it is taken out.
+# By the law, positives alone are the limit $\tau^2\to0$: the largest correlation takes all. Where correlations are equal, as in the paper's world ($\rho_j=1$), the law is silent: there training makes the imbalance, from features of unequal strength, and this is what the paper proves. At the optimum negatives make all features equal exactly if all correlations are.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("r1", **arms_of_claim("r1", table_cells["r1"]), regime=in_regime)
@@ -645,16 +659,17 @@ chapter.judge("r2", **arms_of_claim("r2", table_cells["r2"]), regime=in_regime)
 
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(
-    3, 4, figsize=(7.8, 5.4), sharex=True, sharey="row", layout="constrained"
+    2, 4, figsize=(7.8, 4.2), sharex=True, sharey="row", layout="constrained"
 )
 temperatures = {"positives": 0.07, "0.2": 0.2, "1": 1.0, "3": 3.0, "8": 8.0, "20": 20.0}
-scales = {"kept": "linear", "drop": "log", "rank": "linear"}
+scales, falls = {"kept": "linear", "drop": "log"}, 0
 for column, (world, of) in zip(axes.T, columns.items(), strict=True):
     for ax, (name, scale) in zip(column, scales.items(), strict=True):
         values = [of["scores"][arm][name].clamp(max=1e5) for arm in temperatures]
         if name == "drop":  # of rounding errors, where nothing private is left
             values = [v.where(v > 0, 1e5) for v in values]
         means = [float(v.mean()) for v in values]
+        falls += name == "drop" and means[-1] < means[1] / 2
         ax.plot(list(temperatures.values())[1:], means[1:], "o-", color=colours.BLUE)
         ax.plot(temperatures["positives"], means[0], **colours.POSITIVE)
         start = float(of["scores"]["untrained"][name].mean())
@@ -663,16 +678,18 @@ for column, (world, of) in zip(axes.T, columns.items(), strict=True):
         ax.set(xscale="log", yscale=scale)
     column[0].set_title(world, weight="normal")
     column[-1].set_xlabel("$\\tau^2$")
-for ax, label in zip(axes[:, 0], ("kept", "drop", "effective rank"), strict=True):
+for ax, label in zip(axes[:, 0], ("kept", "dropped"), strict=True):
     ax.set_ylabel(label)
+falling = f"A larger $\\tau^2$ lets noise in, in {falls} of {len(columns)} worlds"
+fig.suptitle(falling, x=0.01, ha="left")
 glue.figure(fig, "ot-plot-negatives")
 
 # %% [markdown]
 # ```{glue:figure} ot-plot-negatives
-# :alt: Three rows of four panels against the inverse temperature: features kept, private variance dropped, and effective rank, in four worlds. Kept and rank rise in tokens and half moons, with a fall of kept at the end in tokens; in two modalities both are flat. Drop falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
+# :alt: Two rows of four panels against the inverse temperature, features kept and private variance dropped, in four worlds. Kept rises in tokens and half moons, with a fall at the end in tokens; in two modalities it is flat. Dropped falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do: features *kept* (the R² of a linear probe, as in E2), private variance *dropped* (times, at most 10⁵; noise along shared directions counts, too) and effective rank. Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the middle row: in tokens and half moons drop falls as $\tau^2$ rises. No claim judges this figure.
+# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the lower row: in tokens and half moons less is dropped as $\tau^2$ rises. The title counts the worlds where twenty drop less than half of what a fifth does. No claim judges this figure. <a href="#vessel:tau=4"></a>
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -683,11 +700,9 @@ chapter.judge(
 )
 
 # %% [markdown]
-# The direction is the law's, the size is [not](ot-a-table): in these batches outputs to spare add a tenth to two fifths of what they add by the law.
-#
 # ### Wen and Li: what augmentation does
 #
-# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for signal and noise alike, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, whatever its strength (L3). With fewer outputs, as in W2, all choices are equally good by the law, and training decides. So "noise alone" remains where private directions are many.
+# An augmentation that redraws a private feature sets its $\rho$ to 0. Without one, $\rho=1$ for signal and noise alike, and, with an output for every direction, the optimum is white: noise counts by the number of its directions, whatever its strength (L3). With fewer outputs, as in W2, training decides.
 
 # %% tags=["hide-input", "nbval-check-output"]
 chapter.judge("w1", **arms_of_claim("w1", table_cells["w1"]), regime=in_regime)
@@ -734,14 +749,14 @@ glue.figure(fig, "ot-plot-coupled")
 # :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$, one point per network. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
 # ```
 
 # %% [markdown]
 # :::{admonition} Quick question: both views are equal, and the noise is three times as strong as before. What becomes of its share?
 # :class: dropdown
 #
-# Nothing: all correlations are 1, so all directions have equal shares. The noise wins or loses by the number of its directions.
+# Nothing: all correlations are 1, so all directions have equal shares.
 # :::
 
 # %% [markdown]
@@ -800,7 +815,7 @@ glue.figure(fig, "ot-plot-beyond")
 # Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. Full dots reach it, empty ones fall short, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
 # ```
 #
-# Sparse features and a place per neuron are two ways to break the rotation that linear learning leaves open. ReLU alone, fully connected, shows no more single features than linear neurons do (T2). What it keeps is another matter: more than a linear network in tokens, less in the other three worlds (T3).
+# ReLU alone, fully connected, shows no more single features than linear neurons do (T2). It keeps more than a linear network in tokens, less in the other three worlds (T3).
 
 # %% [markdown]
 # Is a miss a matter of rate or time? The longer run behind the [record](ot-record) trains each again at a third of the rate, at three times the rate and in twice the steps.
@@ -825,7 +840,7 @@ chapter.judge(
 # (ot-real)=
 # ## Does it hold for real images?
 #
-# Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph. What two such views share we measure: directions on pairs of training images, their correlations on pairs of images that no training sees. The views are whitened first ([without that](ot-a-real-temperature) an encoder ends at the same spectrum). Then a linear encoder is trained, and its spectrum is laid beside the prediction, in which nothing is fitted.
+# Now a view is a random part of an image, with other brightness and with noise: on this page of a handwritten digit, in the [record](ot-record) of a patch of a CIFAR-10 photograph. The correlations are measured on pairs of images that no training sees. The views are whitened first ([without that](ot-a-real-temperature) an encoder ends at the same spectrum).
 
 # %% tags=["hide-input"]
 image_block = list(range(first_seed, first_seed + image_seeds))
@@ -921,10 +936,10 @@ glue.figure(fig, "ot-plot-real")
 # :alt: One panel per inverse temperature. Bars fall from left to right, more of them the larger the inverse temperature; black points of trained encoders sit on the tops of the bars, and a green line runs through them. A dotted grey line of the control leaves them.
 # :name: ot-fig-real
 #
-# Spectra of linear encoders, sorted by size: how the variance is divided, and not along which directions. Bars: the soft threshold of the correlations of held-out pairs. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: variances in place of correlations. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone.
+# Spectra of linear encoders, sorted by size: how the variance is divided, and not along which directions. Bars: the soft threshold. Green: with the views' own log moments. Points: trained encoders, one per seed. Grey: variances in place of correlations. Look at the last bars: how many directions an encoder keeps is decided, nearly and up to $\tau^2=1$, by $\tau^2$ and the correlations alone.
 # ```
 #
-# The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`, and they are skewed ([appendix](ot-a-real-temperature)). What the law leaves out grows with $\tau^2g_j$, so its claim ends at $\tau^2=1$. Beyond it, put the views' own log moments in the place of the Gaussian ones.
+# The law is exact for Gaussian views. Here the ten most correlated directions have an excess kurtosis of {glue:text}`ot-kurtosis:.1f` on average and up to {glue:text}`ot-kurtosis-most:.1f`. What the law leaves out grows with $\tau^2g_j$, so its claim ends at $\tau^2=1$. Beyond it, put the views' own log moments in the place of the Gaussian ones.
 #
 # ````{prf:observation} with the views' own log moments
 # :label: ot-real-moments
@@ -953,11 +968,11 @@ glue.number("ot-real-own", max(float(d.max()) for d in own_off.values()))
 chapter.judge("real-moments", observed=own_off, control=own_others)
 
 # %% [markdown]
-# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On patches of photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) has features of a frozen network, where we claim no more than $\tau^2\le1$: at 3 an untrained encoder comes as near as a trained one. What a learned $\tau^2$ counts on images, the [appendix](ot-a-real-temperature) says.
+# At the worst $\tau^2$ of this page they misplace {glue:text}`ot-real-own:.2f` of the variance, the soft threshold {glue:text}`ot-real-threshold:.2f`: on digits both fit. On photographs ([record](ot-record)) the leading direction takes more than its soft threshold at $\tau^2=3$, as the log moments say. A second [record](ot-a-features) has features of a frozen network, where we claim no more than $\tau^2\le1$: at 3 an untrained encoder comes as near as a trained one.
 #
 # ### A network that is not linear
 #
-# Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*: the diagnostic for your own encoder, or your two towers ([Use the kernels](../book/kernels.md)).
+# Train a ReLU network from end to end. At the end its last layer is at an optimum for the hidden units as they are. So its outputs should show the soft threshold of the correlations *of the hidden units*.
 
 # %% tags=["hide-input"]
 units = {**watched("images, ReLU network"), "outputs": min(32, image_outputs)}
@@ -1000,8 +1015,7 @@ chapter.judge(
 # clbook run one-testbed -p own_world=sparse-codes -p own_loss=spectral
 # clbook run one-testbed -p own_network=relu -p own_taus=0.5,1,3,8 -p own_seeds=8
 # ```
-#
-# The names are checked before anything runs, and the cell says what it will cost.
+
 
 # %%
 plan = chapter.check(
@@ -1038,7 +1052,7 @@ glue.figure(fig, "ot-plot-own")
 # :alt: Two panels over the inverse temperature, one set of points for each strength of added noise. Left: the effective rank of the outputs, with dashed curves of the law where it has one. Right: how much of the shared features is kept.
 # :name: ot-fig-own
 #
-# For the parts that you chose. Left: the effective rank of the outputs (points) and the law's (dashed, nothing fitted), where it has one. Look how far apart they are; sparse codes need more `own_steps`. Right: how much of the shared features a linear probe reads from the outputs with a little noise added.
+# Left: the effective rank of the outputs (points) and the law's (dashed), where it has one. Look how far apart they are; sparse codes need more `own_steps`. Right: how much of the shared features a linear probe reads from the outputs with a little noise added.
 # ```
 
 
@@ -1046,7 +1060,7 @@ glue.figure(fig, "ot-plot-own")
 # (ot-program)=
 # ### A program of your own
 #
-# What the names do not offer takes a few lines: a world, a loss and a network that the library does not have. Each draws from the generators of its run (`per_run`), so that networks of several seeds train side by side.
+# A world, a loss and a network that the library does not have take a few lines.
 
 
 # %%
@@ -1103,33 +1117,32 @@ for one_way in (Apart(), Coupled()):
     )
 
 # %% [markdown]
-# Views that share no noise make even this network drop noise, relative to the signal; equal views make it keep noise better than signal. This has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
+# Views that share no noise make even this network drop noise; equal views make it keep noise better than signal. This has no rule and no control. The [kernels page](../book/kernels.md) has the same program outside the book.
 
 
 # %% [markdown]
 # (ot-who)=
 # ## Who else is here
 #
-# The formula is a short corollary, and most of its parts are known; [the appendix](ot-a-who) lists the nearest works, what each states as far as we could read it, and what is added here. In one breath: Torralba and Weiss (2026) pour power over frequencies by *waterfilling*; Kamai et al. (2026) say when alignment recovers a signal beside a nuisance of its own correlation; HaoChen et al. (2021) have the spectral loss, whose optimum our count sums up at a learned temperature; Balestriero and LeCun (2022), Johnson et al. (2023) and Chapman et al. (2024) have optima of related losses as spectral embeddings, kernels and canonical correlations. Of the closed form for inner products at a fixed temperature, and of the counts by InfoNCE, by one negative and by distances, we can say no more than that *we did not find them stated*; the search was finite.
+# The formula is a short corollary, and most of its parts are known; [the appendix](ot-a-who) says what each of the nearest works states, as far as we could read it, and what is added here: Torralba and Weiss (2026), who pour power over frequencies by *waterfilling*, Kamai et al. (2026), HaoChen et al. (2021) with the spectral loss, Balestriero and LeCun (2022), Johnson et al. (2023) and Chapman et al. (2024). Of the closed form at a fixed temperature, and of the counts by InfoNCE, by one negative and by distances, we can say no more than that *we did not find them stated*; the search was finite.
 
 # %% [markdown]
 # (ot-surprises)=
 # ## What surprised us
 #
-# 1. **The law itself** was not looked for. Arms at a small $\tau^2$ stopped at a rank that more time did not raise, and then one formula explained R2, L3 and the direction of L2.
+# 1. **The law itself** was not looked for. Arms at a small $\tau^2$ stopped at a rank that more time did not raise.
 # 2. **We saw no negatives that denoise.** They widen the spectrum, and beyond $\tau^2=\sum\rho_j$ they flood private directions.
-# 3. **"Without augmentation, noise wins" is whitening**: it depends on how many directions of noise there are, and not on how strong it is.
+# 3. **"Without augmentation, noise wins" is whitening**: it depends on the number of noise directions, and not on their strength.
 # 4. **With a threshold, neurons with one feature each need sparse features**, not masks or dense noise.
-# 5. **A constraint that replaces negatives for linear layers** does not for ReLU in sparse codes.
-# 6. **A solved batch** lowers a learned temperature though there is more to count.
+# 5. **A solved batch** lowers a learned temperature though there is more to count.
 #
 # ## What is open
 #
-# - **Non-linear networks and InfoNCE.** Under the spectral loss the count of a flexible encoder is the sum of the largest eigenvalues of the kernel of positive pairs, as follows from HaoChen et al. Under InfoNCE: does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
-# - **Outputs of unit length**: a formula for equal correlations, a fixed point for unequal ones, no law for a batch that is solved.
-# - **Few negatives.** One negative and infinitely many have exact optima. Between them the correction is an expansion, and it breaks down where single negatives dominate the sum.
+# - **Non-linear networks and InfoNCE.** Does a wide network at small steps follow the law with $\rho$ of its tangent kernel?
+# - **Outputs of unit length**: there is no law for a batch that is solved.
+# - **Few negatives.** Between one negative and infinitely many there is only an expansion, which breaks down where single negatives dominate the sum.
 # - **Distances and two encoders.** The law of distances is proved for one encoder. In two modalities, with two, it held in our runs.
-# - **Time and order.** The law is about the end. Stages and rates, which the papers prove, are not in it, and gaps $\rho_j-\mu$ close to 0 take as long as you like.
+# - **Time and order.** The law is about the end. Stages and rates, which the papers prove, are not in it.
 #
 # (ot-symbols)=
 # ### Symbols

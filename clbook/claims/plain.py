@@ -44,16 +44,14 @@ def sentences(verdict: Verdict, run: str = "this run") -> list[list[str]]:
 
 
 def at_control(verdict: Verdict) -> tuple[str, list[str]]:
-    """What stands at the control's mark on a gauge (its words and its number), and the sentence that says the same.
+    """What stands at the control's mark on a gauge, which adds its number, and the sentence that says the same.
 
     Both are empty if no sentence of the row is on the control alone, or if it names one of several cases.
     """
     said = next((match for template in verdict.claim.plain if (match := CONTROL.search(template))), None)
     if not said or not verdict.reading.control or not verdict.claim.control:
         return "", []
-    value = chosen("control", verdict.claim.rule, verdict.reading.control).estimate
-    shown = _shown(value, (said["spec"] or "").removeprefix("^"))
-    return f"{verdict.claim.control}: {shown}", _filled(said[0].strip(), verdict)
+    return verdict.claim.control, _filled(said[0].strip(), verdict)
 
 
 def without_control(verdict: Verdict) -> Verdict:

@@ -22,10 +22,8 @@ ARMS = ("observed", "control", "outside", "mended", "planted", "advocate")
 PLACE = re.compile(r"^(?P<name>[a-z]+)(?:\[(?P<case>.*)\])?$")
 _NAMES = (*ARMS, "worst", "least", "most", "interval", "cases", "seeds", "rule")
 _QUANTITY, _CONTROL = ("worst", "least", "most", "observed", "interval"), ("control", "planted")
-# A sentence on the control alone with its one number, which a gauge can say at the control's mark; `spec` formats it.
-CONTROL = re.compile(
-    r"(?:^|(?<=\s))As a control, [^{}]*\{control(?::(?P<spec>[^{}]*))?\}[^{}]*?\.(?:\s+(?=[A-Z“])|\s*$)"
-)
+# A sentence on the control alone with its one number, which a gauge can say at the control's mark.
+CONTROL = re.compile(r"(?:^|(?<=\s))As a control, [^{}]*\{control(?::[^{}]*)?\}[^{}]*?\.(?:\s+(?=[A-Z“])|\s*$)")
 _SPEC = re.compile(r"^(?:[1-6]|%|\^|n|°|x)?$")
 _TYPED = re.compile(r"\d\.\d|\d\s?%|10[⁻⁰¹²³⁴-⁹]")
 

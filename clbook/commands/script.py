@@ -27,7 +27,7 @@ def as_script(files: ChapterFiles, profile: str, keeper: Keeper) -> Iterator[Non
     """Inside, a chapter runs as a script: working folder, environment variables, pieces, pictures as files (of an
     animation the last frame), glued numbers in the keeper."""
 
-    def figure(fig, name: str, dpi: int = 192) -> None:
+    def figure(fig, name: str, dpi: int = 192, html: str = "") -> None:
         (keeper.folder / f"{name}.png").write_bytes(glue.as_png(fig, name, dpi))
 
     def animation(fig, draw, frames, name: str, alt: str, *, dpi: int = 144, **pace) -> None:

@@ -2,8 +2,8 @@
 
 Green is what the rule allows, its edge is labelled; dots are what was measured (small ones: one for each seed), a bar
 is the interval; a cross is the control, with its words below it if they are given, a ring a case outside the
-conditions. `book/_static/card.css` has the colours of the dark scheme and of print; the attributes here serve where no
-style sheet is.
+conditions. What was measured and the control are numbers of one format. `book/_static/card.css` has the colours of the
+dark scheme and of print; the attributes here serve where no style sheet is.
 """
 
 import math
@@ -63,18 +63,28 @@ def gauge(rule: Rule, reading: Reading, words: str = "") -> str:
     x = Scale.of(values)
     worst = chosen("worst", rule, reading.observed).estimate
     nearest = chosen("control", rule, reading.control).estimate if control else None
+    digits = _digits(worst, nearest, edges) if control else 2
     parts = [*_zone(rule, x), *_marks(observed, intervals, control, outside, x)]
-    lines = textwrap.wrap(f"✕ {words}", int(WIDTH / _LETTER)) if control and words else []
-    parts += _numbers(x, worst, None if lines else nearest)
+    named = f"{words}: {number(nearest, digits)}".removeprefix(": ") if control else ""
+    lines = textwrap.wrap(f"✕ {named}", int(WIDTH / _LETTER)) if control and words else []
+    parts += _numbers(x, worst, None if lines else nearest, digits)
     below = (_BELOW + _LINE * k for k in range(1, len(lines) + 1))
     parts += [_text(line, x(nearest), y, "control-label", "#b04a00") for line, y in zip(lines, below, strict=True)]
-    label = f"measured {number(worst)}; the rule: {rule}"
-    label += f"; the control: {words or number(nearest)}" if control else ""
+    label = f"measured {number(worst, digits)}; the rule: {rule}" + (f"; the control: {named}" if control else "")
     height = HEIGHT + _LINE * len(lines)
     return (
         f'<svg class="gauge" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
         f'aria-label="{escape(label)}" font-size="11" font-family="system-ui, sans-serif">{"".join(parts)}</svg>'
     )
+
+
+def _digits(worst: float, nearest: float, edges: list[float]) -> int:
+    """How many digits tell the control from what was measured and from the rule; 2 where not even four do."""
+    for digits in (2, 3, 4):
+        control, *others = (float(f"{value:.{digits}g}") for value in (nearest, worst, *edges))
+        if control not in others:
+            return digits
+    return 2
 
 
 def _seeds(sample: Sample) -> tuple[float, ...]:
@@ -120,13 +130,13 @@ def _marks(observed: list, intervals: list, control: list, outside: list, x: Sca
         yield f'<path class="control" d="{at}" stroke="#b04a00" stroke-width="2.2" fill="none"/>'
 
 
-def _numbers(x: Scale, worst: float, nearest: float | None) -> Iterable[str]:
+def _numbers(x: Scale, worst: float, nearest: float | None, digits: int) -> Iterable[str]:
     """The worst value and, where there is room, that of the nearest mistake."""
-    measured = number(worst)
+    measured = number(worst, digits)
     yield _text(measured, x(worst), _BELOW, "measured-label", "#222")
     if nearest is None:
         return
-    words = f"{number(nearest)} control"
+    words = f"{number(nearest, digits)} control"
     room = _LETTER * (len(words) + len(measured)) / 2 + 4
     if abs(_clamped(words, x(nearest)) - _clamped(measured, x(worst))) > room:
         yield _text(words, x(nearest), _BELOW, "control-label", "#b04a00")

@@ -27,6 +27,7 @@ from ..common.pictures import size_on_page, small_png
 DRAWN: dict[str, str] = {}  # figure since the chapter was opened → checksum of its PNG
 MOVING: dict[str, str] = {}  # animation since then → checksum of its file
 FIGURES = "CLBOOK_FIGURES"  # names a folder for figures as SVG and PDF; `clbook run --figures` sets it
+PLAIN = "<figure {}>"
 HIDDEN = "application/papermill.record/"  # a prefix under which no front end shows an output
 
 
@@ -69,10 +70,14 @@ def as_png(fig, name: str, dpi: int) -> bytes:
     return content
 
 
-def figure(fig, name: str, dpi: int = 192) -> None:
-    """Show a matplotlib figure at its size in inches, store it under a name, and close it."""
+def figure(fig, name: str, dpi: int = 192, html: str = "") -> None:
+    """Show a matplotlib figure at its size in inches, store it under a name, and close it.
+
+    Where HTML is shown, `html` takes the place of the picture: a table that a phone can show.
+    """
     content = as_png(fig, name, dpi)
-    bundle = {"image/png": base64.b64encode(content).decode("ascii"), "text/plain": f"<figure {name}>"}
+    bundle = {"image/png": base64.b64encode(content).decode("ascii"), "text/plain": PLAIN.format(name)}
+    bundle |= {"text/html": html} if html else {}
     _publish(name, bundle, "", **{"image/png": {"width": size_on_page(content)[0]}})
 
 

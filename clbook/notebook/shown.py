@@ -20,7 +20,7 @@ from ..provenance.slices import ChapterCode
 from ..provenance.staleness import loaded, notebook_stamp
 from ..provenance.stamps import MIME
 from ..provenance.units import Unit
-from . import animations, explorables
+from . import animations, explorables, glue
 from .card import Headline, card, card_not_judged
 from .display import Line, summary_table
 
@@ -95,13 +95,20 @@ def outputs_shown(notebook) -> dict[str, str]:
 
 
 def _content(output: dict) -> dict:
-    """What enters the digest of an output; the HTML of a glued picture holds scripts, which change without a run."""
+    """What enters the digest of an output; the HTML of a live picture holds scripts, which change without a run."""
     data, metadata = output.get("data", {}), output.get("metadata", {})
     if MIME in data:
         return {}
     if "scrapbook" not in metadata:
         return {key: value for key, value in output.items() if key != "execution_count"}
-    return {"name": metadata["scrapbook"]["name"]} | {m: v for m, v in data.items() if m not in _OF_PICTURES}
+    left_out = _OF_PICTURES[:1] if _is_figure(output) else _OF_PICTURES
+    return {"name": metadata["scrapbook"]["name"]} | {m: v for m, v in data.items() if m not in left_out}
+
+
+def _is_figure(output: dict) -> bool:
+    """Whether an output is a still picture, whose HTML, if it has any, is made by its run."""
+    name = output["metadata"]["scrapbook"]["name"]
+    return output["data"].get("text/plain") == glue.PLAIN.format(name)
 
 
 def outputs_off(notebook, stamp: dict) -> list[int]:
@@ -162,13 +169,14 @@ def _plain(text: str) -> str:
 def refreshed_html(notebook, root: Path) -> list[str]:
     """Rewrite, in place, the HTML of a notebook's live pictures and animations; returns the names that changed.
 
-    HTML beside a picture that is neither is taken away, since nothing makes it.
+    HTML beside any other glued output than a figure is taken away, since nothing makes it.
     """
     changed = explorables.refresh(notebook, root) + animations.refresh(notebook)
     made = [data for data, *_ in (*explorables.live(notebook), *animations.moving(notebook))]
     for output in _outputs(notebook):
         data, metadata = output.get("data", {}), output.get("metadata", {})
-        if "scrapbook" in metadata and "text/html" in data and not any(data is other for other in made):
+        kept = any(data is other for other in made) or "scrapbook" in metadata and _is_figure(output)
+        if "scrapbook" in metadata and "text/html" in data and not kept:
             del data["text/html"]
             changed.append(metadata["scrapbook"]["name"])
     return changed

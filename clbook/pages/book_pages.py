@@ -20,7 +20,7 @@ from ..common.sources import ChapterFiles, chapter_names, find_root
 from ..common.yaml_files import yaml_of
 from ..notebook.claim_result import ClaimResult
 from ..provenance.library import Library
-from ..provenance.stamps import whole_cost
+from ..provenance.stamps import run_cost
 from .claim_marks import count_line, in_markdown
 from .claims_files import claims_csv, claims_json
 from .claims_overview import conditions_text
@@ -41,7 +41,7 @@ _FONTS = Path("output") / "chtml" / "fonts"
 
 def _cost(profile: str, stamp: dict) -> str:
     memory = f", {stamp['peak_mb']:.0f} MB" if stamp.get("peak_mb") else ""
-    return in_markdown(f"{profile}: {duration(whole_cost(stamp))}{memory} ({stamp['device']})")
+    return in_markdown(f"{profile}: {duration(run_cost(stamp))}{memory} ({stamp['device']})")
 
 
 def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
@@ -51,7 +51,7 @@ def chapter_box(front: dict, stamps: dict[str, dict], verdicts: str) -> str:
     return (
         ":::{admonition} This chapter\n:class: chapter-box\n\n"
         f"*{front['question']}*{letters}\n\n**You should know.** {'; '.join(front['prerequisites'])}. "
-        f"**Run time and memory.** {cost}.\n\n"
+        f"**Run time and memory, with the appendix.** {cost}.\n\n"
         f"**Verdicts.** {verdicts} ([all claims](../book/claims.md))\n:::\n"
     )
 

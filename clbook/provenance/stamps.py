@@ -18,6 +18,7 @@ The seal detects accidental changes; `clbook verify` detects deliberate ones.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from ..claims.claim_table import Claims
@@ -76,12 +77,15 @@ def cells_of(digests: ChapterDigests, seconds: dict[int, float]) -> dict[str, st
     return result
 
 
+_APPENDIX = "in the appendix, "
+
+
 def cell_name(code: ChapterCode, index: int) -> str:
     """A cell's name in a stamp: its label, with a number if several cells of its notebook have the same."""
     name, part = label(code, index), code.units[index].part
     before = [n for n in code.of_notebook(part) if n < index and code.units[n].whole]
     alike = [n for n in before if label(code, n) == name]
-    return f"{'in the appendix, ' if part else ''}{name}" + (f" ({len(alike) + 1})" if alike else "")
+    return f"{_APPENDIX if part else ''}{name}" + (f" ({len(alike) + 1})" if alike else "")
 
 
 def pictures_of(
@@ -238,6 +242,19 @@ def whole_cost(stamp: dict) -> float:
         return stamp["side_by_side"]
     cells = sum(float(entry.split()[1]) for entry in stamp["cells"].values() if " " in entry)
     return max(stamp["seconds"], cells)
+
+
+def run_cost(stamp: dict) -> float:
+    """Seconds that `clbook run` takes for what a stamp holds, with its notebooks side by side: the longer one's.
+
+    A record ran all cells one after another, so beside the page's own run a smaller profile would seem the dearer one.
+    Where most of its cells lack their seconds (pieces were resumed), this is `whole_cost`.
+    """
+    took = Counter()
+    for name, entry in stamp["cells"].items():
+        took[name.startswith(_APPENDIX)] += float(entry.split()[1]) if " " in entry else 0
+    known = took.total() > stamp["seconds"] / 2
+    return max(took.values()) if len(took) > 1 and known and "side_by_side" not in stamp else whole_cost(stamp)
 
 
 def seconds_of_record(stamp: dict, digests: ChapterDigests) -> dict[int, float]:

@@ -199,9 +199,9 @@ BUDGET = {
     "clbook.cli": 425,
     "clbook.commands": 2145,
     "clbook.common": 1055,
-    "clbook.notebook": 1180,
-    "clbook.pages": 2290,
-    "clbook.provenance": 1575,
+    "clbook.notebook": 1193,
+    "clbook.pages": 2288,
+    "clbook.provenance": 1583,
     "clbook.sweep": 770,
     "contrastive_dynamics.alignment_and_balance": 1790,
     "contrastive_dynamics.collapse_and_constraints": 1220,
@@ -216,7 +216,7 @@ BUDGET = {
     "experiments.collapse_and_constraints": 185,
     "experiments.feature_decoupling": 335,
     "experiments.nonlinearity": 250,
-    "experiments.one_testbed": 1955,
+    "experiments.one_testbed": 1981,
 }
 
 

@@ -8,7 +8,7 @@ import nbformat
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-OURS = ("card_groups", "code_strip", "folded_code", "parameter_table", "unjudged_claims")
+OURS = ("card_groups", "code_strip", "folded_code", "parameter_table", "picture_doors", "unjudged_claims")
 PYTHON = {"language_info": {"name": "python", "pygments_lexer": "python"}}
 
 

@@ -80,6 +80,7 @@ from .table import (
     table_column,
     table_of,
 )
+from .table_page import Square, table_html
 from .table_rivals import balances, beside_the_best, private_over_law, rival_runs
 from .table_robustness import negative_arms, robustness, standings, with_changes
 from .table_worlds import COLUMNS
@@ -92,6 +93,7 @@ __all__ = [
     "READINGS",
     "ROWS",
     "SPECTRA",
+    "Square",
     "WORLDS",
     "Plan",
     "arms_of_claim",
@@ -148,6 +150,7 @@ __all__ = [
     "spectral_counts",
     "standings",
     "table_column",
+    "table_html",
     "table_of",
     "temperature_learned",
     "totals_of_known",

@@ -88,12 +88,16 @@ def table(cells):
     cells[PRINTS].outputs.append(v4.new_output("display_data", {"text/html": "<table></table>"}))
 
 
+def table_of_a_picture(cells):
+    cells[DRAWS].outputs[1].data["text/html"] = "<table></table>"
+
+
 def picture(cells):
     old = base64.b64decode(cells[DRAWS].outputs[1].data["image/png"])
     cells[DRAWS].outputs[1].data["image/png"] = base64.b64encode(old + b"\0").decode()
 
 
-EDITS = [text, no_text, number, name, card, addition, table, picture]
+EDITS = [text, no_text, number, name, card, addition, table, table_of_a_picture, picture]
 
 
 def test_a_run_stores_what_its_cells_show(files):

@@ -70,9 +70,9 @@ def test_the_control_stands_at_its_mark_and_its_sentence_in_the_fold():
     line = card(made(**row))
     found, fold = re.search(r'claim-found"[^>]*>(.*?)</p>', line.html)[1], line.html.partition("how it was measured")[2]
     assert found == "They differ by <b>50 %</b>. Outside, <b>1.5</b>."
-    assert re.findall(r'control-label"[^>]*>(.*?)<', line.html) == ["✕ the other sign: 200 %"]
+    assert re.findall(r'control-label"[^>]*>(.*?)<', line.html) == ["✕ the other sign: 2"]  # as the gauge writes 0.50
     assert "As a control, with the other sign, eq. (7), by <b>200 %</b> or more." in fold
-    assert "As a control" in line.plain and "the control: the other sign: 200 %" in line.html
+    assert "As a control" in line.plain and "the control: the other sign: 2" in line.html
 
 
 @pytest.mark.parametrize(

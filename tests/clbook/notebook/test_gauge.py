@@ -34,16 +34,37 @@ def test_what_meets_the_rule_lies_in_its_zone_and_the_control_outside():
 
 
 def test_the_words_of_the_control_stand_below_its_mark_inside_the_picture():
-    words = "a second layer copied from columns of the first, with outputs of size √h at the start: 25 %"
+    words = "a second layer copied from columns of the first, with outputs of size √h at the start"
     rule = Rule("at_most", (1.0,))
     bare, picture = drawn(rule, LINEAR), ElementTree.fromstring(gauge(rule, LINEAR, words))
     lines = [part for part in picture if part.get("class") == "control-label"]
-    assert " ".join(part.text for part in lines) == f"✕ {words}" and len(lines) == 3
+    assert " ".join(part.text for part in lines) == f"✕ {words}: 2" and len(lines) == 3
     assert [float(part.get("y")) for part in lines] == sorted(float(part.get("y")) for part in lines)
     assert float(bare.get("height")) < float(lines[-1].get("y")) < float(picture.get("height"))
-    assert words in picture.get("aria-label")
+    assert f"{words}: 2" in picture.get("aria-label")
     last = lines[-1]  # as near to its mark, at the right end, as it fits
     assert float(last.get("x")) + 6 * len(last.text) / 2 <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("rule", "measured", "control", "shown"),
+    [
+        (Rule("at_most", (0.1,)), 0.0572, 0.6403, ["0.057", "0.64"]),  # the control is no per cent beside a share
+        (Rule("at_most", (1.001,)), 1.0000000000004, 1.0496, ["1.00", "1.05"]),  # two digits would put it on the edge
+        (Rule("at_most", (1.0,)), 1.0000000000004, 1.0095, ["1.00", "1.01"]),
+        (Rule("at_least", (0.9,)), 0.0, 0.0, ["0", "0"]),
+        (Rule("at_most", (1.0,)), 0.41, math.inf, ["0.41", "∞"]),
+    ],
+)
+@pytest.mark.parametrize("words", ["", "equal σ"])
+def test_measured_and_control_are_numbers_of_one_format(rule, measured, control, shown, words):
+    picture = ElementTree.fromstring(gauge(rule, Reading.of(observed=measured, control=control), words))
+    first, at_mark = shown
+    texts = {part.get("class"): part.text for part in picture if part.text}
+    assert texts["measured-label"] == first
+    named = f"✕ {words}: {at_mark}" if words else f"{at_mark} control"
+    assert texts.get("control-label", named) == named
+    assert f"measured {first};" in picture.get("aria-label") and picture.get("aria-label").endswith(at_mark)
 
 
 def test_the_scale_is_logarithmic_where_values_span_more_than_two_decades():

@@ -38,6 +38,12 @@ def test_a_figure_is_shown_under_its_name_and_closed(drawn, published):
     assert not plt.get_fignums()
 
 
+def test_a_figure_may_have_a_table_that_takes_its_place(drawn, published):
+    glue.figure(drawn, "fig-8", dpi=50, html="<table></table>")
+    ((data, _),) = published
+    assert data["text/html"] == "<table></table>" and {"image/png", "text/plain"} <= data.keys()
+
+
 def test_a_number_is_kept_and_not_shown(published):
     glue.number("crossing", 1 / 3)
     assert published == [

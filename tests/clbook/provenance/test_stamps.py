@@ -17,6 +17,7 @@ from clbook.provenance.stamps import (
     merge,
     reaches,
     refreshed,
+    run_cost,
     seal,
     seconds_of,
     whole_cost,
@@ -114,6 +115,15 @@ def test_what_a_run_costs_counts_its_later_parts(stamp):
     assert 5000 <= whole_cost(stamp | {"cells": dearer}) <= 5000 + whole_cost(stamp)
     assert whole_cost(stamp | {"seconds": 9000.0, "cells": dearer}) == 9000  # pieces that an earlier attempt kept
     assert whole_cost(stamp | {"seconds": 90.0, "side_by_side": 50.0, "cells": dearer}) == 50  # chapter and appendix
+
+
+def test_a_run_of_what_is_recorded_takes_as_long_as_its_longer_notebook(stamp):
+    """So that a smaller profile, which was recorded cell by cell, is not dearer than the page's own run."""
+    cells = {"the cell of a": "d 70.00", "in the appendix, the cell of b": "d 200.00", "in the appendix, c": "d"}
+    assert run_cost(stamp | {"seconds": 290.0, "cells": cells}) == 200
+    assert run_cost(stamp | {"seconds": 900.0, "cells": cells}) == 900  # pieces that an earlier attempt kept
+    alone = {"cells": {"the cell of a": "d 70.00"}, "seconds": 71.0}
+    assert run_cost(stamp | alone) == 71 and run_cost(stamp | alone | {"side_by_side": 50.0}) == 50
 
 
 def test_a_stamp_survives_json_to_the_last_bit(stamp):

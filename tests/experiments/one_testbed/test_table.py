@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 
 from contrastive_dynamics.numerics.random_streams import streams
 from contrastive_dynamics.numerics.side_by_side import side_by_side
@@ -14,10 +15,15 @@ from contrastive_dynamics.testbed.pairs import sample_moments
 from contrastive_dynamics.testbed.view_makers import Apart, Coupled
 from contrastive_dynamics.testbed.worlds import require_world
 from experiments.one_testbed.table import (
+    ABSENT,
     COLUMNS,
+    CONDITIONS,
     MET,
     MISSED,
     ROWS,
+    STAYS,
+    TRAVELS,
+    UNDECIDED,
     UNREAD,
     Cell,
     Row,
@@ -30,6 +36,7 @@ from experiments.one_testbed.table import (
     table_of,
 )
 from experiments.one_testbed.table_arms import Arm, Ended, RelativeThreshold, Training, trained_arms, untrained
+from experiments.one_testbed.table_page import MARKS, Square, table_html
 from experiments.one_testbed.table_plan import PLAN
 from experiments.one_testbed.table_scores import constrained_rank, matched, private_share, strength_ratio
 from experiments.one_testbed.table_trainings import train_in_world, train_outputs_equal_shared
@@ -188,3 +195,18 @@ def test_bad_input():
         ValueError, match="^column must be one of tokens, moons, modalities, sparse codes, got 'planes'$"
     ):
         table_column("planes", SEEDS, 2, 16)
+
+
+def test_the_table_as_html_has_every_square_with_its_word():
+    squares = [Square("travels", "0.97 ±0.02", "0.10", True), Square("does not apply", "", "", False)]
+    page = BeautifulSoup(table_html("1 < 2", ["a", "b"], {("E1 & so on", "needs ≤ 1"): squares}), "html.parser")
+    assert page.caption.get_text() == "1 < 2" and [th.get_text() for th in page.thead.select("th")] == ["a", "b"]
+    first, second = page.tbody.select("td")
+    assert first.b["aria-label"] == "travels" and "home" in first["class"] and "0.97 ±0.02" in first.get_text()
+    assert first.small.get_text() == "control 0.10" and second.small is None and "home" not in second["class"]
+    assert page.tbody.th.get_text() == "E1 & so onneeds ≤ 1"
+    assert page.p.get_text() == "● travels · – does not apply"
+
+
+def test_every_word_has_a_mark():
+    assert set(MARKS) == {TRAVELS, CONDITIONS, STAYS, UNDECIDED, UNREAD, ABSENT}
