@@ -1322,36 +1322,71 @@ def draw_widths(ax, name):
 
 
 # %% tags=["hide-input", "remove-output"]
-fig, axes = plt.subplots(3, len(trained), figsize=(7.8, 7.8), sharey="row")
-for (top, low, ratio), name in zip(axes.T, trained, strict=True):
+fig, axes = plt.subplots(
+    1, len(trained), figsize=(7.8, 3.1), sharey=True, layout="constrained"
+)
+for ratio, name in zip(axes, trained, strict=True):
+    for h, color in zip(widths, colours.ordered(len(widths)), strict=True):
+        draw_ratio(ratio, name, h, color)
+        ratio.plot([], [], color=color, label=f"h={h}")
+    ratio.axvline(1, **colours.THEORY)
+    ratio.set(title=name, xlabel="time over $t^*$")
+axes[0].set_ylabel("$\\|u^\\phi-u^I\\|$ over $\\|u^I\\|$")
+last_ratio = {
+    name: float((gaps_2[name, widths[-1]][0] / gaps_2[name, widths[-1]][1])[-1].mean())
+    for name in ("tanh", "relu")
+}
+said = f"tanh {last_ratio['tanh']:.2g}, ReLU {last_ratio['relu']:.2g}"
+title = f"Relative difference at the end, $h={widths[-1]}$: {said}"
+fig.suptitle(title, x=0.01, ha="left")
+handles, _ = axes[0].get_legend_handles_labels()
+fig.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.5)
+glue.figure(fig, "cc-plot-ratio")
+
+# %% tags=["hide-input", "remove-output"]
+fig, axes = plt.subplots(
+    2, len(trained), figsize=(7.8, 5.4), sharey="row", layout="constrained"
+)
+for (top, low), name in zip(axes.T, trained, strict=True):
     for h, color in zip(widths, colours.ordered(len(widths)), strict=True):
         draw_epochs(top, name, h, color)
-        draw_ratio(ratio, name, h, color)
     draw_widths(low, name)
     top.set(title=name, xlabel="epoch")
-    ratio.axvline(1, **colours.THEORY)
-    ratio.set(xlabel="time over $t^*$")
-for ax in axes[:2, 0]:
+for ax in axes[:, 0]:
     ax.set_ylabel("$\\|u^\\phi-u^I\\|$")
-axes[2, 0].set_ylabel("the same over $\\|u^I\\|$")
+fell = {
+    name: float(
+        gaps_2[name, widths[0]][0][-1].mean() / gaps_2[name, widths[-1]][0][-1].mean()
+    )
+    for name in ("tanh", "relu")
+}
+wider = f"{widths[-1] / widths[0]:.0f} times the width"
+said = f"divides the difference by {fell['tanh']:.2g} for tanh, {fell['relu']:.2g} for ReLU"
+fig.suptitle(f"{wider} {said}", x=0.01, ha="left")
 handles, _ = axes[0, 0].get_legend_handles_labels()
-fig.suptitle("tanh becomes linear, ReLU only small")
-fig.tight_layout(rect=(0, 0.07, 1, 1))
-fig.legend(handles=handles, loc="lower center", ncols=4, columnspacing=1.5)
+fig.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.5)
 glue.figure(fig, "cc-plot-fig-2")
 
 # %% [markdown]
+# ```{glue:figure} cc-plot-ratio
+# :alt: Four panels for tanh, soft, ReLU and sigmoid, ten networks a point. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
+# :name: cc-plot-ratio
+#
+# Ours: the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: the mean of the pairs). Look whether the lines of wider networks lie lower: at every time for tanh, at none for ReLU, and for "soft" only before $t^*$.
+# ```
+
+# %% [markdown]
 # ````{record-figure} cc-plot-fig-2
-# :alt: Three rows of panels for tanh, soft, ReLU and sigmoid, with a hundred networks a point. Over the epochs the difference grows and levels off, lower for wider networks with tanh. Against the width tanh falls before and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
+# :alt: Two rows of panels for tanh, soft, ReLU and sigmoid, with a hundred networks a point. Over the epochs the difference grows and levels off, lower for wider networks with tanh. Against the width tanh falls before and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows.
 # :name: cc-plot-fig-2
 #
-# Figure 2 of the paper with a hundred networks a point, and below it a row of ours. Look at the bottom row, the difference over the size of the outputs, against time in units of $t^*$. For tanh the lines of wider networks lie lower at every time; for ReLU all lie near one; for "soft" they draw together after $t^*$. Top and middle, as in the paper: the difference over training (epoch 0 is drawn at 1), and against the width (circles: start, squares: end).
+# Figure 2 of the paper with a hundred networks a point: the difference over training (epoch 0 is drawn at 1), and against the width (circles: start, squares: end). Look at the squares of tanh and of ReLU, which the title compares.
 #
 # ```{glue:figure} cc-plot-fig-2
-# :alt: The same three rows of panels with ten networks a point. Tanh falls with the width at the start and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows; relative to the linear outputs tanh falls with the width at all times.
+# :alt: The same two rows of panels with ten networks a point. Tanh falls with the width at the start and after training, soft falls at the start, ReLU hardly falls after training, the sigmoid grows.
 # :name: cc-plot-fig-2-default
 #
-# The default run, ten networks a point. Look at the bottom row: for tanh the lines of wider networks lie lower, for ReLU they do not.
+# The default run, ten networks a point.
 # ```
 # ````
 
