@@ -125,7 +125,7 @@ def _check_size(first: Path, second: Path, a: np.ndarray, b: np.ndarray, tied: b
     columns = components or max(a.shape[1], b.shape[1])
     if len(a) < 4 * columns:
         most = len(a) // 4
-        advice = f"--components {min(64, most)} takes so many principal components of each" if most else "add pairs"
+        advice = f"--components {min(64, most)} takes the first principal components of each" if most else "add pairs"
         raise BookError(
             f"{first}, {second}: {len(a):,} rows are too few for {columns:,} columns, at least four per column are "
             f"needed; {advice}"

@@ -14,6 +14,8 @@ from clbook import cli
 
 TEXT = (BOOK / "your-features.md").read_text(encoding="utf-8")
 TRANSCRIPT = re.search(r"^```sh\nclbook features.*?^```\n\n```text\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+# of the digits, then of the network
+COMMANDS = [line for line in shell_lines("your-features") if line.startswith("clbook")]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -58,7 +60,7 @@ def test_the_command_prints_what_the_page_shows(folder, monkeypatch):
     path, _ = folder
     monkeypatch.chdir(path)
     monkeypatch.setenv("COLUMNS", "80")
-    (command,) = (line for line in shell_lines("your-features") if line.startswith("clbook"))
+    command, *_ = COMMANDS
     done = CliRunner().invoke(cli.app, shlex.split(command)[1:])
     assert done.exit_code == 0, done.output
     assert close(done.stderr + done.stdout, TRANSCRIPT[1]), done.output
@@ -69,3 +71,14 @@ def test_the_command_prints_what_the_page_shows(folder, monkeypatch):
         and (table[:, 0] == np.arange(1, len(table) + 1)).all()
         and (table[1:, 1] <= table[:-1, 1]).all()
     )
+
+
+def test_too_few_rows_are_refused_as_the_page_shows(tmp_path, monkeypatch):
+    """The network's features are not here; what is refused, and where another option helps, depends on their shape."""
+    monkeypatch.chdir(tmp_path)
+    draws = np.random.default_rng(0)
+    for k in (1, 2):
+        np.save(f"view-{k}.npy", draws.normal(size=(2000, 1280)).astype(np.float32))
+    refused, taken = (CliRunner().invoke(cli.app, shlex.split(command)[1:]) for command in COMMANDS[1:])
+    assert refused.exit_code == 2 and refused.stderr.strip() in TEXT, refused.stderr
+    assert taken.exit_code == 0 and "48 directions in all" in taken.output, taken.output
