@@ -3773,11 +3773,13 @@ for name, w in arms.items():
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(4, 10, figsize=(7.8, 3.4), layout="constrained")
 for row, (name, w) in zip(axes, arms.items(), strict=True):
-    for ax, m in zip(row, w[0, 0].norm(dim=-1).argsort(descending=True), strict=False):
+    for square, m in zip(
+        row, w[0, 0].norm(dim=-1).argsort(descending=True), strict=False
+    ):
         picture = filter_pictures(w[0, 0, m]).cpu()
-        colours.signed_image(ax, picture, largest=float(picture.abs().max()) or 1.0)
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
+        colours.signed_image(square, picture, largest=float(picture.abs().max()) or 1.0)
+        square.set(xticks=[], yticks=[])
+        square.spines[:].set_visible(False)
     name = name.replace("one crop", "one crop for both")
     label = f"{name}:\nroughness {float(roughness(w).mean()):.2f}"
     row[0].set_ylabel(label, rotation=0, ha="right", va="center")
