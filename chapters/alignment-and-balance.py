@@ -1272,7 +1272,7 @@ glue.figure(fig, "ab-plot-sgd")
 #
 # What follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it; on our photographs a constant answer beats both arms. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). An image gets the prompt "This is a [LABEL_NAME]" of highest correlation, and this is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
 #
-# By default the pairs are *generated*: pictures of one to four of twelve objects, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. One arm has $\tau^2=0.01$: by Lemma B.9 such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
+# By default the pairs are *generated*: pictures of one to four of twelve objects, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
 
 # %% tags=["hide-input"]
 train, test = chapter.check(

@@ -876,7 +876,7 @@ glue.figure(fig, "cc-plot-ends")
 # :alt: Left, paths of one output in the plane of two eigenvectors. Unconstrained paths leave the unit circle, constrained ones bend to plus or minus e1, and dots of the closed form lie on them. Right, shares of eigenvectors for several outputs, of which as many rise to one as there are negative eigenvalues.
 # :name: cc-plot-ends
 #
-# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) (blue). Look at each blue path: it has the directions of the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
+# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: it has the directions of the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
 # ```
 
 # %% [markdown]
@@ -1467,7 +1467,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) agree, as for every pair, but are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9.
+# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) of the paper agree, as for every pair, but are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9.
 #
 # ```{glue:figure} cc-plot-fig-4b
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.

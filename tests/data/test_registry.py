@@ -1,6 +1,5 @@
 """Every data set that a chapter names is registered, loaded by its own loader, and checked by what knows its files."""
 
-import ast
 import re
 
 import pytest
@@ -15,6 +14,7 @@ from contrastive_dynamics.data import catalogue, coco, generated_scenes, registr
 from contrastive_dynamics.data.catalogue import DataError
 from contrastive_dynamics.nonlinearity.networks import image_training
 from contrastive_dynamics.testbed import image_pairs
+from experiments.collapse_and_constraints import image_outputs
 from experiments.feature_decoupling import figure_arms
 
 FILES = {name: ChapterFiles(ROOT, name) for name in chapter_names(ROOT)}
@@ -23,7 +23,7 @@ LOADERS = {  # chapter → where the names of its data sets become tensors, and 
     "nonlinearity": ("DIGITS of data/catalogue.py", catalogue.DIGITS),
     "feature-decoupling": ("DATA of experiments/feature_decoupling/figure_arms.py", figure_arms.DATA),
     "alignment-and-balance": ("NAMES of alignment_and_balance/image_caption_pairs.py", NAMES),
-    "collapse-and-constraints": ("the set-up cell that binds `source`", ("digits", "mnist")),
+    "collapse-and-constraints": ("experiments/collapse_and_constraints/image_outputs.py", ("digits", "mnist")),
     "one-testbed": ("DATA of testbed/image_pairs.py", image_pairs.DATA),
 }
 
@@ -41,21 +41,11 @@ def says(name: str):
     return load
 
 
-def source_of_collapse(data: str):
-    """Run the statement of the chapter's set-up that loads its images."""
-    code = "\n".join(cell.source for cell in FILES["collapse-and-constraints"].cells() if not cell.markdown)
-    wanted = [n for n in ast.parse(code).body if ast.unparse(n).startswith("source = ")]
-    # story and appendix each load them, alike
-    assert len(set(map(ast.unparse, wanted))) == 1, "no longer one statement `source = …` that loads the images"
-    names = {"data": data, "load_digits": says("digits"), "load_mnist": says("mnist")}
-    eval(compile(ast.Expression(wanted[0].value), "collapse-and-constraints.py", "eval"), names)
-
-
 LOAD = {
     "nonlinearity": image_training.digit_images,
     "feature-decoupling": lambda data: figure_arms.labelled_images(data, 0),
     "alignment-and-balance": lambda data: image_caption_pairs(data, 2, 0, "cpu"),
-    "collapse-and-constraints": source_of_collapse,
+    "collapse-and-constraints": lambda data: image_outputs.paired_images(data, [0, 1], 1),
     "one-testbed": lambda data: image_pairs.image_draw(data),
 }
 
@@ -90,6 +80,9 @@ def test_each_name_loads_its_own_data_set(chapter, name, monkeypatch):
         monkeypatch.setattr(catalogue, loader, says(loader))
     for loader in catalogue.DIGITS:  # which were bound when the table was made
         monkeypatch.setitem(catalogue.DIGITS, loader, (says(loader), 1))
+    monkeypatch.setattr(image_outputs, "check", lambda name: None)  # whether its files are here
+    for loader in ("digits", "mnist"):
+        monkeypatch.setattr(image_outputs, loader, says(loader))
     monkeypatch.setattr(figure_arms, "coloured_digits", says("coloured-digits"))
     monkeypatch.setattr(generated_scenes, "scene_pairs", says("scenes"))
     monkeypatch.setattr(image_pairs, "photograph_features", says("cifar10-features"))
