@@ -175,8 +175,8 @@ def refreshed_html(notebook, root: Path) -> list[str]:
     made = [data for data, *_ in (*explorables.live(notebook), *animations.moving(notebook))]
     for output in _outputs(notebook):
         data, metadata = output.get("data", {}), output.get("metadata", {})
-        kept = any(data is other for other in made) or "scrapbook" in metadata and _is_figure(output)
-        if "scrapbook" in metadata and "text/html" in data and not kept:
+        loose = "scrapbook" in metadata and "text/html" in data and not _is_figure(output)
+        if loose and not any(data is other for other in made):
             del data["text/html"]
             changed.append(metadata["scrapbook"]["name"])
     return changed

@@ -191,8 +191,10 @@ def _with_output(files, data: dict) -> None:
     nbformat.write(notebook, files.notebook)
 
 
-def test_execute_takes_a_forged_script_away(files):
-    _with_output(files, {"image/png": base64.b64encode(other_picture()).decode(), "text/html": "<script></script>"})
+@pytest.mark.parametrize("kind", [{}, {"text/plain": "<figure own>"}], ids=["beside no figure", "beside a still"])
+def test_execute_takes_a_forged_script_away(files, kind):
+    forged = {"image/png": base64.b64encode(other_picture()).decode(), "text/html": "<script></script>"}
+    _with_output(files, forged | kind)
     assert execute(files) and "<script>" not in files.notebook.read_text() and call("stale")[0] == 0
 
 
