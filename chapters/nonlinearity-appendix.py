@@ -1920,7 +1920,46 @@ glue.figure(fig, "plot-lem-5")
 #
 # The lemma needs $\alpha\equiv1$ and no augmentation. Of both the paper says that they are for simplicity. "For kernel-like $\alpha$, the analysis is similar by combining multiple variance terms". Each term is a variance under an adjusted density $\tilde p_l=\phi_lp/z_l$, so the fields must be independent given $z$ under $\tilde p_l$, too. They are if $\phi_l$ is a product with one factor a field. This is so for a Gaussian importance that compares the outputs of the hidden layer, and not for one that compares an output in which the fields mix.
 #
-# With augmentation, the "conclusion still holds" if $\mathbb E[g(x)\mid x_0]\approx g(\mathbb E[x\mid x_0])$ for the gated input $g$. With equality this follows from Lemma 2 of the paper, since $\mathbb C_\alpha[g]$ then tends to the variance of $g$ at the mean views. For a linear filter there is equality. For ReLU only the samples count whose views fall on both sides of the gate.
+# With augmentation, the "conclusion still holds" if $\mathbb E[g(x)\mid x_0]\approx g(\mathbb E[x\mid x_0])$ for the gated input $g$. With equality this follows from Lemma 2 of the paper, since $\mathbb C_\alpha[g]$ then tends to the variance of $g$ at the mean views. For a linear filter there is equality. For ReLU only the samples count whose views fall on both sides of the gate. On a density their share is proportional to the spread of the views, and each of them changes $g$ by an amount of order one. So the difference falls in proportion to that spread, even where the views do not lie around $x_0$.
+#
+# ````{prf:observation} augmentation that nearly swaps with the gate
+# :label: nl-asm-2-b
+# :nonumber:
+# ```{claim} asm-2-b
+# ```
+# ````
+
+# %% tags=["hide-input"]
+spreads = [0.5, 0.25, 0.125, 0.0625]
+
+
+def gate_swaps(seed, samples=400, shift=0.5):
+    """Relative distances, at each spread, of C_α from the variance of g at the mean views, and of g at the samples."""
+    draw = stream(seed, 0, "asm-2-b")
+    x0, w, away = (torch.randn(n, 3, generator=draw) for n in (samples, 1, 4))
+    elsewhere, away = x0 + shift * x0.new_tensor([1, 0, 0]), away - away.mean(0)
+
+    def gated(x):
+        return x * (x @ w.mT > 0)
+
+    at_means, at_samples = (
+        torch.cov(gated(x).mT, correction=0) for x in (elsewhere, x0)
+    )
+    limits = []
+    for spread in spreads:
+        views_of, views = jittered_population(elsewhere, spread * away)
+        limits.append(expansion_limit(gated(views), views_of, x0.new_ones(samples, 1)))
+    each = torch.stack(limits)
+    return [
+        relative_errors(each, v.expand_as(each), batch=1)
+        for v in (at_means, at_samples)
+    ]
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+swapped = [[fitted_power(e, spreads) for e in gate_swaps(s)] for s in block]
+in_spread, not_in_spread = map(torch.tensor, zip(*swapped, strict=True))
+chapter.judge("asm-2-b", observed=in_spread, control=not_in_spread)
 
 
 # %% tags=["hide-input"]
