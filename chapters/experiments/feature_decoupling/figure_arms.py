@@ -16,7 +16,7 @@ from contrastive_dynamics.feature_decoupling.image_augmentations import Augmenta
 from contrastive_dynamics.feature_decoupling.wide_resnet import WideResNet
 from contrastive_dynamics.numerics.random_streams import stream
 
-ARMS = ("none", "crop", "full", "supervised")
+ARMS = ("none", "crop", "colour", "full", "supervised")
 DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
 
 
@@ -48,6 +48,8 @@ def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") ->
 
 def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> EncoderTraining:
     """The training of an arm. Supervised training uses crops, as is usual, but no changes of colour.
+
+    `colour`, changes of colour without crops, is ours: the control for what crops alone leave.
 
     Digits: crops of 60 to 100 % of the area, not mirrored, colours of any hue; CIFAR-10: SimCLR's crops, mirror and
     colours. The rest is `EncoderTraining`'s, at a rate of 0.3.
