@@ -98,7 +98,7 @@ def high_frequency_share(images: Tensor) -> Tensor:
 def pattern_spread(images: Tensor) -> Tensor:
     """How far the pixels of an image are from its mean colour, over half the diagonal of all colours: Σ|x_i − x̄|/(n√¾).
 
-    It quantifies dense patterns, which cover the image: 0 for a plain field of any colour, 2f(1 − f) for a patch of the
+    It quantifies dense patterns, which cover the image: 0 for a plain field of any colour, 4f(1 − f) for a patch of the
     other extreme colour on a share f of the pixels, 0.55 for white noise of values 0 to 1, nearly 1 if every pixel is
     pure colour, white or black by chance, 1 at most.
     Source: derived; wen-li-2021, Figure 2 (by eye there).

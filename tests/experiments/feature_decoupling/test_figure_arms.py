@@ -20,7 +20,9 @@ def test_digits_have_classes_and_a_fixed_split():
 @pytest.mark.parametrize("data", ["coloured-digits", "cifar10-exact"])
 def test_arms_differ_in_their_views_and_goal_alone(data):
     rows = {arm: arm_training(data, arm, 16, 2, 7) for arm in ARMS}
-    assert {arm: row.augmentation.arm for arm, row in rows.items()} == dict(zip(ARMS, (*ARMS[:3], "crop"), strict=True))
+    assert {arm: row.augmentation.arm for arm, row in rows.items()} == {arm: arm for arm in ARMS} | {
+        "supervised": "crop"
+    }
     assert [arm for arm, row in rows.items() if row.objective == "supervised"] == ["supervised"]
     assert len({(row.network, row.epochs, row.rate, row.batch) for row in rows.values()}) == 1
 
