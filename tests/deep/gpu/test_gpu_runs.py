@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -261,6 +262,36 @@ def test_what_needs_data_that_is_not_here_is_said(root, monkeypatch):
     (root / "chapters" / "stand-in.py").write_text(source.replace("rows = [", "rows = [0.0 * len(data) + "))
     status, printed = measured(root)
     assert status == 0 and set(lines(root)) == {"thm-1", "thm-1-a"} and "needs the data set mnist" in printed
+
+
+IMAGES = 'data: "coloured-digits"\ndepth: 10\nwidth: 1\nepochs: 1\nimage_seeds: 3\n'  # in seconds
+
+
+def with_figures(root: Path, profile: str = "") -> None:
+    """The book has Feature decoupling alone, whose size on call is another if one is given."""
+    shutil.rmtree(root / "chapters")
+    shutil.copytree(ROOT / "chapters" / "feature-decoupling", root / "chapters" / "feature-decoupling")
+    for path in (ROOT / "chapters").glob("feature-decoupling*.*"):
+        shutil.copy(path, root / "chapters")
+    if profile:
+        (root / "chapters/feature-decoupling/profiles/images.yaml").write_text(profile)
+
+
+def test_figures_of_images_are_trained_if_they_are_named(root):
+    pytest.importorskip("kornia")
+    with_figures(root, IMAGES)
+    status, printed = measured(root, "-k", "images and (fig-2-a or thm-d5)")
+    (case, line), *others = lines(root).items()
+    assert status == 0 and case == "images/feature-decoupling/fig-2-a" and not others, printed
+    assert line["outcome"] == "passed" and len(line["arms"]["observed"][""]) == 3
+
+
+def test_figures_of_images_say_in_one_line_what_is_missing(root, monkeypatch):
+    monkeypatch.setenv("CONTRASTIVE_DATA", str(root))
+    with_figures(root)
+    status, printed = measured(root, "-k", "images")
+    assert status == 0 and not lines(root) and printed.count("SKIPPED") == 1, printed
+    assert "needs the data set cifar10" in printed or "needs 24 GB of memory on the device" in printed
 
 
 def test_kernel_tests_readings_and_benchmarks_of_the_book_are_collected(tmp_path):
