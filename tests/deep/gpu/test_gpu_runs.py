@@ -105,9 +105,9 @@ def with_claims(root: Path, *claims: str) -> Path:
     return root / "out"
 
 
-def begun(root: Path, *options: str) -> subprocess.Popen:
-    """`make gpu` on a machine with its packages alone."""
-    folders = [write_hook(root.parent / "bare"), import_path(), HERE]
+def begun(root: Path, *options: str, bare: bool = True) -> subprocess.Popen:
+    """`make gpu` on a machine with its packages alone, or with all that are here."""
+    folders = [*([write_hook(root.parent / "bare")] if bare else []), import_path(), HERE]
     variables = {"PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-p", "on_device"]
     command += ["--confcutdir", HERE, HERE / "cases.py", "--device", "cpu", "--out", root / "out", "--minutes", "60"]
@@ -116,9 +116,9 @@ def begun(root: Path, *options: str) -> subprocess.Popen:
     return subprocess.Popen([*map(str, command), *options], env=os.environ | variables, **how)
 
 
-def measured(root: Path, *options: str) -> tuple[int, str]:
+def measured(root: Path, *options: str, bare: bool = True) -> tuple[int, str]:
     """Status and output of a whole piece."""
-    process = begun(root, *options)
+    process = begun(root, *options, bare=bare)
     printed = process.communicate(timeout=300)[0]
     return process.returncode, printed
 
@@ -280,7 +280,7 @@ def with_figures(root: Path, profile: str = "") -> None:
 def test_figures_of_images_are_trained_if_they_are_named(root):
     pytest.importorskip("kornia")
     with_figures(root, IMAGES)
-    status, printed = measured(root, "-k", "images and (fig-2-a or thm-d5)")
+    status, printed = measured(root, "-k", "images and (fig-2-a or thm-d5)", bare=False)
     (case, line), *others = lines(root).items()
     assert status == 0 and case == "images/feature-decoupling/fig-2-a" and not others, printed
     assert line["outcome"] == "passed" and len(line["arms"]["observed"][""]) == 3
