@@ -2210,11 +2210,32 @@ ARM_NAMES = {
     "none": "none",
     "untrained": "untrained",
 }
-grid = rows.subplots(4, 8)
-for line, arm in zip(grid, ("supervised", "full", "crop", "none"), strict=True):
-    order = found[arm]["responses"][0].amax(0).argsort(descending=True)[:8]
-    for ax, filter_of in zip(line, order.tolist(), strict=True):
-        ax.imshow(found[arm]["pictures"][0, filter_of].movedim(0, -1).cpu())
+
+
+def strongest(arm):
+    """Pictures of the eight filters of an arm, first start, that answer most."""
+    answer = found[arm]["responses"][0].amax(0).argsort(descending=True)[:8]
+    return found[arm]["pictures"][0, answer].movedim(1, -1).cpu()
+
+
+def ink_of(arm):
+    return {"supervised": colours.PURPLE, "full": BLUE}.get(arm, colours.GREY)
+
+
+def colour_kept():
+    """What crops alone leave, in words, by the starts of this run."""
+    more = one_a_start("colour index", "crop") - one_a_start("colour index", "full")
+    if more.min() > 0:
+        return "more colour with crops alone than with full augmentation"
+    if more.max() < 0:
+        return "less colour with crops alone than with full augmentation"
+    return "crops alone keep more colour in some starts, not in all"
+
+
+drawn_arms = ("supervised", "full", "crop", "none")
+for line, arm in zip(rows.subplots(4, 8), drawn_arms, strict=True):
+    for ax, picture in zip(line, strongest(arm), strict=True):
+        ax.imshow(picture)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     line[0].set_ylabel(ARM_NAMES[arm], rotation=0, ha="right", va="center", size=9)
@@ -2222,25 +2243,11 @@ for ax, name in zip(
     dots.subplots(2, 1, sharex=True), ("k-NN accuracy", "colour index"), strict=True
 ):
     for k, arm in enumerate(ARM_NAMES):
-        value = one_a_start(name, arm).cpu()
-        ink = (
-            colours.PURPLE
-            if arm == "supervised"
-            else (BLUE if arm == "full" else colours.GREY)
-        )
-        ax.plot([k] * len(value), value, "o", color=ink, ms=5, alpha=0.7)
+        for one in one_a_start(name, arm).cpu():
+            ax.plot(k, one, "o", color=ink_of(arm), ms=5, alpha=0.7)
     ax.set(ylabel=name, ylim=(0, None))
-    ax.set_xticks(
-        range(len(ARM_NAMES)), list(ARM_NAMES.values()), rotation=40, ha="right"
-    )
-kept_colour = one_a_start("colour index", "crop") - one_a_start("colour index", "full")
-if kept_colour.min() > 0:
-    said = "more colour with crops alone than with full augmentation"
-elif kept_colour.max() < 0:
-    said = "less colour with crops alone than with full augmentation"
-else:
-    said = "crops alone keep more colour in some starts, not in all"
-fig.suptitle(f"Images: {said}", x=0.01, ha="left")
+    ax.set_xticks(range(len(ARM_NAMES)), [*ARM_NAMES.values()], rotation=40, ha="right")
+fig.suptitle(f"Images: {colour_kept()}", x=0.01, ha="left")
 glue.figure(fig, "fd-plot-figures")
 
 # %% [markdown]
