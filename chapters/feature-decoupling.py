@@ -2232,21 +2232,29 @@ def colour_kept():
     return "crops alone keep more colour in some starts, not in all"
 
 
-drawn_arms = ("supervised", "full", "crop", "none")
-for line, arm in zip(rows.subplots(4, 8), drawn_arms, strict=True):
-    for ax, picture in zip(line, strongest(arm), strict=True):
-        ax.imshow(picture)
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-    line[0].set_ylabel(ARM_NAMES[arm], rotation=0, ha="right", va="center", size=9)
-for ax, name in zip(
-    dots.subplots(2, 1, sharex=True), ("k-NN accuracy", "colour index"), strict=True
-):
-    for k, arm in enumerate(ARM_NAMES):
-        for one in one_a_start(name, arm).cpu():
-            ax.plot(k, one, "o", color=ink_of(arm), ms=5, alpha=0.7)
-    ax.set(ylabel=name, ylim=(0, None))
-    ax.set_xticks(range(len(ARM_NAMES)), [*ARM_NAMES.values()], rotation=40, ha="right")
+def draw_filters(panel, arms):
+    for line, arm in zip(panel.subplots(len(arms), 8), arms, strict=True):
+        for ax, picture in zip(line, strongest(arm), strict=True):
+            ax.imshow(picture)
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+        label = {"rotation": 0, "ha": "right", "va": "center", "size": 9}
+        line[0].set_ylabel(ARM_NAMES[arm], **label)
+
+
+def draw_dots(panel, readings):
+    axes = panel.subplots(len(readings), 1, sharex=True)
+    for ax, name in zip(axes, readings, strict=True):
+        for k, arm in enumerate(ARM_NAMES):
+            value = one_a_start(name, arm).cpu()
+            ax.plot([k] * len(value), value, "o", color=ink_of(arm), ms=5, alpha=0.7)
+        ax.set(ylabel=name, ylim=(0, None))
+        ticks = range(len(ARM_NAMES)), list(ARM_NAMES.values())
+        ax.set_xticks(*ticks, rotation=40, ha="right")
+
+
+draw_filters(rows, ("supervised", "full", "crop", "none"))
+draw_dots(dots, ("k-NN accuracy", "colour index"))
 fig.suptitle(f"Images: {colour_kept()}", x=0.01, ha="left")
 glue.figure(fig, "fd-plot-figures")
 
