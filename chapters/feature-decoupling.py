@@ -94,7 +94,7 @@ from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.feature_decoupling import (
-    ARMS, Setting, arm_training, labelled_images, require_room, require_sizes,
+    ARMS, COLOURS, Setting, arm_training, labelled_images, require_room, require_sizes,
     slopes, trained_encoders,
 )  # fmt: skip
 
@@ -1902,12 +1902,13 @@ glue.figure(fig, "fd-plot-clusters")
 cache = data_folder() / "encoders" if data != "coloured-digits" else None
 image_runs = tuple(range(image_seeds))
 given = {
-    a: (data, a, depth, width, epochs, seed, image_runs, chapter.device) for a in ARMS
+    a: (data, a, depth, width, epochs, seed, image_runs, chapter.device)
+    for a in (*ARMS, COLOURS)
 }
 side_by_side = Parallel(min(2, cpu_count()), prefer="threads", return_as="generator")
 if cache is None and chapter.device == "cpu":  # minutes: two arms side by side
     arms = side_by_side(delayed(trained_encoders)(*g) for g in given.values())
-    kept_arms = list(chapter.progress(arms, "encoders", len(ARMS)))
+    kept_arms = list(chapter.progress(arms, "encoders", len(given)))
 else:  # hours: one after the other, each a piece that resumes
     kept_arms = [
         chapter.library_piece(f"{data} {a}", trained_encoders, *g, folder=cache)
@@ -1917,7 +1918,7 @@ else:  # hours: one after the other, each a piece that resumes
 # %% tags=["hide-input"]
 network = encoder.network
 image_starts = [stream(seed, run, "weights") for run in image_runs]
-encoders = dict(zip(ARMS, kept_arms, strict=True))
+encoders = dict(zip(given, kept_arms, strict=True))
 encoders["untrained"] = network.initial_weights(image_starts)
 for name, value in (
     ("depth", depth),

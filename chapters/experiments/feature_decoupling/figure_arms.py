@@ -16,7 +16,8 @@ from contrastive_dynamics.feature_decoupling.image_augmentations import Augmenta
 from contrastive_dynamics.feature_decoupling.wide_resnet import WideResNet
 from contrastive_dynamics.numerics.random_streams import stream
 
-ARMS = ("none", "crop", "colour", "full", "supervised")
+ARMS = ("none", "crop", "full", "supervised")
+COLOURS = "colour"  # changes of colour without crops, ours: the control for what crops alone leave
 DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
 
 
@@ -49,8 +50,6 @@ def labelled_images(data: str, seed: int, device: torch.device | str = "cpu") ->
 def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> EncoderTraining:
     """The training of an arm. Supervised training uses crops, as is usual, but no changes of colour.
 
-    `colour`, changes of colour without crops, is ours: the control for what crops alone leave.
-
     Digits: crops of 60 to 100 % of the area, not mirrored, colours of any hue; CIFAR-10: SimCLR's crops, mirror and
     colours. The rest is `EncoderTraining`'s, at a rate of 0.3.
     Source: wen-li-2021, Figures 1 to 4, which print none of it; Chen et al. (2020), Appendix B.9, for CIFAR-10.
@@ -69,6 +68,15 @@ def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> En
         views = Augmentation(kind, scale=(0.2, 1.0), flip=True, strength=0.5, hue=0.1)
     goal = "supervised" if arm == "supervised" else "contrastive"
     return EncoderTraining(goal, WideResNet(depth, width), views, epochs=epochs, rate=0.3)
+
+
+def colours_alone(data: str, depth: int, width: int, epochs: int) -> EncoderTraining:
+    """The training of full augmentation with the whole image in place of a crop, never mirrored.
+
+    It is what COLOURS names: arguments and errors as in `arm_training`.
+    """
+    full = arm_training(data, "full", depth, width, epochs)
+    return replace(full, augmentation=replace(full.augmentation, scale=(1.0, 1.0), ratio=(1.0, 1.0), flip=False))
 
 
 def trained_encoders(
@@ -90,7 +98,7 @@ def trained_encoders(
     If a folder is given, the state is saved there every 5 minutes, an interrupted call resumes from it, and it is
     deleted at the end.
     Args:
-        data, arm, depth, width, epochs: as `arm_training`.
+        data, arm, depth, width, epochs: as `arm_training`; the arm may be COLOURS, too.
         seed: seed of the streams and of the colours.
         runs: runs of that seed.
         device: device to train on.
@@ -100,7 +108,9 @@ def trained_encoders(
     Cost: as `train_encoders`.
     """
     narrow = data != "coloured-digits" and _multiplies_bfloat16(device)  # digits: hardly faster, the same everywhere
-    training = replace(arm_training(data, arm, depth, width, epochs), autocast=narrow)
+    sizes = depth, width, epochs
+    training = colours_alone(data, *sizes) if arm == COLOURS else arm_training(data, arm, *sizes)
+    training = replace(training, autocast=narrow)
     found = labelled_images(data, seed, device)
     path = None
     if folder is not None:

@@ -1,4 +1,4 @@
-"""Views of an image for contrastive training: the image itself, a random part, changed colours, or both changes.
+"""Views of an image for contrastive training: the image itself, a random part, or a part with changed colours.
 
 Shapes: images `[run, n, 3, s, s]`, RGB of values 0 to 1; one stream per run.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..numerics.image_patches import Boxes, check_crops, random_boxes, resized_crops
 
-AUGMENTATIONS = ("none", "crop", "colour", "full")
+AUGMENTATIONS = ("none", "crop", "full")
 _JITTERED, _GREY = 0.8, 0.2  # shares of the images
 
 
@@ -19,9 +19,9 @@ _JITTERED, _GREY = 0.8, 0.2  # shares of the images
 class Augmentation:
     """A random change of an image.
 
-    none: no change; crop: a random part of `scale` of the area at full size, mirrored at random if `flip`; colour:
-    brightness, contrast, saturation and hue, in this order, for 4 images in 5, then grey for 1 in 5; full: crop, then
-    colour. With strength c the first three factors are uniform in 1 ± 0.8c; the hue turns by up to ± `hue` of a
+    none: no change; crop: a random part of `scale` of the area at full size, mirrored at random if `flip`; full: crop,
+    then brightness, contrast, saturation and hue, in this order, for 4 images in 5, then grey for 1 in 5. With
+    strength c the first three factors are uniform in 1 ± 0.8c; the hue turns by up to ± `hue` of a
     circle. SimCLR takes c = 1 and hue 0.2 for ImageNet, ½ and 0.1 for CIFAR-10; it also blurs ImageNet, and applies the
     four in random order.
     Source: wen-li-2021, Figures 2 to 4 (which name "crop-resize" and print no number); Chen et al., A Simple Framework
@@ -58,7 +58,7 @@ class Augmentation:
             streams: one per run, on the device of the images.
         Returns: the same shape; for "none" the images themselves.
         Raises: ValueError for another shape.
-        Cost: about 30 flops per pixel and channel for "crop", 150 for "colour" and "full"; 6 copies of the images.
+        Cost: about 30 flops per pixel and channel for "crop", 150 for "full"; 6 copies of the images.
         """
         if images.ndim != 5 or images.shape[2] != 3 or len(streams) != len(images):
             raise ValueError(
@@ -67,7 +67,7 @@ class Augmentation:
             )
         if self.arm == "none":
             return images
-        views = images if self.arm == "colour" else self._cropped(images, streams)
+        views = self._cropped(images, streams)
         return views if self.arm == "crop" else recoloured(views, streams, self.strength, self.hue)
 
     def _cropped(self, images: Tensor, streams: list[torch.Generator]) -> Tensor:
