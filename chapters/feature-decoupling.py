@@ -84,7 +84,7 @@ from contrastive_dynamics.feature_decoupling import (
     decoupling_clock, dense_learner, downstream_labels, draw_w_star,
     enumerated_cross_moment, factor_of_half, features, flat_rates, high_frequency_share,
     hoyer_sparsity, linear_limit, local_dictionary, logistic_share, matched_neurons, neighbour_accuracy,
-    neurons_won, noise_dominance, paper_scales, planar_embedding, planted_clusters,
+    neurons_won, noise_dominance, paper_scales, pattern_spread, planar_embedding, planted_clusters,
     planted_sparse_firing, random_dictionary, regression_probe, second_moment,
     share_with_batch_noise, shuffled_match, silhouette, singleton_learner, span_share,
     split_coefficients, train, train_supervised, visualised_filters, white_share,
@@ -94,7 +94,7 @@ from contrastive_dynamics.numerics.random_streams import stream, streams
 from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.feature_decoupling import (
-    ARMS, Setting, arm_training, labelled_images, require_room, require_sizes,
+    ARMS, COLOURS, Setting, arm_training, labelled_images, require_room, require_sizes,
     slopes, trained_encoders,
 )  # fmt: skip
 
@@ -1831,6 +1831,67 @@ chapter.judge(
     "fig-4-model-a", observed=hoyer[2] - hoyer[1], control=hoyer[2] - hoyer[0]
 )
 
+# %% tags=["hide-input", "remove-output"]
+fig = plt.figure(figsize=(7.8, 3.4), layout="constrained")
+flats, firing_panel = fig.subfigures(1, 2, width_ratios=[1.9, 1])
+inks = plt.colormaps["tab20"].colors
+
+
+def flat_map(run):
+    """t-SNE of 480 data with one active atom, first start, half of the atoms drawn."""
+    m, c = run
+    kept = (class_of % atoms < 8).nonzero()[:480, 0]
+    xi = m.dense_noise(shown_count, streams(block, 1, "one atom"))[0, kept]
+    x = xi + one_atom_z[kept] @ m.dictionary[0].mT
+    w, b = (part[:1] for part in c.learner())
+    return planar_embedding(features(x[None], w, b)[0]).cpu(), class_of[kept].cpu()
+
+
+for ax, (name, run) in zip(
+    flats.subplots(1, 2), {"no mask": plain[dim], "mask": main}.items(), strict=True
+):
+    spots, kind = flat_map(run)
+    ax.scatter(
+        *spots.T, s=14, c=[inks[int(k) % 8 * 2 + int(k) // atoms] for k in kind], lw=0
+    )
+    near = float(
+        model_scores["mask and bias" if name == "mask" else "no mask, b = 0"][0].mean()
+    )
+    ax.set_title(f"{name}: neighbours {near:.2f}", weight="normal", size=10)
+    low, high = (
+        spots.quantile(0.03, 0),
+        spots.quantile(0.97, 0),
+    )  # silent data lie far out
+    ends = torch.stack([low - 0.1 * (high - low), high + 0.1 * (high - low)])
+    ax.set(xlim=ends[:, 0].tolist(), ylim=ends[:, 1].tolist())
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+ax = firing_panel.subplots()
+for k, name in enumerate(("untrained", "no mask, trained bias", "mask, trained bias")):
+    share = model_scores[name][2].cpu()
+    ink = (colours.GREY, VERMILION, BLUE)[k]
+    ax.bar(k, share.mean(), 0.6, color=ink, alpha=0.4)
+    ax.plot([k] * len(share), share, "o", color=ink, ms=5)
+ax.set_xticks(range(3), ["untrained", "no mask", "mask"])
+ax.set(ylim=(0, 1.05), ylabel="share of the ReLUs that fire")
+ax.set_title("trained biases", weight="normal", size=10)
+gathers = (
+    "gathers" if (over_others(0) > 0).all() else "does not, in every start, gather"
+)
+sparser = "fewer" if (fires[1] > fires[2]).all() else "no fewer"
+fig.suptitle(
+    f"The model: a mask {gathers} classes, and {sparser} ReLUs fire", x=0.01, ha="left"
+)
+glue.figure(fig, "fd-plot-clusters")
+
+# %% [markdown]
+# ```{glue:figure} fd-plot-clusters
+# :alt: The model. Two t-SNE maps: without a mask classes are mixed, with one they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask.
+# :name: fd-fig-clusters
+#
+# t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars.
+# ```
+
 # %% [markdown]
 # (fd-images)=
 # ### In images
@@ -1841,12 +1902,13 @@ chapter.judge(
 cache = data_folder() / "encoders" if data != "coloured-digits" else None
 image_runs = tuple(range(image_seeds))
 given = {
-    a: (data, a, depth, width, epochs, seed, image_runs, chapter.device) for a in ARMS
+    a: (data, a, depth, width, epochs, seed, image_runs, chapter.device)
+    for a in (*ARMS, COLOURS)
 }
 side_by_side = Parallel(min(2, cpu_count()), prefer="threads", return_as="generator")
 if cache is None and chapter.device == "cpu":  # minutes: two arms side by side
     arms = side_by_side(delayed(trained_encoders)(*g) for g in given.values())
-    kept_arms = list(chapter.progress(arms, "encoders", len(ARMS)))
+    kept_arms = list(chapter.progress(arms, "encoders", len(given)))
 else:  # hours: one after the other, each a piece that resumes
     kept_arms = [
         chapter.library_piece(f"{data} {a}", trained_encoders, *g, folder=cache)
@@ -1856,7 +1918,7 @@ else:  # hours: one after the other, each a piece that resumes
 # %% tags=["hide-input"]
 network = encoder.network
 image_starts = [stream(seed, run, "weights") for run in image_runs]
-encoders = dict(zip(ARMS, kept_arms, strict=True))
+encoders = dict(zip(given, kept_arms, strict=True))
 encoders["untrained"] = network.initial_weights(image_starts)
 for name, value in (
     ("depth", depth),
@@ -1869,44 +1931,32 @@ bank = slice(0, 4000)  # training images that stand as neighbours
 shown = images.test_images[:1000], images.test_labels[:1000]
 
 
-def colour_index(weights, statistics, asked):
-    """Colour selectivity of the filters of the last layer, mean over them, one a run."""
-    grey = rgb_to_grayscale(asked).expand_as(asked)
-    seen, in_grey = (
-        network.responses(weights, statistics, x).mean((-2, -1)) for x in (asked, grey)
-    )
-    return (
-        colour_selectivity(seen, in_grey, max(10, len(grey) // 10)).nanmean(-1).double()
-    )
+def in_grey(weights, statistics, asked):
+    """Responses of the last layer to images and to their grey versions."""
+    both = asked, rgb_to_grayscale(asked).expand_as(asked)
+    return [network.responses(weights, statistics, x).mean((-2, -1)) for x in both]
 
 
 # %% tags=["hide-input"]
-def area_used(pictures):
-    """Share of the pixels over which a picture's deviation from grey is spread, one a filter: 1/n to 1."""
-    energy = (pictures - 0.5).square().sum(-3).flatten(-2)
-    return (
-        energy.sum(-1).square()
-        / energy.square().sum(-1).clamp(min=1e-12)
-        / energy.shape[-1]
-    )
-
-
 def fired(weights, statistics):
     """How the last layer answers to test images; one a run."""
     maps = network.responses(weights, statistics, shown[0])
     known = network.responses(weights, statistics, images.images[bank]).mean((-2, -1))
     seen, flat = maps.mean((-2, -1)), maps.flatten(2)
+    coloured, grey = in_grey(weights, statistics, shown[0])
+    selective = colour_selectivity(coloured, grey, max(10, len(shown[0]) // 10))
     few_fire = torch.stack([planted_sparse_firing(run, 0.2) for run in flat])
     near = neighbour_accuracy(known, images.labels[bank], seen, shown[1])
     return {
         "responses": seen,
+        "responses in grey": grey,
         "k-NN accuracy": near,
         "silhouette": silhouette(seen, shown[1]),
         "active share": active_share(flat).double(),
         "Hoyer sparsity": hoyer_sparsity(flat).double(),
         "active share, planted": active_share(few_fire).double(),
         "Hoyer sparsity, planted": hoyer_sparsity(few_fire).double(),
-        "colour index": colour_index(weights, statistics, shown[0]),
+        "colour index": selective.nanmean(-1).double(),
     }
 
 
@@ -1919,7 +1969,7 @@ def pictured(weights, statistics):
         "pictures": best,
         "colour of pictures": colour_share(best).mean(-1).double(),
         "fine detail": high_frequency_share(best).mean(-1).double(),
-        "area": area_used(best).mean(-1).double(),
+        "spread of pattern": pattern_spread(best).mean(-1).double(),
     }
 
 
@@ -1942,7 +1992,7 @@ def one_a_start(name, arm):
 
 
 # %% tags=["hide-input"]
-left_out = ("responses", "pictures")
+left_out = ("responses", "responses in grey", "pictures")
 print(" " * 18, *(f"{arm:>11}" for arm in found))
 for name in (n for n in found["full"] if n not in left_out and "planted" not in n):
     row = (one_a_start(name, arm) for arm in found)
@@ -1958,36 +2008,32 @@ def arms_of(name, *arms):
     return torch.stack([one_a_start(name, arm) for arm in arms])
 
 
-def compared(name, first, *others, planted=None, sign=1):
-    """An arm minus the best of the others; as a control, the untrained network minus it."""
+def compared(name, first, *others, mistake="untrained", planted=None, sign=1):
+    """An arm minus the best of the others; as a control, the arm of a mistake minus it."""
     best = (sign * arms_of(name, *others)).amax(0)
     return {
         "observed": sign * one_a_start(name, first) - best,
-        "control": sign * one_a_start(name, "untrained") - best,
+        "control": sign * one_a_start(name, mistake) - best,
         "planted": planted,
     }
 
 
-labelled = found["supervised"]["responses"]
-partners = {arm: v["responses"].roll(1, 0) for arm, v in found.items()}
-match = {a: best_match(labelled, v).mean(-1).double() for a, v in partners.items()}
-matches = torch.stack([match[a] for a in ("full", "none", "crop", "untrained")])
-supervised_twice = match["supervised"] - matches[1:].amax(0)
-by_luck, within = (
-    shuffled_match(
-        labelled,
-        partners["full"],
-        [stream(seed, run, "shuffle") for run in image_runs],
-        labels,
-    )
-    .mean(-1)
-    .double()
-    for labels in (None, shown[1])
+shapes = {arm: v["responses in grey"] for arm, v in found.items()}
+
+
+def matched(partners):
+    """Mean over the supervised filters of their best correlation with a partner's, one a start."""
+    return best_match(shapes["supervised"], partners).mean(-1).double()
+
+
+match = {arm: matched(v.roll(1, 0)) for arm, v in shapes.items()}
+halfway = (match["supervised"] + match["untrained"]) / 2
+shuffles = [stream(seed, run, "shuffle") for run in image_runs]
+of_class = shuffled_match(
+    shapes["supervised"], shapes["full"].roll(1, 0), shuffles, shown[1]
 )
-glue.number("fd-match", match["full"].mean())
 for arm in ("full", "none"):
     glue.number(f"fd-active-{arm}", one_a_start("active share", arm).mean())
-glue.number("fd-match-within", within.mean())
 pictures = found["full"]["pictures"]
 noise_pictures = torch.stack(
     [
@@ -2000,31 +2046,9 @@ pure = (noise_pictures.mean((-2, -1), keepdim=True) > 0.5).to(
 )  # one colour each
 pure = pure.expand_as(pictures)
 white_detail = high_frequency_share(noise_pictures).mean(-1).double()
-white_area = area_used(noise_pictures).mean(-1).double()
+loud = (noise_pictures > 0.5).to(pictures)  # every pixel pure, black or white
+loud_spread = pattern_spread(loud).mean(-1).double()
 all_colour = colour_share(pure).mean(-1).double()
-
-
-# %% tags=["hide-input"]
-def colour_blind(weights):
-    """The same networks with every image seen through its grey version."""
-    stem = weights["stem.conv"]  # [run, out, colour, 3, 3]
-    grey = rgb_to_grayscale(torch.eye(3)[..., None, None]).to(stem)[
-        ..., 0
-    ]  # of each colour
-    return weights | {"stem.conv": stem.sum(2, keepdim=True) * grey}
-
-
-blind = studied(colour_blind(encoders["crop"]))
-
-
-def colour_left(name, planted=None):
-    """Crops alone minus full augmentation; as a control, crops alone made blind to colour minus it."""
-    full = one_a_start(name, "full")
-    return {
-        "observed": one_a_start(name, "crop") - full,
-        "control": blind[name] - full,
-        "planted": planted,
-    }
 
 
 # %% tags=["hide-input"]
@@ -2048,9 +2072,12 @@ gathered_others = arms_of("silhouette", "none", "crop").amax(0)
 # %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-1",
-    observed=matches[0] - matches[1:].amax(0),
-    control=by_luck - matches[1:].amax(0),
-    planted=supervised_twice,
+    observed=match["full"] - halfway,
+    control={
+        "no augmentation": match["none"] - halfway,
+        "images shuffled within classes": of_class.mean(-1).double() - halfway,
+    },
+    planted=matched(shapes["supervised"].roll(2, 0)) - halfway,
 )
 
 # %% tags=["hide-cell", "nbval-check-output"]
@@ -2083,6 +2110,7 @@ chapter.judge(
         "fine detail",
         "none",
         "full",
+        mistake="supervised",
         planted=white_detail - one_a_start("fine detail", "full"),
     ),
 )
@@ -2091,18 +2119,25 @@ chapter.judge(
 chapter.judge(
     "fig-2-c",
     **compared(
-        "area", "none", "full", planted=white_area - one_a_start("area", "full")
+        "spread of pattern",
+        "none",
+        "full",
+        mistake="supervised",
+        planted=loud_spread - one_a_start("spread of pattern", "full"),
     ),
 )
 
 # %% tags=["hide-cell", "nbval-check-output"]
-chapter.judge("fig-2-a", **colour_left("colour index"))
+chapter.judge("fig-2-a", **compared("colour index", "crop", "full", mistake="colour"))
 
 # %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge(
     "fig-2-b",
-    **colour_left(
+    **compared(
         "colour of pictures",
+        "crop",
+        "full",
+        mistake="colour",
         planted=all_colour - one_a_start("colour of pictures", "full"),
     ),
 )
@@ -2166,89 +2201,70 @@ chapter.judge(
 )
 
 # %% tags=["hide-input", "remove-output"]
-fig = plt.figure(figsize=(7.8, 7.4), layout="constrained")
-top, bottom = fig.subfigures(2, 1, height_ratios=[1, 1.1])
-flats, firing_panel = top.subfigures(1, 2, width_ratios=[1.9, 1])
-inks = plt.colormaps["tab20"].colors
-
-
-def flat_map(run):
-    """t-SNE of 480 data with one active atom, first start, half of the atoms drawn."""
-    m, c = run
-    kept = (class_of % atoms < 8).nonzero()[:480, 0]
-    xi = m.dense_noise(shown_count, streams(block, 1, "one atom"))[0, kept]
-    x = xi + one_atom_z[kept] @ m.dictionary[0].mT
-    w, b = (part[:1] for part in c.learner())
-    return planar_embedding(features(x[None], w, b)[0]).cpu(), class_of[kept].cpu()
-
-
-for ax, (name, run) in zip(
-    flats.subplots(1, 2), {"no mask": plain[dim], "mask": main}.items(), strict=True
-):
-    spots, kind = flat_map(run)
-    ax.scatter(
-        *spots.T, s=14, c=[inks[int(k) % 8 * 2 + int(k) // atoms] for k in kind], lw=0
-    )
-    near = float(
-        model_scores["mask and bias" if name == "mask" else "no mask, b = 0"][0].mean()
-    )
-    ax.set_title(f"{name}: neighbours {near:.2f}", weight="normal", size=10)
-    low, high = (
-        spots.quantile(0.03, 0),
-        spots.quantile(0.97, 0),
-    )  # silent data lie far out
-    ends = torch.stack([low - 0.1 * (high - low), high + 0.1 * (high - low)])
-    ax.set(xlim=ends[:, 0].tolist(), ylim=ends[:, 1].tolist())
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-ax = firing_panel.subplots()
-for k, name in enumerate(("untrained", "no mask, trained bias", "mask, trained bias")):
-    share = model_scores[name][2].cpu()
-    ink = (colours.GREY, VERMILION, BLUE)[k]
-    ax.bar(k, share.mean(), 0.6, color=ink, alpha=0.4)
-    ax.plot([k] * len(share), share, "o", color=ink, ms=5)
-ax.set_xticks(range(3), ["untrained", "no mask", "mask"])
-ax.set(ylim=(0, 1.05), ylabel="share of the ReLUs that fire")
-ax.set_title("trained biases", weight="normal", size=10)
-rows, dots = bottom.subfigures(1, 2, width_ratios=[1.9, 1])
+fig = plt.figure(figsize=(7.8, 4.2), layout="constrained")
+rows, dots = fig.subfigures(1, 2, width_ratios=[1.9, 1])
 ARM_NAMES = {
     "supervised": "supervised",
     "full": "full",
     "crop": "crops",
+    "colour": "colours",
     "none": "none",
     "untrained": "untrained",
 }
-grid = rows.subplots(4, 8)
-for line, arm in zip(grid, ("supervised", "full", "crop", "none"), strict=True):
-    order = found[arm]["responses"][0].amax(0).argsort(descending=True)[:8]
-    for ax, filter_of in zip(line, order.tolist(), strict=True):
-        ax.imshow(found[arm]["pictures"][0, filter_of].movedim(0, -1).cpu())
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-    line[0].set_ylabel(ARM_NAMES[arm], rotation=0, ha="right", va="center", size=9)
-for ax, name in zip(
-    dots.subplots(2, 1, sharex=True), ("k-NN accuracy", "colour index"), strict=True
-):
-    for k, arm in enumerate(ARM_NAMES):
-        value = one_a_start(name, arm).cpu()
-        ink = (
-            colours.PURPLE
-            if arm == "supervised"
-            else (BLUE if arm == "full" else colours.GREY)
-        )
-        ax.plot([k] * len(value), value, "o", color=ink, ms=5, alpha=0.7)
-    ax.set(ylabel=name, ylim=(0, None))
-    ax.set_xticks(range(5), list(ARM_NAMES.values()), rotation=40, ha="right")
-top.suptitle("The model: clusters, and how many ReLUs fire", x=0.01, ha="left")
-bottom.suptitle("Images: what filters look for", x=0.01, ha="left")
+
+
+def strongest(arm):
+    """Pictures of the eight filters of an arm, first start, that answer most."""
+    answer = found[arm]["responses"][0].amax(0).argsort(descending=True)[:8]
+    return found[arm]["pictures"][0, answer].movedim(1, -1).cpu()
+
+
+def ink_of(arm):
+    return {"supervised": colours.PURPLE, "full": BLUE}.get(arm, colours.GREY)
+
+
+def colour_kept():
+    """What crops alone leave, in words, by the starts of this run."""
+    more = one_a_start("colour index", "crop") - one_a_start("colour index", "full")
+    if more.min() > 0:
+        return "more colour with crops alone than with full augmentation"
+    if more.max() < 0:
+        return "less colour with crops alone than with full augmentation"
+    return "crops alone keep more colour in some starts, not in all"
+
+
+def draw_filters(panel, arms):
+    for line, arm in zip(panel.subplots(len(arms), 8), arms, strict=True):
+        for ax, picture in zip(line, strongest(arm), strict=True):
+            ax.imshow(picture)
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+        label = {"rotation": 0, "ha": "right", "va": "center", "size": 9}
+        line[0].set_ylabel(ARM_NAMES[arm], **label)
+
+
+def draw_dots(panel, readings):
+    axes = panel.subplots(len(readings), 1, sharex=True)
+    for ax, name in zip(axes, readings, strict=True):
+        for k, arm in enumerate(ARM_NAMES):
+            value = one_a_start(name, arm).cpu()
+            ax.plot([k] * len(value), value, "o", color=ink_of(arm), ms=5, alpha=0.7)
+        ax.set(ylabel=name, ylim=(0, None))
+        ticks = range(len(ARM_NAMES)), list(ARM_NAMES.values())
+        ax.set_xticks(*ticks, rotation=40, ha="right")
+
+
+draw_filters(rows, ("supervised", "full", "crop", "none"))
+draw_dots(dots, ("k-NN accuracy", "colour index"))
+fig.suptitle(f"Images: {colour_kept()}", x=0.01, ha="left")
 glue.figure(fig, "fd-plot-figures")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-figures
-# :alt: Upper row, the model. Two t-SNE maps: without a mask classes are mixed, with one they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask. Lower row, images: four rows of visualised filters for supervised training, full augmentation, crops alone and none; dots of k-NN accuracy and colour index for each start.
+# :alt: Images. Four rows of visualised filters for supervised training, full augmentation, crops alone and none; dots of k-NN accuracy and colour index for each start.
 # :name: fd-fig-figures
 #
-# Upper row, the model: t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars. Lower row, images: what drives each of eight filters most, and two numbers for each arm, one dot per start. Look at crops alone and their colour index.
+# What drives each of eight filters most, and two numbers for each arm, one dot a start. Look at crops alone and their colour index; "colours" are changed colours without crops.
 # ```
 #
 # In the model, firing comes out as the paper says of its Figure 4, with biases that nobody set by hand. In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory, and we cannot say which difference matters.

@@ -20,7 +20,7 @@ from .decoupling_scores import (
     split_coefficients,
 )
 from .dictionaries import complement, flat_dictionary, local_dictionary, random_dictionary
-from .feature_visualisation import colour_share, high_frequency_share, visualised_filters, white_share
+from .feature_visualisation import colour_share, high_frequency_share, pattern_spread, visualised_filters, white_share
 from .labels_needed import labels_to_reach, linear_labels, probe_curve
 from .linear_probes import classification_probe, downstream_labels, draw_w_star, linear_limit, regression_probe
 from .louder_noise import LouderNoise, loud_directions
@@ -101,6 +101,7 @@ __all__ = [
     "neurons_won",
     "noise_dominance",
     "paper_scales",
+    "pattern_spread",
     "planar_embedding",
     "planted_clusters",
     "planted_sparse_firing",
