@@ -45,9 +45,7 @@ late_steps: int = 1800  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
 larger_seeds: int = 0  # networks at each of larger_atoms; 0: none, 0..1000
 larger_atoms: list[int] = [32, 64]  # d of larger trained networks, 4..1024
-lucky_seeds: int = (
-    0  # networks of the claim on lucky starts, if more than seeds, 0..1000
-)
+lucky_seeds: int = 0  # networks for lucky starts, if more than seeds, 0..1000
 rarer: float = 1.2  # how many times rarer one atom is, in the appendix, 1.05..2
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
@@ -1524,7 +1522,7 @@ chapter.judge(
 #
 # *Idea of the proof.* With $y=2d\,(1-\Phi(x/\rho))$ the second factor is $e^{-y}$, and $\varphi(x)\,\mathrm dx$ is $y^{\rho^2-1}\,\mathrm dy$ up to powers of $d$ and $\log d$; $y$ runs from 0 to $\infty$. At $\rho=1$ the chance is $1/d$, as it must be.
 #
-# So of $m$ neurons about $m\,d^{-\rho^2}$ are lucky, and by the logarithm a few more. A public summary of {cite:t}`liao-2026` has the same count as a lower bound, $m\,d^{-(p_{\max}/p_{\min})^2}$ at least; of the paper itself we have read the abstract alone. We draw starts, take the mean step exactly, with the diagonal that a mask takes away, and fit the power of $d$. The card takes it over $-\rho^2$. The control has equal rates.
+# So of $m$ neurons about $m\,d^{-\rho^2}$ are lucky, and by the logarithm a few more. A public summary of {cite:t}`liao-2026` has the same count as a lower bound, $m\,d^{-(p_{\max}/p_{\min})^2}$ at least; of the paper itself we have read the abstract alone. We draw starts, take the mean step exactly, and fit the power of $d$. The diagonal that a mask takes away lowers every rate by about $p\,d/d_1$, which makes the rare atom rarer still: at $d_1=16d$, as here, $\rho=1.2$ counts as 1.22, and at $4d$ it would as 1.29. The card takes it over $-\rho^2$. The control has equal rates.
 #
 # Luck at the start is not all. Until $T_1$, by when the weights have grown by a factor $W$, the flow of the first stage lets a frequent atom grow by about $W$ and the rare one by $W^{1/\rho}$. So at $T_1$ the rare one is behind by $W^{1-1/\rho}$, and if that is more than $\rho$ it leads in fewer neurons than the count says. This is derived and not run.
 
@@ -1538,19 +1536,19 @@ chapter.judge(
 starts_drawn = 2**14
 
 
-def lucky_at(d, ratio):
-    """Share of the starts that are lucky for the rare atom, at least half of one, one per seed."""
-    code, found = well_sampled.coding(d, 4 * d, dtype=single), []
+def lucky_at(d):
+    """Share of the starts that are lucky for the rare atom, at least half of one: with it rarer, and not, [2, seed]."""
+    code, found = well_sampled.coding(d, 16 * d, dtype=single), []
     for k, draw in enumerate(streams(more_seeds, 1, "lucky starts")):
-        model = RareAtoms(code.dictionary[k : k + 1], code.active, code.noise, ratio)
-        weights = initial_weights(model, starts_drawn, start_norm, [draw])
-        found.append(lucky_starts(model, weights))
-    return torch.cat(found).clamp(min=0.5 / starts_drawn)
+        own = code.part(slice(k, k + 1))
+        weights = initial_weights(own, starts_drawn, start_norm, [draw])
+        rates = own.active, own.noise
+        models = (RareAtoms(own.dictionary, *rates, ratio) for ratio in (rarer, 1.0))
+        found.append(torch.cat([lucky_starts(model, weights) for model in models]))
+    return torch.stack(found, -1).clamp(min=0.5 / starts_drawn)
 
 
-lucky_rare, lucky_equal = (
-    torch.stack([lucky_at(d, ratio) for d in trend_atoms]) for ratio in (rarer, 1.0)
-)
+lucky_rare, lucky_equal = torch.stack([lucky_at(d) for d in trend_atoms], 1)
 chances = [lucky_share(d - 1, rarer) for d in trend_atoms]
 print("d                    ", *(f"{d:>9}" for d in trend_atoms))
 print("lucky for a rare atom", *(f"{float(v.mean()):9.5f}" for v in lucky_rare))

@@ -52,9 +52,7 @@ late_steps: int = 1800  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
 larger_seeds: int = 0  # networks at each of larger_atoms; 0: none, 0..1000
 larger_atoms: list[int] = [32, 64]  # d of larger trained networks, 4..1024
-lucky_seeds: int = (
-    0  # networks of the claim on lucky starts, if more than seeds, 0..1000
-)
+lucky_seeds: int = 0  # networks for lucky starts, if more than seeds, 0..1000
 rarer: float = 1.2  # how many times rarer one atom is, in the appendix, 1.05..2
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
