@@ -71,14 +71,14 @@ from torch.nn.functional import avg_pool2d
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.feature_decoupling import (
-    Course, DecoupledTraining, Learner, LouderNoise, SparseCoding, atom_shares,
+    Course, DecoupledTraining, Learner, LouderNoise, RareAtoms, SparseCoding, atom_shares,
     augmented_pair, classification_probe, collision_floor, colour_directions, complement,
     contrastive_gradient, contrastive_loss_value, cross_moment, decoding_error,
     direction_rates, downstream_labels, draw_w_star, enumerated_cross_moment, features,
     flat_dictionary, flat_rates, growth_rates, growth_spectrum, initial_weights,
     labels_to_reach, linear_labels, linear_share, local_dictionary, logits, loud_directions,
     lucky_share, lucky_starts, lucky_tail, mask_overlap, masked_pair, neurons_won,
-    noise_dominance, paper_scales, probe_curve, RareAtoms,
+    noise_dominance, paper_scales, probe_curve,
     random_dictionary, random_masks, regression_probe, share_with_batch_noise,
     shared_moment, silent_share, singleton_learner, span_share, split_coefficients,
     stream_gradient, threshold_rates, train,
@@ -276,7 +276,7 @@ mixed, mixed_dense, mixed_local = [], [], []
 for d1 in long_dims[:-1]:
     m, count = well_sampled.coding(8, d1, flat_dictionary), 64
     masks = random_masks(count, d1, streams(more_seeds, 1, "B.3"))
-    alone = local_dictionary(d1, 8, 1, streams(more_seeds, 1, "local"))
+    alone = local_dictionary(d1, 8, 32, streams(more_seeds, 1, "local"))
     for into, left, right in (
         (mixed, m.dictionary, m.dictionary),
         (mixed_dense, well_sampled.dense_directions(m.dictionary, 32), m.dictionary),

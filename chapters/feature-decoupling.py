@@ -358,7 +358,7 @@ chapter.judge("lem-c2", observed=moments_off, control=relative_error(kept, whole
 pair_model = setting.coding(atoms, dim, dtype=single)
 dense = complement(pair_model.dictionary)[..., :64]
 rates = (0.25, 0.5, 0.75)
-points = local_dictionary(dim, atoms, 1, streams(block, 1, "points"), dtype=single)
+points = local_dictionary(dim, atoms, 2, streams(block, 1, "points"), dtype=single)
 local = SparseCoding(points, pair_model.active, pair_model.noise)
 
 
