@@ -207,7 +207,7 @@ BUDGET = {
     "contrastive_dynamics.collapse_and_constraints": 1220,
     "contrastive_dynamics.compiled": 740,
     "contrastive_dynamics.data": 680,
-    "contrastive_dynamics.feature_decoupling": 1660,
+    "contrastive_dynamics.feature_decoupling": 1710,
     "contrastive_dynamics.losses": 360,
     "contrastive_dynamics.nonlinearity": 2700,
     "contrastive_dynamics.numerics": 270,
