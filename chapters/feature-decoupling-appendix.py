@@ -424,7 +424,7 @@ glue.figure(fig, "fd-plot-louder")
 # (fd-a-gradient)=
 # ## The gradient
 #
-# {eq}`fd-eq-gradient` needs no graph and no copy of the batch for each neuron. It is held against automatic differentiation of the loss as it is defined, with views and biases of all kinds. The control does not hold the second argument of the similarity fixed.
+# {eq}`fd-eq-gradient` needs no graph and no copy of the batch for each neuron. It is held against automatic differentiation of the loss as it is defined, with views and biases of all kinds. The control does not hold the second argument of the similarity fixed. For $b_i<0$ the indicator in it becomes $\mathbb 1\{\langle w_i,x^+\rangle\ge b_i\}+\mathbb 1\{-\langle w_i,x^+\rangle\ge b_i\}$, since near zero both branches of $f_i$ are then open.
 
 # %% [markdown]
 # ```{strip}
