@@ -398,6 +398,7 @@ kinds = {
 fig, axes = plt.subplots(2, 3, figsize=(7.8, 4.8), layout="constrained")
 quiet = setting.coding(atoms, dim, dtype=single, noise=noise / 8)  # for the eye
 one_dense = setting.dense_directions(quiet.dictionary, 1)
+slope_of = {}
 directions = (
     ("an atom", quiet.dictionary[..., :1], BLUE, 1.8),
     ("a dense direction", one_dense, VERMILION, 6 * float(quiet.noise)),
@@ -406,7 +407,7 @@ for (what, v, ink, reach), line in zip(directions, axes, strict=True):
     for (kind, name), ax in zip(kinds.items(), line, strict=True):
         a, b = (x[0, :1500, 0].cpu() for x in seen_along(quiet, v, kind, 0.5))
         ax.plot(a, b, ".", color=ink, ms=3, alpha=0.35, rasterized=True)
-        slope = float((a * b).sum() / a.square().sum())
+        slope = slope_of[what, kind] = float((a * b).sum() / a.square().sum())
         ax.axline((0, 0), slope=slope, **colours.THEORY | {"linestyle": "-"})
         ax.text(0.04, 0.9, f"slope {slope:.2f}", transform=ax.transAxes)
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
@@ -417,11 +418,16 @@ for (what, v, ink, reach), line in zip(directions, axes, strict=True):
     line[0].set_ylabel(f"{what}\n" + r"$\langle v,x^{++}\rangle$")
 for ax in axes[1]:
     ax.set_xlabel(r"$\langle v,x^+\rangle$")
-fig.suptitle(
-    "With a mask and its complement, one view's noise says nothing of the other's",
-    x=0.01,
-    ha="left",
-)
+
+
+def views_title(slope):
+    """What one view's noise says of the other's under a mask and its complement."""
+    told = f"says {slope:.2f} of" if abs(slope) >= 0.1 else "says nothing of"
+    return f"With a mask and its complement, one view's noise {told} the other's"
+
+
+title = views_title(slope_of["a dense direction", "masked"])
+fig.suptitle(title, x=0.01, ha="left")
 glue.figure(fig, "fd-plot-views")
 
 # %% [markdown]
@@ -639,6 +645,17 @@ def until_t1(course, model):
     return course.steps[kept].cpu(), shares.cpu()
 
 
+def stops_title(with_mask, without, all_grown):
+    """Where the runs stop; shares at T1, one tensor for each d1."""
+    low = min(float(share.mean()) for share in with_mask)
+    high = max(float(share.mean()) for share in without)
+    if not all_grown:
+        return "One curve; not every run is grown when it ends"
+    if low <= high:
+        return f"One curve: with a mask at least {low:.0%} signal, without up to {high:.0%}"
+    return f"One curve, two stops: {low:.0%} signal or more with a mask, {high:.0%} or less without"
+
+
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(7.4, 4.0), layout="constrained")
 kappa = learning_rate * negatives / (negatives + 1)
@@ -667,22 +684,35 @@ for look, fill, runs in arms:
             at = torch.arange(len(line), dtype=torch.float64)
             x = decoupling_clock(atoms, d1, kappa * p, at).cpu()
             ax.plot(x, line.cpu(), **colours.THEORY | {"lw": 0.9})
-ax.plot([], [], "o", color=BLUE, label="$T_1$ with a mask")
-ax.plot([], [], "v", fillstyle="none", color=VERMILION, label="$T_1$ without")
-ax.plot([], [], "-", color="k", lw=1.2, label="the population")
-ax.plot([], [], **colours.THEORY, label="with the noise of a batch")
-ax.legend(loc="lower right")
+keys = [
+    tuple(
+        ax.plot([], [], mark, color=look["color"], fillstyle=fill)[0] for mark in "^so"
+    )
+    for look, fill in ((MASKED, "full"), (UNMASKED, "none"))
+]
+keys += ax.plot([], [], "-", color="k", lw=1.2) + ax.plot([], [], **colours.THEORY)
+ax.legend(
+    keys,
+    [
+        "$T_1$ with a mask",
+        "$T_1$ without",
+        "the population",
+        "with the noise of a batch",
+    ],
+    handler_map={tuple: plt.matplotlib.legend_handler.HandlerTuple(ndivide=None)},
+    loc="lower right",
+)
 ax.set(xlabel=r"$2\kappa pt-\log\frac{d_1-d}{d}$", ylabel="share in span$(M)$")
 ax.set(ylim=(0, 1.03), xlim=(-4, 14))
-ax.set_title("One curve, two stops: the numbers are $d_1$")
+ax.set_title(stops_title(at_t1.values(), at_t1_plain.values(), reached), size=11)
 glue.figure(fig, "fd-plot-curve")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-curve
-# :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers of the runs without a mask stop on its lower part, filled ones of the masked runs stop where it is nearly one, clearly below the curve.
+# :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers are the stops of the runs without a mask, filled ones those of the masked runs. By default the open ones are on its lower part, the filled ones where it is nearly one, clearly below it.
 # :name: fd-fig-curve
 #
-# One run for each $d_1$ (one shape of marker each), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
+# One run for each $d_1$ (the number at its stop), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
 # ```
 #
 # The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>. Move the masks apart, and it has turned when it is grown.
@@ -834,7 +864,7 @@ raised = torch.stack(
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **Noise overgrows the signals.** Theorem 3.2 speaks of the end; what surprised us is the way there. At three sizes of the noise the share of the signals rises far above its start and falls back. With one negative instead of {glue:text}`fd-negatives:.0f` it ends at {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
+# **Noise overgrows the signals.** Theorem 3.2 speaks of the end; what surprised us is the way there. At several sizes of the noise the share of the signals rises far above its start and falls back. With one negative instead of {glue:text}`fd-negatives:.0f` it ends at {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
 
 
 # %% tags=["hide-input"]
@@ -991,12 +1021,24 @@ fall.set(ylim=(0, 1.05), ylabel="loss", yticks=[0, 0.5, 1])
 right.set_title(
     rf"no mask, $p/\sigma_\xi^2={ratio_of(shown_level):.2f}$", weight="normal"
 )
-fig.suptitle("Signals are learned first, and noise outgrows them", x=0.01, ha="left")
+
+
+def overgrown_title(runs):
+    """In how many runs without a mask the share of the signals falls by a tenth or more."""
+    fell = sum(float(kept_of_peak(run).mean()) <= 0.9 for run in runs)
+    if fell == len(runs):
+        return "Without a mask signals are learned first, and noise outgrows them"
+    if fell == 0:
+        return "Without a mask signals are learned and keep their share"
+    return f"Without a mask the share of the signals falls again in {fell} of {len(runs)} runs"
+
+
+fig.suptitle(overgrown_title(list(fading.values())), x=0.01, ha="left")
 glue.figure(fig, "fd-plot-forget")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-forget
-# :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines without a mask rise to a peak and fall again, thin ones without weight decay as well as thick ones with it; solid lines with a mask rise and stay. Right, squared lengths without a mask: that of the signals rises and stays without decay, and falls with it; that of the noise grows past it in both cases, and the loss is nearly zero where they part.
+# :alt: Left, share of the weights in the span of the dictionary over training steps for three noises. Dashed lines are without a mask, thin ones without weight decay and thick ones with it; solid lines are with a mask. Right, squared lengths of signals and noise without a mask, and the loss. By default dashed lines rise to a peak and fall again and solid ones stay; the signals' length stays without decay and falls with it, and that of the noise grows past it in both cases.
 # :name: fd-fig-forget
 #
 # $b=0$, mean over starts, bands from the least to the largest; thin without weight decay, thick with. Left: look whether dashed lines come down. Right: the squared lengths behind it, and in grey the loss over its first value. Look which blue line falls.
@@ -1152,12 +1194,23 @@ for ax, (name, at) in zip(axes, moments_of.items(), strict=True):
     ax.set_xticklabels(["atoms", "dense"])
 axes[0].set_ylabel("neurons, by the atom they end on")
 fig.colorbar(shown, ax=axes, label=r"$|\langle w_i,v\rangle|\,/\,\|w_i\|$", shrink=0.7)
-fig.suptitle("First a plane, then its axes", x=0.01, ha="left")
+
+
+def axes_title(plane, first, last):
+    """The share in span(M) at T1, and the best atom's at T1 and at the end."""
+    step = f"the best atom has {first:.0%} at $T_1$, {last:.0%} at the end"
+    sorted_out = plane > 0.5 and last > max(0.5, first)
+    return f"First a plane, then its axes: {step}" if sorted_out else step.capitalize()
+
+
+plane_at_t1 = float(span_share(w[after_t1], main[0].dictionary[0]).mean())
+one_run = (float(best_atom(main, at)[0][0].mean()) for at in (after_t1, -1))
+fig.suptitle(axes_title(plane_at_t1, *one_run), x=0.01, ha="left")
 glue.figure(fig, "fd-plot-axes")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-axes
-# :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. At the start all entries are faint, at T1 the block of atoms is evenly shaded, at the end one dark entry in each row forms a staircase, and the dense block is nearly white.
+# :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. By default all entries are faint at the start, at T1 the block of atoms is evenly shaded, at the end one dark entry in each row forms a staircase, and the dense block is nearly white.
 # :name: fd-fig-axes
 #
 # One masked run: each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Before training the best atom holds {glue:text}`fd-best-start:.2f` of a neuron. Look from the second map on where dark squares gather.
@@ -1259,7 +1312,7 @@ chapter.judge(
 
 # %% [markdown]
 # (fd-loss)=
-# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way to it has training gone ([over $d$ and time](fd-a-loss))? It can go beyond: this learner is not the best.
+# **The loss** cannot be small at such a $d$ for a network that is silent on noise: a datum has no signal with probability $(1-p)^d$. The yardstick is the learner of the paper's Lemma E.11, $w_j=cM_j$ with the largest bias, at its best scale $c$: how much of the way to it has training gone ([over $d$ and time](fd-a-loss))? Training may pass it, with neurons and biases of its own.
 
 # %% tags=["hide-input"]
 best_loss = setting.yardstick(main[0])
@@ -1411,12 +1464,27 @@ for (count, tau, kind), run in grid.items():
 ax.axhline(0, **colours.ASIDE)
 ax.set(xscale="log", xlabel=r"$\|w\|^2/\tau$", ylabel=r"$b\,/\,\|w\|$")
 ax.legend(loc="lower left", title="solid with a mask")
-ax.set_title("With a mask the bias dips, turns and rises; without one it falls")
+
+
+def energy_title(courses):
+    """What the mean bias does; `courses` are (is it masked, b/‖w‖ over time)."""
+    turned = [bool(y.min() < 0 < y[-1]) for is_masked, y in courses if is_masked]
+    risen = [bool(y[-1] >= 0) for is_masked, y in courses if not is_masked]
+    if all(turned) and not any(risen):
+        return "With a mask the bias dips, turns and rises; without one it falls"
+    ends = f"with a mask in {sum(turned)} of {len(turned)} settings, without in {sum(risen)}"
+    return f"The bias ends above zero after a dip {ends}"
+
+
+of_courses = [
+    (kind == "masked", energy(run, tau)[1]) for (_, tau, kind), run in grid.items()
+]
+ax.set_title(energy_title(of_courses))
 glue.figure(fig, "fd-plot-energy")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-energy
-# :alt: Trained bias over the weights' length against the squared length over the temperature. Solid lines with a mask dip below zero, turn at about the same energy and end above zero; dashed lines without a mask fall and stay below.
+# :alt: Trained bias over the weights' length against the squared length over the temperature. Solid lines are with a mask, dashed ones without. By default the solid ones dip below zero, turn at about the same energy and end above zero; the dashed ones fall and stay below.
 # :name: fd-fig-energy
 #
 # Trained biases against the energy $\lVert w\rVert^2/\tau$, for several $N$ and $\tau$. Look where the solid lines, with a mask, cross zero: at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`. Dashed, without a mask.
@@ -1599,13 +1667,31 @@ axes[1, 0].set_ylabel("squared length")
 for y, name, ink in ((0.12, "signal", BLUE), (0.02, "noise", VERMILION)):
     place = {"ha": "right", "transform": axes[1, 0].transAxes}
     axes[1, 0].text(0.95, y, name, color=ink, **place)
-title = "A mask or a threshold keeps the share, whatever the decay"
-fig.suptitle(title, x=0.01, ha="left")
+
+
+def ways_title(runs):
+    """The ways to train after which noise is longer than the signals, at some decay."""
+    above = {
+        n
+        for (n, _), run in runs.items()
+        if bool((energies(run)[1] > energies(run)[0])[-1].any())
+    }
+    if not above:
+        return "Noise ends below the signals in all four"
+    names = (
+        "neither mask nor threshold"
+        if above == {"neither"}
+        else ", ".join(n for n in ways if n in above)
+    )
+    return f"Noise ends above the signals with {names}"
+
+
+fig.suptitle(ways_title(four_ways), x=0.01, ha="left")
 glue.figure(fig, "fd-plot-arms")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-arms
-# :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps: only in the first column does it come down again. Below, the squared lengths of signal and noise: in the first column the noise ends above the signal, in the others below. Thin and thick lines, without and with weight decay, have the same order.
+# :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps; below, the squared lengths of signal and noise; thin lines without weight decay, thick ones with. By default only in the first column does the share come down again, and there the noise ends above the signal.
 # :name: fd-fig-arms
 #
 # Thin without weight decay, thick with, at the page's noise; the numbers are a probe's $R^2$ over the linear ceiling. Look in the lower row where noise ends above the signals. A mask gives noise nothing to grow on; a threshold keeps neurons from firing on noise alone, and lets a probe cross the ceiling.
@@ -1637,15 +1723,26 @@ ax.set(xscale="log", xlabel="labels", ylabel="$R^2$ of the probe", ylim=(-0.05, 
 ax.set_xlim(None, 4 * label_counts[-1])
 ax.set_xticks(label_counts, [str(k) for k in label_counts])
 ax.minorticks_off()
-ax.set_title("Thresholds cross the linear ceiling")
+
+
+def ceiling_title(ends, most):
+    """Which representations end above the ceiling; `ends` are mean R² by name."""
+    above = [name for name, value in ends.items() if value > most]
+    if set(above) == {"mask and threshold", "threshold alone"}:
+        return "Thresholds cross the linear ceiling"
+    return f"Above the linear ceiling: {', '.join(above) or 'none'}"
+
+
+final_r2 = {name: float(r2[key][-1].mean()) for key, (name, _) in looks.items()}
+ax.set_title(ceiling_title(final_r2, best_linear))
 glue.figure(fig, "fd-plot-ceiling")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-ceiling
-# :alt: R squared of probes against the number of labels. The representations with a threshold end above the horizontal line of the linear ceiling, the one with a mask highest; those of neither, of untrained networks and of raw data stay below.
+# :alt: R squared of probes against the number of labels. A horizontal line is the linear ceiling. By default the representations with a threshold end above it, the one with a mask highest; those of neither, of untrained networks and of raw data stay below.
 # :name: fd-fig-ceiling
 #
-# Probes over the number of labels, mean over starts, bands from the least to the largest. Look which lines end above the black one, and that with few labels a network with neither still does better than $x$ itself.
+# Probes over the number of labels, mean over starts, bands from the least to the largest. Look which lines end above the black one, and whether, with few labels, a network with neither beats $x$ itself.
 # ```
 
 # %% [markdown]
@@ -2324,12 +2421,30 @@ ax.axhline(0, **colours.ASIDE)
 ax.plot([], [], "D", color=colours.GREY, label="half of the atoms won")
 ax.legend(loc="lower right")
 ax.set(xlabel="step over $T_1$", ylabel="gain in $R^2$ by mask and threshold")
-ax.set_title("The smaller the batch, the later mask and threshold gain")
+
+
+def late_title(gain_of):
+    """When the mean gain is positive for good, in steps; batches go up."""
+    when = []
+    for size, gain in gain_of.items():
+        below = (gain.mean(-1) <= 0).nonzero()[:, 0].tolist()
+        last = max(below, default=-1)
+        if last + 1 == len(gain):
+            return (
+                f"At the end mask and threshold have gained nothing with batch {size}"
+            )
+        when.append(late_marks(size)[last + 1])
+    if all(later > sooner for later, sooner in zip(when, when[1:], strict=False)):
+        return "The smaller the batch, the later mask and threshold gain"
+    return f"From step {min(when)} to {max(when)} on mask and threshold gain"
+
+
+ax.set_title(late_title({size: runs[0] for size, runs in sorted(late_runs.items())}))
 glue.figure(fig, "fd-plot-late")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-late
-# :alt: Gain in R squared by mask and threshold against step over T1 for several batches. Each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
+# :alt: Gain in R squared by mask and threshold against step over T1 for several batches. By default each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
 # :name: fd-fig-late
 #
 # What a probe gains by mask and thresholds together, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero. A view has twice the noise of the datum, and thresholds come only after $T_1$. Diamonds: half of the atoms are won.
