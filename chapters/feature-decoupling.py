@@ -95,7 +95,7 @@ from contrastive_dynamics.numerics.relative_error import relative_error
 from contrastive_dynamics.numerics.run_defaults import torch_defaults
 from experiments.feature_decoupling import (
     ARMS, Setting, arm_training, labelled_images, require_room, require_sizes,
-    slopes, trained_encoders,
+    slopes, trained_encoders, two_lengths,
 )  # fmt: skip
 
 # %% tags=["hide-input"]
@@ -715,13 +715,47 @@ glue.figure(fig, "fd-plot-curve")
 # One run for each $d_1$ (the number at its stop), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
 # ```
 #
-# The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>. Move the masks apart, and it has turned when it is grown.
+# The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>.
 #
-# ## Learned, then overgrown
+# ## After the first stage, without a mask
 #
-# Once pairs agree, the loss asks what tells a datum from others. Others share your signals. Nobody shares your noise.
+# Signals are ahead when noise is quiet. Guess what becomes of them:
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7.4, 3.4), layout="constrained")
+followed_steps = 400
+of_picture = {"start": 0.16, "negatives": 256, "temperature": 20.0}
+quiet_p = paper_scales(16, 0.5, 1.0)[0]
+for weight_decay, width in ((0.0, 1.0), (0.002, 2.4)):
+    two = two_lengths(
+        16,
+        128,
+        quiet_p,
+        (0.8 * quiet_p) ** 0.5,
+        followed_steps,
+        decay=weight_decay,
+        **of_picture,
+    )
+    for values, ink, dash in ((two.signal, BLUE, "-"), (two.noise, VERMILION, "--")):
+        ax.plot(
+            range(10, followed_steps + 1), values[10:].cpu(), dash, color=ink, lw=width
+        )
+for values, ink, name in (
+    (two.signal, BLUE, "signal"),
+    (two.noise, VERMILION, "noise"),
+):
+    place = {"textcoords": "offset points", "va": "center", "color": ink}
+    ax.annotate(name, (followed_steps, float(values[-1])), (6, 0), **place)
+ax.set(xscale="log", xlabel="step", ylabel="squared length", ylim=(0, None))
+ax.set_xticks([10, 100, followed_steps], ["10", "100", str(followed_steps)])
+ax.set_title(r"No mask, $\sigma_\xi^2/p=0.8$: thin without weight decay, thick with")
+alt = "Squared lengths of signal and noise over training steps without a mask, thin without weight decay and thick with. Signals grow first and stop, and noise grows past them; with decay the signals then fall."
+glue.explorable(fig, "overgrown", alt)
+
+# %% [markdown]
+# The picture follows [two numbers](fd-a-lengths), what all neurons hold of the signals and of the noise. <a href="#overgrown:step=62">Signals come first</a>, <a href="#overgrown:step=100">noise outgrows them</a>, and <a href="#overgrown:step=100&amp;decay=2">weight decay</a> shrinks what no gradient renews. In <a href="#overgrown:step=100&amp;noise=3.2">louder noise</a> the peak is lower.
 #
-# Without a mask and with $b=0$, minus the gradient {eq}`fd-eq-gradient` is $\mathbb E\sum_s\ell_s\langle w_i,x-x_s\rangle\,x$, as $1-\ell_p=\sum_s\ell_s$. So a neuron that points along $v$ grows along it at the rate
+# Why? Once pairs agree, the loss asks what tells a datum from others. Others share your signals. Nobody shares your noise. Without a mask and with $b=0$, minus the gradient {eq}`fd-eq-gradient` is $\mathbb E\sum_s\ell_s\langle w_i,x-x_s\rangle\,x$, as $1-\ell_p=\sum_s\ell_s$. So a neuron that points along $v$ grows along it at the rate
 #
 # $$
 # \mathbb E\sum_s\ell_s\,\langle v,x\rangle\,\langle v,x-x_s\rangle .
@@ -864,7 +898,7 @@ raised = torch.stack(
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **Noise overgrows the signals.** Theorem 3.2 speaks of the end; what surprised us is the way there. At several sizes of the noise the share of the signals rises far above its start and falls back. With one negative instead of {glue:text}`fd-negatives:.0f` it ends at {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
+# **Noise overgrows the signals.** Theorem 3.2 speaks of the end; what surprised us is the way there. With one negative instead of {glue:text}`fd-negatives:.0f` the share of the signals ends at {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
 
 
 # %% tags=["hide-input"]
@@ -909,7 +943,7 @@ glue.number("fd-negatives", negatives)
 chapter.judge("forget", observed=forgotten, control=remembered)
 
 # %% [markdown]
-# **What does weight decay do?** Without it the share falls as well, but the signals' own squared length stays near its largest value; decay shrinks whatever no gradient renews. A linear probe still finds the signals in either case; we take its $R^2$ over the ceiling {eq}`fd-eq-ceiling` of all linear representations.
+# **What does weight decay do?** We train without it, too. For a linear probe we take its $R^2$ over the ceiling {eq}`fd-eq-ceiling` of all linear representations.
 
 
 # %% tags=["hide-input"]
@@ -1507,7 +1541,7 @@ glue.figure(fig, "fd-plot-energy")
 # R^2\le\frac p{p+\sigma_\xi^2},
 # $$ (fd-eq-ceiling)
 #
-# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but so slowly that with both constants one it is below 0.1 only from $\log d=6170$ on. So we ask on which side of it a probe is. In classification a probe on $M^\top x$ takes its place. The limits [in $d$](fd-a-grows) and [in labels](fd-a-labels) are in the appendix.
+# with any number of labels, {glue:text}`fd-linear:.2f` here. This *ceiling* tends to zero as $d$ grows, but so slowly that with both constants one it is below 0.1 only from $\log d=6170$ on. So we ask on which side of it a probe is. In classification a probe on $M^\top x$ takes its place. (Limits: [in $d$](fd-a-grows), [in labels](fd-a-labels).)
 
 # %% [markdown]
 # ```{strip}
@@ -1742,7 +1776,7 @@ glue.figure(fig, "fd-plot-ceiling")
 # :alt: R squared of probes against the number of labels. A horizontal line is the linear ceiling. By default the representations with a threshold end above it, the one with a mask highest; those of neither, of untrained networks and of raw data stay below.
 # :name: fd-fig-ceiling
 #
-# Probes over the number of labels, mean over starts, bands from the least to the largest. Look which lines end above the black one, and whether, with few labels, a network with neither beats $x$ itself.
+# Probes over the number of labels; bands as above. Look which lines end above the black one, and whether, with few labels, a network with neither beats $x$ itself.
 # ```
 
 # %% [markdown]
@@ -2447,7 +2481,7 @@ glue.figure(fig, "fd-plot-late")
 # :alt: Gain in R squared by mask and threshold against step over T1 for several batches. By default each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
 # :name: fd-fig-late
 #
-# What a probe gains by mask and thresholds together, over time in units of $T_1$; mean over starts, bands from the least to the largest. Look where the lines cross zero. A view has twice the noise of the datum, and thresholds come only after $T_1$. Diamonds: half of the atoms are won.
+# What a probe gains by mask and thresholds together; bands as above. Look where the lines cross zero. A view has twice the noise of the datum, and thresholds come only after $T_1$. Diamonds: half of the atoms are won.
 # ```
 #
 # ## Summary

@@ -119,7 +119,7 @@
         dot.setAttribute("cx", x(at));
         dot.setAttribute("cy", ends[name]);
         word.setAttribute("x", x(at) + 8);
-        word.setAttribute("y", close ? (ends.signal + ends.noise) / 2 + (over ? -4 : 11) : ends[name] + 4);
+        word.setAttribute("y", close ? (ends.signal + ends.noise) / 2 + (over ? -4 : 11) : Math.min(ends[name] + 4, BASE - 5));
       }
       const heading = headline(now, at), share = now.share[at];
       if (title.textContent !== heading) title.textContent = heading;
