@@ -427,7 +427,7 @@ glue.figure(fig, "fd-plot-louder")
 # (fd-a-gradient)=
 # ## The gradient
 #
-# {eq}`fd-eq-gradient` needs no graph and no copy of the batch for each neuron. It is held against automatic differentiation of the loss as it is defined, with views and biases of all kinds. The control does not hold the second argument of the similarity fixed.
+# {eq}`fd-eq-gradient` needs no graph and no copy of the batch for each neuron. It is held against automatic differentiation of the loss as it is defined, with views and biases of all kinds. The control does not hold the second argument of the similarity fixed. For $b_i<0$ the indicator in it becomes $\mathbb 1\{\langle w_i,x^+\rangle\ge b_i\}+\mathbb 1\{-\langle w_i,x^+\rangle\ge b_i\}$, since near zero both branches of $f_i$ are then open.
 
 # %% [markdown]
 # ```{strip}
@@ -1572,6 +1572,18 @@ chapter.judge(
     control=over_square(lucky_equal),
     regime=min(chances) * starts_drawn >= 8,
 )
+
+# %% [markdown]
+# (fd-a-lengths)=
+# ### Two numbers for a training without a mask
+#
+# The second live picture of the chapter has two numbers in place of a network: $W^\top W=s\,MM^\top+n(I-MM^\top)$ at every step, with $S=sd$ and $n(d_1-d)$ the squared lengths of the signals and of the noise. By {eq}`fd-eq-contrast` the direction $v$ grows at $\mathbb E\sum_s\ell_s\langle v,x\rangle\langle v,x-x_s\rangle$. With so many negatives that their sum is $N$ times its mean, it factors over directions. For $u=\langle M_j,x\rangle$, and $u'$ that of another datum, let
+#
+# $$
+# q(u)=\mathbb E\,e^{s\,uu'/\tau}=e^{a^2\sigma_\xi^2/2}\,(1-p+p\cosh a),\qquad a=\frac{su}\tau,\qquad t(u)=a\,\sigma_\xi^2+\frac{p\sinh a}{1-p+p\cosh a},
+# $$
+#
+# where $t(u)$ is the mean of $u'$ over the negatives as they weigh. With $R(x)=\sum_s\ell_s$, the logistic function of minus the lead of the positive pair, signals grow at $\eta\,\mathbb E\,R\,u\,(u-t(u))$ a step and noise at $\eta\,\sigma_\xi^2(1-n\sigma_\xi^2/\tau)\,\mathbb E\,R$, both less $\eta\lambda$. At the start these are the rates of the [first stage](fd-a-stage-one). Later $t(u)$ comes near $u$, and the signals stop. It is a model of a training and no theorem: atoms other than the one in view, and $\lVert\xi\rVert^2$, stand with their means. With 256 negatives it happens that none has an atom of $x$, which lets signals grow a little longer than here.
 
 # %% [markdown]
 # (fd-a-energy)=
