@@ -1214,7 +1214,7 @@ axes[1].set(xlabel="$u(v_1)$", ylabel="$u(v_2)$", xlim=(-2, 2), ylim=(-1.2, 1.2)
 axes[1].plot([-1, 1], [0, 0], "k*", ms=14)
 no_floor = float(last_losses[0].max()) < -1e3 < float(torch.cat(last_losses[1:]).min())
 axes[0].set_title("Only the free loss has no floor" if no_floor else "Losses")
-elsewhere = max(settled.values())
+elsewhere = int(max(settled.values()))
 axes[1].set_title(
     "Constrained outputs end at $\\pm e_1$"
     if not elsewhere

@@ -3545,7 +3545,10 @@ fig, axes = panels(
 if fig:  # not trained by default: the page shows the record's figure alone
     title = "BatchNorm, and norms of tokens that differ"
     if normed and trained_with("ζ = 2", "off", "mean", among=many):
-        much, little = (np.mean([*helps(z).values()]) for z in ("ζ = 10", "ζ = 2"))
+        much, little = (
+            np.mean([np.mean(v) for v in helps(z).values()])
+            for z in ("ζ = 10", "ζ = 2")
+        )
         if much > max(0, little):
             title = "BatchNorm helps where the norms of tokens differ much"
     fig.suptitle(title, x=0.02, ha="left")
