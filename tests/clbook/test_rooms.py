@@ -200,7 +200,7 @@ BUDGET = {
     "clbook.commands": 2145,
     "clbook.common": 1055,
     "clbook.notebook": 1193,
-    "clbook.pages": 2288,
+    "clbook.pages": 2300,
     "clbook.provenance": 1583,
     "clbook.sweep": 770,
     "contrastive_dynamics.alignment_and_balance": 1790,
