@@ -503,9 +503,10 @@ course_steps = max(100, steps // 2)  # of the runs without a mask and without a 
 plain_marks = [k for k in marks if k <= course_steps]
 
 
-def trained(d1, options, record_at, label, noise_level=noise, runs=block):
-    """The model and a training of every seed of the block, or of others."""
-    begun = replace(setting, seeds=runs).begin(d1, options, noise_level)
+def trained(d1, options, record_at, label, noise_level=noise, runs=None):
+    """The model and a training of every seed of the block, or of the first few."""
+    who = setting if runs is None else replace(setting, seeds=block[:runs])
+    begun = who.begin(d1, options, noise_level)
 
     def run():
         watch = lambda items: chapter.progress(items, label)  # noqa: E731
@@ -1171,9 +1172,20 @@ def foreseen(leader):
 
 # more networks, for this claim alone, and of these only the start and the end
 more = range(first_seed + seeds, first_seed + max(seeds, lucky_seeds))
-more_lucky = (
-    trained(dim, recipe, [0, steps], "lucky starts", runs=more) if more else None
-)
+
+
+def lucky_runs():
+    """Their model and training."""
+    begun = replace(setting, seeds=more).begin(dim, recipe, noise)
+
+    def run():
+        watch = lambda items: chapter.progress(items, "lucky starts")  # noqa: E731
+        return train(*begun, [0, steps], watch)._asdict()
+
+    return begun.model, Course(**chapter.piece("lucky starts", run))
+
+
+more_lucky = lucky_runs() if more else None
 
 
 def kept_by_luck(run, shift=0):
@@ -1674,7 +1686,7 @@ def one_way(name, decay):
     """A training of two starts at the middle d₁, at the noise of the page."""
     views, bias = ways[name]
     how = replace(recipe, views=views, bias=bias, weight_decay=decay)
-    return trained(middle_dim, how, arm_marks, f"{name}, λ = {decay:g}", runs=two)
+    return trained(middle_dim, how, arm_marks, f"{name}, λ = {decay:g}", runs=len(two))
 
 
 def over_ceiling(run, count=2000):
