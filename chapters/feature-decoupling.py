@@ -728,7 +728,7 @@ fig, ax = plt.subplots(figsize=(7.4, 3.4), layout="constrained")
 followed_steps = 400
 of_picture = {"start": 0.16, "negatives": 256, "temperature": 20.0}
 quiet_p = paper_scales(16, 0.5, 1.0)[0]
-for weight_decay, width in ((0.0, 1.0), (0.002, 2.4)):
+for weight_decay, line_width in ((0.0, 1.0), (0.002, 2.4)):
     two = two_lengths(
         16,
         128,
@@ -740,7 +740,11 @@ for weight_decay, width in ((0.0, 1.0), (0.002, 2.4)):
     )
     for values, ink, dash in ((two.signal, BLUE, "-"), (two.noise, VERMILION, "--")):
         ax.plot(
-            range(10, followed_steps + 1), values[10:].cpu(), dash, color=ink, lw=width
+            range(10, followed_steps + 1),
+            values[10:].cpu(),
+            dash,
+            color=ink,
+            lw=line_width,
         )
 for values, ink, name in (
     (two.signal, BLUE, "signal"),
