@@ -1714,7 +1714,9 @@ coarse, fine = coarse_and_fine
 ax.set_title(
     "A mask keeps coarse components, and makes fine ones shrink"
     if coarse > 0.5 and fine < 0
-    else f"A mask leaves {coarse:.2f} of the coarsest component, {fine:.2f} of the finest"
+    else f"A mask leaves {coarse:.2f} of the coarsest component, {fine:.2f} of the finest".replace(
+        "-", "−"
+    )
 )
 glue.figure(fig, "fd-plot-spectrum")
 

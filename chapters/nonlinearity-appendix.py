@@ -444,7 +444,8 @@ in_the_limit = max(falls["uniform"], falls["Gaussian"]) <= -0.25 < falls["views"
 ax.set_title(
     "Semidefinite in the limit, if α looks at samples"
     if in_the_limit
-    else "Slopes: " + ", ".join(f"{a} {slope:.2f}" for a, slope in falls.items())
+    else "Falls as N to the power of minus: "
+    + ", ".join(f"{a} {-slope:.2f}" for a, slope in falls.items())
 )
 glue.figure(fig, "plot-lem-2-a")
 
@@ -1051,7 +1052,7 @@ ax.set_title(
     "Gaussian importance adds optima for few points, not on densities"
     if for_few
     else f"Added optima at τ = {sharpest:g}: {added[9]:.1f} on 9 points, "
-    f"{added[20]:.1f} on 20, {added['density']:.1f} on densities"
+    f"{added[20]:.1f} on 20, {added['density']:.1f} on densities".replace("-", "−")
 )
 ax.set_xlabel("temperature τ of the Gaussian importance (sharper to the right)")
 ax.set_ylabel("stable filters,\nGaussian − uniform")
@@ -3396,7 +3397,9 @@ rises = {  # from the smallest β to the largest, mean over P
 fig.suptitle(
     "ReLU rises with width, linear hardly moves"
     if rises["relu"] > 0.2 and abs(rises["linear"]) < 0.1
-    else f"With width ReLU gains {rises['relu']:.2f}, linear {rises['linear']:.2f}",
+    else f"With width ReLU gains {rises['relu']:.2f}, linear {rises['linear']:.2f}".replace(
+        "-", "−"
+    ),
     x=0.02,
     ha="left",
 )
