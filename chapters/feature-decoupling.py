@@ -1478,7 +1478,7 @@ chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
 
 # %% tags=["hide-input"]
 counts = [max(1, negatives // 16), negatives]
-few = block[:2]  # runs of each setting: for a picture
+few = 2  # runs of each setting: for a picture
 energy_marks = [k for k in marks if k <= 5 * steps // 8]
 grid = {}
 for count, tau in product(counts, energy_temperatures):
