@@ -2532,7 +2532,7 @@ glue.figure(fig, "fd-plot-late")
 # :alt: Gain in R squared by the mask, at equal thresholds, against step over T1 for several batches. By default each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
 # :name: fd-fig-late
 #
-# What a probe gains by the mask at equal thresholds, in units of $T_1$ with the mask; bands as above. Look where the lines cross zero. At first the mask harms: a view has twice the noise of the datum, and without a mask $T_1$ and the thresholds come earlier. Diamonds: half of the atoms are won.
+# What a probe gains by the mask at equal thresholds, in units of $T_1$ with the mask; bands as above. Look where the lines cross zero. At first the mask harms: a view has twice the noise of the datum, and without a mask $T_1$ and the thresholds come earlier.
 # ```
 #
 # ## Summary

@@ -214,7 +214,7 @@ BUDGET = {
     "contrastive_dynamics.testbed": 1550,
     "experiments.alignment_and_balance": 312,
     "experiments.collapse_and_constraints": 185,
-    "experiments.feature_decoupling": 395,
+    "experiments.feature_decoupling": 401,
     "experiments.nonlinearity": 250,
     "experiments.one_testbed": 1981,
 }

@@ -11,8 +11,8 @@ from .two_lengths import two_lengths, two_rates
 
 __all__ = [
     "ARMS",
-    "AtMultiples",
     "COLOURS",
+    "AtMultiples",
     "Readouts",
     "Setting",
     "arm_training",
