@@ -11,6 +11,7 @@ from functools import reduce
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from .kept_functions import compiled_once
@@ -18,8 +19,16 @@ from .multiply_add import multiply_add
 
 LANES = 8  # rows of matrices are a multiple of it long; numbers in a vector of sums that are added up lane by lane
 WIDE = 64  # bytes of the vectors along which nothing is added up; a processor with shorter ones takes several for one
-UNITS = 4  # times LANES: columns of a tile
 INDEX = ir.IntType(32)
+
+
+def _tile_bytes() -> int:
+    """How wide a tile is, so that one of four rows stays in the registers: AVX-512 has twice as many, twice as long."""
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return 2 * WIDE if "+avx512f" in features or "avx512" in name else WIDE
+
+
+TILE = _tile_bytes()
 
 
 class View:
@@ -71,9 +80,9 @@ def _columns(array, units: int) -> list[tuple[int, int]]:
     return whole + [(c, LANES) for c in range(len(whole) * wide, width, LANES)]
 
 
-def _for_units(builder, units, body: Callable) -> None:
-    """Runs body(n), generated for each n up to UNITS, for n = units, a number that is known when the code runs."""
-    for n in range(UNITS, 0, -1):
+def _for_units(builder, array, units, body: Callable) -> None:
+    """Runs body(n), generated for each n that fits a tile, for n = units, a number that is known when the code runs."""
+    for n in range(8 * TILE // (LANES * array.dtype.bitwidth), 0, -1):
         with builder.if_then(builder.icmp_signed("==", units, units.type(n))):
             body(n)
 
@@ -115,7 +124,7 @@ def _tile(rows: int) -> Callable:
             def of_width(n):
                 _tile_of(builder, a, b, out, fresh, rows, _columns(signature.args[2], n))
 
-            _for_units(builder, units[1], of_width)
+            _for_units(builder, signature.args[2], units[1], of_width)
             return context.get_dummy_value()
 
         return types.void(a, b, out, fresh, r, q, units), generated
@@ -149,10 +158,10 @@ def add_product(a, b, out, fresh=False):
 
     Rows of b and out are whole, a multiple of LANES long; those of b may be longer.
     """
-    rows, width = out.shape
+    (rows, width), tile = out.shape, TILE // out.itemsize
     whole = rows - rows % 4
-    for q in range(0, width, UNITS * LANES):
-        units = min(UNITS, (width - q) // LANES)
+    for q in range(0, width, tile):
+        units = min(tile, width - q) // LANES
         for r in range(0, whole, 4):
             _four_rows(a, b, out, fresh, r, q, units)
         for r in range(whole, rows):
@@ -183,7 +192,7 @@ def _gathered(together: int) -> Callable:
                 for (c, _), value in zip(columns, sums, strict=True):
                     out.put(value, 0, c)
 
-            _for_units(builder, units[1], of_width)
+            _for_units(builder, signature.args[2], units[1], of_width)
             return context.get_dummy_value()
 
         return types.void(table, at, out, i, k, count, q, units), generated
@@ -197,11 +206,11 @@ _pairs, _single = _gathered(2), _gathered(1)
 @compiled_once
 def add_rows(table, at, out):
     """out_i += Σ_k table[at_ik] for at `[rows, n]`, two terms at a time; rows of table and out as in `add_product`."""
-    (rows, n), width = at.shape, out.shape[1]
+    (rows, n), width, tile = at.shape, out.shape[1], TILE // out.itemsize
     even = n - n % 2
     for i in range(rows):
-        for q in range(0, width, UNITS * LANES):
-            units = min(UNITS, (width - q) // LANES)
+        for q in range(0, width, tile):
+            units = min(tile, width - q) // LANES
             if even:
                 _pairs(table, at, out, i, 0, even, q, units)
             if n > even:
@@ -228,7 +237,7 @@ def _to_rows(typing, g, at, table, i, q, units):
 
             _summed(builder, at.columns, 1, [], added)
 
-        _for_units(builder, units[1], of_width)
+        _for_units(builder, signature.args[0], units[1], of_width)
         return context.get_dummy_value()
 
     return types.void(g, at, table, i, q, units), generated
@@ -237,10 +246,10 @@ def _to_rows(typing, g, at, table, i, q, units):
 @compiled_once
 def add_to_rows(g, at, table):
     """table[at_ik] += g_i for all k of at `[rows, n]`, n ≥ 1, i after i; rows of g and table as in `add_product`."""
-    width = g.shape[1]
+    width, tile = g.shape[1], TILE // g.itemsize
     for i in range(len(at)):
-        for q in range(0, width, UNITS * LANES):
-            _to_rows(g, at, table, i, q, min(UNITS, (width - q) // LANES))
+        for q in range(0, width, tile):
+            _to_rows(g, at, table, i, q, min(tile, width - q) // LANES)
 
 
 def _turned(builder, vectors: list) -> list:
