@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from measuring import cache_bytes, machine, product_rate, run, table
+from measuring import cache_bytes, machine, run, table
 from numba import njit
 from token_calls import AUTHOR
 
@@ -204,6 +204,12 @@ def copy_rate(numbers: int = 2**17) -> float:
     return 8 * numbers / seconds_of(part)["copy"]
 
 
+def large_product_rate(side: int = 1536) -> float:
+    """Operations per second of processor time of a large product of torch."""
+    square = torch.randn(side, side)
+    return 2 * side**3 / seconds_of({"product": Part(lambda count: [square @ square for _ in range(count)])})["product"]
+
+
 def rows_of(parts: dict[str, Part], rest: dict[str, tuple[str, ...]], flops: float, copied: float) -> list[dict]:
     """A row for each part, and one for what a whole takes beyond its parts."""
     seconds = seconds_of(parts)
@@ -226,7 +232,7 @@ IN_LOSS = "products, pairs", "products, importance", "exponentials", "lengths an
 def measure(device: str) -> dict:
     torch.set_num_threads(1)
     tokens, codes = token_parts(), code_parts()
-    flops, copied = 1e9 * product_rate(device, torch.float32), copy_rate()
+    flops, copied = large_product_rate(), copy_rate()
     in_step = [name for name in tokens if name not in ("whole step", "draws of the minibatch", *IN_LOSS)]
     left = {"rest of the loss": ("whole loss", *IN_LOSS), "rest of the step": ("whole step", *in_step)}
     in_codes = {"rest of the gradient": tuple(codes)}
