@@ -2004,7 +2004,7 @@ def gate_swaps(seed, samples=400, shift=0.5):
     """Relative distances, at each spread, of C_α from the variance of g at the mean views, and of g at the samples."""
     draw = stream(seed, 0, "asm-2-b")
     x0, w, away = (torch.randn(n, 3, generator=draw) for n in (samples, 1, 4))
-    elsewhere, away = x0 + shift * x0.new_tensor([1, 0, 0]), away - away.mean(0)
+    elsewhere, away = x0 + shift * torch.eye(3)[0], away - away.mean(0)
 
     def gated(x):
         return x * (x @ w.mT > 0)
