@@ -55,7 +55,7 @@ def two_rates(
         given = f"{atoms} of {dim}, {active}, {noise}, {lengths}, {negatives}, {temperature}"
         raise ValueError(f"two_rates: d must be below d1, p in (0, 1), N ≥ 1 and the others above 0, got {given}")
     s, n, square = lengths[0] / atoms, lengths[1] / (dim - atoms), noise**2
-    places, weights = map(torch.from_numpy, np.polynomial.hermite_e.hermegauss(_NODES))
+    places, weights = map(torch.tensor, np.polynomial.hermite_e.hermegauss(_NODES))
     weights, u = weights / weights.sum(), torch.cat([noise * places, 1 + noise * places])
     present = torch.arange(atoms, dtype=torch.float64)
     often = [comb(atoms - 1, k) * active**k * (1 - active) ** (atoms - 1 - k) for k in range(atoms)]
