@@ -7,7 +7,7 @@ from .course_readouts import AtMultiples, Readouts, follow, follow_multiples
 from .figure_arms import ARMS, COLOURS, arm_training, labelled_images, trained_encoders
 from .linear_encoder import in_order, learning_times, rate_exponent
 from .setting import Setting, require_room, require_sizes, scaled_setting, slopes
-from .two_lengths import two_lengths, two_rates
+from .two_lengths import two_lengths
 
 __all__ = [
     "ARMS",
@@ -28,5 +28,4 @@ __all__ = [
     "slopes",
     "trained_encoders",
     "two_lengths",
-    "two_rates",
 ]

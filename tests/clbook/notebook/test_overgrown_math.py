@@ -18,7 +18,8 @@ from contrastive_dynamics.feature_decoupling import (
     train,
 )
 from contrastive_dynamics.numerics.random_streams import streams
-from experiments.feature_decoupling import Setting, two_rates
+from experiments.feature_decoupling import Setting
+from experiments.feature_decoupling.two_lengths import two_rates
 
 STORED = json.loads(PATH.read_text(encoding="utf-8"))
 each_row = pytest.mark.parametrize("row", STORED["rows"], ids=[f"noise {n}, decay {d}" for n, d in CASES])
