@@ -2024,7 +2024,7 @@ def gate_swaps(seed, samples=400, shift=0.5):
 
 
 # %% tags=["hide-input", "nbval-check-output"]
-swapped = [[fitted_power(e, spreads) for e in gate_swaps(s)] for s in block]
+swapped = [[float(fitted_power(e, spreads)) for e in gate_swaps(s)] for s in block]
 in_spread, not_in_spread = map(torch.tensor, zip(*swapped, strict=True))
 chapter.judge("asm-2-b", observed=in_spread, control=not_in_spread)
 
