@@ -1,7 +1,6 @@
 """The claims page in MyST Markdown: what holds, what did not, and every claim as a line that opens, paper by paper."""
 
-from collections.abc import Container, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 from ..claims.claim_table import NEGATIVE, STAND_INS
 from ..notebook.claim_result import ClaimResult
@@ -23,12 +22,10 @@ def claims_page(
     results: list[ClaimResult],
     titles: dict[str, str] | None = None,
     pictures: Mapping[str, Thumbnail] | None = None,
-    surprising: Container[str] = (),
 ) -> str:
     """The body of the claims page.
 
-    `titles` names papers by key, in the order of the page; `pictures` gives thumbnails by the claim's id; `surprising`
-    holds the ids of those that the summaries list as surprises.
+    `titles` names papers by key, in the order of the page; `pictures` gives thumbnails by the claim's id.
     """
     titles = titles or {}
     papers = _by_paper(results, titles)
@@ -51,8 +48,8 @@ def claims_page(
         stand_ins=of(*STAND_INS),
         under_review=sum(result.under_review for result in results),
         luck=luck_text(results),
-        filters=filter_form(results, titles, surprising),
-        row=partial(row, surprising=surprising),
+        filters=filter_form(results, titles),
+        row=row,
         citation=citation,
         example=next(iter(of("reproduced")), None),
     )
