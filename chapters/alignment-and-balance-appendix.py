@@ -1863,11 +1863,21 @@ rest_axes[2].set_yscale("symlog", linthresh=0.01, linscale=0.5)
 rest_axes[2].set_ylim(0, None)
 keys = rest_axes[0].get_legend_handles_labels()
 rest_figure.legend(*keys, loc="outside lower center", ncols=2)
-rest_figure.suptitle(
-    f"No collapse, no balance; at width {small_width} agreement falls with $d$",
-    x=0.01,
-    ha="left",
+at_rest = [float(resting["both", d][0].mean()) for d in predictor_dims]
+agreed = [float(resting["both", d][1].mean()) for d in predictor_dims]
+as_data = max(abs(x - 1) for x in at_rest) < 0.1
+told = (
+    "No collapse, no balance"
+    if as_data
+    else f"Condition numbers {min(at_rest):.2g} to {max(at_rest):.2g} of the data's"
 )
+told += f"; at width {small_width} agreement "
+told += (
+    "falls with $d$"
+    if agreed == sorted(agreed, reverse=True)
+    else "does not always fall with $d$"
+)
+rest_figure.suptitle(told, x=0.01, ha="left")
 glue.figure(rest_figure, "ab-plot-predictor")
 
 # %% [markdown]
@@ -1916,6 +1926,7 @@ chapter.judge("thm-4.3a-2", observed=wide_runs, control=narrow_runs)
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
+least_near = least_product = 1.0
 factors = [10.0**k for k in (-3, -2, -1, 0, 1, 2)]
 for d, mark, shade in zip(steep, "os^", colours.ordered(3), strict=True):
     both = [at_width(d, factor) for factor in factors]
@@ -1923,11 +1934,16 @@ for d, mark, shade in zip(steep, "os^", colours.ordered(3), strict=True):
     near, product_ = ([float(x[k].mean()) for x in both] for k in (0, 1))
     ax.plot(factors, product_, color=shade, marker=mark, label=f"{label}, products")
     ax.plot(factors, near, color=shade, marker=mark, ls=":", mfc="white")
+    least_near, least_product = min(least_near, *near), min(least_product, *product_)
 ax.plot([], [], color=colours.GREY, ls=":", marker="o", mfc="white", label="distances")
 ax.set(xscale="log", ylabel="alignment without negatives")
 ax.set_xlabel("width $m$ / squared condition number")
 ax.legend()
-ax.set_title("By distances at any width, by products not")
+ax.set_title(
+    "By distances at any width, by products not"
+    if least_product < 0.9 < least_near
+    else f"Least alignment: {least_near:.2f} by distances, {least_product:.2f} by products"
+)
 glue.figure(fig, "ab-plot-thm")
 
 # %% [markdown]

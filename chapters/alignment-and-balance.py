@@ -485,7 +485,13 @@ guide = [first * (widths[0] / m) ** 0.5 for m in widths]
 right.plot(widths, guide, **colours.THEORY, label="slope −½")
 right.set(xscale="log", yscale="log", xlabel="width $m$", ylabel="distance")
 right.legend()
-fig.suptitle("Wide networks ride one curve", x=0.01, ha="left")
+nearer = gaps.mean(-1).cpu()
+riding = (
+    "Wide networks ride one curve"
+    if nearer[-1] < nearer[0] / 2
+    else f"At width {widths[-1]} still {float(nearer[-1]):.2g} off the curve"
+)
+fig.suptitle(riding, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-widths")
 
 # %% [markdown]
@@ -605,6 +611,7 @@ left.set_title("$d=1000$", weight="normal")
 drawn = [(name, values) for name, (values, _) in grown.items()]
 drawn += [("4, no noise", quiet)]
 looks = zip(drawn, "os^x", (*colours.ordered(3), colours.BLACK), strict=True)
+harder = all((values.mean(-1).diff() > 0).all() for values, _ in grown.values())
 for (name, values), mark, shade in looks:
     mean, power = values.mean(-1).cpu(), float(fitted_power(values, sizes).mean())
     shown = name.removeprefix("σ²_max = ")
@@ -617,7 +624,12 @@ for (name, values), mark, shade in looks:
 right.legend(loc="upper left")
 right.set(xscale="log", yscale="log", xlabel="dimension $d$", xlim=(10, None))
 right.set_title("final condition number", weight="normal")
-fig.suptitle("The more noise, the harder the collapse", x=0.01, ha="left")
+noisy = (
+    "The more noise, the harder the collapse"
+    if harder
+    else "More noise, but not always a harder collapse"
+)
+fig.suptitle(noisy, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-b17")
 
 # %% [markdown]
@@ -748,16 +760,25 @@ soft_taus = [0.01, 0.1, 0.3, 1.0]
 clock = torch.linspace(0, 3, 121)
 plain_line = wide_flow(start_state, s_row, noise, dim * clock, None)
 fig, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
+plain_condition, moved_by = wide_condition_number(plain_line)[:, 0], []
 for t, shade in zip(soft_taus, colours.ordered(len(soft_taus)), strict=True):
     soft = wide_flow(start_state, s_row, noise, dim * clock / factor, t, negatives)
+    moved_by.append(
+        float((wide_condition_number(soft)[:, 0] / plain_condition - 1).abs().max())
+    )
     line = wide_condition_number(soft)[:, 0].cpu()
     ax.plot(clock.cpu(), line, "--", color=shade, label=rf"$\tau^2={t:g}$")
-line = wide_condition_number(plain_line)[:, 0].cpu()
+line = plain_condition.cpu()
 alone = {"color": colours.POSITIVE["color"], "lw": 2, "zorder": 1}
 ax.plot(clock.cpu(), line, **alone, label="positive pairs alone")
 ax.set(xlabel="time $t/d$ of positive pairs", ylabel="condition number of $K_A$")
 ax.legend()
-ax.set_title(r"Turn $\tau$ down and the negatives fall silent")
+silenced = moved_by == sorted(moved_by) and moved_by[0] < 0.05
+ax.set_title(
+    r"Turn $\tau$ down and the negatives fall silent"
+    if silenced
+    else rf"At $\tau^2={soft_taus[0]:g}$ negatives still move it by {moved_by[0]:.0%}"
+)
 glue.figure(fig, "ab-plot-silent")
 
 # %% [markdown]
@@ -975,7 +996,9 @@ for ax in axes[1]:
     ax.set_xlabel("$t/d$")
 axes[0, 0].legend()
 peak = float(large.condition.max())
-fig.suptitle(f"Up to {peak:.0f}, and back to one", x=0.01, ha="left")
+down_to = float(large.condition[-1].max())
+back = "back to one" if down_to < 1.05 else f"down to {down_to:.2g}"
+fig.suptitle(f"Up to {peak:.0f}, and {back}", x=0.01, ha="left")
 glue.figure(fig, "ab-plot-fig-1")
 
 # %% [markdown]
@@ -1255,7 +1278,15 @@ for ax, d in zip(np.atleast_1d(axes), sgd_dims, strict=True):
     ax.set_title(f"$d={d}$", weight="normal")
 axes[0].set_ylabel("final condition number")
 axes[-1].legend()
-title = f"A few neurons and batches of {sgd_batch} already balance"
+off_balance = {
+    key: float(v.mean()) for key, v in of_enough(sgd_condition, True).items()
+}
+least_balanced = max(off_balance, key=off_balance.get)
+title = (
+    f"A few neurons and batches of {sgd_batch} already balance"
+    if off_balance[least_balanced] < 1.5
+    else f"With negatives a condition number of {off_balance[least_balanced]:.2g} at {least_balanced}"
+)
 fig.suptitle(title, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-sgd")
 
@@ -1340,7 +1371,13 @@ guide = axes[0, 0].axhline(constant, **colours.ASIDE)
 axes[0, 0].legend([guide], ["best constant answer"])
 names = "no negatives", r"$\tau^2=0.01$", r"$\tau^2=1$", r"$\tau^2=10$"
 fig.legend(lines[:4], names, loc="outside lower center", ncols=4)
-title = "Without negatives one direction is left; with silent ones, too"
+left_over = [float(final["stable rank"][k].mean()) for k in arms]
+one_left = max(left_over[:2]) < 1.5 < min(left_over[2:])
+title = (
+    "Without negatives one direction is left; with silent ones, too"
+    if one_left
+    else f"Stable ranks at the end: {', '.join(f'{rank:.2g}' for rank in left_over)}"
+)
 fig.suptitle(title, x=0.01, ha="left")
 glue.figure(fig, "ab-plot-fig-2")
 

@@ -1200,7 +1200,9 @@ rules_1 = (
     (scaled, colours.NORM_HELD, "scaled loss"),
     (projected, colours.ORTHONORMAL, "projected weights"),
 )
+last_losses = []
 for path, style, label in rules_1:
+    last_losses.append(trace_loss(path[-1:], c_moon))
     loss = trace_loss(path, c_moon).cpu()
     axes[0].plot(when, loss[:, 0], **style, lw=1.2, label=label)
     axes[0].plot(when, loss[:, 1:6], **style, lw=1.2)
@@ -1210,8 +1212,14 @@ axes[1].plot(*q[0].mT, "ko", ms=4)
 axes[0].set(xlabel="time", ylabel="loss", xlim=(0, 12), ylim=(-6, 1))
 axes[1].set(xlabel="$u(v_1)$", ylabel="$u(v_2)$", xlim=(-2, 2), ylim=(-1.2, 1.2))
 axes[1].plot([-1, 1], [0, 0], "k*", ms=14)
-axes[0].set_title("Only the free loss has no floor")
-axes[1].set_title("Constrained outputs end at $\\pm e_1$")
+no_floor = float(last_losses[0].max()) < -1e3 < float(torch.cat(last_losses[1:]).min())
+axes[0].set_title("Only the free loss has no floor" if no_floor else "Losses")
+elsewhere = int(max(settled.values()))
+axes[1].set_title(
+    "Constrained outputs end at $\\pm e_1$"
+    if not elsewhere
+    else f"{elsewhere} of {starts} not at $\\pm e_1$ yet"
+)
 axes[0].legend()
 fig.tight_layout()
 glue.figure(fig, "cc-plot-fig-1")

@@ -455,7 +455,14 @@ for ax, (k, r), (color, line) in zip(axes, fates.items(), fate_styles, strict=Tr
     ax.plot(moments.cpu(), r.median(1).values.cpu(), line, color=color, lw=2.6)
     ax.set(title=k, xlabel="$t(\\lambda_2-\\lambda_1)$", ylim=(0.9, outputs + 0.1))
 axes[0].set_ylabel("effective rank of the outputs")
-fig.suptitle("One equation, one fate; labels and coupling break it")
+last_ranks = [float(r[-1].median()) for r in fates.values()]
+one_fate = last_ranks[0] < 1.1 and min(last_ranks[1:]) > 1.5
+of_each = ", ".join(f"{rank:.2g}" for rank in last_ranks)
+fig.suptitle(
+    "One equation, one fate; labels and coupling break it"
+    if one_fate
+    else f"Effective ranks at the end: {of_each}"
+)
 glue.figure(fig, "cc-plot-rem-1")
 
 # %% [markdown]
@@ -610,7 +617,15 @@ for (i, j), share in np.ndenumerate(held.numpy()):
     ax.text(j, i, f"{share:.2f}", ha="center", va="center", color=ink)
 ax.set_xticks(range(inputs), [f"{x:.2g}" for x in lam.cpu()])
 ax.set_yticks(range(len(w_ends)), w_ends)
-ax.set(xlabel="eigenvalue of C", title="Two directions survive only with a budget each")
+survive = [int((row > 0.5).sum()) for row in held]
+only_then = survive[:6] == [1, 1, k, k, k, k] and k > 1
+number_of = {2: "Two", 3: "Three", 4: "Four"}.get(k, k)
+ax.set(xlabel="eigenvalue of C")
+ax.set_title(
+    f"{number_of} directions survive only with a budget each"
+    if only_then
+    else f"Directions kept, row by row: {', '.join(map(str, survive))}"
+)
 glue.figure(fig, "cc-plot-prop-3")
 
 # %% [markdown]
@@ -713,7 +728,7 @@ shares_2 = {
 
 # %% tags=["hide-input", "remove-output"]
 fig, ax = plt.subplots(figsize=(7, 3.6))
-on_line = line.square().sum(-1).cpu()
+on_line, off_line = line.square().sum(-1).cpu(), 0.0
 for j in range(inputs):
     kept = lam[j] < 0
     style = colours.ORTHONORMAL if kept else colours.ASIDE
@@ -721,9 +736,15 @@ for j in range(inputs):
 for (h, found), marker, size in zip(shares_2.items(), "os^", (11, 7, 4), strict=True):
     q = (v.mT @ found.outputs[:, 0]).square().sum(-1).cpu()
     at = np.linspace(0, 2, len(q))
+    off_line = max(off_line, float((q - on_line[:: 100 // (len(q) - 1)]).abs().max()))
     rings = ax.plot(at, q, marker, ms=size, mfc="none", color="k", ls="none")
     rings[0].set_label(f"weights of width {h}")
-ax.set(xlabel="time", ylabel="$(qq^\\top)_{jj}$", title="Three networks, one line")
+ax.set(xlabel="time", ylabel="$(qq^\\top)_{jj}$")
+ax.set_title(
+    "Three networks, one line"
+    if off_line < 0.02
+    else f"Three networks, up to {off_line:.2g} from the line"
+)
 ax.legend()
 glue.figure(fig, "cc-plot-width")
 
@@ -830,6 +851,7 @@ free_path = torch.exp(-2 * plane * clock[:, None, None]) * inner
 bent = output_flow(inner[..., None], plane, clock)[..., 0]
 on_path = outputs_at(inner, plane, clock[::12, None].expand(-1, len(inner)))
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.2), width_ratios=[1.7, 1])
+lasting = []
 for k in range(len(inner)):
     left.plot(*free_path[:, k].mT.cpu(), **colours.UNCONSTRAINED, lw=1)
     left.plot(*bent[:, k].mT.cpu(), **colours.ORTHONORMAL, lw=1.6)
@@ -856,6 +878,8 @@ for n, line in ((1, "--"), (outputs, "-")):
         signed_eigenvalues(stream(seed, 0, f"picture {n}"), 1, inputs, n),
         clock,
     )[:, 0]
+    at_end = held[-1].square().sum(-1).cpu()
+    lasting.append(bool((at_end[:n] > 0.5).all() and (at_end[n:] < 0.5).all()))
     for j in range(inputs):
         style = colours.ORTHONORMAL if j < n else colours.ASIDE
         right.plot(
@@ -866,7 +890,8 @@ for n, line in ((1, "--"), (outputs, "-")):
 right.set(
     xlabel="time",
     ylabel="$(qq^\\top)_{jj}$",
-    title=f"{outputs} outputs: only λ < 0 lasts",
+    title=f"{outputs} outputs: "
+    + ("only λ < 0 lasts" if all(lasting) else "not yet at their end"),
 )
 fig.tight_layout()
 glue.figure(fig, "cc-plot-ends")
@@ -1048,9 +1073,18 @@ for (name, values), marker in zip(merging.items(), "os^Dv", strict=True):
     axes[2].loglog(far_widths, found, marker, mfc="w", color="k")
     beside = {"xytext": (6, raised.get(name, 0)), "textcoords": "offset points"}
     axes[2].annotate(name, (far_widths[-1], found[-1]), va="center", **beside)
-axes[0].set(xlabel="time ηt", ylabel="loss", xlim=(0, 6), title="Same final loss")
-axes[1].set(xlabel="$u(v_1)$", ylabel="$u(v_2)$", title=f"Close, h = {narrow}")
-axes[2].set(xlabel="width h", ylabel="largest distance", title="The wider, the closer")
+ends_3 = [
+    [losses(q, lam3)[-1].mean() for q in (a, b)] for lam3, _, a, b in runs.values()
+]
+off_3 = max(abs(float(a - b)) for a, b in ends_3)
+same = "Same final loss" if off_3 < 0.01 else f"Final losses {off_3:.2g} apart"
+far_3 = np.mean(farthest[f"h={narrow}"])
+close = f"Close, h = {narrow}" if far_3 < 0.1 else f"{far_3:.2g} apart, h = {narrow}"
+falls_3 = [bool((np.diff(tables[name].mean(0)) < 0).all()) for name in merging]
+wider_3 = "The wider, the closer" if all(falls_3) else "Distance by width"
+axes[0].set(xlabel="time ηt", ylabel="loss", xlim=(0, 6), title=same)
+axes[1].set(xlabel="$u(v_1)$", ylabel="$u(v_2)$", title=close)
+axes[2].set(xlabel="width h", ylabel="largest distance", title=wider_3)
 axes[0].legend()
 fig.tight_layout()
 glue.figure(fig, "cc-plot-fig-3")
@@ -1458,7 +1492,12 @@ for k, (label, color, marker) in enumerate(arms_4):
     ax.errorbar(where, y.mean(0), y.std(0), capsize=3, label=label, **look)
 ax.set_xticks(at, [f"{a} | {b}" for a, b in image_pairs])
 ax.set(xlabel="pair of classes", ylabel="held-out accuracy", ylim=(0.4, 1.02))
-ax.set_title("Descent and the equation give the same answer")
+apart_4 = np.abs(coincide.mean(0)).max()
+ax.set_title(
+    "Descent and the equation give the same answer"
+    if apart_4 <= 0.01
+    else f"Descent and the equation: up to {apart_4:.1%} apart"
+)
 ax.legend(loc="lower left")
 glue.figure(fig, "cc-plot-fig-4b")
 

@@ -45,6 +45,8 @@ late_steps: int = 1800  # how long the smallest is followed, 100..1000000
 trend_atoms: list[int] = [16, 32, 64, 128]  # d of the constructed learner, 4..1024
 larger_seeds: int = 0  # networks at each of larger_atoms; 0: none, 0..1000
 larger_atoms: list[int] = [32, 64]  # d of larger trained networks, 4..1024
+lucky_seeds: int = 0  # networks for lucky starts, if more than seeds, 0..1000
+rarer: float = 1.2  # how many times rarer one atom is, in the appendix, 1.05..2
 map_ratios: list[int] = [8]  # d1/d of the map, 2|4|8|16|32|64|128
 map_noises: list[float] = [0.5, 1.0]  # noise of the map, 0.01..10
 map_batches: list[int] = [64, 512]  # batches of the map, 16..65536
@@ -69,13 +71,14 @@ from torch.nn.functional import avg_pool2d
 
 from clbook.notebook import colours, glue, open_chapter
 from contrastive_dynamics.feature_decoupling import (
-    Course, DecoupledTraining, Learner, LouderNoise, SparseCoding, atom_shares,
+    Course, DecoupledTraining, Learner, LouderNoise, RareAtoms, SparseCoding, atom_shares,
     augmented_pair, classification_probe, collision_floor, colour_directions, complement,
     contrastive_gradient, contrastive_loss_value, cross_moment, decoding_error,
     direction_rates, downstream_labels, draw_w_star, enumerated_cross_moment, features,
     flat_dictionary, flat_rates, growth_rates, growth_spectrum, initial_weights,
     labels_to_reach, linear_labels, linear_share, local_dictionary, logits, loud_directions,
-    mask_overlap, masked_pair, neurons_won, noise_dominance, paper_scales, probe_curve,
+    lucky_share, lucky_starts, lucky_tail, mask_overlap, masked_pair, neurons_won,
+    noise_dominance, paper_scales, probe_curve,
     random_dictionary, random_masks, regression_probe, share_with_batch_noise,
     shared_moment, silent_share, singleton_learner, span_share, split_coefficients,
     stream_gradient, threshold_rates, train,
@@ -273,7 +276,7 @@ mixed, mixed_dense, mixed_local = [], [], []
 for d1 in long_dims[:-1]:
     m, count = well_sampled.coding(8, d1, flat_dictionary), 64
     masks = random_masks(count, d1, streams(more_seeds, 1, "B.3"))
-    alone = local_dictionary(d1, 8, 1, streams(more_seeds, 1, "local"))
+    alone = local_dictionary(d1, 8, 32, streams(more_seeds, 1, "local"))
     for into, left, right in (
         (mixed, m.dictionary, m.dictionary),
         (mixed_dense, well_sampled.dense_directions(m.dictionary, 32), m.dictionary),
@@ -424,7 +427,7 @@ glue.figure(fig, "fd-plot-louder")
 # (fd-a-gradient)=
 # ## The gradient
 #
-# {eq}`fd-eq-gradient` needs no graph and no copy of the batch for each neuron. It is held against automatic differentiation of the loss as it is defined, with views and biases of all kinds. The control does not hold the second argument of the similarity fixed.
+# {eq}`fd-eq-gradient` needs no graph and no copy of the batch for each neuron. It is held against automatic differentiation of the loss as it is defined, with views and biases of all kinds. The control does not hold the second argument of the similarity fixed. For $b_i<0$ the indicator in it becomes $\mathbb 1\{\langle w_i,x^+\rangle\ge b_i\}+\mathbb 1\{-\langle w_i,x^+\rangle\ge b_i\}$, since near zero both branches of $f_i$ are then open.
 
 # %% [markdown]
 # ```{strip}
@@ -860,7 +863,9 @@ chapter.judge(
 #
 # *The largest bias.* At $T_1$ the best atom of a neuron has a coefficient of about $\sqrt{2\log d/d}\,\lVert w\rVert$, and a view brings noise of the size $\sqrt2\sigma_\xi\lVert w\rVert$ along $w$. Up to logarithms both fall like $1/\sqrt d$. A bias of a fixed part of $\lVert w\rVert$ is soon out of their reach: the neuron hardly fires, and weight decay makes it shrink. The paper lets biases grow to $\operatorname{polylog}(d)/\sqrt d$ in units of $\lVert w\rVert$. We let the largest one fall as $\sqrt{\log d/d}$, from {glue:text}`fd-cap:.2g`$\,\lVert w\rVert$ at our $d$.
 #
-# The ratios $d_1/d$ and $m/d$ and the batch stay as they are. The card takes the best atom's share, at each $d$. The controls are the same networks before training and after $T_1$, and networks without a mask and a bias at the smaller $d$. Outside is the larger $d$ with the largest bias of our $d$. These runs take long, so only the [record](fd-record) has them.
+# The ratios $d_1/d$ and $m/d$ and the batch stay as they are. The first card takes the best atom's share, at each $d$. The controls are the same networks before training and after $T_1$, and networks without a mask and a bias at the smaller $d$. Outside is the larger $d$ with the largest bias of our $d$.
+#
+# Theorem D.5 of the paper wants more than a large share: what a neuron has beside its atom should vanish as $d$ grows. The second card takes the power of $d$ with which that falls, our $d$ among the sizes. Its controls are the same networks after $T_1$, before thresholds have sorted them, and a largest bias that stays as it is here. These runs take long, so only the [record](fd-record) has them.
 
 # %% [markdown]
 # ```{strip}
@@ -942,6 +947,41 @@ chapter.judge(
     ),
     outside=lambda: best_share(as_here[0]),
     regime=larger_seeds >= 3 and passed,
+)
+
+
+# %% tags=["hide-input"]
+at_home = [larger_run(atoms, larger_seeds)] if larger_seeds else []  # our own d
+all_grown = all(bool((c.grown_at >= 0).all()) for _, c in [*at_home, *all_larger])
+
+
+def left_over(after=None):
+    """What a neuron has beside its best atom, mean over neurons, `[size, run]`."""
+    runs = [*at_home, *larger.values()]
+    return torch.stack([1 - best_share(r, after(r) if after else -1) for r in runs])
+
+
+def left_as_here():
+    """The power between our d and the largest, the largest bias a fixed part of ‖w‖, one per run."""
+    ends = at_home[0], as_here[0]
+    found = [1 - best_share(run)[:some_seeds] for run in ends]
+    return fitted_power(torch.stack(found), [atoms, larger_atoms[-1]])
+
+
+grows = [atoms, *larger_atoms] == sorted({atoms, *larger_atoms})
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "thm-d5-d",
+    observed=lambda: slopes(left_over(), [atoms, *larger_atoms]),
+    control=lambda: (
+        {
+            f"after T₁, {k}": v
+            for k, v in slopes(left_over(after_t1), [atoms, *larger_atoms]).items()
+        }
+        | {"bias as here": left_as_here()}
+    ),
+    regime=larger_seeds >= 3 and all_grown and grows and len(larger_atoms) >= 2,
 )
 
 # %% [markdown]
@@ -1273,7 +1313,7 @@ chapter.judge("cor-3.5-e", observed=enough, control=raw_enough)
 #
 # ### Over dimension, noise and batch
 #
-# The theorems ask for $d_1=\operatorname{poly}(d)$ and for noise of a certain order, and Fact A.1 of the paper asks for many samples per step; how many is lost in our copy. Here is what a probe gains by the mask, $R^2$ with it minus $R^2$ without, and how many atoms are won, over $d_1/d$, the noise and the batch, after {glue:text}`fd-map-steps:.0f` steps. It is a map, not a search for a good setting: failures stay in it. A small batch has not lost at that time, it is late, as the [chapter](feature-decoupling.ipynb) shows. By default the map is small; the [record](fd-record) has a large one.
+# The theorems ask for $d_1=\operatorname{poly}(d)$ and for noise of a certain order, and Fact A.1 of the paper asks for many samples per step; how many is lost in our copy. Here is what a probe gains by the mask at equal thresholds, $R^2$ with mask and thresholds minus $R^2$ with thresholds alone, and how many atoms are won, over $d_1/d$, the noise and the batch, after {glue:text}`fd-map-steps:.0f` steps. It is a map, not a search for a good setting: failures stay in it. A small batch has not lost at that time, it is late, as the [chapter](feature-decoupling.ipynb) shows. By default the map is small; the [record](fd-record) has a large one.
 
 # %% tags=["hide-input"]
 map_w_star = draw_w_star(one_per_seed("w*"), atoms, 2, single)
@@ -1292,7 +1332,7 @@ def map_arm(run):
 
 # %% tags=["hide-input"]
 def map_point(ratio, level_of, size):
-    """Gain in R² by the mask; atoms won and share in span(M) with it, [3, run]."""
+    """Gain in R² by the mask at equal thresholds; atoms won and share in span(M) with it, [3, run]."""
     d1, cell = atoms * ratio, f"map {ratio} {level_of} {size}"
     fixed = {"batch": max(1, size * dim // d1)}  # `begin` takes d1/dim of it
 
@@ -1300,7 +1340,8 @@ def map_point(ratio, level_of, size):
         options, label = replace(how, **fixed), f"{cell}, {name}"
         return map_arm(trained(d1, options, [0, map_steps], label, level_of))
 
-    with_mask, without = arm(recipe, "masked"), arm(unmasked, "unmasked")
+    without = arm(replace(recipe, views="plain"), "thresholds alone")
+    with_mask = arm(recipe, "masked")
     return torch.cat([with_mask[:1] - without[:1], with_mask[1:]])
 
 
@@ -1347,7 +1388,9 @@ axes[0, 0].set(ylabel="gain in $R^2$ by the mask", ylim=(low - 0.02, high + 0.02
 axes[1, 0].set(ylabel="share of atoms won", ylim=(-0.05, 1.05))
 wins = [int((gain[..., k] > 0).sum()) for k in (0, -1)]
 many = f"{wins[0]} of {gain[..., 0].numel()} settings with batch {map_batches[0]}"
-title = f"The mask gains in {many}, in {wins[1]} with {map_batches[-1]}"
+title = (
+    f"At equal thresholds the mask gains in {many}, in {wins[1]} with {map_batches[-1]}"
+)
 fig.suptitle(title, x=0.02, ha="left")
 names = axes[0, 0].get_legend_handles_labels()
 fig.legend(*names, loc="outside lower center", ncols=3)
@@ -1355,10 +1398,10 @@ glue.figure(fig, "fd-plot-map")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-map
-# :alt: Lines over the batch, one per noise. The gain in R squared by masking grows with the batch and is negative where the batch is small; more atoms are won where the noise is small and the batch large.
+# :alt: Lines over the batch, one per noise. The gain in R squared by masking, at equal thresholds, grows with the batch and is negative where the batch is small; more atoms are won where the noise is small and the batch large.
 # :name: fd-fig-map
 #
-# The map: what a probe gains by the mask, and the share of atoms won by a neuron; mean over seeds, the band from the least to the largest. Look where the lines cross zero: at this time a batch that is small for its $d_1$ has not yet dug the signals out of the noise of the gradient. The mask gains with every seed in {glue:text}`fd-map-won:.0f` of {glue:text}`fd-map-cells:.0f` points.
+# The map: what a probe gains by the mask at equal thresholds, and the share of atoms won by a neuron; mean over seeds, the band from the least to the largest. Look where the lines cross zero: at this time a batch that is small for its $d_1$ has not yet dug the signals out of the noise of the gradient. The mask gains with every seed in {glue:text}`fd-map-won:.0f` of {glue:text}`fd-map-cells:.0f` points.
 # ```
 #
 # From batch to batch, the weight outside of span$(M)$ at the largest $d_1$ and the middle noise:
@@ -1471,6 +1514,81 @@ chapter.judge(
 )
 
 # %% [markdown]
+# (fd-a-rare)=
+# ### A rare atom has few lucky neurons
+#
+# The paper gives all atoms one rate $p$. Let one of them be $\rho$ times as rare. Near the start the mean step of a neuron along $M_j$ is about $\kappa p_j\langle w,M_j\rangle$. So it is longest along the rare atom if $\langle w,M_j\rangle$ is $\rho$ times as large as along every other one: call such a neuron lucky. For normal coefficients this has the chance
+#
+# $$
+# \int_0^\infty2\varphi(x)\,\bigl(2\Phi(x/\rho)-1\bigr)^{d-1}\,\mathrm dx\;\sim\;\rho\,\Gamma(\rho^2)\,(\pi\log d)^{(\rho^2-1)/2}\,d^{-\rho^2} .
+# $$ (fd-eq-rare)
+#
+# *Idea of the proof.* With $y=2d\,(1-\Phi(x/\rho))$ the second factor is $e^{-y}$, and $\varphi(x)\,\mathrm dx$ is $y^{\rho^2-1}\,\mathrm dy$ up to powers of $d$ and $\log d$; $y$ runs from 0 to $\infty$. At $\rho=1$ the chance is $1/d$, as it must be.
+#
+# So of $m$ neurons some $m\,d^{-\rho^2}$ are lucky, and by the factor before it up to twice as many at our $d$. A public summary of {cite:t}`liao-2026` has the same count as a lower bound, $m\,d^{-(p_{\max}/p_{\min})^2}$ at least; of the paper itself we have read the abstract alone. We draw starts, take the mean step exactly, and fit the power of $d$. The diagonal that a mask takes away lowers every rate by about $p\,d/d_1$, which makes the rare atom rarer still: at $d_1=16d$, as here, $\rho=1.2$ counts as 1.22, and at $4d$ it would as 1.29. The card takes it over $-\rho^2$. The control has equal rates.
+#
+# Luck at the start is not all. Until $T_1$, by when the weights have grown by a factor $W$, the flow of the first stage lets a frequent atom grow by about $W$ and the rare one by $W^{1/\rho}$. So at $T_1$ the rare one is behind by $W^{1-1/\rho}$, and if that is more than $\rho$ it leads in fewer neurons than the count says. This is derived and not run.
+
+# %% [markdown]
+# ```{strip}
+# $p_j$ | rare_atoms.RareAtoms.rates: rates[-1]
+# the mean step along $M_j$, before the diagonal goes | rare_atoms.mean_step: along =
+# ```
+
+# %% tags=["hide-input"]
+starts_drawn = 2**14
+
+
+def lucky_at(d):
+    """Share of the starts that are lucky for the rare atom, at least half of one: with it rarer, and not, [2, seed]."""
+    code, found = well_sampled.coding(d, 16 * d, dtype=single), []
+    for k, draw in enumerate(streams(more_seeds, 1, "lucky starts")):
+        own = code.part(slice(k, k + 1))
+        weights = initial_weights(own, starts_drawn, start_norm, [draw])
+        rates = own.active, own.noise
+        models = (RareAtoms(own.dictionary, *rates, ratio) for ratio in (rarer, 1.0))
+        found.append(torch.cat([lucky_starts(model, weights) for model in models]))
+    return torch.stack(found, -1).clamp(min=0.5 / starts_drawn)
+
+
+lucky_rare, lucky_equal = torch.stack([lucky_at(d) for d in trend_atoms], 1)
+chances = [lucky_share(d - 1, rarer) for d in trend_atoms]
+print("d                    ", *(f"{d:>9}" for d in trend_atoms))
+print("lucky for a rare atom", *(f"{float(v.mean()):9.5f}" for v in lucky_rare))
+print("the integral         ", *(f"{v:9.5f}" for v in chances))
+print("its limit            ", *(f"{lucky_tail(d, rarer):9.5f}" for d in trend_atoms))
+print("d to the power −ρ²   ", *(f"{d ** -(rarer**2):9.5f}" for d in trend_atoms))
+print("at equal rates       ", *(f"{float(v.mean()):9.5f}" for v in lucky_equal))
+
+
+# %% tags=["hide-input"]
+def over_square(shares):
+    """The power of d over −ρ², with and without the smallest d, one per seed."""
+    found = slopes(shares, trend_atoms)
+    return {name: power / -(rarer**2) for name, power in found.items()}
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "rare-atoms",
+    observed=over_square(lucky_rare),
+    control=over_square(lucky_equal),
+    regime=min(chances) * starts_drawn >= 8,
+)
+
+# %% [markdown]
+# (fd-a-lengths)=
+# ### Two numbers for a training without a mask
+#
+# The second live picture of the chapter has two numbers in place of a network: $W^\top W=s\,MM^\top+n(I-MM^\top)$ at every step, with $S=sd$ and $n(d_1-d)$ the squared lengths of the signals and of the noise. By {eq}`fd-eq-contrast` the direction $v$ grows at $\mathbb E\sum_s\ell_s\langle v,x\rangle\langle v,x-x_s\rangle$. With so many negatives that their sum is $N$ times its mean, it factors over directions. For $u=\langle M_j,x\rangle$, and $u'$ that of another datum, let
+#
+# $$
+# q(u)=\mathbb E\,e^{s\,uu'/\tau}=e^{a^2\sigma_\xi^2/2}\,(1-p+p\cosh a),\qquad a=\frac{su}\tau,\qquad t(u)=a\,\sigma_\xi^2+\frac{p\sinh a}{1-p+p\cosh a},
+# $$
+#
+# where $t(u)$ is the mean of $u'$ over the negatives as they weigh. With $R(x)=\sum_s\ell_s$, the logistic function of minus the lead of the positive pair, signals grow at $\eta\,\mathbb E\,R\,u\,(u-t(u))$ a step and noise at $\eta\,\sigma_\xi^2(1-n\sigma_\xi^2/\tau)\,\mathbb E\,R$, both less $\eta\lambda$. At the start these are the rates of the [first stage](fd-a-stage-one). Later $t(u)$ comes near $u$, and the signals stop. It is a model of a training and no theorem: atoms other than the one in view, and $\lVert\xi\rVert^2$, stand with their means. With 256 negatives it happens that none has an atom of $x$, which lets signals grow a little longer than here.
+
+# %% [markdown]
 # (fd-a-energy)=
 # ### When a trained bias turns
 #
@@ -1514,14 +1632,14 @@ for name, found in turns.items():
 # (fd-a-image-rows)=
 # ### How the rows on images are measured
 #
-# The [chapter](feature-decoupling.ipynb) has the table and the cards. *Filters* are units of the last layer. They are matched with those of another start, by correlation over test images, so part of what is measured are responses to the class; shuffling the partner's images is the control. *Colour* is measured in images that drive a filter most, as the share off grey, and by the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense* may mean fine, which is the share of fine detail, or spread out, which is the share of the pixels that a picture uses. The latter has a flaw: a plain field of one colour uses all of them, more than white noise does, and plain fields are what the filters without augmentation mostly are. So that row says little of patterns; a measure that is 0 for a plain field would need the networks again. *Clusters* are measured by nearest neighbours and by the silhouette, *firing* by the share of units that fire and by Hoyer's sparsity.
+# The [chapter](feature-decoupling.ipynb) has the table and the cards. *Filters* are units of the last layer. Supervised ones are matched with those of another start, by correlation over test images that are shown in grey, so that only shapes are left. *Alike* is read as halfway or more from untrained to supervised partners. Controls are partners without augmentation, and partners of full augmentation whose images are shuffled within their classes, which have the response to a class in common and nothing else. *Colour* is measured in images that drive a filter most, as the share off grey, and by the colour selectivity index {cite}`rafegas-vanrell-2018`, one minus a filter's response to grey versions over that to the originals. *Dense* may mean fine, which is the share of fine detail, or spread out, which is how far pixels are from the picture's mean colour, on average and over half the diagonal of all colours: 0 for a plain field, near 0 for a small patch, 0.55 for white noise, nearly 1 for noise of pure colours. *Clusters* are measured by nearest neighbours and by the silhouette, *firing* by the share of units that fire and by Hoyer's sparsity.
 #
-# In each row the untrained network takes the place of the arm that is named first, as a control. "Remain", the paper's word for color features under crop-resize alone, says what full augmentation takes away; random filters see colour, too, so there the control is the network of crops alone made blind to colour. For the responses this is a check of the measure and no mistake that could pass: a first layer of grey weights has the index 0 by construction. For its Figure 1 the paper speaks of colour features "learned in supervised learning", and the untrained network stays the control. On digits colour says nothing of the class, so a supervised network has no reason to keep it; the rows need photographs. A planted case shows what a measure would find if the effect were there.
+# As a control, another network takes the place of the arm that is named first, the untrained one where nothing else is said. For dense patterns it is the supervised network: patterns of an untrained one are dense and without meaning, too, and features of a supervised one are, by the paper, not. "Remain", the paper's word for color features under crop-resize alone, says what full augmentation takes away; random filters see colour, too, so there the control is an arm of ours, changed colours without crops. It meets the rule if any augmentation that is not full leaves colour. For its Figure 1 the paper speaks of colour features "learned in supervised learning", and the untrained network stays the control; where it meets the rule, nothing shows that colour was learned, and the rows stay open. On digits colour says nothing of the class, so a supervised network has no reason to keep it; the rows need photographs. A planted case shows what a measure would find if the effect were there.
 #
 # (fd-a-images-full)=
 # ### What a run at the paper's size would take
 #
-# All twelve rows stand on small networks and few images, so they are *seen* or *not seen*, both ways. The paper's Wide-ResNet is not described in our copy. The largest that these pages offer, WRN-22-4 on the 50,000 training images of CIFAR-10 for 100 epochs, takes about $4\cdot10^{16}$ operations a network, by counting those of its convolutions, and four arms of eight starts $10^{18}$: fifteen hours or more on a GPU that sustains 20 Tflop/s, with some 4 GB for each start that is trained at once. It was not run. The command is `clbook run feature-decoupling --device cuda -p data=cifar10 -p depth=22 -p width=4 -p epochs=100 -p image_seeds=8 --only fig-1,fig-1-a,fig-1-b,fig-2,fig-2-a,fig-2-b,fig-3,fig-3-a,fig-4,fig-4-a,fig-4-b`; each arm is kept in the folder of the data, so that a second call goes on. [Data](../book/data.md) says how to get the images.
+# All twelve rows stand on small networks and few images, so they are *seen* or *not seen*, both ways. The paper's Wide-ResNet is not described in our copy. The largest that these pages offer, WRN-22-4 on the 50,000 training images of CIFAR-10 for 100 epochs, takes about $4\cdot10^{16}$ operations a network with two views, half of that with one, by counting those of its convolutions, and five arms of eight starts $1.2\cdot10^{18}$: seventeen hours or more on a GPU that sustains 20 Tflop/s. Training takes some 4 GB, drawing the filters more; 24 GB are asked for. It was not run. The command is `make gpu SIZE=images MINUTES=500`; it says in a line if images or memory are missing, and called again it goes on. `clbook run feature-decoupling --profile images --device cuda` with `--only` and the names of the rows makes a page of it. [Data](../book/data.md) says how to get the images.
 
 # %% [markdown]
 # (fd-a-images)=
@@ -1587,13 +1705,22 @@ looks = {
 chosen = components[[k - 1 for k in ranks]]
 for name, (ink, style) in looks.items():
     left = direction_rates(moments[name], chosen)[0] / values[[k - 1 for k in ranks]]
+    if name == "masks of pixels":
+        coarse_and_fine = float(left[0]), float(left[-1])
     ax.plot(ranks, left.cpu(), style, color=ink, ms=4, label=name)
 ax.axhline(0, **colours.ASIDE)
 ax.set(xscale="log", xlabel="principal component of the images", ylim=(-1.5, 1.1))
 ax.set_ylabel("growth rate / variance")
 ax.xaxis.set_major_formatter(ScalarFormatter())
 ax.legend(loc="lower left")
-ax.set_title("A mask keeps coarse components, and makes fine ones shrink")
+coarse, fine = coarse_and_fine
+ax.set_title(
+    "A mask keeps coarse components, and makes fine ones shrink"
+    if coarse > 0.5 and fine < 0
+    else f"A mask leaves {coarse:.2f} of the coarsest component, {fine:.2f} of the finest".replace(
+        "-", "−"
+    )
+)
 glue.figure(fig, "fd-plot-spectrum")
 
 # %% [markdown]
@@ -1714,6 +1841,7 @@ chapter.judge(
 # - **The noise of a batch** in the first stage {eq}`fd-eq-noise`, and with it the batch that a dimension needs.
 # - **Noise overgrows the signals without a mask**, with weight decay and without; decay alone makes the signals shrink, and a linear probe finds them all the same (`forget`, `overgrown`, `still-there`).
 # - **How steps and the largest bias go with $d$**: as $1/p$ and as $\sqrt{\log d/d}$ (`more-atoms`).
+# - **How many neurons start out lucky for a rare atom**, with its logarithm {eq}`fd-eq-rare`.
 # - **What a linear encoder learns first**: growth rates say it, variances do not (`order`).
 # - **A louder direction** is learned first and given up again, if it is flat.
 # - **How the loss goes to zero.** Among $d$ atoms a datum has none with the probability $(1-p)^d$, which is about $1/\log d$ at $p=\log\log d/d$ and $1/\sqrt{\log d}$ at half of this, as on this page; and a network that is silent on noise cannot tell such data apart. The loss falls, but slowly (`thm-3.4-f`).
@@ -1724,11 +1852,11 @@ chapter.judge(
 #
 # We found no public code of the authors, but others have programmed the model. The code of {cite:t}`pokle-2022` draws $z_j\in\{-1,0,1\}$ with $p=\log\log d/d$ and has one data set with exactly $x^+=2Dx$ and $x^{++}=2(I-D)x$: an independent reading of the paper's Definitions 2.1 and 2.3 that agrees with ours. Its default noise has the *standard deviation* $\sqrt{\log d}/d$; ours is a variance of $\sqrt{\log d}/d$. Another of its data sets takes two independent masks, which leave all the noise of a pair ({eq}`fd-eq-independent`). We read that code, not the paper's proofs.
 #
-# {cite:t}`ji-2023` compare linear contrastive learning under random masks with principal components and autoencoders. If their masks are complementary, as we believe but could not read, the diagonal that goes in {eq}`fd-eq-moment` is in their work, and `lem-c2` is no news. {cite:t}`liao-2026` follow neurons through three stages of contrastive training where some features are rarer than others; of it we read the abstract alone. Rates $p_j$ that differ are not run here. {cite:t}`huang-2024` compare one modality with two for a ReLU network; by their abstract, which is what we read, the ratio of signal to noise decides, and two modalities learn better features.
+# {cite:t}`ji-2023` compare linear contrastive learning under random masks with principal components and autoencoders. If their masks are complementary, as we believe but could not read, the diagonal that goes in {eq}`fd-eq-moment` is in their work, and `lem-c2` is no news. {cite:t}`liao-2026` follow neurons through three stages of contrastive training where some features are rarer than others; of it we read the abstract alone. How many neurons start out lucky for a rare feature is followed [above](fd-a-rare). {cite:t}`huang-2024` compare one modality with two for a ReLU network; by their abstract, which is what we read, the ratio of signal to noise decides, and two modalities learn better features.
 #
-# Which features a contrastive loss leaves out is asked outside of this model, too. {cite:t}`chen-2021` build images in which several features compete that both views share, and report that a few bits of an easy one can suppress the others; of it we read the abstract. {cite:t}`xue-2023` name a bias to simplicity as a reason; of it we know the title alone. There the features are all shared by the views, and here the noise is shared only without a mask; the overgrowth of {numref}`fd-fig-forget` is of noise that no negative has.
+# Which features a contrastive loss leaves out is asked outside of this model, too. {cite:t}`chen-2021` build images in which several features compete that both views share, and report that a few bits of an easy one can suppress the others; of it we read the abstract. {cite:t}`xue-2023` name the bias of gradient descent to simpler solutions as a key reason; of it we read the abstract. {cite:t}`van-assel-2025` compare joint embeddings with reconstruction, in closed form: both need augmentations that are aligned with what is irrelevant, however many samples there are, and joint embeddings need less of it; of it we read the abstract. A mask is aligned with noise that is independent from number to number, and with no other. There the features are all shared by the views, and here the noise is shared only without a mask; the overgrowth of {numref}`fd-fig-forget` is of noise that no negative has.
 #
-# **Statements of the paper without a row.** Growth is exponential in the first stage (paper, Appendix A.2): `thm-c1-b` follows it step by step. Without augmentation the correlations of positives "will mostly come from the inner product of noise" (paper, Section 4): $\sigma_\xi^2d_1$ against $pd$, which is `sec-2`. An atom that a mask hides is a "very rare case" (paper, Section 4): with spread atoms it does not happen, `lem-b3`. Features emerge slowly beside supervised learning (paper, Appendix A.3): steps of two losses have no common unit. Negatives that are masked, too, can be dealt with "easily" (Remark 2.4): its first half is `rem-2.4`. Dense signals form no clusters but isolated points (paper, Section 2.1), and crops prevent further separation (paper, Section 1.1): seen only through `fig-3`. What happens if a mask corrupts a signal is `principle-a`'s control; labels that depend on noise were not run.
+# **Statements of the paper without a row.** Growth is exponential in the first stage (paper, Appendix A.2): `thm-c1-b` follows it step by step. Without augmentation the correlations of positives "will mostly come from the inner product of noise" (paper, Section 4): $\sigma_\xi^2d_1$ against $pd$, which is `sec-2`. An atom that a mask hides is a "very rare case" (paper, Section 4): with spread atoms it does not happen, `lem-b3`. Features emerge slowly beside supervised learning (paper, Appendix A.3): steps of two losses have no common unit. Negatives that are masked, too, can be dealt with "easily" (Remark 2.4): its first half is `rem-2.4`. Dense signals form no clusters but isolated points (paper, Section 2.1), and crops prevent further separation (paper, Section 1.1): seen only through `fig-3`. What happens if a mask corrupts a signal is `principle-a`'s control; the second requirement of the paper's contribution 3, labels that depend mostly on the sparse signals, was not broken: Definition 3.1 of the paper makes labels functions of $z$, so Corollary 3.5 says nothing of others.
 #
 # ## What we had to assume
 #
@@ -1763,7 +1891,7 @@ chapter.judge(
 # :alt: The picture of the figures on the JPEG copy. Upper row, the model: two t-SNE maps, and bars of the share of ReLUs that fire. Lower row, photographs: visualised filters of four networks, and dots of k-NN accuracy and colour index for each start.
 # :name: fd-fig-figures-jpeg
 #
-# {numref}`fd-fig-figures` from the profile `jpeg`. Look at the lower row, photographs without their fine differences of colour: do crops alone still keep more colour than full augmentation? Verdicts on the JPEG copy stand beside those on exact pixels on the [claims page](../book/claims.md).
+# {numref}`fd-fig-figures` from the profile `jpeg`, photographs without their fine differences of colour. Look at the colour index: do crops alone still keep more colour than full augmentation? Verdicts on the JPEG copy stand beside those on exact pixels on the [claims page](../book/claims.md).
 # ```
 
 # %% tags=["remove-input"]

@@ -98,7 +98,8 @@
 
   new URLSearchParams(location.search).forEach((value, key) => {
     const field = form.elements.namedItem(key);
-    if (field && "value" in field && field.type !== "button") field.value = value;
+    if (field && field.type === "checkbox") field.checked = value === field.value;
+    else if (field && "value" in field && field.type !== "button") field.value = value;
   });
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());

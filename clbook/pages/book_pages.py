@@ -79,6 +79,11 @@ def load_chapters(root: Path) -> dict[str, dict]:
     return chapters
 
 
+def _surprising(chapters: Mapping[str, dict]) -> set[str]:
+    """The ids of claims that the summaries list under "What surprised us"."""
+    return {f"{front['cite']}/{label}" for front in chapters.values() for label in front.get("surprised", ())}
+
+
 def _check_front(name: str, front: dict, results: list[ClaimResult]) -> None:
     """A written chapter's entry must be complete and name the paper of its claims; raises BookError.
 
@@ -116,7 +121,7 @@ def generate(
         _check_front(name, chapters[name], rows)
     titles = {front["cite"]: front.get("paper", front["title"]) for front in chapters.values()}
     files = {
-        "claims.md": claims_page(results, titles, pictures),
+        "claims.md": claims_page(results, titles, pictures, _surprising(chapters)),
         "errata.md": errata_page(results, notes, titles),
         "beside/book/claims.json": claims_json(results),
         "beside/book/claims.csv": claims_csv(results),

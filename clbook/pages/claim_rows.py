@@ -1,6 +1,7 @@
 """One claim as one line that opens to the rest, and the form that filters these lines where a browser runs scripts."""
 
 from collections import Counter
+from collections.abc import Container
 
 from ..claims.claim_table import Claim
 from ..claims.judging import CONDITIONS
@@ -122,9 +123,13 @@ def citation(result: ClaimResult) -> Html:
     return in_html(f"{result.id}, reading {reading}" if reading else result.id)
 
 
-def row(result: ClaimResult, picture: Thumbnail | None = None) -> Html:
-    """One claim in MyST Markdown: an HTML `details` whose summary is one line, with its id as the anchor."""
-    parts = {"facets": facets(result), "details": _details(result), "citation": citation(result)}
+def row(result: ClaimResult, picture: Thumbnail | None = None, surprising: Container[str] = ()) -> Html:
+    """One claim in MyST Markdown: an HTML `details` whose summary is one line, with its id as the anchor.
+
+    `surprising` holds the ids of claims that a chapter's summary lists as surprises.
+    """
+    surprise = {"surprise": "yes"} if result.id in surprising else {}
+    parts = {"facets": facets(result) | surprise, "details": _details(result), "citation": citation(result)}
     parts |= {
         "found": typeset(Html(" ".join(map(as_html, result.sentences)))),
         "condition": CONDITIONS.get(result.condition, ""),
@@ -132,12 +137,13 @@ def row(result: ClaimResult, picture: Thumbnail | None = None) -> Html:
     return fill("claim-row.md", result=result, picture=picture, **parts)
 
 
-def filter_form(results: list[ClaimResult], titles: dict[str, str]) -> Html:
-    """Search and filters; hidden until the script that serves them shows them."""
+def filter_form(results: list[ClaimResult], titles: dict[str, str], surprising: Container[str] = ()) -> Html:
+    """Search and filters; hidden until the script that serves them shows them; a box for `surprising` claims."""
     values = [facets(result) for result in results]
     words = {"paper": titles, "beyond": _OURS}
 
     def options(key: str) -> dict[str, str]:
         return {"": "all"} | {own[key]: words.get(key, {}).get(own[key], own[key]) for own in values}
 
-    return fill("claim-filters.html", filters=[(key, word, options(key)) for key, word in FILTERS.items()])
+    filters = [(key, word, options(key)) for key, word in FILTERS.items()]
+    return fill("claim-filters.html", filters=filters, box=any(result.id in surprising for result in results))

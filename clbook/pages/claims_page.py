@@ -1,6 +1,7 @@
 """The claims page in MyST Markdown: what holds, what did not, and every claim as a line that opens, paper by paper."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from functools import partial
 
 from ..claims.claim_table import NEGATIVE, STAND_INS
 from ..notebook.claim_result import ClaimResult
@@ -22,10 +23,12 @@ def claims_page(
     results: list[ClaimResult],
     titles: dict[str, str] | None = None,
     pictures: Mapping[str, Thumbnail] | None = None,
+    surprising: Container[str] = (),
 ) -> str:
     """The body of the claims page.
 
-    `titles` names papers by key, in the order of the page; `pictures` gives thumbnails by the claim's id.
+    `titles` names papers by key, in the order of the page; `pictures` gives thumbnails by the claim's id; `surprising`
+    holds the ids of those that the summaries list as surprises.
     """
     titles = titles or {}
     papers = _by_paper(results, titles)
@@ -48,8 +51,8 @@ def claims_page(
         stand_ins=of(*STAND_INS),
         under_review=sum(result.under_review for result in results),
         luck=luck_text(results),
-        filters=filter_form(results, titles),
-        row=row,
+        filters=filter_form(results, titles, surprising),
+        row=partial(row, surprising=surprising),
         citation=citation,
         example=next(iter(of("reproduced")), None),
     )

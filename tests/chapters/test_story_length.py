@@ -11,7 +11,6 @@ from clbook.common.sources import ChapterFiles, chapter_names
 
 CARDS, WORDS = 18, 1000
 PACE, MINUTES = 150, 30  # words a minute, for a page that is half formulas
-LONGER = {"feature-decoupling": 5282}  # words; its text is being written anew, and then has the limit of the others
 NAMES = chapter_names(ROOT)
 ASIDE = r"\{exercise\}|^## Exercises|^:class: worked"  # is worked through
 SYMBOLS = r"^\(\w+-symbols\)=.*\Z"  # a table to look up, to the end of its cell
@@ -58,7 +57,7 @@ def test_a_story_takes_half_an_hour_with_its_cards(name):
     count = sum(map(words, told))
     on_cards = sum(len(re.findall(r"\S+", text)) for text in cards(name))
     print(f"{name}: {count} words and {on_cards} on cards, {(count + on_cards) / PACE:.0f} minutes")
-    assert PACE * MINUTES / 2 < count + on_cards <= LONGER.get(name, PACE * MINUTES)
+    assert PACE * MINUTES / 2 < count + on_cards <= PACE * MINUTES
 
 
 def test_what_is_a_word():

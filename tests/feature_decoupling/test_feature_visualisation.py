@@ -9,6 +9,7 @@ from elsewhere import ELSEWHERE, elsewhere
 from contrastive_dynamics.feature_decoupling.feature_visualisation import (
     colour_share,
     high_frequency_share,
+    pattern_spread,
     visualised_filters,
     white_share,
 )
@@ -96,6 +97,22 @@ def test_share_of_colour_of_greys_and_of_pure_colours():
     torch.testing.assert_close(colour_share(pure), expected)
     half = torch.cat([pure[0][..., :4], pure[3][..., :4]], -1)  # as much of either
     assert float(colour_share(half)) == pytest.approx(4 / 9, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [8, 32])
+def test_spread_of_plain_fields_of_a_patch_and_of_noise(size):
+    fields = torch.rand(9, 3, 1, 1, generator=stream(0, 0, "fields"), dtype=torch.float64).expand(-1, -1, size, size)
+    assert pattern_spread(fields).max() < 1e-12
+    patch = torch.zeros(3, size, size, dtype=torch.float64)
+    patch[:, 1:3, 1:3] = 1
+    share = 4 / size**2
+    assert float(pattern_spread(patch)) == pytest.approx(4 * share * (1 - share), rel=1e-12)
+    white = torch.rand(200, 3, size, size, generator=stream(0, 0, "white"), dtype=torch.float64)
+    assert float(pattern_spread(white).mean()) == pytest.approx(0.9606 / 3**0.5, abs=0.01)  # in a cube of side 2
+    pure = pattern_spread((white > 0.5).double())
+    assert pure.max() <= 1 and float(pure.mean()) > 0.98
+    halves = torch.cat([patch[..., :4] * 0, patch[..., :4] * 0 + 1], -1)
+    assert float(pattern_spread(halves)) == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize("how", [{"layer": 5}, {"steps": 0}, {"rate": 0.0}, {"decay": -1.0}, {"jitter": -1}])

@@ -27,6 +27,7 @@ SCENES = {  # a scene of each picture that is not the usual one
     "circle": {"leak": 0.4, "vote": 0.2},
     "clouds": {"t": 6, "nu": 2.5},
     "masks": {"both": 40, "noise": 2},
+    "overgrown": {"step": 40, "noise": 2},
     "vessel": {"tau": 3, "private": 5},
 }
 

@@ -17,6 +17,7 @@ from contrastive_dynamics.feature_decoupling.wide_resnet import WideResNet
 from contrastive_dynamics.numerics.random_streams import stream
 
 ARMS = ("none", "crop", "full", "supervised")
+COLOURS = "colour"  # changes of colour without crops, ours: the control for what crops alone leave
 DATA = ("coloured-digits", "cifar10-exact", "cifar10-jpeg", "cifar10")
 
 
@@ -69,6 +70,15 @@ def arm_training(data: str, arm: str, depth: int, width: int, epochs: int) -> En
     return EncoderTraining(goal, WideResNet(depth, width), views, epochs=epochs, rate=0.3)
 
 
+def colours_alone(data: str, depth: int, width: int, epochs: int) -> EncoderTraining:
+    """The training of full augmentation with the whole image in place of a crop, never mirrored.
+
+    It is what COLOURS names: arguments and errors as in `arm_training`.
+    """
+    full = arm_training(data, "full", depth, width, epochs)
+    return replace(full, augmentation=replace(full.augmentation, scale=(1.0, 1.0), ratio=(1.0, 1.0), flip=False))
+
+
 def trained_encoders(
     data: str,
     arm: str,
@@ -88,7 +98,7 @@ def trained_encoders(
     If a folder is given, the state is saved there every 5 minutes, an interrupted call resumes from it, and it is
     deleted at the end.
     Args:
-        data, arm, depth, width, epochs: as `arm_training`.
+        data, arm, depth, width, epochs: as `arm_training`; the arm may be COLOURS, too.
         seed: seed of the streams and of the colours.
         runs: runs of that seed.
         device: device to train on.
@@ -98,7 +108,9 @@ def trained_encoders(
     Cost: as `train_encoders`.
     """
     narrow = data != "coloured-digits" and _multiplies_bfloat16(device)  # digits: hardly faster, the same everywhere
-    training = replace(arm_training(data, arm, depth, width, epochs), autocast=narrow)
+    sizes = depth, width, epochs
+    training = colours_alone(data, *sizes) if arm == COLOURS else arm_training(data, arm, *sizes)
+    training = replace(training, autocast=narrow)
     found = labelled_images(data, seed, device)
     path = None
     if folder is not None:

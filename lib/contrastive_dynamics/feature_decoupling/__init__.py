@@ -20,10 +20,11 @@ from .decoupling_scores import (
     split_coefficients,
 )
 from .dictionaries import complement, flat_dictionary, local_dictionary, random_dictionary
-from .feature_visualisation import colour_share, high_frequency_share, visualised_filters, white_share
+from .feature_visualisation import colour_share, high_frequency_share, pattern_spread, visualised_filters, white_share
 from .labels_needed import labels_to_reach, linear_labels, probe_curve
 from .linear_probes import classification_probe, downstream_labels, draw_w_star, linear_limit, regression_probe
 from .louder_noise import LouderNoise, loud_directions
+from .rare_atoms import RareAtoms, lucky_share, lucky_starts, lucky_tail
 from .sparse_coding import SparseCoding, paper_scales
 from .stage_one import decoupling_clock, factor_of_half, flat_rates, logistic_share, share_with_batch_noise
 from .supervised_codes import train_supervised
@@ -56,6 +57,7 @@ __all__ = [
     "DecoupledTraining",
     "Learner",
     "LouderNoise",
+    "RareAtoms",
     "SparseCoding",
     "active_share",
     "atom_shares",
@@ -94,6 +96,9 @@ __all__ = [
     "logistic_share",
     "logits",
     "loud_directions",
+    "lucky_share",
+    "lucky_starts",
+    "lucky_tail",
     "mask_overlap",
     "masked_pair",
     "matched_neurons",
@@ -101,6 +106,7 @@ __all__ = [
     "neurons_won",
     "noise_dominance",
     "paper_scales",
+    "pattern_spread",
     "planar_embedding",
     "planted_clusters",
     "planted_sparse_firing",

@@ -1,4 +1,4 @@
-"""Images that excite a filter most, found by gradient ascent, and how much of an image is fine detail or colour.
+"""Images that excite a filter most, found by gradient ascent, and how much of an image is detail, pattern or colour.
 
 Shapes: images `[run, filter, 3, s, s]` of values 0 to 1.
 """
@@ -93,6 +93,21 @@ def high_frequency_share(images: Tensor) -> Tensor:
     fine, energy = _fine(images), torch.fft.fft2(images - images.mean((-2, -1), keepdim=True)).abs().square()
     total, part = energy.sum((-3, -2, -1)), (energy * fine).sum((-3, -2, -1))
     return torch.where(total > 0, part / total, 0.0)
+
+
+def pattern_spread(images: Tensor) -> Tensor:
+    """How far the pixels of an image are from its mean colour, over half the diagonal of all colours: Σ|x_i − x̄|/(n√¾).
+
+    It quantifies dense patterns, which cover the image: 0 for a plain field of any colour, 4f(1 − f) for a patch of the
+    other extreme colour on a share f of the pixels, 0.55 for white noise of values 0 to 1, nearly 1 if every pixel is
+    pure colour, white or black by chance, 1 at most.
+    Source: derived; wen-li-2021, Figure 2 (by eye there).
+    Args:
+        images: `[..., 3, s, s]` of values 0 to 1, n = s².
+    Returns: `[...]`.
+    """
+    off = images - images.mean((-2, -1), keepdim=True)
+    return off.square().sum(-3).sqrt().mean((-2, -1)) / 0.75**0.5
 
 
 def colour_share(images: Tensor) -> Tensor:

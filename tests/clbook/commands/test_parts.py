@@ -84,7 +84,16 @@ def test_the_book_counts_runs_by_parameters_that_say_so():
     small = {p.name for c in chapter_names(ROOT) for p in ChapterCode(ChapterFiles.find(c, ROOT)).parameters.values()}
     assert {name for name in small if counts_runs(name)} == {
         *("seeds", "map_seeds", "grid_seeds", "grid_quadratic_seeds", "grid_norm_seeds", "grid_text_seeds"),
-        *("coverage_seeds", "ticket_seeds", "line_seeds", "larger_seeds", "image_seeds", "robust_seeds", "own_seeds"),
+        *(
+            "coverage_seeds",
+            "ticket_seeds",
+            "line_seeds",
+            "larger_seeds",
+            "lucky_seeds",
+            "image_seeds",
+            "robust_seeds",
+            "own_seeds",
+        ),
         *("sgd_seeds", "head_seeds", "networks", "starts", "many_starts", "race_starts", "splits", "network_splits"),
         "populations",
     }

@@ -78,6 +78,12 @@ def test_a_chapter_cites_the_paper_of_its_claims(tmp_path):
         book_pages.generate(tmp_path, [result(chapter="collapse-and-constraints")], {"collapse-and-constraints": {}})
 
 
+def test_a_chapter_is_surprised_by_claims_of_its_own_alone():
+    for name, front in book_pages.load_chapters(ROOT).items():
+        rows = Claims.load(ChapterFiles(ROOT, name).claims).rows
+        assert front["surprised"] and set(front["surprised"]) <= set(rows), name
+
+
 def test_unchanged_files_are_left_alone(tmp_path):
     files = {"a.md": "α\n", "b.md": "b\n"}
     assert book_pages.write(tmp_path / "new", files) == ["a.md", "b.md"]

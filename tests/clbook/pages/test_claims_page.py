@@ -137,6 +137,13 @@ def test_filters_offer_what_there_is_and_stay_hidden_without_a_script():
     assert '<option value="tian-2023">Tian &amp; Co</option>' in form and "beyond the paper</option>" in form
 
 
+def test_a_box_shows_what_surprised_us_and_only_where_something_did():
+    rows = [result(), result("lem-1")]
+    page = claims_page(rows, surprising={"tian-2023/lem-1"})
+    assert 'name="surprise"' in page and page.count('data-surprise="yes"') == 1
+    assert "surprise" not in claims_page(rows)
+
+
 def test_the_files_beside_the_page_hold_every_claim():
     rows = [*ALL, result("c9", statement="a,\n b")]
     table = list(csv.DictReader(io.StringIO(claims_files.claims_csv(rows))))

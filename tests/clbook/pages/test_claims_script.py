@@ -28,9 +28,12 @@ class ClaimsPage:
     def __init__(self, page, folder, rows=ROWS):
         self.page, self.path = page, folder / "claims.html"
         papers = dict.fromkeys(r.paper for r in rows)
-        sections = (f"<section id='{p}'>{''.join(row(r) for r in rows if r.paper == p)}</section>" for p in papers)
+        ours = {"tian-2023/thm-2"}
+        sections = (
+            f"<section id='{p}'>{''.join(row(r, None, ours) for r in rows if r.paper == p)}</section>" for p in papers
+        )
         script = f"<script src='{(ROOT / 'book' / '_static' / 'claims.js').as_uri()}'></script>"
-        text = f"<meta charset='utf-8'>{filter_form(rows, {'b': 'B, 2001'})}{''.join(sections)}{script}"
+        text = f"<meta charset='utf-8'>{filter_form(rows, {'b': 'B, 2001'}, ours)}{''.join(sections)}{script}"
         self.path.write_text(text, encoding="utf-8")
 
     def look(self, address=""):
@@ -84,6 +87,15 @@ def test_a_choice_is_kept_in_the_address(claims):
     )
     assert claims.ids(":not([hidden])") == ["thm-2", "thm-3"]
     assert claims.page.run("location.search") == "?verdict=misprint"
+
+
+def test_what_surprised_us_is_a_box_and_stands_in_the_address(claims):
+    assert claims.look("?surprise=yes") == ["thm-2"] and claims.look("?surprise=yes&verdict=reproduced") == []
+    claims.look()
+    claims.page.run("document.querySelector('[name=surprise]').click()")
+    assert claims.ids(":not([hidden])") == ["thm-2"] and claims.page.run("location.search") == "?surprise=yes"
+    claims.page.run("document.querySelector('[name=surprise]').click()")
+    assert len(claims.ids(":not([hidden])")) == 4 and claims.page.run("location.search") == ""
 
 
 def test_the_claim_that_the_address_names_opens_though_a_filter_hides_it(claims):

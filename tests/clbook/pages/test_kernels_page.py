@@ -25,7 +25,7 @@ def test_the_page_shows_what_its_programs_print():
 
 
 def test_what_the_page_shows_is_what_it_says():
-    spectrum, growth, share, r2, optimum, clusters, towers, spectra, learned = map(numbers, shown(TEXT))
+    towers, spectrum, growth, share, r2, optimum, clusters, spectra, learned = map(numbers, shown(TEXT))
     assert spectrum[2] > 5 * spectrum[3]  # three stand out
     (kept, noise), (_, unmasked_noise) = growth[:2], growth[2:]
     assert kept > 0.04 and noise < 0 < 0.08 < unmasked_noise

@@ -11,7 +11,7 @@ from checkout import ROOT
 from clbook.common.sources import ChapterFiles, chapter_names
 from clbook.pages.live_pages import LivePage, generated, live_pages
 
-NAMES = {"clouds", "arrows", "circle", "masks", "vessel"}
+NAMES = {"clouds", "arrows", "circle", "masks", "overgrown", "vessel"}
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from on_device import OUT_OF_TIME, SAYS_NOTHING, Group, Task, failure
 from clbook.commands.script import as_script, timed_unit
 from clbook.common import environment
 from clbook.common.errors import BookError
-from clbook.common.parameters import profile_parameters
+from clbook.common.parameters import profile_parameters, read_profile
 from clbook.common.project import data_sets
 from clbook.common.sources import ChapterFiles, chapter_names, find_root
 from clbook.notebook.pieces import Keeper, OutOfTime
@@ -32,7 +32,16 @@ from clbook.provenance.stamps import seconds_of_record
 from clbook.provenance.units import CHAPTER
 
 # stage → seconds that one test, cell or program may take; at the paper's size a cell may take all there is
-LIMITS = {"tests": 120.0, "smoke": 180.0, "default": 300.0, "benchmarks": 420.0, "paper": float("inf")}
+LIMITS = {
+    "tests": 120.0,
+    "smoke": 180.0,
+    "default": 300.0,
+    "benchmarks": 420.0,
+    "paper": float("inf"),
+    "images": float("inf"),
+}
+ON_CALL = "images"  # a size that takes a day: measured only if SIZE names it
+MEMORY = {"cifar10": 24e9}  # bytes that the size on call needs, by its data set
 HEAVY = 10.0  # seconds: the claims whose longest cell takes more, the same for all of them, are read by one process
 # programs that take --device, the shortest first; those of sweeps measure papermill and dask, and that of decoupled
 # steps what is compiled for a CPU
@@ -47,7 +56,8 @@ PROGRAMS = (
 
 
 def pytest_generate_tests(metafunc) -> None:
-    groups = sorted(_groups(find_root(), metafunc.config.getoption("device")), key=lambda group: group.cost)
+    sizes = ("default", "smoke", "paper", *([ON_CALL] * (ON_CALL in metafunc.config.getoption("keyword"))))
+    groups = sorted(_groups(find_root(), metafunc.config.getoption("device"), sizes), key=lambda group: group.cost)
     params = []
     for group in sorted(groups, key=lambda group: [*LIMITS].index(group.stage)):
         for case in group.cases:
@@ -69,7 +79,7 @@ def test_on_device(group, case, request):
         pytest.fail("\n".join(f"{one['case']}: {one['outcome']}: {one['text']}" for one in failed), pytrace=False)
 
 
-def _groups(root: Path, device: str) -> Iterator[Group]:
+def _groups(root: Path, device: str, sizes: tuple[str, ...]) -> Iterator[Group]:
     common, folders = _text(*FOLDERS.values(), root / "tests" / "tools"), sorted((root / "tests").glob("*"))
     rooms = [path for path in folders if path.name in FOLDERS or (KERNELS / path.name).is_dir()]
     for folder in [path for path in rooms if any(path.rglob("test_*.py"))]:
@@ -81,7 +91,7 @@ def _groups(root: Path, device: str) -> Iterator[Group]:
             yield Group({f"benchmarks/{name}": digest}, benchmark, (program,), LIMITS["benchmarks"], cost)
     library = Library().read()
     for code in [ChapterCode(ChapterFiles(root, name), library) for name in chapter_names(root)]:
-        for size in ("default", *(size for size in ("smoke", "paper") if code.files.profile(size).is_file())):
+        for size in (size for size in sizes if size == "default" or code.files.profile(size).is_file()):
             yield from _readings(code, size, device)
 
 
@@ -100,23 +110,43 @@ def _readings(code: ChapterCode, size: str, device: str) -> Iterator[Group]:
     """The claims of a chapter at one size, in groups, with the seconds of a stored run."""
     digests, seconds, place = digests_of(code, size, device), _seconds(code, size), f"{size}/{code.files.name}"
     parts: dict[int | None, list[str]] = {}
-    cells = {claim: {code.units[n].cell for n in code.union([claim])} for claim in code.claims}
-    for claim in code.claims:
+    cells = {claim: {code.units[n].cell for n in code.union([claim])} for claim in _claims_at(digests, size)}
+    for claim in cells:
         longest = max(cells[claim], key=seconds.__getitem__)
         parts.setdefault(longest if seconds[longest] > HEAVY else None, []).append(claim)
     registry, data = data_sets(), str(digests.parameters.get("data", "generated"))
-    obstacles = dict.fromkeys(code.claims, "the chapter has no parameter 'device'")
+    obstacles = dict.fromkeys(cells, "the chapter has no parameter 'device'")
     obstacles = {} if device == "cpu" or "device" in digests.parameters else obstacles
     try:
         registry.check(data)
     except registry.DataError:
-        reading = [claim for claim in code.claims if "data" in digests.claim(claim).parameters]
+        reading = [claim for claim in cells if "data" in digests.claim(claim).parameters]
         obstacles |= dict.fromkeys(reading, f"needs the data set {data}")
+    if size == ON_CALL and _memory_of(device) < (needed := MEMORY.get(data, 0.0)):
+        obstacles |= dict.fromkeys(cells, f"needs {needed / 1e9:.0f} GB of memory on the device")
     obstacles = {f"{place}/{claim}": reason for claim, reason in obstacles.items()}
     for claims in parts.values():
         cost = sum(seconds[cell] for cell in set().union(*(cells[claim] for claim in claims)))
         named = {f"{place}/{claim}": digests.claim(claim).digest for claim in claims}
         yield Group(named, read, (code.files.root, code.files.name, size), LIMITS[size], cost, obstacles)
+
+
+def _claims_at(digests: ChapterDigests, size: str) -> list[str]:
+    """The claims that are measured at a size: at the one on call, those that read all parameters that it sets."""
+    code = digests.code
+    if size != ON_CALL:
+        return list(code.claims)
+    changed = read_profile(code.files.profile(size)).keys()
+    return [claim for claim in code.claims if changed <= digests.claim(claim).parameters]
+
+
+def _memory_of(device: str) -> float:
+    """Bytes of memory of the device."""
+    if device != "cpu":
+        import torch
+
+        return float(torch.cuda.get_device_properties(device).total_memory)
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def _seconds(code: ChapterCode, size: str) -> dict[int, float]:

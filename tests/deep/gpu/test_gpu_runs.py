@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,9 +105,9 @@ def with_claims(root: Path, *claims: str) -> Path:
     return root / "out"
 
 
-def begun(root: Path, *options: str) -> subprocess.Popen:
-    """`make gpu` on a machine with its packages alone."""
-    folders = [write_hook(root.parent / "bare"), import_path(), HERE]
+def begun(root: Path, *options: str, bare: bool = True) -> subprocess.Popen:
+    """`make gpu` on a machine with its packages alone, or with all that are here."""
+    folders = [*([write_hook(root.parent / "bare")] if bare else []), import_path(), HERE]
     variables = {"PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-p", "on_device"]
     command += ["--confcutdir", HERE, HERE / "cases.py", "--device", "cpu", "--out", root / "out", "--minutes", "60"]
@@ -115,9 +116,9 @@ def begun(root: Path, *options: str) -> subprocess.Popen:
     return subprocess.Popen([*map(str, command), *options], env=os.environ | variables, **how)
 
 
-def measured(root: Path, *options: str) -> tuple[int, str]:
+def measured(root: Path, *options: str, bare: bool = True) -> tuple[int, str]:
     """Status and output of a whole piece."""
-    process = begun(root, *options)
+    process = begun(root, *options, bare=bare)
     printed = process.communicate(timeout=300)[0]
     return process.returncode, printed
 
@@ -261,6 +262,36 @@ def test_what_needs_data_that_is_not_here_is_said(root, monkeypatch):
     (root / "chapters" / "stand-in.py").write_text(source.replace("rows = [", "rows = [0.0 * len(data) + "))
     status, printed = measured(root)
     assert status == 0 and set(lines(root)) == {"thm-1", "thm-1-a"} and "needs the data set mnist" in printed
+
+
+IMAGES = 'data: "coloured-digits"\ndepth: 10\nwidth: 1\nepochs: 1\nimage_seeds: 3\n'  # in seconds
+
+
+def with_figures(root: Path, profile: str = "") -> None:
+    """The book has Feature decoupling alone, whose size on call is another if one is given."""
+    shutil.rmtree(root / "chapters")
+    shutil.copytree(ROOT / "chapters" / "feature-decoupling", root / "chapters" / "feature-decoupling")
+    for path in (ROOT / "chapters").glob("feature-decoupling*.*"):
+        shutil.copy(path, root / "chapters")
+    if profile:
+        (root / "chapters/feature-decoupling/profiles/images.yaml").write_text(profile)
+
+
+def test_figures_of_images_are_trained_if_they_are_named(root):
+    pytest.importorskip("kornia")
+    with_figures(root, IMAGES)
+    status, printed = measured(root, "-k", "images and (fig-2-a or thm-d5)", bare=False)
+    (case, line), *others = lines(root).items()
+    assert status == 0 and case == "images/feature-decoupling/fig-2-a" and not others, printed
+    assert line["outcome"] == "passed" and len(line["arms"]["observed"][""]) == 3
+
+
+def test_figures_of_images_say_in_one_line_what_is_missing(root, monkeypatch):
+    monkeypatch.setenv("CONTRASTIVE_DATA", str(root))
+    with_figures(root)
+    status, printed = measured(root, "-k", "images")
+    assert status == 0 and not lines(root) and printed.count("SKIPPED") == 1, printed
+    assert "needs the data set cifar10" in printed or "needs 24 GB of memory on the device" in printed
 
 
 def test_kernel_tests_readings_and_benchmarks_of_the_book_are_collected(tmp_path):

@@ -3,9 +3,29 @@
 import pytest
 import torch
 
-from experiments.feature_decoupling.figure_arms import ARMS, arm_training, labelled_images, trained_encoders
+from experiments.feature_decoupling.figure_arms import (
+    ARMS,
+    arm_training,
+    colours_alone,
+    labelled_images,
+    trained_encoders,
+)
 
 SMALL = ("coloured-digits", "full", 10, 1, 1, 3)
+
+
+def test_changed_colours_alone_move_no_pixel():
+    views, full = (
+        of.augmentation
+        for of in (colours_alone("cifar10-exact", 16, 2, 7), arm_training("cifar10-exact", "full", 16, 2, 7))
+    )
+    x = torch.rand(2, 5, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    streams = lambda: [torch.Generator().manual_seed(k) for k in (3, 4)]  # noqa: E731
+    seen, places = views(x, streams()), torch.arange(64.0).view(8, 8) / 64
+    ramp = views(places.expand_as(x), streams())
+    assert seen.shape == x.shape and not torch.allclose(seen, x, atol=0.1)
+    assert (ramp.diff(dim=-1) >= -1e-6).all() and (ramp.diff(dim=-2) >= -1e-6).all()  # still rises to the corner
+    assert (views.strength, views.hue) == (full.strength, full.hue)
 
 
 def test_digits_have_classes_and_a_fixed_split():
