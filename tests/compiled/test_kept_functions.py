@@ -25,14 +25,14 @@ print(json.dumps([float(h[0, 0]), sum(activate.stats.cache_hits.values())]))
 CODES = """
 import json
 import numpy as np
-from contrastive_dynamics.compiled.fused_gradient import exponentiate
+from contrastive_dynamics.compiled.exponentials import exponentiate
 x = np.full(8, -0.5, np.float32)
 exponentiate(x)
 print(json.dumps([float(x[0]), sum(exponentiate.stats.cache_hits.values())]))
 """
 CHANGES = {  # family → program, file of the helper, a piece of it, another one
-    "token networks": (TOKENS, "fused_loss.py", "* r + c(1)) * two_to_k", "* r + c(3)) * two_to_k"),
-    "sparse codes": (CODES, "fused_draws.py", "np.float32(0.693359375)", "np.float32(0.5)"),
+    "token networks": (TOKENS, "exponentials.py", "32: (80.0,", "32: (0.25,"),
+    "sparse codes": (CODES, "multiply_add.py", "builder.fadd(c,", "builder.fsub(c,"),
 }
 
 

@@ -43,7 +43,16 @@ FAMILIES = {"token networks are trained by torch": train_tokens, "sparse codes a
 
 def forget() -> None:
     """Nothing of the room but the loader is imported, and nothing said: no test sees what another one imported."""
-    for name in ("fused_draws", "fused_gradient", "fused_loss", "fused_step", "kept_functions", "register_tiles"):
+    for name in (
+        "exponentials",
+        "fused_draws",
+        "fused_gradient",
+        "fused_loss",
+        "fused_step",
+        "kept_functions",
+        "multiply_add",
+        "register_tiles",
+    ):
         sys.modules.pop(f"{compiled.__name__}.{name}", None)
         vars(compiled).pop(name, None)
     loader._loaded.cache_clear()

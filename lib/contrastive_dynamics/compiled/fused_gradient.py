@@ -1,15 +1,16 @@
 """The gradient of one network over a stream of fresh data as one compiled function, whose numbers stay in the cache.
 
 The formulas are those of `symmetrised_relu.contrastive_gradient`, block by block of ROWS positives. Axes along which
-vectors run are padded with zeros to multiples of `register_tiles.LANES`: d1 to d1', m to m'. Each product is
-rounded before it is added, and sums run in the order in which they are written.
+vectors run are padded with zeros to multiples of `register_tiles.LANES`: d1 to d1', m to m'. Sums run in
+the order in which they are written; `multiply_add` says how products are added.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .fused_draws import LN2_HIGH, LN2_LOW, fill_data, fill_mask
+from .exponentials import exponentiate
+from .fused_draws import fill_data, fill_mask
 from .kept_functions import compiled_once
 from .register_tiles import LANES, add_product, dot
 
@@ -50,22 +51,6 @@ class Tables(NamedTuple):
     total: np.ndarray  # [ROWS]
     on_w: np.ndarray  # ∂L/∂w `[m', d1']`
     on_b: np.ndarray  # ∂L/∂b `[m']`
-
-
-@compiled_once
-def exponentiate(x):
-    """x becomes eˣ for x ≤ 0; in float32, cut at -80, as 2ᵏ·eʳ with |r| ≤ ½ log 2 and the series of eʳ: error 1e-7."""
-    if x.itemsize == 8:
-        for i in range(len(x)):
-            x[i] = np.exp(x[i])
-        return
-    c = np.float32
-    for i in range(len(x)):
-        y = max(x[i], c(-80))
-        k = np.floor(y * c(1 / np.log(2)) + c(0.5))
-        r = (y - k * LN2_HIGH) - k * LN2_LOW
-        s = ((((c(1 / 5040) * r + c(1 / 720)) * r + c(1 / 120)) * r + c(1 / 24)) * r + c(1 / 6)) * r + c(0.5)
-        x[i] = ((s * r + c(1)) * r + c(1)) * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(c)
 
 
 @compiled_once

@@ -3,29 +3,11 @@
 Shapes as there: outputs `[2N, j']`, first and second views; s are the `fused_step.Settings`.
 """
 
-import math
-
 import numpy as np
 
+from .exponentials import exponentiate
 from .kept_functions import compiled_once
 from .register_tiles import LANES, add_product, row_dots, transpose
-
-
-@compiled_once
-def exponentiate(x):
-    """x becomes eˣ; in float32, cut at ±80, as 2ᵏ·eʳ with |r| ≤ ½ log 2 and the Taylor series of eʳ: error 1e-7."""
-    if x.itemsize == 8:
-        for i in range(len(x)):
-            x[i] = math.exp(x[i])
-        return
-    c, half = np.float32, np.float32(0.5)
-    for i in range(len(x)):
-        y = min(max(x[i], c(-80)), c(80))
-        k = np.floor(y * c(1 / math.log(2)) + half)
-        r = (y - k * c(0.693359375)) - k * c(math.log(2) - 0.693359375)  # log 2 in two parts, the first exact
-        s = (((((c(1 / 5040) * r + c(1 / 720)) * r + c(1 / 120)) * r + c(1 / 24)) * r + c(1 / 6)) * r + half) * r
-        two_to_k = np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
-        x[i] = ((s + c(1)) * r + c(1)) * two_to_k
 
 
 @compiled_once
@@ -52,8 +34,9 @@ def infonce_pull(z, s, zt, alpha, row_sum, g):
         inverse[i] = one / (total[i] + inverse[i])
         row_sum[i] = total[i] * inverse[i]
     for i in range(n):
+        of_row = inverse[i]
         for j in range(n):
-            alpha[i, j] *= inverse[i] + inverse[j]
+            alpha[i, j] *= of_row + inverse[j]
     add_product(alpha[:, :n], z[:n], g)
 
 
@@ -69,15 +52,17 @@ def on_outputs(f, s, zt, alpha, g):
     row_sum, mean = np.zeros(n, f.dtype), np.zeros(width, f.dtype)
     row_dots(f, f, length)
     for i in range(2 * n):
-        length[i] = np.sqrt(length[i]) if length[i] != 0 else np.inf
+        size = np.sqrt(length[i]) if length[i] != 0 else f.dtype.type(np.inf)
+        length[i] = size
         for j in range(width):
-            f[i, j] /= length[i]
+            f[i, j] /= size
     g[:] = 0
     if s.uniform < 1:
         infonce_pull(f, s, zt, alpha, row_sum, g[:n])
-    for i in range(n):
-        for j in range(width):
-            mean[j] += f[i, j] / s.samples
+    if s.uniform > 0:
+        for i in range(n):
+            for j in range(width):
+                mean[j] += f[i, j] / s.samples
     scale = s.inverse_tau / s.samples
     for i in range(n):
         r = (one - s.uniform) * row_sum[i] + s.uniform
@@ -87,5 +72,6 @@ def on_outputs(f, s, zt, alpha, g):
             g[n + i, j] = -scale * r * f[i, j]
     row_dots(f, g, along)
     for i in range(2 * n):
+        share, size = along[i], length[i]
         for j in range(width):
-            g[i, j] = (g[i, j] - along[i] * f[i, j]) / length[i]
+            g[i, j] = (g[i, j] - share * f[i, j]) / size

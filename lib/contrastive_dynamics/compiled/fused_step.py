@@ -1,8 +1,8 @@
 """The training step of one token network as one compiled function: all its numbers stay in the cache of one core.
 
-The formulas are those of `field_network` and `named_losses`. Sums run in the order in which they are written and each
-product is rounded before it is added, so every processor gets the same bits. Axes along which vectors run are padded
-with zeros to multiples of `register_tiles.LANES`: filters M to M', outputs j to j', samples N to N'.
+The formulas are those of `field_network` and `named_losses`. Sums run in the order in which they are written, and
+`multiply_add` says how products are added, so every processor gets the same bits. Axes along which vectors run are
+padded with zeros to multiples of `register_tiles.LANES`: filters M to M', outputs j to j', samples N to N'.
 Shapes: K places, d tokens, G groups of views with statistics of their own, G·d rows of a place's table; filters w
 `[K, d, M']`, top layer v `[K, M', j']`; outputs f `[2N, j']`.
 """
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fused_loss import exponentiate, on_outputs
+from .exponentials import exponentiate
+from .fused_loss import on_outputs
 from .kept_functions import compiled_once
 from .register_tiles import add_product, add_rows, add_to_rows, transpose
 
@@ -72,33 +73,70 @@ class Tables(NamedTuple):
     on_v: np.ndarray
 
 
+# Each kind has a function of its own, since the compiler finds vectors in short ones alone.
 @compiled_once
-def activate(w, norms, s, h, slope):
-    """h(x) and h'(x) of x = ‖u_a‖·w_a, what the filters w `[d, M']` of one place make of each token."""
+def _linear(w, norms, h, slope):
+    one = w.dtype.type(1)
+    for a in range(len(w)):
+        x, y, z, norm = w[a], h[a], slope[a], norms[a]
+        for m in range(len(x)):
+            y[m], z[m] = norm * x[m], one
+
+
+@compiled_once
+def _relu(w, norms, h, slope):
     one, zero = w.dtype.type(1), w.dtype.type(0)
     for a in range(len(w)):
         x, y, z, norm = w[a], h[a], slope[a], norms[a]
-        if s.kind == 0:
-            for m in range(len(x)):
-                y[m], z[m] = norm * x[m], one
-        elif s.kind == 1:
-            for m in range(len(x)):
-                z[m] = one if x[m] > 0 else zero
-                y[m] = norm * x[m] if x[m] > 0 else zero
-        elif s.kind == 2:
-            for m in range(len(x)):
-                z[m] = one if x[m] > 0 else (s.leak if x[m] < 0 else zero)
-                y[m] = z[m] * (norm * x[m])
-        elif s.kind == 3:
-            for m in range(len(x)):
-                y[m], z[m] = (norm * x[m]) ** 2, (norm + norm) * x[m]
-        else:
-            for m in range(len(x)):
-                y[m] = -norm * x[m]
-            exponentiate(y)
-            for m in range(len(x)):
-                y[m] = one / (one + y[m])
-                z[m] = y[m] * (one - y[m])
+        for m in range(len(x)):
+            z[m] = one if x[m] > 0 else zero
+            y[m] = norm * x[m] if x[m] > 0 else zero
+
+
+@compiled_once
+def _leaky_relu(w, norms, leak, h, slope):
+    one, zero = w.dtype.type(1), w.dtype.type(0)
+    for a in range(len(w)):
+        x, y, z, norm = w[a], h[a], slope[a], norms[a]
+        for m in range(len(x)):
+            z[m] = one if x[m] > 0 else (leak if x[m] < 0 else zero)
+            y[m] = z[m] * (norm * x[m])
+
+
+@compiled_once
+def _quadratic(w, norms, h, slope):
+    for a in range(len(w)):
+        x, y, z, norm = w[a], h[a], slope[a], norms[a]
+        for m in range(len(x)):
+            y[m], z[m] = (norm * x[m]) ** 2, (norm + norm) * x[m]
+
+
+@compiled_once
+def _sigmoid(w, norms, h, slope):
+    one = w.dtype.type(1)
+    for a in range(len(w)):
+        x, y, z, norm = w[a], h[a], slope[a], norms[a]
+        for m in range(len(x)):
+            y[m] = -norm * x[m]
+        exponentiate(y)
+        for m in range(len(x)):
+            y[m] = one / (one + y[m])
+            z[m] = y[m] * (one - y[m])
+
+
+@compiled_once
+def activate(w, norms, s, h, slope):
+    """h(x) and h'(x) of x = ‖u_a‖·w_a, what the filters w `[d, M']` of one place make of each token."""
+    if s.kind == 0:
+        _linear(w, norms, h, slope)
+    elif s.kind == 1:
+        _relu(w, norms, h, slope)
+    elif s.kind == 2:
+        _leaky_relu(w, norms, s.leak, h, slope)
+    elif s.kind == 3:
+        _quadratic(w, norms, h, slope)
+    else:
+        _sigmoid(w, norms, h, slope)
 
 
 @compiled_once
@@ -131,14 +169,14 @@ def through_statistics(pull, shares, s, c, inverse, slope, norms, on_w):
     """
     if s.through_mean or s.through_variance:
         total, along = np.zeros_like(inverse), np.zeros_like(inverse)
-        for a in range(len(pull)):
-            for m in range(len(inverse)):
-                total[m] += pull[a, m]
-                along[m] += c[a, m] * pull[a, m]
-        if not s.through_mean:
-            total[:] = 0
-        if not s.through_variance:
-            along[:] = 0
+        if s.through_mean:
+            for a in range(len(pull)):
+                for m in range(len(inverse)):
+                    total[m] += pull[a, m]
+        if s.through_variance:
+            for a in range(len(pull)):
+                for m in range(len(inverse)):
+                    along[m] += c[a, m] * pull[a, m]
         for a in range(len(pull)):
             for m in range(len(inverse)):
                 pull[a, m] -= shares[a] * (total[m] + c[a, m] * along[m])

@@ -1,8 +1,8 @@
 """Products of small matrices and sums of their rows for compiled code, which stay in registers until they are complete.
 
 Compiled loops write a row of a sum back after every few terms, and half of the time goes into that. Here a tile of
-the sum is made of vectors, in the language of LLVM. The order of the terms is fixed and each product is rounded
-before it is added, so every processor gets the same bits.
+the sum is made of vectors, in the language of LLVM. The order of the terms is fixed, and `multiply_add` says how a
+product is added, so every processor gets the same bits. How long the vectors are changes none of them.
 """
 
 from collections.abc import Callable
@@ -11,12 +11,24 @@ from functools import reduce
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from .kept_functions import compiled_once
+from .multiply_add import multiply_add
 
-LANES = 8  # numbers in a vector; a processor with shorter ones takes several for it
+LANES = 8  # rows of matrices are a multiple of it long; numbers in a vector of sums that are added up lane by lane
+WIDE = 64  # bytes of the vectors along which nothing is added up; a processor with shorter ones takes several for one
 INDEX = ir.IntType(32)
+
+
+def _tile_bytes() -> int:
+    """How wide a tile is, so that one of four rows stays in the registers: AVX-512 has twice as many, twice as long."""
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return 2 * WIDE if "+avx512f" in features or "avx512" in name else WIDE
+
+
+TILE = _tile_bytes()
 
 
 class View:
@@ -39,28 +51,55 @@ class View:
             address = self.builder.add(address, self.builder.mul(place, step))
         return self.builder.inttoptr(address, kind.as_pointer())
 
-    def lanes(self, row, column):
-        """The vector whose first number is at this place."""
-        return self.builder.load(self.at(row, column, self.vector), align=1)
+    def lanes(self, row, column, lanes=LANES):
+        """The vector of so many lanes whose first number is at this place."""
+        return self.builder.load(self.at(row, column, ir.VectorType(self.number, lanes)), align=1)
+
+    def put(self, vector, row, column):
+        """Stores a vector, whose first number is then at this place."""
+        self.builder.store(vector, self.at(row, column, vector.type), align=1)
 
     def entry(self, row, column):
         """The number at this place."""
         return self.builder.load(self.at(row, column, self.number))
 
-    def spread(self, row, column):
-        """A number, in every lane of a vector."""
-        number = self.entry(row, column)
-        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), number, INDEX(0))
-        return self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(INDEX, LANES), [0] * LANES))
+    def spread(self, row, column, lanes):
+        """A number, in every lane of vectors of so many."""
+        number, made = self.entry(row, column), {}
+        for n in lanes:
+            one = ir.Constant(ir.VectorType(self.number, n), ir.Undefined)
+            one = self.builder.insert_element(one, number, INDEX(0))
+            made[n] = self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(INDEX, n), [0] * n))
+        return made
+
+
+def _columns(array, units: int) -> list[tuple[int, int]]:
+    """Where the vectors of units·LANES columns begin, and how long they are: WIDE bytes, and LANES for what is left."""
+    wide, width = 8 * WIDE // array.dtype.bitwidth, units * LANES
+    whole = [(c, wide) for c in range(0, width - wide + 1, wide)]
+    return whole + [(c, LANES) for c in range(len(whole) * wide, width, LANES)]
+
+
+def _for_units(builder, array, units, body: Callable) -> None:
+    """Runs body(n), generated for each n that fits a tile, for n = units, a number that is known when the code runs."""
+    for n in range(8 * TILE // (LANES * array.dtype.bitwidth), 0, -1):
+        with builder.if_then(builder.icmp_signed("==", units, units.type(n))):
+            body(n)
 
 
 def _summed(builder, count, step: int, sums: list, terms: Callable) -> list:
-    """sums + Σ_k terms(k) over k = 0, step, 2·step, … below count, at least once; terms gives one for each sum."""
+    """sums + Σ_k terms(k) over k = 0, step, 2·step, … below count, at least once; terms gives one for each sum.
+
+    A term is a vector, or a pair of them whose product is added.
+    """
     before, body = builder.block, builder.append_basic_block("term")
     builder.branch(body)
     builder.position_at_end(body)
     k, so_far = builder.phi(count.type), [builder.phi(start.type) for start in sums]
-    added = [builder.fadd(*pair) for pair in zip(so_far, terms(k), strict=True)]
+    added = [
+        multiply_add(builder, *term, total) if isinstance(term, tuple) else builder.fadd(total, term)
+        for total, term in zip(so_far, terms(k), strict=True)
+    ]
     following = builder.add(k, count.type(step))
     for phi, start, onward in zip([k, *so_far], [count.type(0), *sums], [following, *added], strict=True):
         phi.add_incoming(start, before)
@@ -71,34 +110,46 @@ def _summed(builder, count, step: int, sums: list, terms: Callable) -> list:
     return added
 
 
-def _tile(rows: int, vectors: int) -> Callable:
-    """A compiled function that adds to rows from r and columns from q on of `out`, or of 0 if fresh, those of a·b."""
+def _tile(rows: int) -> Callable:
+    """A compiled function that adds a·b to rows from r and units·LANES columns from q on of `out`, or of 0 if fresh."""
 
     @intrinsic
-    def tile(typing, a, b, out, fresh, r, q):
+    def tile(typing, a, b, out, fresh, r, q, units):
         def generated(context, builder, signature, arguments):
-            *arrays, (_, fresh), r, q = zip(signature.args, arguments, strict=True)
+            *arrays, (_, fresh), r, q, units = zip(signature.args, arguments, strict=True)
             starts = (r[1], 0), (0, q[1]), (r[1], q[1])
             a, b, out = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
-            places = [(r, c * LANES) for r in range(rows) for c in range(vectors)]
+            fresh = cgutils.is_true(builder, fresh)
 
-            def terms(k):
-                of_b = {c: b.lanes(k, c) for _, c in places[:vectors]}
-                of_a = [a.spread(r, k) for r in range(rows)]
-                return [builder.fmul(of_a[r], of_b[c]) for r, c in places]
+            def of_width(n):
+                _tile_of(builder, a, b, out, fresh, rows, _columns(signature.args[2], n))
 
-            nothing, fresh = ir.Constant(out.vector, [0.0] * LANES), cgutils.is_true(builder, fresh)
-            starts = [builder.select(fresh, nothing, out.lanes(*place)) for place in places]
-            for place, value in zip(places, _summed(builder, a.columns, 1, starts, terms), strict=True):
-                builder.store(value, out.at(*place, out.vector), align=1)
+            _for_units(builder, signature.args[2], units[1], of_width)
             return context.get_dummy_value()
 
-        return types.void(a, b, out, fresh, r, q), generated
+        return types.void(a, b, out, fresh, r, q, units), generated
 
     return tile
 
 
-_four_by_two, _four_by_one, _one_by_two, _one_by_one = _tile(4, 2), _tile(4, 1), _tile(1, 2), _tile(1, 1)
+def _tile_of(builder, a, b, out, fresh, rows: int, columns: list[tuple[int, int]]) -> None:
+    """The first rows and some columns of out, or of 0 if fresh, plus those of a·b."""
+    places = [(r, *column) for r in range(rows) for column in columns]
+
+    def terms(k):
+        of_b = {c: b.lanes(k, c, n) for c, n in columns}
+        of_a = [a.spread(r, k, {n for _, n in columns}) for r in range(rows)]
+        return [(of_a[r][n], of_b[c]) for r, c, n in places]
+
+    starts = []
+    for r, c, n in places:
+        nothing = ir.Constant(ir.VectorType(out.number, n), [0.0] * n)
+        starts.append(builder.select(fresh, nothing, out.lanes(r, c, n)))
+    for (r, c, _), value in zip(places, _summed(builder, a.columns, 1, starts, terms), strict=True):
+        out.put(value, r, c)
+
+
+_four_rows, _one_row = _tile(4), _tile(1)
 
 
 @compiled_once
@@ -107,107 +158,98 @@ def add_product(a, b, out, fresh=False):
 
     Rows of b and out are whole, a multiple of LANES long; those of b may be longer.
     """
-    rows, width = out.shape
-    whole, paired = rows - rows % 4, width - width % (2 * LANES)
-    for q in range(0, paired, 2 * LANES):
+    (rows, width), tile = out.shape, TILE // out.itemsize
+    whole = rows - rows % 4
+    for q in range(0, width, tile):
+        units = min(tile, width - q) // LANES
         for r in range(0, whole, 4):
-            _four_by_two(a, b, out, fresh, r, q)
+            _four_rows(a, b, out, fresh, r, q, units)
         for r in range(whole, rows):
-            _one_by_two(a, b, out, fresh, r, q)
-    if paired < width:
-        for r in range(0, whole, 4):
-            _four_by_one(a, b, out, fresh, r, paired)
-        for r in range(whole, rows):
-            _one_by_one(a, b, out, fresh, r, paired)
+            _one_row(a, b, out, fresh, r, q, units)
 
 
-def _gathered(vectors: int, together: int) -> Callable:
-    """A compiled function that adds to out_i, from column q on, rows of `table`, `together` of them at a time.
+def _gathered(together: int) -> Callable:
+    """A compiled function that adds to out_i, in columns from q on, rows of `table`, `together` of them at a time.
 
     The rows are the `count` of at_i from column k on.
     """
 
     @intrinsic
-    def gather(typing, table, at, out, i, k, count, q):
+    def gather(typing, table, at, out, i, k, count, q, units):
         def generated(context, builder, signature, arguments):
-            *arrays, i, k, count, q = zip(signature.args, arguments, strict=True)
+            *arrays, i, k, count, q, units = zip(signature.args, arguments, strict=True)
             starts = (0, q[1]), (i[1], k[1]), (i[1], q[1])
             table, at, out = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
-            columns = [c * LANES for c in range(vectors)]
 
-            def terms(k):
-                rows = [at.entry(0, builder.add(k, k.type(n))) for n in range(together)]
-                return [reduce(builder.fadd, [table.lanes(row, c) for row in rows]) for c in columns]
+            def of_width(n):
+                columns = _columns(signature.args[2], n)
 
-            sums = _summed(builder, count[1], together, [out.lanes(0, c) for c in columns], terms)
-            for c, value in zip(columns, sums, strict=True):
-                builder.store(value, out.at(0, c, out.vector), align=1)
+                def terms(k):
+                    rows = [at.entry(0, builder.add(k, k.type(n))) for n in range(together)]
+                    return [reduce(builder.fadd, [table.lanes(row, *c) for row in rows]) for c in columns]
+
+                sums = _summed(builder, count[1], together, [out.lanes(0, *c) for c in columns], terms)
+                for (c, _), value in zip(columns, sums, strict=True):
+                    out.put(value, 0, c)
+
+            _for_units(builder, signature.args[2], units[1], of_width)
             return context.get_dummy_value()
 
-        return types.void(table, at, out, i, k, count, q), generated
+        return types.void(table, at, out, i, k, count, q, units), generated
 
     return gather
 
 
-_four_pairs, _one_pair, _four_single, _one_single = _gathered(4, 2), _gathered(1, 2), _gathered(4, 1), _gathered(1, 1)
+_pairs, _single = _gathered(2), _gathered(1)
 
 
 @compiled_once
 def add_rows(table, at, out):
     """out_i += Σ_k table[at_ik] for at `[rows, n]`, two terms at a time; rows of table and out as in `add_product`."""
-    (rows, n), width = at.shape, out.shape[1]
-    even, wide = n - n % 2, width - width % (4 * LANES)
+    (rows, n), width, tile = at.shape, out.shape[1], TILE // out.itemsize
+    even = n - n % 2
     for i in range(rows):
-        if even:
-            for q in range(0, wide, 4 * LANES):
-                _four_pairs(table, at, out, i, 0, even, q)
-            for q in range(wide, width, LANES):
-                _one_pair(table, at, out, i, 0, even, q)
-        if n > even:
-            for q in range(0, wide, 4 * LANES):
-                _four_single(table, at, out, i, even, 1, q)
-            for q in range(wide, width, LANES):
-                _one_single(table, at, out, i, even, 1, q)
+        for q in range(0, width, tile):
+            units = min(tile, width - q) // LANES
+            if even:
+                _pairs(table, at, out, i, 0, even, q, units)
+            if n > even:
+                _single(table, at, out, i, even, 1, q, units)
 
 
-def _scattered(vectors: int) -> Callable:
-    """A compiled function that adds g_i, from column q on, to the rows at_i of `table`."""
+@intrinsic
+def _to_rows(typing, g, at, table, i, q, units):
+    """Adds g_i, in units·LANES columns from q on, to the rows at_i of `table`."""
 
-    @intrinsic
-    def scatter(typing, g, at, table, i, q):
-        def generated(context, builder, signature, arguments):
-            *arrays, i, q = zip(signature.args, arguments, strict=True)
-            starts = (i[1], q[1]), (i[1], 0), (0, q[1])
-            g, at, table = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
-            held = [(c * LANES, g.lanes(0, c * LANES)) for c in range(vectors)]
+    def generated(context, builder, signature, arguments):
+        *arrays, i, q, units = zip(signature.args, arguments, strict=True)
+        starts = (i[1], q[1]), (i[1], 0), (0, q[1])
+        g, at, table = (View(context, builder, *pair, *start) for pair, start in zip(arrays, starts, strict=True))
+
+        def of_width(n):
+            held = [(*c, g.lanes(0, *c)) for c in _columns(signature.args[0], n)]
 
             def added(k):
                 row = at.entry(0, k)
-                for c, value in held:
-                    builder.store(builder.fadd(table.lanes(row, c), value), table.at(row, c, table.vector), align=1)
+                for c, lanes, value in held:
+                    table.put(builder.fadd(table.lanes(row, c, lanes), value), row, c)
                 return []
 
             _summed(builder, at.columns, 1, [], added)
-            return context.get_dummy_value()
 
-        return types.void(g, at, table, i, q), generated
+        _for_units(builder, signature.args[0], units[1], of_width)
+        return context.get_dummy_value()
 
-    return scatter
-
-
-_four_to_rows, _one_to_rows = _scattered(4), _scattered(1)
+    return types.void(g, at, table, i, q, units), generated
 
 
 @compiled_once
 def add_to_rows(g, at, table):
     """table[at_ik] += g_i for all k of at `[rows, n]`, n ≥ 1, i after i; rows of g and table as in `add_product`."""
-    width = g.shape[1]
-    wide = width - width % (4 * LANES)
+    width, tile = g.shape[1], TILE // g.itemsize
     for i in range(len(at)):
-        for q in range(0, wide, 4 * LANES):
-            _four_to_rows(g, at, table, i, q)
-        for q in range(wide, width, LANES):
-            _one_to_rows(g, at, table, i, q)
+        for q in range(0, width, tile):
+            _to_rows(g, at, table, i, q, min(tile, width - q) // LANES)
 
 
 def _turned(builder, vectors: list) -> list:
@@ -257,7 +299,7 @@ def dot(typing, a, b):
         pairs = zip(signature.args, arguments, strict=True)
         a, b = (View(context, builder, *pair) for pair in pairs)
         zero = ir.Constant(a.vector, [0.0] * LANES)
-        (total,) = _summed(builder, a.columns, LANES, [zero], lambda k: [builder.fmul(a.lanes(0, k), b.lanes(0, k))])
+        (total,) = _summed(builder, a.columns, LANES, [zero], lambda k: [(a.lanes(0, k), b.lanes(0, k))])
         return reduce(builder.fadd, [builder.extract_element(total, INDEX(q)) for q in range(LANES)])
 
     return a.dtype(a, b), generated
@@ -274,7 +316,7 @@ def _eight_dots(typing, a, b, out, r):
         zero = ir.Constant(a.vector, [0.0] * LANES)
 
         def terms(k):
-            return [builder.fmul(a.lanes(n, k), b.lanes(n, k)) for n in range(LANES)]
+            return [(a.lanes(n, k), b.lanes(n, k)) for n in range(LANES)]
 
         lanes = _turned(builder, _summed(builder, a.columns, LANES, [zero] * LANES, terms))
         builder.store(reduce(builder.fadd, lanes), builder.bitcast(place, a.vector.as_pointer()), align=1)

@@ -116,7 +116,7 @@ def test_other_losses_are_left_to_torch():
 
 
 def test_the_exponential():
-    from contrastive_dynamics.compiled.fused_loss import exponentiate
+    from contrastive_dynamics.compiled.exponentials import exponentiate
 
     x = np.linspace(-80, 80, 20001)
     narrow, wide = x.astype(np.float32), x.copy()
