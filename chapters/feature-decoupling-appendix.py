@@ -865,7 +865,7 @@ chapter.judge(
 #
 # The ratios $d_1/d$ and $m/d$ and the batch stay as they are. The first card takes the best atom's share, at each $d$. The controls are the same networks before training and after $T_1$, and networks without a mask and a bias at the smaller $d$. Outside is the larger $d$ with the largest bias of our $d$.
 #
-# Theorem D.5 of the paper wants more than a large share: what a neuron has beside its atom should vanish as $d$ grows. The second card takes the power of $d$ with which that falls, our $d$ among the sizes. Its controls are the same networks after $T_1$, before thresholds have sorted them, and a largest bias that stays as it is here. These runs take long, so only the [record](fd-record) has them.
+# Theorem D.5 of the paper wants more than a large share: what a neuron has beside its atom should vanish as $d$ grows. The second card takes the power of $d$ with which that falls, our $d$ among the sizes. Its controls are the same networks after $T_1$, before thresholds have sorted them, and a largest bias that stays as it is here. Theorem 3.4 wants the other atoms' coefficients to be $o(1/\sqrt d)$ of $\lVert w\rVert$, and the third card takes the power of $\sqrt d$ times their root mean square, with the same controls. These runs take long, so only the [record](fd-record) has them.
 
 # %% [markdown]
 # ```{strip}
@@ -980,6 +980,39 @@ chapter.judge(
             for k, v in slopes(left_over(after_t1), [atoms, *larger_atoms]).items()
         }
         | {"bias as here": left_as_here()}
+    ),
+    regime=larger_seeds >= 3 and all_grown and grows and len(larger_atoms) >= 2,
+)
+
+
+# %% tags=["hide-input"]
+def others_left(run, time=-1):
+    """√d times the root mean square of the other atoms' coefficients over ‖w‖, mean over neurons, one per run."""
+    m, c = run
+    split = split_coefficients(c.weights[time], m.dictionary)
+    return split.other_rms.mean(-1) * m.dictionary.shape[-1] ** 0.5
+
+
+def others_by_d(after=None):
+    """Its power of d, with and without the smallest."""
+    runs = [*at_home, *larger.values()]
+    found = [others_left(r, after(r) if after else -1) for r in runs]
+    return slopes(torch.stack(found), [atoms, *larger_atoms])
+
+
+def others_as_here():
+    """The power between our d and the largest, the largest bias a fixed part of ‖w‖, one per run."""
+    found = [others_left(run)[:some_seeds] for run in (at_home[0], as_here[0])]
+    return fitted_power(torch.stack(found), [atoms, larger_atoms[-1]])
+
+
+# %% tags=["hide-input", "nbval-check-output"]
+chapter.judge(
+    "thm-3.4-i",
+    observed=others_by_d,
+    control=lambda: (
+        {f"after T₁, {k}": v for k, v in others_by_d(after_t1).items()}
+        | {"bias as here": others_as_here()}
     ),
     regime=larger_seeds >= 3 and all_grown and grows and len(larger_atoms) >= 2,
 )
