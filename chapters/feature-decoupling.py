@@ -439,8 +439,13 @@ glue.figure(fig, "fd-plot-views")
 #
 # One view against the other, along an atom (top) and a dense direction (bottom), with an eighth of the page's noise, for the eye; lines are least-squares slopes. Look at the lower left panel, the only round one. Each column opens the live picture: <a href="#masks:both=0&stage=100">a mask and its complement</a>, <a href="#masks:both=50&stage=100">independent masks</a>, <a href="#masks:both=100&stage=100">none</a>.
 # ```
+
+# %% [markdown]
+# :::{admonition} Quick question: why must atoms be spread out, and noise white?
+# :class: dropdown
 #
-# Two things must hold. Atoms are spread out, $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$ in the paper: a mask that hides the only coordinate of an atom hides the signal. And noise is white: correlated noise is shared by disjoint views. The paper's footnote 1 allows [louder directions](fd-a-louder).
+# A mask that hides the only coordinate of an atom hides the signal: the paper asks for $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$. Correlated noise is shared by disjoint views; the paper's footnote 1 allows [louder directions](fd-a-louder).
+# :::
 
 # %% [markdown]
 # :::{admonition} Quick question: which entries of $\mathbb E\,xx^\top$ does the mask change, and why not take two independent masks?
@@ -904,7 +909,7 @@ raised = torch.stack(
 chapter.judge("lem-f2", observed=dense_built, control=raised.amin(0))
 
 # %% [markdown]
-# **Noise overgrows the signals.** Theorem 3.2 speaks of the end; what surprised us is the way there. With one negative instead of {glue:text}`fd-negatives:.0f` the share of the signals ends at {glue:text}`fd-lonely:.2f` of its largest: it is the [negatives](fd-a-beyond) that do it.
+# **Noise overgrows the signals.** Theorem 3.2 of the paper speaks of the end; the surprise is the way there. With one negative instead of {glue:text}`fd-negatives:.0f` the share of the signals ends at {glue:text}`fd-lonely:.2f` of its largest: the [negatives](fd-a-beyond) do it.
 
 
 # %% tags=["hide-input"]

@@ -15,6 +15,7 @@ from clbook.provenance.library import Library
 
 _GLUED = re.compile(r"^```\{glue:any\}.*?^```\n", re.MULTILINE | re.DOTALL)  # outputs of chapters, which are not there
 _SCENE = re.compile(r"(\.\./chapters/[\w-]+\.html)#[\w-]+:\w+=[^\"]*")  # of a live picture, which is not there either
+_SYMBOLS = re.compile(r"\[(\w+)\]\(\w\w-symbols\)")  # a chapter's table, nor is that
 
 
 def write_book(root: Path) -> dict[str, str]:
@@ -27,7 +28,7 @@ def write_book(root: Path) -> dict[str, str]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
     for page in (root / "book").glob("*.md"):
-        text = _SCENE.sub(r"\1", page.read_text(encoding="utf-8"))
+        text = _SYMBOLS.sub(r"\1", _SCENE.sub(r"\1", page.read_text(encoding="utf-8")))
         page.write_text(_GLUED.sub("", text) if page.stem == "intro" else text, encoding="utf-8")
     reference = reference_pages(Library(), {})
     book_pages.write(
