@@ -2417,7 +2417,7 @@ glue.figure(fig, "fd-plot-figures")
 #
 # In images a share {glue:text}`fd-active-full:.2f` of the last layer's units fires with full augmentation, {glue:text}`fd-active-none:.2f` with none. These units are not the neurons of the theory.
 #
-# ## Late, not lost
+# ## Late, or lost?
 #
 # The batch must grow with $d_1$, as Fact A.1 of the paper asks. What if it does not?
 #
