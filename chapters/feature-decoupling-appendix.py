@@ -865,7 +865,7 @@ chapter.judge(
 #
 # The ratios $d_1/d$ and $m/d$ and the batch stay as they are. The first card takes the best atom's share, at each $d$. The controls are the same networks before training and after $T_1$, and networks without a mask and a bias at the smaller $d$. Outside is the larger $d$ with the largest bias of our $d$.
 #
-# Theorem D.5 of the paper wants more than a large share: what a neuron has beside its atom should vanish as $d$ grows. The second card takes the power of $d$ with which that falls, our $d$ among the sizes. Its controls are the same networks after $T_1$, before thresholds have sorted them, and a largest bias that stays as it is here. Theorem 3.4 wants the other atoms' coefficients to be $o(1/\sqrt d)$ of $\lVert w\rVert$, and the third card takes the power of $\sqrt d$ times their root mean square, with the same controls. These runs take long, so only the [record](fd-record) has them.
+# Theorem D.5 of the paper wants more than a large share: what a neuron has beside its atom should vanish as $d$ grows. The second card takes the power of $d$ with which that falls, our $d$ among the sizes. Its controls are the same networks after $T_1$, before thresholds have sorted them, and a largest bias that stays as it is here. Theorem 3.4 of the paper wants the other atoms' coefficients to be $o(1/\sqrt d)$ of $\lVert w\rVert$, and the third card takes the power of $\sqrt d$ times their root mean square, with the same controls. These runs take long, so only the [record](fd-record) has them.
 
 # %% [markdown]
 # ```{strip}

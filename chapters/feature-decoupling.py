@@ -2555,9 +2555,9 @@ glue.figure(fig, "fd-plot-late")
 # - *How biases move by themselves* (we have {numref}`fd-fig-energy`).
 # - *Noise with structure.* A mask decouples what is independent from number to number, and nothing else ([exercise](fd-exercises)).
 # - *Larger $d$* than [64](fd-a-atoms).
-# - *Finite data.* Every step here sees fresh data; with a data set, noise could also be memorised.
+# - *Finite data.* Every step sees fresh data; with a data set, noise could be memorised.
 #
-# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here. The first stage is a linear flow as in [Collapse and constraints](collapse-and-constraints.ipynb), but its top eigenvalue belongs to all $d$ signals. In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities do what a mask does. [One testbed](one-testbed.ipynb) shows masks and thresholds in the other papers' worlds, and the [appendix](fd-a-neighbours) names papers that continue this one.
+# **Where to go next.** In [Nonlinearity](nonlinearity.ipynb) the gate of a ReLU does what the threshold does here. The first stage is a linear flow as in [Collapse and constraints](collapse-and-constraints.ipynb). In [Alignment and balance](alignment-and-balance.ipynb) an image and its caption have noises of their own, so two modalities do what a mask does. [One testbed](one-testbed.ipynb) shows masks and thresholds in the other papers' worlds, and the [appendix](fd-a-neighbours) names papers that continue this one.
 
 # %% tags=["hide-input"]
 glue.number("fd-ceilings", explained["with a mask"].mean())
