@@ -2534,10 +2534,10 @@ glue.figure(fig, "fd-plot-late")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-late
-# :alt: Gain in R squared by the mask, at equal thresholds, against step over T1 for several batches. By default each line first falls below zero, the more the smaller the batch, then crosses zero and rises.
+# :alt: Gain in R squared by the mask, at equal thresholds, against step over T1 for several batches. By default each line falls below zero, the further the smaller the batch, then crosses zero and rises; the larger batch gains at first, too.
 # :name: fd-fig-late
 #
-# What a probe gains by the mask at equal thresholds, in units of $T_1$ with the mask; bands as above. Look where the lines cross zero. At first the mask harms: a view has twice the noise of the datum, and without a mask $T_1$ and the thresholds come earlier.
+# What a probe gains by the mask at equal thresholds, in units of $T_1$ with the mask; bands as above. Look where lines last cross zero. For a while the mask harms: a view has twice the noise of the datum, and without a mask $T_1$ and the thresholds come earlier.
 # ```
 #
 # ## Summary
