@@ -87,6 +87,9 @@ def sweep(
     parameter: Parameters = None,
     profile: Profile = "default",
     device: Device = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes on this machine; default: one per core.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address or file of a running dask scheduler.")
@@ -100,7 +103,8 @@ def sweep(
     from ..sweep.sweep_folder import default_folder
 
     options = {"seeds": seeds, "fold": fold, "assignments": parameter or [], "profile": profile, "device": device}
-    wanted = grids.plan_grid(chapter, grid or [], elsewhere=scheduler is not None, **options)
+    options |= {"only": only, "elsewhere": scheduler is not None}
+    wanted = grids.plan_grid(chapter, grid or [], **options)
     folder = out or default_folder(wanted)
     print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")
     return 0 if plan else command(wanted, folder, jobs, scheduler)

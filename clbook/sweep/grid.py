@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import product
 
 from ..claims.claim_table import Claims
-from ..commands.request import check_data, known_parameter, read_assignments, seed_blocks, with_device
+from ..commands.request import check_data, known_parameter, named_claims, read_assignments, seed_blocks, with_device
 from ..common.errors import BookError, cut
 from ..common.parameters import Parameter, profile_parameters, read_parameters
 from ..common.sources import ChapterFiles
@@ -43,7 +43,8 @@ class Point:
 class Grid:
     """A checked sweep: its points, and the parameters of each run that they need.
 
-    `code` is the hash of chapter, rules and library, without parameters.
+    `code` is the hash of chapter, rules and library, without parameters; `only` are the claims that a run computes,
+    none for all of them.
     """
 
     files: ChapterFiles
@@ -53,6 +54,7 @@ class Grid:
     points: tuple[Point, ...]
     runs: dict[str, dict]
     code: str
+    only: tuple[str, ...] = ()
 
     def to_json(self) -> dict:
         """The identity of a sweep: two with equal content are the same sweep."""
@@ -131,8 +133,9 @@ def _folded(place: dict, known: dict[str, Parameter], blocks: int) -> dict:
     return place | {"seeds": seeds}
 
 
-def _id(code: str, parameters: dict) -> str:
-    return hashlib.sha256(json.dumps([code, sorted(parameters.items())]).encode()).hexdigest()[:12]
+def _id(code: str, parameters: dict, only: tuple[str, ...]) -> str:
+    content = [code, sorted(parameters.items()), *only]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
 def plan_grid(
@@ -145,16 +148,19 @@ def plan_grid(
     profile: str = "default",
     device: str | None = None,
     elsewhere: bool = False,
+    only: str | None = None,
 ) -> Grid:
     """Check a sweep before anything starts; raises BookError.
 
     `seeds` is the number of consecutive blocks of seeds at each grid place. With `fold` these form one run, since a
     chapter computes all its seeds in one program anyway, and points read their own seeds from it. A sweep that runs
-    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks. Conditions on several
-    parameters are left to the chapter's own checks, which refuse a point in its first seconds.
+    `elsewhere`, on a scheduler's workers, may ask for a device that this machine lacks. With `only`, claims separated
+    by commas, each run computes what these need and no more. Conditions on several parameters are left to the chapter's
+    own checks, which refuse a point in its first seconds.
     """
     files = ChapterFiles.find(name)
     known = read_parameters(files.cells(), files.source.name)
+    claims = named_claims(files, only.split(","), "--only") if only is not None else ()
     fixed = read_assignments(list(assignments), known, name)
     axes = [_axis(text, known, name) for text in grid]
     _check_axes(axes, fixed, seeds)
@@ -169,9 +175,9 @@ def plan_grid(
         for k, block in enumerate(blocks):
             parameters = place | block
             run_with = folded or parameters
-            point, run = _id(code, parameters), _id(code, run_with)
+            point, run = _id(code, parameters, claims), _id(code, run_with, claims)
             runs[run] = run_with
             points[point] = Point(point, parameters, run, k)
     for data in {p.get("data") for p in runs.values()}:
         check_data({"data": data}, name)
-    return Grid(files, profile, tuple(axes), seeds, tuple(points.values()), runs, code)
+    return Grid(files, profile, tuple(axes), seeds, tuple(points.values()), runs, code, claims)

@@ -25,6 +25,7 @@ class Job:
     parameters: dict
     out: str
     code: str
+    only: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -63,4 +64,4 @@ def _make(job: Job, out: Path) -> None:
         raise BookError(f"{out.parent} is not on {socket.gethostname()}: workers must share the sweep's folder")
     if _code(files) != job.code:
         raise BookError(f"{socket.gethostname()} has other code of the book: workers must have that of the sweep")
-    runs.run_beside(runs.Plan(files, job.parameters, job.profile, out))
+    runs.run_beside(runs.Plan(files, job.parameters, job.profile, out, job.only))

@@ -41,7 +41,7 @@ def _claim(grid: Grid, folder: Path) -> None:
         existing = read_definition(folder)
         differ = [key for key, value in wanted.items() if existing.get(key) != value]
         if differ == ["points"]:
-            change = "made by other code, with other fixed parameters or another choice of --fold"
+            change = "made by other code, with other fixed parameters or another choice of --fold or --only"
             raise BookError(f"{folder}: {change}; choose another --out")
         if differ:
             raise BookError(f"{folder}: another sweep (its {', '.join(differ)} differ); choose another --out")
@@ -183,8 +183,9 @@ def _work_off(grid: Grid, folder: Path, pool, waiting: list[str], outcome: Outco
 
 def _job(grid: Grid, base: dict, run: str, folder: Path) -> Job:
     """The job of a run; `base` are the parameters of the grid's profile."""
-    profile = named_profile(grid.profile, base, grid.runs[run])
-    return Job(str(grid.files.root), grid.files.name, profile, grid.runs[run], str(run_folder(folder, run)), grid.code)
+    parameters, out = grid.runs[run], str(run_folder(folder, run))
+    profile = named_profile(grid.profile, base, parameters)
+    return Job(str(grid.files.root), grid.files.name, profile, parameters, out, grid.code, grid.only)
 
 
 def _fail(folder: Path, run: str, reason: str, outcome: Outcome) -> None:

@@ -97,9 +97,13 @@ class _Stamps:
         self.folder, self.files, self.last = folder, files, ("", {})
 
     def notebook(self, run: str) -> Path:
-        """The notebook of a run that is done or failed, relative to the sweep's folder."""
+        """The first notebook of a run that is done or failed, relative to the sweep's folder.
+
+        A run of some claims has only the notebooks that they need.
+        """
         place = (run_folder if is_done(self.folder, run) else failed_folder)(self.folder, run)
-        return (place / f"{self.files.name}.ipynb").relative_to(self.folder)
+        paths = [place / part.notebook.name for part in self.files.notebooks]
+        return next(filter(Path.is_file, paths), paths[0]).relative_to(self.folder)
 
     def of(self, run: str) -> dict:
         if run != self.last[0]:

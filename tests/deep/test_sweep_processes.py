@@ -94,6 +94,14 @@ def test_folded_blocks_of_seeds_give_the_rows_that_runs_of_their_own_give(root, 
     assert "thm-1" in separate[0] and "thm-1" not in folded_rows[0]  # one number a run: of no block
 
 
+def test_a_sweep_of_one_claim_computes_that_claim_alone_with_the_same_number(root, undisturbed, address):
+    wanted = plan_grid("stand-in", [PAIR], seeds=SEEDS, only="fig-1")
+    assert len(run_sweep(wanted, root / "one", open_pool(scheduler=address)).done) == 4
+    alone, separate = rows(root / "one"), of(undisturbed, PAIR)
+    assert "thm-1" not in alone[0]
+    assert [row["fig-1 statistic"] for row in alone] == [row["fig-1 statistic"] for row in separate]
+
+
 def under_way(pool, folder, act):
     """Call `act` when the first run has ended, the others are submitted and some are under way."""
     following, calls = pool.next, []

@@ -125,3 +125,13 @@ def test_a_device_that_is_not_here_may_be_elsewhere(tmp_path, monkeypatch):
         planned("scale=1,2", device="cuda")
     runs = planned("scale=1,2", device="cuda", elsewhere=True).runs.values()
     assert [parameters["device"] for parameters in runs] == ["cuda", "cuda"]
+
+
+def test_a_sweep_of_some_claims_is_another_sweep_and_names_an_unknown_claim(files):
+    whole, some = planned("scale=1,2"), planned("scale=1,2", only="thm-1, fig-1")
+    assert some.only == ("thm-1", "fig-1") and whole.only == ()
+    assert not {p.id for p in whole.points} & {p.id for p in some.points} and whole.code == some.code
+    with pytest.raises(BookError, match=r"--only: stand-in has no claim 'thm-2'; did you mean thm-1"):
+        planned("scale=1,2", only="thm-2")
+    with pytest.raises(BookError, match=r"--only: stand-in/lem-1 has no cell because it is not run: a GPU for a day"):
+        planned("scale=1,2", only="lem-1")

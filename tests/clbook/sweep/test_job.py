@@ -47,3 +47,11 @@ def test_a_run_that_another_worker_has_finished_first_is_done(grid, tmp_path, mo
     monkeypatch.setattr(runs, "run_beside", late)
     job = Job(str(tmp_path), "stand-in", "smoke", grid.points[0].parameters, str(tmp_path / "x"), grid.code)
     assert run_job(job)["status"] == "done"
+
+
+def test_a_run_of_some_claims_asks_for_no_more(grid, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(runs, "run_beside", lambda plan: asked.append(plan.only))
+    for claims in ((), ("thm-1", "fig-1")):
+        run_job(Job(str(tmp_path), "stand-in", "smoke", {}, str(tmp_path / "x"), grid.code, claims))
+    assert asked == [(), ("thm-1", "fig-1")]

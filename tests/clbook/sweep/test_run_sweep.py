@@ -141,6 +141,9 @@ def test_a_folder_is_for_one_sweep(grid, tmp_path):
     fixed = plan_grid("stand-in", ["scale=0.5,1,2"], seeds=2, assignments=["mode=fancy"])
     with pytest.raises(BookError, match="made by other code, with other fixed parameters or another choice of --fold"):
         run(fixed, tmp_path / "a", Pool())
+    some = plan_grid("stand-in", ["scale=0.5,1,2"], seeds=2, only="thm-1")
+    with pytest.raises(BookError, match="or another choice of --fold or --only"):
+        run(some, tmp_path / "a", Pool())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
     with pytest.raises(BookError, match="not empty and not a sweep"):
