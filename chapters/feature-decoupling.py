@@ -62,8 +62,8 @@ order_steps: int = 0  # of linear encoders on images; 0: none, 0..1000000
 data: str = "coloured-digits"  # one of feature_decoupling.figure_arms.DATA
 depth: int = 10  # layers of the Wide-ResNet, 6n + 4, 10..22
 width: int = 1  # its widening factor, 1..4
-epochs: int = 8  # of each encoder, 1..10000
-image_seeds: int = 5  # initialisations of each encoder, 3..100
+epochs: int = 5  # of each encoder, 1..10000
+image_seeds: int = 4  # initialisations of each encoder, 3..100
 device: str = "cpu"  # where the runs stand, auto|cpu|cuda
 
 # %% tags=["hide-input"]

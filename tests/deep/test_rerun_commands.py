@@ -1,8 +1,14 @@
-"""The commands of the page *Run it again*: on a small chapter, and a reader's own run on the chapter that has one."""
+"""The commands of the page *Run it again*: on a small chapter, and a reader's own run on the chapter that has one.
 
+And a point of the sweep whose table and picture stand on the page *Sweep a chapter*.
+"""
+
+import json
 import shlex
 
+import pytest
 from checkout import ROOT
+from kept_sweep import kept, planned
 from page_code import shell_lines
 from stand_in import build_stand_in
 from typer.testing import CliRunner
@@ -40,3 +46,16 @@ def test_the_readers_own_run_of_the_page_makes_its_page(monkeypatch, tmp_path):
     run(f"{OWN[0]} --out {tmp_path / 'own'}")
     page = (tmp_path / "own" / "one-testbed.html").read_text(encoding="utf-8")
     assert "sparse-codes" in page and "spectral" in page
+
+
+def test_a_point_of_the_sweep_that_the_page_shows_gives_its_number_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+    grid = planned()
+    row, *_ = kept(grid).rows
+    (claim,) = grid.only
+    changed = " ".join(f"-p {name}={row.parameters[name]}" for name in kept(grid).axes)
+    options = f"--profile {grid.profile} --only {claim} {changed} --no-page"
+    run(f"clbook run {grid.files.name} {options} --out {tmp_path / 'a'}")
+    found = next(each for each in json.loads((tmp_path / "a" / "claims.json").read_text()) if each["anchor"] == claim)
+    worst = max(sum(values) / len(values) for values in found["observed"].values())  # the rule is an upper bound
+    assert worst == pytest.approx(row.claims[claim][0], rel=0.02) and found["verdict"] == row.claims[claim][1]

@@ -1,15 +1,19 @@
-"""The page on sweeps: its commands can be planned, its table can be read, its job script runs."""
+"""The page on sweeps: its commands can be planned, its picture is that of its table, its job script runs."""
 
 import ast
 import re
 import shlex
 
+import numpy as np
 import pytest
 from checkout import ROOT
+from kept_sweep import PICTURE, kept, picture, planned
 from page_code import code_blocks, shell_lines
+from PIL import Image
 from typer.testing import CliRunner
 
 from clbook import cli
+from clbook.sweep.sweep_page import default_claim
 
 BLOCKS = code_blocks("sweep")
 COMMANDS = [line for line in shell_lines("sweep") if line.startswith("clbook ")]
@@ -19,7 +23,7 @@ COMMANDS = [line for line in shell_lines("sweep") if line.startswith("clbook ")]
 def test_a_grid_of_the_page_is_one_that_the_chapter_takes(command, monkeypatch):
     monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
     done = CliRunner().invoke(cli.app, [*shlex.split(command)[1:], "--plan"])
-    said = r"feature-decoupling: \d+ points in \d+ runs into sweeps"
+    said = rf"{shlex.split(command)[2]}: \d+ points in \d+ runs into sweeps"
     assert done.exit_code == 0 and re.search(said, done.output), done.output
 
 
@@ -34,3 +38,14 @@ def test_other_commands_of_the_page_run(monkeypatch):
 def test_python_of_the_page_parses():
     code = [code for kind, code in BLOCKS if kind == "python"]
     assert len(code) == 2 and all(ast.parse(each) for each in code)
+
+
+def test_the_picture_is_that_of_the_kept_table_which_has_the_points_of_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+    grid = planned()
+    table = kept(grid)
+    assert [row.parameters for row in table.rows] == [point.parameters for point in grid.points]
+    claim = default_claim(table)  # as the page's second command draws it
+    paths = picture(table, claim, tmp_path / "drawn.png"), PICTURE
+    drawn, stored = (np.asarray(Image.open(path).convert("L"), dtype=float) for path in paths)
+    assert drawn.shape == stored.shape and abs(drawn - stored).mean() < 3  # another release of matplotlib moves a label
