@@ -3,13 +3,17 @@
 And a point of the sweep whose table and picture stand on the page *Sweep a chapter*.
 """
 
+import base64
+import io
 import json
 import shlex
 
+import numpy as np
 import pytest
 from checkout import ROOT
 from kept_sweep import kept, planned
-from page_code import shell_lines
+from page_code import BOOK, shell_lines
+from PIL import Image
 from stand_in import build_stand_in
 from typer.testing import CliRunner
 
@@ -46,6 +50,12 @@ def test_the_readers_own_run_of_the_page_makes_its_page(monkeypatch, tmp_path):
     run(f"{OWN[0]} --out {tmp_path / 'own'}")
     page = (tmp_path / "own" / "one-testbed.html").read_text(encoding="utf-8")
     assert "sparse-codes" in page and "spectral" in page
+    cells = json.loads((tmp_path / "own" / "one-testbed.ipynb").read_text())["cells"]
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    (picture,) = (base64.b64decode(data["image/png"]) for data in outputs if "image/png" in data)
+    files = io.BytesIO(picture), BOOK / "_static" / "own-run.png"
+    drawn, shown = (np.asarray(Image.open(file).convert("L"), dtype=float) for file in files)
+    assert drawn.shape == shown.shape and abs(drawn - shown).mean() < 3  # another processor moves a point a little
 
 
 def test_a_point_of_the_sweep_that_the_page_shows_gives_its_number_again(monkeypatch, tmp_path):

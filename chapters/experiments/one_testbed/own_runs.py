@@ -139,9 +139,9 @@ def _predicted_ranks(plan: Plan, world, views) -> Tensor | None:
 
 
 def headline(plan: Plan, found: Map) -> str:
-    """What a map shows, for its picture: the parts by name, and how far the law is from the ranks, if there is one."""
+    """What a map shows, for its picture: how far the law is from the ranks, if there is one, and the parts by name."""
     parts = f"{plan.world}, {plan.views} views, {plan.network}, {plan.loss}, {plan.steps} steps"
     if found.law is None:
-        return f"{parts}: no law for these parts"
+        return f"No law for these parts:\n{parts}"
     worst = float(((found.rank - found.law).abs() / found.law).max())
-    return f"{parts}: the law (dashed) misses the rank by {worst:.0%} at most"
+    return f"The law (dashed) misses the rank by {worst:.0%} at most:\n{parts}"
