@@ -30,6 +30,11 @@ x = np.full(8, -0.5, np.float32)
 exponentiate(x)
 print(json.dumps([float(x[0]), sum(exponentiate.stats.cache_hits.values())]))
 """
+ALONE = TOKENS.replace(
+    "activate(w, np.ones(1, np.float32), s, h, slope)",
+    """from contrastive_dynamics.compiled.loader import works
+assert works(lambda: activate(w, np.ones(1, np.float32), s, h, slope), "torch trains")""",
+)
 CHANGES = {  # family → program, file of the helper, a piece of it, another one
     "token networks": (TOKENS, "exponentials.py", "32: (80.0,", "32: (0.25,"),
     "sparse codes": (CODES, "multiply_add.py", "builder.fadd(c,", "builder.fsub(c,"),
@@ -70,6 +75,35 @@ def test_a_changed_helper_of_another_file_is_seen(library, family):
 def test_two_processes_that_compile_at_once_make_the_same(library):
     both = [result(process) for process in [start(TOKENS, library) for _ in range(2)]]
     assert both[0][0] == both[1][0] and result(start(TOKENS, library)) == [both[0][0], 1]
+
+
+def test_of_two_processes_that_try_a_family_at_once_one_compiles(library):
+    both = [result(process) for process in [start(ALONE, library) for _ in range(2)]]
+    assert both[0][0] == both[1][0] and sorted(hits for _, hits in both) == [0, 1]
+
+
+@pytest.mark.parametrize("refused", [OSError("no locks here"), NotImplementedError()])
+def test_where_files_cannot_be_locked_each_process_compiles_for_itself(monkeypatch, tmp_path, refused):
+    import filelock
+
+    from contrastive_dynamics.compiled import kept_functions
+
+    def acquire(self, *of, **how):
+        raise refused
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(filelock.BaseFileLock, "acquire", acquire)
+    with kept_functions.one_process_at_a_time():
+        assert kept_functions.compiled_once(abs_of)(-2.0) == 2
+
+
+def test_an_error_of_a_trial_is_its_own_and_the_lock_is_given_back(monkeypatch, tmp_path):
+    from contrastive_dynamics.compiled import kept_functions
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    for _ in range(2):
+        with pytest.raises(OSError, match="of the trial"), kept_functions.one_process_at_a_time():
+            raise OSError("of the trial")
 
 
 def test_the_name_of_the_folder_covers_every_file_and_the_settings_of_others_stay(monkeypatch, tmp_path):

@@ -4,15 +4,17 @@ Numba keeps a function by its own file alone, though its code contains those tha
 named by the sum of all files of this room. These are all its sources, as the room imports no other one.
 """
 
+import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from threading import Lock
 
 SPACE = 2**22  # bytes that must be free: more than one family of functions takes
+PATIENCE = 120  # seconds for which another process may compile; it takes less than half a minute
 _ONE_AT_A_TIME = Lock()  # numba's setting is that of the process
 
 
@@ -34,6 +36,23 @@ def compiled_once(function: Callable) -> Callable:
     if not (config.DISABLE_JIT or Path(made.stats.cache_path).is_relative_to(folder)):
         raise OSError(f"numba keeps {function.__name__} elsewhere than in {folder}")
     return made
+
+
+@contextlib.contextmanager
+def one_process_at_a_time() -> Iterator[None]:
+    """While this process may be compiling, others that want to compile the same wait, and then find it kept.
+
+    Nobody waits longer than PATIENCE, or where files cannot be locked: they compile for themselves, as well.
+    Raises: OSError as `kept_in`.
+    Cost: 1 ms.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(kept_in() / "compiling.lock", timeout=PATIENCE)
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(Timeout, OSError, NotImplementedError):
+            held.enter_context(lock)
+        yield
 
 
 def kept_in() -> Path:

@@ -32,7 +32,8 @@ def works(trial: Callable[[], object], otherwise: str) -> bool:
     Args:
         trial: a function of a module; it computes something small by the family, and raises where it cannot.
         otherwise: as in `loaded`.
-    Cost: the first time that of compiling the family, if nothing is kept of it, and of the trial; then 1 µs.
+    Cost: the first time that of compiling the family, if nothing is kept of it, and of the trial; then 1 µs. If another
+        process compiles it at that time, this one waits and compiles nothing.
     """
     with _ONE_AT_A_TIME:
         return _works(trial, otherwise)
@@ -50,7 +51,10 @@ def _loaded(load: Callable[[], T], otherwise: str) -> T | None:
 @cache
 def _works(trial: Callable[[], object], otherwise: str) -> bool:
     try:
-        trial()
+        from .kept_functions import one_process_at_a_time
+
+        with one_process_at_a_time():
+            trial()
     except Exception as refused:  # of whatever kind the compiler, or the code without it, raises
         warnings.warn(f"{otherwise}: numba compiles nothing here: {refused!r}", stacklevel=4)
         return False
