@@ -2,6 +2,7 @@
 
 import csv
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from clbook import cli
 from clbook.claims.judging import Reading
 from clbook.claims.rules import Rule
 from clbook.common.errors import BookError
+from clbook.common.sources import ChapterFiles
 from clbook.pages import run_page
 from clbook.sweep import sweep_page
 from clbook.sweep.grid import plan_grid
@@ -23,6 +25,7 @@ from clbook.sweep.sweep_table import (
     TABLE,
     Row,
     Table,
+    _Stamps,
     block_readings,
     margin,
     read_table,
@@ -188,3 +191,16 @@ def test_what_a_block_leaves_out_is_not_judged_in_it(tmp_path, monkeypatch):
     assert [row.claims for row in table.rows] == [{}] * 4  # eight seeds; these stand-ins have four values
     with pytest.raises(BookError, match="blocks of seeds, folded, have no claim of their own"):
         default_claim(table)
+
+
+def test_a_row_links_to_the_notebook_that_a_run_of_some_claims_has_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path))
+    files = build_stand_in(tmp_path)
+    ChapterFiles(files.root, files.name, 1).source.write_text(SOURCE)
+    own, appendix = "stand-in.ipynb", "stand-in-appendix.ipynb"
+    for run_id, made in (("a" * 12, [own]), ("b" * 12, [own, appendix]), ("c" * 12, [appendix])):
+        folder = run_folder(tmp_path, run_id)
+        folder.mkdir(parents=True)
+        for name in ("run.json", *made):
+            (folder / name).touch()
+        assert _Stamps(tmp_path, files).notebook(run_id) == Path("runs") / run_id / made[0]
