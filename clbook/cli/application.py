@@ -27,6 +27,7 @@ Parameters = Annotated[
 ]
 Profile = Annotated[str, typer.Option(help="The size of the run: smoke, default or paper.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu or cuda; default: the chapter's own choice.")]
+Only = Annotated[str | None, typer.Option(metavar="CLAIM,…", help="Run only what these claims and their figures need.")]
 Force = Annotated[bool, typer.Option("--force", help="Run everything, not only what is stale.")]
 
 

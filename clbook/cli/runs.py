@@ -12,7 +12,7 @@ from rich.markup import escape
 from ..commands.jupyter_kernel import disk_errors
 from ..common.errors import BookError
 from ..common.sources import ChapterFiles
-from .application import Chapter, Device, Parameters, Profile, app, one_line, print_table, table_of, verdict_words
+from .application import Chapter, Device, Only, Parameters, Profile, app, one_line, print_table, table_of, verdict_words
 
 
 @app.command()
@@ -23,9 +23,7 @@ def run(
     profile: Profile = "default",
     device: Device = None,
     out: Annotated[Path | None, typer.Option(help="A new or empty folder; default: a new one below runs/.")] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
-    ] = None,
+    only: Only = None,
     own: Annotated[
         bool, typer.Option("--own", help="Run only what your own parameters decide, those that begin with own_.")
     ] = False,
@@ -87,9 +85,7 @@ def sweep(
     parameter: Parameters = None,
     profile: Profile = "default",
     device: Device = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="CLAIM[,CLAIM…]", help="Run only what these claims and their figures need.")
-    ] = None,
+    only: Only = None,
     jobs: Annotated[int | None, typer.Option(help="Processes on this machine; default: one per core.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address or file of a running dask scheduler.")
@@ -103,8 +99,7 @@ def sweep(
     from ..sweep.sweep_folder import default_folder
 
     options = {"seeds": seeds, "fold": fold, "assignments": parameter or [], "profile": profile, "device": device}
-    options |= {"only": only, "elsewhere": scheduler is not None}
-    wanted = grids.plan_grid(chapter, grid or [], **options)
+    wanted = grids.plan_grid(chapter, grid or [], only=only, elsewhere=scheduler is not None, **options)
     folder = out or default_folder(wanted)
     print(f"{chapter}: {len(wanted.points)} points in {len(wanted.runs)} runs into {folder}")
     return 0 if plan else command(wanted, folder, jobs, scheduler)

@@ -205,7 +205,7 @@ BUDGET = {
     "clbook.sweep": 770,
     "contrastive_dynamics.alignment_and_balance": 1790,
     "contrastive_dynamics.collapse_and_constraints": 1220,
-    "contrastive_dynamics.compiled": 840,
+    "contrastive_dynamics.compiled": 841,
     "contrastive_dynamics.data": 680,
     "contrastive_dynamics.feature_decoupling": 1710,
     "contrastive_dynamics.losses": 360,

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Lock
 
 SPACE = 2**22  # bytes that must be free: more than one family of functions takes
-PATIENCE = 120  # seconds for which another process may compile; it takes less than half a minute
 _ONE_AT_A_TIME = Lock()  # numba's setting is that of the process
 
 
@@ -42,16 +41,14 @@ def compiled_once(function: Callable) -> Callable:
 def one_process_at_a_time() -> Iterator[None]:
     """While this process may be compiling, others that want to compile the same wait, and then find it kept.
 
-    Nobody waits longer than PATIENCE, or where files cannot be locked: they compile for themselves, as well.
-    Raises: OSError as `kept_in`.
+    Nobody waits longer than two minutes, or where files cannot be locked: they compile for themselves, as well.
     Cost: 1 ms.
     """
-    from filelock import FileLock, Timeout
+    from filelock import FileLock
 
-    lock = FileLock(kept_in() / "compiling.lock", timeout=PATIENCE)
     with contextlib.ExitStack() as held:
-        with contextlib.suppress(Timeout, OSError, NotImplementedError):
-            held.enter_context(lock)
+        with contextlib.suppress(OSError, NotImplementedError):  # a timeout is an OSError, too
+            held.enter_context(FileLock(kept_in() / "compiling.lock", timeout=120))
         yield
 
 
