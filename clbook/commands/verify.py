@@ -25,7 +25,7 @@ from ..provenance.slices import ChapterCode
 from ..provenance.staleness import STALE, states
 from ..provenance.stamps import made_by
 from .request import check_data
-from .verify_distance import distances, first_difference, same_arithmetic
+from .verify_distance import beyond, first_difference, same_arithmetic
 from .verify_outputs import beside, edited
 from .verify_plan import Job, in_parts, jobs, sampled
 
@@ -128,9 +128,8 @@ def compare(job: Job, claim: str, again: dict) -> Outcome:
     if repr(stored) == repr(now):
         return Outcome(claim, where, SAME)
     if elsewhere or job.part:
-        far = distances(job.claims.rows[claim], stored, now, elsewhere, job.shares_steps(claim))
-        if not any(distance > 1.0 for distance in far):
-            return Outcome(claim, where, CLOSE)
+        far = beyond(job.claims.rows[claim], stored, now, elsewhere, job.shares_steps(claim))
+        return Outcome(claim, where, far[0], True) if far else Outcome(claim, where, CLOSE)
     return Outcome(claim, where, first_difference(stored, now), True)
 
 

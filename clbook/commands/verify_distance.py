@@ -9,6 +9,8 @@ from ..claims.statistics import Sample
 ZERO_RELATIVE = 1e-13  # of the largest number of a reading: what is below is rounding
 ROUNDING_RELATIVE = 1e-6  # of a number, what other instructions make of it
 RULE_RELATIVE = 1e-4  # of the rule's smallest number: differences of small differences lose digits, and decide nothing
+CONTROL_RELATIVE = 0.05  # of how far a control is from its rule; a trained network's was moved by a fortieth of it
+REST_RELATIVE = 1e-3  # of an upper bound: what a search or a descent has left of a number that is 0
 CHANCE_LEVEL = 0.05  # of intervals that other seeds may leave; the level of verdicts would tolerate thrice as much
 STEPS_RELATIVE = 1e-2  # of the largest number of a sample, for an integrator with other steps; 7e-4 was seen
 
@@ -24,21 +26,35 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
 
     Rounding is tolerated, also in a number that is zero up to rounding beside the others of its reading; with `chance`
     (on another processor) so is any difference that other seeds would make, if seeds decide the claim, and otherwise a
-    ten-thousandth of the rule's smallest number. With `other_steps` so is what an adaptive integrator, whose steps all
+    ten-thousandth of the rule's smallest number, of a control a twentieth of how far it is from the rule, and whatever
+    stays within a thousandth of an upper bound. With `other_steps` so is what an adaptive integrator, whose steps all
     runs of a batch share, makes of a smaller batch.
     """
     if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
         yield float("inf")
         return
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
-    noise = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
-    if chance and not row.seeds_decide and row.rule is not None:
-        noise = max(noise, RULE_RELATIVE * min((abs(t) for t in row.rule.numbers if t), default=0.0))
+    zero = ZERO_RELATIVE * _largest(x for sample in samples.values() for x in sample.values)
     level = CHANCE_LEVEL if chance and row.seeds_decide else None
     if level and row.clear is not None:
         level /= len(samples)  # otherwise one of a grid's hundred samples would be too far by chance
     for (arm, case), before in samples.items():
-        yield _distance(row, before, Sample.of(now[arm][case]), level, noise, STEPS_RELATIVE if other_steps else 0.0)
+        after = Sample.of(now[arm][case])
+        undecided = _deciding_nothing(row, arm, before, after) if chance and not row.seeds_decide else 0.0
+        yield _distance(row, before, after, level, max(zero, undecided), STEPS_RELATIVE if other_steps else 0.0)
+
+
+def _deciding_nothing(row: Claim, arm: str, before: Sample, after: Sample) -> float:
+    """The size of a difference that other rounding may make and that decides nothing."""
+    if row.rule is None:
+        return 0.0
+    size = RULE_RELATIVE * min((abs(t) for t in row.rule.numbers if t), default=0.0)
+    if arm == "control":
+        size = max(size, CONTROL_RELATIVE * min((abs(before.estimate - t) for t in row.rule.numbers), default=0.0))
+    if row.rule.name == "at_most":
+        rest = REST_RELATIVE * row.rule.numbers[0]
+        size = max(size, rest) if _largest((*before.values, *after.values)) <= rest else size
+    return size
 
 
 def _distance(row: Claim, before: Sample, after: Sample, level: float | None, noise: float, share: float) -> float:
@@ -62,6 +78,25 @@ def _distance(row: Claim, before: Sample, after: Sample, level: float | None, no
 
 def _largest(values: Iterable[float]) -> float:
     return max((abs(x) for x in values if math.isfinite(x)), default=0.0)
+
+
+def beyond(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bool = False) -> list[str]:
+    """The values of a reading that are beyond their tolerance (see `distances`), the farthest first, in words."""
+    if math.inf in (far := list(distances(row, stored, now, chance, other_steps))) and len(far) == 1:
+        return [first_difference(stored, now)]
+    values = [(f"{arm} {case}".strip(), arm, case) for arm, cases in stored.items() for case in cases]
+    found = sorted(zip(far, values, strict=True), key=lambda pair: -pair[0])
+    return [
+        f"{name}: {distance:.2g} times its tolerance, {_farthest(stored[arm][case], now[arm][case])}"
+        for distance, (name, arm, case) in found
+        if not distance <= 1.0
+    ]
+
+
+def _farthest(before: object, after: object) -> str:
+    """The number that moved most, in few characters."""
+    pairs = zip(Sample.of(before).values, Sample.of(after).values, strict=False)
+    return " → ".join(f"{x:.6g}" for x in max(pairs, key=lambda pair: abs(pair[0] - pair[1])))
 
 
 def first_difference(stored: dict, now: dict) -> str:

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from clbook.claims.claim_table import Claim
 from clbook.commands.verify import may_open, run_again
-from clbook.commands.verify_distance import distances
+from clbook.commands.verify_distance import beyond
 from clbook.commands.verify_plan import Job, jobs
 from clbook.common.errors import BookError
 from clbook.common.samples import commit_or_digest, sample
@@ -50,27 +49,6 @@ def bits() -> dict[str, str]:
     return {what: hashlib.sha256(values.tobytes()).hexdigest() for what, values in results.items()}
 
 
-def beyond(row: Claim, stored: dict, now: dict) -> Iterator[str]:
-    """The values of a reading that are beyond their tolerance, one line each."""
-    names = [f"{arm} {case}".strip() for arm, cases in stored.items() for case in cases]
-    values = [value for cases in stored.values() for value in cases.values()]
-    far = list(distances(row, stored, now, chance=True))
-    if len(far) != len(values):
-        yield "other arms or cases than stored"
-        return
-    computed = [value for arm, cases in stored.items() for value in (now[arm][case] for case in cases)]
-    for name, before, after, distance in zip(names, values, computed, far, strict=True):
-        if distance > 1.0:
-            yield f"{name}: {distance:.2g} times its tolerance, {_short(before)} → {_short(after)}"
-
-
-def _short(value: object) -> str:
-    """A value in few characters; of many, the first two."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_short, value[:2]))}{', …' if len(value) > 2 else ''}]"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 @dataclass(frozen=True)
 class Difference:
     """What differs in one reading, and whether that is allowed."""
@@ -91,7 +69,7 @@ def differences(job: Job, again: dict) -> Iterator[Difference]:
             allowed = may_open(rows[claim], *words)
             said = f"verdict: {' → '.join(words)}{' (allowed, seeds decide it)' if allowed else ''}"
             yield Difference(claim, said, allowed)
-        for line in beyond(rows[claim], stamp["readings"][claim], again["readings"][claim]):
+        for line in beyond(rows[claim], stamp["readings"][claim], again["readings"][claim], chance=True):
             yield Difference(claim, line)
 
 

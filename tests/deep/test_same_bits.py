@@ -9,21 +9,34 @@ from same_bits import printed, rows, says_nothing
 pytest.importorskip("numba", reason="compiled code needs numba")
 
 
-@pytest.mark.parametrize(("commit", "program"), sorted({(row["commit"], row["program"]) for row in rows()}))
-def test_both_texts_print_the_same(commit, program, tmp_path):
-    try:
-        earlier = unpack(commit, tmp_path)
-    except (subprocess.CalledProcessError, FileNotFoundError):
-        pytest.skip(f"needs git and the commit {commit[:7]}")
-    before, now = (printed(program, root, tmp_path / "compiled") for root in (earlier, ROOT))
-    assert before == now != ""
+def of_program(program: str) -> type:
+    """The tests of the definitions that one program speaks for, with what it prints at present."""
+    spoken_for = [row for row in rows() if row["program"] == program]
+
+    class SameBits:
+        @pytest.fixture(scope="class")
+        def prints(self, tmp_path_factory):
+            return printed(program, ROOT, tmp_path_factory.mktemp("compiled"))
+
+        @pytest.mark.parametrize("commit", sorted({row["commit"] for row in spoken_for}))
+        def test_both_texts_print_the_same(self, commit, prints, tmp_path):
+            try:
+                earlier = unpack(commit, tmp_path)
+            except (subprocess.CalledProcessError, FileNotFoundError):
+                pytest.skip(f"needs git and the commit {commit[:7]}")
+            assert printed(program, earlier, tmp_path / "compiled") == prints != ""
+
+        @pytest.mark.parametrize("row", spoken_for, ids=lambda row: row["definition"])
+        def test_the_program_executes_the_definition_and_notices_when_it_is_broken(self, row, prints):
+            """Otherwise it prints the same whatever the definition does; a changed one would count as the earlier."""
+            assert says_nothing(program, row["definition"], prints) == ""
+
+    return SameBits
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row["definition"])
-def test_the_program_of_a_row_executes_its_definition_and_notices_when_it_is_broken(row, tmp_path):
-    """Otherwise it prints the same whatever the definition does, and a changed one would count as the earlier."""
-    prints = printed(row["program"], ROOT, tmp_path / "compiled")
-    assert says_nothing(row["program"], row["definition"], prints) == ""
+# pytest-xdist assigns whole classes, so what a program prints at present is found once
+for name in sorted({row["program"] for row in rows()}):
+    globals()["Test" + name.title().replace("_", "")] = of_program(name)
 
 
 def test_a_program_that_does_not_call_a_definition_cannot_speak_for_it(tmp_path):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from checkout import ROOT, import_path
@@ -26,6 +27,7 @@ _OTHER = {
 }  # fmt: skip
 
 
+@cache
 def executed(program: Path) -> set[str]:
     """The dotted names of the library's definitions that a program executes in its own process."""
     command = [sys.executable, __file__, str(program)]

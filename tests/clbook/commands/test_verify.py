@@ -16,7 +16,7 @@ from clbook.claims.claim_table import Claim, Claims
 from clbook.cli import app
 from clbook.commands import verify, verify_plan
 from clbook.commands.parts import Part
-from clbook.commands.verify_distance import distances, same_arithmetic
+from clbook.commands.verify_distance import beyond, distances, same_arithmetic
 from clbook.common import environment, subprocess_call
 from clbook.common.errors import BookError
 from clbook.notebook.shown import outputs_shown
@@ -143,6 +143,33 @@ def test_elsewhere_a_ten_thousandth_of_the_rule_is_rounding():
     assert max(distances(row, before, far, chance=True)) > 1
 
 
+def test_elsewhere_a_control_may_move_as_long_as_it_stays_as_far_from_the_rule():
+    """A network trained on labels ends at another effective rank when its products are rounded otherwise."""
+    row = Claims.load(ROOT / "chapters" / "collapse-and-constraints" / "claims.yaml").rows["prop-1-b"]
+    stored, now, far = ({"observed": {"": 1.0}, "control": {"tanh": x}} for x in (2.911627, 2.961981, 2.80))
+    assert max(distances(row, stored, now, chance=True)) < 1 < max(distances(row, stored, now, chance=False))
+    (said,) = beyond(row, stored, far, chance=True)
+    assert said == "control tanh: 1.2 times its tolerance, 2.91163 → 2.8"
+    moved = {"observed": {"": 1.005}, "control": {"tanh": 2.911627}}
+    assert max(distances(row, stored, moved, chance=True)) > 1, "what the rule judges has no such tolerance"
+
+
+def test_elsewhere_what_a_search_has_left_of_a_zero_may_be_another_rest():
+    row = Claims.load(ROOT / "chapters" / "alignment-and-balance" / "claims.yaml").rows["sec-2-best-a"]
+    stored, now, far = ({"observed": {"": x}} for x in (4.02e-6, 2.03e-6, 1.1e-5))
+    assert max(distances(row, stored, now, chance=True)) < 1 < max(distances(row, stored, now, chance=False))
+    assert max(distances(row, stored, far, chance=True)) > 1
+
+
+def test_what_is_farthest_is_said_and_other_arms_or_cases_are():
+    row = Claims.load(ROOT / "chapters" / "nonlinearity" / "claims.yaml").rows["fig-1"]
+    stored, now = {"observed": {"a": 0.2, "b": 0.3}}, {"observed": {"a": 0.20001, "b": 0.4}}
+    first, *_ = beyond(row, stored, now, chance=False)
+    assert first.startswith("observed b: ") and first.endswith(" times its tolerance, 0.3 → 0.4")
+    assert beyond(row, stored, stored, chance=False) == []
+    assert beyond(row, stored, {"observed": {"a": 0.2}}, chance=True) == ["observed b: stored is 0.3, computed None"]
+
+
 @pytest.mark.parametrize("chance", [False, True])
 def test_a_part_may_take_other_steps_of_an_integrator_than_the_whole_run(chance):
     row = Claims.load(ROOT / "chapters" / "alignment-and-balance" / "claims.yaml").rows["lem-5.3-a"]
@@ -175,7 +202,7 @@ def test_a_grid_is_computed_again_with_a_few_networks(tmp_path, monkeypatch):
 
     forge(files, other, reseal=True)
     status, said = run("stand-in", "fig-1", "--one-seed")
-    assert status == 1 and "fig-1: observed wide: β = 2: stored is 2.5, computed 2.01" in said
+    assert status == 1 and "fig-1: observed wide: β = 2: 2e+05 times its tolerance, 2.5 → 2.01" in said
 
 
 def test_only_a_part_that_reaches_an_adaptive_integrator_has_other_steps():
