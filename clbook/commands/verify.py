@@ -31,11 +31,11 @@ from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 UNDRAWN = "not computed, too long even in part"
-UNREACHED, LATE = "not given by so small a part of their run", "not finished in the time of the sample"
+UNREACHED, LATE = "not given by so small a part of their run", "not finished in its time"
 LONGEST_SECONDS = 600.0  # that one reading may take, in part where it has a part
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
 JOB_TIMES_EXPECTED, JOB_START_SECONDS = 3.0, 40.0  # a job's time limit: times its expected seconds, plus its start
-NOTHING = "verify: nothing was verified, no reading was finished in the time of the sample"
+NOTHING = "verify: nothing was verified, no reading was finished in its time"
 
 
 @dataclass(frozen=True)

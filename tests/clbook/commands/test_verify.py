@@ -403,9 +403,9 @@ def test_what_a_sample_does_not_finish_is_given_up_and_said(files, monkeypatch):
 
     monkeypatch.setattr(verify, "run_in_process", slow)
     status, said = run("--sample", "40")
-    assert status == 1 and "6 readings: 6 not finished in the time of the sample" in said
+    assert status == 1 and "6 readings: 6 not finished in its time" in said
     assert "records/stand-in/paper.json, fig-1: not finished" in said
-    assert said.endswith("verify: nothing was verified, no reading was finished in the time of the sample\n")
+    assert said.endswith("verify: nothing was verified, no reading was finished in its time\n")
 
 
 def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkeypatch):
