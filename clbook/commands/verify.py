@@ -37,7 +37,7 @@ OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is ab
 JOB_TIMES_EXPECTED, JOB_START_SECONDS = (
     3.0,
     40.0,
-)  # the time limit of a job of a sample: times its seconds, plus its start
+)  # a job's limit in a sample: times its seconds, plus its start
 NOTHING = "verify: nothing was verified, no reading was finished in its time"
 
 
@@ -163,9 +163,7 @@ def command(
     began = time.monotonic()  # what is drawn is known: the time of a sample is that of its runs
     deadline = None if sample is None else began + OVERTIME_SHARE * sample
     for job in planned:
-        more = (
-            LONGEST_SECONDS if one_seed else JOB_START_SECONDS
-        )  # lest a job use up the sample; a core may be slow or busy
+        more = LONGEST_SECONDS if one_seed else JOB_START_SECONDS  # lest one job use up the sample
         own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + more
         checked = check_job(job, own if one_seed else deadline and min(deadline, own))
         if one_seed:

@@ -197,7 +197,7 @@ BUDGET = {
     "clbook.claims": 765,
     "clbook.classroom": 1780,
     "clbook.cli": 425,
-    "clbook.commands": 2165,
+    "clbook.commands": 2170,
     "clbook.common": 1055,
     "clbook.notebook": 1193,
     "clbook.pages": 2300,
