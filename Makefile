@@ -19,7 +19,7 @@ SOURCES := find -L book chapters clbook lib records _config.yml _toc.yml constra
 	! -path '*/__pycache__/*' ! -path '*/.*' ! -path '*.egg-info/*'
 BUILT := _build/.built-$(shell $(SOURCES) -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum | cut -d' ' -f1)
 
-.PHONY: book book-sphinx test sample drawn deep check lint proofs outcomes reach gpu run execute student lite solutions slides handouts dist pins advisories portability clean chapter-named
+.PHONY: book book-sphinx test sample drawn deep check smoke lint proofs outcomes reach gpu run execute student lite solutions slides handouts dist pins advisories portability clean chapter-named
 .DELETE_ON_ERROR:
 
 book: $(BUILT)
@@ -57,9 +57,12 @@ deep: .venv/.test-installed .venv/.class-installed .venv/.slides-installed lint
 	PYTHONPATH=tests/deep .venv/bin/python -m portability --drawn
 	@$(MAKE) --no-print-directory book-sphinx
 
+# A core each: one chapter is computed again while the pages are built.
 check: .venv/.test-installed lint
+	@$(MAKE) --no-print-directory -j2 smoke book
+
+smoke: .venv/.test-installed
 	.venv/bin/clbook verify nonlinearity --profile smoke
-	@$(MAKE) --no-print-directory book
 
 lint: .venv/.test-installed
 	.venv/bin/ruff check .
