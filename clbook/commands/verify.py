@@ -34,10 +34,7 @@ UNDRAWN = "not computed, too long even in part"
 UNREACHED, LATE = "not given by so small a part of their run", "not finished in its time"
 LONGEST_SECONDS = 600.0  # that one reading may take, in part where it has a part
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
-JOB_TIMES_EXPECTED, JOB_START_SECONDS = (
-    3.0,
-    40.0,
-)  # a job's limit in a sample: times its seconds, plus its start
+JOB_TIMES_EXPECTED, JOB_START_SECONDS = 3.0, 40.0  # lest one job use up a sample: times its seconds, plus its start
 NOTHING = "verify: nothing was verified, no reading was finished in its time"
 
 
@@ -163,8 +160,7 @@ def command(
     began = time.monotonic()  # what is drawn is known: the time of a sample is that of its runs
     deadline = None if sample is None else began + OVERTIME_SHARE * sample
     for job in planned:
-        more = LONGEST_SECONDS if one_seed else JOB_START_SECONDS  # lest one job use up the sample
-        own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + more
+        own = time.monotonic() + JOB_TIMES_EXPECTED * job.seconds + (LONGEST_SECONDS if one_seed else JOB_START_SECONDS)
         checked = check_job(job, own if one_seed else deadline and min(deadline, own))
         if one_seed:
             checked = _with_whole(job, checked)

@@ -30,7 +30,7 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
     stays within a thousandth of an upper bound. With `other_steps` so is what an adaptive integrator, whose steps all
     runs of a batch share, makes of a smaller batch.
     """
-    if {a: set(cases) for a, cases in stored.items()} != {a: set(cases) for a, cases in now.items()}:
+    if not _same_cases(stored, now):
         yield float("inf")
         return
     samples = {(arm, case): Sample.of(value) for arm, cases in stored.items() for case, value in cases.items()}
@@ -48,13 +48,13 @@ def _deciding_nothing(row: Claim, arm: str, before: Sample, after: Sample) -> fl
     """The size of a difference that other rounding may make and that decides nothing."""
     if row.rule is None:
         return 0.0
-    size = RULE_RELATIVE * min((abs(t) for t in row.rule.numbers if t), default=0.0)
+    sizes = [RULE_RELATIVE * min((abs(t) for t in row.rule.numbers if t), default=0.0)]
     if arm == "control":
-        size = max(size, CONTROL_RELATIVE * min((abs(before.estimate - t) for t in row.rule.numbers), default=0.0))
-    if row.rule.name == "at_most":
-        rest = REST_RELATIVE * row.rule.numbers[0]
-        size = max(size, rest) if _largest((*before.values, *after.values)) <= rest else size
-    return size
+        sizes.append(CONTROL_RELATIVE * row.rule.excess(before.estimate))
+    rest = REST_RELATIVE * row.rule.numbers[0] if row.rule.name == "at_most" else 0.0
+    if _largest((*before.values, *after.values)) <= rest:
+        sizes.append(rest)
+    return max(sizes)
 
 
 def _distance(row: Claim, before: Sample, after: Sample, level: float | None, noise: float, share: float) -> float:
@@ -82,20 +82,27 @@ def _largest(values: Iterable[float]) -> float:
 
 def beyond(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bool = False) -> list[str]:
     """The values of a reading that are beyond their tolerance (see `distances`), the farthest first, in words."""
-    if math.inf in (far := list(distances(row, stored, now, chance, other_steps))) and len(far) == 1:
+    if not _same_cases(stored, now):
         return [first_difference(stored, now)]
-    values = [(f"{arm} {case}".strip(), arm, case) for arm, cases in stored.items() for case in cases]
-    found = sorted(zip(far, values, strict=True), key=lambda pair: -pair[0])
-    return [
-        f"{name}: {distance:.2g} times its tolerance, {_farthest(stored[arm][case], now[arm][case])}"
-        for distance, (name, arm, case) in found
-        if not distance <= 1.0
-    ]
+    names, said = [(arm, case) for arm, cases in stored.items() for case in cases], []
+    far = zip(names, distances(row, stored, now, chance, other_steps), strict=True)
+    for (arm, case), distance in sorted(far, key=lambda pair: -pair[1]):
+        if not distance <= 1.0:  # one that is no number is beyond, too
+            name, moved = f"{arm} {case}".strip(), _farthest(stored[arm][case], now[arm][case])
+            said.append(f"{name}: {distance:.2g} times its tolerance, {moved}")
+    return said
+
+
+def _same_cases(stored: dict, now: dict) -> bool:
+    return {arm: set(cases) for arm, cases in stored.items()} == {arm: set(cases) for arm, cases in now.items()}
 
 
 def _farthest(before: object, after: object) -> str:
-    """The number that moved most, in few characters."""
-    pairs = zip(Sample.of(before).values, Sample.of(after).values, strict=False)
+    """The number that moved most, in few characters; how many there are, if that differs."""
+    before, after = Sample.of(before), Sample.of(after)
+    if before.size != after.size:
+        return f"{before.size} → {after.size} values"
+    pairs = zip(before.values, after.values, strict=True)
     return " → ".join(f"{x:.6g}" for x in max(pairs, key=lambda pair: abs(pair[0] - pair[1])))
 
 

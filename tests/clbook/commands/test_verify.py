@@ -168,6 +168,8 @@ def test_what_is_farthest_is_said_and_other_arms_or_cases_are():
     assert first.startswith("observed b: ") and first.endswith(" times its tolerance, 0.3 → 0.4")
     assert beyond(row, stored, stored, chance=False) == []
     assert beyond(row, stored, {"observed": {"a": 0.2}}, chance=True) == ["observed b: stored is 0.3, computed None"]
+    (said,) = beyond(row, {"observed": {"": [0.2, 0.3]}}, {"observed": {"": [0.2]}}, chance=True)
+    assert said == "observed: inf times its tolerance, 2 → 1 values"
 
 
 @pytest.mark.parametrize("chance", [False, True])
@@ -422,6 +424,19 @@ def test_a_reading_whose_cost_was_wrong_does_not_use_up_the_sample(files, monkey
     status, said = run("--sample", "100")
     assert status == 0 and "not finished" in said and "the same to the last bit" in said
     assert all(limit <= verify.JOB_START_SECONDS + 3 * verify.JOB_TIMES_EXPECTED * 0.5 for limit in limits)
+
+
+def test_with_few_seeds_a_slow_or_busy_core_has_ten_minutes_more_than_thrice_the_time(files, monkeypatch):
+    limits = []
+
+    def called(function, *given, seconds):
+        limits.append(seconds)
+        return function(*given)
+
+    monkeypatch.setattr(verify, "run_in_process", called)
+    monkeypatch.setattr(verify_plan.Job, "seconds", 100.0)
+    assert run("--one-seed")[0] == 0
+    assert limits and all(890 < limit <= 900 for limit in limits)
 
 
 def test_pieces_of_an_earlier_attempt_count_in_what_a_reading_costs(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from on_device import MACHINE, read
 from clbook.claims.claim_table import Claims
 from clbook.commands.record import write_json
 from clbook.commands.verify import may_open
-from clbook.commands.verify_distance import distances, first_difference
+from clbook.commands.verify_distance import beyond, distances, first_difference
 from clbook.common.errors import BookError, line_of
 from clbook.common.parameters import profile_parameters
 from clbook.common.sources import ChapterFiles, chapter_names, find_root
@@ -74,7 +74,7 @@ def compared(code: ChapterCode, size: str, device: str, lines: dict[str, dict]) 
 def _beside(row, size: str, before: str, after: str, cpu: dict, device: dict) -> dict:
     few = may_open(row, before, after) or size == "smoke" and "undecided" in (before, after)
     other = "open with few seeds" if few else OTHER
-    text = "" if cpu == device else first_difference(cpu, device)
+    text = "" if cpu == device else next(iter(beyond(row, cpu, device, chance=True)), first_difference(cpu, device))
     distance = max(distances(row, cpu, device, chance=True), default=0.0)
     return {
         "comparison": "same verdict" if before == after else other,

@@ -81,8 +81,13 @@ class Mutation:
 
 
 def class_per_chapter(make: Callable[[str], type], root: Path) -> dict[str, type]:
-    """`TestNAME` → make(name) for every chapter. pytest-xdist assigns whole classes, so processes share them."""
-    return {"Test" + name.title().replace("-", ""): make(name) for name in chapter_names(root)}
+    """`TestNAME` → make(name) for every chapter."""
+    return class_per(chapter_names(root), make)
+
+
+def class_per(names: Iterable[str], make: Callable[[str], type]) -> dict[str, type]:
+    """`TestNAME` → make(name) for every name. pytest-xdist assigns whole classes, so processes share them."""
+    return {"Test" + name.title().replace("-", "").replace("_", ""): make(name) for name in names}
 
 
 @cache
