@@ -12,7 +12,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .library import Library, sources_sum
+from .library import Library, sha, sources_sum
 
 FILES = 500  # at most so many are kept, the newest
 
@@ -28,10 +28,9 @@ class KeptDigests:
     """The digests of one chapter's code: a table for each run's parameters, written when the process ends."""
 
     def __init__(self, library: Library, cells: list[str]):
-        self.library, self.sources, self.changed = library, library.sources, False
-        own = hashlib.sha256("\x1f".join([self.sources, *cells]).encode()).hexdigest()
-        place = None if library.replaced else folder()
-        self.path = place and place / f"{own}.json"
+        self.library, self.changed = library, False
+        place = None if library.replaced else folder()  # nothing is kept of a library that no file holds
+        self.path = place and place / f"{sha(library.sources, *cells)}.json"
         self.tables: dict[str, dict] = self._read()
 
     def _read(self) -> dict[str, dict]:
@@ -55,7 +54,7 @@ class KeptDigests:
 
     def write(self) -> None:
         """Write the file, unless a source has changed since it was read; older files go."""
-        if sources_sum(self.library) != self.sources:
+        if sources_sum(self.library) != self.library.sources:
             return
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)

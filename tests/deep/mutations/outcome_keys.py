@@ -4,6 +4,7 @@ import copy
 import hashlib
 import json
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from library_views import with_source
@@ -58,6 +59,10 @@ class Keys:
         code.__dict__.pop("state", None)  # it depends on what library functions do
         code.spelled = {}  # so does what a unit is spelled as: it holds the digests of definitions
         return ChapterDigests(code, self.smoke | mutation.parameters)
+
+    def unseen(self, mutations: Iterable[Mutation]) -> list[str]:
+        """The mutations that leave the digest of their claim's reading unchanged."""
+        return [m.id for m in mutations if self.provenance(m).digest == self.broken_provenance(m).digest]
 
     def of_mutation(self, mutation: Mutation) -> str:
         """The key of a mutation's entry; empty for a row that cannot be run, whose run then raises.
