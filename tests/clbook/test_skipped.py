@@ -1,5 +1,6 @@
 """What is skipped is counted and said; with `CI` set a missing browser fails."""
 
+import os
 import subprocess
 import sys
 
@@ -28,13 +29,14 @@ def test_without_a_browser_a_test_is_skipped_on_a_user_s_machine_and_fails_in_ci
         browser.find_browser()
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+@pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n", "2"]])
 def test_reasons_are_counted(tmp_path, workers):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
     (tmp_path / "test_a.py").write_text(TESTS)
     options = ["-q", "-o", "pythonpath=" + str(ROOT / "tests" / "tools"), "--rootdir", tmp_path, *workers]
     command = [sys.executable, "-m", "pytest", *map(str, options), str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # other plugins take seconds to load in each process
+    done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True)
     assert "4 skipped" in done.stdout, done.stdout + done.stderr
     (kept,) = (tmp_path / ".pytest_cache" / "v" / "skipped").iterdir()
     assert kept.read_text().split() == '{ "no prover": 3, "no device": 1 }'.split()

@@ -55,10 +55,25 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def files(built, tmp_path, monkeypatch):
-    monkeypatch.setenv("CLBOOK_ROOT", str(tmp_path / "book"))
+    return a_copy(built, tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def changed(built, tmp_path_factory):
+    """The same after a change and another execution, by which the record is left behind."""
+    root = tmp_path_factory.mktemp("changed") / "book"
+    with pytest.MonkeyPatch.context() as patch:
+        files = a_copy(built, root.parent, patch)
+        files.source.write_text(DRAWN.replace("-scale)", "-2 * scale)"))
+        execute(files)
+    return root
+
+
+def a_copy(of, folder, monkeypatch) -> ChapterFiles:
+    monkeypatch.setenv("CLBOOK_ROOT", str(folder / "book"))
     monkeypatch.setattr(verify, "run_in_process", lambda function, *given, seconds: function(*given))
-    shutil.copytree(built, tmp_path / "book")
-    return ChapterFiles(tmp_path / "book", "stand-in")
+    shutil.copytree(of, folder / "book")
+    return ChapterFiles(folder / "book", "stand-in")
 
 
 def call(*words: str) -> tuple[int, str]:
@@ -209,9 +224,8 @@ def test_execute_takes_a_forged_script_away(files, kind):
         ("- thm-1-a\n", 2), ("a: [\n", 2), ("", 1),
     ],
 )  # fmt: skip
-def test_the_list_of_what_is_excused(files, content, status):
-    files.source.write_text(DRAWN.replace("-scale)", "-2 * scale)"))
-    execute(files)  # of which the record is left behind
+def test_the_list_of_what_is_excused(changed, tmp_path, monkeypatch, content, status):
+    files = a_copy(changed, tmp_path, monkeypatch)
     (files.root / "records" / "stale.yaml").write_text(content)
     assert call("stale")[0] == status, call("stale")
     if status == 0:

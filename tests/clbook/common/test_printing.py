@@ -8,28 +8,37 @@ import warnings
 from pathlib import Path
 
 import pytest
-from checkout import ROOT, import_path
+from checkout import import_path
+from stand_in import build_stand_in
 
 from clbook.common.printing import printed
 
 CLI = [sys.executable, "-m", "clbook"]
 
 
-def call(*arguments: str, **options) -> subprocess.CompletedProcess:
-    environment = os.environ | {"PYTHONPATH": import_path(), "PYTHONIOENCODING": "ascii", "CLBOOK_ROOT": str(ROOT)}
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    root = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLBOOK_ROOT", str(root))
+        return build_stand_in(root).root
+
+
+def call(book, *arguments: str, **options) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": import_path(), "PYTHONIOENCODING": "ascii", "CLBOOK_ROOT": str(book)}
     return subprocess.run([*CLI, *arguments], env=environment, stderr=subprocess.PIPE, text=True, **options)
 
 
-def test_symbols_that_a_terminal_lacks_are_replaced():
-    done = call("claims", stdout=subprocess.PIPE)
+def test_symbols_that_a_terminal_lacks_are_replaced(book):
+    done = call(book, "claims", stdout=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "") and "? reproduced" in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no output that is always full")
 @pytest.mark.parametrize("arguments", [["claims"], ["--help"]])
-def test_an_output_without_room_is_one_line(arguments):
+def test_an_output_without_room_is_one_line(book, arguments):
     with open("/dev/full", "w") as full:
-        done = call(*arguments, stdout=full)
+        done = call(book, *arguments, stdout=full)
     said = "clbook: the output cannot be read or written (No space left on device)\n"
     assert (done.returncode, done.stderr) == (2, said)
 
