@@ -14,6 +14,7 @@ LONG = {
     "test_broken_kernels": 110,
     "test_class_day": 150,
     "test_colab_cell": 90,
+    "test_compiling_processes": 30,
     "test_devices": 120,
     "test_fused_bits": 90,
     "test_gpu_runs": 150,
@@ -26,6 +27,7 @@ LONG = {
     "test_slides": 45,
     "test_sweep_processes": 100,
     "test_sweep_scripts": 60,
+    "test_whole_pages": 65,
 }
 
 

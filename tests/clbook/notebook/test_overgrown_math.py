@@ -9,16 +9,12 @@ from overgrown_vectors import ACTIVE, ATOMS, CASES, DIM, LAST, NEGATIVES, PATH, 
 from script_engine import Engine, flat, truths
 
 from contrastive_dynamics.feature_decoupling import (
-    DecoupledTraining,
     SparseCoding,
     contrastive_gradient,
     flat_rates,
     random_dictionary,
-    span_share,
-    train,
 )
 from contrastive_dynamics.numerics.random_streams import streams
-from experiments.feature_decoupling import Setting
 from experiments.feature_decoupling.two_lengths import two_rates
 
 STORED = json.loads(PATH.read_text(encoding="utf-8"))
@@ -75,28 +71,6 @@ def test_its_rates_are_those_of_the_gradient(lengths):
     """At points of a course, with 256 drawn negatives a seed, where the formula has the mean of infinitely many."""
     want = two_rates(ATOMS, DIM, ACTIVE, (0.8 * ACTIVE) ** 0.5, lengths, NEGATIVES, TEMPERATURE)
     assert rates_of_the_kernel(*lengths, 0.8) == pytest.approx(want[:2], rel=0.2, abs=5e-3)
-
-
-def test_a_training_follows_it():
-    """λ = 0 and 0.002: where the share peaks, and how far it falls, within a tenth of the whole."""
-    for decay in (0.0, 2.0):
-        training = DecoupledTraining(
-            batch=384, negatives=NEGATIVES, learning_rate=1.0, temperature=TEMPERATURE, weight_decay=decay / 1000,
-            cap=0.65, grown=0.7, views="plain", bias="zero",
-        )  # fmt: skip
-        setting = Setting(range(2), ATOMS, DIM, 64, 0.5, 0.8 * ACTIVE, 0.05, training)
-        model, *begun = setting.begin(DIM, training)
-        model = SparseCoding(model.dictionary, ACTIVE, (0.8 * ACTIVE) ** 0.5)
-        course = train(model, *begun, list(range(0, LAST + 1, 20)))
-        square, share = course.weights.square().sum(-1), span_share(course.weights, model.dictionary)
-        inside, outside = (square * share).sum(-1).mean(-1), (square * (1 - share)).sum(-1).mean(-1)
-        theory = followed(0.8, decay)
-        found, want = inside / (inside + outside), theory.signal[::20] / (theory.signal + theory.noise)[::20]
-        assert float(found.max()) == pytest.approx(float(want.max()), abs=0.02)
-        assert float(found[-1]) == pytest.approx(float(want[-1]), abs=0.1)
-        assert float(inside[-1] / inside.max()) == pytest.approx(
-            float(theory.signal[-1] / theory.signal.max()), abs=0.1
-        )
 
 
 def test_louder_noise_lowers_the_peak_and_decay_the_signals(engine):

@@ -65,19 +65,6 @@ def test_distances_have_the_law_of_the_library(call):
         assert call("learnedDistanceTau", row["rho"]) == close(row["learned"])
 
 
-@pytest.mark.parametrize("distance", [False, True])
-def test_training_on_pairs_ends_near_its_law_and_not_at_it(distance):
-    engine, rho = Engine("vessel.math.js"), SPECTRA["usual"]
-    how = f"{{n: 64, draw, distance: {json.dumps(distance)}, slower: 1 - k / 2500}}"
-    start = f"{{u: explorables.vesselMath.begin(8, {len(rho)}, 1), tau: 1}}"
-    end = engine.value(
-        f"((draw) => explorables.vesselMath.sharesOf(Array.from({{length: 2500}}).reduce((s, _, k) =>"
-        f" explorables.vesselMath.sampledStep(s, {rho}, false, {how}), {start}).u))(explorables.vesselMath.normals(3))"
-    )
-    law = engine(f"vesselMath.{'distanceFilling' if distance else 'waterFilling'}", rho, 1)["shares"]
-    assert 1e-4 < max(abs(a - b) for a, b in zip(end, law, strict=True)) < 0.02
-
-
 @pytest.mark.parametrize("learn", [False, True])
 @pytest.mark.parametrize("tau", [0.5, 1.0, 4.0])
 def test_the_network_ends_at_the_law(tau, learn):

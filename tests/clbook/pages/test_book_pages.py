@@ -1,14 +1,12 @@
-"""Generated pages: complete, readable without colour, and rendered without a warning."""
+"""Generated pages: complete and readable without colour; `tests/deep/test_whole_pages.py` renders them."""
 
-import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 import yaml
-from bare_book import build, write_book
+from bare_book import write_book
 from checkout import ROOT
 from claim_row import result
 
@@ -127,33 +125,6 @@ def test_every_page_stands_in_the_table_of_contents_and_the_other_way_round():
     there = [page.relative_to(ROOT).with_suffix("").as_posix() for page in pages]
     notebooks = [one for name in chapter_names(ROOT) for one in ChapterFiles(ROOT, name).notebooks]
     assert sorted(listed) == sorted(there + [f"chapters/{one.stem}" for one in notebooks])
-
-
-def test_generated_pages_render_without_a_warning(tmp_path):
-    """The book with a notebook of one line in place of each chapter; each chapter has claims of the same ids."""
-    papers = write_book(tmp_path)
-    rows = [replace(row, paper=paper, chapter=name) for name, paper in papers.items() for row in ALL]
-    text = (BOOK / "teaching.md").read_text(encoding="utf-8")
-    pictures = set(re.findall(r"#(\w+:)(?=\w+=)", text))  # live pictures, of which a link may name a state
-    anchors = " ".join(f'<a id="{name}"></a>' for name in [*(row.claim.id for row in ALL), *sorted(pictures)])
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    for name in papers:
-        text = f"# Chapter\n\n```{{include}} ../book/_generated/{name}-box.md\n```\n\n{anchors}\n"
-        cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": text}
-        notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-        (tmp_path / "chapters" / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    stamps = dict.fromkeys(papers, STAMPS["nonlinearity"])
-    first, second = (row.claim.id for row in ALL[:2])
-    graphs = {path.stem: {first: [second]} for path in (BOOK / "statements").glob("*.md")}
-    pages = book_pages.generate(tmp_path, rows, stamps, uses=graphs)
-    assert {f"statements/{paper}.md" for paper in graphs} <= set(pages)
-    book_pages.write(tmp_path / "book" / "_generated", pages)
-    assert book_pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
-    assert not book_pages.copy_mathjax(tmp_path / "book" / "_generated" / "static")
-
-    from clbook.pages.site_check import check_site
-
-    assert check_site(build(tmp_path)) == []
 
 
 def test_every_committed_animation_lies_beside_its_page():
