@@ -39,6 +39,7 @@ from contrastive_dynamics.nonlinearity.networks.fused_training import _Network, 
 from contrastive_dynamics.nonlinearity.networks.token_generators import CHUNK, draw_views
 from contrastive_dynamics.numerics.random_streams import stream
 
+DTYPE = torch.float32  # of all that is timed
 REPEATS, SECONDS, EXPONENTIAL = 15, 0.01, 20  # SECONDS of a repeat; operations of an exponential
 CODES = {"dim": 256, "atoms": 16, "neurons": 64, "batch": 1024, "negatives": 256}
 
@@ -162,7 +163,7 @@ def _flops(t) -> float:
 def code_parts() -> dict[str, Part]:
     """The parts of a gradient of sparse codes, masked views."""
     dim, atoms, m, batch, negatives = CODES.values()
-    model = SparseCoding(random_dictionary(dim, atoms, [stream(0, 0, "dictionary")]), 0.3, 0.5)
+    model = SparseCoding(random_dictionary(dim, atoms, [stream(0, 0, "dictionary")], dtype=DTYPE), 0.3, 0.5)
     training = DecoupledTraining(batch=batch, negatives=negatives, temperature=20.0, views="masked")
     made = FusedStream(model, m, training)
     made.w[:], made.b[:] = np.random.default_rng(0).normal(size=made.w.shape) / dim, 0
@@ -206,7 +207,7 @@ def copy_rate(numbers: int = 2**17) -> float:
 
 def large_product_rate(side: int = 1536) -> float:
     """Operations per second of processor time of a large product of torch."""
-    square = torch.randn(side, side)
+    square = torch.randn(side, side, dtype=DTYPE)
     return 2 * side**3 / seconds_of({"product": Part(lambda count: [square @ square for _ in range(count)])})["product"]
 
 
@@ -237,7 +238,7 @@ def measure(device: str) -> dict:
     left = {"rest of the loss": ("whole loss", *IN_LOSS), "rest of the step": ("whole step", *in_step)}
     in_codes = {"rest of the gradient": tuple(codes)}
     return {
-        "what": __doc__.splitlines()[0], "threads": 1, "dtype": "float32", **machine(device),
+        "what": __doc__.splitlines()[0], "threads": 1, "dtype": str(DTYPE).removeprefix("torch."), **machine(device),
         "gflops_of_a_product": flops / 1e9, "gb_per_second_of_a_copy": copied / 1e9,
         "cache_bytes_of_a_core": cache_bytes(), "lanes": register_tiles.LANES,
         "token_step": rows_of(tokens, left, flops, copied),
