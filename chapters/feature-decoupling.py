@@ -345,6 +345,13 @@ whole = 0.3 * tiny.dictionary @ tiny.dictionary.mT  # the diagonal not taken awa
 chapter.judge("lem-c2", observed=moments_off, control=relative_error(kept, whole))
 
 # %% [markdown]
+# :::{admonition} Quick question: which entries of $\mathbb E\,xx^\top$ does the mask change, and why not take two independent masks?
+# :class: dropdown
+#
+# Those of the diagonal alone. Under two independent masks a coordinate that both views show brings its noise, twice as large in each, and on average nothing is gained.
+# :::
+
+# %% [markdown]
 # In the words of the paper (Section 4), augmentation should make "the dense signals completely different between the positive samples while preserve the correlations of sparse signals". We draw pairs and measure both.
 
 # %% tags=["hide-input"]
@@ -445,13 +452,6 @@ glue.figure(fig, "fd-plot-views")
 # :class: dropdown
 #
 # A mask that hides the only coordinate of an atom hides the signal: the paper asks for $\lVert M_j\rVert_\infty\le\tilde O(1/\sqrt{d_1})$. Correlated noise is shared by disjoint views; the paper's footnote 1 allows [louder directions](fd-a-louder).
-# :::
-
-# %% [markdown]
-# :::{admonition} Quick question: which entries of $\mathbb E\,xx^\top$ does the mask change, and why not take two independent masks?
-# :class: dropdown
-#
-# Those of the diagonal alone. Under two independent masks a coordinate that both views show brings its noise, twice as large in each, and on average nothing is gained.
 # :::
 
 # %% [markdown]
