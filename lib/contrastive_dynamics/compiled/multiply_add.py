@@ -5,8 +5,8 @@ Each is defined to the last bit, so that every processor makes the same of it.
 
 from llvmlite import ir
 
-# Off until the next records, as it moves the last bits of every reading that trains token networks or sparse codes.
-# Tests run both settings. It is part of what names compiled code that is kept, and of digests.
+# Off, as it moves the last bits of every reading that trains token networks or sparse codes, for 6 % of one chapter's
+# time. Tests run both settings. It is part of what names compiled code that is kept, and of digests.
 CONTRACTED = False
 
 
