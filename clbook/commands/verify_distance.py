@@ -25,10 +25,10 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
     """The distance of each sample from the stored one in units of its tolerance; infinite if arms or cases differ.
 
     Rounding is tolerated, also in a number that is zero up to rounding beside the others of its reading; with `chance`
-    (on another processor) so is any difference that other seeds would make, if seeds decide the claim, and otherwise a
-    ten-thousandth of the rule's smallest number, of a control a twentieth of how far it is from the rule, and whatever
-    stays within a thousandth of an upper bound. With `other_steps` so is what an adaptive integrator, whose steps all
-    runs of a batch share, makes of a smaller batch.
+    (on another processor) so is any difference that other seeds would make, if seeds decide the claim. Otherwise, and
+    where all seeds give one number, so is a ten-thousandth of the rule's smallest number, of a control a twentieth of
+    how far it is from the rule, and whatever stays within a thousandth of an upper bound. With `other_steps` so is what
+    an adaptive integrator, whose steps all runs of a batch share, makes of a smaller batch.
     """
     if not _same_cases(stored, now):
         yield float("inf")
@@ -40,13 +40,13 @@ def distances(row: Claim, stored: dict, now: dict, chance: bool, other_steps: bo
         level /= len(samples)  # otherwise one of a grid's hundred samples would be too far by chance
     for (arm, case), before in samples.items():
         after = Sample.of(now[arm][case])
-        undecided = _deciding_nothing(row, arm, before, after) if chance and not row.seeds_decide else 0.0
+        undecided = _deciding_nothing(row, arm, before, after) if chance else 0.0
         yield _distance(row, before, after, level, max(zero, undecided), STEPS_RELATIVE if other_steps else 0.0)
 
 
 def _deciding_nothing(row: Claim, arm: str, before: Sample, after: Sample) -> float:
-    """The size of a difference that other rounding may make and that decides nothing."""
-    if row.rule is None:
+    """The size of a difference that other rounding may make and that decides nothing; 0 where an interval says it."""
+    if row.rule is None or (row.seeds_decide and before.standard_error > 0):
         return 0.0
     sizes = [RULE_RELATIVE * min((abs(t) for t in row.rule.numbers if t), default=0.0)]
     if arm == "control":

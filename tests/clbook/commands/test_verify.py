@@ -104,7 +104,7 @@ def test_seeds_that_agree_to_the_last_bit_are_no_interval_of_width_zero_on_anoth
     row = Claims.load(ROOT / "chapters" / "collapse-and-constraints" / "claims.yaml").rows["lem-2"]
     stored, here, other = (
         {"observed": {"L = 1": [-0.2, -0.21, -0.19]}, "control": {"": [value] * 3}}
-        for value in (-2.9e-17, -3.2e-17, 1e-9)
+        for value in (-2.9e-17, -3.2e-17, 0.1)
     )
     assert max(distances(row, stored, here, chance=True)) < 1
     assert max(distances(row, stored, other, chance=True)) > 1
@@ -152,6 +152,21 @@ def test_elsewhere_a_control_may_move_as_long_as_it_stays_as_far_from_the_rule()
     assert said == "control tanh: 1.2 times its tolerance, 2.91163 → 2.8"
     moved = {"observed": {"": 1.005}, "control": {"tanh": 2.911627}}
     assert max(distances(row, stored, moved, chance=True)) > 1, "what the rule judges has no such tolerance"
+
+
+def test_so_may_one_that_all_seeds_share_though_seeds_decide_the_claim():
+    """Of the 6,000 starts that basins are counted from one ends elsewhere: each seed's number moves, and by as much."""
+    row = Claims.load(ROOT / "chapters" / "nonlinearity" / "claims.yaml").rows["many-k-a"]
+    spread = {"ten equal basins": [-1.2, -0.5, -0.8]}
+    stored, now, far = (
+        {"observed": {"": [0.1, -0.2, 0.15]}, "control": spread | {"linear nodes": [x] * 3}}
+        for x in (-3.609417, -3.609568, -3.8)
+    )
+    assert max(distances(row, stored, now, chance=True)) < 1 < max(distances(row, stored, now, chance=False))
+    (said,) = beyond(row, stored, far, chance=True)
+    assert said.startswith("control linear nodes: 1.2 times its tolerance")
+    moved = stored | {"control": stored["control"] | {"ten equal basins": [-3.2, -2.5, -2.8]}}
+    assert max(distances(row, stored, moved, chance=True)) > 1, "a spread has its interval, and no other tolerance"
 
 
 def test_elsewhere_what_a_search_has_left_of_a_zero_may_be_another_rest():
