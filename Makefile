@@ -1,4 +1,4 @@
-# The book from nothing: `make book` (pages), `make test` (ten minutes of checks), `make deep` (every check). GNU make.
+# The book from nothing: `make book` (pages), `make test` (twelve minutes of checks), `make deep` (every check). GNU make.
 # A recipe line without `@` is a command of the work itself; README.md lists the same ones for those without make.
 
 # The first Python that runs and fits. A name says little: pyenv has a name for each version, also where it is switched off.
@@ -32,7 +32,7 @@ book-sphinx: .venv/sphinx/.installed
 	.venv/bin/python -m clbook.pages.site_check _build/sphinx
 	.venv/bin/python tests/tools/two_builds.py _build/html _build/sphinx
 
-# Ten minutes on two free cores; what takes longer belongs in `deep`. The slowest thirty tests are printed.
+# Twelve minutes on two free cores, ten are the aim; what takes longer belongs in `deep`. The slowest thirty tests are printed.
 test: .venv/.test-installed lint
 	$(PYTEST) $$(.venv/bin/python tests/tools/notebooks_to_run.py) tests
 	@$(MAKE) --no-print-directory -j2 sample book
