@@ -7,22 +7,15 @@ from dataclasses import replace
 import pytest
 import torch
 from bare_book import build, write_book
-from claim_row import result
+from claim_row import OF_EVERY_VERDICT as ALL
 from page_code import BOOK, code_blocks
-from page_outputs import run, shown
+from page_outputs import NUMBER, numbers, run, shown
 
-from clbook.claims.claim_table import VERDICTS
 from clbook.pages import book_pages
 from clbook.pages.site_check import check_site
 
-ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
 STAMP = {"default": {"seconds": 92.4, "cells": {}, "peak_mb": 612, "device": "a CPU, 2 cores"}}
 KERNELS = (BOOK / "kernels.md").read_text(encoding="utf-8")
-_NUMBER = r"-?\d+\.\d+"
-
-
-def numbers(text: str) -> list[float]:
-    return [float(number) for number in re.findall(_NUMBER, text)]
 
 
 def test_generated_pages_render_without_a_warning(tmp_path):
@@ -54,6 +47,6 @@ def test_the_kernels_page_shows_what_its_programs_print():
     printed, on_the_page = run(KERNELS), shown(KERNELS)
     assert len(printed) == len([kind for kind, _ in code_blocks("kernels") if kind == "python"]) == 9
     for new, old in zip(printed, on_the_page, strict=True):  # another processor may round another way
-        assert new and re.sub(_NUMBER, "", new) == re.sub(_NUMBER, "", old), "run tests/tools/page_outputs.py kernels"
+        assert new and NUMBER.sub("", new) == NUMBER.sub("", old), "run tests/tools/page_outputs.py kernels"
         assert numbers(new) == pytest.approx(numbers(old), rel=2e-2, abs=2e-3)
     assert torch.get_default_dtype() is torch.float32

@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from clbook.claims.claim_table import Claim
+from clbook.claims.claim_table import VERDICTS, Claim
 from clbook.claims.judging import Reading
 from clbook.notebook.claim_result import ClaimResult
 
@@ -56,3 +56,6 @@ def result(label="eq-8", verdict="reproduced", arms=None, **changes):
     row |= {name: value for name, value in changes.items() if name not in of_run}
     made |= {name: value for name, value in changes.items() if name in of_run}
     return ClaimResult(claim=Claim.parse(row, "here"), verdict=verdict, **made)
+
+
+OF_EVERY_VERDICT = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]

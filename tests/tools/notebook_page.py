@@ -51,6 +51,7 @@ def page_of(folder: Path, *cells) -> tuple[BeautifulSoup, str]:
     process = context.Process(target=_build, args=(source, folder / "out", said))
     process.start()
     process.join(300)
+    process.kill()  # one that hangs does not outlive the test
     warnings = said.read_text()
     assert process.exitcode == 0, warnings[-2000:]
     return BeautifulSoup((folder / "out" / "index.html").read_text(encoding="utf-8"), "html.parser"), warnings

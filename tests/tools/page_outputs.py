@@ -7,6 +7,7 @@ import sys
 
 from page_code import BOOK
 
+NUMBER = re.compile(r"-?\d+\.\d+")
 _PROGRAM = re.compile(r"^```python\n(?P<code>.*?)^```\n(?P<shown>\n```text\n.*?^```\n)?", re.MULTILINE | re.DOTALL)
 
 
@@ -24,6 +25,11 @@ def shown(text: str) -> list[str]:
     """What the page shows below each Python block, empty where it shows nothing."""
     blocks = (program["shown"] or "" for program in _PROGRAM.finditer(text))
     return [block.removeprefix("\n```text\n").removesuffix("```\n") for block in blocks]
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers with a decimal point, in order."""
+    return [float(number) for number in NUMBER.findall(text)]
 
 
 def with_outputs(text: str, printed: list[str]) -> str:

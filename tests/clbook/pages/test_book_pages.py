@@ -8,6 +8,7 @@ import pytest
 import yaml
 from bare_book import write_book
 from checkout import ROOT
+from claim_row import OF_EVERY_VERDICT as ALL
 from claim_row import result
 
 from clbook.claims.claim_table import VERDICTS, Claims
@@ -18,7 +19,6 @@ from clbook.pages import book_pages
 BOOK = ROOT / "book"
 
 
-ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
 STAMPS = {"nonlinearity": {"default": {"seconds": 92.4, "cells": {}, "peak_mb": 612, "device": "a CPU, 2 cores"}}}
 
 

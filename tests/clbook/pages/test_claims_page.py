@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from claim_row import OF_EVERY_VERDICT as ALL
 from claim_row import result
 
 from clbook.claims.claim_table import NEGATIVE, STAND_INS, VERDICTS
@@ -14,8 +15,6 @@ from clbook.notebook.claim_result import RunVerdict
 from clbook.pages import claim_marks, claim_rows, claims_files
 from clbook.pages.claims_page import claims_page
 from clbook.pages.thumbnails import Thumbnail
-
-ALL = [result(f"c{i}", verdict) for i, verdict in enumerate(VERDICTS)]
 
 
 def test_counts_name_every_verdict_in_the_vocabulary_s_order():

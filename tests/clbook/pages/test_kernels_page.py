@@ -1,16 +1,9 @@
 """The outputs that the kernels page shows are what it says; `tests/deep/test_whole_pages.py` runs its programs."""
 
-import re
-
 from page_code import BOOK
-from page_outputs import run, shown, with_outputs
+from page_outputs import numbers, run, shown, with_outputs
 
 TEXT = (BOOK / "kernels.md").read_text(encoding="utf-8")
-_NUMBER = r"-?\d+\.\d+"
-
-
-def numbers(text):
-    return [float(number) for number in re.findall(_NUMBER, text)]
 
 
 def test_what_the_page_shows_is_what_it_says():
