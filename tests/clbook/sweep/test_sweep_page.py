@@ -3,11 +3,14 @@
 import ast
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from checkout import ROOT
-from kept_sweep import PICTURE, kept, picture, planned
+from kept_sweep import PICTURE, TABLE, kept, picture, planned
 from page_code import code_blocks, shell_lines
 from PIL import Image
 from typer.testing import CliRunner
@@ -49,3 +52,15 @@ def test_the_picture_is_that_of_the_kept_table_which_has_the_points_of_the_comma
     paths = picture(table, claim, tmp_path / "drawn.png"), PICTURE
     drawn, stored = (np.asarray(Image.open(path).convert("L"), dtype=float) for path in paths)
     assert drawn.shape == stored.shape and abs(drawn - stored).mean() < 3  # another release of matplotlib moves a label
+
+
+def test_the_reader_of_the_page_prints_a_line_per_point(tmp_path, monkeypatch):
+    """The page's own program, as it stands, on the table that the page's first command leaves."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sweeps" / "mine").mkdir(parents=True)
+    shutil.copy(TABLE, tmp_path / "sweeps" / "mine" / "table.csv")
+    reader = next(code for kind, code in BLOCKS if "csv.DictReader" in code)
+    printed = subprocess.run([sys.executable, "-c", reader], stdout=subprocess.PIPE, text=True, check=True).stdout
+    rows = [line.split() for line in printed.splitlines()]
+    assert [tuple(map(int, row[:2])) for row in rows] == [(b, s) for b in (32, 64, 128, 256) for s in (75, 150, 300)]
+    assert all(0 < float(row[2]) < 1 and row[3] for row in rows)
