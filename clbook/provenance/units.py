@@ -6,7 +6,7 @@ them), or an import statement anywhere.
 
 import ast
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ..common.errors import BookError
 from ..common.sources import Cell
@@ -84,7 +84,8 @@ class Unit:
         return all(isinstance(statement, IMPORTS) for statement in self.body)
 
 
-def units_of(number: int, part: int, cell: Cell, setup: bool, where: str) -> list[Unit]:
+@lru_cache(maxsize=4096)  # a process reads a chapter more than once: its trees and their names are made once
+def units_of(number: int, part: int, cell: Cell, setup: bool, where: str) -> tuple[Unit, ...]:
     """The units of one code cell; raises BookError, with the place, for code that Python cannot parse."""
     try:
         body = ast.parse(cell.source).body
@@ -95,9 +96,9 @@ def units_of(number: int, part: int, cell: Cell, setup: bool, where: str) -> lis
         return Unit(number, part, _text(cell.source, statements, len(body)), tuple(statements), whole, setup)
 
     if setup:
-        return [unit([single], False) for statement in body for single in _split(statement)]
+        return tuple(unit([single], False) for statement in body for single in _split(statement))
     rest = [s for s in body if not isinstance(s, IMPORTS)]
-    return [unit([s], False) for s in body if isinstance(s, IMPORTS)] + ([unit(rest, True)] if rest else [])
+    return (*(unit([s], False) for s in body if isinstance(s, IMPORTS)), *([unit(rest, True)] if rest else []))
 
 
 def _split(statement: ast.stmt) -> list[ast.stmt]:

@@ -14,7 +14,6 @@ pytest.importorskip("numba", reason="compiled functions need numba")
 # A function of one file that calls a helper of another one, for each family; prints what it makes and what was kept.
 TOKENS = """
 import json
-from types import SimpleNamespace
 import numpy as np
 from contrastive_dynamics.compiled.fused_step import Settings, activate
 w, h, slope = (np.full((1, 8), 0.5, np.float32) for _ in range(3))
