@@ -114,7 +114,14 @@ def test_ctrl_c_ends_what_a_submission_has_started_and_grading_goes_on_where_it_
     nbformat.write(answered(sheet, f"{start}\n{HANGS}")[0], folder / "bob.ipynb")
     command = [sys.executable, "-m", "clbook", "grade", "sums", str(folder), "--feedback", str(tmp_path / "back")]
     variables = os.environ | {"PYTHONPATH": import_path(ROOT), "CLBOOK_ROOT": str(tmp_path)}
-    process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
     try:
         for _ in range(600):
             if left.exists() and left.read_text():
